@@ -1,0 +1,1 @@
+"""The boot script that applies the chosen window, and its wrappers."""

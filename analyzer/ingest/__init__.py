@@ -1,0 +1,1 @@
+"""Readers: a trace in, tables of events, accesses, requests and files out."""

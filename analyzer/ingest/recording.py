@@ -1,0 +1,62 @@
+"""What ingest hands to everything below it: one trace, decoded and interpreted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from analyzer.ingest.tables import Array, Table
+from tracer.capture import Capture
+
+
+class TraceError(ValueError):
+    """A trace that cannot be read or lacks what is needed; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A decoded trace file, before interpretation.
+
+    ``events`` is merged over CPUs in time order (schema EVENTS). ``lost`` counts lost events
+    by CPU, as far as the file says so. ``event_names`` are the formats found in the file
+    (``system:name``); ``read_fields`` decodes fields of one event kind on demand.
+    """
+
+    format: str  # "perf.data", "trace.dat v6", "trace.dat v7", "tracefs pages", "tracefs text"
+    events: Table
+    page_size: int | None = None
+    kernel: str | None = None
+    lost: dict[int, int] = field(default_factory=dict)
+    event_names: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+    read_fields: Callable[[str, tuple[str, ...]], dict[str, Array]] | None = None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A trace interpreted: who touched which page of which file, in order.
+
+    ``paths[i]`` is the path of row i of ``files`` (None if unknown); undecodable bytes are
+    kept as surrogate escapes. ``recorded_read_ahead_kb`` is None when the file does not say.
+    ``counts`` tells apart the pages that are no accesses of the application: ``written``,
+    ``hole``, ``metadata``, ``other_process``, ``readahead``. ``devices`` maps a superblock's
+    dev_t to the dev_t of the disk whose read_ahead_kb governs it.
+    """
+
+    trace: Trace
+    capture: Capture | None
+    accesses: Table
+    requests: Table
+    files: Table
+    paths: tuple[str | None, ...]
+    page_size: int
+    kernel: str | None
+    recorded_read_ahead_kb: int | None
+    contaminated: bool
+    counts: dict[str, int]
+    devices: dict[int, int]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,162 @@
+"""The tables that a trace is turned into: each column declared once, with its meaning.
+
+A :class:`Table` is a set of equally long numpy arrays under a :class:`Schema`; the user guide's
+table of columns is made from the schemas below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum, IntFlag
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = npt.NDArray[Any]
+
+
+class Kind(IntEnum):
+    """What an event says. Values are stable: they are stored in decoded tables."""
+
+    INSERT = 1  # filemap:mm_filemap_add_to_page_cache
+    DELETE = 2  # filemap:mm_filemap_delete_from_page_cache
+    FAULT = 3  # filemap:mm_filemap_fault
+    GET_PAGES = 4  # filemap:mm_filemap_get_pages
+    MAP_PAGES = 5  # filemap:mm_filemap_map_pages
+    RA_UNBOUNDED = 6  # readahead:page_cache_ra_unbounded
+    RA_SYNC = 7  # readahead:page_cache_sync_ra
+    BIO_QUEUE = 8  # block:block_bio_queue
+    RQ_ISSUE = 9  # block:block_rq_issue
+    RQ_COMPLETE = 10  # block:block_rq_complete
+    FORK = 11  # sched:sched_process_fork
+    EXEC = 12  # sched:sched_process_exec
+    EXIT = 13  # sched:sched_process_exit
+
+
+class Rwbs(IntFlag):
+    """The letters of a block event's ``rwbs`` string (include/trace/events/block.h)."""
+
+    READ = 1
+    WRITE = 2
+    AHEAD = 4  # A: readahead
+    META = 8  # M: metadata
+    SYNC = 16
+    FLUSH = 32  # F
+    DISCARD = 64
+    OTHER = 128
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: name, numpy dtype, unit and meaning."""
+
+    name: str
+    dtype: str
+    unit: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A table's name and its columns in order."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+
+EVENTS = Schema(
+    "events",
+    (
+        Column("time_ns", "u8", "ns", "trace clock, from its zero"),
+        Column("cpu", "u2", "", "CPU the event was recorded on"),
+        Column("kind", "u1", "Kind", "what happened"),
+        Column("pid", "i4", "", "kernel thread id of the current task (common_pid)"),
+        Column("dev", "u4", "dev_t", "major << 20 | minor of the superblock or block device"),
+        Column("ino", "u8", "", "inode number; 0 for block and sched events"),
+        Column("index", "u8", "pages", "page index in the file; block events: first sector"),
+        Column(
+            "value",
+            "u8",
+            "",
+            "INSERT: folio order; GET_PAGES, MAP_PAGES: last page index, inclusive; "
+            "RA_*: pages asked for; block: 512-byte sectors; FORK: child's thread id; "
+            "EXEC: thread id before exec",
+        ),
+        Column("flags", "u2", "Rwbs", "block events: letters of rwbs; else 0"),
+    ),
+)
+
+ACCESSES = Schema(
+    "accesses",
+    (
+        Column("time_ns", "u8", "ns", "trace clock at first touch"),
+        Column("pid", "i4", "", "thread that touched the page"),
+        Column("file", "u4", "row", "row of the files table"),
+        Column("page", "u8", "pages", "page index in the file"),
+    ),
+)
+
+REQUESTS = Schema(
+    "requests",
+    (
+        Column("issue_ns", "u8", "ns", "trace clock when the request went to the driver"),
+        Column("complete_ns", "u8", "ns", "trace clock at completion; 0 if none was recorded"),
+        Column("pid", "i4", "", "thread that issued it (may be a kernel worker)"),
+        Column("dev", "u4", "dev_t", "disk"),
+        Column("sector", "u8", "512 B", "first sector"),
+        Column("sectors", "u4", "512 B", "length"),
+        Column("flags", "u2", "Rwbs", "letters of rwbs"),
+    ),
+)
+
+FILES = Schema(
+    "files",
+    (
+        Column("dev", "u4", "dev_t", "superblock's device"),
+        Column("ino", "u8", "", "inode number"),
+        Column("size_bytes", "i8", "bytes", "size when the capture was made; -1 if unknown"),
+        Column("accessed", "u8", "pages", "distinct pages the application accessed"),
+    ),
+)
+
+
+class Table(Mapping[str, Array]):
+    """Columns of equal length under a schema; ``table["page"]`` is one column."""
+
+    def __init__(self, schema: Schema, columns: Mapping[str, Array]) -> None:
+        self.schema = schema
+        lengths = set()
+        self._columns: dict[str, Array] = {}
+        for column in schema.columns:
+            array = columns[column.name]
+            if array.dtype != np.dtype(column.dtype) or array.ndim != 1:
+                raise TypeError(
+                    f"{schema.name}.{column.name}: expected one-dimensional {column.dtype}, "
+                    f"got {array.ndim}-dimensional {array.dtype}"
+                )
+            lengths.add(len(array))
+            self._columns[column.name] = array
+        if len(lengths) > 1:
+            raise ValueError(f"{schema.name}: columns differ in length: {sorted(lengths)}")
+        self.rows = lengths.pop() if lengths else 0
+
+    @classmethod
+    def empty(cls, schema: Schema, rows: int = 0) -> Table:
+        """Return a table of ``rows`` zeroed rows."""
+        return cls(schema, {c.name: np.zeros(rows, c.dtype) for c in schema.columns})
+
+    def __getitem__(self, name: str) -> Array:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        """Return the number of columns (a mapping's length); rows are in ``rows``."""
+        return len(self._columns)
+
+    def take(self, selection: Array) -> Table:
+        """Return the rows that a boolean mask or an index array selects."""
+        return Table(self.schema, {name: array[selection] for name, array in self.items()})

@@ -1,0 +1,1 @@
+"""Chooses the window: the published criterion, and later predicted seconds."""

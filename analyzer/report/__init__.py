@@ -1,0 +1,1 @@
+"""The board report: HTML, PDF and PNG."""

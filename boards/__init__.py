@@ -1,0 +1,1 @@
+"""Which target, how to reach it, what it is made of."""

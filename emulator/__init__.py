@@ -1,0 +1,1 @@
+"""Computes what readahead would have read: arrays in, arrays out."""

@@ -1,0 +1,61 @@
+"""Build foreread: pure Python packages and two small C extensions.
+
+``analyzer.ingest._readers`` needs libtraceevent, zlib and zstd (found by pkg-config);
+``emulator._fixed`` needs a C compiler only.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from glob import glob
+
+from setuptools import Extension, setup
+
+C_FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
+if os.environ.get("FOREREAD_WERROR"):
+    C_FLAGS.append("-Werror")
+LIMITED_API = [("Py_LIMITED_API", "0x030b0000")]
+
+
+def pkg_config(option: str, *libraries: str) -> list[str]:
+    """Return the words pkg-config prints, or stop with the packages to install."""
+    command = ["pkg-config", option, *libraries]
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    except FileNotFoundError:
+        sys.exit("setup.py: pkg-config is missing; on Debian: apt-get install pkg-config")
+    except subprocess.CalledProcessError as error:
+        sys.exit(
+            f"setup.py: {error.stderr.strip()}\n"
+            "on Debian: apt-get install libtraceevent-dev zlib1g-dev libzstd-dev"
+        )
+
+
+READER_LIBRARIES = ("libtraceevent", "zlib", "libzstd")
+
+setup(
+    ext_modules=[
+        Extension(
+            "analyzer.ingest._readers",
+            sources=["analyzer/ingest/_readers.c", *sorted(glob("analyzer/ingest/core/*.c"))],
+            depends=sorted(glob("analyzer/ingest/core/*.h")),
+            include_dirs=["analyzer/ingest/core"],
+            define_macros=LIMITED_API,
+            extra_compile_args=[*C_FLAGS, *pkg_config("--cflags", *READER_LIBRARIES)],
+            extra_link_args=pkg_config("--libs", *READER_LIBRARIES),
+            py_limited_api=True,
+        ),
+        Extension(
+            "emulator._fixed",
+            sources=["emulator/_fixed.c", *sorted(glob("emulator/core/*.c"))],
+            depends=sorted(glob("emulator/core/*.h")),
+            include_dirs=["emulator/core"],
+            define_macros=LIMITED_API,
+            extra_compile_args=C_FLAGS,
+            py_limited_api=True,
+        ),
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

@@ -1,0 +1,1 @@
+"""Capture back-ends: tracefs, trace-cmd and perf."""

@@ -1,0 +1,171 @@
+"""The capture: a directory with the raw trace and everything needed to read it off the board.
+
+::
+
+    NAME/
+      capture.json   metadata (class Capture), written last: without it the capture is partial
+      files.json     list of FileEntry: path and size of every inode seen
+      trace/         back-end's raw trace: tracefs pages and formats, trace.dat or perf.data
+
+The same directory packed as ``.tar``, ``.tar.gz`` or ``.tar.xz`` is a capture too.
+Strings that come from the target (paths, commands) are decoded with surrogateescape.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+SCHEMA = 1
+METADATA = "capture.json"
+FILES = "files.json"
+TRACE = "trace"
+
+
+class CaptureError(ValueError):
+    """A capture that cannot be read; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class Struct(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of the capture's records: keyword-only and immutable."""
+
+
+class Host(Struct):
+    """The machine that was recorded."""
+
+    kernel: str  # uname -r
+    version: str  # uname -v
+    machine: str  # uname -m
+    nodename: str = ""
+    page_size: int
+    byte_order: Literal["little", "big"]
+    long_size: int
+    cpu_model: str = ""
+    cpu_count: int
+    memory_kib: int
+
+
+class Mount(Struct):
+    """One line of mountinfo."""
+
+    dev: str  # "major:minor" of the superblock
+    mountpoint: str
+    fstype: str
+    source: str
+    options: str
+
+
+class Device(Struct):
+    """A disk: the unit that has a read_ahead_kb."""
+
+    dev: str  # "major:minor" of the disk
+    name: str
+    filesystems: list[str]  # superblock devs that read from it, partitions included
+    size_bytes: int
+    read_ahead_kb_before: int  # as found, restored after the run
+    read_ahead_kb: int  # in force during the run
+    queue: dict[str, str]  # every readable attribute of /sys/block/NAME/queue
+    model: str = ""
+
+
+class FileEntry(Struct):
+    """An inode seen in the trace."""
+
+    dev: str
+    ino: int
+    path: str | None
+    size_bytes: int  # -1 if unknown
+
+
+class Resident(Struct):
+    """Pages of one file that were cached before the run although caches were dropped."""
+
+    dev: str
+    ino: int
+    path: str | None
+    pages: int
+
+
+class Cold(Struct):
+    """The proof that the run was cold."""
+
+    proven: bool
+    how: str
+    resident_pages: int  # still cached after the drop, mapped by running processes
+    resident: list[Resident]
+
+
+class Capture(Struct):
+    """Metadata of one recorded run."""
+
+    schema: int = SCHEMA
+    foreread: str
+    created: str  # ISO 8601, UTC
+    backend: Literal["tracefs", "trace-cmd", "perf"]
+    backend_version: str = ""
+    host: Host
+    command: list[str]
+    cwd: str
+    pid: int  # of the command's first process
+    exit_status: int | None  # None while it still ran when recording ended
+    signal: int | None = None
+    ended_by: Literal["exit", "signal", "duration", "idle", "output"]
+    wall_seconds: float  # from exec to the end of recording or of the command
+    start_ns: int  # trace clock just before exec
+    end_ns: int
+    clock: str  # trace clock, "mono"
+    read_ahead_kb: int
+    events: list[str]  # "system:name" recorded
+    events_missing: list[str]  # wanted, absent on this kernel
+    lost: dict[str, int]  # CPU -> lost events
+    cold: Cold
+    devices: list[Device]
+    mounts: list[Mount]
+    notes: list[str] = []
+
+
+def write(directory: Path, capture: Capture, files: list[FileEntry]) -> None:
+    """Complete the capture in ``directory``: files first, the metadata last and atomically."""
+    _write_json(directory / FILES, files)
+    _write_json(directory / METADATA, capture)
+
+
+def read(directory: Path) -> tuple[Capture, list[FileEntry]]:
+    """Return metadata and files of the capture in ``directory``.
+
+    Raises CaptureError when it is partial, of a newer schema or damaged.
+    """
+    metadata = directory / METADATA
+    if not metadata.exists():
+        raise CaptureError(
+            f"{directory} is a partial capture: {METADATA} is missing",
+            "the recording was interrupted: record again",
+        )
+    capture = _read_json(metadata, Capture)
+    if capture.schema != SCHEMA:
+        raise CaptureError(
+            f"{metadata} has schema {capture.schema}, this foreread reads {SCHEMA}",
+            "update foreread",
+        )
+    return capture, _read_json(directory / FILES, list[FileEntry])
+
+
+def _write_json(path: Path, value: Any) -> None:
+    temporary = path.with_name(path.name + ".part")
+    # json, not msgspec, writes and reads the text: only it carries surrogate escapes.
+    temporary.write_text(json.dumps(msgspec.to_builtins(value), indent=1) + "\n")
+    temporary.replace(path)
+
+
+def _read_json(path: Path, kind: Any) -> Any:
+    try:
+        return msgspec.convert(json.loads(path.read_bytes()), type=kind)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise CaptureError(f"{path}: {error}", "the capture is damaged: record again") from error
