@@ -1,0 +1,86 @@
+"""What a capture back-end is: a system-wide recorder that is started, stopped and asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+# What is recorded, where the kernel has it. The first is indispensable: without it there is
+# nothing to emulate. Names are "system:event" as in tracefs.
+INDISPENSABLE = "filemap:mm_filemap_add_to_page_cache"
+WANTED_EVENTS: tuple[str, ...] = (
+    INDISPENSABLE,
+    "filemap:mm_filemap_delete_from_page_cache",
+    "filemap:mm_filemap_fault",
+    "filemap:mm_filemap_get_pages",
+    "filemap:mm_filemap_map_pages",
+    "readahead:page_cache_ra_unbounded",
+    "readahead:page_cache_sync_ra",
+    "block:block_bio_queue",
+    "block:block_rq_issue",
+    "block:block_rq_complete",
+    "sched:sched_process_fork",
+    "sched:sched_process_exec",
+    "sched:sched_process_exit",
+    # Opens, mappings and advice of the application: which struct file is read how
+    # (READAHEAD_FACTS 10.3). Present with CONFIG_FTRACE_SYSCALLS only.
+    "syscalls:sys_enter_openat",
+    "syscalls:sys_exit_openat",
+    "syscalls:sys_enter_mmap",
+    "syscalls:sys_exit_mmap",
+    "syscalls:sys_enter_mprotect",
+    "syscalls:sys_enter_madvise",
+    "syscalls:sys_enter_fadvise64",
+    "syscalls:sys_enter_pread64",
+    "syscalls:sys_enter_read",
+    "syscalls:sys_enter_readahead",
+    "syscalls:sys_enter_close",
+)
+
+
+class RecordError(RuntimeError):
+    """A recording that cannot be made; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Probe:
+    """Whether a back-end works here: what it lacks and the remedy, or empty strings."""
+
+    name: str
+    works: bool
+    lacks: str = ""
+    remedy: str = ""
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What a back-end brings back besides its files in the trace directory."""
+
+    lost: dict[int, int]  # CPU -> lost events
+    notes: list[str] = field(default_factory=list)
+
+
+class Backend(Protocol):
+    """A recorder. ``start`` returns once events are being recorded; ``stop`` once all are saved.
+
+    ``stop`` may be called twice and after a failed ``start``; it leaves nothing of the
+    back-end's own behind (instances, processes, mounts). The trace clock is CLOCK_MONOTONIC
+    (``mono``), so that wall times of the tracer and of the trace compare.
+    """
+
+    name: str
+
+    def probe(self) -> Probe:
+        """Return whether this back-end can record here, by trying the operations it needs."""
+
+    def start(self, trace_directory: Path, events: list[str], buffer_kib: int) -> None:
+        """Begin recording ``events`` of all CPUs; ``buffer_kib`` of buffer per CPU."""
+
+    def stop(self) -> Recorded:
+        """End the recording and complete the files in the trace directory."""
