@@ -54,7 +54,7 @@ def waste(recording: Recording, window: int) -> Waste:
     source = _last_miss(missed[order])
     time_ns = accesses["time_ns"].astype(np.int64)[order][source]
     file, page = file[order], page[order]
-    last_read = np.minimum(page[source] + window, _last_page(recording)[file])
+    last_read = np.minimum(page[source] + window, _last_page(recording, file, page)[file])
     run = np.minimum(last_read, _next_accessed(file, page) - 1) - page
     some = run > 0
     wasted = np.zeros(recording.files.rows, np.int64)
@@ -97,7 +97,12 @@ def _next_accessed(file: Ints, page: Ints) -> Ints:
     return following
 
 
-def _last_page(recording: Recording) -> Ints:
-    """Return the last page index of each file; where it is unknown, one that never clips."""
+def _last_page(recording: Recording, file: Ints, page: Ints) -> Ints:
+    """Return the last page index of each file; where its size is unknown, one never reached.
+
+    A page accessed beyond the known size proves a longer file (emulator.fixed_window's rule).
+    """
     size = recording.files["size_bytes"]
-    return np.where(size < 0, NEVER, (size - 1) // recording.page_size)
+    last = np.where(size < 0, NEVER, (size - 1) // recording.page_size)
+    np.maximum.at(last, file, page)
+    return last
