@@ -157,8 +157,8 @@ def _label_files(
     placed = spread(middle, LABEL_HEIGHT * height, height)
     for file, at, y in zip(layout.files[top], middle, placed, strict=True):
         accessed, wasted = subject.recording.files["accessed"][file], subject.waste.wasted[file]
-        ax.text(ACCESSED_AT, y, f"{accessed:,}", **_label_style(ax, "right"))
-        ax.text(WASTED_AT, y, f"{wasted:,}", **_label_style(ax, "right"))
+        ax.text(ACCESSED_AT, y, f"{accessed:,}", **_number_style(ax))
+        ax.text(WASTED_AT, y, f"{wasted:,}", **_number_style(ax))
         ax.annotate(
             drawable(shortened(subject.name(int(file)), 26)),
             xy=(1.017, at),
@@ -180,8 +180,8 @@ def _label_files(
         ax.text(at, 1.01, text, size=7, ha="right", va="bottom", transform=ax.transAxes)
 
 
-def _label_style(ax: Axes, align: str) -> dict[str, Any]:
-    return {"size": 7, "ha": align, "va": "center", "transform": ax.get_yaxis_transform()}
+def _number_style(ax: Axes) -> dict[str, Any]:
+    return {"size": 7, "ha": "right", "va": "center", "transform": ax.get_yaxis_transform()}
 
 
 def spread(wanted: Floats, distance: float, height: float) -> Floats:

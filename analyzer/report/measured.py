@@ -40,8 +40,7 @@ def against_measured(
     ax = axes(canvas, top=0.55)
     runs = _runs(validation, sweep, quantity)
     for window, values in runs.items():
-        label = "one run" if window == next(iter(runs)) else None
-        ax.plot([window] * len(values), values, "_", color=GREY, markersize=7, label=label)
+        ax.plot([window] * len(values), values, "_", color=GREY, markersize=8, zorder=3)
     medians = {window: median(values) for window, values in runs.items()}
     ax.plot(
         list(medians),

@@ -42,7 +42,11 @@ def measured_plots(subject: Subject) -> list[Plot]:
     if subject.validation is None or subject.sweep is None:
         return []
     shown: list[tuple[Quantity, str, str]] = [
-        ("seconds", "Start-up time by window", "Cold runs; each dash is one run."),
+        (
+            "seconds",
+            "Start-up time by window",
+            "Cold runs; each dash is one run, the line joins their medians.",
+        ),
         (
             "requests",
             "Requests by window",
