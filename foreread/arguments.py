@@ -40,9 +40,7 @@ def _pages(number: str, unit: str, page_size: int) -> int:
         return int(number)
     size = int(number) * 1024
     if size % page_size:
-        raise UsageError(
-            f"--windows: {number}k is not a whole number of {page_size}-byte pages"
-        )
+        raise UsageError(f"--windows: {number}k is not a whole number of {page_size}-byte pages")
     return size // page_size
 
 
