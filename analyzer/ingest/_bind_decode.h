@@ -167,8 +167,8 @@ columns_acquire(struct array *arrays, PyObject *tuple, struct ev_columns *column
         }
     }
     *columns = (struct ev_columns){
-        arrays[0].view.buf, arrays[1].view.buf, arrays[2].view.buf, arrays[3].view.buf,
-        arrays[4].view.buf, arrays[5].view.buf, arrays[6].view.buf, arrays[7].view.buf,
+        arrays[0].view.buf, arrays[1].view.buf,       arrays[2].view.buf, arrays[3].view.buf,
+        arrays[4].view.buf, arrays[5].view.buf,       arrays[6].view.buf, arrays[7].view.buf,
         arrays[8].view.buf, array_length(&arrays[0]),
     };
     return true;
@@ -239,8 +239,8 @@ field_numbers(PyObject *self, PyObject *args)
     int swap, is_signed, ret = EV_ERR_LAST;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOHbppO:field_numbers", &data, &places, &field.offset,
-                          &field.size, &is_signed, &swap, &out))
+    if (!PyArg_ParseTuple(args, "OOHbppO:field_numbers", &data, &places, &field.offset, &field.size,
+                          &is_signed, &swap, &out))
         return NULL;
     field.is_signed = is_signed != 0;
     if (!bytes_acquire(&bytes, data) ||
@@ -296,8 +296,8 @@ field_strings(PyObject *self, PyObject *args)
     int swap, storage;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "OOHHip:field_strings", &data, &places, &field.offset,
-                          &field.size, &storage, &swap))
+    if (!PyArg_ParseTuple(args, "OOHHip:field_strings", &data, &places, &field.offset, &field.size,
+                          &storage, &swap))
         return NULL;
     field.storage = (enum ev_string)storage;
     if (bytes_acquire(&bytes, data) &&

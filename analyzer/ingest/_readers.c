@@ -15,8 +15,8 @@ static int
 module_exec(PyObject *module)
 {
     if (reader_error == NULL)
-        reader_error = PyErr_NewException("analyzer.ingest._readers.ReaderError",
-                                          PyExc_ValueError, NULL);
+        reader_error =
+            PyErr_NewException("analyzer.ingest._readers.ReaderError", PyExc_ValueError, NULL);
     if (reader_error == NULL)
         return -1;
     Py_INCREF(reader_error);
@@ -33,12 +33,8 @@ static PyModuleDef_Slot slots[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT,
-    .m_name = "_readers",
-    .m_doc = "Walks trace files; see _readers.pyi.",
-    .m_size = 0,
-    .m_methods = methods,
-    .m_slots = slots,
+    PyModuleDef_HEAD_INIT, .m_name = "_readers", .m_doc = "Walks trace files; see _readers.pyi.",
+    .m_size = 0,           .m_methods = methods, .m_slots = slots,
 };
 
 PyMODINIT_FUNC

@@ -75,7 +75,5 @@ def _field(data: object, places: Array, field: Field, swap: bool) -> Array:
             "ask for another field",
         )
     numbers = np.empty(len(places), "i8" if field.is_signed else "u8")
-    _readers.field_numbers(
-        data, places, field.offset, field.size, field.is_signed, swap, numbers
-    )
+    _readers.field_numbers(data, places, field.offset, field.size, field.is_signed, swap, numbers)
     return numbers
