@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracer.backends.base import Probe, Recorded
-from tracer.backends.supervised import ON_DISK, Supervised
-from tracer.backends.tool import output_of, version_of
-from tracer.backends.trial import trial
+from tracer.backends.base import Recorded
+from tracer.backends.recorder import Recorder
+from tracer.backends.supervised import Supervised
+from tracer.backends.tool import output_of
 
-PERF_DATA = "perf.data"
 _ISSUE, _COMPLETE = "block:block_rq_issue", "block:block_rq_complete"
 
 
@@ -26,48 +24,21 @@ class Stats:
     lost_records: int = 0  # PERF_RECORD_LOST: one for each gap
 
 
-class PerfBackend:
+class PerfBackend(Recorder):
     """Records with perf, system-wide, into ``perf.data``."""
 
-    name = "perf"
+    name = program = "perf"
+    package = "perf (Debian: linux-perf)"
+    file = "perf.data"
 
-    def __init__(self) -> None:
-        self._recording: Supervised | None = None
+    def _begin(
+        self, recording: Supervised, place: Path, events: list[str], buffer_kib: int
+    ) -> None:
+        recording.start(record_command(events, buffer_kib, recording.scratch / self.file))
 
-    def probe(self) -> Probe:
-        """Return whether perf can record here, by recording for a moment."""
-        if shutil.which("perf") is None:
-            return Probe(self.name, False, "perf is not installed", "install perf (linux-perf)")
-        return trial(self, version_of(self.name))
-
-    def start(self, trace_directory: Path, events: list[str], buffer_kib: int) -> None:
-        """Begin recording ``events`` of all CPUs; RecordError when perf cannot."""
-        self._recording = Supervised(self.name, trace_directory)
-        output = self._recording.scratch / PERF_DATA
-        try:
-            self._recording.start(record_command(events, buffer_kib, output))
-        except BaseException:
-            self._clean()
-            raise
-
-    def stop(self) -> Recorded:
-        """End the recording, move ``perf.data`` into the trace directory, count what was lost."""
-        if self._recording is None:
-            return Recorded({})
-        try:
-            self._recording.stop()
-            notes = [] if self._recording.in_memory else [ON_DISK]
-            perf_data = self._recording.deliver(PERF_DATA)
-        finally:
-            self._clean()
-        stats = read_stats(perf_data)
-        lost = count_lost(perf_data, stats)
-        return Recorded(lost, notes + missing_completions(stats.samples))
-
-    def _clean(self) -> None:
-        if self._recording is not None:
-            self._recording.clean()
-            self._recording = None
+    def _judge(self, file: Path) -> Recorded:
+        stats = read_stats(file)
+        return Recorded(count_lost(file, stats), missing_completions(stats.samples))
 
 
 def record_command(events: list[str], buffer_kib: int, output: Path) -> list[str]:

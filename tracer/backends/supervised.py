@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from tracer import tracefs
 from tracer.backends.base import RecordError
 from tracer.backends.tool import environment
 
@@ -26,7 +27,6 @@ _MEMORY = Path("/dev/shm")
 _MEMORY_KIB = 256 * 1024
 _LOG = "log"
 _ENDED = "ended"
-ON_DISK = "too little memory to hold the trace: its writes to disk are part of the recording"
 
 
 class Supervised:
@@ -36,7 +36,10 @@ class Supervised:
         self.name = name
         self.in_memory = _memory_has_room()
         parent = _MEMORY if self.in_memory else trace_directory
-        self.scratch = Path(tempfile.mkdtemp(prefix=f"foreread-{os.getpid()}-", dir=parent))
+        _remove_leftovers(parent)
+        self.scratch = Path(
+            tempfile.mkdtemp(prefix=f"{tracefs.PREFIX}{tracefs.owner_tag()}-", dir=parent)
+        )
         self._trace_directory = trace_directory
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -133,6 +136,14 @@ class Supervised:
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             return " ".join(lines[:6])[:400]
         return ""
+
+
+def _remove_leftovers(parent: Path) -> None:
+    """Remove scratch directories of this user's forereads that are dead with their supervisors."""
+    for scratch in parent.glob(f"{tracefs.PREFIX}*-*-*"):
+        tag = "-".join(scratch.name.removeprefix(tracefs.PREFIX).split("-")[:2])
+        if not tracefs.is_alive(tag) and scratch.lstat().st_uid == os.geteuid():
+            shutil.rmtree(scratch, ignore_errors=True)
 
 
 def remedy_for(said: str) -> str:

@@ -9,71 +9,41 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import shutil
 import time
 from pathlib import Path
 
-from tracer.backends.base import Probe, Recorded, RecordError
-from tracer.backends.supervised import ON_DISK, Supervised
+from tracer.backends.base import Recorded
+from tracer.backends.recorder import Recorder
+from tracer.backends.supervised import Supervised
 from tracer.backends.tool import output_of, version_of
-from tracer.backends.trial import trial
 
-TRACE_DAT = "trace.dat"
 _FTRACE_ENABLED = Path("/proc/sys/kernel/ftrace_enabled")
 # trace-cmd opens these for writing although it records no functions.
 _INSISTED = ("set_ftrace_filter", "set_ftrace_notrace", "set_ftrace_pid", "set_ftrace_notrace_pid")
 _REMOVE_SECONDS = 5.0
 
 
-class TraceCmdBackend:
+class TraceCmdBackend(Recorder):
     """Records with trace-cmd, system-wide, into ``trace.dat``."""
 
-    name = "trace-cmd"
+    name = program = package = "trace-cmd"
+    file = "trace.dat"
 
-    def __init__(self) -> None:
-        self._recording: Supervised | None = None
-        self._instance: Path | None = None
-        self._standins: list[Path] = []
+    def _begin(
+        self, recording: Supervised, place: Path, events: list[str], buffer_kib: int
+    ) -> None:
+        instance = place / "instances" / recording.scratch.name
+        instance.mkdir()
+        self._undo.callback(_remove_instance, instance)
+        self._undo.callback(recording.clean)  # goes first: trace-cmd's readers hold the instance
+        output = recording.scratch / self.file
+        standins = unwritable(instance)
+        self._notes += _standin_notes(standins)
+        command = record_command(instance.name, events, buffer_kib, output)
+        recording.start(command, instance, standins)
 
-    def probe(self) -> Probe:
-        """Return whether trace-cmd can record here, by recording for a moment."""
-        if shutil.which("trace-cmd") is None:
-            return Probe(self.name, False, "trace-cmd is not installed", "install trace-cmd")
-        return trial(self, version_of(self.name))
-
-    def start(self, trace_directory: Path, events: list[str], buffer_kib: int) -> None:
-        """Begin recording ``events`` of all CPUs; RecordError when trace-cmd cannot."""
-        self._recording = Supervised(self.name, trace_directory)
-        try:
-            self._instance = _make_instance(self._recording.scratch.name)
-            self._standins = unwritable(self._instance)
-            output = self._recording.scratch / TRACE_DAT
-            command = record_command(self._instance.name, events, buffer_kib, output)
-            self._recording.start(command, self._instance, self._standins)
-        except BaseException:
-            self._clean()
-            raise
-
-    def stop(self) -> Recorded:
-        """End the recording, move ``trace.dat`` into the trace directory, count what was lost."""
-        if self._recording is None:
-            return Recorded({})
-        try:
-            self._recording.stop()
-            notes = _standin_notes(self._standins)
-            notes += [] if self._recording.in_memory else [ON_DISK]
-            trace_dat = self._recording.deliver(TRACE_DAT)
-        finally:
-            self._clean()
-        return Recorded(read_lost(trace_dat), notes)
-
-    def _clean(self) -> None:
-        if self._recording is not None:
-            self._recording.clean()
-            self._recording = None
-        if self._instance is not None:
-            _remove_instance(self._instance)
-            self._instance = None
+    def _judge(self, file: Path) -> Recorded:
+        return Recorded(read_lost(file))
 
 
 def record_command(instance: str, events: list[str], buffer_kib: int, output: Path) -> list[str]:
@@ -113,29 +83,6 @@ def parse_lost(text: str) -> dict[int, int]:
             elif number := int(match[2]):
                 lost[cpu] = lost.get(cpu, 0) + number
     return lost
-
-
-def tracefs() -> Path:
-    """Return where tracefs is mounted; RecordError when it is not, or not for this user."""
-    for line in Path("/proc/self/mounts").read_text().splitlines():
-        _, mountpoint, fstype, *_ = line.split(" ")
-        if fstype == "tracefs":
-            return Path(mountpoint)
-    raise RecordError(
-        "tracefs is not mounted", "mount it: mount -t tracefs tracefs /sys/kernel/tracing"
-    )
-
-
-def _make_instance(name: str) -> Path:
-    instance = tracefs() / "instances" / name
-    try:
-        instance.mkdir()
-    except OSError as error:
-        raise RecordError(
-            f"cannot make ftrace instance {instance}: {error.strerror}",
-            "run as root; the kernel needs CONFIG_TRACING and instances (Linux 3.10)",
-        ) from error
-    return instance
 
 
 def _remove_instance(instance: Path) -> None:
