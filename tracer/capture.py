@@ -33,11 +33,7 @@ class CaptureError(ValueError):
         self.remedy = remedy
 
 
-class Struct(msgspec.Struct, frozen=True, kw_only=True):
-    """Base of the capture's records: keyword-only and immutable."""
-
-
-class Host(Struct):
+class Host(msgspec.Struct, frozen=True, kw_only=True):
     """The machine that was recorded."""
 
     kernel: str  # uname -r
@@ -52,7 +48,7 @@ class Host(Struct):
     memory_kib: int
 
 
-class Mount(Struct):
+class Mount(msgspec.Struct, frozen=True, kw_only=True):
     """One line of mountinfo."""
 
     dev: str  # "major:minor" of the superblock
@@ -62,7 +58,7 @@ class Mount(Struct):
     options: str
 
 
-class Device(Struct):
+class Device(msgspec.Struct, frozen=True, kw_only=True):
     """A disk: the unit that has a read_ahead_kb."""
 
     dev: str  # "major:minor" of the disk
@@ -75,7 +71,7 @@ class Device(Struct):
     model: str = ""
 
 
-class FileEntry(Struct):
+class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An inode seen in the trace."""
 
     dev: str
@@ -84,7 +80,7 @@ class FileEntry(Struct):
     size_bytes: int  # -1 if unknown
 
 
-class Resident(Struct):
+class Resident(msgspec.Struct, frozen=True, kw_only=True):
     """Pages of one file that were cached before the run although caches were dropped."""
 
     dev: str
@@ -93,7 +89,7 @@ class Resident(Struct):
     pages: int
 
 
-class Cold(Struct):
+class Cold(msgspec.Struct, frozen=True, kw_only=True):
     """The proof that the run was cold."""
 
     proven: bool
@@ -102,7 +98,7 @@ class Cold(Struct):
     resident: list[Resident]
 
 
-class Capture(Struct):
+class Capture(msgspec.Struct, frozen=True, kw_only=True):
     """Metadata of one recorded run."""
 
     schema: int = SCHEMA

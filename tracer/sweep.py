@@ -31,4 +31,6 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     command: list[str] = []
     devices: list[str] = []  # names of the disks whose window was set
     default_read_ahead_kb: int | None = None  # as found before the sweep
+    complete: bool = True  # False: interrupted, points lack runs
+    notes: list[str] = []
     points: list[Point]

@@ -23,7 +23,8 @@ class Trace:
 
     ``events`` is merged over CPUs in time order (schema EVENTS). ``lost`` counts lost events
     by CPU, as far as the file says so. ``event_names`` are the formats found in the file
-    (``system:name``); ``read_fields`` decodes fields of one event kind on demand.
+    (``system:name``); ``paths`` are those it names by (dev_t, inode); ``read_fields`` decodes
+    fields of one event kind on demand.
     """
 
     format: str  # "perf.data", "trace.dat v6", "trace.dat v7", "tracefs pages", "tracefs text"
@@ -33,6 +34,7 @@ class Trace:
     lost: dict[int, int] = field(default_factory=dict)
     event_names: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    paths: dict[tuple[int, int], str] = field(default_factory=dict)
     read_fields: Callable[[str, tuple[str, ...]], dict[str, Array]] | None = None
 
 
@@ -42,9 +44,9 @@ class Recording:
 
     ``paths[i]`` is the path of row i of ``files`` (None if unknown); undecodable bytes are
     kept as surrogate escapes. ``recorded_read_ahead_kb`` is None when the file does not say.
-    ``counts`` tells apart the pages that are no accesses of the application: ``written``,
-    ``hole``, ``metadata``, ``other_process``, ``readahead``. ``devices`` maps a superblock's
-    dev_t to the dev_t of the disk whose read_ahead_kb governs it.
+    ``counts`` tells apart the pages that are no accesses of the application:
+    ``written_or_hole``, ``metadata``, ``other_process``, ``readahead``.
+    ``devices`` maps a superblock's dev_t to that of the disk whose read_ahead_kb governs it.
     """
 
     trace: Trace

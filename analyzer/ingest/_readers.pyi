@@ -1,0 +1,29 @@
+"""The readers' C core. Arrays are checked at the border: TypeError for dtype or dimensions,
+ValueError for lengths; what is wrong in the trace itself raises ReaderError.
+
+``places`` is an array of analyzer.ingest.columns.PLACE, ``starts`` u8 (runs + 1 values),
+``specs`` an array of analyzer.ingest.formats.SPEC, ``data`` any contiguous buffer.
+"""
+
+from typing import Any
+
+from analyzer.ingest.tables import Array
+
+class ReaderError(ValueError): ...
+
+def check_format(text: bytes, /) -> bool: ...
+def parse_formats(
+    texts: tuple[bytes, ...], long_size: int, big_endian: bool, timeout_ms: int, /
+) -> list[tuple[int, int, str, int, int, int]] | tuple[int, str]:
+    """Return (text index, id, field, offset, size, flags) rows, or (text index, what is wrong)."""
+
+def sort_runs(places: Array, starts: Array, /) -> None: ...
+def decode(
+    data: Any, places: Array, starts: Array, specs: Array, swap: bool, columns: tuple[Array, ...], /
+) -> None: ...
+def field_numbers(
+    data: Any, places: Array, offset: int, size: int, is_signed: bool, swap: bool, out: Array, /
+) -> None: ...
+def field_strings(
+    data: Any, places: Array, offset: int, size: int, storage: int, swap: bool, /
+) -> list[bytes]: ...

@@ -1,0 +1,155 @@
+"""First touches of pages by the application: DESIGN's definition of an access.
+
+Recorded at read_ahead_kb=0, every page filled by a read is one first touch, in exact order.
+Recorded at another window, such pages mix with the kernel's own readahead; then the access
+events say which were touched, and pages that fault-around mapped stay unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Literal
+
+import numpy as np
+
+from analyzer.ingest.inserts import Inserts, folio_pages
+from analyzer.ingest.tables import ACCESSES, FILES, Array, Kind, Table
+
+# A capture at 0 still has a few reads of several pages (WILLNEED, populate): up to this share
+# a file that does not name its window is taken to be one at 0.
+BATCHED_AT_ZERO = 0.1
+
+_NEVER = np.iinfo(np.uint64).max
+_ACCESS_KINDS = (Kind.FAULT, Kind.GET_PAGES)
+_LARGEST_EXPANSION = 50_000_000  # pages; a real trace stays far below
+
+
+def process_tree(events: Table, root: int) -> set[int]:
+    """Return the thread ids of ``root`` and of all that it forked, threads included."""
+    tree = {root}
+    forks = events["kind"] == Kind.FORK
+    pairs = zip(events["pid"][forks].tolist(), events["value"][forks].tolist(), strict=True)
+    for parent, child in pairs:
+        if parent in tree:
+            tree.add(child)
+    return tree
+
+
+def of_threads(table: Table, pids: Collection[int]) -> Array:
+    """Return a mask of the rows whose thread is one of ``pids``."""
+    return np.isin(table["pid"], np.fromiter(pids, np.int32, len(pids)))
+
+
+def batched_share(inserts: Inserts) -> float:
+    """Return the share of read pages that came in reads of several pages."""
+    total = int(inserts.pages.sum())
+    return int(inserts.pages[inserts.group > 1].sum()) / total if total else 0.0
+
+
+def read_pages(inserts: Inserts, mask: Array) -> tuple[Table, Table]:
+    """Return (FILES, ACCESSES) of the pages that the masked inserts read, first time each."""
+    chosen = inserts.data.take(mask & (inserts.pages > 0))
+    size = folio_pages(chosen)
+    row = np.repeat(np.arange(chosen.rows), size)
+    offset = np.arange(len(row)) - np.repeat(np.cumsum(size) - size, size)
+    files, file = _files_of(chosen)
+    accesses = Table(
+        ACCESSES,
+        {
+            "time_ns": chosen["time_ns"][row],
+            "pid": chosen["pid"][row],
+            "file": file[row],
+            "page": chosen["index"][row] + offset.astype(np.uint64),
+        },
+    )
+    accesses = accesses.take(_first_of_each(accesses))
+    return _count(files, accesses), accesses
+
+
+def _files_of(inserts: Table) -> tuple[Table, Array]:
+    """Return the FILES that occur, by (dev, ino), and each insert's row in it."""
+    first, file = group_inodes(inserts["dev"], inserts["ino"])
+    columns = {"dev": inserts["dev"][first], "ino": inserts["ino"][first]}
+    columns["size_bytes"] = np.full(len(first), -1, np.int64)
+    columns["accessed"] = np.zeros(len(first), np.uint64)
+    return Table(FILES, columns), file.astype(np.uint32)
+
+
+def group_inodes(dev: Array, ino: Array) -> tuple[Array, Array]:
+    """Return the first row of each distinct (dev, ino), in their order, and each row's group."""
+    order = np.lexsort((ino, dev))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(dev[order]) != 0) | (np.diff(ino[order]) != 0)
+    group = np.empty(len(order), np.int64)
+    group[order] = np.cumsum(new) - 1
+    return order[new], group
+
+
+def _first_of_each(accesses: Table) -> Array:
+    """Return the rows, in order, of the first access to each page."""
+    key = _key(accesses["file"], accesses["page"])
+    return np.sort(np.unique(key, return_index=True)[1])
+
+
+def _count(files: Table, accesses: Table) -> Table:
+    accessed = np.bincount(accesses["file"], minlength=files.rows).astype(np.uint64)
+    return Table(FILES, {**files, "accessed": accessed})
+
+
+def touched(files: Table, pages: Table, events: Table) -> Table:
+    """Return those of ``pages`` (ACCESSES) that FAULT and GET_PAGES events touched, in order.
+
+    ``events`` are the application's. The time and thread are those of the first touch.
+    """
+    key = _key(pages["file"], pages["page"])
+    order = np.argsort(key)
+    key = key[order]
+    touches = events.take(np.isin(events["kind"], _ACCESS_KINDS))
+    touch_file, known = _rows_of(files, touches)
+    touches, touch_file = touches.take(known), touch_file[known]
+    last = np.where(touches["kind"] == Kind.FAULT, touches["index"], touches["value"])
+    low = _position(key, touch_file, touches["index"], "left")
+    high = _position(key, touch_file, last, "right")
+    first = _first_cover(low, high, len(order))
+    hit = first != _NEVER
+    rows, by = order[hit], first[hit]
+    time_ns, pid = touches["time_ns"][by], touches["pid"][by]
+    columns = {"time_ns": time_ns, "pid": pid}
+    columns |= {"file": pages["file"][rows], "page": pages["page"][rows]}
+    in_time = np.lexsort((pages["page"][rows], by))
+    return Table(ACCESSES, columns).take(in_time)
+
+
+def _rows_of(files: Table, events: Table) -> tuple[Array, Array]:
+    """Return each event's row in ``files`` (sorted by dev, ino) and whether it has one."""
+    first, group = group_inodes(
+        np.concatenate((files["dev"], events["dev"])), np.concatenate((files["ino"], events["ino"]))
+    )
+    row_of_group = np.where(first < files.rows, first, 0)  # lexsort is stable: files come first
+    row = row_of_group[group[files.rows :]]
+    return row, np.asarray((first < files.rows)[group[files.rows :]])
+
+
+def _position(key: Array, file: Array, page: Array, side: Literal["left", "right"]) -> Array:
+    """Return where (file, page) stands among sorted keys."""
+    return np.searchsorted(key, _key(file, page), side=side)
+
+
+def _key(file: Array, page: Array) -> Array:
+    """Return one sortable number for (file, page); 2^40 pages are 4 PiB, beyond real files."""
+    page = np.minimum(page, np.uint64((1 << 40) - 1))
+    return np.asarray((file.astype(np.uint64) << np.uint64(40)) | page)
+
+
+def _first_cover(low: Array, high: Array, length: int) -> Array:
+    """Return, for each position, the first interval [low, high) that covers it, or _NEVER."""
+    first = np.full(length, _NEVER, np.uint64)
+    size = np.maximum(high - low, 0)
+    ends = np.cumsum(size)
+    within = int(np.searchsorted(ends, _LARGEST_EXPANSION, side="right"))
+    size, low = size[:within], low[:within]
+    interval = np.repeat(np.arange(within), size)
+    position = np.arange(len(interval)) - np.repeat(np.cumsum(size) - size, size) + low[interval]
+    # Written last to first: what stays is the first interval's number.
+    first[position[::-1]] = interval[::-1]
+    return first

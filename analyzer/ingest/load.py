@@ -1,0 +1,255 @@
+"""From a capture or a foreign trace file to a Recording."""
+
+from __future__ import annotations
+
+import tarfile
+import tempfile
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+import numpy as np
+
+from analyzer.ingest import accesses as acc
+from analyzer.ingest.detect import open_trace
+from analyzer.ingest.inserts import MINOR_BITS, Inserts, find_inserts, folio_pages
+from analyzer.ingest.recording import Recording, Trace, TraceError
+from analyzer.ingest.requests import find_requests
+from analyzer.ingest.tables import FILES, Array, Kind, Table
+from tracer import capture as capture_format
+from tracer.capture import Capture, FileEntry
+
+Pids = Literal["tree", "all"] | frozenset[int]
+
+_ARCHIVE_LIMIT = 8 << 30  # bytes unpacked; a capture of an hour stays far below
+_TRACE_FILES = {"perf": "perf.data", "trace-cmd": "trace.dat", "tracefs": ""}
+
+
+def load(path: Path, pids: Pids = "tree") -> Recording:
+    """Read a capture (directory or tar archive) or a foreign trace file.
+
+    ``pids`` chooses whose touches count: the command's process tree (everything, if the file
+    does not name the command), all, or the given threads. Raises TraceError or CaptureError.
+    """
+    if not path.exists():
+        raise TraceError(f"{path} does not exist", "give a capture or a trace file")
+    if path.is_file() and tarfile.is_tarfile(path):
+        with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
+            return load(_unpack(path, Path(scratch)), pids)
+    if path.is_dir() and not _is_bare_trace(path):
+        capture, files = capture_format.read(path)
+        trace = open_trace(path / capture_format.TRACE / _TRACE_FILES[capture.backend])
+        return interpret(trace, capture, files, pids)
+    return interpret(open_trace(path), None, [], pids)
+
+
+def _is_bare_trace(directory: Path) -> bool:
+    """Return whether this is a directory of ring-buffer pages rather than a capture."""
+    if (directory / capture_format.METADATA).exists():
+        return False
+    return not (directory / capture_format.TRACE).exists()
+
+
+def _unpack(archive: Path, scratch: Path) -> Path:
+    """Unpack regular files only, below ``scratch`` only; return the capture's directory."""
+    total = 0
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                name = PurePosixPath(member.name)
+                if not member.isfile() or name.is_absolute() or ".." in name.parts:
+                    continue
+                total += member.size
+                if total > _ARCHIVE_LIMIT:
+                    raise TraceError(f"{archive} unpacks to over 8 GiB", "unpack it yourself")
+                target = scratch.joinpath(*name.parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                source = tar.extractfile(member)
+                if source is not None:
+                    target.write_bytes(source.read())
+    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+        if isinstance(error, TraceError):
+            raise
+        raise TraceError(f"{archive}: {error}", "the archive is damaged: copy it again") from error
+    found = sorted(scratch.rglob(capture_format.METADATA)) or sorted(
+        p for p in scratch.rglob("header_page")
+    )
+    if not found:
+        raise TraceError(
+            f"{archive} holds no {capture_format.METADATA}", "pack the capture's directory"
+        )
+    return found[0].parent
+
+
+def interpret(
+    trace: Trace, capture: Capture | None, entries: list[FileEntry], pids: Pids
+) -> Recording:
+    """Turn a decoded trace into a Recording; see DESIGN's 'What an access is'."""
+    page_size = capture.host.page_size if capture else trace.page_size or 4096
+    kernel = capture.host.kernel if capture else trace.kernel
+    notes = list(trace.notes)
+    if trace.page_size is None and capture is None:
+        notes.append("the file does not say its page size: 4096 bytes assumed")
+    events = _within_run(trace.events, capture)
+    if not (events["kind"] == Kind.INSERT).any():
+        _refuse(trace, kernel)
+    fstypes = {_dev(m.dev): m.fstype for m in capture.mounts} if capture else {}
+    inserts = find_inserts(events, page_size, fstypes)
+    if not inserts.reads_recorded:
+        notes.append(
+            "no block events in the trace: pages that were written cannot be told from pages read"
+        )
+    mask, threads = _threads(events, inserts, capture, pids, notes)
+    read_ahead_kb = capture.read_ahead_kb if capture else None
+    files, pages = acc.read_pages(inserts, mask)
+    batched = acc.batched_share(inserts)
+    contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
+    accesses = pages
+    if contaminated:
+        accesses = _decontaminate(files, pages, events, threads, notes)
+        files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
+    counts = _tell_apart(inserts, mask, threads, pages, accesses)
+    files, paths = _name_files(files, entries, trace)
+    return Recording(
+        trace=replace(trace, events=events),
+        capture=capture,
+        accesses=accesses,
+        requests=find_requests(events),
+        files=files,
+        paths=paths,
+        page_size=page_size,
+        kernel=kernel,
+        recorded_read_ahead_kb=read_ahead_kb,
+        contaminated=contaminated,
+        counts=counts,
+        devices=_disks(capture),
+        notes=tuple(notes),
+    )
+
+
+def _refuse(trace: Trace, kernel: str | None) -> None:
+    event = "filemap:mm_filemap_add_to_page_cache"
+    where = f" (kernel {kernel})" if kernel else ""
+    if event in trace.event_names:
+        raise TraceError(
+            f"no {event} event was recorded{where}: nothing was read into the page cache",
+            "drop the caches before the run: echo 3 > /proc/sys/vm/drop_caches",
+        )
+    raise TraceError(
+        f"the trace has no {event} events{where}; it has: {_some(trace.event_names)}",
+        "record with foreread record, or add -e 'filemap:*' -e 'block:*' -e 'sched:sched_process_*'"
+        " to the recorder (Linux 3.10 or later)",
+    )
+
+
+def _some(names: frozenset[str]) -> str:
+    shown = sorted(names)[:6]
+    return ", ".join(shown) + (" …" if len(names) > len(shown) else "") if shown else "none"
+
+
+def _within_run(events: Table, capture: Capture | None) -> Table:
+    if capture is None:
+        return events
+    time = events["time_ns"]
+    low, high = np.searchsorted(time, np.array([capture.start_ns, capture.end_ns], np.uint64))
+    return events.take(np.arange(low, high))
+
+
+def _threads(
+    events: Table, inserts: Inserts, capture: Capture | None, pids: Pids, notes: list[str]
+) -> tuple[Array, set[int] | frozenset[int] | None]:
+    """Return the mask of the inserts that count, and the threads (None: all)."""
+    if pids == "tree" and capture is None:
+        notes.append("the file does not name the command: pages of all processes count")
+    if pids == "all" or (pids == "tree" and capture is None):
+        return np.ones(inserts.data.rows, bool), None
+    if isinstance(pids, frozenset):
+        threads: set[int] | frozenset[int] = pids
+    else:
+        assert capture is not None
+        threads = acc.process_tree(events, capture.pid)
+    return acc.of_threads(inserts.data, threads), threads
+
+
+def _decontaminate(
+    files: Table,
+    pages: Table,
+    events: Table,
+    threads: set[int] | frozenset[int] | None,
+    notes: list[str],
+) -> Table:
+    """Keep the pages that access events touched, where the kernel has such events."""
+    kinds = events["kind"]
+    has_events = bool(((kinds == Kind.FAULT) | (kinds == Kind.GET_PAGES)).any())
+    if not has_events:
+        notes.append(
+            "recorded with readahead on and without access events: pages that the kernel read "
+            "ahead count as accessed. Record at read_ahead_kb=0"
+        )
+        return pages
+    notes.append(
+        "recorded with readahead on: accesses come from fault and read events, and pages that "
+        "fault-around mapped are missing (up to nine in ten). Record at read_ahead_kb=0"
+    )
+    chosen = events if threads is None else events.take(acc.of_threads(events, threads))
+    return acc.touched(files, pages, chosen)
+
+
+def _counts(files: Table, accesses: Table) -> Array:
+    return np.bincount(accesses["file"], minlength=files.rows).astype(np.uint64)
+
+
+def _tell_apart(
+    inserts: Inserts,
+    mask: Array,
+    threads: set[int] | frozenset[int] | None,
+    pages: Table,
+    accesses: Table,
+) -> dict[str, int]:
+    size = folio_pages(inserts.data)
+    metadata = inserts.metadata
+    own = metadata.rows if threads is None else int(acc.of_threads(metadata, threads).sum())
+    return {
+        "written_or_hole": int(size[mask & (inserts.pages == 0)].sum()),
+        "metadata": own,
+        "other_process": int(inserts.pages[~mask].sum()),
+        "readahead": pages.rows - accesses.rows,
+    }
+
+
+def _name_files(
+    files: Table, entries: list[FileEntry], trace: Trace
+) -> tuple[Table, tuple[str | None, ...]]:
+    """Fill in sizes, and return the paths by row of ``files``."""
+    known = {(_dev(entry.dev), entry.ino): entry for entry in entries}
+    found: list[str | None] = []
+    size = np.full(files.rows, -1, np.int64)
+    for row, inode in enumerate(zip(files["dev"].tolist(), files["ino"].tolist(), strict=True)):
+        entry = known.get(inode)
+        found.append(entry.path if entry else trace.paths.get(inode))
+        if entry:
+            size[row] = entry.size_bytes
+    return Table(FILES, {**files, "size_bytes": size}), tuple(found)
+
+
+def _disks(capture: Capture | None) -> dict[int, int]:
+    if capture is None:
+        return {}
+    return {_dev(fs): _dev(disk.dev) for disk in capture.devices for fs in disk.filesystems}
+
+
+def _dev(text: str) -> int:
+    """Return the kernel's dev_t of "major:minor"."""
+    try:
+        major, minor = text.split(":")
+        return (int(major) << MINOR_BITS) | int(minor)
+    except ValueError:
+        raise TraceError(f"no device number: {text!r}", "the capture is damaged") from None
+
+
+def inodes_of(path: Path) -> set[tuple[int, int]]:
+    """Return the (dev_t, inode) pairs of all page-cache events in a trace."""
+    events = open_trace(path).events
+    pages = events.take(events["kind"] <= Kind.RA_SYNC)
+    first, _ = acc.group_inodes(pages["dev"], pages["ino"])
+    return set(zip(pages["dev"][first].tolist(), pages["ino"][first].tolist(), strict=True))
