@@ -189,7 +189,7 @@ def _disk(curve: Curve, capture: Capture | None) -> Disk:
 
 
 def _own_backing_device(curve: Curve, capture: Capture | None) -> str:
-    """Return a warning if btrfs reads the disk: its window is not the disk's (fs/btrfs/disk-io.c)."""
+    """Return a warning if btrfs reads the disk: it has a window of its own (fs/btrfs/disk-io.c)."""
     for device in capture.devices if capture else []:
         of_btrfs = [m.dev for m in capture.mounts if m.fstype == "btrfs"] if capture else []
         if device.dev == curve.dev and set(of_btrfs) & set(device.filesystems):

@@ -134,7 +134,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - no HTML: every trace-borne text goes through a filter
+        autoescape=False,
     )
     environment.filters |= {
         "sh": shell_quoted,
