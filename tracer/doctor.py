@@ -64,9 +64,13 @@ def examine(root: Path = _ROOT, backends: Sequence[Backend] | None = None) -> Di
     place = tracefs.find()
     findings = [
         kernel_finding(release),
-        *rights(_text(root / "proc/self/status"), os.geteuid()),
+        *rights(
+            _text(root / "proc/self/status"),
+            os.geteuid(),
+            _number(_text(root / "proc/sys/kernel/cap_last_cap")),
+        ),
         tracefs_finding(place),
-        *(event_findings(place) if place else []),
+        *(event_findings(place) if place else [_unread_events()]),
         *map(_backend_finding, probes),
         *_window_findings(root),
         _writable("drop_caches", root / "proc/sys/vm/drop_caches", "caches cannot be made cold"),
@@ -91,30 +95,35 @@ def kernel_finding(release: str) -> Finding:
     return Finding("kernel", known, detail, "" if known else "predict with --model fixed")
 
 
-def rights(status: str, euid: int) -> list[Finding]:
-    """Return findings about the user and the capabilities in /proc/self/status."""
+def rights(status: str, euid: int, last_capability: int = 40) -> list[Finding]:
+    """Return findings about the user and the capabilities in /proc/self/status.
+
+    ``last_capability`` is the highest that the kernel knows (/proc/sys/kernel/cap_last_cap).
+    """
     lines = dict(line.split(":\t", 1) for line in status.splitlines() if ":\t" in line)
     effective = int(lines.get("CapEff", "0"), 16)
-    user = Finding("user", euid == 0, f"user id {euid}", "" if euid == 0 else _AS_ROOT)
+    known = {name: c for name, c in _CAPABILITIES.items() if c[0] <= last_capability}
     return [
-        user,
-        *(
-            Finding(name, held, f"{'held' if held else 'not held'}; for {purpose}", remedy)
-            for name, (bit, purpose) in _CAPABILITIES.items()
-            for held in [bool(effective >> bit & 1)]
-            for remedy in ["" if held else f"{_AS_ROOT}, with {name} if it is a container"]
-        ),
+        Finding("user", euid == 0, f"user id {euid}", "" if euid == 0 else _AS_ROOT),
+        *(_capability(name, bool(effective >> c[0] & 1), c[1]) for name, c in known.items()),
     ]
+
+
+def _capability(name: str, held: bool, purpose: str) -> Finding:
+    remedy = "" if held else f"{_AS_ROOT}; a container has to be given {name}"
+    return Finding(name, held, f"{'held' if held else 'not held'}: {purpose}", remedy)
 
 
 def tracefs_finding(place: Path | None) -> Finding:
     """Return whether tracefs can be read."""
     if place:
         return Finding("tracefs", True, f"at {place}")
-    if os.geteuid() != 0:
-        return Finding("tracefs", False, "not mounted, or not readable for this user", _AS_ROOT)
-    remedy = "mount -t tracefs tracefs /sys/kernel/tracing"
-    return Finding("tracefs", False, "not mounted; recording mounts it for its length", remedy)
+    detail = "not mounted (recording mounts it for its length) or not readable for this user"
+    return Finding("tracefs", False, detail, _tracefs_remedy())
+
+
+def _tracefs_remedy() -> str:
+    return _AS_ROOT if os.geteuid() != 0 else f"mount -t tracefs tracefs {tracefs.PLACES[0]}"
 
 
 def event_findings(place: Path) -> list[Finding]:
@@ -128,6 +137,10 @@ def event_findings(place: Path) -> list[Finding]:
             for event in missing
         ),
     ]
+
+
+def _unread_events() -> Finding:
+    return Finding("events", False, "which the kernel has cannot be read", _tracefs_remedy())
 
 
 def throttling(mounts: str, cgroups: str) -> Finding:
@@ -188,23 +201,33 @@ def _fault_around(root: Path) -> Finding:
 
 
 def _probe_events(place: Path) -> list[Finding]:
-    readme = _text(place / "README")
-    eprobes = "e[:[" in readme and os.access(place / "dynamic_events", os.W_OK)
-    kprobes = os.access(place / "kprobe_events", os.W_OK)
+    event, kernel = _can_define_probe(place), os.access(place / "kprobe_events", os.W_OK)
     return [
         Finding(
             "event probes",
-            eprobes,
-            "paths of opens are recorded" if eprobes else "paths of opens are not recorded",
-            "" if eprobes else "Linux 5.15 with CONFIG_PROBE_EVENTS",
+            event,
+            f"paths of opens are {'' if event else 'not '}recorded",
+            "" if event else "Linux 5.15 or newer with CONFIG_EPROBE_EVENTS",
         ),
         Finding(
             "kernel probes",
-            kprobes,
-            "can stand in for missing events" if kprobes else "cannot stand in for missing events",
-            "" if kprobes else "a kernel with CONFIG_KPROBE_EVENTS",
+            kernel,
+            f"{'can' if kernel else 'cannot'} stand in for missing events",
+            "" if kernel else "a kernel with CONFIG_KPROBE_EVENTS",
         ),
     ]
+
+
+def _can_define_probe(place: Path) -> bool:
+    """Define an event probe and remove it: tracefs' README names them even where there are none."""
+    group = tracefs.probe_group(tracefs.owner_tag())
+    try:
+        with (place / "dynamic_events").open("a") as file:
+            file.write(f"e:{group}/probe {INDISPENSABLE.replace(':', '.')}\n")
+        tracefs.remove_probe(place, group)
+    except OSError:
+        return False
+    return True
 
 
 def _btf(root: Path) -> Finding:

@@ -61,7 +61,8 @@ class Supervised:
             *map(str, standins or []),
             "--",
         ]
-        namespace = ["unshare", "--mount"] if standins else []
+        # Slave, not private: what is unmounted while it records does not stay mounted here.
+        namespace = ["unshare", "--mount", "--propagation", "slave"] if standins else []
         self._spawn([*namespace, *supervise, *command, *hold])
         self._await_recording()
 
