@@ -189,11 +189,13 @@ def _disk(curve: Curve, capture: Capture | None) -> Disk:
 
 
 def _own_backing_device(curve: Curve, capture: Capture | None) -> str:
-    """Return a warning if btrfs reads the disk: its window is not the disk's (fs/btrfs/disk-io.c)."""
-    for device in capture.devices if capture else []:
-        of_btrfs = [m.dev for m in capture.mounts if m.fstype == "btrfs"] if capture else []
-        if device.dev == curve.dev and set(of_btrfs) & set(device.filesystems):
-            return "; btrfs has an own window in /sys/class/bdi/btrfs-*, which this does not set"
+    """Return a warning if btrfs reads the disk: it reads by a window of its own."""
+    if capture is None:
+        return ""
+    of_btrfs = {mount.dev for mount in capture.mounts if mount.fstype == "btrfs"}
+    for device in capture.devices:
+        if device.dev == curve.dev and of_btrfs.intersection(device.filesystems):
+            return "; btrfs has its window in /sys/class/bdi/btrfs-*, which this does not set"
     return ""
 
 
