@@ -260,6 +260,22 @@ def test_another_disk_of_the_name_is_skipped_unless_forced(board, file, text):
     assert board.window == "2048"
 
 
+def test_disk_of_unknown_size_and_model_is_found_by_name_only(board):
+    board.install(one("queue/read_ahead_kb", "2048", Disk("mmcblk0")))
+    board.start()
+    assert board.window == "2048"
+    board.install(one("queue/read_ahead_kb", "512", Disk("sda")))
+    board.start()
+    assert board.window == "2048"
+    assert "disk sda" in board.err
+
+
+def test_absent_disk_is_told_once(board):
+    board.install(one("queue/read_ahead_kb", "2048", Disk("sda", 512, "DISK")))
+    board.start()
+    assert board.err.count("disk sda") == 1
+
+
 # ---- /run, and whatever happens ----
 
 
@@ -287,6 +303,15 @@ def test_state_that_cannot_be_written_does_not_stop_start(board):
     board.start()
     assert board.window == "2048"
     assert "cannot be written" in board.err
+
+
+def test_closed_standard_files(board):
+    command = 'exec "$@" <&- >&- 2>&-'
+    board.command = ["sh", "-c", command, "sh", *board.command]
+    board.start()
+    assert board.window == "2048"
+    assert board.run("stop").returncode == 0
+    assert board.window == "128"
 
 
 def test_empty_board(board):
