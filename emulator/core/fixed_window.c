@@ -51,33 +51,39 @@ static const struct {
     [-FW_NO_AVX2] = {"this machine or this build has no AVX2", "use isa=\"auto\""},
 };
 
-static int known(int error)
+static int
+known(int error)
 {
     return error <= 0 && error >= FW_LAST_ERROR;
 }
 
-const char *fw_message(int error)
+const char *
+fw_message(int error)
 {
     return known(error) ? ERRORS[-error].message : "unknown error";
 }
 
-const char *fw_remedy(int error)
+const char *
+fw_remedy(int error)
 {
     return known(error) ? ERRORS[-error].remedy : "report it as a bug";
 }
 
-static void *aligned(size_t count, size_t size)
+static void *
+aligned(size_t count, size_t size)
 {
     size_t bytes = (count * size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     return aligned_alloc(CACHE_LINE, bytes);
 }
 
-static size_t lanes(const struct walk *w)
+static size_t
+lanes(const struct walk *w)
 {
     return w->sweep.tiles * w->kernel->lanes;
 }
 
-static void clear(struct walk *w)
+static void
+clear(struct walk *w)
 {
     struct sweep *s = &w->sweep;
     for (size_t tile = 0; tile < s->tiles; tile++)
@@ -88,7 +94,8 @@ static void clear(struct walk *w)
     memset(s->unread, 0, lanes(w) * sizeof *s->unread);
 }
 
-static int walk_alloc(struct walk *w, uint32_t max_window, enum fw_isa isa)
+static int
+walk_alloc(struct walk *w, uint32_t max_window, enum fw_isa isa)
 {
     *w = (struct walk){.kernel = kernel_for(isa), .max_window = max_window, .ring = 1};
     if (!w->kernel)
@@ -111,7 +118,8 @@ static int walk_alloc(struct walk *w, uint32_t max_window, enum fw_isa isa)
     return FW_OK;
 }
 
-static void walk_free(struct walk *w)
+static void
+walk_free(struct walk *w)
 {
     free(w->sweep.slots);
     free(w->sweep.last);
@@ -120,13 +128,15 @@ static void walk_free(struct walk *w)
     free(w->chain);
 }
 
-static void flush(struct walk *w)
+static void
+flush(struct walk *w)
 {
     w->kernel->run(&w->sweep, w->steps, w->n_steps);
     w->n_steps = 0;
 }
 
-static void emit(struct walk *w, struct step step)
+static void
+emit(struct walk *w, struct step step)
 {
     w->steps[w->n_steps++] = step;
     w->all_steps++;
@@ -135,32 +145,36 @@ static void emit(struct walk *w, struct step step)
         flush(w);
 }
 
-static uint16_t clamp(const struct walk *w, uint64_t pages)
+static uint16_t
+clamp(const struct walk *w, uint64_t pages)
 {
     return (uint16_t)(pages > w->max_window ? w->max_window + 1 : pages);
 }
 
-static uint32_t ancestor(const struct walk *w, uint32_t at)
+static uint32_t
+ancestor(const struct walk *w, uint32_t at)
 {
     return w->chain[at & (w->ring - 1)];
 }
 
-static uint16_t slot(const struct walk *w, uint32_t at)
+static uint16_t
+slot(const struct walk *w, uint32_t at)
 {
     return (uint16_t)((at & (w->ring - 1)) + 1);
 }
 
 /* Drop ancestors that touch i is no descendant of, and those that no window reaches. */
-static void prune(struct walk *w, const struct touch *items, uint32_t i)
+static void
+prune(struct walk *w, const struct touch *items, uint32_t i)
 {
     while (w->bottom < w->top && items[ancestor(w, w->top - 1)].next_lower == i)
         w->top--;
-    while (w->bottom < w->top &&
-           items[i].page - items[ancestor(w, w->bottom)].page > w->max_window)
+    while (w->bottom < w->top && items[i].page - items[ancestor(w, w->bottom)].page > w->max_window)
         w->bottom++;
 }
 
-static struct step place(struct walk *w, const struct touch *items, uint32_t i)
+static struct step
+place(struct walk *w, const struct touch *items, uint32_t i)
 {
     struct step step = {.distance = clamp(w, UINT64_MAX)};
     if (w->bottom < w->top) {
@@ -177,14 +191,16 @@ static struct step place(struct walk *w, const struct touch *items, uint32_t i)
 
 /* Pages from the last touch to the end of its file. A page that was touched beyond the known
  * length shows that the file was longer: it then ends behind that page. */
-static uint16_t tail_of(const struct walk *w, uint64_t page, int64_t length)
+static uint16_t
+tail_of(const struct walk *w, uint64_t page, int64_t length)
 {
     if (length < 0)
         return clamp(w, UINT64_MAX);
     return (uint64_t)length > page ? clamp(w, (uint64_t)length - page) : 1;
 }
 
-static void walk_file(struct walk *w, const struct touch *items, size_t n, int64_t length)
+static void
+walk_file(struct walk *w, const struct touch *items, size_t n, int64_t length)
 {
     w->bottom = w->top = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -198,7 +214,8 @@ static void walk_file(struct walk *w, const struct touch *items, size_t n, int64
 }
 
 /* A last step closes the last file's tail; as it misses under every window, it is taken off. */
-static void finish(struct walk *w, struct fw_counts *counts)
+static void
+finish(struct walk *w, struct fw_counts *counts)
 {
     emit(w, (struct step){.self = 1, .distance = clamp(w, UINT64_MAX), .gap = w->tail});
     flush(w);
@@ -209,7 +226,8 @@ static void finish(struct walk *w, struct fw_counts *counts)
     counts->tap = w->all_steps - 1;
 }
 
-static void walk_all(struct walk *w, const struct fw_accesses *a, struct touches *t)
+static void
+walk_all(struct walk *w, const struct fw_accesses *a, struct touches *t)
 {
     size_t start = 0;
     for (size_t f = 0; f < a->n_files; f++) {
@@ -219,8 +237,9 @@ static void walk_all(struct walk *w, const struct fw_accesses *a, struct touches
     }
 }
 
-int fw_run(const struct fw_accesses *accesses, uint32_t max_window, enum fw_isa isa,
-           struct fw_counts *counts)
+int
+fw_run(const struct fw_accesses *accesses, uint32_t max_window, enum fw_isa isa,
+       struct fw_counts *counts)
 {
     if (max_window > FW_MAX_WINDOW)
         return FW_BAD_WINDOW;

@@ -1,7 +1,8 @@
 /* Body of one kernel: included by kernels.c with KERNEL, TARGET, VECTOR, SIGNED and
  * SUBTRACT_TO_ZERO defined. No include guard: it is a template. */
 
-TARGET static void KERNEL(struct sweep *s, const struct step *steps, size_t n)
+TARGET static void
+KERNEL(struct sweep *s, const struct step *steps, size_t n)
 {
     enum { LANES = ROWS * sizeof(VECTOR) / sizeof(uint16_t) };
     for (size_t tile = 0; tile < s->tiles; tile++) {

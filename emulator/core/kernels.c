@@ -40,24 +40,28 @@ typedef int16_t signed32 __attribute__((vector_size(32)));
 
 static const struct kernel AVX2 = {ROWS * 16, run_avx2};
 
-static const struct kernel *avx2_kernel(void)
+static const struct kernel *
+avx2_kernel(void)
 {
     return __builtin_cpu_supports("avx2") ? &AVX2 : NULL;
 }
 #else
-static const struct kernel *avx2_kernel(void)
+static const struct kernel *
+avx2_kernel(void)
 {
     return NULL;
 }
 #endif
 
-const struct kernel *kernel_for(enum fw_isa isa)
+const struct kernel *
+kernel_for(enum fw_isa isa)
 {
     const struct kernel *best = isa == FW_BASELINE ? NULL : avx2_kernel();
     return best || isa == FW_AVX2 ? best : &BASELINE;
 }
 
-size_t kernel_max_steps(uint32_t max_window)
+size_t
+kernel_max_steps(uint32_t max_window)
 {
     /* A step adds at most max_window to a counter of unread pages, and 1 to one of hits. */
     return UINT16_MAX / (max_window ? max_window : 1);
