@@ -15,7 +15,7 @@ PLACES = ("/sys/block/", "/sys/class/bdi/", "/proc/sys/vm/")
 
 _DISK_NAME = re.compile(r"(?!\.)[A-Za-z0-9_!.+:-]+")  # '!' is a '/' in the kernel's name
 _KNOB = re.compile(r"/?[A-Za-z0-9_!.+:-]+(/[A-Za-z0-9_!.+:-]+)*")
-_VALUE = re.compile(r"[A-Za-z0-9_.:-]+( [A-Za-z0-9_.:-]+)*")
+_VALUE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:-]*( [A-Za-z0-9_.][A-Za-z0-9_.:-]*)*")
 
 
 class ApplyError(ValueError):
@@ -97,8 +97,10 @@ def check(plan: ApplyPlan) -> None:
         if not _VALUE.fullmatch(setting.value):
             raise ApplyError(
                 f"{setting.value!r} is no value for {setting.knob}",
-                "give letters, digits and _ . : - only",
+                "give a number of 0 or more, or a name",
             )
+    if plan.boot_done_seconds is not None and plan.boot_done_seconds < 0:
+        raise ApplyError("the boot cannot end before it starts", "give 0 seconds or more")
 
 
 def _check_disk(disk: Disk | None) -> None:

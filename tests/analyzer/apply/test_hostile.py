@@ -124,7 +124,7 @@ def test_knob_elsewhere_is_refused(tmp_path, disk, knob):
         write_scripts(plan(disk, knob), tmp_path)
 
 
-@pytest.mark.parametrize("value", ["", "1\n2", "$(id)", "1;id", "a'b", " 1", "1 ", "\udcff"])
+@pytest.mark.parametrize("value", ["", "1\n2", "$(id)", "1;id", "a'b", "-1", " 1", "1 ", "\udcff"])
 def test_value_that_is_no_value_is_refused(tmp_path, value):
     with pytest.raises(ApplyError, match="no value"):
         write_scripts(plan(value=value), tmp_path)

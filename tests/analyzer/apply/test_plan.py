@@ -137,6 +137,11 @@ def test_asked_window_overrides_the_verdict():
     assert "asked for" in setting.reason
 
 
+def test_negative_delay_is_refused():
+    with pytest.raises(ApplyError, match="before it starts"):
+        plan_from(prediction(), after_boot_read_ahead_kb=64, boot_done_seconds=-1)
+
+
 def test_btrfs_window_is_said_to_be_elsewhere():
     mount = Mount(dev="179:2", mountpoint="/", fstype="btrfs", source="/dev/mmcblk0p2", options="")
     (setting,) = plan_from(prediction(), capture(mounts=[mount])).settings
