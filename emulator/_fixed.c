@@ -25,7 +25,8 @@ static const struct array EXPECTED[ARRAYS] = {
     [LOADED] = {"loaded", "lq", sizeof(int64_t), true},
 };
 
-static bool is_expected(const struct array *expected, const Py_buffer *view)
+static bool
+is_expected(const struct array *expected, const Py_buffer *view)
 {
     const char *format = view->format ? view->format : "B";
     format += *format == '@' || *format == '=';
@@ -34,7 +35,8 @@ static bool is_expected(const struct array *expected, const Py_buffer *view)
 }
 
 /* Get a contiguous, aligned, one-dimensional view of the expected type; -1 with an exception. */
-static int get_array(const struct array *expected, PyObject *object, Py_buffer *view)
+static int
+get_array(const struct array *expected, PyObject *object, Py_buffer *view)
 {
     int flags = (expected->writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO) | PyBUF_FORMAT;
     if (PyObject_GetBuffer(object, view, flags) < 0)
@@ -48,13 +50,15 @@ static int get_array(const struct array *expected, PyObject *object, Py_buffer *
     return -1;
 }
 
-static void release_arrays(Py_buffer *views, int n)
+static void
+release_arrays(Py_buffer *views, int n)
 {
     while (n-- > 0)
         PyBuffer_Release(&views[n]);
 }
 
-static int get_arrays(PyObject *const *objects, Py_buffer *views)
+static int
+get_arrays(PyObject *const *objects, Py_buffer *views)
 {
     for (int i = 0; i < ARRAYS; i++) {
         if (get_array(&EXPECTED[i], objects[i], &views[i]) < 0) {
@@ -65,13 +69,15 @@ static int get_arrays(PyObject *const *objects, Py_buffer *views)
     return 0;
 }
 
-static bool lengths_agree(const Py_buffer *views)
+static bool
+lengths_agree(const Py_buffer *views)
 {
     return views[FILE_ROW].shape[0] == views[PAGE].shape[0] &&
            views[REQUESTS].shape[0] == views[LOADED].shape[0] && views[LOADED].shape[0] > 0;
 }
 
-static PyObject *raise(int error)
+static PyObject *
+raise(int error)
 {
     if (error == FW_NO_MEMORY)
         return PyErr_NoMemory();
@@ -82,7 +88,8 @@ static PyObject *raise(int error)
     return NULL;
 }
 
-static PyObject *run(const Py_buffer *views, enum fw_isa isa)
+static PyObject *
+run(const Py_buffer *views, enum fw_isa isa)
 {
     struct fw_accesses accesses = {views[FILE_ROW].buf, views[PAGE].buf,
                                    (size_t)views[PAGE].shape[0], views[FILE_PAGES].buf,
@@ -92,13 +99,12 @@ static PyObject *run(const Py_buffer *views, enum fw_isa isa)
     if (windows > FW_MAX_WINDOW + 1)
         return raise(FW_BAD_WINDOW);
     int error;
-    Py_BEGIN_ALLOW_THREADS
-    error = fw_run(&accesses, (uint32_t)(windows - 1), isa, &counts);
-    Py_END_ALLOW_THREADS
-    return error ? raise(error) : PyLong_FromLongLong(counts.tap);
+    Py_BEGIN_ALLOW_THREADS error = fw_run(&accesses, (uint32_t)(windows - 1), isa, &counts);
+    Py_END_ALLOW_THREADS return error ? raise(error) : PyLong_FromLongLong(counts.tap);
 }
 
-static int parse_isa(const char *name)
+static int
+parse_isa(const char *name)
 {
     static const char *const NAMES[] = {
         [FW_AUTO] = "auto", [FW_BASELINE] = "baseline", [FW_AVX2] = "avx2"};
@@ -113,7 +119,8 @@ PyDoc_STRVAR(fixed_window_doc,
              "fixed_window(file, page, file_pages, requests, loaded, isa)\n\n"
              "Fill requests and loaded (int64, one entry per window from 0); return Tap.");
 
-static PyObject *fixed_window(PyObject *Py_UNUSED(module), PyObject *arguments)
+static PyObject *
+fixed_window(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *objects[ARRAYS];
     Py_buffer views[ARRAYS];
@@ -134,9 +141,11 @@ static PyObject *fixed_window(PyObject *Py_UNUSED(module), PyObject *arguments)
     return tap;
 }
 
-PyDoc_STRVAR(error_texts_doc, "error_texts()\n\nReturn (message, remedy) of each error of the core.");
+PyDoc_STRVAR(error_texts_doc,
+             "error_texts()\n\nReturn (message, remedy) of each error of the core.");
 
-static PyObject *error_texts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+static PyObject *
+error_texts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 {
     PyObject *texts = PyList_New(0);
     for (int error = -1; texts && error >= FW_LAST_ERROR; error--) {
@@ -150,7 +159,8 @@ static PyObject *error_texts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(un
 
 PyDoc_STRVAR(has_avx2_doc, "has_avx2()\n\nReturn whether isa=\"avx2\" works here.");
 
-static PyObject *has_avx2(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+static PyObject *
+has_avx2(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 {
     return PyBool_FromLong(kernel_for(FW_AVX2) != NULL);
 }
@@ -162,10 +172,11 @@ static PyMethodDef METHODS[] = {
     {NULL, NULL, 0, NULL},
 };
 
-static struct PyModuleDef MODULE = {
-    PyModuleDef_HEAD_INIT, .m_name = "emulator._fixed", .m_size = 0, .m_methods = METHODS};
+static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "emulator._fixed", .m_size = 0,
+                                    .m_methods = METHODS};
 
-PyMODINIT_FUNC PyInit__fixed(void)
+PyMODINIT_FUNC
+PyInit__fixed(void)
 {
     PyObject *module = PyModule_Create(&MODULE);
     if (module && PyModule_AddIntConstant(module, "MAX_WINDOW", FW_MAX_WINDOW) < 0)

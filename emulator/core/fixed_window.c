@@ -16,10 +16,11 @@
 #include "kernels.h"
 #include "touches.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 1024, CACHE_LINE = 64 };
+enum { CACHE_LINE = 64 };
 
 struct walk {
     const struct kernel *kernel;
@@ -29,7 +30,7 @@ struct walk {
     uint32_t ring;   /* its length, a power of two */
     uint32_t bottom, top;
     uint16_t tail; /* gap from the last touch of the file before to its end */
-    struct step steps[STEPS];
+    struct step steps[STEPS_AT_ONCE];
     size_t n_steps, max_steps;
     int64_t all_steps, all_gaps;
 };
@@ -51,33 +52,39 @@ static const struct {
     [-FW_NO_AVX2] = {"this machine or this build has no AVX2", "use isa=\"auto\""},
 };
 
-static int known(int error)
+static int
+known(int error)
 {
     return error <= 0 && error >= FW_LAST_ERROR;
 }
 
-const char *fw_message(int error)
+const char *
+fw_message(int error)
 {
     return known(error) ? ERRORS[-error].message : "unknown error";
 }
 
-const char *fw_remedy(int error)
+const char *
+fw_remedy(int error)
 {
     return known(error) ? ERRORS[-error].remedy : "report it as a bug";
 }
 
-static void *aligned(size_t count, size_t size)
+static void *
+aligned(size_t count, size_t size)
 {
     size_t bytes = (count * size + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
     return aligned_alloc(CACHE_LINE, bytes);
 }
 
-static size_t lanes(const struct walk *w)
+static size_t
+lanes(const struct walk *w)
 {
     return w->sweep.tiles * w->kernel->lanes;
 }
 
-static void clear(struct walk *w)
+static void
+initialise(struct walk *w)
 {
     struct sweep *s = &w->sweep;
     for (size_t tile = 0; tile < s->tiles; tile++)
@@ -86,81 +93,110 @@ static void clear(struct walk *w)
     memset(s->last, 0, lanes(w) * sizeof *s->last);
     memset(s->hits, 0, lanes(w) * sizeof *s->hits);
     memset(s->unread, 0, lanes(w) * sizeof *s->unread);
+    for (size_t window = 0; window < lanes(w); window++) {
+        s->reach[window] = (uint16_t)(window + 1);
+        s->reciprocal[window] = window ? (uint16_t)(65536 / (window + 1)) : UINT16_MAX;
+    }
 }
 
-static int walk_alloc(struct walk *w, uint32_t max_window, enum fw_isa isa)
+static int
+walk_alloc(struct walk *w, uint32_t max_window, enum fw_isa isa)
 {
     *w = (struct walk){.kernel = kernel_for(isa), .max_window = max_window, .ring = 1};
     if (!w->kernel)
         return FW_NO_AVX2;
     while (w->ring <= max_window)
         w->ring *= 2;
-    size_t fitting = kernel_max_steps(max_window);
-    w->max_steps = fitting < STEPS ? fitting : STEPS;
+    w->max_steps = kernel_max_steps(max_window);
     struct sweep *s = &w->sweep;
     s->tiles = max_window / w->kernel->lanes + 1;
     s->n_slots = w->ring + 1;
     s->slots = aligned(s->n_slots * lanes(w), sizeof *s->slots);
     s->last = aligned(lanes(w), sizeof *s->last);
+    s->reach = aligned(lanes(w), sizeof *s->reach);
+    s->reciprocal = aligned(lanes(w), sizeof *s->reciprocal);
     s->hits = aligned(lanes(w), sizeof *s->hits);
     s->unread = aligned(lanes(w), sizeof *s->unread);
     w->chain = malloc(w->ring * sizeof *w->chain);
-    if (!s->slots || !s->last || !s->hits || !s->unread || !w->chain)
+    if (!s->slots || !s->last || !s->reach || !s->reciprocal || !s->hits || !s->unread || !w->chain)
         return FW_NO_MEMORY;
-    clear(w);
+    initialise(w);
     return FW_OK;
 }
 
-static void walk_free(struct walk *w)
+static void
+walk_free(struct walk *w)
 {
     free(w->sweep.slots);
     free(w->sweep.last);
+    free(w->sweep.reach);
+    free(w->sweep.reciprocal);
     free(w->sweep.hits);
     free(w->sweep.unread);
     free(w->chain);
 }
 
-static void flush(struct walk *w)
+static void
+flush(struct walk *w)
 {
     w->kernel->run(&w->sweep, w->steps, w->n_steps);
     w->n_steps = 0;
 }
 
-static void emit(struct walk *w, struct step step)
+/* Whether a step goes on where the step before ended: see MAX_RUN. */
+static bool
+continues(const struct step *before, const struct step *step)
 {
-    w->steps[w->n_steps++] = step;
-    w->all_steps++;
-    w->all_gaps += step.gap;
-    if (w->n_steps == w->max_steps)
-        flush(w);
+    return step->distance == 1 && step->gap == 1 && step->parent == step->self &&
+           before->distance == 1 && before->gap == 1 && before->parent == before->self &&
+           before->self == step->self && before->run < MAX_RUN;
 }
 
-static uint16_t clamp(const struct walk *w, uint64_t pages)
+static void
+emit(struct walk *w, struct step step)
+{
+    w->all_steps++;
+    w->all_gaps += step.gap;
+    if (w->n_steps && continues(&w->steps[w->n_steps - 1], &step)) {
+        w->steps[w->n_steps - 1].run++;
+        return;
+    }
+    if (w->n_steps == w->max_steps)
+        flush(w);
+    step.run = 1;
+    w->steps[w->n_steps++] = step;
+}
+
+static uint16_t
+clamp(const struct walk *w, uint64_t pages)
 {
     return (uint16_t)(pages > w->max_window ? w->max_window + 1 : pages);
 }
 
-static uint32_t ancestor(const struct walk *w, uint32_t at)
+static uint32_t
+ancestor(const struct walk *w, uint32_t at)
 {
     return w->chain[at & (w->ring - 1)];
 }
 
-static uint16_t slot(const struct walk *w, uint32_t at)
+static uint16_t
+slot(const struct walk *w, uint32_t at)
 {
     return (uint16_t)((at & (w->ring - 1)) + 1);
 }
 
 /* Drop ancestors that touch i is no descendant of, and those that no window reaches. */
-static void prune(struct walk *w, const struct touch *items, uint32_t i)
+static void
+prune(struct walk *w, const struct touch *items, uint32_t i)
 {
     while (w->bottom < w->top && items[ancestor(w, w->top - 1)].next_lower == i)
         w->top--;
-    while (w->bottom < w->top &&
-           items[i].page - items[ancestor(w, w->bottom)].page > w->max_window)
+    while (w->bottom < w->top && items[i].page - items[ancestor(w, w->bottom)].page > w->max_window)
         w->bottom++;
 }
 
-static struct step place(struct walk *w, const struct touch *items, uint32_t i)
+static struct step
+place(struct walk *w, const struct touch *items, uint32_t i)
 {
     struct step step = {.distance = clamp(w, UINT64_MAX)};
     if (w->bottom < w->top) {
@@ -177,14 +213,16 @@ static struct step place(struct walk *w, const struct touch *items, uint32_t i)
 
 /* Pages from the last touch to the end of its file. A page that was touched beyond the known
  * length shows that the file was longer: it then ends behind that page. */
-static uint16_t tail_of(const struct walk *w, uint64_t page, int64_t length)
+static uint16_t
+tail_of(const struct walk *w, uint64_t page, int64_t length)
 {
     if (length < 0)
         return clamp(w, UINT64_MAX);
     return (uint64_t)length > page ? clamp(w, (uint64_t)length - page) : 1;
 }
 
-static void walk_file(struct walk *w, const struct touch *items, size_t n, int64_t length)
+static void
+walk_file(struct walk *w, const struct touch *items, size_t n, int64_t length)
 {
     w->bottom = w->top = 0;
     for (uint32_t i = 0; i < n; i++) {
@@ -198,7 +236,8 @@ static void walk_file(struct walk *w, const struct touch *items, size_t n, int64
 }
 
 /* A last step closes the last file's tail; as it misses under every window, it is taken off. */
-static void finish(struct walk *w, struct fw_counts *counts)
+static void
+finish(struct walk *w, struct fw_counts *counts)
 {
     emit(w, (struct step){.self = 1, .distance = clamp(w, UINT64_MAX), .gap = w->tail});
     flush(w);
@@ -209,7 +248,8 @@ static void finish(struct walk *w, struct fw_counts *counts)
     counts->tap = w->all_steps - 1;
 }
 
-static void walk_all(struct walk *w, const struct fw_accesses *a, struct touches *t)
+static void
+walk_all(struct walk *w, const struct fw_accesses *a, struct touches *t)
 {
     size_t start = 0;
     for (size_t f = 0; f < a->n_files; f++) {
@@ -219,8 +259,9 @@ static void walk_all(struct walk *w, const struct fw_accesses *a, struct touches
     }
 }
 
-int fw_run(const struct fw_accesses *accesses, uint32_t max_window, enum fw_isa isa,
-           struct fw_counts *counts)
+int
+fw_run(const struct fw_accesses *accesses, uint32_t max_window, enum fw_isa isa,
+       struct fw_counts *counts)
 {
     if (max_window > FW_MAX_WINDOW)
         return FW_BAD_WINDOW;

@@ -7,7 +7,8 @@
 enum { SHORT = 40, DIGIT_BITS = 8, DIGITS = 1 << DIGIT_BITS };
 
 /* Count accesses by file into start[f + 1]; 0 or an fw_error. */
-static int count_by_file(const struct fw_accesses *a, size_t *start)
+static int
+count_by_file(const struct fw_accesses *a, size_t *start)
 {
     for (size_t f = 0; f < a->n_files; f++)
         if (a->file_pages[f] < -1)
@@ -21,7 +22,8 @@ static int count_by_file(const struct fw_accesses *a, size_t *start)
 }
 
 /* Turn counts into starts; returns the largest count. */
-static size_t accumulate(size_t *start, size_t n_files)
+static size_t
+accumulate(size_t *start, size_t n_files)
 {
     size_t largest = 0;
     for (size_t f = 1; f <= n_files; f++) {
@@ -33,7 +35,8 @@ static size_t accumulate(size_t *start, size_t n_files)
 }
 
 /* Put each access behind those of its file; turns start[f] into the end of file f. */
-static void scatter(const struct fw_accesses *a, size_t *start, struct touch *items)
+static void
+scatter(const struct fw_accesses *a, size_t *start, struct touch *items)
 {
     for (size_t i = 0; i < a->n; i++) {
         struct touch *touch = &items[start[a->file[i]]++];
@@ -42,7 +45,8 @@ static void scatter(const struct fw_accesses *a, size_t *start, struct touch *it
     }
 }
 
-int touches_alloc(struct touches *t, const struct fw_accesses *a)
+int
+touches_alloc(struct touches *t, const struct fw_accesses *a)
 {
     *t = (struct touches){0};
     if (a->n >= UINT32_MAX || a->n > SIZE_MAX / sizeof *t->items)
@@ -62,7 +66,8 @@ int touches_alloc(struct touches *t, const struct fw_accesses *a)
     return FW_OK;
 }
 
-void touches_free(struct touches *t)
+void
+touches_free(struct touches *t)
 {
     free(t->items);
     free(t->scratch);
@@ -70,7 +75,8 @@ void touches_free(struct touches *t)
     *t = (struct touches){0};
 }
 
-static bool is_sorted(const struct touch *items, size_t n)
+static bool
+is_sorted(const struct touch *items, size_t n)
 {
     for (size_t i = 1; i < n; i++)
         if (items[i - 1].page > items[i].page)
@@ -78,7 +84,8 @@ static bool is_sorted(const struct touch *items, size_t n)
     return true;
 }
 
-static void insertion_sort(struct touch *items, size_t n)
+static void
+insertion_sort(struct touch *items, size_t n)
 {
     for (size_t i = 1; i < n; i++) {
         struct touch moving = items[i];
@@ -90,7 +97,8 @@ static void insertion_sort(struct touch *items, size_t n)
 }
 
 /* One stable pass of a radix sort. */
-static void sort_digit(const struct touch *from, struct touch *to, size_t n, unsigned shift)
+static void
+sort_digit(const struct touch *from, struct touch *to, size_t n, unsigned shift)
 {
     size_t at[DIGITS + 1] = {0};
     for (size_t i = 0; i < n; i++)
@@ -102,7 +110,8 @@ static void sort_digit(const struct touch *from, struct touch *to, size_t n, uns
 }
 
 /* Least significant digit first, leaving out digits that all pages share. */
-static void radix_sort(struct touch *items, size_t n, struct touch *scratch)
+static void
+radix_sort(struct touch *items, size_t n, struct touch *scratch)
 {
     uint64_t differing = 0;
     for (size_t i = 1; i < n; i++)
@@ -121,7 +130,8 @@ static void radix_sort(struct touch *items, size_t n, struct touch *scratch)
 }
 
 /* Every sort here is stable, so the first of equal pages is the first touch. */
-static size_t drop_repeats(struct touch *items, size_t n)
+static size_t
+drop_repeats(struct touch *items, size_t n)
 {
     size_t kept = 0;
     for (size_t i = 0; i < n; i++)
@@ -130,7 +140,8 @@ static size_t drop_repeats(struct touch *items, size_t n)
     return kept;
 }
 
-static void link_next_lower(struct touch *items, size_t n)
+static void
+link_next_lower(struct touch *items, size_t n)
 {
     for (size_t i = n; i-- > 0;) {
         size_t next = i + 1;
@@ -140,7 +151,8 @@ static void link_next_lower(struct touch *items, size_t n)
     }
 }
 
-size_t touches_prepare(struct touch *items, size_t n, struct touch *scratch)
+size_t
+touches_prepare(struct touch *items, size_t n, struct touch *scratch)
 {
     if (!is_sorted(items, n)) {
         if (n <= SHORT)

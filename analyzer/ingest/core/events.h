@@ -20,9 +20,9 @@ struct ev_field {
 };
 
 struct ev_spec {
-    uint16_t id;  /* common_type */
-    uint8_t kind; /* enum Kind of tables.py */
-    uint16_t length; /* bytes a record must have at least: end of the last field above */
+    uint16_t id;         /* common_type */
+    uint8_t kind;        /* enum Kind of tables.py */
+    uint16_t length;     /* bytes a record must have at least: end of the last field above */
     struct ev_field pid; /* common_pid */
     struct ev_field numeric[EV_NUMERIC];
     struct ev_field rwbs;
@@ -32,8 +32,8 @@ struct ev_spec {
 struct ev_specs {
     const struct ev_spec *items;
     size_t n;
-    bool swap;             /* records are of the other byte order */
-    int16_t by_id[65536];  /* index into items, -1: not wanted */
+    bool swap;            /* records are of the other byte order */
+    int16_t by_id[65536]; /* index into items, -1: not wanted */
 };
 
 /* Preallocated output; each array has room for capacity rows. */

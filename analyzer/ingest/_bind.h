@@ -1,0 +1,86 @@
+/* Checks at the border between Python and the readers' C core; included by _readers.c only. */
+#ifndef FOREREAD_BIND_H
+#define FOREREAD_BIND_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "decode.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* analyzer.ingest._readers.ReaderError, made when the module is. */
+static PyObject *reader_error;
+
+static void
+raise_error(int code)
+{
+    if (code == EV_ERR_NO_MEMORY)
+        PyErr_NoMemory();
+    else
+        PyErr_SetString(reader_error, ev_message(code));
+}
+
+/* A buffer argument; view.obj is NULL as long as nothing is held. */
+struct array {
+    Py_buffer view;
+};
+
+static void
+array_release(struct array *array)
+{
+    if (array->view.obj != NULL)
+        PyBuffer_Release(&array->view);
+}
+
+/* Any contiguous read-only bytes. */
+static bool
+bytes_acquire(struct array *array, PyObject *object)
+{
+    return PyObject_GetBuffer(object, &array->view, PyBUF_SIMPLE) == 0;
+}
+
+static bool
+array_complain(struct array *array, const char *name, const char *what)
+{
+    PyErr_Format(PyExc_TypeError, "%s: expected a %s", name, what);
+    array_release(array);
+    array->view.obj = NULL;
+    return false;
+}
+
+/* A one-dimensional contiguous array of native items. codes: the struct module's letters that
+ * are right ("LQ"), or "T" for a structured dtype of that itemsize. */
+static bool
+array_acquire(struct array *array, PyObject *object, const char *name, const char *codes,
+              Py_ssize_t itemsize, bool writable)
+{
+    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
+    const char *format;
+
+    if (PyObject_GetBuffer(object, &array->view, flags) != 0)
+        return false;
+    format = array->view.format != NULL ? array->view.format : "B";
+    if (array->view.ndim != 1)
+        return array_complain(array, name, "one-dimensional array");
+    if (strchr(codes, format[0]) == NULL || (format[1] != 0 && format[0] != 'T') ||
+        array->view.itemsize != itemsize)
+        return array_complain(array, name, "different dtype");
+    return true;
+}
+
+static size_t
+array_length(const struct array *array)
+{
+    return (size_t)(array->view.len / array->view.itemsize);
+}
+
+static struct ev_data
+array_data(const struct array *array)
+{
+    return (struct ev_data){array->view.buf, (size_t)array->view.len};
+}
+
+#endif

@@ -1,0 +1,318 @@
+/* Bindings shared by all containers: formats, sorting, decoding, fields on demand. */
+#ifndef FOREREAD_BIND_DECODE_H
+#define FOREREAD_BIND_DECODE_H
+
+#include "_bind.h"
+#include "formats.h"
+
+static PyObject *
+field_tuple(const struct fmt_field *f)
+{
+    return Py_BuildValue("(IIsIII)", f->event, f->id, f->name, f->offset, f->size, f->flags);
+}
+
+static PyObject *
+field_list(const struct fmt_fields *fields)
+{
+    PyObject *list = PyList_New((Py_ssize_t)fields->n);
+
+    for (size_t i = 0; list != NULL && i < fields->n; i++) {
+        PyObject *row = field_tuple(&fields->items[i]);
+        if (row == NULL || PyList_SetItem(list, (Py_ssize_t)i, row) != 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static bool
+texts_from(PyObject *tuple, struct fmt_text *texts, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char *text;
+        Py_ssize_t size;
+        if (PyBytes_AsStringAndSize(PyTuple_GetItem(tuple, (Py_ssize_t)i), &text, &size) != 0)
+            return false;
+        texts[i] = (struct fmt_text){text, (size_t)size};
+    }
+    return true;
+}
+
+static PyObject *
+parse_formats(PyObject *self, PyObject *args)
+{
+    struct fmt_fields fields = {NULL, 0, 0, 0};
+    struct fmt_target target;
+    struct fmt_text *texts = NULL;
+    PyObject *tuple, *result = NULL;
+    int big_endian, timeout_ms, ret;
+    size_t n;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!ipi:parse_formats", &PyTuple_Type, &tuple, &target.long_size,
+                          &big_endian, &timeout_ms))
+        return NULL;
+    target.big_endian = big_endian != 0;
+    n = (size_t)PyTuple_Size(tuple);
+    texts = calloc(n + 1, sizeof(*texts));
+    if (texts == NULL)
+        return PyErr_NoMemory();
+    if (!texts_from(tuple, texts, n))
+        goto out;
+    Py_BEGIN_ALLOW_THREADS;
+    ret = fmt_fields_alloc(&fields, texts, n, target, timeout_ms);
+    Py_END_ALLOW_THREADS;
+    if (ret == EV_OK)
+        result = field_list(&fields);
+    else if (ret == EV_ERR_NO_MEMORY)
+        raise_error(ret);
+    else /* which text it was lets the caller name the event */
+        result = Py_BuildValue("(Is)", fields.failed, ev_message(ret));
+out:
+    fmt_fields_free(&fields);
+    free(texts);
+    return result;
+}
+
+static PyObject *
+check_format(PyObject *self, PyObject *args)
+{
+    struct fmt_text text;
+    Py_ssize_t size;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "y#:check_format", &text.text, &size))
+        return NULL;
+    text.size = (size_t)size;
+    return PyBool_FromLong(fmt_check(text) > 0);
+}
+
+struct runs_arrays {
+    struct array places, starts;
+    struct ev_runs runs;
+};
+
+static bool
+runs_acquire(struct runs_arrays *r, PyObject *places, PyObject *starts, bool writable)
+{
+    if (!array_acquire(&r->places, places, "places", "T", sizeof(struct ev_place), writable) ||
+        !array_acquire(&r->starts, starts, "starts", "LQ", 8, false))
+        return false;
+    if (array_length(&r->starts) == 0) {
+        PyErr_SetString(PyExc_ValueError, "starts: expected at least one value");
+        return false;
+    }
+    r->runs.places = r->places.view.buf;
+    r->runs.n_places = array_length(&r->places);
+    r->runs.starts = r->starts.view.buf;
+    r->runs.n = array_length(&r->starts) - 1;
+    return true;
+}
+
+static void
+runs_release(struct runs_arrays *r)
+{
+    array_release(&r->places);
+    array_release(&r->starts);
+}
+
+static PyObject *
+sort_runs(PyObject *self, PyObject *args)
+{
+    struct runs_arrays r = {0};
+    PyObject *places, *starts;
+    int ret = EV_ERR_LAST;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO:sort_runs", &places, &starts))
+        return NULL;
+    if (runs_acquire(&r, places, starts, true)) {
+        Py_BEGIN_ALLOW_THREADS;
+        ret = ev_sort_runs(&r.runs);
+        Py_END_ALLOW_THREADS;
+        if (ret != EV_OK)
+            raise_error(ret);
+    }
+    runs_release(&r);
+    if (ret != EV_OK)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+/* The EVENTS columns, in the schema's order. */
+enum { N_COLUMNS = 9 };
+
+static bool
+columns_acquire(struct array *arrays, PyObject *tuple, struct ev_columns *columns)
+{
+    static const struct {
+        const char *name, *codes;
+        int size;
+    } kinds[N_COLUMNS] = {
+        {"time_ns", "LQ", 8}, {"cpu", "H", 2},    {"kind", "B", 1},
+        {"pid", "i", 4},      {"dev", "I", 4},    {"ino", "LQ", 8},
+        {"index", "LQ", 8},   {"value", "LQ", 8}, {"flags", "H", 2},
+    };
+
+    if (PyTuple_Size(tuple) != N_COLUMNS) {
+        PyErr_SetString(PyExc_TypeError, "columns: expected the 9 columns of EVENTS");
+        return false;
+    }
+    for (int i = 0; i < N_COLUMNS; i++) {
+        if (!array_acquire(&arrays[i], PyTuple_GetItem(tuple, i), kinds[i].name, kinds[i].codes,
+                           kinds[i].size, true))
+            return false;
+        if (array_length(&arrays[i]) != array_length(&arrays[0])) {
+            PyErr_Format(PyExc_ValueError, "%s: differs in length from time_ns", kinds[i].name);
+            return false;
+        }
+    }
+    *columns = (struct ev_columns){
+        arrays[0].view.buf, arrays[1].view.buf,       arrays[2].view.buf, arrays[3].view.buf,
+        arrays[4].view.buf, arrays[5].view.buf,       arrays[6].view.buf, arrays[7].view.buf,
+        arrays[8].view.buf, array_length(&arrays[0]),
+    };
+    return true;
+}
+
+/* Allocates the look-up table of the specs in a buffer; the caller frees it. */
+static struct ev_specs *
+specs_make(struct array *array, PyObject *object, bool swap)
+{
+    struct ev_specs *specs;
+    int ret;
+
+    if (!array_acquire(array, object, "specs", "T", sizeof(struct ev_spec), false))
+        return NULL;
+    specs = malloc(sizeof(*specs));
+    ret = specs == NULL ? EV_ERR_NO_MEMORY
+                        : ev_specs_init(specs, array->view.buf, array_length(array), swap);
+    if (ret == EV_OK)
+        return specs;
+    raise_error(ret);
+    free(specs);
+    return NULL;
+}
+
+static PyObject *
+decode(PyObject *self, PyObject *args)
+{
+    PyObject *data, *places, *starts, *items, *tuple;
+    struct array bytes = {0}, spec_items = {0}, arrays[N_COLUMNS] = {0};
+    struct runs_arrays r = {0};
+    struct ev_specs *specs = NULL;
+    struct ev_columns columns;
+    int swap, ret = EV_ERR_LAST;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOOOpO!:decode", &data, &places, &starts, &items, &swap,
+                          &PyTuple_Type, &tuple))
+        return NULL;
+    if (!bytes_acquire(&bytes, data) || !runs_acquire(&r, places, starts, false) ||
+        !columns_acquire(arrays, tuple, &columns))
+        goto out;
+    specs = specs_make(&spec_items, items, swap != 0);
+    if (specs == NULL)
+        goto out;
+    Py_BEGIN_ALLOW_THREADS;
+    ret = ev_decode(specs, array_data(&bytes), &r.runs, &columns, 0);
+    Py_END_ALLOW_THREADS;
+    if (ret != EV_OK)
+        raise_error(ret);
+out:
+    free(specs);
+    for (int i = 0; i < N_COLUMNS; i++)
+        array_release(&arrays[i]);
+    array_release(&spec_items);
+    runs_release(&r);
+    array_release(&bytes);
+    if (ret != EV_OK)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+field_numbers(PyObject *self, PyObject *args)
+{
+    PyObject *data, *places, *out;
+    struct array bytes = {0}, place_array = {0}, values = {0};
+    struct ev_field field;
+    int swap, is_signed, ret = EV_ERR_LAST;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOHbppO:field_numbers", &data, &places, &field.offset, &field.size,
+                          &is_signed, &swap, &out))
+        return NULL;
+    field.is_signed = is_signed != 0;
+    if (!bytes_acquire(&bytes, data) ||
+        !array_acquire(&place_array, places, "places", "T", sizeof(struct ev_place), false) ||
+        !array_acquire(&values, out, "out", is_signed ? "lq" : "LQ", 8, true))
+        goto out;
+    if (array_length(&values) != array_length(&place_array)) {
+        PyErr_SetString(PyExc_ValueError, "out: differs in length from places");
+        goto out;
+    }
+    ret = ev_field_numbers(array_data(&bytes), place_array.view.buf, array_length(&place_array),
+                           field, swap != 0, values.view.buf);
+    if (ret != EV_OK)
+        raise_error(ret);
+out:
+    array_release(&values);
+    array_release(&place_array);
+    array_release(&bytes);
+    if (ret != EV_OK)
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *
+string_list(struct ev_data data, const struct array *place_array, const struct ev_string_field *f,
+            bool swap)
+{
+    size_t n = array_length(place_array);
+    const struct ev_place *places = place_array->view.buf;
+    PyObject *list = PyList_New((Py_ssize_t)n);
+
+    for (size_t i = 0; list != NULL && i < n; i++) {
+        const uint8_t *start = NULL;
+        size_t length = 0;
+        int ret = ev_field_string(data, &places[i], f, swap, &start, &length);
+        PyObject *item = NULL;
+        if (ret == EV_OK)
+            item = PyBytes_FromStringAndSize((const char *)start, (Py_ssize_t)length);
+        else
+            raise_error(ret);
+        if (item == NULL || PyList_SetItem(list, (Py_ssize_t)i, item) != 0)
+            Py_CLEAR(list);
+    }
+    return list;
+}
+
+static PyObject *
+field_strings(PyObject *self, PyObject *args)
+{
+    PyObject *data, *places, *list = NULL;
+    struct array bytes = {0}, place_array = {0};
+    struct ev_string_field field;
+    int swap, storage;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OOHHip:field_strings", &data, &places, &field.offset, &field.size,
+                          &storage, &swap))
+        return NULL;
+    field.storage = (enum ev_string)storage;
+    if (bytes_acquire(&bytes, data) &&
+        array_acquire(&place_array, places, "places", "T", sizeof(struct ev_place), false))
+        list = string_list(array_data(&bytes), &place_array, &field, swap != 0);
+    array_release(&place_array);
+    array_release(&bytes);
+    return list;
+}
+
+#define DECODE_METHODS                                                                             \
+    {"parse_formats", parse_formats, METH_VARARGS, NULL},                                          \
+        {"check_format", check_format, METH_VARARGS, NULL},                                        \
+        {"sort_runs", sort_runs, METH_VARARGS, NULL}, {"decode", decode, METH_VARARGS, NULL},      \
+        {"field_numbers", field_numbers, METH_VARARGS, NULL},                                      \
+        {"field_strings", field_strings, METH_VARARGS, NULL},
+
+#endif

@@ -1,0 +1,238 @@
+"""Event format descriptions of a trace: ids and field offsets, by name, through libtraceevent.
+
+The texts are the kernel's (``events/SYSTEM/EVENT/format``); field layouts differ between kernels
+and architectures, so nothing here assumes an offset. Parsing happens once per trace and event, in
+a child process (core/formats.c), since libtraceevent dies of damaged texts.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from analyzer.ingest import _readers
+from analyzer.ingest.recording import TraceError
+from analyzer.ingest.spec import EVENT_SPECS, EventSpec
+from analyzer.ingest.tables import Array
+
+ByteOrder = Literal["little", "big"]
+PARSE_TIMEOUT_MS = 10_000
+
+# struct ev_field and struct ev_spec, core/events.h
+_FIELD = np.dtype([("offset", "u2"), ("size", "u1"), ("is_signed", "u1")])
+SPEC = np.dtype(
+    [
+        ("id", "u2"),
+        ("kind", "u1"),
+        ("length", "u2"),
+        ("pid", _FIELD),
+        ("numeric", _FIELD, 4),
+        ("rwbs", _FIELD),
+    ],
+    align=True,
+)
+_NUMERIC = ("dev", "ino", "index", "value")  # enum ev_column
+
+# enum fmt_flag, core/formats.h
+_ARRAY, _SIGNED, _STRING, _DATA_LOC, _REL_LOC = 1, 2, 4, 8, 16
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of an event's record: ``offset`` and ``size`` in bytes from its start."""
+
+    name: str
+    offset: int
+    size: int
+    flags: int
+
+    @property
+    def is_signed(self) -> bool:
+        """Whether the number is signed."""
+        return bool(self.flags & _SIGNED)
+
+    @property
+    def is_array(self) -> bool:
+        """Whether this is an array, a string included, and no number."""
+        return bool(self.flags & (_ARRAY | _STRING | _DATA_LOC | _REL_LOC))
+
+    @property
+    def is_string(self) -> bool:
+        """Whether this is text, inline or pointed to by a __data_loc or __rel_loc word."""
+        return bool(self.flags & _STRING)
+
+    @property
+    def storage(self) -> int:
+        """How a string is stored: enum ev_string of core/decode.h."""
+        return 1 if self.flags & _DATA_LOC else 2 if self.flags & _REL_LOC else 0
+
+
+@dataclass(frozen=True)
+class EventFormat:
+    """One event's layout: ``name`` is "system:name", ``id`` its common_type."""
+
+    name: str
+    id: int
+    fields: Mapping[str, Field]
+
+    def field(self, name: str) -> Field:
+        """Return a field by name; raises TraceError if this kernel's event has none such."""
+        try:
+            return self.fields[name]
+        except KeyError:
+            raise TraceError(
+                f"event {self.name} has no field {name!r} (it has {', '.join(self.fields)})",
+                "report the kernel's version and this event's format file as a bug",
+            ) from None
+
+
+class Formats:
+    """The format texts of one trace, parsed as far as they are asked for."""
+
+    def __init__(
+        self,
+        texts: Mapping[str, bytes],
+        *,
+        byte_order: ByteOrder,
+        long_size: int,
+        kernel: str | None = None,
+    ) -> None:
+        """Take texts by "system:name"; byte order and long size are the recorded machine's."""
+        self._texts = dict(texts)
+        self._parsed: dict[str, EventFormat] = {}
+        self.byte_order = byte_order
+        self.long_size = long_size
+        self.kernel = kernel
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All events that the trace has a format of."""
+        return frozenset(self._texts)
+
+    @property
+    def swap(self) -> bool:
+        """Whether records are of the other byte order than this machine."""
+        return self.byte_order != sys.byteorder
+
+    def event(self, name: str) -> EventFormat:
+        """Return one event's layout; raises TraceError if absent or damaged."""
+        self._require(name)
+        self.parse([name])
+        return self._parsed[name]
+
+    def parse(self, names: Iterable[str]) -> None:
+        """Parse those of ``names`` the trace has, all in one child process."""
+        todo = [n for n in names if n in self._texts and n not in self._parsed]
+        if todo:
+            rows = self._fields_of(todo)
+            for i, name in enumerate(todo):
+                self._parsed[name] = _event(name, [row for row in rows if row[0] == i])
+
+    def specs(self, wanted: Mapping[str, EventSpec] = EVENT_SPECS) -> Array:
+        """Return the specs (dtype SPEC) of the wanted events that the trace has.
+
+        Raises TraceError when it has none of them, or when one lacks a field that it needs.
+        """
+        names = [name for name in wanted if name in self._texts]
+        if not names:
+            raise TraceError(
+                f"the trace{self._kernel()} has none of the events that say which pages were read",
+                f"record at least {next(iter(wanted))} (foreread record does)",
+            )
+        self.parse(names)
+        rows = [self._spec(self._parsed[name], wanted[name]) for name in names]
+        return np.array(rows, SPEC)
+
+    def _kernel(self) -> str:
+        return f" (kernel {self.kernel})" if self.kernel else ""
+
+    def _require(self, name: str) -> None:
+        if name not in self._texts:
+            raise TraceError(
+                f"the trace{self._kernel()} has no event {name}",
+                f"record it too, on a kernel that has events/{name.replace(':', '/')}",
+            )
+
+    def _fields_of(self, names: list[str]) -> list[tuple[int, int, str, int, int, int]]:
+        texts = tuple(self._texts[name] for name in names)
+        found = _readers.parse_formats(
+            texts, self.long_size, self.byte_order == "big", PARSE_TIMEOUT_MS
+        )
+        if isinstance(found, tuple):
+            failed, what = found
+            raise TraceError(f"format of {names[failed]}{self._kernel()}: {what}", "record again")
+        return found
+
+    def _spec(self, event: EventFormat, spec: EventSpec) -> tuple[object, ...]:
+        pid = self._number(event, "common_pid")
+        numeric = [self._column(event, spec, column) for column in _NUMERIC]
+        rwbs = self._rwbs(event, spec)
+        length = max(offset + size for offset, size, _ in (pid, *numeric, rwbs))
+        return (event.id, int(spec.kind), length, pid, numeric, rwbs)
+
+    def _column(self, event: EventFormat, spec: EventSpec, column: str) -> tuple[int, int, int]:
+        name = spec.fields.get(column)
+        if name is None or (column in spec.optional and name not in event.fields):
+            return (0, 0, 0)
+        return self._number(event, name)
+
+    def _number(self, event: EventFormat, name: str) -> tuple[int, int, int]:
+        field = self._field(event, name)
+        if field.is_array or field.size not in (1, 2, 4, 8):
+            self._reject(event, name, f"of {field.size} bytes is no number")
+        return (field.offset, field.size, int(field.is_signed))
+
+    def _rwbs(self, event: EventFormat, spec: EventSpec) -> tuple[int, int, int]:
+        if "flags" not in spec.fields:
+            return (0, 0, 0)
+        field = self._field(event, spec.fields["flags"])
+        if not field.is_array or field.storage != 0 or not 0 < field.size < 256:
+            self._reject(event, field.name, f"of {field.size} bytes is no short string")
+        return (field.offset, field.size, 0)
+
+    def _field(self, event: EventFormat, name: str) -> Field:
+        if name not in event.fields:
+            self._reject(event, name, "is missing")
+        return event.fields[name]
+
+    def _reject(self, event: EventFormat, field: str, why: str) -> None:
+        raise TraceError(
+            f"event {event.name}{self._kernel()}: field {field!r} {why}",
+            "this kernel's layout is unknown: report its version and the event's format file",
+        )
+
+
+def event_id(text: bytes) -> int | None:
+    """Return the common_type in a format text without parsing it; None if it has none."""
+    match = re.match(rb"name: \w{1,63}\nID: (\d{1,5})\n", text)
+    return int(match[1]) if match else None
+
+
+def event_name(text: bytes) -> str | None:
+    """Return the event's name in a format text, without its system; None if it has none."""
+    match = re.match(rb"name: (\w{1,63})\n", text)
+    return match[1].decode() if match else None
+
+
+def header_page(text: bytes, *, byte_order: ByteOrder, long_size: int) -> Mapping[str, Field]:
+    """Return the fields of a ring buffer page (``events/header_page``): timestamp, commit, data.
+
+    Raises TraceError if the text is damaged or one of the three is missing.
+    """
+    # The text is a list of fields; with an event's frame around it the same parser reads it.
+    framed = b"name: header_page\nID: 0\nformat:\n" + text + b'\nprint fmt: ""\n'
+    formats = Formats({"ring:header_page": framed}, byte_order=byte_order, long_size=long_size)
+    page = formats.event("ring:header_page")
+    for name in ("timestamp", "commit", "data"):
+        page.field(name)
+    return page.fields
+
+
+def _event(name: str, rows: list[tuple[int, int, str, int, int, int]]) -> EventFormat:
+    fields = {field: Field(field, offset, size, flags) for _, _, field, offset, size, flags in rows}
+    return EventFormat(name, rows[0][1] if rows else -1, fields)
