@@ -1,1 +1,5 @@
 """Computes what readahead would have read: arrays in, arrays out."""
+
+from emulator.fixed import MAX_WINDOW, EmulationError, FixedWindow, fixed_window
+
+__all__ = ["MAX_WINDOW", "EmulationError", "FixedWindow", "fixed_window"]

@@ -40,3 +40,23 @@ def perf_places(
 ) -> None: ...
 def perf_inflate(data: Any, swap: bool, out: Array | None, limit: int, /) -> tuple[int, str | None]:
     """Decompress; return the number of bytes and what stopped it. Only count without out."""
+def ring_walk(
+    data: Any,
+    layout: tuple[int, int, int],
+    stream: tuple[int, int, int],
+    specs: Array,
+    swap: bool,
+    places: Array | None,
+    /,
+) -> tuple[int, int, int]:
+    """Return (records, lost events, gaps) of a stream (offset, size, cpu) of sub-buffers.
+
+    ``layout`` is (subbuf_size, data_offset, commit_size). Without ``places`` the records are
+    only counted. ReaderError has two arguments: message and offset of the sub-buffer.
+    """
+
+def inflate(method: str, source: Any, target: Array, /) -> None:
+    """Expand one block (zlib, zstd) into exactly ``target`` (u1)."""
+
+def inflate_chunks(method: str, source: Any, swap: bool, target: Array | None, /) -> int:
+    """Expand counted chunks into exactly ``target`` (u1); without one, return its size."""

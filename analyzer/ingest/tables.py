@@ -159,4 +159,6 @@ class Table(Mapping[str, Array]):
 
     def take(self, selection: Array) -> Table:
         """Return the rows that a boolean mask or an index array selects."""
+        if selection.dtype == np.bool_:
+            selection = np.flatnonzero(selection)  # once, not once a column
         return Table(self.schema, {name: array[selection] for name, array in self.items()})

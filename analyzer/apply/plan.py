@@ -1,0 +1,221 @@
+"""What the boot script shall set, on which board, and why."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+from analyzer.prediction import Curve, Prediction
+from tracer.capture import Capture
+
+READ_AHEAD = "queue/read_ahead_kb"
+SECTOR_BYTES = 512  # of /sys/block/NAME/size, whatever the disk's own sector is
+PLACES = ("/sys/block/", "/sys/class/bdi/", "/proc/sys/vm/")
+
+_DISK_NAME = re.compile(r"(?!\.)[A-Za-z0-9_!.+:-]+")  # '!' is a '/' in the kernel's name
+_KNOB = re.compile(r"/?[A-Za-z0-9_!.+:-]+(/[A-Za-z0-9_!.+:-]+)*")
+_VALUE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:-]*( [A-Za-z0-9_.][A-Za-z0-9_.:-]*)*")
+
+
+class ApplyError(ValueError):
+    """A plan that no boot script can carry out; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A disk as it was recorded; size 0 and an empty model are not compared."""
+
+    name: str
+    size_bytes: int = 0
+    model: str = ""
+
+    @property
+    def sectors(self) -> str:
+        """What /sys/block/NAME/size reads, empty if unknown."""
+        return str(self.size_bytes // SECTOR_BYTES) if self.size_bytes > 0 else ""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One knob and its value.
+
+    ``knob`` is a path below the disk's directory in /sys/block, or without a disk an absolute
+    path below one of PLACES. A ``boot`` value that no ``after`` value follows stays in force.
+    """
+
+    knob: str
+    value: str
+    reason: str
+    disk: Disk | None = None
+    phase: Literal["boot", "after"] = "boot"
+
+
+@dataclass(frozen=True)
+class Board:
+    """The board the values are for; an empty field is not compared.
+
+    ``kernel`` is how the release starts ("6.1" fits 6.1 and 6.1.25, not 6.12), ``model`` the
+    model of the CPU in /proc/cpuinfo or of the board in its device tree.
+    """
+
+    machine: str = ""
+    kernel: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class ApplyPlan:
+    """Everything the boot script and its wrappers are made from."""
+
+    settings: tuple[Setting, ...]
+    board: Board = field(default_factory=Board)
+    created_from: str = ""
+    boot_done_seconds: int | None = None  # after-boot phase: None once booted, else delay
+    restore_on_stop: bool = True
+
+    @property
+    def has_after(self) -> bool:
+        """Whether other values hold once the board has booted."""
+        return any(setting.phase == "after" for setting in self.settings)
+
+
+def check(plan: ApplyPlan) -> None:
+    """Refuse a plan that could reach beyond its knobs: names and values come from a trace.
+
+    Raises ApplyError.
+    """
+    if not plan.settings:
+        raise ApplyError("there is nothing to set", "give a value, or keep the board as it is")
+    for setting in plan.settings:
+        _check_disk(setting.disk)
+        _check_knob(setting)
+        if not _VALUE.fullmatch(setting.value):
+            raise ApplyError(
+                f"{setting.value!r} is no value for {setting.knob}",
+                "give a number of 0 or more, or a name",
+            )
+    if plan.boot_done_seconds is not None and plan.boot_done_seconds < 0:
+        raise ApplyError("the boot cannot end before it starts", "give 0 seconds or more")
+
+
+def _check_disk(disk: Disk | None) -> None:
+    if disk is not None and not _DISK_NAME.fullmatch(disk.name):
+        raise ApplyError(
+            f"{disk.name!r} is not the name of a disk",
+            "record with foreread, which notes the disks of the board",
+        )
+
+
+def _check_knob(setting: Setting) -> None:
+    knob = setting.knob
+    inside = _KNOB.fullmatch(knob) and not {".", ".."} & set(knob.split("/"))
+    if setting.disk is None:
+        inside = inside and knob.startswith(PLACES)
+    else:
+        inside = inside and not knob.startswith("/")
+    if not inside:
+        raise ApplyError(
+            f"{knob!r} is not a knob that foreread sets",
+            f"give a knob of a disk, or one below {', '.join(PLACES)}",
+        )
+
+
+def plan_from(
+    prediction: Prediction,
+    capture: Capture | None = None,
+    *,
+    read_ahead_kb: int | None = None,
+    after_boot_read_ahead_kb: int | None = None,
+    boot_done_seconds: int | None = None,
+    restore_on_stop: bool = True,
+) -> ApplyPlan:
+    """Return the plan that sets the predicted window of every disk the application read.
+
+    ``read_ahead_kb`` overrides the prediction; ``after_boot_read_ahead_kb`` holds from the end
+    of the boot, or ``boot_done_seconds`` after its start. Without ``capture`` (a foreign trace)
+    board and disks are known by kernel and name only.
+
+    Raises ApplyError when the verdict is to change nothing, or a disk cannot be named.
+    """
+    curves = [curve for curve in prediction.devices if curve.tap > 0]
+    settings: list[Setting] = []
+    for curve in curves:
+        disk = _disk(curve, capture)
+        kb, reason = _choice(prediction, curve, read_ahead_kb, len(curves) == 1)
+        reason += _own_backing_device(curve, capture)
+        settings.append(Setting(READ_AHEAD, str(kb), reason, disk))
+        if after_boot_read_ahead_kb is not None:
+            later = str(after_boot_read_ahead_kb)
+            settings.append(Setting(READ_AHEAD, later, "asked for after boot", disk, "after"))
+    plan = ApplyPlan(
+        settings=tuple(settings),
+        board=_board(prediction, capture),
+        created_from=_created_from(prediction, capture),
+        boot_done_seconds=boot_done_seconds,
+        restore_on_stop=restore_on_stop,
+    )
+    check(plan)
+    return plan
+
+
+def _choice(
+    prediction: Prediction, curve: Curve, asked_kb: int | None, only_disk: bool
+) -> tuple[int, str]:
+    verdict = prediction.verdict
+    if asked_kb is not None:
+        return asked_kb, f"asked for; the verdict was: {verdict.why}"
+    if verdict.action != "set":
+        raise ApplyError(
+            f"the verdict is to change nothing: {verdict.why}",
+            "give a window to set it all the same",
+        )
+    if only_disk and verdict.read_ahead_kb is not None:
+        return verdict.read_ahead_kb, verdict.why
+    kind = "quasi-optimal" if curve.predicted_best is None else "predicted best"
+    window = curve.quasi_optimal if curve.predicted_best is None else curve.predicted_best
+    kb = curve.read_ahead_kb[curve.windows.index(window)]
+    return kb, f"{kind} for what was read from {curve.name}; in total: {verdict.why}"
+
+
+def _disk(curve: Curve, capture: Capture | None) -> Disk:
+    recorded = capture.devices if capture else []
+    for device in recorded:
+        if device.dev == curve.dev:
+            return Disk(device.name, device.size_bytes, device.model)
+    return Disk(curve.name)
+
+
+def _own_backing_device(curve: Curve, capture: Capture | None) -> str:
+    """Return a warning if btrfs reads the disk: it reads by a window of its own."""
+    if capture is None:
+        return ""
+    of_btrfs = {mount.dev for mount in capture.mounts if mount.fstype == "btrfs"}
+    for device in capture.devices:
+        if device.dev == curve.dev and of_btrfs.intersection(device.filesystems):
+            return "; btrfs has its window in /sys/class/bdi/btrfs-*, which this does not set"
+    return ""
+
+
+def _board(prediction: Prediction, capture: Capture | None) -> Board:
+    if capture is None:
+        return Board(kernel=release_series(prediction.kernel or ""))
+    host = capture.host
+    return Board(host.machine, release_series(host.kernel), host.cpu_model)
+
+
+def release_series(release: str) -> str:
+    """Return "6.1" for "6.1.0-25-arm64": readahead changes between series, seldom within."""
+    series = re.match(r"\d+\.\d+", release)
+    return series.group() if series else release
+
+
+def _created_from(prediction: Prediction, capture: Capture | None) -> str:
+    model = f"model {prediction.model}, kernel {prediction.kernel or 'unknown'}"
+    if capture is None:
+        return f"a trace; {model}"
+    return f"a run of {' '.join(capture.command)} on {capture.created}; {model}"

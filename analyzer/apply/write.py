@@ -1,0 +1,147 @@
+"""Writes the boot script, the wrappers that call it, and how to install them."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from analyzer.apply.plan import ApplyError, ApplyPlan, Setting, check
+
+SCRIPT = "foreread-apply"
+_EXECUTABLE = {
+    SCRIPT: "foreread-apply.sh.j2",
+    "sysv/S05foreread": "sysv.sh.j2",
+    "openwrt/foreread": "openwrt.sh.j2",
+}
+_EXECUTABLE_AFTER = {
+    "sysv/S99foreread-boot-done": "sysv-boot-done.sh.j2",
+    "openwrt/foreread-boot-done": "openwrt-boot-done.sh.j2",
+}
+_PLAIN = {
+    "systemd/foreread.service": "foreread.service.j2",
+    "udev/60-foreread.rules": "udev.rules.j2",
+    "yocto/foreread-apply_1.0.bb": "yocto.bb.j2",
+    "buildroot/Config.in": "buildroot.Config.in.j2",
+    "buildroot/foreread-apply.mk": "buildroot.mk.j2",
+    "INSTALL.md": "INSTALL.md.j2",
+}
+_PLAIN_AFTER = {"systemd/foreread-boot-done.service": "foreread-boot-done.service.j2"}
+_TIMER = {"systemd/foreread-boot-done.timer": "foreread-boot-done.timer.j2"}
+_SYSCTL = {"sysctl.d/60-foreread.conf": "sysctl.conf.j2"}
+
+
+def write_scripts(plan: ApplyPlan, output: Path) -> list[Path]:
+    """Write script, wrappers and INSTALL.md below ``output``; return the files in order.
+
+    Files of the same name are replaced. Raises ApplyError when the plan cannot be carried out
+    or ``output`` cannot be written.
+    """
+    check(plan)
+    templates = _environment()
+    context = _context(plan)
+    written = []
+    try:
+        for name, template, mode in _files(plan):
+            path = output / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(templates.get_template(template).render(context), encoding="utf-8")
+            path.chmod(mode)
+            written.append(path)
+    except OSError as error:
+        raise ApplyError(f"{output}: {error.strerror}", "give a directory to write to") from error
+    return written
+
+
+def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:
+    executable = _EXECUTABLE | (_EXECUTABLE_AFTER if plan.has_after else {})
+    plain = dict(_PLAIN)
+    if plan.has_after:
+        plain |= _PLAIN_AFTER
+        plain |= _TIMER if plan.boot_done_seconds is not None else {}
+    if _vm_settings(plan):
+        plain |= _SYSCTL
+    return [(name, template, 0o755) for name, template in executable.items()] + [
+        (name, template, 0o644) for name, template in plain.items()
+    ]
+
+
+def _context(plan: ApplyPlan) -> dict[str, object]:
+    settings = _scripted(plan.settings)
+    return {
+        "plan": plan,
+        "disks": [(disk, list(knobs)) for disk, knobs in groupby(settings, lambda s: s[0].disk)],
+        "vm": _vm_settings(plan),
+        "timer": plan.has_after and plan.boot_done_seconds is not None,
+    }
+
+
+def _scripted(settings: tuple[Setting, ...]) -> list[tuple[Setting, str]]:
+    """Return (setting, phase of the script): grouped by disk, a scheduler before the rest.
+
+    The kernel resets nr_requests when the scheduler changes (block/elevator.c), so that
+    whoever sets or restores both must begin with the scheduler.
+    """
+    later = {(s.disk, s.knob) for s in settings if s.phase == "after"}
+    disks = list(dict.fromkeys(s.disk for s in settings))
+    ordered = sorted(
+        settings, key=lambda s: (disks.index(s.disk), not s.knob.endswith("/scheduler"))
+    )
+    return [
+        (s, "always" if s.phase == "boot" and (s.disk, s.knob) not in later else s.phase)
+        for s in ordered
+    ]
+
+
+def _vm_settings(plan: ApplyPlan) -> dict[str, str]:
+    """Return sysctl name -> lasting value; sysctl.d knows no phases."""
+    vm = "/proc/sys/vm/"
+    ordered = sorted(plan.settings, key=lambda setting: setting.phase == "after")
+    return {
+        setting.knob.removeprefix("/proc/sys/").replace("/", "."): setting.value
+        for setting in ordered
+        if setting.knob.startswith(vm)
+    }
+
+
+def printable(text: str) -> str:
+    """Return ``text`` on one line, with '?' for anything a terminal or a log would obey."""
+    return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
+
+
+def identity(text: str) -> str:
+    """Return ``text`` as the shell's read gives it; nothing, if it could not be compared."""
+    text = text.strip()
+    return text if text.isprintable() else ""
+
+
+def shell_quoted(text: str) -> str:
+    """Return ``text`` as one single-quoted word, which no POSIX shell looks into."""
+    return "'" + printable(text).replace("'", "'\\''") + "'"
+
+
+def udev_pattern(text: str) -> str:
+    """Return a pattern of udev's for ``text``: what its rules could read otherwise is any one."""
+    return re.sub(r"[^A-Za-z0-9._+-]", "?", text)
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("analyzer.apply"),
+        undefined=StrictUndefined,
+        keep_trailing_newline=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,  # no HTML here: text from a trace goes through one of these filters
+    )
+    environment.filters |= {
+        "sh": shell_quoted,
+        "printable": printable,
+        "identity": identity,
+        "udev": udev_pattern,
+    }
+    return environment

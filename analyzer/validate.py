@@ -1,0 +1,240 @@
+"""Prediction against measurement: errors of F, pages and seconds by window, and the regret.
+
+Errors and regret are fractions (0.034 is 3.4 %). An error is ``(predicted - measured) /
+measured``: signed at each window, absolute in the summary. What was measured at a window is the
+median over its repeats.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from analyzer.prediction import Curve, Prediction
+from tracer.sweep import Point, Sweep
+
+KERNEL_DEFAULT_KB = 128  # VM_READAHEAD_PAGES, include/linux/pagemap.h
+
+METADATA_NOTE = (
+    "measured requests and pages include metadata reads, predicted ones do not: "
+    "the prediction is expected to be lower"
+)
+
+
+class ValidationError(ValueError):
+    """A sweep that cannot be compared; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Figures:
+    """F (requests), pages read and start-up seconds at one window; None where unknown."""
+
+    f: float | None
+    pages: float | None
+    seconds: float | None
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return the three figures under the field's names."""
+        return {"F": self.f, "pages": self.pages, "seconds": self.seconds}
+
+
+@dataclass(frozen=True)
+class WindowResult:
+    """One measured window beside what was predicted for it; ``error`` holds fractions."""
+
+    read_ahead_kb: int
+    window: int  # pages
+    predicted: Figures
+    measured: Figures
+    error: Figures
+
+    def to_json(self) -> dict[str, Any]:
+        """Return one entry of ``points``."""
+        return {
+            "read_ahead_kb": self.read_ahead_kb,
+            "window": self.window,
+            "predicted": self.predicted.to_json(),
+            "measured": self.measured.to_json(),
+            "error": self.error.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The comparison of one prediction with one sweep; errors and regrets are fractions.
+
+    ``device`` is the curve that was compared. ``chosen_read_ahead_kb`` is the predicted-best
+    window, or the quasi-optimal one where no seconds were predicted; each window of the regret
+    is the one that was measured for it (see ``notes`` where it was not measured itself).
+    """
+
+    device: str
+    points: list[WindowResult]
+    f_error_median: float | None
+    f_error_max: float | None
+    pages_error_median: float | None
+    seconds_error_median: float | None
+    seconds_error_max: float | None
+    regret: float | None
+    regret_quasi_optimal: float | None
+    chosen_read_ahead_kb: int
+    quasi_optimal_read_ahead_kb: int
+    best_read_ahead_kb: int
+    default_read_ahead_kb: int
+    notes: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ``validate --json`` document, schema 1 (docs/design.md)."""
+        return {
+            "schema": 1,
+            "device": self.device,
+            "points": [point.to_json() for point in self.points],
+            "F_error_median": self.f_error_median,
+            "F_error_max": self.f_error_max,
+            "pages_error_median": self.pages_error_median,
+            "seconds_error_median": self.seconds_error_median,
+            "seconds_error_max": self.seconds_error_max,
+            "regret": self.regret,
+            "regret_quasi_optimal": self.regret_quasi_optimal,
+            "chosen_read_ahead_kb": self.chosen_read_ahead_kb,
+            "quasi_optimal_read_ahead_kb": self.quasi_optimal_read_ahead_kb,
+            "best_read_ahead_kb": self.best_read_ahead_kb,
+            "default_read_ahead_kb": self.default_read_ahead_kb,
+            "notes": list(self.notes),
+        }
+
+
+def validate(prediction: Prediction, sweep: Sweep) -> Validation:
+    """Compare ``prediction`` with the cold runs measured in ``sweep``.
+
+    Windows are matched through read_ahead_kb, rounded down to whole pages as the kernel does.
+    The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
+    at the default window: the 2010 paper's missed optimisation, as a fraction. A window that
+    was not measured is represented by the nearest measured one below it (the smallest measured
+    one if there is none); a note says so.
+
+    Raises ValidationError when the sweep has no complete point.
+    """
+    notes = [METADATA_NOTE]
+    measured = _complete_points(sweep, notes)
+    curve = _curve_of(prediction, sweep, notes)
+    page_kb = prediction.page_size / 1024
+    points = [_compare(curve, point, int(point.read_ahead_kb // page_kb)) for point in measured]
+    _note_unpredicted(points, notes)
+
+    seconds = {p.read_ahead_kb: p.measured.seconds or 0.0 for p in points}
+    best_kb = min(seconds, key=lambda kb: (seconds[kb], kb))
+    chosen = curve.quasi_optimal if curve.predicted_best is None else curve.predicted_best
+    chosen_kb = _measured_kb(int(chosen * page_kb), seconds, "chosen", notes)
+    quasi_kb = _measured_kb(int(curve.quasi_optimal * page_kb), seconds, "quasi-optimal", notes)
+    default_kb = _measured_kb(_default_kb(prediction, sweep, notes), seconds, "default", notes)
+
+    f_errors = _absolute([p.error.f for p in points])
+    second_errors = _absolute([p.error.seconds for p in points])
+    return Validation(
+        device=curve.name,
+        points=points,
+        f_error_median=_median(f_errors),
+        f_error_max=max(f_errors, default=None),
+        pages_error_median=_median(_absolute([p.error.pages for p in points])),
+        seconds_error_median=_median(second_errors),
+        seconds_error_max=max(second_errors, default=None),
+        regret=_fraction(seconds[chosen_kb] - seconds[best_kb], seconds[default_kb]),
+        regret_quasi_optimal=_fraction(seconds[quasi_kb] - seconds[best_kb], seconds[default_kb]),
+        chosen_read_ahead_kb=chosen_kb,
+        quasi_optimal_read_ahead_kb=quasi_kb,
+        best_read_ahead_kb=best_kb,
+        default_read_ahead_kb=default_kb,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _complete_points(sweep: Sweep, notes: list[str]) -> list[Point]:
+    complete = [p for p in sweep.points if p.seconds and p.requests and p.pages]
+    if not complete:
+        raise ValidationError("the sweep has no measured window", "run foreread sweep again")
+    for point in sweep.points:
+        if point not in complete:
+            notes.append(f"{point.read_ahead_kb} KiB left out: its runs are incomplete")
+    return sorted(complete, key=lambda point: point.read_ahead_kb)
+
+
+def _curve_of(prediction: Prediction, sweep: Sweep, notes: list[str]) -> Curve:
+    """Return the curve of the one disk the sweep was made on, else the total's."""
+    if len(prediction.devices) > 1:
+        matching = [curve for curve in prediction.devices if [curve.name] == sweep.devices]
+        if len(matching) == 1:
+            return matching[0]
+        notes.append("compared with the total of all devices of the prediction")
+    return prediction.total
+
+
+def _compare(curve: Curve, point: Point, window: int) -> WindowResult:
+    predicted = _predicted(curve, window)
+    measured = Figures(median(point.requests), median(point.pages), median(point.seconds))
+    return WindowResult(
+        read_ahead_kb=point.read_ahead_kb,
+        window=window,
+        predicted=predicted,
+        measured=measured,
+        error=Figures(
+            _error(predicted.f, measured.f),
+            _error(predicted.pages, measured.pages),
+            _error(predicted.seconds, measured.seconds),
+        ),
+    )
+
+
+def _predicted(curve: Curve, window: int) -> Figures:
+    if window not in curve.windows:
+        return Figures(None, None, None)
+    row = curve.windows.index(window)
+    return Figures(
+        curve.f[row], curve.pages[row], None if curve.seconds is None else curve.seconds[row]
+    )
+
+
+def _note_unpredicted(points: list[WindowResult], notes: list[str]) -> None:
+    missing = [str(point.read_ahead_kb) for point in points if point.predicted.f is None]
+    if missing:
+        notes.append(f"measured but not predicted, so not compared: {', '.join(missing)} KiB")
+
+
+def _default_kb(prediction: Prediction, sweep: Sweep, notes: list[str]) -> int:
+    if sweep.default_read_ahead_kb is not None:
+        return sweep.default_read_ahead_kb
+    if prediction.total.current_read_ahead_kb is not None:
+        return prediction.total.current_read_ahead_kb
+    notes.append(f"default window unknown: the kernel's own, {KERNEL_DEFAULT_KB} KiB, is used")
+    return KERNEL_DEFAULT_KB
+
+
+def _measured_kb(wanted_kb: int, seconds: dict[int, float], what: str, notes: list[str]) -> int:
+    if wanted_kb in seconds:
+        return wanted_kb
+    nearest = max((kb for kb in seconds if kb < wanted_kb), default=min(seconds))
+    notes.append(f"the {what} window, {wanted_kb} KiB, was not measured: {nearest} KiB is used")
+    return nearest
+
+
+def _error(predicted: float | None, measured: float | None) -> float | None:
+    if predicted is None or measured is None:
+        return None
+    return _fraction(predicted - measured, measured)
+
+
+def _fraction(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _absolute(errors: list[float | None]) -> list[float]:
+    return [abs(error) for error in errors if error is not None]
+
+
+def _median(values: list[float]) -> float | None:
+    return median(values) if values else None

@@ -1,0 +1,228 @@
+"""The disks of a machine from sysfs: which file system reads from which, and their settings.
+
+A *disk* is what has a request queue and thus a read_ahead_kb: partitions share their disk's;
+loop, dm and md devices are disks of their own above other disks (Documentation/ABI/stable/
+sysfs-block). Devices are named by "major:minor" (``dev``) or by their sysfs name.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from boards.mounts import MountPoint, mount_of, read_mounts
+
+SECTOR_BYTES = 512
+
+
+@dataclass(frozen=True)
+class Disk:
+    """A block device that has a request queue of its own."""
+
+    name: str
+    dev: str
+    size_bytes: int
+    model: str
+
+
+@dataclass(frozen=True)
+class ReadCounters:
+    """What a disk served since it appeared (Documentation/block/stat.rst, fields 1 and 3)."""
+
+    requests: int
+    sectors: int
+
+
+class DeviceError(LookupError):
+    """A disk that is not there; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class Devices:
+    """The block devices of this machine; ``sys`` and ``mounts`` can be replaced in tests."""
+
+    def __init__(self, sys: Path = Path("/sys"), mounts: list[MountPoint] | None = None) -> None:
+        self.sys = sys
+        self.mounts = read_mounts() if mounts is None else mounts
+
+    def disk(self, name: str) -> Disk:
+        """Return the disk called ``name``; DeviceError if there is none."""
+        directory = self.sys / "block" / name.replace("/", "!")
+        if not (directory / "dev").exists():
+            known = ", ".join(sorted(entry.name for entry in (self.sys / "block").iterdir()))
+            raise DeviceError(f"no disk is called {name!r}", f"the disks here are: {known}")
+        return Disk(
+            name=directory.name,
+            dev=_text(directory / "dev"),
+            size_bytes=int(_text(directory / "size") or 0) * SECTOR_BYTES,
+            model=_text(directory / "device/model") or _text(directory / "device/name"),
+        )
+
+    def disk_of_dev(self, dev: str) -> str | None:
+        """Return the name of the disk that block device ``dev`` is or is part of."""
+        link = self.sys / "dev/block" / dev
+        if not link.exists():
+            return None
+        device = link.resolve()
+        return device.parent.name if (device / "partition").exists() else device.name
+
+    def disks_of_superblock(self, dev: str) -> list[str]:
+        """Return the disks that a file system reads from.
+
+        ``dev`` is the superblock's; file systems with an anonymous one are followed: btrfs to
+        all its members, overlays to the file systems of their layers.
+        """
+        disk = self.disk_of_dev(dev)
+        if disk:
+            return [disk]
+        mounts = [mount for mount in self.mounts if mount.dev == dev]
+        devs = [source_dev for mount in mounts if (source_dev := _block_dev(mount.source))]
+        members = [member for source in devs for member in self._btrfs_members(source)]
+        layers = [layer for mount in mounts for layer in self._overlay_layers(mount)]
+        return _unique(
+            [
+                *(disk for member in [*devs, *members] if (disk := self.disk_of_dev(member))),
+                *(disk for layer in layers for disk in self.disks_of_superblock(layer)),
+            ]
+        )
+
+    def disks_of_path(self, path: Path) -> list[str]:
+        """Return the disks that reading the file ``path`` reads from, the nearest only."""
+        mount = mount_of(path, self.mounts)
+        return self.disks_of_superblock(mount.dev) if mount else []
+
+    def below(self, name: str) -> list[str]:
+        """Return the disks that disk ``name`` is made of, at any depth, nearest first.
+
+        These are the slaves of dm and md devices and the disk that holds a loop device's
+        backing file.
+        """
+        found: list[str] = []
+        waiting = [name]
+        while waiting:
+            for lower in self._directly_below(waiting.pop(0)):
+                if lower not in found and lower != name:
+                    found.append(lower)
+                    waiting.append(lower)
+        return found
+
+    def mounted(self) -> list[str]:
+        """Return all disks under a mounted file system, what they are made of included."""
+        direct = _unique(
+            disk
+            for dev in _unique(mount.dev for mount in self.mounts)
+            for disk in self.disks_of_superblock(dev)
+        )
+        return _unique([*direct, *(lower for disk in direct for lower in self.below(disk))])
+
+    def superblocks(self, name: str) -> list[str]:
+        """Return the devs of the mounted file systems that read directly from disk ``name``."""
+        devs = _unique(mount.dev for mount in self.mounts)
+        return [dev for dev in devs if name in self.disks_of_superblock(dev)]
+
+    def read_ahead_knobs(self, names: list[str]) -> list[str]:
+        """Return the read_ahead_kb files that govern reads from the disks ``names``.
+
+        The disks' own, and those of file systems on them that have a backing device of their
+        own (btrfs), whose reads do not look at the disk's.
+        """
+        own = [f"/sys/block/{name}/queue/read_ahead_kb" for name in names]
+        others = [
+            f"/sys/class/bdi/{bdi}/read_ahead_kb"
+            for name in names
+            for dev in self.superblocks(name)
+            for bdi in self._own_bdis(dev)
+        ]
+        return own + _unique(others)
+
+    def other_knobs(self) -> list[str]:
+        """Return the read_ahead_kb files of mounted file systems without a disk (NFS, 9p …)."""
+        devs = _unique(m.dev for m in self.mounts if not self.disks_of_superblock(m.dev))
+        return _unique(
+            f"/sys/class/bdi/{bdi}/read_ahead_kb" for dev in devs for bdi in self._own_bdis(dev)
+        )
+
+    def queue(self, name: str) -> dict[str, str]:
+        """Return every readable attribute of the disk's queue."""
+        directory = self.sys / "block" / name / "queue"
+        values = {}
+        for entry in sorted(directory.iterdir()):
+            if entry.is_file() and entry.stat().st_mode & stat.S_IRUSR:
+                try:
+                    values[entry.name] = entry.read_text(errors="surrogateescape").strip()
+                except OSError:
+                    continue  # some attributes exist and yet cannot be read (EINVAL)
+        return values
+
+    def counters(self, name: str) -> ReadCounters:
+        """Return the reads that the disk completed so far."""
+        words = (self.sys / "block" / name / "stat").read_text().split()
+        return ReadCounters(requests=int(words[0]), sectors=int(words[2]))
+
+    def _directly_below(self, name: str) -> list[str]:
+        directory = self.sys / "block" / name
+        slaves = directory / "slaves"
+        devs = [_text(s / "dev") for s in sorted(slaves.iterdir())] if slaves.is_dir() else []
+        disks = [disk for dev in devs if (disk := self.disk_of_dev(dev))]
+        backing = _text(directory / "loop/backing_file")
+        return _unique([*disks, *(self.disks_of_path(Path(backing)) if backing else [])])
+
+    def _overlay_layers(self, mount: MountPoint) -> list[str]:
+        """Return the superblocks under an overlay, as far as their mounts are still seen."""
+        if mount.fstype != "overlay":
+            return []
+        options = dict(option.partition("=")[::2] for option in mount.super_options.split(","))
+        paths = [*options.get("lowerdir", "").split(":"), options.get("upperdir", "")]
+        below = [mount_of(Path(path), self.mounts) for path in paths if path]
+        # An overlay over the root hides its own layers: the path then leads back to itself.
+        return _unique(m.dev for m in below if m is not None and m.fstype != "overlay")
+
+    def _btrfs_members(self, dev: str) -> list[str]:
+        for filesystem in self._btrfs_with(dev):
+            return [_text(member / "dev") for member in sorted((filesystem / "devices").iterdir())]
+        return []
+
+    def _btrfs_with(self, dev: str) -> list[Path]:
+        pattern = "fs/btrfs/*/devices/*/dev"
+        return [file.parents[2] for file in self.sys.glob(pattern) if _text(file) == dev]
+
+    def _own_bdis(self, superblock: str) -> list[str]:
+        """Return the names of a file system's own backing devices, if it has such."""
+        bdis = self.sys / "class/bdi"
+        named = [superblock] if self.disk_of_dev(superblock) is None else []
+        for mount in self.mounts:
+            if mount.dev == superblock and mount.fstype == "btrfs":
+                source_dev = _block_dev(mount.source) or ""
+                links = [filesystem / "bdi" for filesystem in self._btrfs_with(source_dev)]
+                named += [link.resolve().name for link in links if link.exists()]
+        # fuseblk names its own after the block device, with a suffix (fs/fuse/inode.c, 6.12).
+        named += [f"{superblock}-fuseblk"]
+        return [name for name in _unique(named) if (bdis / name / "read_ahead_kb").exists()]
+
+
+def _block_dev(source: str) -> str | None:
+    """Return "major:minor" of the block device node ``source``, or None if it is none."""
+    try:
+        status = os.stat(source)  # noqa: PTH116  the source may hold any bytes
+    except (OSError, ValueError):
+        return None
+    if not stat.S_ISBLK(status.st_mode):
+        return None
+    return f"{os.major(status.st_rdev)}:{os.minor(status.st_rdev)}"
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(errors="surrogateescape").strip()
+    except OSError:
+        return ""
+
+
+def _unique(items: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(items))

@@ -1,0 +1,66 @@
+"""The mounts of a machine, read from mountinfo (Documentation/filesystems/proc.rst, 3.5)."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+_OCTAL = re.compile(r"\\([0-7]{3})")
+
+
+@dataclass(frozen=True)
+class MountPoint:
+    """One line of mountinfo; ``dev`` is "major:minor" of the superblock (``s_dev``).
+
+    ``root`` is the directory of the file system that is mounted ("/" unless a bind mount or a
+    subvolume). Undecodable bytes are kept as surrogate escapes.
+    """
+
+    dev: str
+    root: str
+    mountpoint: str
+    options: str
+    fstype: str
+    source: str
+    super_options: str
+
+
+def read_mounts(mountinfo: Path = Path("/proc/self/mountinfo")) -> list[MountPoint]:
+    """Return the mounts in the order they were made; a later one hides an earlier one."""
+    text = os.fsdecode(mountinfo.read_bytes())
+    return [parse_mount(line) for line in text.split("\n") if line]
+
+
+def parse_mount(line: str) -> MountPoint:
+    """Return the mount that one line of mountinfo describes."""
+    words = line.split(" ")
+    dash = words.index("-", 6)
+    return MountPoint(
+        dev=words[2],
+        root=_unescape(words[3]),
+        mountpoint=_unescape(words[4]),
+        options=words[5],
+        fstype=words[dash + 1],
+        source=_unescape(words[dash + 2]),
+        super_options=words[dash + 3] if len(words) > dash + 3 else "",
+    )
+
+
+def mount_of(path: Path, mounts: list[MountPoint]) -> MountPoint | None:
+    """Return the mount that ``path`` is reached through, or None if none covers it."""
+    real = os.path.realpath(path)
+    covering = [mount for mount in mounts if is_under(real, mount.mountpoint)]
+    # Of two mounts on one directory the later one is seen: max() keeps the first of equals.
+    return max(reversed(covering), key=lambda mount: len(mount.mountpoint), default=None)
+
+
+def is_under(path: str, directory: str) -> bool:
+    """Return whether ``path`` is ``directory`` or lies below it."""
+    return path == directory or path.startswith(directory.rstrip("/") + "/")
+
+
+def _unescape(word: str) -> str:
+    """Undo the kernel's octal escapes (space, tab, newline, backslash, #)."""
+    return _OCTAL.sub(lambda match: chr(int(match[1], 8)), word)

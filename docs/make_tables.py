@@ -1,0 +1,25 @@
+"""Writes docs/tables.md from the schemas: ``python docs/make_tables.py > docs/tables.md``."""
+
+from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Kind, Rwbs, Schema
+
+
+def text() -> str:
+    """Return the page."""
+    parts = [
+        "# Tables",
+        "Made by `python docs/make_tables.py` from `analyzer/ingest/tables.py`.",
+        *(_schema(schema) for schema in (EVENTS, ACCESSES, REQUESTS, FILES)),
+        "## Kind\n\n" + "\n".join(f"- {kind.value}: {kind.name}" for kind in Kind),
+        "## Rwbs\n\n" + "\n".join(f"- {flag.value}: {flag.name}" for flag in Rwbs),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _schema(schema: Schema) -> str:
+    rows = [f"| {c.name} | {c.dtype} | {c.unit} | {c.meaning} |" for c in schema.columns]
+    head = "| column | dtype | unit | meaning |\n|---|---|---|---|"
+    return f"## {schema.name}\n\n{head}\n" + "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(text(), end="")

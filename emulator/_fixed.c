@@ -1,0 +1,185 @@
+/* emulator._fixed: binds core/fixed_window.h to Python. Checks arrays, releases the GIL. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include "fixed_window.h"
+#include "kernels.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+struct array {
+    const char *name;
+    const char *formats; /* struct module letters of the one kind of number accepted */
+    Py_ssize_t itemsize;
+    bool writable;
+};
+
+enum { FILE_ROW, PAGE, FILE_PAGES, REQUESTS, LOADED, ARRAYS };
+
+static const struct array EXPECTED[ARRAYS] = {
+    [FILE_ROW] = {"file", "IL", sizeof(uint32_t), false},
+    [PAGE] = {"page", "LQ", sizeof(uint64_t), false},
+    [FILE_PAGES] = {"file_pages", "lq", sizeof(int64_t), false},
+    [REQUESTS] = {"requests", "lq", sizeof(int64_t), true},
+    [LOADED] = {"loaded", "lq", sizeof(int64_t), true},
+};
+
+static bool
+is_expected(const struct array *expected, const Py_buffer *view)
+{
+    const char *format = view->format ? view->format : "B";
+    format += *format == '@' || *format == '=';
+    return view->ndim == 1 && view->itemsize == expected->itemsize && strlen(format) == 1 &&
+           strchr(expected->formats, *format);
+}
+
+/* Get a contiguous, aligned, one-dimensional view of the expected type; -1 with an exception. */
+static int
+get_array(const struct array *expected, PyObject *object, Py_buffer *view)
+{
+    int flags = (expected->writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO) | PyBUF_FORMAT;
+    if (PyObject_GetBuffer(object, view, flags) < 0)
+        return -1;
+    if (is_expected(expected, view) && (uintptr_t)view->buf % expected->itemsize == 0)
+        return 0;
+    PyErr_Format(PyExc_TypeError, "%s: expected an aligned one-dimensional %sint%d array",
+                 expected->name, strchr(expected->formats, 'L') ? "u" : "",
+                 (int)expected->itemsize * 8);
+    PyBuffer_Release(view);
+    return -1;
+}
+
+static void
+release_arrays(Py_buffer *views, int n)
+{
+    while (n-- > 0)
+        PyBuffer_Release(&views[n]);
+}
+
+static int
+get_arrays(PyObject *const *objects, Py_buffer *views)
+{
+    for (int i = 0; i < ARRAYS; i++) {
+        if (get_array(&EXPECTED[i], objects[i], &views[i]) < 0) {
+            release_arrays(views, i);
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static bool
+lengths_agree(const Py_buffer *views)
+{
+    return views[FILE_ROW].shape[0] == views[PAGE].shape[0] &&
+           views[REQUESTS].shape[0] == views[LOADED].shape[0] && views[LOADED].shape[0] > 0;
+}
+
+static PyObject *
+raise(int error)
+{
+    if (error == FW_NO_MEMORY)
+        return PyErr_NoMemory();
+    PyObject *arguments = Py_BuildValue("(ss)", fw_message(error), fw_remedy(error));
+    if (arguments)
+        PyErr_SetObject(PyExc_ValueError, arguments);
+    Py_XDECREF(arguments);
+    return NULL;
+}
+
+static PyObject *
+run(const Py_buffer *views, enum fw_isa isa)
+{
+    struct fw_accesses accesses = {views[FILE_ROW].buf, views[PAGE].buf,
+                                   (size_t)views[PAGE].shape[0], views[FILE_PAGES].buf,
+                                   (size_t)views[FILE_PAGES].shape[0]};
+    struct fw_counts counts = {views[REQUESTS].buf, views[LOADED].buf, 0};
+    Py_ssize_t windows = views[LOADED].shape[0];
+    if (windows > FW_MAX_WINDOW + 1)
+        return raise(FW_BAD_WINDOW);
+    int error;
+    Py_BEGIN_ALLOW_THREADS error = fw_run(&accesses, (uint32_t)(windows - 1), isa, &counts);
+    Py_END_ALLOW_THREADS return error ? raise(error) : PyLong_FromLongLong(counts.tap);
+}
+
+static int
+parse_isa(const char *name)
+{
+    static const char *const NAMES[] = {
+        [FW_AUTO] = "auto", [FW_BASELINE] = "baseline", [FW_AVX2] = "avx2"};
+    for (int isa = FW_AUTO; isa <= FW_AVX2; isa++)
+        if (strcmp(name, NAMES[isa]) == 0)
+            return isa;
+    PyErr_Format(PyExc_ValueError, "unknown isa: %s", name);
+    return -1;
+}
+
+PyDoc_STRVAR(fixed_window_doc,
+             "fixed_window(file, page, file_pages, requests, loaded, isa)\n\n"
+             "Fill requests and loaded (int64, one entry per window from 0); return Tap.");
+
+static PyObject *
+fixed_window(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *objects[ARRAYS];
+    Py_buffer views[ARRAYS];
+    const char *isa_name;
+    if (!PyArg_ParseTuple(arguments, "OOOOOs", &objects[FILE_ROW], &objects[PAGE],
+                          &objects[FILE_PAGES], &objects[REQUESTS], &objects[LOADED], &isa_name))
+        return NULL;
+    int isa = parse_isa(isa_name);
+    if (isa < 0 || get_arrays(objects, views) < 0)
+        return NULL;
+    PyObject *tap = NULL;
+    if (lengths_agree(views))
+        tap = run(views, (enum fw_isa)isa);
+    else
+        PyErr_SetString(PyExc_ValueError, "file and page, or requests and loaded, differ in "
+                                          "length, or there is no window");
+    release_arrays(views, ARRAYS);
+    return tap;
+}
+
+PyDoc_STRVAR(error_texts_doc,
+             "error_texts()\n\nReturn (message, remedy) of each error of the core.");
+
+static PyObject *
+error_texts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    PyObject *texts = PyList_New(0);
+    for (int error = -1; texts && error >= FW_LAST_ERROR; error--) {
+        PyObject *text = Py_BuildValue("(ss)", fw_message(error), fw_remedy(error));
+        if (!text || PyList_Append(texts, text) < 0)
+            Py_CLEAR(texts);
+        Py_XDECREF(text);
+    }
+    return texts;
+}
+
+PyDoc_STRVAR(has_avx2_doc, "has_avx2()\n\nReturn whether isa=\"avx2\" works here.");
+
+static PyObject *
+has_avx2(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
+{
+    return PyBool_FromLong(kernel_for(FW_AVX2) != NULL);
+}
+
+static PyMethodDef METHODS[] = {
+    {"fixed_window", fixed_window, METH_VARARGS, fixed_window_doc},
+    {"error_texts", error_texts, METH_NOARGS, error_texts_doc},
+    {"has_avx2", has_avx2, METH_NOARGS, has_avx2_doc},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "emulator._fixed", .m_size = 0,
+                                    .m_methods = METHODS};
+
+PyMODINIT_FUNC
+PyInit__fixed(void)
+{
+    PyObject *module = PyModule_Create(&MODULE);
+    if (module && PyModule_AddIntConstant(module, "MAX_WINDOW", FW_MAX_WINDOW) < 0)
+        Py_CLEAR(module);
+    return module;
+}

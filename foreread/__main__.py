@@ -1,0 +1,7 @@
+"""``python -m foreread``."""
+
+import sys
+
+from foreread.cli import main
+
+sys.exit(main())

@@ -1,0 +1,81 @@
+"""Arguments that several sub-commands share."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+
+LARGEST_WINDOW_PAGES = 65535
+_ITEM = re.compile(r"(\d+)(k?)(?:-(\d+)(k?))?")
+
+
+class UsageError(ValueError):
+    """Arguments that only prove wrong once the input is known; exit code 2."""
+
+
+def parse_windows(text: str, page_size: int) -> list[int]:
+    """Return windows in pages, rising, from a list like ``0,1,4-8,128k``.
+
+    Numbers are pages; with a k they are KiB of read_ahead_kb, which must be whole pages.
+    Raises UsageError.
+    """
+    windows: set[int] = set()
+    for item in text.split(","):
+        match = _ITEM.fullmatch(item.strip())
+        if match is None:
+            raise UsageError(f"--windows: {item!r} is no window: say 8, 4-8 or 32k")
+        low = _pages(match[1], match[2], page_size)
+        high = low if match[3] is None else _pages(match[3], match[4], page_size)
+        if high < low or high > LARGEST_WINDOW_PAGES:
+            raise UsageError(
+                f"--windows: {item!r}: windows are 0 to {LARGEST_WINDOW_PAGES} pages, smaller first"
+            )
+        windows.update(range(low, high + 1))
+    return sorted(windows)
+
+
+def _pages(number: str, unit: str, page_size: int) -> int:
+    if not unit:
+        return int(number)
+    size = int(number) * 1024
+    if size % page_size:
+        raise UsageError(f"--windows: {number}k is not a whole number of {page_size}-byte pages")
+    return size // page_size
+
+
+def add_capture(parser: argparse.ArgumentParser) -> None:
+    """Add the CAPTURE argument and the filter of processes."""
+    parser.add_argument(
+        "capture",
+        metavar="CAPTURE",
+        type=Path,
+        help="a capture, perf.data, trace.dat, tracefs text, or a directory of raw tracefs pages",
+    )
+    parser.add_argument(
+        "--pid",
+        dest="pids",
+        metavar="tree|all|PID,…",
+        type=pid_filter,
+        default="tree",
+        help="whose touches count: the command's process tree (default), all, or these threads",
+    )
+
+
+def pid_filter(text: str) -> str | frozenset[int]:
+    """Return ``tree``, ``all``, or the set of the thread ids listed."""
+    if text in ("tree", "all"):
+        return text
+    try:
+        return frozenset(int(word) for word in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r}: say tree, all, or thread ids") from None
+
+
+def add_windows(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add ``--windows LIST``."""
+    parser.add_argument(
+        "--windows",
+        metavar="LIST",
+        help=f"windows in pages, or in KiB with a k: 0,1,4-8,128k (default: {default})",
+    )

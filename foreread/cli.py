@@ -1,0 +1,137 @@
+"""The command line: finds the sub-command, and turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn, Protocol
+
+from foreread.arguments import UsageError
+from foreread.version import VERSION
+
+# Order as in the help; each is a module of foreread.commands. A module is imported only when
+# its help or its command is wanted, so that predict does not pay for report's plots.
+COMMANDS = {
+    "doctor": "say what works here, what is missing, and how to fix it",
+    "record": "record one cold run of a command",
+    "show": "say what is inside a capture",
+    "predict": "predict every readahead window from one capture",
+    "sweep": "measure cold runs at every window (the manual method)",
+    "validate": "hold a prediction against a sweep",
+    "report": "write the board report: HTML, PDF and PNG",
+    "script": "write the boot script that applies the window, and its wrappers",
+}
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+
+class Command(Protocol):
+    """What each module of foreread.commands offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the command's arguments."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Run it and return the exit code."""
+
+
+def command_module(name: str) -> Command:
+    """Return the module of a sub-command."""
+    module: Command = import_module(f"foreread.commands.{name}")
+    return module
+
+
+def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """Return the parser; only the sub-commands in ``names`` get their arguments."""
+    parser = argparse.ArgumentParser(
+        prog="foreread",
+        description="From one recorded run to the readahead window that starts it fastest.",
+    )
+    parser.add_argument("--version", action="version", version=f"foreread {VERSION}")
+    parser.add_argument(
+        "--print-completion", choices=("bash", "zsh", "tcsh"), help="print a shell completion"
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        sub = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        if name in names:
+            command_module(name).add_arguments(sub)
+            sub.add_argument("--json", action="store_true", help="machine-readable, on stdout")
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run foreread and return its exit code: 0 done, 1 failed, 2 wrong usage."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    wanted = [word for word in argv[:1] if word in COMMANDS]
+    parser = build_parser(wanted)
+    args = parser.parse_args(argv)
+    if args.print_completion:
+        return _print_completion(args.print_completion)
+    if args.command is None:
+        parser.print_usage(sys.stderr)
+        return EXIT_USAGE
+    return _run(args)
+
+
+def _print_completion(shell: str) -> int:
+    import shtab  # noqa: PLC0415  (needed for this only)
+
+    print(shtab.complete(build_parser(), shell))
+    return 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    try:
+        code = command_module(args.command).run(args)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader of our output went away (| head): nothing to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except UsageError as error:
+        print(f"foreread {args.command}: {printable(str(error))}", file=sys.stderr)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        return _die_of_interrupt()
+    except Exception as error:
+        if not hasattr(error, "remedy") and not isinstance(error, OSError):
+            raise
+        return _complain(error)
+
+
+def _die_of_interrupt() -> NoReturn:
+    """End as a program does that SIGINT killed, so that a calling shell stops too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+    raise SystemExit(128 + signal.SIGINT)
+
+
+def _complain(error: Exception) -> int:
+    remedy = getattr(error, "remedy", None) or _os_remedy(error)
+    text = f"foreread: {error}" + (f" -- {remedy}" if remedy else "")
+    # One line, whatever a hostile file name holds.
+    print(printable(text), file=sys.stderr)
+    return EXIT_FAILED
+
+
+def _os_remedy(error: Exception) -> str:
+    code = error.errno if isinstance(error, OSError) else None
+    return {
+        errno.ENOSPC: "free some space, or write elsewhere with -o",
+        errno.EACCES: "run as root, or choose a place you may write to",
+        errno.EPERM: "run as root",
+        errno.EROFS: "write elsewhere with -o",
+    }.get(code or 0, "")
+
+
+def printable(text: str) -> str:
+    """Return text on one line with control and undecodable characters escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,62 @@
+"""``foreread predict``: every window from one capture."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from analyzer.ingest.load import load
+from analyzer.optimizer import predict
+from analyzer.prediction import Curve, Prediction
+from foreread.arguments import add_capture, add_windows, parse_windows
+from foreread.table import render
+
+_SHOWN_WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_capture(parser)
+    add_windows(parser, "0-1023")
+    parser.add_argument(
+        "--model",
+        choices=("fixed",),
+        default="fixed",
+        help="fixed: the window of the 2010 paper, each miss reads it whole",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the prediction."""
+    recording = load(args.capture, args.pids)
+    windows = parse_windows(args.windows, recording.page_size) if args.windows else None
+    prediction = predict(recording, windows)
+    if args.json:
+        print(json.dumps(prediction.to_json()))
+    else:
+        print(_text(prediction))
+    return 0
+
+
+def _text(prediction: Prediction) -> str:
+    curves = prediction.devices if len(prediction.devices) > 1 else []
+    parts = [_curve_text(curve) for curve in (*curves, prediction.total)]
+    verdict = prediction.verdict
+    value = "" if verdict.read_ahead_kb is None else f" read_ahead_kb={verdict.read_ahead_kb}"
+    parts.append(f"verdict: {verdict.action}{value}\n  {verdict.why}")
+    parts += [f"note: {note}" for note in prediction.notes]
+    return "\n\n".join(parts)
+
+
+def _curve_text(curve: Curve) -> str:
+    marks = {curve.quasi_optimal: "quasi-optimal"}
+    shown = [w for w in curve.windows if w in _SHOWN_WINDOWS or w in marks]
+    rows = [_row(curve, w, marks.get(w, "")) for w in (shown or curve.windows[:16])]
+    head = ("window", "KiB", "F requests", "pages", "G in vain", "G formula", "C_opt", "")
+    return f"{curve.name}: {curve.tap} pages accessed\n{render(head, rows)}"
+
+
+def _row(curve: Curve, window: int, mark: str) -> tuple[str, ...]:
+    at = curve.windows.index(window)
+    numbers = (curve.read_ahead_kb, curve.f, curve.pages, curve.g, curve.g_formula)
+    return (str(window), *(str(c[at]) for c in numbers), f"{curve.c_opt[at]:.4g}", mark)

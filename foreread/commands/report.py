@@ -1,0 +1,40 @@
+"""``foreread report``: the board report."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from analyzer.validate import validate
+
+from analyzer.ingest.load import load
+from analyzer.optimizer import predict
+from analyzer.report import write_report
+from foreread.arguments import add_capture
+from tracer.sweep import read_sweep
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_capture(parser)
+    parser.add_argument(
+        "sweep", metavar="SWEEP", type=Path, nargs="?", help="file written by foreread sweep"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, required=True, help="folder for the report"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the report and say where it is."""
+    recording = load(args.capture, args.pids)
+    prediction = predict(recording)
+    sweep = read_sweep(args.sweep) if args.sweep else None
+    validation = validate(prediction, sweep) if sweep else None
+    files = write_report(recording, prediction, sweep, validation, args.output)
+    if args.json:
+        print(json.dumps({"schema": 1, "html": str(files.html), "pdf": str(files.pdf)}))
+    else:
+        print(f"report: {files.html}")
+    return 0

@@ -1,0 +1,67 @@
+"""``foreread validate``: prediction against measurement."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from analyzer.validate import Validation, validate
+
+from analyzer.ingest.load import load
+from analyzer.optimizer import predict
+from foreread.arguments import add_capture
+from foreread.table import render
+from tracer.sweep import read_sweep
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_capture(parser)
+    parser.add_argument("sweep", metavar="SWEEP", type=Path, help="file written by foreread sweep")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the comparison."""
+    sweep = read_sweep(args.sweep)
+    validation = validate(predict(load(args.capture, args.pids)), sweep)
+    print(json.dumps(validation.to_json()) if args.json else _text(validation))
+    return 0
+
+
+def _text(validation: Validation) -> str:
+    head = ("KiB", "F pred.", "measured", "error", "pages pred.", "measured", "error", "s measured")
+    rows = [
+        (
+            str(p.read_ahead_kb),
+            _number(p.predicted.f),
+            _number(p.measured.f),
+            _percent(p.error.f),
+            _number(p.predicted.pages),
+            _number(p.measured.pages),
+            _percent(p.error.pages),
+            _number(p.measured.seconds, ".3f"),
+        )
+        for p in validation.points
+    ]
+    lines = [
+        render(head, rows),
+        "",
+        f"error of F: median {_percent(validation.f_error_median)}, "
+        f"largest {_percent(validation.f_error_max)}",
+        f"error of pages: median {_percent(validation.pages_error_median)}",
+        f"measured best {validation.best_read_ahead_kb} KiB, "
+        f"default {validation.default_read_ahead_kb} KiB",
+        f"regret of the chosen window ({validation.chosen_read_ahead_kb} KiB): "
+        f"{_percent(validation.regret)} of the default's time",
+        *(f"note: {note}" for note in validation.notes),
+    ]
+    return "\n".join(lines)
+
+
+def _number(value: float | None, spec: str = ".0f") -> str:
+    return "-" if value is None else format(value, spec)
+
+
+def _percent(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:+.1f} %"

@@ -1,0 +1,36 @@
+"""Windows and process filters as typed by users."""
+
+import argparse
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from foreread.arguments import UsageError, parse_windows, pid_filter
+
+
+def test_pages_kib_and_ranges():
+    assert parse_windows("0,4-6,32k", 4096) == [0, 4, 5, 6, 8]
+    assert parse_windows("64k-128k", 65536) == [1, 2]
+
+
+@pytest.mark.parametrize("text", ["", "x", "4-2", "-1", "3k", "1,,2", "70000", "1-", "0x4"])
+def test_nonsense_is_refused(text):
+    with pytest.raises(UsageError):
+        parse_windows(text, 4096)
+
+
+@given(st.text(max_size=20))
+def test_any_text_gives_windows_or_a_usage_error(text):
+    try:
+        windows = parse_windows(text, 4096)
+    except UsageError:
+        return
+    assert windows == sorted(set(windows))
+
+
+def test_pid_filters():
+    assert pid_filter("tree") == "tree"
+    assert pid_filter("7,8") == frozenset({7, 8})
+    with pytest.raises(argparse.ArgumentTypeError):
+        pid_filter("7;8")

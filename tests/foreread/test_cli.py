@@ -1,0 +1,82 @@
+"""The command line's contract: exit codes, one-line errors, JSON alone on stdout."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from foreread.cli import COMMANDS, main, printable
+
+
+def foreread(*words, **more):
+    return subprocess.run(
+        [sys.executable, "-m", "foreread", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+        **more,
+    )
+
+
+def test_no_command_is_wrong_usage():
+    assert main([]) == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert "--json" in capsys.readouterr().out
+
+
+def test_unknown_command_and_option_are_wrong_usage():
+    assert foreread("fly").returncode == 2
+    assert foreread("predict").returncode == 2
+    assert foreread("predict", "x", "--wings").returncode == 2
+
+
+@pytest.mark.parametrize("command", ["predict", "show"])
+def test_a_missing_file_is_one_line_with_a_remedy(command, tmp_path):
+    done = foreread(command, tmp_path / "no\nsuch", "--json")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert " -- " in done.stderr
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 5000, b"PERFILE2", b"hello\n", b"\x17\x08\x44trac"]
+)
+def test_files_that_are_no_trace(tmp_path, content):
+    path = tmp_path / "trace"
+    path.write_bytes(content)
+    done = foreread("predict", path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_printable_escapes_what_would_break_a_line_or_a_terminal():
+    assert printable("a\nb\x1b[31m\udc80é") == "a\\nb\\x1b[31m\\udc80é"
+
+
+def test_completion_is_printed(capsys):
+    assert main(["--print-completion", "bash"]) == 0
+    assert "foreread" in capsys.readouterr().out
+
+
+def test_predict_loads_no_plotting_library(tmp_path):
+    code = (
+        "import sys; from foreread.cli import main; main(['predict', sys.argv[1]]);"
+        "sys.exit('matplotlib' in sys.modules or 'jinja2' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "none")],
+        check=False,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+    )
+    assert done.returncode == 0

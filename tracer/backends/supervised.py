@@ -1,0 +1,183 @@
+"""A recorder (perf, trace-cmd) as a child process that cannot outlive foreread.
+
+The recorder's own workload is ``hold.sh``: it says when events are on and ends with the pipe
+that this process holds, whatever version of the recorder is installed and however this process
+dies. ``supervise.sh`` around the recorder then removes scratch and ftrace instance.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tracer import tracefs
+from tracer.backends.base import RecordError
+from tracer.backends.tool import environment
+
+_HERE = Path(__file__).parent
+_START_SECONDS = 60.0
+_STOP_SECONDS = 300.0
+_MEMORY = Path("/dev/shm")
+_MEMORY_KIB = 256 * 1024
+_LOG = "log"
+_ENDED = "ended"
+
+
+class Supervised:
+    """One recording of a recorder: ``start``, ``stop``, ``deliver``, and ``clean`` in any case."""
+
+    def __init__(self, name: str, trace_directory: Path) -> None:
+        self.name = name
+        self.in_memory = _memory_has_room()
+        parent = _MEMORY if self.in_memory else trace_directory
+        for scratch in leftovers(parent):
+            shutil.rmtree(scratch, ignore_errors=True)
+        self.scratch = Path(
+            tempfile.mkdtemp(prefix=f"{tracefs.PREFIX}{tracefs.owner_tag()}-", dir=parent)
+        )
+        self._trace_directory = trace_directory
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(
+        self, command: list[str], instance: Path | None = None, standins: list[Path] | None = None
+    ) -> None:
+        """Run ``command`` and return once it records.
+
+        ``standins`` are kernel files it may not write: in a mount namespace of its own, scratch
+        files stand in for them. Raises RecordError when recording does not begin.
+        """
+        hold = ["sh", str(_HERE / "hold.sh"), str(self.scratch / _ENDED)]
+        supervise = [
+            "sh",
+            str(_HERE / "supervise.sh"),
+            str(self.scratch),
+            str(instance or ""),
+            *map(str, standins or []),
+            "--",
+        ]
+        # Slave, not private: what is unmounted while it records does not stay mounted here.
+        namespace = ["unshare", "--mount", "--propagation", "slave"] if standins else []
+        self._spawn([*namespace, *supervise, *command, *hold])
+        self._await_recording()
+
+    def stop(self) -> None:
+        """End the recording in order; RecordError when the recorder failed or hangs."""
+        if self._process is None:
+            return
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(b"stop\n")
+            self._process.stdin.close()
+        try:
+            status = self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            raise self._failure("does not end its recording") from None
+        if status != 0 or not (self.scratch / _ENDED).exists():
+            raise self._failure(f"failed (exit status {status})")
+
+    def deliver(self, name: str) -> Path:
+        """Move the recorded file ``name`` into the trace directory and return its place there."""
+        destination = self._trace_directory / name
+        try:
+            return Path(shutil.move(self.scratch / name, destination))
+        except OSError as error:
+            destination.unlink(missing_ok=True)
+            raise RecordError(
+                f"{destination}: {error.strerror or error}",
+                "free space there or write the capture to another file system",
+            ) from error
+
+    def clean(self) -> None:
+        """Kill what is left of the recorder and remove its scratch directory."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+            for pipe in (self._process.stdin, self._process.stdout):
+                if pipe is not None:
+                    with contextlib.suppress(BrokenPipeError):
+                        pipe.close()
+            self._process = None
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+    def _spawn(self, command: list[str]) -> None:
+        with (self.scratch / _LOG).open("wb") as log:
+            try:
+                self._process = subprocess.Popen(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    env=environment(),
+                    start_new_session=True,  # Ctrl-C is foreread's to handle, not the recorder's
+                )
+            except OSError as error:
+                raise self._failure(str(error)) from error
+
+    def _await_recording(self) -> None:
+        assert self._process is not None and self._process.stdout is not None
+        ready, _, _ = select.select([self._process.stdout], [], [], _START_SECONDS)
+        if not ready:
+            raise self._failure(f"does not record after {_START_SECONDS:.0f} s")
+        if not self._process.stdout.readline():
+            raise self._failure("does not start")
+
+    def _failure(self, what: str) -> RecordError:
+        said = self._log_text()
+        return RecordError(f"{self.name} {what}" + (f": {said}" if said else ""), remedy_for(said))
+
+    def _log_text(self) -> str:
+        with contextlib.suppress(OSError):
+            text = (self.scratch / _LOG).read_text(errors="replace")
+            lines = [line.strip() for line in text.splitlines() if line.strip()]
+            return " ".join(lines[:6])[:400]
+        return ""
+
+
+def leftovers(parent: Path = _MEMORY) -> list[str]:
+    """Return this user's scratch directories whose foreread, and its supervisor, were killed."""
+    return sorted(
+        str(scratch)
+        for scratch in parent.glob(f"{tracefs.PREFIX}*-*-*")
+        if not tracefs.is_alive(tag_of(scratch.name)) and scratch.lstat().st_uid == os.geteuid()
+    )
+
+
+def tag_of(name: str) -> str:
+    """Return the owner's tag (tracefs.owner_tag) in the name of an instance or scratch."""
+    return "-".join(name.removeprefix(tracefs.PREFIX).split("-")[:2])
+
+
+def remedy_for(said: str) -> str:
+    """Return the remedy for what a recorder said when it failed."""
+    text = said.lower()
+    if "no space left" in text:
+        return "free memory (recordings are kept in /dev/shm) or disk space and record again"
+    if "mount" in text or "unshare" in text:
+        return "run as root with CAP_SYS_ADMIN, or use another back-end"
+    if any(word in text for word in ("permission", "permitted", "paranoid", "no permissions")):
+        return "run as root (CAP_PERFMON or CAP_SYS_ADMIN, and a readable tracefs)"
+    if "tracefs" in text or "debugfs" in text:
+        return "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
+    return "see what it said, or use another back-end"
+
+
+def _memory_has_room() -> bool:
+    """Whether a recording fits into memory, where writing it adds nothing to the trace."""
+    try:
+        file_system = os.statvfs(_MEMORY)
+        meminfo = Path("/proc/meminfo").read_text()
+    except OSError:
+        return False
+    available_kib = next(
+        (int(line.split()[1]) for line in meminfo.splitlines() if line.startswith("MemAvailable")),
+        0,
+    )
+    free_kib = file_system.f_bavail * file_system.f_frsize // 1024
+    return os.access(_MEMORY, os.W_OK) and min(free_kib, available_kib // 2) >= _MEMORY_KIB

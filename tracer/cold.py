@@ -1,0 +1,173 @@
+"""Caches dropped before a run, and shown to be dropped.
+
+``drop_caches`` leaves pages that a running process maps, and says nothing about it. So the
+drop is checked: the pages that the page cache still holds (/proc/meminfo) are counted against
+those that running processes map (mincore over every mapped file). What nobody maps and still
+is there was not dropped; a little of it is normal (pages under I/O, superblocks).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from boards.mounts import MountPoint, mount_of
+from tracer.backends.base import RecordError
+from tracer.capture import Cold, Resident
+
+_DROP = Path("/proc/sys/vm/drop_caches")
+_ATTEMPTS = 3
+_CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
+_UNEXPLAINED_PAGES = 1024  # beside what is mapped: superblocks, pages under I/O
+_UNEXPLAINED_SHARE = 0.01  # or this part of what was cached before the drop
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> Cold:
+    """Drop the caches and return the proof, or what speaks against it (``proven`` False).
+
+    ``files`` are those that must not be cached unless a running process maps them (the
+    command's executable). Raises RecordError if the kernel does not let the caches be dropped.
+    """
+    before = cached_pages()
+    for attempt in range(_ATTEMPTS):
+        drop()
+        cold = _prove(files, before, mounts)
+        if cold.proven:
+            break
+        time.sleep(0.2 * (attempt + 1))  # somebody else's reads may still be under way
+    drop()  # also the inodes and directories that the proof itself has looked up
+    return cold
+
+
+def drop() -> None:
+    """Write back what is dirty, then drop page cache, directory entries and inodes."""
+    os.sync()
+    try:
+        _DROP.write_text("3\n")
+    except OSError as error:
+        raise RecordError(
+            f"the caches cannot be dropped: {_DROP}: {error.strerror}",
+            "run as root, outside of containers that make /proc/sys read-only",
+        ) from error
+
+
+def cached_pages() -> int:
+    """Return the file pages in the page cache: Cached + Buffers − Shmem of /proc/meminfo."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    kib = {name: int(rest.split()[0]) for name, _, rest in (x.partition(":") for x in lines)}
+    return (kib["Cached"] + kib["Buffers"] - kib.get("Shmem", 0)) * 1024 // _PAGE_BYTES
+
+
+def resident_pages(path: Path) -> int:
+    """Return how many pages of the file are in the page cache; reads none of them.
+
+    Raises OSError if the file cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return 0
+        pages = -(-status.st_size // _PAGE_BYTES)
+        starts = range(0, pages, _CHUNK_PAGES)
+        return sum(_resident(descriptor, at, min(_CHUNK_PAGES, pages - at)) for at in starts)
+    finally:
+        os.close(descriptor)
+
+
+def mapped_files(pids: Iterable[int] | None = None) -> dict[tuple[str, int], str]:
+    """Return path by (dev, ino) of every file that the processes map, all by default.
+
+    ``dev`` is the superblock's "major:minor", as in traces (fs/proc/task_mmu.c, show_map_vma).
+    """
+    found: dict[tuple[str, int], str] = {}
+    for pid in [path.name for path in Path("/proc").glob("[0-9]*")] if pids is None else pids:
+        try:
+            lines = os.fsdecode(Path(f"/proc/{pid}/maps").read_bytes()).split("\n")
+        except OSError:
+            continue  # it has ended, or is a kernel thread
+        for words in (line.split(None, 5) for line in lines):
+            if len(words) == 6 and words[4] != "0" and words[5].startswith("/"):
+                major, _, minor = words[3].partition(":")
+                found[f"{int(major, 16)}:{int(minor, 16)}", int(words[4])] = words[5]
+    return found
+
+
+def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:
+    resident = _resident_mapped()
+    after = cached_pages()
+    mapped = sum(one.pages for one in resident)
+    unexplained = max(0, after - mapped)
+    allowed = max(_UNEXPLAINED_PAGES, int(before * _UNEXPLAINED_SHARE))
+    warm = _warm(files, {one.path for one in resident}, mounts)
+    how = (
+        f"drop_caches=3: {before} pages cached before, {after} after, of which {mapped} are "
+        f"mapped by running processes (mincore); {unexplained} others, {allowed} allowed"
+    )
+    return Cold(
+        proven=unexplained <= allowed and not warm,
+        how="; ".join([how, *(f"{path} is still cached" for path in warm)]),
+        resident_pages=mapped,
+        resident=resident,
+    )
+
+
+def _resident_mapped() -> list[Resident]:
+    found = []
+    for (dev, ino), path in mapped_files().items():
+        try:
+            pages = resident_pages(Path(path))
+        except OSError:
+            continue  # deleted while mapped, or not reachable from here
+        if pages:
+            found.append(Resident(dev=dev, ino=ino, path=path, pages=pages))
+    return sorted(found, key=lambda one: -one.pages)
+
+
+def _warm(files: list[Path], mapped: set[str | None], mounts: list[MountPoint]) -> list[Path]:
+    """Return the files that are cached although nobody maps them; tmpfs always is."""
+    return [
+        real
+        for file in files
+        if str(real := file.resolve()) not in mapped
+        and _on_storage(real, mounts)
+        and resident_pages(real)
+    ]
+
+
+def _on_storage(path: Path, mounts: list[MountPoint]) -> bool:
+    mount = mount_of(path, mounts)
+    return mount is not None and mount.fstype not in ("tmpfs", "ramfs", "rootfs", "devtmpfs")
+
+
+def _resident(descriptor: int, first: int, pages: int) -> int:
+    """Return the resident pages of one chunk, by mincore(2) over a mapping of it."""
+    length = pages * _PAGE_BYTES
+    address = _MMAP(None, length, 1, 1, descriptor, first * _PAGE_BYTES)  # PROT_READ, MAP_SHARED
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "mmap")
+    try:
+        vector = (ctypes.c_ubyte * pages)()
+        if _LIBC.mincore(ctypes.c_void_p(address), ctypes.c_size_t(length), vector) != 0:
+            raise OSError(ctypes.get_errno(), "mincore")
+        return sum(byte & 1 for byte in bytes(vector))
+    finally:
+        _LIBC.munmap(ctypes.c_void_p(address), ctypes.c_size_t(length))
+
+
+def _mmap_function(libc: ctypes.CDLL) -> Callable[..., int]:
+    # mmap64 where it exists: with it an offset has 64 bits on 32-bit machines, too.
+    function = getattr(libc, "mmap64", None) or libc.mmap
+    function.restype = ctypes.c_void_p
+    integers = [ctypes.c_int] * 3
+    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *integers, ctypes.c_int64]
+    return function
+
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_MMAP = _mmap_function(_LIBC)

@@ -1,0 +1,90 @@
+"""Paths and sizes of the inodes in a trace, looked for on their file systems after the run.
+
+A directory walk compares inode numbers from the directory entries themselves, so that only
+hits are looked up. Mounts are not crossed. What was deleted, or is hidden under another mount,
+stays without a path.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from pathlib import Path
+
+from boards.mounts import MountPoint
+from tracer.capture import FileEntry
+
+SEARCH_S = 20.0
+Inode = tuple[str, int]  # "major:minor" of the superblock, inode number
+
+
+def find_files(
+    inodes: set[Inode],
+    mounts: list[MountPoint],
+    known: dict[Inode, str],
+    limit_s: float = SEARCH_S,
+) -> tuple[list[FileEntry], bool]:
+    """Return an entry for every inode, and whether the search was complete.
+
+    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds.
+    """
+    deadline = time.monotonic() + limit_s
+    paths = {inode: known[inode] for inode in inodes if inode in known}
+    complete = True
+    for dev in sorted({dev for dev, _ in inodes}):
+        wanted = {ino for found_dev, ino in inodes if found_dev == dev and (dev, ino) not in paths}
+        for root in _roots(dev, mounts):
+            complete &= _walk(root, dev, wanted, paths, mounts, deadline)
+    return [_entry(inode, paths.get(inode)) for inode in sorted(inodes)], complete
+
+
+def _roots(dev: str, mounts: list[MountPoint]) -> list[str]:
+    """Return where the file system is visible, the widest view first."""
+    last_at = {mount.mountpoint: mount for mount in mounts}
+    visible = [mount for mount in mounts if mount.dev == dev and last_at[mount.mountpoint] == mount]
+    return [mount.mountpoint for mount in sorted(visible, key=lambda mount: len(mount.root))]
+
+
+def _walk(
+    root: str,
+    dev: str,
+    wanted: set[int],
+    paths: dict[Inode, str],
+    mounts: list[MountPoint],
+    deadline: float,
+) -> bool:
+    """Look for ``wanted`` below ``root``, taking out what is found; False if time ran out."""
+    other_mounts = {mount.mountpoint for mount in mounts} - {root}
+    waiting = deque([root])
+    while waiting and wanted:
+        if time.monotonic() > deadline:
+            return False
+        for entry in _entries(waiting.popleft()):
+            if entry.path in other_mounts:
+                continue
+            if entry.inode() in wanted:
+                wanted.discard(entry.inode())
+                paths[dev, entry.inode()] = entry.path
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+    return True
+
+
+def _entries(directory: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            return list(entries)
+    except OSError:
+        return []  # removed meanwhile, or its disk cannot be read
+
+
+def _entry(inode: Inode, path: str | None) -> FileEntry:
+    dev, ino = inode
+    size = -1
+    if path is not None:
+        try:
+            size = Path(path).lstat().st_size
+        except OSError:
+            path = None  # deleted since
+    return FileEntry(dev=dev, ino=ino, path=path, size_bytes=size)

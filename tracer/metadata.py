@@ -1,0 +1,83 @@
+"""What a capture says of the machine: kernel, CPU, memory, mounts, disks."""
+
+from __future__ import annotations
+
+import os
+import platform
+import struct
+import sys
+from pathlib import Path
+
+from boards.device import Devices
+from boards.mounts import MountPoint
+from tracer.capture import Device, Host, Mount
+
+# "model name" on x86, "Processor" on older ARM, "cpu model" on MIPS, "uarch" on RISC-V
+_CPU_KEYS = ("model name", "cpu model", "Processor", "uarch", "Hardware")
+
+
+def host() -> Host:
+    """Return this machine's description."""
+    name = os.uname()
+    return Host(
+        kernel=name.release,
+        version=name.version,
+        machine=name.machine,
+        nodename=name.nodename,
+        page_size=os.sysconf("SC_PAGE_SIZE"),
+        byte_order=sys.byteorder,
+        long_size=_kernel_long_size(name.machine),
+        cpu_model=_cpu_model(),
+        cpu_count=os.cpu_count() or 1,
+        memory_kib=_memory_kib(),
+    )
+
+
+def mounts(points: list[MountPoint]) -> list[Mount]:
+    """Return the mounts as the capture keeps them."""
+    return [
+        Mount(
+            dev=point.dev,
+            mountpoint=point.mountpoint,
+            fstype=point.fstype,
+            source=point.source,
+            options=",".join(filter(None, (point.options, point.super_options))),
+        )
+        for point in points
+    ]
+
+
+def device(devices: Devices, name: str) -> Device:
+    """Return the description of disk ``name`` as it is now, ``read_ahead_kb`` included."""
+    disk = devices.disk(name)
+    queue = devices.queue(disk.name)
+    return Device(
+        dev=disk.dev,
+        name=disk.name,
+        filesystems=devices.superblocks(name),
+        size_bytes=disk.size_bytes,
+        read_ahead_kb_before=int(queue["read_ahead_kb"]),
+        read_ahead_kb=int(queue["read_ahead_kb"]),
+        queue=queue,
+        model=disk.model,
+    )
+
+
+def _kernel_long_size(machine: str) -> int:
+    """Return the size of the kernel's long, which a 32-bit Python on it does not have."""
+    return 8 if "64" in machine or machine == "s390x" else struct.calcsize("l")
+
+
+def _cpu_model() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return platform.processor()
+    pairs = [(key.strip(), value.strip()) for key, _, value in (x.partition(":") for x in lines)]
+    named = dict(reversed(pairs))
+    return next((named[key] for key in _CPU_KEYS if named.get(key)), platform.processor())
+
+
+def _memory_kib() -> int:
+    first = Path("/proc/meminfo").read_text().split("\n", 1)[0]  # MemTotal
+    return int(first.split()[1])

@@ -1,0 +1,130 @@
+"""The kernel's tracefs: where it is, which events it has, what a dead foreread left in it."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tracer.backends.base import RecordError
+
+PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+PREFIX = "foreread-"
+
+
+def find() -> Path | None:
+    """Return the directory where tracefs is mounted, None if it is not or may not be read."""
+    return next((place for place in PLACES if os.access(place / "events", os.X_OK)), None)
+
+
+@contextmanager
+def mounted() -> Iterator[Path]:
+    """Yield tracefs' directory, mounting it for the length of the block if it is not.
+
+    Raises RecordError without the rights, or on a kernel without tracing.
+    """
+    place = find()
+    if place:
+        yield place
+        return
+    mount()
+    try:
+        yield PLACES[0]
+    finally:
+        unmount()
+
+
+def mount() -> None:
+    """Mount tracefs in its usual place; RecordError if that is not possible."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    target = os.fsencode(PLACES[0])
+    if libc.mount(b"nodev", target, b"tracefs", 0, None) != 0:
+        code = ctypes.get_errno()
+        raise RecordError(
+            f"tracefs cannot be mounted at {PLACES[0]}: {os.strerror(code)}",
+            "run as root on a kernel with CONFIG_FTRACE"
+            if code != 1
+            else "run as root, in the initial user namespace",
+        )
+
+
+def unmount() -> None:
+    """Undo :func:`mount`; a tracefs that somebody else is using by now stays."""
+    ctypes.CDLL(None, use_errno=True).umount2(os.fsencode(PLACES[0]), 0)
+
+
+def available(tracefs: Path, events: tuple[str, ...] | list[str]) -> tuple[list[str], list[str]]:
+    """Split "system:name" events into those that this kernel has and those it lacks."""
+    present = [e for e in events if (tracefs / "events" / e.replace(":", "/")).is_dir()]
+    return present, [e for e in events if e not in present]
+
+
+def owner_tag() -> str:
+    """Return "PID-STARTTIME" of this process: it names an owner beyond reuse of the pid."""
+    return f"{os.getpid()}-{start_time(os.getpid())}"
+
+
+def is_alive(tag: str) -> bool:
+    """Return whether the process that :func:`owner_tag` named still runs."""
+    pid, _, started = tag.partition("-")
+    return pid.isdecimal() and started == str(start_time(int(pid)))
+
+
+def start_time(pid: int) -> int | None:
+    """Return when the process started, in clock ticks since boot (proc(5), field 22)."""
+    try:
+        line = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    return int(line.rpartition(b")")[2].split()[19])
+
+
+def remove_leftovers(tracefs: Path) -> list[str]:
+    """Remove instances and event probes whose foreread is dead; return their names."""
+    return [*_remove_instances(tracefs), *_remove_probes(tracefs)]
+
+
+def _remove_instances(tracefs: Path) -> list[str]:
+    removed = []
+    for instance in sorted((tracefs / "instances").glob(f"{PREFIX}*")):
+        tag = "-".join(instance.name.removeprefix(PREFIX).split("-")[:2])
+        if not is_alive(tag):
+            try:
+                instance.rmdir()
+            except OSError:
+                continue  # somebody has a file of it open: it goes at the next start
+            removed.append(instance.name)
+    return removed
+
+
+def probe_group(tag: str) -> str:
+    """Return the group of the event probes that the process ``tag`` defines."""
+    return PREFIX.replace("-", "_") + tag.replace("-", "_")
+
+
+def _remove_probes(tracefs: Path) -> list[str]:
+    prefix = PREFIX.replace("-", "_")
+    removed = []
+    for group in _probe_groups(tracefs):
+        tag = group.removeprefix(prefix).replace("_", "-")
+        if group.startswith(prefix) and not is_alive(tag):
+            remove_probe(tracefs, group)
+            removed.append(group)
+    return removed
+
+
+def remove_probe(tracefs: Path, group: str) -> None:
+    """Remove all dynamic events of ``group``; they must be disabled."""
+    with (tracefs / "dynamic_events").open("a") as file:
+        file.write(f"-:{group}/\n")
+
+
+def _probe_groups(tracefs: Path) -> list[str]:
+    try:
+        lines = (tracefs / "dynamic_events").read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    names = [line.partition(":")[2].partition("/")[0] for line in lines]
+    return list(dict.fromkeys(names))
