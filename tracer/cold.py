@@ -12,7 +12,7 @@ import ctypes
 import os
 import stat
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from boards.mounts import MountPoint, mount_of
@@ -23,7 +23,7 @@ _DROP = Path("/proc/sys/vm/drop_caches")
 _ATTEMPTS = 3
 _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
 _UNEXPLAINED_PAGES = 1024  # beside what is mapped: superblocks, pages under I/O
-_UNEXPLAINED_SHARE = 0.1  # or this part of what was cached before the drop
+_UNEXPLAINED_SHARE = 0.01  # or this part of what was cached before the drop
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -80,15 +80,15 @@ def resident_pages(path: Path) -> int:
         os.close(descriptor)
 
 
-def mapped_files() -> dict[tuple[str, int], str]:
-    """Return path by (dev, ino) of every file that a running process maps.
+def mapped_files(pids: Iterable[int] | None = None) -> dict[tuple[str, int], str]:
+    """Return path by (dev, ino) of every file that the processes map, all by default.
 
     ``dev`` is the superblock's "major:minor", as in traces (fs/proc/task_mmu.c, show_map_vma).
     """
     found: dict[tuple[str, int], str] = {}
-    for maps in Path("/proc").glob("[0-9]*/maps"):
+    for pid in [path.name for path in Path("/proc").glob("[0-9]*")] if pids is None else pids:
         try:
-            lines = os.fsdecode(maps.read_bytes()).split("\n")
+            lines = os.fsdecode(Path(f"/proc/{pid}/maps").read_bytes()).split("\n")
         except OSError:
             continue  # it has ended, or is a kernel thread
         for words in (line.split(None, 5) for line in lines):

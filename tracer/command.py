@@ -176,12 +176,12 @@ def _account(user: str | None) -> pwd.struct_passwd | None:
 
 
 @contextlib.contextmanager
-def adopting_orphans() -> Iterator[set[int]]:
-    """Make foreread the parent of orphaned descendants; yield the children it has already."""
+def adopting_orphans() -> Iterator[None]:
+    """Make foreread the parent of orphaned descendants for the length of the block."""
     libc = ctypes.CDLL(None)
     libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     try:
-        yield children()
+        yield
     finally:
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
 

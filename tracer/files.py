@@ -14,22 +14,23 @@ from pathlib import Path
 
 from boards.mounts import MountPoint
 from tracer.capture import FileEntry
-from tracer.cold import mapped_files
 
 SEARCH_S = 20.0
 Inode = tuple[str, int]  # "major:minor" of the superblock, inode number
 
 
 def find_files(
-    inodes: set[Inode], mounts: list[MountPoint], limit_s: float = SEARCH_S
+    inodes: set[Inode],
+    mounts: list[MountPoint],
+    known: dict[Inode, str],
+    limit_s: float = SEARCH_S,
 ) -> tuple[list[FileEntry], bool]:
     """Return an entry for every inode, and whether the search was complete.
 
-    It is cut after ``limit_s`` seconds; files that a running process maps are found at once.
+    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds.
     """
     deadline = time.monotonic() + limit_s
-    mapped = mapped_files()
-    paths = {inode: mapped[inode] for inode in inodes if inode in mapped}
+    paths = {inode: known[inode] for inode in inodes if inode in known}
     complete = True
     for dev in sorted({dev for dev, _ in inodes}):
         wanted = {ino for found_dev, ino in inodes if found_dev == dev and (dev, ino) not in paths}

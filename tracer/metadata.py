@@ -47,17 +47,18 @@ def mounts(points: list[MountPoint]) -> list[Mount]:
     ]
 
 
-def device(devices: Devices, name: str, before_kb: int, in_force_kb: int) -> Device:
-    """Return the description of disk ``name``; its queue is read as it is now."""
+def device(devices: Devices, name: str) -> Device:
+    """Return the description of disk ``name`` as it is now, ``read_ahead_kb`` included."""
     disk = devices.disk(name)
+    queue = devices.queue(disk.name)
     return Device(
         dev=disk.dev,
         name=disk.name,
         filesystems=devices.superblocks(name),
         size_bytes=disk.size_bytes,
-        read_ahead_kb_before=before_kb,
-        read_ahead_kb=in_force_kb,
-        queue=devices.queue(name),
+        read_ahead_kb_before=int(queue["read_ahead_kb"]),
+        read_ahead_kb=int(queue["read_ahead_kb"]),
+        queue=queue,
         model=disk.model,
     )
 

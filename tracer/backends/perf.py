@@ -10,7 +10,7 @@ from pathlib import Path
 from tracer.backends.base import Recorded
 from tracer.backends.recorder import Recorder
 from tracer.backends.supervised import Supervised
-from tracer.backends.tool import output_of
+from tracer.backends.tool import help_of, output_of
 
 _ISSUE, _COMPLETE = "block:block_rq_issue", "block:block_rq_complete"
 
@@ -45,6 +45,8 @@ def record_command(events: list[str], buffer_kib: int, output: Path) -> list[str
     """Return the ``perf record`` command line, ready for a workload to be appended."""
     command = ["perf", "record", "--all-cpus", "--clockid", "mono", "--count", "1"]
     command += ["--mmap-pages", str(buffer_pages(buffer_kib)), "--no-buildid", "--no-buildid-cache"]
+    if "bpf-event" in help_of("perf", "record"):  # else perf 5.1 and later takes a second to end
+        command.append("--no-bpf-event")
     for event in events:
         command += ["--event", event]
     return [*command, "--output", str(output), "--"]

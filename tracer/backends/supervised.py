@@ -36,7 +36,8 @@ class Supervised:
         self.name = name
         self.in_memory = _memory_has_room()
         parent = _MEMORY if self.in_memory else trace_directory
-        _remove_leftovers(parent)
+        for scratch in leftovers(parent):
+            shutil.rmtree(scratch, ignore_errors=True)
         self.scratch = Path(
             tempfile.mkdtemp(prefix=f"{tracefs.PREFIX}{tracefs.owner_tag()}-", dir=parent)
         )
@@ -60,7 +61,8 @@ class Supervised:
             *map(str, standins or []),
             "--",
         ]
-        namespace = ["unshare", "--mount"] if standins else []
+        # Slave, not private: what is unmounted while it records does not stay mounted here.
+        namespace = ["unshare", "--mount", "--propagation", "slave"] if standins else []
         self._spawn([*namespace, *supervise, *command, *hold])
         self._await_recording()
 
@@ -138,12 +140,18 @@ class Supervised:
         return ""
 
 
-def _remove_leftovers(parent: Path) -> None:
-    """Remove scratch directories of this user's forereads that are dead with their supervisors."""
-    for scratch in parent.glob(f"{tracefs.PREFIX}*-*-*"):
-        tag = "-".join(scratch.name.removeprefix(tracefs.PREFIX).split("-")[:2])
-        if not tracefs.is_alive(tag) and scratch.lstat().st_uid == os.geteuid():
-            shutil.rmtree(scratch, ignore_errors=True)
+def leftovers(parent: Path = _MEMORY) -> list[str]:
+    """Return this user's scratch directories whose foreread, and its supervisor, were killed."""
+    return sorted(
+        str(scratch)
+        for scratch in parent.glob(f"{tracefs.PREFIX}*-*-*")
+        if not tracefs.is_alive(tag_of(scratch.name)) and scratch.lstat().st_uid == os.geteuid()
+    )
+
+
+def tag_of(name: str) -> str:
+    """Return the owner's tag (tracefs.owner_tag) in the name of an instance or scratch."""
+    return "-".join(name.removeprefix(tracefs.PREFIX).split("-")[:2])
 
 
 def remedy_for(said: str) -> str:

@@ -20,6 +20,12 @@ def version_of(program: str) -> str:
     return lines[0] if lines else ""
 
 
+def help_of(program: str, command: str) -> str:
+    """Return the options that ``PROGRAM COMMAND -h`` lists."""
+    done = _run([program, command, "-h"])
+    return done.stdout + done.stderr
+
+
 def output_of(command: list[str]) -> str:
     """Return what ``command`` prints about a recording; RecordError when it cannot read it."""
     done = _run(command)

@@ -1,0 +1,57 @@
+"""Which readahead a kernel does, and what a capture lacks without each of its events."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from tracer.backends.base import INDISPENSABLE
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A family of kernels that read ahead by the same rules (mm/readahead.c)."""
+
+    name: str
+    since: tuple[int, int, int]
+    until: str
+    rules: str
+
+
+GENERATIONS: tuple[Generation, ...] = (
+    Generation("before A", (0, 0, 0), "2.6.10", "windows that grow and shrink; not emulated"),
+    Generation("A", (2, 6, 11), "2.6.22", "current and ahead window, page_cache_readahead"),
+    Generation("B", (2, 6, 23), "5.17", "on-demand readahead"),
+    Generation("C1", (5, 18, 0), "6.10", "on-demand readahead in folios"),
+    Generation("C2", (6, 11, 0), "6.16", "synchronous and asynchronous readahead apart"),
+    Generation("C3", (6, 17, 0), "now", "aligned windows, executable mappings read exactly"),
+)
+
+# What is lost with an event, by the beginning of its name; the longest that fits counts.
+_COSTS = {
+    INDISPENSABLE: "nothing can be recorded",
+    "filemap:mm_filemap_delete": "pages that were evicted and read again count as one access",
+    "filemap:": "a capture at another window than 0 shows less of what was accessed",
+    "readahead:": "reads that the application asks for in advance (fadvise, madvise, readahead) "
+    "are taken for accesses",
+    "block:block_bio_queue": "bios, which throttled devices are charged by, are not counted",
+    "block:block_rq_issue": "requests of the recorded run are not counted",
+    "block:block_rq_complete": "the device's times cannot be learnt from the capture",
+    "sched:": "the command's processes cannot be told from others",
+    "syscalls:": "which open file is read how (advice, mappings, positions) is unknown",
+}
+
+
+def generation_of(release: str) -> Generation | None:
+    """Return the readahead generation of a kernel ``release`` (uname -r), None if not a version."""
+    match = re.match(r"(\d+)\.(\d+)(?:\.(\d+))?", release)
+    if not match:
+        return None
+    version = (int(match[1]), int(match[2]), int(match[3] or 0))
+    return next(one for one in reversed(GENERATIONS) if one.since <= version)
+
+
+def cost_of_missing(event: str) -> str:
+    """Return what a capture lacks on a kernel without ``event`` ("system:name")."""
+    fitting = [prefix for prefix in _COSTS if event.startswith(prefix)]
+    return _COSTS[max(fitting, key=len)] if fitting else "nothing that a prediction needs"

@@ -1,0 +1,271 @@
+"""Record one cold run of a command as a capture."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, cast
+
+from msgspec import structs
+
+from boards.device import Devices
+from tracer import capture as capture_files
+from tracer import metadata, tracefs
+from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded, RecordError
+from tracer.capture import FILES, METADATA, TRACE, Capture, Device, FileEntry
+from tracer.files import find_files
+from tracer.interrupts import orderly_exit
+from tracer.journal import Journal, restore_leftovers
+from tracer.run import Run, RunOptions, run_cold
+
+InodesOf = Callable[[Path], set[tuple[int, int]]]
+_MINIMAL_FREE_BYTES = 8 << 20
+_BUFFER_KIB = 32 << 10  # per CPU: a start-up of 0.5 million events fits without draining
+_ALL_BUFFERS_KIB = 512 << 10
+_PARTIAL = {TRACE, FILES, f"{FILES}.part", f"{METADATA}.part"}
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """How to record ``run``.
+
+    ``read_ahead_kb`` is in force on every mounted disk during the run (and on those named in
+    ``devices``); anything but 0 makes a contaminated capture. ``buffer_kib`` per CPU is chosen
+    by the machine's memory if None. ``wait_s``: how long to wait for another foreread.
+    ``foreread`` is the version that the capture names.
+    """
+
+    run: RunOptions
+    read_ahead_kb: int = 0
+    devices: tuple[str, ...] = ()
+    events: tuple[str, ...] = WANTED_EVENTS
+    buffer_kib: int | None = None
+    wait_s: float = 0.0
+    foreread: str = ""
+
+
+def record(
+    options: RecordOptions, backend: Backend, output: Path, inodes_of: InodesOf | None = None
+) -> Capture:
+    """Record one cold run into the directory ``output`` and return the capture's metadata.
+
+    ``inodes_of`` returns the (dev, ino) pairs in a trace directory, dev being the kernel's
+    ``major << 20 | minor``; their paths are looked up after the run. Ctrl-C ends the run and
+    keeps the capture; SIGTERM and SIGHUP end it and keep nothing. Every knob is put back
+    either way. Raises RecordError.
+    """
+    with orderly_exit():
+        restore_leftovers()
+        options.run.executable()
+        _check_backend(backend)
+        with _output_directory(output), _no_space_as_error(output):
+            return _record(options, backend, output, inodes_of)
+
+
+def _record(
+    options: RecordOptions, backend: Backend, output: Path, inodes_of: InodesOf | None
+) -> Capture:
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    trace = output / TRACE
+    notes: list[str] = []
+    with tracefs.mounted() as place:
+        events, missing = tracefs.available(place, options.events)
+    _check_events(missing)
+    with Journal(wait_s=options.wait_s) as journal:
+        devices = Devices()
+        disks = _set_windows(journal, devices, options, notes)
+        run, recorded = _run_recorded(options, backend, trace, events)
+    notes += [*run.notes, *recorded.notes, *_lost_notes(recorded)]
+    notes += [
+        f"{one.knob} was not restored: {one.problem}" for one in journal.restored if one.problem
+    ]
+    files = _files(trace, run, devices, inodes_of, notes)
+    capture = Capture(
+        foreread=options.foreread,
+        created=created,
+        backend=cast(Literal["tracefs", "trace-cmd", "perf"], backend.name),
+        backend_version=backend.probe().version,
+        host=metadata.host(),
+        command=options.run.command,
+        cwd=str(options.run.directory()),
+        pid=run.pid,
+        exit_status=run.ended.exit_status if run.ended else None,
+        signal=run.ended.signal if run.ended else None,
+        ended_by=run.over.by,
+        wall_seconds=run.seconds,
+        start_ns=run.start_ns,
+        end_ns=run.over.end_ns,
+        clock="mono",
+        read_ahead_kb=options.read_ahead_kb,
+        events=events,
+        events_missing=missing,
+        lost={str(cpu): lost for cpu, lost in sorted(recorded.lost.items())},
+        cold=run.cold,
+        devices=disks,
+        mounts=metadata.mounts(devices.mounts),
+        notes=notes,
+    )
+    capture_files.write(output, capture, files)
+    return capture
+
+
+def _run_recorded(
+    options: RecordOptions, backend: Backend, trace: Path, events: list[str]
+) -> tuple[Run, Recorded]:
+    """Make the run under the recorder."""
+    buffer_kib = options.buffer_kib or _buffer_kib()
+    with ExitStack() as stack:
+        stack.callback(backend.stop)
+        run = run_cold(
+            options.run,
+            begin=lambda: backend.start(trace, events, buffer_kib),
+            end=backend.stop,
+        )
+        return run, backend.stop()
+
+
+def _set_windows(
+    journal: Journal, devices: Devices, options: RecordOptions, notes: list[str]
+) -> list[Device]:
+    """Set the window of every disk a command can read from; describe the disks."""
+    names = list(dict.fromkeys([*devices.mounted(), *options.devices]))
+    described = []
+    for name in names:
+        own, *others = devices.read_ahead_knobs([name])
+        found = metadata.device(devices, name)
+        in_force = _set_window(journal, own, options.read_ahead_kb, notes)
+        described.append(structs.replace(found, read_ahead_kb=in_force))
+        for knob in others:
+            _set_window(journal, knob, options.read_ahead_kb, notes)
+    for knob in devices.other_knobs():
+        _set_window(journal, knob, options.read_ahead_kb, notes)
+    return described
+
+
+def _set_window(journal: Journal, knob: str, read_ahead_kb: int, notes: list[str]) -> int:
+    """Set one window; return the one in force, with a note if it is not the one asked for."""
+    try:
+        in_force = int(journal.set(knob, str(read_ahead_kb)))
+    except OSError as error:
+        in_force = int(journal.target.read_knob(knob))
+        notes.append(f"{knob} cannot be set ({error.strerror}): it stayed at {in_force}")
+    else:
+        if in_force != read_ahead_kb:
+            notes.append(f"{knob}: the kernel made {read_ahead_kb} to {in_force}")
+    return in_force
+
+
+def _files(
+    trace: Path,
+    run: Run,
+    devices: Devices,
+    inodes_of: InodesOf | None,
+    notes: list[str],
+) -> list[FileEntry]:
+    """Return the files in the trace and those mapped at the end; Ctrl-C cuts the search."""
+    inodes = set(run.mapped)
+    try:
+        found = inodes_of(trace) if inodes_of else set()
+        inodes |= {(f"{dev >> 20}:{dev & 0xFFFFF}", ino) for dev, ino in found}
+        files, complete = find_files(inodes, devices.mounts, run.mapped)
+    except KeyboardInterrupt:
+        files, complete = find_files(inodes, [], run.mapped)[0], False
+    except ValueError as error:
+        notes.append(f"the trace could not be read to look for its files: {error}")
+        return []
+    if not complete:
+        notes.append("the search for the paths of files was cut: some are missing")
+    return files
+
+
+def _check_backend(backend: Backend) -> None:
+    probe = backend.probe()
+    if not probe.works:
+        raise RecordError(f"{backend.name} cannot record here: {probe.lacks}", probe.remedy)
+
+
+def _check_events(missing: list[str]) -> None:
+    if INDISPENSABLE in missing:
+        raise RecordError(
+            f"kernel {os.uname().release} has no event {INDISPENSABLE}",
+            "use a kernel from 3.10 on with CONFIG_FTRACE and event tracing",
+        )
+
+
+def _lost_notes(recorded: Recorded) -> list[str]:
+    lost = sum(recorded.lost.values())
+    return [f"{lost} events were lost: record again with a larger --buffer"] if lost else []
+
+
+def _buffer_kib() -> int:
+    """Return the KiB per CPU: what a large start-up needs, or a tenth of the memory at hand."""
+    cpus = os.cpu_count() or 1
+    memory_kib = os.sysconf("SC_AVPHYS_PAGES") * (os.sysconf("SC_PAGE_SIZE") // 1024)
+    share_kib = min(memory_kib // 10, _ALL_BUFFERS_KIB) // cpus
+    return max(1024, min(_BUFFER_KIB, share_kib))
+
+
+@contextmanager
+def _output_directory(output: Path) -> Iterator[None]:
+    """Make the directory of the capture; take it away again if there will be no capture."""
+    existed = output.exists()
+    if existed:
+        _check_output(output)
+        _clear(output)
+    try:
+        (output / TRACE).mkdir(parents=True)
+        _check_space(output)
+        yield
+    except BaseException as error:
+        _clear(output)
+        if not existed and output.is_dir():
+            output.rmdir()
+        if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
+            message = f"{output} cannot be made: {error.strerror}"
+            raise RecordError(message, "give another directory") from error
+        raise
+
+
+def _check_output(output: Path) -> None:
+    """Refuse to touch anything but an empty directory or an interrupted capture."""
+    if not output.is_dir():
+        raise RecordError(f"{output} is a file", "give the name of a new directory")
+    names = {entry.name for entry in output.iterdir()}
+    if METADATA in names:
+        raise RecordError(f"{output} is a capture already", "give another name, or remove it")
+    if not names <= _PARTIAL:
+        raise RecordError(f"{output} holds other files", "give the name of a new directory")
+
+
+def _clear(output: Path) -> None:
+    shutil.rmtree(output / TRACE, ignore_errors=True)
+    for name in _PARTIAL - {TRACE} | {METADATA}:
+        (output / name).unlink(missing_ok=True)
+
+
+def _check_space(output: Path) -> None:
+    free = shutil.disk_usage(output).free
+    if free < _MINIMAL_FREE_BYTES:
+        raise RecordError(
+            f"{output} has {free >> 20} MiB of free space, {_MINIMAL_FREE_BYTES >> 20} are needed",
+            "make room, or give a directory on another file system",
+        )
+
+
+@contextmanager
+def _no_space_as_error(output: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise RecordError(
+            f"no space is left for the capture in {output}; every knob was restored",
+            "make room, or give a directory on another file system",
+        ) from error
