@@ -40,6 +40,7 @@ def perf_places(
 ) -> None: ...
 def perf_inflate(data: Any, swap: bool, out: Array | None, limit: int, /) -> tuple[int, str | None]:
     """Decompress; return the number of bytes and what stopped it. Only count without out."""
+
 def ring_walk(
     data: Any,
     layout: tuple[int, int, int],

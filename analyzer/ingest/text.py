@@ -31,9 +31,7 @@ _LINE = re.compile(_HEADER + rb"(" + b"|".join(_EVENTS) + rb"):[ \t]*([^\n]*)$",
 _ANY_LINE = re.compile(_HEADER + rb"(\w{1,63}):", re.M)
 
 # trace_pipe: print_lost_events, kernel/trace/trace.c; trace-cmd report: trace-read.c
-_LOST = re.compile(
-    rb"^[ \t]*CPU:(\d{1,5}) \[(?:LOST )?(?:(\d{1,18}) )?EVENTS(?: DROPPED)?\]", re.M
-)
+_LOST = re.compile(rb"^[ \t]*CPU:(\d{1,5}) \[(?:LOST )?(?:(\d{1,18}) )?EVENTS(?: DROPPED)?\]", re.M)
 _OVERWRITTEN = re.compile(rb"^# entries-in-buffer/entries-written: (\d{1,18})/(\d{1,18})\b", re.M)
 
 _PAGE = re.compile(
