@@ -30,8 +30,8 @@ IMPORTS = (
     "ipaddress, json, logging.config, lzma, mailbox, multiprocessing.pool, netrc, optparse,"
     "pathlib, pdb, pickle, plistlib, poplib, pprint, pydoc, queue, random, sched, secrets, shelve,"
     "smtplib, socketserver, sqlite3, ssl, statistics, string, subprocess, tarfile, tempfile,"
-    "tkinter.ttk, trace, turtle, typing, unittest.mock, urllib.request, uuid, wave, xml.dom.minidom,"
-    "xml.etree.ElementTree, xmlrpc.client, zipfile"
+    "tkinter.ttk, trace, turtle, typing, unittest.mock, urllib.request, uuid, wave,"
+    "xml.dom.minidom, xml.etree.ElementTree, xmlrpc.client, zipfile"
 )
 CODE = f"""
 for name in {IMPORTS!r}.split(","):
