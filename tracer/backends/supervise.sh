@@ -23,8 +23,10 @@ shift
 exec 3>&1 >&2
 "$@"
 status=$?
+exec 3>&-
 
-if [ ! -e "$scratch/ended" ]; then
+# Over before its end was asked for: foreread reads the log and cleans up, if it still lives.
+if [ ! -e "$scratch/ended" ] && ! read -r _; then
     [ -n "$instance" ] && [ -d "$instance" ] && rmdir "$instance"
     rm -rf "$scratch"
 fi

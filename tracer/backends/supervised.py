@@ -172,11 +172,9 @@ def remedy_for(said: str) -> str:
     text = said.lower()
     if "no space left" in text:
         return "free memory (recordings are kept in /dev/shm) or disk space and record again"
-    if "mount" in text or "unshare" in text:
-        return "run as root with CAP_SYS_ADMIN, or use another back-end"
     if any(word in text for word in ("permission", "permitted", "paranoid", "no permissions")):
         return "run as root (CAP_PERFMON or CAP_SYS_ADMIN, and a readable tracefs)"
-    if "tracefs" in text or "debugfs" in text:
+    if "mounted" in text:
         return "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
     return "see what it said, or use another back-end"
 
