@@ -75,19 +75,21 @@ class Devices:
     def disks_of_superblock(self, dev: str) -> list[str]:
         """Return the disks that a file system reads from.
 
-        ``dev`` is the superblock's; file systems with an anonymous one (btrfs, overlay) are
-        followed to the block device that their mount names and, for btrfs, to all members.
+        ``dev`` is the superblock's; file systems with an anonymous one are followed: btrfs to
+        all its members, overlays to the file systems of their layers.
         """
         disk = self.disk_of_dev(dev)
         if disk:
             return [disk]
-        sources = {mount.source for mount in self.mounts if mount.dev == dev}
-        devs = [source_dev for source in sources if (source_dev := _block_dev(source))]
+        mounts = [mount for mount in self.mounts if mount.dev == dev]
+        devs = [source_dev for mount in mounts if (source_dev := _block_dev(mount.source))]
+        members = [member for source in devs for member in self._btrfs_members(source)]
+        layers = [layer for mount in mounts for layer in self._overlay_layers(mount)]
         return _unique(
-            disk
-            for source_dev in devs
-            for member in [source_dev, *self._btrfs_members(source_dev)]
-            if (disk := self.disk_of_dev(member))
+            [
+                *(disk for member in [*devs, *members] if (disk := self.disk_of_dev(member))),
+                *(disk for layer in layers for disk in self.disks_of_superblock(layer)),
+            ]
         )
 
     def disks_of_path(self, path: Path) -> list[str]:
@@ -170,6 +172,16 @@ class Devices:
         disks = [disk for dev in devs if (disk := self.disk_of_dev(dev))]
         backing = _text(directory / "loop/backing_file")
         return _unique([*disks, *(self.disks_of_path(Path(backing)) if backing else [])])
+
+    def _overlay_layers(self, mount: MountPoint) -> list[str]:
+        """Return the superblocks under an overlay, as far as their mounts are still seen."""
+        if mount.fstype != "overlay":
+            return []
+        options = dict(option.partition("=")[::2] for option in mount.super_options.split(","))
+        paths = [*options.get("lowerdir", "").split(":"), options.get("upperdir", "")]
+        below = [mount_of(Path(path), self.mounts) for path in paths if path]
+        # An overlay over the root hides its own layers: the path then leads back to itself.
+        return _unique(m.dev for m in below if m is not None and m.fstype != "overlay")
 
     def _btrfs_members(self, dev: str) -> list[str]:
         for filesystem in self._btrfs_with(dev):

@@ -3,8 +3,8 @@
  * Build: clang -g -O1 -fsanitize=fuzzer,address,undefined -Iemulator/core
  *        fuzz/fuzz_fixed_window.c emulator/core/{fixed_window,kernels,touches}.c
  *
- * An input is a largest window, file lengths, and accesses of three bytes each; a bit of each
- * access throws its page far away, so that gaps of all widths occur.
+ * An input is a largest window, file lengths, and runs of accesses of three bytes each; some
+ * start far away, so that gaps of all widths occur.
  */
 #include "fixed_window.h"
 #include "kernels.h"
@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MAX_ACCESSES = 400, FILES = 4, WINDOWS = 160, NEAR = 128 };
+enum { MAX_ACCESSES = 300, FILES = 4, WINDOWS = 160, NEAR = 128 };
 
 struct input {
     uint32_t file[MAX_ACCESSES];
@@ -26,14 +26,18 @@ struct input {
 static void
 decode(struct input *in, const uint8_t *data, size_t size)
 {
-    static const uint64_t FAR[] = {0, 1 << 16, 1ULL << 32, UINT64_MAX - NEAR};
+    static const uint64_t FAR[] = {0, 1 << 16, 1ULL << 32, UINT64_MAX - 2 * NEAR};
     in->n = 0;
     in->max_window = size > 0 ? data[0] % WINDOWS : 0;
     for (size_t f = 0; f < FILES; f++)
         in->file_pages[f] = 1 + f < size ? (int64_t)data[1 + f] - 1 : -1;
-    for (size_t at = 1 + FILES; at + 3 <= size && in->n < MAX_ACCESSES; at += 3) {
-        in->file[in->n] = data[at] % FILES;
-        in->page[in->n++] = FAR[data[at + 1] < 250 ? 0 : data[at + 1] % 4] + data[at + 2] % NEAR;
+    for (size_t at = 1 + FILES; at + 3 <= size; at += 3) {
+        uint64_t far = FAR[data[at + 1] < 250 ? 0 : data[at + 1] % 4];
+        unsigned run = data[at] < 128 ? 1 : data[at] - 127;
+        for (unsigned i = 0; i < run && in->n < MAX_ACCESSES; i++) {
+            in->file[in->n] = data[at] % FILES;
+            in->page[in->n++] = far + data[at + 2] % NEAR + i;
+        }
     }
 }
 
@@ -93,7 +97,7 @@ check(const struct input *in, enum fw_isa isa)
     struct fw_accesses accesses = {in->file, in->page, in->n, in->file_pages, FILES};
     if (fw_run(&accesses, in->max_window, isa, &counts))
         abort();
-    for (uint32_t window = 0; window <= in->max_window; window++) {
+    for (uint32_t window = 0; window <= in->max_window; window += 1 + window / 8) {
         int64_t f, pages;
         naive(in, window, &f, &pages);
         if (f != requests[window] || pages != loaded[window] || (window == 0 && f != counts.tap)) {

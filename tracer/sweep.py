@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import msgspec
 
 SCHEMA = 1
@@ -34,3 +37,31 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     complete: bool = True  # False: interrupted, points lack runs
     notes: list[str] = []
     points: list[Point]
+
+
+class SweepError(ValueError):
+    """A SWEEP file that cannot be read; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def write_sweep(path: Path, sweep: Sweep) -> None:
+    """Write ``sweep`` as JSON, atomically: an interrupted sweep keeps its last points."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(json.dumps(msgspec.to_builtins(sweep), indent=1) + "\n")
+    temporary.replace(path)
+
+
+def read_sweep(path: Path) -> Sweep:
+    """Return the sweep in ``path``; raises SweepError."""
+    try:
+        sweep = msgspec.convert(json.loads(path.read_bytes()), type=Sweep)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise SweepError(f"{path} is no sweep: {error}", "give a file of foreread sweep") from error
+    if sweep.schema != SCHEMA:
+        raise SweepError(
+            f"{path} has schema {sweep.schema}, this foreread reads {SCHEMA}", "update foreread"
+        )
+    return sweep

@@ -15,7 +15,7 @@ PLACES = ("/sys/block/", "/sys/class/bdi/", "/proc/sys/vm/")
 
 _DISK_NAME = re.compile(r"(?!\.)[A-Za-z0-9_!.+:-]+")  # '!' is a '/' in the kernel's name
 _KNOB = re.compile(r"/?[A-Za-z0-9_!.+:-]+(/[A-Za-z0-9_!.+:-]+)*")
-_VALUE = re.compile(r"[A-Za-z0-9_.:-]+( [A-Za-z0-9_.:-]+)*")
+_VALUE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:-]*( [A-Za-z0-9_.][A-Za-z0-9_.:-]*)*")
 
 
 class ApplyError(ValueError):
@@ -97,8 +97,10 @@ def check(plan: ApplyPlan) -> None:
         if not _VALUE.fullmatch(setting.value):
             raise ApplyError(
                 f"{setting.value!r} is no value for {setting.knob}",
-                "give letters, digits and _ . : - only",
+                "give a number of 0 or more, or a name",
             )
+    if plan.boot_done_seconds is not None and plan.boot_done_seconds < 0:
+        raise ApplyError("the boot cannot end before it starts", "give 0 seconds or more")
 
 
 def _check_disk(disk: Disk | None) -> None:
@@ -132,7 +134,7 @@ def plan_from(
     boot_done_seconds: int | None = None,
     restore_on_stop: bool = True,
 ) -> ApplyPlan:
-    """Return the plan that sets the predicted window of every disk the application read.
+    """Return the plan that sets the predicted window of every disk much was read from.
 
     ``read_ahead_kb`` overrides the prediction; ``after_boot_read_ahead_kb`` holds from the end
     of the boot, or ``boot_done_seconds`` after its start. Without ``capture`` (a foreign trace)
@@ -140,7 +142,7 @@ def plan_from(
 
     Raises ApplyError when the verdict is to change nothing, or a disk cannot be named.
     """
-    curves = [curve for curve in prediction.devices if curve.tap > 0]
+    curves = prediction.worth_setting
     settings: list[Setting] = []
     for curve in curves:
         disk = _disk(curve, capture)
@@ -189,11 +191,13 @@ def _disk(curve: Curve, capture: Capture | None) -> Disk:
 
 
 def _own_backing_device(curve: Curve, capture: Capture | None) -> str:
-    """Return a warning if btrfs reads the disk: its window is not the disk's (fs/btrfs/disk-io.c)."""
-    for device in capture.devices if capture else []:
-        of_btrfs = [m.dev for m in capture.mounts if m.fstype == "btrfs"] if capture else []
-        if device.dev == curve.dev and set(of_btrfs) & set(device.filesystems):
-            return "; btrfs has an own window in /sys/class/bdi/btrfs-*, which this does not set"
+    """Return a warning if btrfs reads the disk: it reads by a window of its own."""
+    if capture is None:
+        return ""
+    of_btrfs = {mount.dev for mount in capture.mounts if mount.fstype == "btrfs"}
+    for device in capture.devices:
+        if device.dev == curve.dev and of_btrfs.intersection(device.filesystems):
+            return "; btrfs has its window in /sys/class/bdi/btrfs-*, which this does not set"
     return ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -127,6 +128,7 @@ def udev_pattern(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]", "?", text)
 
 
+@cache
 def _environment() -> Environment:
     environment = Environment(
         loader=PackageLoader("analyzer.apply"),
@@ -134,7 +136,7 @@ def _environment() -> Environment:
         keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - no HTML: every trace-borne text goes through a filter
+        autoescape=False,  # no HTML here: text from a trace goes through one of these filters
     )
     environment.filters |= {
         "sh": shell_quoted,

@@ -27,3 +27,37 @@ def field_numbers(
 def field_strings(
     data: Any, places: Array, offset: int, size: int, storage: int, swap: bool, /
 ) -> list[bytes]: ...
+
+# A shape is (layouts: PERF_LAYOUT array, ids: u8, id_layouts: u2, offset of the event id in a
+# sample, specs, swap). Arrays by CPU are u8 and of equal length.
+PerfShape = tuple[Array, Array, Array, int, Array, bool]
+
+def perf_count(data: Any, shape: PerfShape, events: Array, lost: Array, /) -> dict[str, int]:
+    """Add to the counts by CPU; return the other counts of struct perf_tally."""
+
+def perf_places(
+    data: Any, shape: PerfShape, places: Array, next_place: Array, limit: Array, side: Array, /
+) -> None: ...
+def perf_inflate(data: Any, swap: bool, out: Array | None, limit: int, /) -> tuple[int, str | None]:
+    """Decompress; return the number of bytes and what stopped it. Only count without out."""
+
+def ring_walk(
+    data: Any,
+    layout: tuple[int, int, int],
+    stream: tuple[int, int, int],
+    specs: Array,
+    swap: bool,
+    places: Array | None,
+    /,
+) -> tuple[int, int, int]:
+    """Return (records, lost events, gaps) of a stream (offset, size, cpu) of sub-buffers.
+
+    ``layout`` is (subbuf_size, data_offset, commit_size). Without ``places`` the records are
+    only counted. ReaderError has two arguments: message and offset of the sub-buffer.
+    """
+
+def inflate(method: str, source: Any, target: Array, /) -> None:
+    """Expand one block (zlib, zstd) into exactly ``target`` (u1)."""
+
+def inflate_chunks(method: str, source: Any, swap: bool, target: Array | None, /) -> int:
+    """Expand counted chunks into exactly ``target`` (u1); without one, return its size."""

@@ -1,1 +1,5 @@
 """The board report: HTML, PDF and PNG."""
+
+from analyzer.report.write import ReportFiles, write_report
+
+__all__ = ["ReportFiles", "write_report"]

@@ -16,10 +16,11 @@
 #include "kernels.h"
 #include "touches.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS = 1024, CACHE_LINE = 64 };
+enum { CACHE_LINE = 64 };
 
 struct walk {
     const struct kernel *kernel;
@@ -29,7 +30,7 @@ struct walk {
     uint32_t ring;   /* its length, a power of two */
     uint32_t bottom, top;
     uint16_t tail; /* gap from the last touch of the file before to its end */
-    struct step steps[STEPS];
+    struct step steps[STEPS_AT_ONCE];
     size_t n_steps, max_steps;
     int64_t all_steps, all_gaps;
 };
@@ -83,7 +84,7 @@ lanes(const struct walk *w)
 }
 
 static void
-clear(struct walk *w)
+initialise(struct walk *w)
 {
     struct sweep *s = &w->sweep;
     for (size_t tile = 0; tile < s->tiles; tile++)
@@ -92,6 +93,10 @@ clear(struct walk *w)
     memset(s->last, 0, lanes(w) * sizeof *s->last);
     memset(s->hits, 0, lanes(w) * sizeof *s->hits);
     memset(s->unread, 0, lanes(w) * sizeof *s->unread);
+    for (size_t window = 0; window < lanes(w); window++) {
+        s->reach[window] = (uint16_t)(window + 1);
+        s->reciprocal[window] = window ? (uint16_t)(65536 / (window + 1)) : UINT16_MAX;
+    }
 }
 
 static int
@@ -102,19 +107,20 @@ walk_alloc(struct walk *w, uint32_t max_window, enum fw_isa isa)
         return FW_NO_AVX2;
     while (w->ring <= max_window)
         w->ring *= 2;
-    size_t fitting = kernel_max_steps(max_window);
-    w->max_steps = fitting < STEPS ? fitting : STEPS;
+    w->max_steps = kernel_max_steps(max_window);
     struct sweep *s = &w->sweep;
     s->tiles = max_window / w->kernel->lanes + 1;
     s->n_slots = w->ring + 1;
     s->slots = aligned(s->n_slots * lanes(w), sizeof *s->slots);
     s->last = aligned(lanes(w), sizeof *s->last);
+    s->reach = aligned(lanes(w), sizeof *s->reach);
+    s->reciprocal = aligned(lanes(w), sizeof *s->reciprocal);
     s->hits = aligned(lanes(w), sizeof *s->hits);
     s->unread = aligned(lanes(w), sizeof *s->unread);
     w->chain = malloc(w->ring * sizeof *w->chain);
-    if (!s->slots || !s->last || !s->hits || !s->unread || !w->chain)
+    if (!s->slots || !s->last || !s->reach || !s->reciprocal || !s->hits || !s->unread || !w->chain)
         return FW_NO_MEMORY;
-    clear(w);
+    initialise(w);
     return FW_OK;
 }
 
@@ -123,6 +129,8 @@ walk_free(struct walk *w)
 {
     free(w->sweep.slots);
     free(w->sweep.last);
+    free(w->sweep.reach);
+    free(w->sweep.reciprocal);
     free(w->sweep.hits);
     free(w->sweep.unread);
     free(w->chain);
@@ -135,14 +143,28 @@ flush(struct walk *w)
     w->n_steps = 0;
 }
 
+/* Whether a step goes on where the step before ended: see MAX_RUN. */
+static bool
+continues(const struct step *before, const struct step *step)
+{
+    return step->distance == 1 && step->gap == 1 && step->parent == step->self &&
+           before->distance == 1 && before->gap == 1 && before->parent == before->self &&
+           before->self == step->self && before->run < MAX_RUN;
+}
+
 static void
 emit(struct walk *w, struct step step)
 {
-    w->steps[w->n_steps++] = step;
     w->all_steps++;
     w->all_gaps += step.gap;
+    if (w->n_steps && continues(&w->steps[w->n_steps - 1], &step)) {
+        w->steps[w->n_steps - 1].run++;
+        return;
+    }
     if (w->n_steps == w->max_steps)
         flush(w);
+    step.run = 1;
+    w->steps[w->n_steps++] = step;
 }
 
 static uint16_t

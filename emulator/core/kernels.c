@@ -3,8 +3,6 @@
 #if defined(__x86_64__) || (defined(__i386__) && defined(__SSE2__))
 #define X86 1
 #include <immintrin.h>
-#elif defined(__ARM_NEON)
-#include <arm_neon.h>
 #endif
 
 enum { ROWS = 4 }; /* independent chains that hide the latency of store and reload */
@@ -12,33 +10,42 @@ enum { ROWS = 4 }; /* independent chains that hide the latency of store and relo
 typedef uint16_t vector16 __attribute__((vector_size(16), may_alias));
 typedef int16_t signed16 __attribute__((vector_size(16)));
 
-#define KERNEL run_baseline
+#define ISA baseline
 #define TARGET
 #define VECTOR vector16
 #define SIGNED signed16
 #if defined(X86)
 #define SUBTRACT_TO_ZERO(a, b) ((vector16)_mm_subs_epu16((__m128i)(a), (__m128i)(b)))
-#elif defined(__ARM_NEON)
-#define SUBTRACT_TO_ZERO(a, b) ((vector16)vqsubq_u16((uint16x8_t)(a), (uint16x8_t)(b)))
+#define MULTIPLY_HIGH(a, b) ((vector16)_mm_mulhi_epu16((__m128i)(a), (__m128i)(b)))
 #else
 #define SUBTRACT_TO_ZERO(a, b) (((a) - (b)) & (vector16)((signed16)(a) > (signed16)(b)))
+#define MULTIPLY_HIGH(a, b) multiply_high(a, b)
+typedef uint32_t wide32 __attribute__((vector_size(32)));
+
+static inline vector16
+multiply_high(vector16 a, vector16 b)
+{
+    wide32 product = __builtin_convertvector(a, wide32) * __builtin_convertvector(b, wide32);
+    return __builtin_convertvector(product >> 16, vector16);
+}
 #endif
 #include "kernel_body.h"
 
-static const struct kernel BASELINE = {ROWS * 8, run_baseline};
+static const struct kernel BASELINE = {ROWS * 8, kernel_baseline};
 
 #if defined(X86)
 typedef uint16_t vector32 __attribute__((vector_size(32), may_alias));
 typedef int16_t signed32 __attribute__((vector_size(32)));
 
-#define KERNEL run_avx2
+#define ISA avx2
 #define TARGET __attribute__((target("avx2")))
 #define VECTOR vector32
 #define SIGNED signed32
 #define SUBTRACT_TO_ZERO(a, b) ((vector32)_mm256_subs_epu16((__m256i)(a), (__m256i)(b)))
+#define MULTIPLY_HIGH(a, b) ((vector32)_mm256_mulhi_epu16((__m256i)(a), (__m256i)(b)))
 #include "kernel_body.h"
 
-static const struct kernel AVX2 = {ROWS * 16, run_avx2};
+static const struct kernel AVX2 = {ROWS * 16, kernel_avx2};
 
 static const struct kernel *
 avx2_kernel(void)
@@ -63,6 +70,8 @@ kernel_for(enum fw_isa isa)
 size_t
 kernel_max_steps(uint32_t max_window)
 {
-    /* A step adds at most max_window to a counter of unread pages, and 1 to one of hits. */
-    return UINT16_MAX / (max_window ? max_window : 1);
+    /* A step adds at most max_window to a counter of unread pages, and MAX_RUN to one of hits. */
+    _Static_assert(STEPS_AT_ONCE * MAX_RUN <= UINT16_MAX, "hits overflow");
+    size_t fitting = UINT16_MAX / (max_window ? max_window : 1);
+    return fitting < STEPS_AT_ONCE ? fitting : STEPS_AT_ONCE;
 }

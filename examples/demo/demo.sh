@@ -91,7 +91,10 @@ limit_reads() {
 # shellcheck disable=SC2317  # called by the trap
 clean_up() {
     trap - EXIT INT TERM
-    umount "$work/mnt" 2>/dev/null || :
+    if mountpoint -q "$work/mnt" && ! umount "$work/mnt"; then
+        echo "demo: $work/mnt is busy; umount it, then remove $work" >&2
+        return
+    fi
     [ -z "${loop:-}" ] || losetup -d "$loop" || :
     # A group can be removed once its last process is gone.
     [ -z "${group:-}" ] || rmdir "$group" 2>/dev/null || { sleep 1; rmdir "$group"; } || :

@@ -47,7 +47,9 @@ def test_a_missing_file_is_one_line_with_a_remedy(command, tmp_path):
     assert " -- " in done.stderr
 
 
-@pytest.mark.parametrize("content", [b"", b"\0" * 5000, b"PERFILE2", b"hello\n", b"\x17\x08\x44trac"])
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 5000, b"PERFILE2", b"hello\n", b"\x17\x08\x44trac"]
+)
 def test_files_that_are_no_trace(tmp_path, content):
     path = tmp_path / "trace"
     path.write_bytes(content)

@@ -1,0 +1,201 @@
+"""perf.data (file and pipe mode, zstd or not, either byte order) into the EVENTS table."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from analyzer.ingest import _readers, perf_header, perf_mappings, tracing_data
+from analyzer.ingest.columns import PLACE, decode, decode_fields, in_time_order
+from analyzer.ingest.formats import SPEC, Formats
+from analyzer.ingest.perf_header import Container, Feature
+from analyzer.ingest.perf_layout import Layouts, find_layouts
+from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.spec import EventSpec
+from analyzer.ingest.tables import Array, Kind
+
+_MAX_CPUS = 1 << 16  # the cpu column is u2
+_MAX_RATIO = 256  # decompressed to compressed bytes; perf's records reach about 20
+_STOPS = {1: "ends inside a record", 2: "is damaged"}  # enum perf_stop, core/perf_walk.h
+
+
+def read(path: Path) -> Trace:
+    """Decode a perf.data file: wanted events (spec.py) merged over CPUs, lost counts, paths.
+
+    A file that is cut or damaged after its first events gives those, and a note. Raises
+    TraceError when the file is none, lacks event formats, time or CPU, or has no wanted event.
+    """
+    file = _open(path)
+    specs = file.formats.specs()
+    found = file.find(specs)
+    events = decode(file.records, found.places, found.starts, specs, file.swap)
+    if events.rows == 0:
+        raise TraceError(
+            _sentence(f"{path} has none of the events that are needed", found.notes),
+            "record again while the application starts (foreread record does)",
+        )
+    return Trace(
+        format="perf.data",
+        events=events,
+        page_size=file.page_size,
+        kernel=file.formats.kernel,
+        lost=found.lost,
+        event_names=file.formats.names,
+        notes=file.notes + found.notes,
+        paths=perf_mappings.paths(file.mappings(found.side)),
+        read_fields=file.reader_of_fields(),
+    )
+
+
+def mappings(path: Path) -> list[perf_mappings.Mapping]:
+    """Return the file mappings (PERF_RECORD_MMAP, MMAP2) in file order. Raises TraceError."""
+    file = _open(path)
+    return file.mappings(file.find(np.empty(0, SPEC)).side)
+
+
+def tasks(path: Path) -> list[perf_mappings.Task]:
+    """Return names and forks (PERF_RECORD_COMM, FORK) in file order. Raises TraceError."""
+    file = _open(path)
+    side = file.find(np.empty(0, SPEC)).side
+    return perf_mappings.tasks(file.records, side, file.container.byte_order)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """First pass: places in runs by CPU, offsets of the other records, losses, what was wrong."""
+
+    places: Array
+    starts: Array
+    side: Array
+    lost: dict[int, int]
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _File:
+    """A perf.data file ready to be walked; ``records`` are decompressed."""
+
+    container: Container
+    records: memoryview | Array
+    formats: Formats
+    layouts: Layouts
+    page_size: int
+    notes: tuple[str, ...]
+
+    @property
+    def swap(self) -> bool:
+        return self.formats.swap
+
+    def find(self, specs: Array) -> _Found:
+        """Walk the records twice: count, then note the places of the events in ``specs``."""
+        lay = self.layouts
+        shape = (lay.layouts, lay.ids, lay.id_layouts, lay.sample_id, specs, self.swap)
+        events, lost = np.zeros(_MAX_CPUS, "u8"), np.zeros(_MAX_CPUS, "u8")
+        tally = _readers.perf_count(self.records, shape, events, lost)
+        cpus = np.flatnonzero(events)
+        limit = np.cumsum(events, dtype="u8")
+        starts = np.concatenate([np.zeros(1, "u8"), limit[cpus]])
+        places = np.empty(int(starts[-1]), PLACE)
+        side = np.empty(tally["side"], "u8")
+        _readers.perf_places(self.records, shape, places, limit - events, limit, side)
+        notes = _tally_notes(tally, len(self.records))
+        return _Found(places, starts, side, _lost(lost, tally), notes)
+
+    def mappings(self, side: Array) -> list[perf_mappings.Mapping]:
+        return perf_mappings.mappings(self.records, side, self.container.byte_order)
+
+    def reader_of_fields(self) -> Callable[[str, tuple[str, ...]], dict[str, Array]]:
+        """Return Trace.read_fields of this file."""
+
+        def read_fields(name: str, fields: tuple[str, ...]) -> dict[str, Array]:
+            event = self.formats.event(name)
+            found = self.find(self.formats.specs({name: EventSpec(Kind.INSERT, {})}))
+            places = in_time_order(found.places, found.starts)
+            return decode_fields(self.records, places, event, fields, self.swap)
+
+        return read_fields
+
+
+def _open(path: Path) -> _File:
+    container = perf_header.read(_map(path))
+    metadata = _tracing_data(container)
+    kernel = container.text(Feature.OSRELEASE)
+    formats = metadata.formats(kernel)
+    layouts = find_layouts(container.attrs)
+    records, notes = _inflate(container, formats.swap)
+    return _File(container, records, formats, layouts, metadata.page_size, container.notes + notes)
+
+
+def _map(path: Path) -> memoryview:
+    if path.is_dir():
+        raise TraceError(
+            f"{path} is a directory, as perf record --threads makes", "record without --threads"
+        )
+    try:
+        with path.open("rb") as file:
+            return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except ValueError:
+        raise TraceError(f"{path} is empty", "record again") from None
+    except OSError as error:
+        raise TraceError(f"{path}: {error.strerror}", "give a readable perf.data file") from error
+
+
+def _tracing_data(container: Container) -> tracing_data.TracingData:
+    data = container.features.get(Feature.TRACING_DATA)
+    if data is None:
+        raise TraceError(
+            _sentence("perf.data has no event formats", container.notes),
+            "record tracepoints and let perf record end by itself or by Ctrl-C",
+        )
+    try:
+        return tracing_data.read(data)
+    except ValueError as error:
+        raise TraceError(
+            f"perf.data's event formats are damaged: {error}", "copy it again, or record again"
+        ) from error
+
+
+def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tuple[str, ...]]:
+    """Return the records with compressed ones decompressed, behind the others."""
+    data = container.records
+    if Feature.COMPRESSED not in container.features:
+        return data, ()
+    try:
+        size, problem = _readers.perf_inflate(data, swap, None, len(data) * _MAX_RATIO)
+        inflated = np.empty(size + 1, "u1")  # one byte more: zstd never runs out of room
+        _readers.perf_inflate(data, swap, inflated, 0)
+    except _readers.ReaderError as error:
+        raise TraceError(f"perf.data cannot be decompressed: {error}", "record again") from error
+    return inflated[:size], (f"compressed records: {problem}",) if problem else ()
+
+
+def _lost(by_cpu: Array, tally: Mapping[str, int]) -> dict[int, int]:
+    """Return lost events by CPU; -1 is no known CPU.
+
+    LOST_SAMPLES, from perf 6.1 on, repeats at the end what LOST has said before, and knows also
+    of losses that nothing followed.
+    """
+    found = {int(cpu): int(by_cpu[cpu]) for cpu in np.flatnonzero(by_cpu)}
+    told = sum(found.values())
+    unknown = max(tally["lost_unknown"], tally["lost_samples"] - told)
+    return found | {-1: unknown} if unknown > 0 else found
+
+
+def _tally_notes(tally: Mapping[str, int], size: int) -> tuple[str, ...]:
+    notes = []
+    if tally["stop"]:
+        notes.append(
+            f"perf.data {_STOPS[tally['stop']]}: {size - tally['end']} of {size} bytes, and the "
+            "events in them, could not be read"
+        )
+    if tally["damaged"]:
+        notes.append(f"{tally['damaged']} samples are damaged and left out")
+    return tuple(notes)
+
+
+def _sentence(what: str, notes: tuple[str, ...]) -> str:
+    return f"{what} ({'; '.join(notes)})" if notes else what

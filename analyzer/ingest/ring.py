@@ -1,0 +1,168 @@
+"""ftrace ring buffers: sub-buffers of every CPU in, the EVENTS table out.
+
+The walk itself is core/ring_walk.c; ring_reference.py is the same in slow Python.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from analyzer.ingest import _readers
+from analyzer.ingest.columns import PLACE, decode, decode_fields, in_time_order
+from analyzer.ingest.formats import SPEC, ByteOrder, Formats, header_page
+from analyzer.ingest.recording import TraceError
+from analyzer.ingest.spec import EVENT_SPECS, EventSpec
+from analyzer.ingest.tables import EVENTS, Array, Kind, Table
+
+_THREADS = 2
+DAMAGED = "the trace is damaged: copy it again, or record again"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A sub-buffer: ``subbuf_size`` and ``data_offset`` in bytes, ``commit_size`` 4 or 8."""
+
+    subbuf_size: int
+    data_offset: int
+    commit_size: int
+
+    @classmethod
+    def parse(cls, text: bytes, byte_order: ByteOrder, long_size: int) -> Layout:
+        """Read ``events/header_page``; the commit field is a long of the kernel."""
+        fields = header_page(text, byte_order=byte_order, long_size=long_size)
+        data, commit = fields["data"], fields["commit"]
+        if fields["timestamp"].offset != 0 or fields["timestamp"].size != 8 or commit.offset != 8:
+            raise TraceError("header_page: unknown layout of a sub-buffer", DAMAGED)
+        return cls(data.offset + data.size, data.offset, commit.size)
+
+    def resized(self, subbuf_size: int) -> Layout:
+        """Return the same layout for sub-buffers of another size."""
+        return Layout(subbuf_size, self.data_offset, self.commit_size)
+
+
+@dataclass(frozen=True)
+class Stream:
+    """Sub-buffers of one CPU: ``size`` bytes at ``offset`` of the data."""
+
+    cpu: int
+    offset: int
+    size: int
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Lost events by CPU, and the gaps of unknown size (each counted as one event)."""
+
+    lost: dict[int, int]
+    gaps: int
+
+
+@dataclass(frozen=True)
+class RingBuffers:
+    """All ring buffers of one trace: streams in ``data`` (any buffer) and the formats."""
+
+    data: object
+    streams: Sequence[Stream]
+    formats: Formats
+
+    def events(self) -> tuple[Table, Loss]:
+        """Return the wanted events (schema EVENTS), merged by time, and what was lost."""
+        if not self.formats.names & EVENT_SPECS.keys():
+            return Table.empty(EVENTS), self._loss(self._walk_all(np.empty(0, SPEC), None))
+        specs = self.formats.specs()
+        places, starts, found = self._places(specs)
+        table = decode(self.data, places, starts, specs, self.formats.swap)
+        return table, self._loss(found)
+
+    def fields(self, event: str, names: tuple[str, ...]) -> dict[str, Array]:
+        """Return ``time_ns``, ``cpu``, ``pid`` and the named fields of one event, by time."""
+        specs = self.formats.specs({event: EventSpec(Kind.INSERT, {})})  # kind is not looked at
+        places, starts, _ = self._places(specs)
+        layout = self.formats.event(event)
+        ordered = in_time_order(places, starts)
+        return decode_fields(self.data, ordered, layout, names, self.formats.swap)
+
+    def _places(self, specs: Array) -> tuple[Array, Array, list[tuple[int, int, int]]]:
+        found = self._walk_all(specs, None)
+        starts = np.zeros(len(self.streams) + 1, "u8")
+        np.cumsum([records for records, _, _ in found], out=starts[1:])
+        places = np.empty(int(starts[-1]), PLACE)
+        runs = [places[a:b] for a, b in pairwise(starts)]
+        self._walk_all(specs, runs)
+        return places, starts, found
+
+    def _walk_all(self, specs: Array, runs: list[Array] | None) -> list[tuple[int, int, int]]:
+        walk = self._walker(specs)
+        targets = runs if runs is not None else [None] * len(self.streams)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            return list(pool.map(walk, self.streams, targets))
+
+    def _walker(self, specs: Array) -> Callable[[Stream, Array | None], tuple[int, int, int]]:
+        swap = self.formats.swap
+
+        def walk(stream: Stream, places: Array | None) -> tuple[int, int, int]:
+            layout = stream.layout
+            shape = (layout.subbuf_size, layout.data_offset, layout.commit_size)
+            where = (stream.offset, stream.size, stream.cpu)
+            try:
+                return _readers.ring_walk(self.data, shape, where, specs, swap, places)
+            except _readers.ReaderError as error:
+                message, offset = error.args
+                raise TraceError(
+                    f"ring buffer of CPU {stream.cpu}, sub-buffer at byte {offset}: {message}",
+                    DAMAGED,
+                ) from error
+
+        return walk
+
+    def _loss(self, found: list[tuple[int, int, int]]) -> Loss:
+        lost: dict[int, int] = {}
+        for stream, (_, events, gaps) in zip(self.streams, found, strict=True):
+            if events or gaps:
+                lost[stream.cpu] = lost.get(stream.cpu, 0) + events + gaps
+        return Loss(lost, sum(gaps for _, _, gaps in found))
+
+
+def page_size(formats: dict[str, bytes]) -> int | None:
+    """Return the kernel's page size in bytes: its filemap events print ``index << PAGE_SHIFT``."""
+    text = formats.get("filemap:mm_filemap_add_to_page_cache", b"")
+    match = re.search(rb"REC->index\)? << \(?(\d{2})\b", text)
+    return 1 << int(match[1]) if match and 12 <= int(match[1]) <= 18 else None
+
+
+def lost_in_stats(text: str) -> int:
+    """Return the events lost by one CPU according to its ``per_cpu/cpuN/stats``."""
+    counts = re.findall(r"^(?:commit )?(?:overrun|dropped events): (\d{1,19})$", text, re.M)
+    return sum(map(int, counts))
+
+
+def most_lost(*sources: dict[int, int]) -> dict[int, int]:
+    """Return the losses by CPU; sources count the same events, so the largest count holds."""
+    cpus = sorted(set().union(*sources))
+    lost = {cpu: max(source.get(cpu, 0) for source in sources) for cpu in cpus}
+    return {cpu: count for cpu, count in lost.items() if count}
+
+
+def gap_notes(loss: Loss) -> tuple[str, ...]:
+    """Return what to say of gaps whose size the trace does not tell."""
+    if not loss.gaps:
+        return ()
+    return (f"{loss.gaps} gaps in the trace of unknown size, counted as one lost event each",)
+
+
+def clock_notes(clock: str | None) -> tuple[str, ...]:
+    """Return what to say of a trace clock other than the monotonic one."""
+    if clock is None or clock == "mono":
+        return ()
+    if clock in ("counter", "x86-tsc", "ppc-tb"):
+        return (f"trace clock {clock}: times are ticks, not nanoseconds; record with -C mono",)
+    if clock == "local":
+        return ("trace clock local: the order of events on different CPUs is approximate",)
+    return (f"trace clock {clock}",)

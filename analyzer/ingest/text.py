@@ -1,0 +1,190 @@
+"""Reader of tracefs text: ``trace``, ``trace_pipe``, and what ``trace-cmd report`` prints.
+
+Print formats are those of include/trace/events/{filemap,readahead,block,sched}.h, Linux 3.10 to
+6.19. A text does not say the page size: offsets are turned into pages of 4096 bytes.
+"""
+
+from __future__ import annotations
+
+import mmap
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.spec import EVENT_SPECS
+from analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
+
+_PAGE_SIZE = 4096
+_MAX_MINOR, _MINOR_BITS, _MAX_CPU = (1 << 20) - 1, 20, (1 << 16) - 1
+_EVENTS = {name.partition(":")[2].encode(): name for name in EVENT_SPECS}
+
+# "  comm-pid  [cpu] flags secs.usecs: event: text"; the comm is any 15 bytes, so the first place
+# that looks like the rest is the right one: no comm has room for all of it.
+_HEADER = (
+    rb"^[^\n]{0,48}?-(\d{1,9})[ \t]+(?:\([ \d-]{1,10}\)[ \t]+)?\[(\d{1,5})\][ \t]+"
+    rb"(?:[^ \t\n]{1,8}[ \t]+)?(\d{1,10})\.(\d{9}|\d{6}):[ \t]+(?:\w{1,63}:)?"
+)
+_LINE = re.compile(_HEADER + rb"(" + b"|".join(_EVENTS) + rb"):[ \t]*([^\n]*)$", re.M)
+_ANY_LINE = re.compile(_HEADER + rb"(\w{1,63}):", re.M)
+
+# trace_pipe: print_lost_events, kernel/trace/trace.c; trace-cmd report: trace-read.c
+_LOST = re.compile(rb"^[ \t]*CPU:(\d{1,5}) \[(?:LOST )?(?:(\d{1,18}) )?EVENTS(?: DROPPED)?\]", re.M)
+_OVERWRITTEN = re.compile(rb"^# entries-in-buffer/entries-written: (\d{1,18})/(\d{1,18})\b", re.M)
+
+_PAGE = re.compile(
+    rb"dev[ =](\d{1,4}):(\d{1,7}) ino[ =](?:0x)?([0-9a-f]{1,16}) (?:.*?)\bofs=(\d{1,19})"
+    rb"(?:-(\d{1,19}))?(?: order=(\d{1,2}))?\s*$"
+)
+_READAHEAD = re.compile(
+    rb"dev=(\d{1,4}):(\d{1,7}) ino=([0-9a-f]{1,16}) index=(\d{1,19}) "
+    rb"(?:nr_to_read|req_count)=(\d{1,19})\b"
+)
+_BLOCK = re.compile(
+    rb"(\d{1,4}),(\d{1,7}) ([A-Z]{0,16}) (?:(?:\d{1,10} )?\(.*?\) )?(\d{1,19}) \+ (\d{1,10}) "
+)
+_CHILD = re.compile(rb".*\bchild_pid=(\d{1,9})\s*$")
+_OLD = re.compile(rb".*\bold_pid=(\d{1,9})\s*$")
+_RWBS = {
+    "R": Rwbs.READ,
+    "W": Rwbs.WRITE,
+    "A": Rwbs.AHEAD,
+    "M": Rwbs.META,
+    "S": Rwbs.SYNC,
+    "F": Rwbs.FLUSH,
+    "D": Rwbs.DISCARD,
+    "E": Rwbs.DISCARD,
+}
+
+Fields = tuple[int, int, int, int, int]  # dev, ino, index, value, flags
+
+
+def read(path: Path) -> Trace:
+    """Decode a text trace. Lines of other events are skipped.
+
+    Raises TraceError when no event of use is in it; OSError if it cannot be read.
+    """
+    with path.open("rb") as file:
+        if path.stat().st_size == 0:
+            raise TraceError(f"{path} is empty", "copy or record it again")
+        text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    with text:
+        rows, unreadable = _rows(text)
+        if not rows:
+            raise _nothing(path, text, unreadable)
+        lost, notes = _losses(text)
+    notes.append("the text does not say the page size: 4096 bytes assumed")
+    if unreadable:
+        notes.append(f"{unreadable} lines of events could not be read and are left out")
+    table = _table(rows)
+    names = frozenset(n for n, s in EVENT_SPECS.items() if (table["kind"] == s.kind).any())
+    return Trace(
+        format="tracefs text", events=table, lost=lost, event_names=names, notes=tuple(notes)
+    )
+
+
+def looks_like_text(head: bytes) -> bool:
+    """Return whether ``head`` is the beginning of a text trace."""
+    return head.startswith((b"# tracer:", b"cpus=")) or _ANY_LINE.search(head) is not None
+
+
+def _rows(text: mmap.mmap) -> tuple[list[tuple[int, ...]], int]:
+    """Return rows in the order of EVENTS, and the number of lines that make no sense."""
+    rows: list[tuple[int, ...]] = []
+    unreadable = 0
+    for line in _LINE.finditer(text):
+        pid, cpu, seconds, fraction, event, payload = line.groups()
+        kind = EVENT_SPECS[_EVENTS[event]].kind
+        fields = _PARSERS[kind](payload)
+        if fields is None or int(cpu) > _MAX_CPU:
+            unreadable += 1
+            continue
+        time_ns = int(seconds) * 10**9 + int(fraction.ljust(9, b"0"))
+        dev, ino, index, value, flags = fields
+        rows.append((time_ns, int(cpu), int(kind), int(pid), dev, ino, index, value, flags))
+    return rows, unreadable
+
+
+def _table(rows: list[tuple[int, ...]]) -> Table:
+    columns = dict(zip((c.name for c in EVENTS.columns), zip(*rows, strict=True), strict=True))
+    arrays = {c.name: np.array(columns[c.name], c.dtype) for c in EVENTS.columns}
+    order = np.argsort(arrays["time_ns"], kind="stable")
+    return Table(EVENTS, arrays).take(order)
+
+
+def _losses(text: mmap.mmap) -> tuple[dict[int, int], list[str]]:
+    lost: dict[int, int] = {}
+    notes = []
+    for cpu, count in _LOST.findall(text):
+        lost[int(cpu)] = lost.get(int(cpu), 0) + int(count or 1)
+    for kept, written in _OVERWRITTEN.findall(text):
+        if int(written) > int(kept):
+            notes.append(f"{int(written) - int(kept)} events were overwritten in the ring buffer")
+    return lost, notes
+
+
+def _nothing(path: Path, text: mmap.mmap, unreadable: int) -> TraceError:
+    others = sorted({match[5].decode() for match in _ANY_LINE.finditer(text)})
+    if unreadable:
+        found = f"{unreadable} lines of events that cannot be read"
+    else:
+        found = f"other events ({', '.join(others[:6])})" if others else "no events"
+    return TraceError(
+        f"{path} is a text trace with {found}, and none that says which pages were read",
+        "record filemap:mm_filemap_add_to_page_cache at least (foreread record does)",
+    )
+
+
+def _dev(major: bytes, minor: bytes) -> int | None:
+    """Return the dev_t, or None if there is no such number."""
+    if int(major) >= 1 << 12 or int(minor) > _MAX_MINOR:
+        return None
+    return int(major) << _MINOR_BITS | int(minor)
+
+
+def _page(payload: bytes) -> Fields | None:
+    match = _PAGE.match(payload)
+    dev = _dev(match[1], match[2]) if match else None
+    if match is None or dev is None:
+        return None
+    last = (int(match[5]) + 1) // _PAGE_SIZE - 1 if match[5] else int(match[6] or 0)
+    return dev, int(match[3], 16), int(match[4]) // _PAGE_SIZE, max(last, 0), 0
+
+
+def _readahead(payload: bytes) -> Fields | None:
+    match = _READAHEAD.match(payload)
+    dev = _dev(match[1], match[2]) if match else None
+    if match is None or dev is None:
+        return None
+    return dev, int(match[3], 16), int(match[4]), int(match[5]), 0
+
+
+def _block(payload: bytes) -> Fields | None:
+    match = _BLOCK.match(payload)
+    dev = _dev(match[1], match[2]) if match else None
+    if match is None or dev is None:
+        return None
+    flags = Rwbs(0)
+    for letter in match[3].decode():
+        flags |= _RWBS.get(letter, Rwbs.OTHER)
+    return dev, 0, int(match[4]), int(match[5]), int(flags)
+
+
+def _thread(pattern: re.Pattern[bytes]) -> Callable[[bytes], Fields | None]:
+    def parse(payload: bytes) -> Fields | None:
+        match = pattern.match(payload)
+        return (0, 0, 0, int(match[1]), 0) if match else None
+
+    return parse
+
+
+_PARSERS: dict[Kind, Callable[[bytes], Fields | None]] = {
+    **dict.fromkeys((Kind.INSERT, Kind.DELETE, Kind.FAULT, Kind.GET_PAGES, Kind.MAP_PAGES), _page),
+    **dict.fromkeys((Kind.RA_UNBOUNDED, Kind.RA_SYNC), _readahead),
+    **dict.fromkeys((Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE), _block),
+    Kind.FORK: _thread(_CHILD),
+    Kind.EXEC: _thread(_OLD),
+    Kind.EXIT: lambda _: (0, 0, 0, 0, 0),
+}

@@ -1,0 +1,135 @@
+"""Reader of raw ring-buffer pages with their formats: what the tracefs back-end brings back.
+
+Two layouts are accepted: ``header_page``, ``events/SYSTEM/NAME/format``, ``cpuN.raw`` and
+``stats/cpuN`` (a capture's ``trace/``), and files copied out of tracefs as they are named there:
+``events/header_page``, ``per_cpu/cpuN/trace_pipe_raw``, ``per_cpu/cpuN/stats``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from analyzer.ingest.formats import ByteOrder, Formats
+from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.ring import (
+    Layout,
+    RingBuffers,
+    Stream,
+    gap_notes,
+    lost_in_stats,
+    most_lost,
+    page_size,
+)
+
+_PAGES = (("cpu*.raw", r"cpu(\d{1,5})\.raw"), ("per_cpu/cpu*/trace_pipe_raw", r"cpu(\d{1,5})"))
+_HEADER_PAGES = ("header_page", "events/header_page")
+_COMMIT_OFFSET = 8
+_COMMIT_MASK = ~(3 << 30)  # without the flags of missed events
+_COPY_AGAIN = "copy the directory again, or record with foreread record"
+
+
+def read(directory: Path) -> Trace:
+    """Decode a directory of ring-buffer pages.
+
+    Its byte order shows in the pages. Raises TraceError for a directory that lacks pages,
+    header_page or formats, or whose pages are damaged; OSError if it cannot be read.
+    """
+    pages = _pages(directory)
+    header = _header_page(directory)
+    layout = Layout.parse(header, "little", 8)  # text: neither matters here
+    data, streams, notes = _load(pages, layout)
+    texts = _formats(directory)
+    formats = Formats(texts, byte_order=_byte_order(data, streams), long_size=layout.commit_size)
+    rings = RingBuffers(data, streams, formats)
+    events, loss = rings.events()
+    return Trace(
+        format="tracefs pages",
+        events=events,
+        page_size=page_size(texts),
+        lost=most_lost(_stats(directory), loss.lost),
+        event_names=formats.names,
+        notes=(*notes, *gap_notes(loss)),
+        read_fields=rings.fields,
+    )
+
+
+def _pages(directory: Path) -> dict[int, Path]:
+    """Return the files of pages by CPU."""
+    for pattern, name in _PAGES:
+        found: dict[int, Path] = {}
+        for path in sorted(directory.glob(pattern)):
+            match = re.fullmatch(name, path.name if path.suffix else path.parent.name)
+            if match and path.is_file():
+                found[int(match[1])] = path
+        if found:
+            return found
+    raise TraceError(
+        f"{directory} holds no pages of a ring buffer (cpuN.raw or per_cpu/cpuN/trace_pipe_raw)",
+        _COPY_AGAIN,
+    )
+
+
+def _header_page(directory: Path) -> bytes:
+    for name in _HEADER_PAGES:
+        if (directory / name).is_file():
+            return (directory / name).read_bytes()
+    raise TraceError(f"{directory} lacks header_page", _COPY_AGAIN)
+
+
+def _formats(directory: Path) -> dict[str, bytes]:
+    texts = {
+        f"{path.parent.parent.name}:{path.parent.name}": path.read_bytes()
+        for path in sorted(directory.glob("events/*/*/format"))
+        if path.is_file()
+    }
+    if not texts:
+        raise TraceError(f"{directory} has no formats (events/SYSTEM/NAME/format)", _COPY_AGAIN)
+    return texts
+
+
+def _load(pages: dict[int, Path], layout: Layout) -> tuple[memoryview, list[Stream], list[str]]:
+    """Read all files into one block; a sub-buffer that was cut off is left out, with a note."""
+    notes, streams, offset = [], [], 0
+    for cpu, path in pages.items():
+        size = path.stat().st_size
+        whole = size - size % layout.subbuf_size
+        if cpu > np.iinfo(np.uint16).max:
+            raise TraceError(f"there is no CPU {cpu}", _COPY_AGAIN)
+        if whole != size:
+            notes.append(f"{path.name} of CPU {cpu} ends inside a sub-buffer: its rest is left out")
+        streams.append(Stream(cpu, offset, whole, layout))
+        offset += whole
+    data = memoryview(np.empty(offset, np.uint8).data)
+    for stream, path in zip(streams, pages.values(), strict=True):
+        with path.open("rb") as file:
+            if file.readinto(data[stream.offset : stream.offset + stream.size]) != stream.size:
+                raise TraceError(f"{path} shrank while it was read", _COPY_AGAIN)
+    return data, streams, notes
+
+
+def _byte_order(data: memoryview, streams: list[Stream]) -> ByteOrder:
+    """Return the order in which the commit words make sense: they are small numbers."""
+    for stream in streams:
+        layout = stream.layout
+        for subbuf in range(stream.offset, stream.offset + stream.size, layout.subbuf_size):
+            start = subbuf + _COMMIT_OFFSET
+            commit = data[start : start + layout.commit_size]
+            if any(commit):
+                fits = int.from_bytes(commit, "little") & _COMMIT_MASK <= layout.subbuf_size
+                return "little" if fits else "big"
+    return sys.byteorder
+
+
+def _stats(directory: Path) -> dict[int, int]:
+    """Return the lost events by CPU, as far as statistics were saved."""
+    files = [*directory.glob("stats/cpu*"), *directory.glob("per_cpu/cpu*/stats")]
+    lost = {}
+    for path in files:
+        name = path.parent.name if path.name == "stats" else path.name
+        if re.fullmatch(r"cpu\d{1,5}", name) and path.is_file():
+            lost[int(name[3:])] = lost_in_stats(path.read_text(errors="replace"))
+    return lost

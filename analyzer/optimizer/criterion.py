@@ -1,0 +1,79 @@
+"""The published criterion: the coefficient of optimality and the ways to its minimum.
+
+Source: Gorelkina et al., "Prediction of Optimal Readahead Parameter in Linux by Using Monitoring
+Tool", Linux Symposium 2010, sections 2.3 (equations 3 to 7).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+
+def c_opt(requests: Sequence[int], windows: Sequence[int], tap: int) -> list[int]:
+    """Return the coefficient of optimality F² + [F·(w + 1) − Tap]² (equation 7), exact.
+
+    ``requests`` is F of each of ``windows`` (pages), ``tap`` the pages accessed.
+    """
+    return [f * f + (f * (w + 1) - tap) ** 2 for f, w in zip(requests, windows, strict=True)]
+
+
+def quasi_optimal(coefficients: Sequence[int], windows: Sequence[int]) -> int:
+    """Return the window of the least coefficient by exhaustive search; of equals the smallest."""
+    return min(zip(coefficients, windows, strict=True))[1]
+
+
+def local_minima(values: Sequence[int]) -> int:
+    """Count the local minima, ends included; a plateau counts once."""
+    steps = [value for i, value in enumerate(values) if i == 0 or value != values[i - 1]]
+    padded = [None, *steps, None]
+    return sum(
+        (left is None or left > value) and (right is None or right > value)
+        for left, value, right in zip(padded, steps, padded[2:], strict=False)
+    )
+
+
+def turning_point(evaluate: Callable[[int], int], windows: Sequence[int]) -> tuple[int, int]:
+    """Return the window at the turning point of C_opt, and how many windows were evaluated.
+
+    The paper noted a single turning point and iterated to it instead of trying every window
+    (section 2.3); it does not say how. Here the slope at the middle decides which half goes on.
+    Where the curve has several local minima this finds one of them, not always the least.
+    ``windows`` rise and are at least one.
+    """
+    known: dict[int, int] = {}
+
+    def value(at: int) -> int:
+        if at not in known:
+            known[at] = evaluate(windows[at])
+        return known[at]
+
+    low, high = 0, len(windows) - 1
+    while low < high:
+        middle = (low + high) // 2
+        step = _end_of_plateau(value, middle, high)
+        if value(step) < value(middle):
+            low = step
+        else:
+            high = middle
+    return windows[low], len(known)
+
+
+def _end_of_plateau(value: Callable[[int], int], start: int, last: int) -> int:
+    """Return the first index behind ``start`` whose value differs, or ``last``."""
+    at = start + 1
+    while at < last and value(at) == value(start):
+        at += 1
+    return at
+
+
+def pareto_front(
+    windows: Sequence[int], requests: Sequence[int], wasted: Sequence[int]
+) -> list[int]:
+    """Return the windows that no other beats in both F and G, rising; of equals the smallest."""
+    front: list[int] = []
+    least = None
+    for _, g, w in sorted(zip(requests, wasted, windows, strict=True)):
+        if least is None or g < least:
+            least = g
+            front.append(w)
+    return sorted(front)

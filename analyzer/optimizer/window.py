@@ -1,0 +1,237 @@
+"""Predicts, from one recording, what every readahead window would have read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.optimizer.criterion import (
+    c_opt,
+    local_minima,
+    pareto_front,
+    quasi_optimal,
+    turning_point,
+)
+from analyzer.optimizer.verdict import decide
+from analyzer.prediction import Curve, Prediction
+from emulator import MAX_WINDOW, FixedWindow, fixed_window
+from tracer.capture import Device
+
+DEFAULT_WINDOWS = range(1024)
+TOTAL = "total"
+
+
+class WindowError(ValueError):
+    """Windows that cannot be predicted; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The emulator's counts, at the windows asked for."""
+
+    tap: int
+    requests: Array
+    loaded: Array
+
+    def __add__(self, other: Counts) -> Counts:
+        """Add another disk's counts under the same windows."""
+        return Counts(
+            self.tap + other.tap, self.requests + other.requests, self.loaded + other.loaded
+        )
+
+
+def predict(recording: Recording, windows: list[int] | None = None) -> Prediction:
+    """Predict F, G and C_opt of the fixed-window model, by disk and in total.
+
+    ``windows`` are in pages (default 0..1023); a subset is what the optimum is chosen from, too.
+    Disks come by falling number of pages accessed. Raises WindowError for windows that are
+    none or out of range. Source: emulator/fixed.py, analyzer/optimizer/criterion.py.
+    """
+    chosen = _checked(windows)
+    counts = {disk: _emulate(group, chosen) for disk, group in _by_disk(recording)}
+    order = sorted(counts, key=lambda disk: (-counts[disk].tap, disk))
+    devices = [_disk_curve(recording, disk, chosen, counts[disk]) for disk in order]
+    total = sum(counts.values(), _nothing(chosen))
+    current = devices[0].current_read_ahead_kb if devices else None
+    curve = _curve((TOTAL, TOTAL), chosen, total, recording.page_size, current)
+    return Prediction(
+        kernel=recording.kernel,
+        page_size=recording.page_size,
+        model="fixed",
+        recorded_read_ahead_kb=recording.recorded_read_ahead_kb,
+        contaminated=recording.contaminated,
+        devices=devices,
+        total=curve,
+        verdict=decide(curve, recording.page_size, recording.contaminated, _lost(recording)),
+        notes=(*recording.notes, *_notes(recording, curve, windows is not None)),
+    )
+
+
+def _checked(windows: list[int] | None) -> list[int]:
+    if windows is None:
+        return list(DEFAULT_WINDOWS)
+    chosen = sorted(set(windows))
+    if not chosen:
+        raise WindowError("no window was asked for", "name at least one window")
+    if chosen[0] < 0 or chosen[-1] > MAX_WINDOW:
+        bad = chosen[0] if chosen[0] < 0 else chosen[-1]
+        raise WindowError(
+            f"a window of {bad} pages is out of range",
+            f"choose windows between 0 and {MAX_WINDOW} pages",
+        )
+    return chosen
+
+
+@dataclass(frozen=True)
+class Group:
+    """One disk's accesses in time order, as the emulator takes them."""
+
+    file: Array
+    page: Array
+    file_pages: Array
+
+
+def _by_disk(recording: Recording) -> Iterator[tuple[int, Group]]:
+    """Yield (dev_t of the disk, its accesses) of every disk that was accessed."""
+    disks, disk_of_file = _disks_of_files(recording)
+    file, page = recording.accesses["file"], recording.accesses["page"]
+    pages = _file_pages(recording)
+    if len(disks) == 1 and len(file):
+        yield int(disks[0]), Group(file, page, pages)
+        return
+    disk_of_access = disk_of_file[file]
+    order = np.argsort(disk_of_access, kind="stable")
+    starts = np.searchsorted(disk_of_access[order], np.arange(len(disks) + 1))
+    row = _row_in_disk(disk_of_file)
+    for i, disk in enumerate(disks):
+        rows = order[starts[i] : starts[i + 1]]
+        if len(rows):
+            yield int(disk), Group(row[file[rows]], page[rows], pages[disk_of_file == i])
+
+
+def _disks_of_files(recording: Recording) -> tuple[Array, Array]:
+    """Return the disks' dev_t, and for each file the index of its disk."""
+    devs, dev_of_file = np.unique(recording.files["dev"], return_inverse=True)
+    disk_of_dev = np.array([recording.devices.get(int(d), int(d)) for d in devs], np.uint64)
+    disks, index = np.unique(disk_of_dev, return_inverse=True)
+    return disks, index[dev_of_file]
+
+
+def _row_in_disk(disk_of_file: Array) -> Array:
+    """Number the files of each disk from 0."""
+    order = np.argsort(disk_of_file, kind="stable")
+    ordered = disk_of_file[order]
+    row = np.empty(len(order), np.uint32)
+    row[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    return row
+
+
+def _file_pages(recording: Recording) -> Array:
+    size = recording.files["size_bytes"]
+    # Floor of the negative rounds up without overflow.
+    return np.where(size < 0, np.int64(-1), -(-size // recording.page_size))
+
+
+def _emulate(group: Group, windows: list[int]) -> Counts:
+    arrays = (np.ascontiguousarray(a) for a in (group.file, group.page, group.file_pages))
+    result: FixedWindow = fixed_window(*arrays, max_window=windows[-1])
+    return Counts(result.tap, result.requests[windows], result.loaded[windows])
+
+
+def _nothing(windows: Sequence[int]) -> Counts:
+    zeros = np.zeros(len(windows), np.int64)
+    return Counts(0, zeros, zeros)
+
+
+def _disk_curve(recording: Recording, disk: int, windows: list[int], counts: Counts) -> Curve:
+    dev = f"{disk >> 20}:{disk & 0xFFFFF}"
+    device = _device(recording, dev)
+    names = (dev, device.name if device else dev)
+    current = device.read_ahead_kb_before if device else None
+    return _curve(names, windows, counts, recording.page_size, current)
+
+
+def _device(recording: Recording, dev: str) -> Device | None:
+    devices = recording.capture.devices if recording.capture else []
+    return next((device for device in devices if device.dev == dev), None)
+
+
+def _curve(
+    names: tuple[str, str],
+    windows: list[int],
+    counts: Counts,
+    page_size: int,
+    current_read_ahead_kb: int | None,
+) -> Curve:
+    requests: list[int] = counts.requests.tolist()
+    wasted: list[int] = (counts.loaded - counts.tap).tolist()
+    coefficients = c_opt(requests, windows, counts.tap)
+    by_window = dict(zip(windows, coefficients, strict=True))
+    return Curve(
+        dev=names[0],
+        name=names[1],
+        tap=counts.tap,
+        windows=windows,
+        read_ahead_kb=[w * page_size // 1024 for w in windows],
+        f=requests,
+        g=wasted,
+        g_formula=[f * (w + 1) - counts.tap for f, w in zip(requests, windows, strict=True)],
+        pages=counts.loaded.tolist(),
+        c_opt=coefficients,
+        seconds=None,
+        quasi_optimal=quasi_optimal(coefficients, windows),
+        predicted_best=None,
+        iterated=turning_point(by_window.__getitem__, windows)[0],
+        turning_points=local_minima(coefficients),
+        pareto=pareto_front(windows, requests, wasted),
+        current_read_ahead_kb=current_read_ahead_kb,
+    )
+
+
+def _lost(recording: Recording) -> int:
+    """Return lost events: the recorder and the trace file may both have counted the same."""
+    lost = sum(recording.trace.lost.values())
+    return max(lost, sum(recording.capture.lost.values())) if recording.capture else lost
+
+
+def _notes(recording: Recording, total: Curve, subset: bool) -> Iterator[str]:
+    files = recording.files
+    unknown = int(((files["size_bytes"] < 0) & (files["accessed"] > 0)).sum())
+    if unknown:
+        yield (
+            f"{unknown} accessed file(s) have no known size: their requests are not clipped at "
+            "the end of the file, so G is too high for them"
+        )
+    if subset:
+        yield f"the optimum is chosen from the {len(total.windows)} window(s) asked for only"
+    if total.turning_points > 1:
+        yield _several_minima(total)
+    yield from _split_requests(recording, total)
+
+
+def _several_minima(total: Curve) -> str:
+    search = f"the exhaustive search found {total.quasi_optimal} pages"
+    agreement = "the same" if total.iterated == total.quasi_optimal else f"{total.iterated}"
+    return (
+        f"C_opt has {total.turning_points} local minima, not one as the paper noted: {search}, "
+        f"the turning-point iteration {agreement}"
+    )
+
+
+def _split_requests(recording: Recording, total: Curve) -> Iterator[str]:
+    best_kb = total.read_ahead_kb[total.windows.index(total.quasi_optimal)]
+    for device in recording.capture.devices if recording.capture else []:
+        limit = device.queue.get("max_sectors_kb", "")
+        if limit.isdecimal() and 0 < int(limit) < best_kb:
+            yield (
+                f"{device.name} splits requests above {limit} KiB (max_sectors_kb): "
+                f"F counts a window of {best_kb} KiB as one request"
+            )

@@ -1,0 +1,44 @@
+"""The HTML page: one file, no network, no script."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from analyzer.report.blocks import Figure, Section
+from analyzer.report.svg import inline_svg
+from analyzer.report.wording import plain
+
+HERE = Path(__file__).parent
+
+
+def render(title: str, subtitle: str, sections: list[Section], version: str) -> str:
+    """Return the page as text that UTF-8 can encode; call it within ``style.drawing``."""
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_seen,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(
+        title=title,
+        subtitle=subtitle,
+        sections=sections,
+        version=version,
+        css=Markup((HERE / "report.css").read_text()),  # ours, and no place for outside text
+        drawings=_drawings(sections),
+    )
+
+
+def _seen(value: object) -> object:
+    """Make text that an expression puts out plain; ``Markup`` is made by this module alone."""
+    return plain(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+def _drawings(sections: list[Section]) -> dict[str, Markup]:
+    plots = [b.plot for section in sections for b in section.blocks if isinstance(b, Figure)]
+    return {plot.name: Markup(inline_svg(plot.figure(), plot.name)) for plot in plots}

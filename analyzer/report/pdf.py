@@ -1,0 +1,270 @@
+"""The PDF: the same sections on A4 pages, set with matplotlib alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from matplotlib.backends.backend_pdf import PdfPages
+from matplotlib.figure import Figure as Page
+from matplotlib.gridspec import GridSpec
+from matplotlib.lines import Line2D
+
+from analyzer.report.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Column,
+    Facts,
+    Figure,
+    Paragraph,
+    Section,
+    Table,
+)
+from analyzer.report.plots import Plot
+from analyzer.report.style import WIDTH_IN, drawable, text_width_pt
+
+A4_IN = (8.27, 11.69)
+MARGIN_IN = (A4_IN[0] - WIDTH_IN) / 2
+TOP_IN, BOTTOM_IN = 0.7, 0.7
+BODY_PT, SMALL_PT = 8.5, 7.0
+LEADING = 1.4  # line height over font size
+MOST_LINES = 4  # of one table cell
+
+
+def write_pdf(output: Path, title: str, subtitle: str, sections: list[Section]) -> None:
+    """Write the report to ``output``; call it within ``style.drawing``.
+
+    The file has no date of its own, so that the same input gives the same file.
+    """
+    metadata = {"Title": drawable(title), "CreationDate": None, "Creator": "foreread"}
+    with PdfPages(output, metadata=metadata) as pdf:
+        sheets = Sheets(pdf, drawable(title))
+        sheets.lines(title, BODY_PT, weight="bold")
+        sheets.lines(subtitle, SMALL_PT)
+        for number, section in enumerate(sections):
+            sheets.section(section, 15 if number == 0 else 12)
+        sheets.finish()
+
+
+class Sheets:
+    """A4 pages filled from the top; lengths in inches, ``y`` measured from the top."""
+
+    def __init__(self, pdf: PdfPages, running_title: str) -> None:
+        self._pdf = pdf
+        self._running_title = running_title
+        self._number = 0
+        self._new_page()
+
+    def section(self, section: Section, size_pt: float) -> None:
+        """Set a heading and its blocks."""
+        first = section.blocks[0]
+        self._need(first.plot.height_in + 1.1 if isinstance(first, Figure) else 1.2)
+        self._y += 0.12
+        self.lines(section.title, size_pt, weight="bold")
+        self._y += 0.05
+        for block in section.blocks:
+            self._block(block)
+
+    def finish(self) -> None:
+        """Save the last page."""
+        self._pdf.savefig(self._page)  # type: ignore[no-untyped-call]
+
+    def lines(
+        self,
+        text: str,
+        size_pt: float,
+        *,
+        indent: float = 0.0,
+        weight: Literal["normal", "bold"] = "normal",
+        mono: bool = False,
+    ) -> None:
+        """Set ``text`` wrapped to the width of the page."""
+        # DejaVu Sans Bold and Mono run wider than the regular face that is measured.
+        room_pt = (WIDTH_IN - indent) * 72 / (1.2 if weight == "bold" or mono else 1.02)
+        for line in wrapped(drawable(text), size_pt, room_pt):
+            self._need(size_pt * LEADING / 72)
+            self._text(line, MARGIN_IN + indent, size_pt, weight=weight, mono=mono)
+            self._y += size_pt * LEADING / 72
+
+    def _new_page(self) -> None:
+        if self._number:
+            self.finish()
+        self._number += 1
+        self._page = Page(figsize=A4_IN, facecolor="white")
+        self._y = TOP_IN
+        foot = text_width_pt(str(self._number), SMALL_PT) / 72
+        at = 1 - 0.4 / A4_IN[1]
+        room_pt = (WIDTH_IN - 0.5) * 72
+        head = wrapped(self._running_title, SMALL_PT, room_pt)[0]
+        if self._number > 1:
+            self._page.text(MARGIN_IN / A4_IN[0], at, head, size=SMALL_PT, color="#444444")
+        right = (A4_IN[0] - MARGIN_IN - foot) / A4_IN[0]
+        self._page.text(right, at, str(self._number), size=SMALL_PT, color="#444444")
+
+    def _need(self, height: float) -> None:
+        if self._y + height > A4_IN[1] - BOTTOM_IN:
+            self._new_page()
+
+    def _text(
+        self,
+        text: str,
+        x: float,
+        size_pt: float,
+        *,
+        weight: Literal["normal", "bold"] = "normal",
+        mono: bool = False,
+        align: Literal["left", "right"] = "left",
+    ) -> None:
+        self._page.text(
+            x / A4_IN[0],
+            1 - self._y / A4_IN[1],
+            text,
+            size=size_pt,
+            weight=weight,
+            family="DejaVu Sans Mono" if mono else "DejaVu Sans",
+            ha=align,
+            va="top",
+        )
+
+    def _rule(self, grey: str) -> None:
+        y = 1 - self._y / A4_IN[1]
+        left, right = MARGIN_IN / A4_IN[0], 1 - MARGIN_IN / A4_IN[0]
+        self._page.add_artist(Line2D([left, right], [y, y], linewidth=0.5, color=grey))
+
+    def _block(self, block: Block) -> None:
+        match block:
+            case Paragraph():
+                self.lines(block.text, BODY_PT)
+            case Bullets():
+                for item in block.items:
+                    self._item(item)
+            case Code():
+                for line in block.lines:
+                    self.lines(line, SMALL_PT, indent=0.15, mono=True)
+            case Facts():
+                self._facts(block)
+            case Table():
+                self._table(block)
+            case Figure():
+                self._figure(block.plot)
+        self._y += 0.08
+
+    def _item(self, item: str) -> None:
+        self._need(BODY_PT * LEADING / 72)
+        self._text("•", MARGIN_IN + 0.05, BODY_PT)
+        self.lines(item, BODY_PT, indent=0.2)
+
+    def _facts(self, facts: Facts) -> None:
+        columns = [Column("", "left"), Column("", "left", share=3.6)]
+        for name, value in facts.rows:
+            self._row(columns, [name, value], BODY_PT - 0.5, most_lines=40)
+
+    def _table(self, table: Table) -> None:
+        self._need(0.9)
+        if table.caption:
+            self.lines(table.caption, SMALL_PT)
+            self._y += 0.04
+        self._header(table.columns)
+        for number, row in enumerate(table.rows):
+            if self._row_height(table.columns, row, SMALL_PT, MOST_LINES) > self._left():
+                self._new_page()
+                self._header(table.columns)
+            weight: Literal["normal", "bold"] = "bold" if number in table.marked else "normal"
+            self._row(table.columns, row, SMALL_PT, weight=weight)
+            self._rule("#dddddd")
+            self._y += 0.03
+
+    def _header(self, columns: list[Column]) -> None:
+        self._row(columns, [column.title for column in columns], SMALL_PT, weight="bold")
+        self._rule("#444444")
+        self._y += 0.045
+
+    def _left(self) -> float:
+        return A4_IN[1] - BOTTOM_IN - self._y
+
+    def _row_height(
+        self, columns: list[Column], cells: list[str], size_pt: float, most_lines: int
+    ) -> float:
+        lines = max(len(cell) for cell in _cells(columns, cells, size_pt, most_lines))
+        return lines * size_pt * LEADING / 72
+
+    def _row(
+        self,
+        columns: list[Column],
+        cells: list[str],
+        size_pt: float,
+        *,
+        weight: Literal["normal", "bold"] = "normal",
+        most_lines: int = MOST_LINES,
+    ) -> None:
+        self._need(self._row_height(columns, cells, size_pt, most_lines))
+        top, bottom, left = self._y, self._y, MARGIN_IN
+        for column, cell in zip(columns, _cells(columns, cells, size_pt, most_lines), strict=True):
+            self._y = top
+            at = left if column.align == "left" else left + _width(columns, column) - 0.06
+            for line in cell:
+                self._text(line, at, size_pt, weight=weight, align=column.align)
+                self._y += size_pt * LEADING / 72
+            bottom = max(bottom, self._y)
+            left += _width(columns, column)
+        self._y = bottom
+
+    def _figure(self, plot: Plot) -> None:
+        caption = wrapped(drawable(plot.caption), SMALL_PT, WIDTH_IN * 72 / 1.02)
+        self._need(plot.height_in + (len(caption) + 2) * SMALL_PT * LEADING / 72 + 0.1)
+        self.lines(plot.title, BODY_PT, weight="bold")
+        below = A4_IN[1] - self._y - plot.height_in
+        # Subfigures ignore a grid's margins: the margins are cells.
+        grid = GridSpec(
+            3,
+            3,
+            figure=self._page,
+            width_ratios=(MARGIN_IN, WIDTH_IN, MARGIN_IN),
+            height_ratios=(self._y, plot.height_in, below),
+        )
+        plot.draw(self._page.add_subfigure(grid[1, 1]))
+        self._y += plot.height_in + 0.03
+        self.lines(plot.caption, SMALL_PT)
+        self._y += 0.06
+
+
+def wrapped(text: str, size_pt: float, room_pt: float) -> list[str]:
+    """Return ``text`` (drawable) in lines of at most ``room_pt``; too long words are cut."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        candidate = f"{line} {word}" if line else word
+        if text_width_pt(candidate, size_pt) <= room_pt:
+            line = candidate
+            continue
+        if line:
+            lines.append(line)
+        *full, line = _cut(word, size_pt, room_pt)
+        lines += full
+    return [*lines, line]
+
+
+def _cut(word: str, size_pt: float, room_pt: float) -> list[str]:
+    pieces = [""]
+    for character in word:
+        if pieces[-1] and text_width_pt(pieces[-1] + character, size_pt) > room_pt:
+            pieces.append("")
+        pieces[-1] += character
+    return pieces
+
+
+def _width(columns: list[Column], column: Column) -> float:
+    return WIDTH_IN * column.share / sum(each.share for each in columns)
+
+
+def _cells(
+    columns: list[Column], cells: list[str], size_pt: float, most_lines: int
+) -> list[list[str]]:
+    """Return each cell's lines, at most ``most_lines``."""
+    made = []
+    for column, cell in zip(columns, cells, strict=True):
+        room_pt = (_width(columns, column) - 0.08) * 72 / 1.08  # bold runs wider
+        lines = wrapped(drawable(cell), size_pt, room_pt)
+        cut = len(lines) > most_lines
+        made.append([*lines[: most_lines - 1], lines[most_lines - 1] + "…"] if cut else lines)
+    return made

@@ -1,0 +1,171 @@
+"""The figures of a report: which there are for a subject, with their captions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from matplotlib.figure import Figure
+
+from analyzer.prediction import Curve
+from analyzer.report.access_map import LONGEST_GAP, access_map
+from analyzer.report.curves import c_opt, pareto, requests_and_waste
+from analyzer.report.disk import bytes_over_time, request_sizes
+from analyzer.report.measured import Quantity, against_measured
+from analyzer.report.style import WIDTH_IN, Canvas
+from analyzer.report.subject import Subject
+from analyzer.report.wording import kib
+
+MOST_DEVICES = 4  # that get figures of their own
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One figure: file name without suffix, what it shows, and how it is drawn."""
+
+    name: str
+    title: str
+    caption: str
+    height_in: float
+    draw: Callable[[Canvas], None]
+
+    def figure(self) -> Figure:
+        """Return the figure, drawn; call it within ``style.drawing``."""
+        made = Figure(figsize=(WIDTH_IN, self.height_in), facecolor="white")
+        self.draw(made)
+        return made
+
+
+def measured_plots(subject: Subject) -> list[Plot]:
+    """Return the figures of predicted against measured; none without a sweep."""
+    if subject.validation is None or subject.sweep is None:
+        return []
+    shown: list[tuple[Quantity, str, str]] = [
+        (
+            "seconds",
+            "Start-up time by window",
+            "Cold runs; each dash is one run, the line joins their medians.",
+        ),
+        (
+            "requests",
+            "Requests by window",
+            "Measured requests include metadata reads, predicted ones do not.",
+        ),
+        (
+            "pages",
+            "Pages read by window",
+            "Measured pages include metadata reads, predicted ones do not.",
+        ),
+    ]
+    return [
+        Plot(
+            name=f"measured-{quantity}",
+            title=title,
+            caption=caption,
+            height_in=2.75,
+            draw=partial(
+                against_measured,
+                validation=subject.validation,
+                sweep=subject.sweep,
+                page_kb=subject.page_kb,
+                quantity=quantity,
+            ),
+        )
+        for quantity, title, caption in shown
+    ]
+
+
+def curve_plots(subject: Subject) -> list[Plot]:
+    """Return the figures of what is predicted by window; none if nothing was accessed."""
+    if not subject.prediction.total.tap:
+        return []
+    plots = [
+        Plot(
+            name="c-opt",
+            title="Coefficient of optimality by window",
+            caption="C_opt = F² + G², G as published (equations 3 and 7 of the 2010 paper). "
+            "The star is its minimum, the quasi-optimal window.",
+            height_in=2.75,
+            draw=partial(c_opt, subject=subject),
+        )
+    ]
+    for suffix, of, curve in _curves(subject):
+        plots += _curve_plots(subject, suffix, of, curve)
+    return plots
+
+
+def _curves(subject: Subject) -> list[tuple[str, str, Curve]]:
+    """Return (suffix of file names, suffix of titles, curve): the total, then several devices."""
+    curves = [("", ", all devices" if subject.several_devices else "", subject.prediction.total)]
+    if subject.several_devices:
+        largest = sorted(subject.prediction.devices, key=lambda curve: -curve.tap)
+        curves += [
+            (f"-{number}", f", {curve.name}", curve)
+            for number, curve in enumerate(largest[:MOST_DEVICES], 1)
+            if curve.tap
+        ]
+    return curves
+
+
+def _curve_plots(subject: Subject, suffix: str, of: str, curve: Curve) -> list[Plot]:
+    return [
+        Plot(
+            name=f"requests-and-waste{suffix}",
+            title=f"Requests and pages in vain by window{of}",
+            caption="F falls and G rises with the window. The dotted G counts pages behind the "
+            "end of a file, and pages read twice, as the published formula does.",
+            height_in=2.75,
+            draw=partial(requests_and_waste, subject=subject, curve=curve),
+        ),
+        Plot(
+            name=f"pareto{suffix}",
+            title=f"Pareto front of requests and pages in vain{of}",
+            caption="Each dot is a window. No window is better in both than one on the front; "
+            "which of these is fastest depends on the device.",
+            height_in=2.75,
+            draw=partial(pareto, subject=subject, curve=curve),
+        ),
+    ]
+
+
+def map_plots(subject: Subject) -> list[Plot]:
+    """Return the map of page accesses; none if nothing was accessed."""
+    if not subject.recording.accesses.rows:
+        return []
+    return [
+        Plot(
+            name="access-map",
+            title="Page accesses over time and file offset",
+            caption="Every page read, files stacked in the order they were first touched. Pages "
+            f"that {kib(subject.window_kb)} would read in vain stand at the time of the request "
+            f"that reads them. Stretches of more than {LONGEST_GAP} pages that nothing reads are "
+            "drawn shorter.",
+            height_in=5.0,
+            draw=partial(access_map, subject=subject),
+        )
+    ]
+
+
+def disk_plots(subject: Subject) -> list[Plot]:
+    """Return the figures of the recorded requests; none if no read was recorded."""
+    if not subject.reads.any():
+        return []
+    recorded = subject.recording.recorded_read_ahead_kb
+    run = "the recorded run" + ("" if recorded is None else f" (read_ahead_kb={recorded})")
+    return [
+        Plot(
+            name="request-sizes",
+            title="Requests by size",
+            caption=f"Reads that the disks served during {run}.",
+            height_in=2.2,
+            draw=partial(request_sizes, subject=subject),
+        ),
+        Plot(
+            name="bytes-over-time",
+            title="Bytes read over time",
+            caption=f"What the disks delivered during {run}.",
+            height_in=2.2,
+            draw=partial(bytes_over_time, subject=subject),
+        ),
+    ]

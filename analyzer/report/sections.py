@@ -1,0 +1,71 @@
+"""Everything a report says, in the order in which it is asked for."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.report.answer import answer
+from analyzer.report.blocks import Column, Figure, Paragraph, Section, Table
+from analyzer.report.by_window import devices, measured, windows
+from analyzer.report.plots import disk_plots, map_plots
+from analyzer.report.provenance import again, board, recording
+from analyzer.report.subject import Subject
+from analyzer.report.wording import count, kib, plural, size
+
+MOST_FILES = 25
+
+
+def sections(subject: Subject) -> list[Section]:
+    """Return the report's sections; those with nothing to say are left out."""
+    made = [
+        answer(subject),
+        measured(subject),
+        windows(subject),
+        devices(subject),
+        _reading(subject),
+        board(subject),
+        recording(subject),
+        again(subject),
+    ]
+    return [section for section in made if section.blocks]
+
+
+def _reading(subject: Subject) -> Section:
+    section = Section("reading", "What was read")
+    section.blocks.extend(Figure(plot) for plot in map_plots(subject))
+    if subject.recording.accesses.rows:
+        section.blocks.append(_files(subject))
+    else:
+        section.blocks.append(Paragraph("The application read no page of any file from a device."))
+    section.blocks.extend(Figure(plot) for plot in disk_plots(subject))
+    return section
+
+
+def _files(subject: Subject) -> Table:
+    files, found = subject.recording.files, subject.waste
+    accessed = files["accessed"].astype(np.int64)
+    order = np.argsort(-(accessed + found.wasted), kind="stable")
+    order = order[accessed[order] > 0]
+    columns = [
+        Column("file", "left", share=5, is_path=True),
+        Column("pages accessed"),
+        Column("requests"),
+        Column("in vain"),
+        Column("size"),
+    ]
+    rows = [
+        [
+            subject.path(file),
+            count(accessed[file]),
+            count(found.requests[file]),
+            count(found.wasted[file]),
+            size(int(files["size_bytes"][file])),
+        ]
+        for file in order[:MOST_FILES].tolist()
+    ]
+    rest = order[MOST_FILES:]
+    if len(rest):
+        sums = [accessed[rest].sum(), found.requests[rest].sum(), found.wasted[rest].sum()]
+        rows.append([f"{plural(len(rest), 'other file')}", *map(count, sums), ""])
+    caption = f"Requests and pages in vain as a fixed window of {kib(subject.window_kb)} has them."
+    return Table(columns, rows, f"The files that cost most pages. {caption}")

@@ -1,0 +1,110 @@
+"""What one report is about, with what several of its parts ask for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Rwbs
+from analyzer.prediction import Curve, Prediction
+from analyzer.report.wording import plain
+from analyzer.validate import KERNEL_DEFAULT_KB, Validation
+from analyzer.waste import Waste, waste
+from tracer.sweep import Sweep
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One recording with its prediction and, where there are some, its measurements."""
+
+    recording: Recording
+    prediction: Prediction
+    sweep: Sweep | None
+    validation: Validation | None
+
+    @property
+    def page_kb(self) -> float:
+        """Return the page size in KiB."""
+        return self.prediction.page_size / 1024
+
+    @property
+    def window(self) -> int:
+        """Return the recommended window in pages; where nothing is to be set, C_opt's best."""
+        kb = self.prediction.verdict.read_ahead_kb
+        return self.prediction.total.quasi_optimal if kb is None else int(kb // self.page_kb)
+
+    @property
+    def window_kb(self) -> int:
+        """Return the recommended window in KiB."""
+        return int(self.window * self.page_kb)
+
+    @property
+    def current_known(self) -> bool:
+        """Whether it is known which window was in force before the recording."""
+        return self._current_kb is not None
+
+    @property
+    def current_kb(self) -> int:
+        """Return the window found on the board, else the kernel's own default."""
+        return KERNEL_DEFAULT_KB if self._current_kb is None else self._current_kb
+
+    @property
+    def _current_kb(self) -> int | None:
+        total = self.prediction.total
+        curves = sorted(self.prediction.devices, key=lambda curve: -curve.tap)
+        known = (curve.current_read_ahead_kb for curve in [total, *curves])
+        return next((kb for kb in known if kb is not None), None)
+
+    @property
+    def current_window(self) -> int:
+        """Return the window in force before, in pages."""
+        return int(self.current_kb // self.page_kb)
+
+    @property
+    def several_devices(self) -> bool:
+        """Whether pages came from more than one disk."""
+        return len(self.prediction.devices) > 1
+
+    @cached_property
+    def waste(self) -> Waste:
+        """The pages in vain at the recommended window, by file."""
+        return waste(self.recording, self.window)
+
+    @cached_property
+    def reads(self) -> Array:
+        """Which of the recorded requests are reads."""
+        mask: Array = (self.recording.requests["flags"] & Rwbs.READ) != 0
+        return mask
+
+    @property
+    def unanswered(self) -> int:
+        """Return how many requests have no recorded completion."""
+        return int((self.recording.requests["complete_ns"] == 0).sum())
+
+    @property
+    def start_ns(self) -> int:
+        """Return the trace clock's reading that figures call 0 seconds."""
+        if self.recording.capture is not None:
+            return self.recording.capture.start_ns
+        times = self.recording.accesses["time_ns"]
+        return int(times[0]) if len(times) else 0
+
+    def path(self, file: int) -> str:
+        """Return the path of a row of the files table, fit to be shown."""
+        path = self.recording.paths[file]
+        if path:
+            return plain(path)
+        dev, ino = (int(self.recording.files[name][file]) for name in ("dev", "ino"))
+        return f"inode {ino} on {dev >> 20}:{dev & 0xFFFFF}"
+
+    def name(self, file: int) -> str:
+        """Return the last part of the path."""
+        path = self.path(file)
+        return PurePosixPath(path).name or path
+
+
+def row_of(curve: Curve, window: int) -> int | None:
+    """Return the row of ``window`` (pages) in ``curve``; None if it was not predicted."""
+    return curve.windows.index(window) if window in curve.windows else None

@@ -1,0 +1,115 @@
+"""Numbers and hostile text as a reader should see them."""
+
+from __future__ import annotations
+
+import shlex
+import unicodedata
+
+# Controls, format characters (bidi overrides), surrogates, private, unassigned; line separators.
+_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def plain(text: str) -> str:
+    """Return ``text`` with every character that cannot be seen written as an escape.
+
+    Undecodable bytes (surrogate escapes) become ``\\xNN``; applying it twice changes nothing.
+    """
+    return "".join(_escape(c) if unicodedata.category(c) in _UNSEEN else c for c in text)
+
+
+def _escape(character: str) -> str:
+    code = ord(character)
+    if 0xDC80 <= code <= 0xDCFF:
+        code -= 0xDC00
+    named = {9: r"\t", 10: r"\n", 13: r"\r"}
+    width = 2 if code < 0x100 else 4 if code < 0x10000 else 8
+    return named.get(code) or rf"\{'xuU'[width // 4]}{code:0{width}x}"
+
+
+def shortened(text: str, length: int) -> str:
+    """Return ``text`` in at most ``length`` characters, its middle left out."""
+    if len(text) <= length:
+        return text
+    tail = (length - 1) * 2 // 3
+    return f"{text[: length - 1 - tail]}…{text[-tail:]}"
+
+
+def shell_words(command: list[str]) -> str:
+    """Return ``command`` as one line for a shell; unseen characters as ``$'…'`` quotes."""
+    return " ".join(_shell_word(word) for word in command)
+
+
+def _shell_word(word: str) -> str:
+    if plain(word) == word:
+        return shlex.quote(word)
+    return "$'" + "".join(_shell_octet(octet) for octet in _octets(word)) + "'"
+
+
+def _octets(word: str) -> bytes:
+    try:
+        return word.encode(errors="surrogateescape")
+    except UnicodeEncodeError:  # a surrogate that stands for no byte
+        return word.encode(errors="replace")
+
+
+def _shell_octet(octet: int) -> str:
+    plain_ascii = 0x20 <= octet < 0x7F and octet not in b"\\'"
+    return chr(octet) if plain_ascii else f"\\{octet:03o}"
+
+
+def count(number: float) -> str:
+    """Return a whole number with thousands separated: ``21,311``."""
+    return f"{number:,.0f}"
+
+
+def power(number: float) -> str:
+    """Return a large number with three digits: ``4.37×10⁹``; below 100,000 in full."""
+    if abs(number) < 1e5:
+        return count(number)
+    digits, exponent = f"{number:.2e}".split("e")
+    return f"{digits}×10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+
+
+def tick(number: float) -> str:
+    """Return a logarithmic axis' number: ``20,000``, ``10⁵``, ``2×10⁵``."""
+    return power(number).replace(".00×", "×").removeprefix("1×")
+
+
+def seconds(number: float | None) -> str:
+    """Return seconds with three significant digits: ``14.6 s``."""
+    if number is None:
+        return "–"
+    digits = 0 if number >= 100 else 1 if number >= 10 else 2 if number >= 1 else 3
+    return f"{number:.{digits}f} s"
+
+
+def percent(fraction: float | None, signed: bool = False) -> str:
+    """Return a fraction as per cent, two significant digits: ``1.8 %``; ``–`` for None."""
+    if fraction is None:
+        return "–"
+    value = 100 * fraction
+    digits = 0 if abs(value) >= 9.95 else 1
+    rounded = round(value, digits) + 0.0  # no "-0.0"
+    return f"{rounded:{'+' if signed else ''}.{digits}f} %".replace("-", "−")
+
+
+def kib(number: float | None) -> str:
+    """Return a window: ``128 KiB``."""
+    return "unknown" if number is None else f"{number:,.0f} KiB"
+
+
+def size(octets: float) -> str:
+    """Return bytes in a binary unit, three significant digits at most: ``87.2 MiB``."""
+    if octets < 0:
+        return "unknown"
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if octets < 1024:
+            return f"{octets:.0f} {unit}" if octets >= 100 else f"{octets:.3g} {unit}"
+        octets /= 1024
+    return f"{octets:,.1f} TiB"
+
+
+def plural(number: int, noun: str) -> str:
+    """Return ``1 page`` or ``2 pages``."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -1,0 +1,82 @@
+"""Writes a report's files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.ingest.recording import Recording
+from analyzer.prediction import Prediction
+from analyzer.report.blocks import Figure, Section
+from analyzer.report.page import render
+from analyzer.report.pdf import write_pdf
+from analyzer.report.sections import sections
+from analyzer.report.style import drawing
+from analyzer.report.subject import Subject
+from analyzer.report.wording import plain, shell_words, shortened
+from analyzer.validate import Validation
+from tracer.sweep import Sweep
+
+
+@dataclass(frozen=True)
+class ReportFiles:
+    """What was written; ``figures`` are PNGs in the order of the page."""
+
+    html: Path
+    pdf: Path
+    figures: tuple[Path, ...]
+
+
+def write_report(
+    recording: Recording,
+    prediction: Prediction,
+    sweep: Sweep | None,
+    validation: Validation | None,
+    output: Path,
+) -> ReportFiles:
+    """Write ``index.html``, ``report.pdf`` and a PNG of each figure into the folder ``output``.
+
+    The folder is made if needed. The same input gives the same bytes. Raises OSError when
+    writing fails.
+    """
+    subject = Subject(recording, prediction, sweep, validation)
+    output.mkdir(parents=True, exist_ok=True)
+    said = sections(subject)
+    title, subtitle = _title(subject), _subtitle(subject)
+    html, pdf = output / "index.html", output / "report.pdf"
+    with drawing():
+        html.write_text(render(title, subtitle, said, _version(subject)), encoding="utf-8")
+        write_pdf(pdf, title, subtitle, said)
+        figures = _write_figures(said, output)
+    return ReportFiles(html, pdf, figures)
+
+
+def _write_figures(said: list[Section], output: Path) -> tuple[Path, ...]:
+    written = []
+    plots = [
+        block.plot for section in said for block in section.blocks if isinstance(block, Figure)
+    ]
+    for plot in plots:
+        path = output / f"{plot.name}.png"
+        plot.figure().savefig(path, metadata={"Software": None})
+        written.append(path)
+    return tuple(written)
+
+
+def _title(subject: Subject) -> str:
+    capture = subject.recording.capture
+    what = "a foreign trace" if capture is None else shell_words(capture.command)
+    return f"foreread: {shortened(plain(what), 120)}"
+
+
+def _subtitle(subject: Subject) -> str:
+    capture = subject.recording.capture
+    kernel = f"Linux {subject.recording.kernel or 'of an unknown version'}"
+    if capture is None:
+        return kernel
+    return f"{capture.host.nodename or 'unnamed board'}, {kernel}, recorded {capture.created}"
+
+
+def _version(subject: Subject) -> str:
+    capture = subject.recording.capture
+    return "" if capture is None else capture.foreread

@@ -1,0 +1,71 @@
+"""``foreread record``: one cold run of a command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import msgspec
+
+from analyzer.ingest.load import inodes_of
+from foreread.cli import printable
+from foreread.run_arguments import add_run, run_options
+from foreread.version import VERSION
+from tracer.backends.select import AUTO, choose
+from tracer.capture import Capture
+from tracer.record import RecordOptions, record
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "-o", "--output", metavar="CAPTURE", type=Path, required=True, help="folder to make"
+    )
+    parser.add_argument(
+        "--backend",
+        choices=(AUTO, "tracefs", "trace-cmd", "perf"),
+        default=AUTO,
+        help="recorder (default: auto, the first of these that works)",
+    )
+    parser.add_argument(
+        "--read-ahead-kb",
+        type=int,
+        default=0,
+        metavar="N",
+        help="window in force during the run (0; anything else makes a contaminated capture)",
+    )
+    parser.add_argument(
+        "--buffer-kib", type=int, metavar="N", help="trace buffer per CPU (default: by memory)"
+    )
+    add_run(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Record and say what came of it."""
+    backend, why = choose(args.backend)
+    if args.backend == AUTO:
+        print(f"foreread: {printable(why)}", file=sys.stderr)
+    options = RecordOptions(
+        run=run_options(args),
+        read_ahead_kb=args.read_ahead_kb,
+        buffer_kib=args.buffer_kib,
+        foreread=VERSION,
+    )
+    capture = record(options, backend, args.output, inodes_of)
+    if args.json:
+        print(json.dumps({"capture": str(args.output), **msgspec.to_builtins(capture)}))
+    else:
+        print(_text(capture, args.output), file=sys.stderr)
+    return 0
+
+
+def _text(capture: Capture, output: Path) -> str:
+    lost = sum(capture.lost.values())
+    lines = [
+        f"recorded {capture.wall_seconds:.3f} s by {capture.backend}, ended by {capture.ended_by}, "
+        f"exit status {capture.exit_status}, {lost} events lost: {output}",
+        *(f"note: {note}" for note in capture.notes),
+    ]
+    return "\n".join(f"foreread: {printable(line)}" for line in lines)

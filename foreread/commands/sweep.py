@@ -1,0 +1,95 @@
+"""``foreread sweep``: the manual method, cold runs at every window."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+from statistics import median
+
+import msgspec
+
+from foreread.arguments import UsageError, add_windows, parse_windows
+from foreread.run_arguments import add_run, run_options
+from foreread.table import render
+from foreread.version import VERSION
+from tracer.sweep import Sweep, write_sweep
+from tracer.sweep_run import Progress, SweepOptions, sweep
+
+_DEFAULT_WINDOWS = "0,4k,8k,16k,32k,64k,128k,256k,512k,1024k"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "-o", "--output", metavar="SWEEP", type=Path, required=True, help="file to write (JSON)"
+    )
+    add_windows(parser, _DEFAULT_WINDOWS)
+    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs a window (3)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the shuffling (0)")
+    parser.add_argument(
+        "--device",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="disk whose window is set and whose reads are counted; may be given again "
+        "(default: the disk that holds the command)",
+    )
+    add_run(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Sweep, with a progress line, and print the table."""
+    if args.repeat < 1:
+        raise UsageError("--repeat: at least 1")
+    page_size = os.sysconf("SC_PAGE_SIZE")
+    windows = parse_windows(args.windows or _DEFAULT_WINDOWS, page_size)
+    options = SweepOptions(
+        run=run_options(args),
+        windows_kb=tuple(window * page_size // 1024 for window in windows),
+        repeat=args.repeat,
+        seed=args.seed,
+        devices=tuple(args.device),
+        foreread=VERSION,
+    )
+    result = sweep(options, lambda partial: write_sweep(args.output, partial), _show_progress)
+    print(file=sys.stderr)
+    if args.json:
+        print(json.dumps(msgspec.to_builtins(result)))
+    else:
+        print(_text(result))
+    return 0
+
+
+def _show_progress(progress: Progress) -> None:
+    line = (
+        f"run {progress.done}/{progress.total}: {progress.read_ahead_kb} KiB, "
+        f"{progress.seconds:.2f} s; {_duration(progress.left_s)} left"
+    )
+    # On a terminal one line is written over; in a log each stands.
+    end = "\r" if sys.stderr.isatty() else "\n"
+    print(f"foreread: {line:<60}", end=end, file=sys.stderr, flush=True)
+
+
+def _duration(seconds: float) -> str:
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
+
+
+def _text(result: Sweep) -> str:
+    rows = [
+        (
+            str(p.read_ahead_kb),
+            f"{median(p.seconds):.3f}",
+            f"{min(p.seconds):.3f}-{max(p.seconds):.3f}",
+            f"{median(p.requests):.0f}",
+            f"{median(p.pages):.0f}",
+            str(len(p.seconds)),
+        )
+        for p in result.points
+        if p.seconds
+    ]
+    head = ("KiB", "seconds", "min-max", "requests", "pages", "runs")
+    return "\n".join([render(head, rows), *(f"note: {note}" for note in result.notes)])

@@ -1,0 +1,54 @@
+"""Arguments of the commands that run an application: what to run, and when it is over."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from foreread.arguments import UsageError
+from tracer.command import Streams
+from tracer.ending import Ending
+from tracer.run import RunOptions
+
+
+def add_run(parser: argparse.ArgumentParser) -> None:
+    """Add the command and the conditions that end its run."""
+    end = parser.add_argument_group("the run is over when the command exits, or")
+    end.add_argument("--duration", type=float, metavar="S", help="after so many seconds")
+    end.add_argument(
+        "--until-idle",
+        type=float,
+        metavar="MS",
+        help="when no block device was read for so many milliseconds",
+    )
+    end.add_argument("--until-output", metavar="REGEX", help="when the command's output matches")
+    parser.add_argument("--user", metavar="NAME", help="run the command as this user")
+    parser.add_argument(
+        "--keep-running",
+        action="store_true",
+        help="leave the command running when the run is over (default: it is terminated)",
+    )
+    parser.add_argument(
+        "--allow-warm", action="store_true", help="go on if the caches are not proven cold"
+    )
+    parser.add_argument(
+        "command_line", metavar="-- COMMAND", nargs="+", help="the command and its arguments"
+    )
+
+
+def run_options(args: argparse.Namespace) -> RunOptions:
+    """Return what ``add_run`` parsed; raises UsageError for an expression that is none."""
+    if args.until_output is not None:
+        try:
+            re.compile(args.until_output)
+        except re.error as error:
+            raise UsageError(f"--until-output: {error}") from error
+    return RunOptions(
+        command=args.command_line,
+        ending=Ending(args.duration, args.until_idle, args.until_output),
+        user=args.user,
+        # With --json, stdout is ours alone: the command's goes to stderr.
+        streams=Streams(stdout=2, stderr=2) if args.json else Streams(),
+        keep_running=args.keep_running,
+        allow_warm=args.allow_warm,
+    )

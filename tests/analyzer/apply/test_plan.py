@@ -1,0 +1,148 @@
+"""From a prediction to a plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import msgspec
+import pytest
+
+from analyzer.apply import ApplyError, Board, Disk, plan_from
+from analyzer.prediction import Curve, Prediction, Verdict
+from tracer.capture import Capture, Cold, Device, Host, Mount
+
+WINDOWS = [0, 32, 128]
+
+
+def curve(dev="179:0", name="mmcblk0", tap=100, **changes):
+    made = Curve(
+        dev=dev,
+        name=name,
+        tap=tap,
+        windows=WINDOWS,
+        read_ahead_kb=[w * 4 for w in WINDOWS],
+        f=[9, 5, 3],
+        g=[0, 5, 50],
+        g_formula=[0, 5, 50],
+        pages=[100, 105, 150],
+        c_opt=[81, 50, 2509],
+        seconds=None,
+        quasi_optimal=32,
+        predicted_best=None,
+        iterated=32,
+        turning_points=1,
+        pareto=[0, 32, 128],
+    )
+    return replace(made, **changes)
+
+
+def prediction(*curves, action="set", read_ahead_kb=128):
+    curves = curves or (curve(),)
+    verdict = Verdict(action, read_ahead_kb, "it reads less")
+    return Prediction("6.1.25", 4096, "fixed", 0, False, list(curves), curves[0], verdict)
+
+
+def capture(**changes):
+    made = Capture(
+        foreread="0",
+        created="2026-01-01T00:00:00Z",
+        backend="tracefs",
+        host=Host(
+            kernel="6.1.25-vendor",
+            version="#1",
+            machine="armv7l",
+            page_size=4096,
+            byte_order="little",
+            long_size=4,
+            cpu_model="Some Board",
+            cpu_count=4,
+            memory_kib=1 << 20,
+        ),
+        command=["app", "--now"],
+        cwd="/",
+        pid=1,
+        exit_status=0,
+        ended_by="exit",
+        wall_seconds=1.0,
+        start_ns=0,
+        end_ns=1,
+        clock="mono",
+        read_ahead_kb=0,
+        events=[],
+        events_missing=[],
+        lost={},
+        cold=Cold(proven=True, how="", resident_pages=0, resident=[]),
+        devices=[
+            Device(
+                dev="179:0",
+                name="mmcblk0",
+                filesystems=["179:2"],
+                size_bytes=1024,
+                read_ahead_kb_before=128,
+                read_ahead_kb=0,
+                queue={},
+                model="SD8GB",
+            )
+        ],
+        mounts=[],
+    )
+    return msgspec.structs.replace(made, **changes)
+
+
+def test_window_of_the_verdict_with_board_and_disk():
+    plan = plan_from(prediction(), capture())
+    (setting,) = plan.settings
+    assert (setting.knob, setting.value, setting.phase) == ("queue/read_ahead_kb", "128", "boot")
+    assert setting.reason == "it reads less"
+    assert setting.disk == Disk("mmcblk0", 1024, "SD8GB")
+    assert plan.board == Board("armv7l", "6.1", "Some Board")
+    assert "app --now" in plan.created_from
+
+
+def test_foreign_trace_knows_kernel_and_name_only():
+    plan = plan_from(prediction())
+    assert plan.board == Board(kernel="6.1")
+    assert plan.settings[0].disk == Disk("mmcblk0")
+
+
+def test_foreign_trace_with_a_number_in_place_of_a_name():
+    with pytest.raises(ApplyError, match="name of a disk"):
+        plan_from(prediction(curve(name="")))
+
+
+def test_after_boot_window():
+    plan = plan_from(prediction(), after_boot_read_ahead_kb=64, boot_done_seconds=20)
+    assert [(s.phase, s.value) for s in plan.settings] == [("boot", "128"), ("after", "64")]
+    assert plan.has_after
+    assert plan.boot_done_seconds == 20
+
+
+def test_every_disk_that_was_read_gets_its_own_best():
+    read = curve("8:0", "sda", predicted_best=128)
+    unread = curve("8:16", "sdb", tap=0)
+    plan = plan_from(prediction(curve(), read, unread))
+    assert [(s.disk.name, s.value) for s in plan.settings] == [("mmcblk0", "128"), ("sda", "512")]
+
+
+@pytest.mark.parametrize("action", ["keep", "none"])
+def test_verdict_to_change_nothing_makes_no_script(action):
+    with pytest.raises(ApplyError, match="it reads less") as error:
+        plan_from(prediction(action=action, read_ahead_kb=None))
+    assert error.value.remedy
+
+
+def test_asked_window_overrides_the_verdict():
+    (setting,) = plan_from(prediction(action="keep"), read_ahead_kb=64).settings
+    assert setting.value == "64"
+    assert "asked for" in setting.reason
+
+
+def test_negative_delay_is_refused():
+    with pytest.raises(ApplyError, match="before it starts"):
+        plan_from(prediction(), after_boot_read_ahead_kb=64, boot_done_seconds=-1)
+
+
+def test_btrfs_window_is_said_to_be_elsewhere():
+    mount = Mount(dev="179:2", mountpoint="/", fstype="btrfs", source="/dev/mmcblk0p2", options="")
+    (setting,) = plan_from(prediction(), capture(mounts=[mount])).settings
+    assert "/sys/class/bdi/btrfs-" in setting.reason

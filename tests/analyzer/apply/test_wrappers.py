@@ -1,0 +1,170 @@
+"""The wrappers beside the script: what they are for, and that their own tools accept them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from analyzer.apply import ApplyError, ApplyPlan, Board, Disk, Setting, write_scripts
+
+DISK = Disk("mmcblk0", 7_818_182_656, "It's $(a) 'model'")
+ONE = (Setting("queue/read_ahead_kb", "2048", "why $(not) `so`", DISK),)
+TWO = (*ONE, Setting("queue/read_ahead_kb", "512", "later", DISK, "after"))
+BOARD = Board("armv7l", "6.1", "Some $(b) Board")
+PLANS = {
+    "one-phase": ApplyPlan(ONE, BOARD, "a run"),
+    "two-phases": ApplyPlan(TWO, BOARD, "a $(run)"),
+    "delay": ApplyPlan(TWO, BOARD, "a run", boot_done_seconds=30),
+    "keep": ApplyPlan(ONE, restore_on_stop=False),
+    "memory": ApplyPlan((*TWO, Setting("/proc/sys/vm/swappiness", "10", "swap"))),
+}
+
+
+@pytest.fixture(params=PLANS)
+def written(request, tmp_path):
+    return write_scripts(PLANS[request.param], tmp_path)
+
+
+def names(plan, directory):
+    return {str(path.relative_to(directory)) for path in write_scripts(plan, directory)}
+
+
+def tool(name, lost):
+    path = shutil.which(name)
+    if path is None:
+        pytest.skip(f"{name} is not installed: {lost}")
+    return path
+
+
+def test_shellcheck_passes_on_every_shell_file(written):
+    shellcheck = tool("shellcheck", "the generated shell files were not linted")
+    shell = [path for path in written if path.read_text().startswith("#!/bin/sh")]
+    assert {"foreread-apply", "S05foreread", "foreread"} <= {path.name for path in shell}
+    result = subprocess.run([shellcheck, *shell], capture_output=True, text=True, check=False)
+    assert result.stdout + result.stderr == ""
+
+
+def test_systemd_accepts_the_units(written, tmp_path):
+    analyze = tool("systemd-analyze", "the generated units were not verified")
+    units = [path for path in written if path.suffix in {".service", ".timer"}]
+    for unit in units:  # the command has to exist, and is not installed here
+        unit.write_text(unit.read_text().replace("/usr/sbin/", f"{tmp_path}/"))
+    command = [analyze, "verify", "--man=no", *units]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stderr) == (0, "")
+
+
+def test_shell_files_can_be_run_and_others_cannot(written):
+    for path in written:
+        shell = path.read_text().startswith("#!")
+        assert path.stat().st_mode & 0o777 == (0o755 if shell else 0o644)
+
+
+def test_no_template_syntax_is_left(written):
+    for path in written:
+        assert not {"{%", "%}", "{{", "}}"} & set(path.read_text().split()), path
+        assert "\n\n\n" not in path.read_text(), path
+
+
+def test_files_by_plan(tmp_path):
+    after = {
+        "sysv/S99foreread-boot-done",
+        "openwrt/foreread-boot-done",
+        "systemd/foreread-boot-done.service",
+    }
+    one = names(PLANS["one-phase"], tmp_path / "1")
+    assert not one & after
+    assert names(PLANS["two-phases"], tmp_path / "2") - one == after
+    timer = {"systemd/foreread-boot-done.timer"}
+    assert names(PLANS["delay"], tmp_path / "3") - one == after | timer
+    assert names(PLANS["memory"], tmp_path / "4") - one == after | {"sysctl.d/60-foreread.conf"}
+
+
+def test_everything_a_build_system_installs_is_written(written, tmp_path):
+    sources = {path.name for path in written}
+    recipe = (tmp_path / "yocto/foreread-apply_1.0.bb").read_text()
+    package = (tmp_path / "buildroot/foreread-apply.mk").read_text()
+    fetched = {word[len("file://") :] for word in recipe.split() if word.startswith("file://")}
+    installed = {word.split("/")[1] for word in package.split() if word.startswith("$(@D)/")}
+    assert fetched == installed
+    assert fetched <= sources
+
+
+def test_every_file_is_in_install(written, tmp_path):
+    install = (tmp_path / "INSTALL.md").read_text()
+    for name in {path.relative_to(tmp_path) for path in written} - {Path("INSTALL.md")}:
+        assert any(str(part) in install for part in (name, f"{name.parts[0]}/")), name
+
+
+def test_unit_starts_before_services_and_can_be_switched_off(tmp_path):
+    write_scripts(PLANS["one-phase"], tmp_path)
+    unit = (tmp_path / "systemd/foreread.service").read_text()
+    for line in (
+        "Type=oneshot",
+        "RemainAfterExit=yes",
+        "DefaultDependencies=no",
+        "Before=sysinit.target",
+        "ConditionKernelCommandLine=!foreread=off",
+        "ExecStop=/usr/sbin/foreread-apply stop",
+    ):
+        assert line in unit.splitlines()
+
+
+def test_kept_values_have_no_exec_stop(tmp_path):
+    write_scripts(PLANS["keep"], tmp_path)
+    assert "ExecStop" not in (tmp_path / "systemd/foreread.service").read_text()
+
+
+def test_delay_is_in_every_init_system(tmp_path):
+    write_scripts(PLANS["delay"], tmp_path)
+    assert "OnBootSec=30s" in (tmp_path / "systemd/foreread-boot-done.timer").read_text()
+    for name in ("sysv/S99foreread-boot-done", "openwrt/foreread-boot-done"):
+        assert "sleep 30 &&" in (tmp_path / name).read_text()
+
+
+def test_udev_rule_skips_what_is_not_the_disk_and_sets_the_lasting_value(tmp_path):
+    write_scripts(PLANS["two-phases"], tmp_path)
+    rules = (tmp_path / "udev/60-foreread.rules").read_text().splitlines()
+    (rule,) = [line for line in rules if "read_ahead_kb" in line]
+    keys = rule.split(", ")
+    assert keys == [
+        'ACTION=="add|change"',
+        'SUBSYSTEM=="block"',
+        'ENV{DEVTYPE}=="disk"',
+        'KERNEL!="*boot*|*rpmb*"',
+        'KERNEL=="mmcblk0"',
+        f'ATTR{{size}}=="{DISK.size_bytes // 512}"',
+        'ATTR{queue/read_ahead_kb}="512"',
+    ]
+
+
+def test_sysctl_has_the_lasting_value(tmp_path):
+    knob = "/proc/sys/vm/swappiness"
+    settings = (Setting(knob, "5", "later", phase="after"), Setting(knob, "60", "boot"))
+    write_scripts(ApplyPlan(settings), tmp_path)
+    conf = (tmp_path / "sysctl.d/60-foreread.conf").read_text().splitlines()
+    assert [line for line in conf if not line.startswith("#")] == ["vm.swappiness = 5"]
+
+
+def test_scheduler_comes_first_on_its_disk(tmp_path):
+    others = (Setting("queue/nr_requests", "8", "b", DISK), *TWO)
+    write_scripts(ApplyPlan((*others, Setting("queue/scheduler", "none", "a", DISK))), tmp_path)
+    script = (tmp_path / "foreread-apply").read_text()
+    knobs = [line.split("'")[1] for line in script.splitlines() if line.startswith("\tknob ")]
+    assert knobs[0] == "queue/scheduler"
+    assert script.count("\tdisk '") == 1
+
+
+def test_unwritable_output_is_told(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ApplyError) as error:
+        write_scripts(PLANS["one-phase"], tmp_path / "file")
+    assert error.value.remedy
+
+
+def test_nothing_to_set_is_refused(tmp_path):
+    with pytest.raises(ApplyError, match="nothing to set"):
+        write_scripts(ApplyPlan(()), tmp_path)

@@ -1,0 +1,116 @@
+"""The verdict: set, keep or none, and a sentence with the figures."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.optimizer.criterion import c_opt, quasi_optimal
+from analyzer.optimizer.verdict import FEW_PAGES, MARGIN_PERCENT, decide
+from analyzer.prediction import Curve, Verdict
+
+TAP = 1000
+WINDOWS = [0, 1, 3, 31]
+
+
+def curve(requests: list[int], current: int | None, tap: int = TAP) -> Curve:
+    coefficients = c_opt(requests, WINDOWS, tap)
+    formula = [f * (w + 1) - tap for f, w in zip(requests, WINDOWS, strict=True)]
+    best = quasi_optimal(coefficients, WINDOWS)
+    return Curve(
+        dev="total",
+        name="total",
+        tap=tap,
+        windows=WINDOWS,
+        read_ahead_kb=[4 * w for w in WINDOWS],
+        f=requests,
+        g=formula,
+        g_formula=formula,
+        pages=[tap + g for g in formula],
+        c_opt=coefficients,
+        seconds=None,
+        quasi_optimal=best,
+        predicted_best=None,
+        iterated=best,
+        turning_points=1,
+        pareto=[best],
+        current_read_ahead_kb=current,
+    )
+
+
+def decided(requests: list[int], current: int | None, tap: int = TAP) -> Verdict:
+    return decide(curve(requests, current, tap), 4096, contaminated=False, lost=0)
+
+
+def test_far_from_the_best_is_set_with_both_figures() -> None:
+    """F = 300 at w = 3: 300² + (1200 − 1000)² = 130,000; F = 200 at w = 31: 29,200,000 or so."""
+    verdict = decided([1000, 600, 300, 200], 124)
+    assert (verdict.action, verdict.read_ahead_kb) == ("set", 12)
+    assert "130,000 at 12 KiB (F = 300 requests, G = 200 pages)" in verdict.why
+    assert "at 124 KiB (F = 200 requests, G = 5,400 pages) now" in verdict.why
+
+
+def test_the_best_is_kept() -> None:
+    verdict = decided([1000, 600, 300, 200], 12)
+    assert (verdict.action, verdict.read_ahead_kb) == ("keep", 12)
+    assert "current window is the best" in verdict.why
+
+
+def test_odd_values_round_down_as_in_the_kernel() -> None:
+    verdict = decided([1000, 600, 300, 200], 15)
+    assert (verdict.action, verdict.read_ahead_kb) == ("keep", 15)
+
+
+def test_a_small_gain_is_not_worth_a_change() -> None:
+    """w = 1: 510² + 20² = 260,500; w = 0 far off; w = 3 at 400² + 600² = 520,000."""
+    near = [1000, 510, 400, 200]
+    assert decided(near, 4).action == "keep"
+    assert decided(near, 12).action == "set"
+
+
+@pytest.mark.parametrize(("excess", "action"), [(0, "keep"), (1, "set")])
+def test_margin_is_exact(excess: int, action: str) -> None:
+    best = 10**30
+    allowed = best * (100 + MARGIN_PERCENT) // 100
+    near = replace(curve([1000] * 4, 0), c_opt=[allowed + excess, best, best * 9, best * 9])
+    near = replace(near, quasi_optimal=1)
+    assert decide(near, 4096, contaminated=False, lost=0).action == action
+
+
+def test_unknown_current_value_is_said() -> None:
+    verdict = decided([1000, 600, 300, 200], None)
+    assert (verdict.action, verdict.read_ahead_kb) == ("set", 12)
+    assert "current window is unknown" in verdict.why
+
+
+def test_current_value_that_was_not_emulated_is_said() -> None:
+    verdict = decided([1000, 600, 300, 200], 8192)
+    assert verdict.action == "set"
+    assert "8,192 KiB is not among the windows emulated" in verdict.why
+
+
+@pytest.mark.parametrize("tap", [0, 1, FEW_PAGES])
+def test_too_few_pages_to_gain_anything(tap: int) -> None:
+    verdict = decided([tap] * 4, 128, tap)
+    assert (verdict.action, verdict.read_ahead_kb) == ("none", None)
+
+
+def test_one_page_more_is_worth_a_look() -> None:
+    assert decided([FEW_PAGES + 1] * 4, 124, FEW_PAGES + 1).action == "set"
+
+
+@given(
+    contaminated=st.booleans(),
+    lost=st.integers(0, 10**7),
+    current=st.sampled_from([None, 0, 4, 12, 124, 8192]),
+    tap=st.sampled_from([0, TAP]),
+)
+def test_doubts_and_limits_are_always_said(
+    contaminated: bool, lost: int, current: int | None, tap: int
+) -> None:
+    verdict = decide(curve([tap] * 4, current, tap), 4096, contaminated, lost)
+    assert ("readahead was on" in verdict.why) == contaminated
+    assert (f"{lost:,} events were lost" in verdict.why) == bool(lost)
+    assert ("knows nothing of the device" in verdict.why) == (verdict.action != "none")
+    assert "\n" not in verdict.why
