@@ -234,6 +234,8 @@ def _make_directory(directory: Path) -> None:
 
 def _check_directory(directory: Path) -> None:
     status = directory.lstat()
+    if status.st_uid == 0 != os.geteuid():
+        raise RecordError(f"{directory} belongs to root: knobs are root's to change", "run as root")
     mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     if not mine or status.st_mode & 0o022:
         raise RecordError(

@@ -206,8 +206,7 @@ def _lost_notes(recorded: Recorded) -> list[str]:
 def _buffer_kib() -> int:
     """Return the KiB per CPU: what a large start-up needs, or a tenth of the memory at hand."""
     cpus = os.cpu_count() or 1
-    memory_kib = os.sysconf("SC_AVPHYS_PAGES") * (os.sysconf("SC_PAGE_SIZE") // 1024)
-    share_kib = min(memory_kib // 10, _ALL_BUFFERS_KIB) // cpus
+    share_kib = min(metadata.available_memory_kib() // 10, _ALL_BUFFERS_KIB) // cpus
     return max(1024, min(_BUFFER_KIB, share_kib))
 
 

@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
-
 from boards.device import SECTOR_BYTES, Devices
 from tracer.backends.base import RecordError
 from tracer.interrupts import orderly_exit
@@ -103,13 +101,6 @@ def whole_pages(windows_kb: tuple[int, ...]) -> tuple[int, ...]:
     """Return the windows rounded down to whole pages, as the kernel does, without doubles."""
     page_kb = _PAGE_BYTES // 1024
     return tuple(sorted({window // page_kb * page_kb for window in windows_kb}))
-
-
-def write(path: Path, sweep: Sweep) -> None:
-    """Write the SWEEP file, atomically: a reader never sees half of it."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(sweep), indent=1) + b"\n")
-    temporary.replace(path)
 
 
 class _Measurement:
