@@ -97,7 +97,7 @@ class HeldCommand:
         self._close_gate()
         reason = os.read(self._error[0], 16)  # end of file once exec has closed it
         if reason:
-            os.waitpid(self.pid, 0)
+            _, self._status = os.waitpid(self.pid, 0)
             message = os.strerror(int(reason))
             raise RecordError(f"the command cannot be executed: {message}", "run it by hand first")
         return start_ns

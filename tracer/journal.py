@@ -34,6 +34,7 @@ from tracer.interrupts import uninterrupted
 
 DIRECTORY = Path("/run/foreread")
 SCHEMA = 1
+GONE = "the device is gone"
 _KNOB_TREES = ("/sys/", "/proc/sys/")
 _LOCK = "lock"
 _SUFFIX = ".journal"
@@ -93,7 +94,7 @@ class Journal:
         with uninterrupted():
             self.restore()
             os.close(self._file)
-            if not any(one.problem for one in self.restored):
+            if all(one.problem in ("", GONE) for one in self.restored):
                 self.path.unlink(missing_ok=True)
             os.close(self._lock)
 
@@ -217,7 +218,7 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
             return Restored(knob, old, f"left at {current}, which somebody else has set")
         taken = current if current == old else target.write_knob(knob, old)
     except FileNotFoundError:
-        return Restored(knob, old, "the device is gone")
+        return Restored(knob, old, GONE)
     except (OSError, RecordError, ValueError) as error:
         return Restored(knob, old, str(error))
     return Restored(knob, old, "" if taken == old else f"the kernel made it {taken}")

@@ -69,7 +69,7 @@ def owner_tag() -> str:
 def is_alive(tag: str) -> bool:
     """Return whether the process that :func:`owner_tag` named still runs."""
     pid, _, started = tag.partition("-")
-    return pid.isdecimal() and started == str(start_time(int(pid)))
+    return pid.isdecimal() and started.isdecimal() and int(started) == start_time(int(pid))
 
 
 def start_time(pid: int) -> int | None:

@@ -32,16 +32,15 @@ def field_strings(
 # sample, specs, swap). Arrays by CPU are u8 and of equal length.
 PerfShape = tuple[Array, Array, Array, int, Array, bool]
 
-def perf_count(
-    data: Any, shape: PerfShape, events: Array, lost: Array, lost_samples: Array, /
-) -> dict[str, int]:
-    """Add to the counts by CPU; return samples, damaged, lost_unknown, side, end, stop."""
+def perf_count(data: Any, shape: PerfShape, events: Array, lost: Array, /) -> dict[str, int]:
+    """Add to the counts by CPU; return the other counts of struct perf_tally."""
 
 def perf_places(
     data: Any, shape: PerfShape, places: Array, next_place: Array, limit: Array, side: Array, /
 ) -> None: ...
 def perf_inflate(data: Any, swap: bool, out: Array | None, limit: int, /) -> tuple[int, str | None]:
     """Decompress; return the number of bytes and what stopped it. Only count without out."""
+
 def ring_walk(
     data: Any,
     layout: tuple[int, int, int],

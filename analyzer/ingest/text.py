@@ -31,9 +31,7 @@ _LINE = re.compile(_HEADER + rb"(" + b"|".join(_EVENTS) + rb"):[ \t]*([^\n]*)$",
 _ANY_LINE = re.compile(_HEADER + rb"(\w{1,63}):", re.M)
 
 # trace_pipe: print_lost_events, kernel/trace/trace.c; trace-cmd report: trace-read.c
-_LOST = re.compile(
-    rb"^[ \t]*CPU:(\d{1,5}) \[(?:LOST )?(?:(\d{1,18}) )?EVENTS(?: DROPPED)?\]", re.M
-)
+_LOST = re.compile(rb"^[ \t]*CPU:(\d{1,5}) \[(?:LOST )?(?:(\d{1,18}) )?EVENTS(?: DROPPED)?\]", re.M)
 _OVERWRITTEN = re.compile(rb"^# entries-in-buffer/entries-written: (\d{1,18})/(\d{1,18})\b", re.M)
 
 _PAGE = re.compile(
@@ -94,7 +92,8 @@ def looks_like_text(head: bytes) -> bool:
 
 def _rows(text: mmap.mmap) -> tuple[list[tuple[int, ...]], int]:
     """Return rows in the order of EVENTS, and the number of lines that make no sense."""
-    rows, unreadable = [], 0
+    rows: list[tuple[int, ...]] = []
+    unreadable = 0
     for line in _LINE.finditer(text):
         pid, cpu, seconds, fraction, event, payload = line.groups()
         kind = EVENT_SPECS[_EVENTS[event]].kind

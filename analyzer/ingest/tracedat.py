@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.ingest import _readers
-from analyzer.ingest.byte_reader import DAMAGED
 from analyzer.ingest.formats import Formats
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.ring import (
+    DAMAGED,
     Layout,
     RingBuffers,
     Stream,
@@ -37,8 +37,8 @@ def read(path: Path) -> Trace:
     """
     container = parse(memoryview(_map(path)))
     formats = Formats(
-        container.formats,
-        byte_order=container.reader.byte_order,
+        container.texts,
+        byte_order=container.byte_order,
         long_size=container.long_size,
         kernel=container.kernel,
     )
@@ -54,7 +54,7 @@ def read(path: Path) -> Trace:
     return Trace(
         format=f"trace.dat v{container.version}",
         events=events,
-        page_size=page_size(container.formats) or _plausible_page(container.page_size),
+        page_size=page_size(container.texts) or _plausible_page(container.page_size),
         kernel=container.kernel,
         lost=most_lost(container.lost, loss.lost),
         event_names=formats.names,
@@ -79,15 +79,15 @@ def _rings(container: Container, formats: Formats) -> RingBuffers:
     if any(buffer.compressed for buffer, _ in chosen):
         return _expanded(container, formats, layout, chosen)
     streams = [
-        Stream(cpu.cpu, cpu.offset, cpu.size, layout.resized(buffer.page_size))
+        Stream(cpu.cpu, cpu.offset, cpu.size, layout.resized(buffer.subbuf_size))
         for buffer, cpu in chosen
     ]
-    return RingBuffers(container.reader.data, streams, formats)
+    return RingBuffers(container.data, streams, formats)
 
 
 def _check(container: Container, buffer: Buffer, cpu: CpuData) -> None:
     where = f"CPU {cpu.cpu} of buffer {buffer.name!r}" if buffer.name else f"CPU {cpu.cpu}"
-    length = len(container.reader.data)
+    length = len(container.data)
     if cpu.offset + cpu.size > length:
         raise TraceError(
             f"the data of {where} ends at byte {cpu.offset + cpu.size} of a file of {length} bytes",
@@ -101,7 +101,7 @@ def _expanded(
     container: Container, formats: Formats, layout: Layout, chosen: list[tuple[Buffer, CpuData]]
 ) -> RingBuffers:
     """Expand the data of all CPUs into one block of memory, two at a time."""
-    file, swap = container.reader.data, formats.swap
+    file, swap = container.data, formats.swap
     # The size that trace-cmd 3.1 gives for compressed data is 4 bytes short: chunks tell theirs.
     blocks = [
         file[cpu.offset :] if b.compressed else file[cpu.offset :][: cpu.size] for b, cpu in chosen
@@ -113,7 +113,7 @@ def _expanded(
     ends = np.cumsum(sizes).tolist()
     data = container.room(ends[-1], len(file))
     streams = [
-        Stream(cpu.cpu, end - size, size, layout.resized(buffer.page_size))
+        Stream(cpu.cpu, end - size, size, layout.resized(buffer.subbuf_size))
         for (buffer, cpu), size, end in zip(chosen, sizes, ends, strict=True)
     ]
 

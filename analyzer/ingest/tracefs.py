@@ -43,9 +43,7 @@ def read(directory: Path) -> Trace:
     layout = Layout.parse(header, "little", 8)  # text: neither matters here
     data, streams, notes = _load(pages, layout)
     texts = _formats(directory)
-    formats = Formats(
-        texts, byte_order=_byte_order(data, streams), long_size=layout.commit_size
-    )
+    formats = Formats(texts, byte_order=_byte_order(data, streams), long_size=layout.commit_size)
     rings = RingBuffers(data, streams, formats)
     events, loss = rings.events()
     return Trace(

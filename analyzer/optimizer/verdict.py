@@ -81,7 +81,7 @@ def _kb(total: Curve, window: int) -> int:
 def _doubt(contaminated: bool, lost: int) -> str:
     reasons = []
     if contaminated:
-        reasons.append("readahead was on while recording, which hides accesses")
+        reasons.append("readahead was on while recording, so the accesses are not exact")
     if lost:
         reasons.append(f"{lost:,} events were lost")
     return f"; doubtful, since {' and '.join(reasons)}" if reasons else ""

@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tracer import tracefs
@@ -66,6 +67,10 @@ class Supervised:
         self._spawn([*namespace, *supervise, *command, *hold])
         self._await_recording()
 
+    def processes(self) -> list[int]:
+        """Return the ids of the supervisor, the recorder and all that it has started."""
+        return [] if self._process is None else sorted(_members(self._process.pid))
+
     def stop(self) -> None:
         """End the recording in order; RecordError when the recorder failed or hangs."""
         if self._process is None:
@@ -77,9 +82,9 @@ class Supervised:
         try:
             status = self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            raise self._failure("does not end its recording") from None
+            raise self.failure("does not end its recording") from None
         if status != 0 or not (self.scratch / _ENDED).exists():
-            raise self._failure(f"failed (exit status {status})")
+            raise self.failure(f"failed (exit status {status})")
 
     def deliver(self, name: str) -> Path:
         """Move the recorded file ``name`` into the trace directory and return its place there."""
@@ -118,17 +123,18 @@ class Supervised:
                     start_new_session=True,  # Ctrl-C is foreread's to handle, not the recorder's
                 )
             except OSError as error:
-                raise self._failure(str(error)) from error
+                raise self.failure(str(error)) from error
 
     def _await_recording(self) -> None:
         assert self._process is not None and self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], _START_SECONDS)
         if not ready:
-            raise self._failure(f"does not record after {_START_SECONDS:.0f} s")
+            raise self.failure(f"does not record after {_START_SECONDS:.0f} s")
         if not self._process.stdout.readline():
-            raise self._failure("does not start")
+            raise self.failure("does not start")
 
-    def _failure(self, what: str) -> RecordError:
+    def failure(self, what: str) -> RecordError:
+        """Return the error that the recorder ``what``, with what it said and the remedy."""
         said = self._log_text()
         return RecordError(f"{self.name} {what}" + (f": {said}" if said else ""), remedy_for(said))
 
@@ -138,6 +144,13 @@ class Supervised:
             lines = [line.strip() for line in text.splitlines() if line.strip()]
             return " ".join(lines[:6])[:400]
         return ""
+
+
+def _members(group: int) -> Iterator[int]:
+    for pid in (int(one.name) for one in Path("/proc").glob("[0-9]*")):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getpgid(pid) == group:
+                yield pid
 
 
 def leftovers(parent: Path = _MEMORY) -> list[str]:

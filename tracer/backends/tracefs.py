@@ -64,6 +64,7 @@ class TracefsBackend:
         """Begin recording ``events`` of all CPUs; ``buffer_kib`` of buffer per CPU."""
         self._trace_directory = trace_directory
         self._events = list(events)
+        self._recorded, self._notes = None, []
         with uninterrupted():
             try:
                 self._start(buffer_kib)
@@ -75,8 +76,9 @@ class TracefsBackend:
         """End the recording and save its pages; the instance is gone afterwards."""
         with uninterrupted():
             try:
-                if self._recorded is None and self._drain is not None:
-                    self._recorded = self._save(self._drain)
+                drain, self._drain = self._drain, None
+                if drain is not None:
+                    self._recorded = self._save(drain)
             finally:
                 self._undo.close()
         return self._recorded or Recorded(lost={})
