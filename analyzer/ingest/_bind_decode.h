@@ -308,11 +308,28 @@ field_strings(PyObject *self, PyObject *args)
     return list;
 }
 
+static PyObject *
+error_messages(PyObject *self, PyObject *args)
+{
+    PyObject *list = PyList_New(0);
+
+    (void)self;
+    (void)args;
+    for (int code = EV_OK; list != NULL && code > EV_ERR_LAST; code--) {
+        PyObject *message = PyUnicode_FromString(ev_message(code));
+        if (message == NULL || PyList_Append(list, message) != 0)
+            Py_CLEAR(list);
+        Py_XDECREF(message);
+    }
+    return list;
+}
+
 #define DECODE_METHODS                                                                             \
     {"parse_formats", parse_formats, METH_VARARGS, NULL},                                          \
         {"check_format", check_format, METH_VARARGS, NULL},                                        \
         {"sort_runs", sort_runs, METH_VARARGS, NULL}, {"decode", decode, METH_VARARGS, NULL},      \
         {"field_numbers", field_numbers, METH_VARARGS, NULL},                                      \
-        {"field_strings", field_strings, METH_VARARGS, NULL},
+        {"field_strings", field_strings, METH_VARARGS, NULL},                                      \
+        {"error_messages", error_messages, METH_NOARGS, NULL},
 
 #endif

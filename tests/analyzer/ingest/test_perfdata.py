@@ -154,7 +154,7 @@ def test_interrupted_recording_is_told_from_damage(tmp_path: Path) -> None:
 
 def test_cut_file_says_so(tmp_path: Path) -> None:
     data = perf_samples.golden("file")
-    with pytest.raises(TraceError, match="no event formats .*is cut"):
+    with pytest.raises(TraceError, match=r"no event formats .*is cut"):
         perfdata.read(write(tmp_path, data[: len(data) // 4]))
 
 
