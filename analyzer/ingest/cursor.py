@@ -15,6 +15,7 @@ class Cursor:
 
     def __init__(self, data: memoryview | bytes, byte_order: Literal["little", "big"]) -> None:
         self._data = memoryview(data)
+        self.byte_order = byte_order
         self._prefix = "<" if byte_order == "little" else ">"
         self.at = 0
 
@@ -34,6 +35,10 @@ class Cursor:
         """Return numbers by struct codes (``"IIQ"``), unaligned, in the data's byte order."""
         layout = struct.Struct(self._prefix + codes)
         return layout.unpack(self.take(layout.size))
+
+    def u16(self) -> int:
+        """Return an unsigned 16-bit number."""
+        return self.numbers("H")[0]
 
     def u32(self) -> int:
         """Return an unsigned 32-bit number."""

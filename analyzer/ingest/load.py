@@ -124,6 +124,7 @@ def interpret(
         counts=counts,
         devices=_disks(capture),
         notes=tuple(notes),
+        threads=threads,
     )
 
 
@@ -157,17 +158,17 @@ def _within_run(events: Table, capture: Capture | None) -> Table:
 
 def _threads(
     events: Table, inserts: Inserts, capture: Capture | None, pids: Pids, notes: list[str]
-) -> tuple[Array, set[int] | frozenset[int] | None]:
+) -> tuple[Array, frozenset[int] | None]:
     """Return the mask of the inserts that count, and the threads (None: all)."""
     if pids == "tree" and capture is None:
         notes.append("the file does not name the command: pages of all processes count")
     if pids == "all" or (pids == "tree" and capture is None):
         return np.ones(inserts.data.rows, bool), None
     if isinstance(pids, frozenset):
-        threads: set[int] | frozenset[int] = pids
+        threads = pids
     else:
         assert capture is not None
-        threads = acc.process_tree(events, capture.pid)
+        threads = frozenset(acc.process_tree(events, capture.pid))
     return acc.of_threads(inserts.data, threads), threads
 
 
@@ -175,7 +176,7 @@ def _decontaminate(
     files: Table,
     pages: Table,
     events: Table,
-    threads: set[int] | frozenset[int] | None,
+    threads: frozenset[int] | None,
     notes: list[str],
 ) -> Table:
     """Keep the pages that access events touched, where the kernel has such events."""
@@ -202,7 +203,7 @@ def _counts(files: Table, accesses: Table) -> Array:
 def _tell_apart(
     inserts: Inserts,
     mask: Array,
-    threads: set[int] | frozenset[int] | None,
+    threads: frozenset[int] | None,
     pages: Table,
     accesses: Table,
 ) -> dict[str, int]:

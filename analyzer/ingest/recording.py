@@ -47,6 +47,7 @@ class Recording:
     ``counts`` tells apart the pages that are no accesses of the application:
     ``written_or_hole``, ``metadata``, ``other_process``, ``readahead``.
     ``devices`` maps a superblock's dev_t to that of the disk whose read_ahead_kb governs it.
+    ``threads`` are those whose touches count; None for all.
     """
 
     trace: Trace
@@ -62,3 +63,4 @@ class Recording:
     counts: dict[str, int]
     devices: dict[int, int]
     notes: tuple[str, ...] = ()
+    threads: frozenset[int] | None = None

@@ -14,7 +14,6 @@ from itertools import pairwise
 import numpy as np
 
 from analyzer.ingest import _readers
-from analyzer.ingest.byte_reader import DAMAGED
 from analyzer.ingest.columns import PLACE, decode, decode_fields, in_time_order
 from analyzer.ingest.formats import SPEC, ByteOrder, Formats, header_page
 from analyzer.ingest.recording import TraceError
@@ -22,6 +21,7 @@ from analyzer.ingest.spec import EVENT_SPECS, EventSpec
 from analyzer.ingest.tables import EVENTS, Array, Kind, Table
 
 _THREADS = 2
+DAMAGED = "the trace is damaged: copy it again, or record again"
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,8 @@ def looks_like_text(head: bytes) -> bool:
 
 def _rows(text: mmap.mmap) -> tuple[list[tuple[int, ...]], int]:
     """Return rows in the order of EVENTS, and the number of lines that make no sense."""
-    rows, unreadable = [], 0
+    rows: list[tuple[int, ...]] = []
+    unreadable = 0
     for line in _LINE.finditer(text):
         pid, cpu, seconds, fraction, event, payload = line.groups()
         kind = EVENT_SPECS[_EVENTS[event]].kind

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.ingest import _readers
-from analyzer.ingest.byte_reader import DAMAGED
 from analyzer.ingest.formats import Formats
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.ring import (
+    DAMAGED,
     Layout,
     RingBuffers,
     Stream,
@@ -29,16 +29,26 @@ _MAX_SHIFT = 32
 
 
 def read(path: Path) -> Trace:
-    """Decode a trace.dat.
+    """Decode a trace.dat; see :func:`decode`. Raises OSError if it cannot be read."""
+    with path.open("rb") as file:
+        if path.stat().st_size == 0:
+            raise TraceError(f"{path} is empty", "copy or record it again")
+        flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
+        mapped = mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ)
+    return decode(memoryview(mapped))
+
+
+def decode(data: memoryview) -> Trace:
+    """Decode the bytes of a trace.dat.
 
     All buffers are merged by time. ``time_ns`` is shifted as the file's own DATE, OFFSET and
     TSC2NSEC options say (libtracecmd does the same). Raises TraceError for a file that is
-    damaged, of another version, or a latency trace; OSError if it cannot be read.
+    damaged, of another version, or a latency trace.
     """
-    container = parse(memoryview(_map(path)))
+    container = parse(data)
     formats = Formats(
-        container.formats,
-        byte_order=container.reader.byte_order,
+        container.texts,
+        byte_order=container.byte_order,
         long_size=container.long_size,
         kernel=container.kernel,
     )
@@ -54,7 +64,7 @@ def read(path: Path) -> Trace:
     return Trace(
         format=f"trace.dat v{container.version}",
         events=events,
-        page_size=page_size(container.formats) or _plausible_page(container.page_size),
+        page_size=page_size(container.texts) or _plausible_page(container.page_size),
         kernel=container.kernel,
         lost=most_lost(container.lost, loss.lost),
         event_names=formats.names,
@@ -63,31 +73,23 @@ def read(path: Path) -> Trace:
     )
 
 
-def _map(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        if path.stat().st_size == 0:
-            raise TraceError(f"{path} is empty", "copy or record it again")
-        flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
-        return mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ)
-
-
 def _rings(container: Container, formats: Formats) -> RingBuffers:
-    layout = Layout.parse(container.header_page, formats.byte_order, container.long_size)
     chosen = [(buffer, cpu) for buffer in container.buffers for cpu in buffer.cpus if cpu.size]
     for buffer, cpu in chosen:
         _check(container, buffer, cpu)
+    layout = Layout.parse(container.header_page, formats.byte_order, container.long_size)
     if any(buffer.compressed for buffer, _ in chosen):
         return _expanded(container, formats, layout, chosen)
     streams = [
-        Stream(cpu.cpu, cpu.offset, cpu.size, layout.resized(buffer.page_size))
+        Stream(cpu.cpu, cpu.offset, cpu.size, layout.resized(buffer.subbuf_size))
         for buffer, cpu in chosen
     ]
-    return RingBuffers(container.reader.data, streams, formats)
+    return RingBuffers(container.data, streams, formats)
 
 
 def _check(container: Container, buffer: Buffer, cpu: CpuData) -> None:
     where = f"CPU {cpu.cpu} of buffer {buffer.name!r}" if buffer.name else f"CPU {cpu.cpu}"
-    length = len(container.reader.data)
+    length = len(container.data)
     if cpu.offset + cpu.size > length:
         raise TraceError(
             f"the data of {where} ends at byte {cpu.offset + cpu.size} of a file of {length} bytes",
@@ -101,7 +103,7 @@ def _expanded(
     container: Container, formats: Formats, layout: Layout, chosen: list[tuple[Buffer, CpuData]]
 ) -> RingBuffers:
     """Expand the data of all CPUs into one block of memory, two at a time."""
-    file, swap = container.reader.data, formats.swap
+    file, swap = container.data, formats.swap
     # The size that trace-cmd 3.1 gives for compressed data is 4 bytes short: chunks tell theirs.
     blocks = [
         file[cpu.offset :] if b.compressed else file[cpu.offset :][: cpu.size] for b, cpu in chosen
@@ -113,7 +115,7 @@ def _expanded(
     ends = np.cumsum(sizes).tolist()
     data = container.room(ends[-1], len(file))
     streams = [
-        Stream(cpu.cpu, end - size, size, layout.resized(buffer.page_size))
+        Stream(cpu.cpu, end - size, size, layout.resized(buffer.subbuf_size))
         for (buffer, cpu), size, end in zip(chosen, sizes, ends, strict=True)
     ]
 

@@ -43,9 +43,9 @@ def read(data: memoryview | bytes) -> TracingData:
     page_size = cursor.u32()
     if big_endian > 1 or long_size not in (4, 8) or not _is_page_size(page_size):
         raise ValueError(f"impossible page size {page_size} or long size {long_size}")
-    header_page = _named(cursor, b"header_page")
-    _named(cursor, b"header_event")
-    texts = _system(cursor, "ftrace") | _systems(cursor)
+    header_page = header_file(cursor, b"header_page")
+    header_file(cursor, b"header_event")
+    texts = event_formats(cursor, "ftrace") | system_formats(cursor)
     return TracingData(byte_order, long_size, page_size, header_page, texts)
 
 
@@ -53,23 +53,26 @@ def _is_page_size(size: int) -> bool:
     return 4096 <= size <= 1 << 18 and size & (size - 1) == 0
 
 
-def _named(cursor: Cursor, name: bytes) -> bytes:
+def header_file(cursor: Cursor, name: bytes) -> bytes:
+    """Return the text that follows ``name``, header_page or header_event."""
     if cursor.string(32) != name:
         raise ValueError(f"{name.decode()} is missing")
     return bytes(cursor.take(cursor.u64()))
 
 
-def _systems(cursor: Cursor) -> dict[str, bytes]:
+def system_formats(cursor: Cursor) -> dict[str, bytes]:
+    """Return the formats of counted event systems by "system:name"."""
     texts: dict[str, bytes] = {}
-    for _ in range(_count(cursor)):
+    for _ in range(count(cursor)):
         system = cursor.string(256).decode(errors="replace")
-        texts |= _system(cursor, system)
+        texts |= event_formats(cursor, system)
     return texts
 
 
-def _system(cursor: Cursor, system: str) -> dict[str, bytes]:
+def event_formats(cursor: Cursor, system: str) -> dict[str, bytes]:
+    """Return the counted formats of one system by "system:name"."""
     texts = {}
-    for _ in range(_count(cursor)):
+    for _ in range(count(cursor)):
         text = bytes(cursor.take(cursor.u64()))
         name = event_name(text)
         if name is not None:
@@ -77,8 +80,9 @@ def _system(cursor: Cursor, system: str) -> dict[str, bytes]:
     return texts
 
 
-def _count(cursor: Cursor) -> int:
-    count = cursor.u32()
-    if count > _MAX_COUNT:
-        raise ValueError(f"impossible count {count}")
-    return count
+def count(cursor: Cursor) -> int:
+    """Return a number of things that each take some bytes."""
+    number = cursor.u32()
+    if number > _MAX_COUNT:
+        raise ValueError(f"impossible count {number}")
+    return number

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from analyzer.ingest.accesses import of_threads
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Kind, Rwbs
@@ -92,8 +93,10 @@ def dev_text(dev: int) -> str:
 
 
 def request_sizes(recording: Recording) -> dict[int, int]:
-    """Return how many read requests there were of each length in sectors."""
+    """Return how many read requests the application's threads issued, by length in sectors."""
     requests = recording.requests
+    if recording.threads is not None:
+        requests = requests.take(of_threads(requests, recording.threads))
     reads = (requests["flags"] & Rwbs.READ) != 0
     sizes, counts = np.unique(requests["sectors"][reads], return_counts=True)
     return dict(zip(sizes.tolist(), counts.tolist(), strict=True))

@@ -1,0 +1,66 @@
+"""Which reader reads a file: decided by what is in it, never by its name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from analyzer.ingest import perfdata, text, tracedat, tracefs, tracing_data
+from analyzer.ingest.recording import Trace, TraceError
+
+_HEAD_BYTES = 1 << 16
+_ACCEPTED = (
+    "give a perf.data, a trace.dat (version 6 or 7), tracefs text (trace, trace_pipe, trace-cmd "
+    "report) or a directory of ring-buffer pages with their formats"
+)
+_PERF_MAGICS = (b"PERFILE2", b"2ELIFREP")  # tools/perf/util/header.c, either byte order
+_OTHER_MAGICS = {
+    b"\x1f\x8b": "gzip data: unpack it first",
+    b"\xfd7zXZ": "xz data: unpack it first",
+    b"\x28\xb5\x2f\xfd": "zstd data: unpack it first",
+    b"PK\x03\x04": "a zip archive: unpack it first",
+    b"\x7fELF": "a program or core dump",
+    b"PERFFILE": "a perf.data of a perf older than 2.6.37",
+}
+
+
+def open_trace(path: Path) -> Trace:
+    """Decode a trace of any kind that can be read.
+
+    Raises TraceError when it is none of them (the message says what was found), cannot be read,
+    or is damaged.
+    """
+    try:
+        return _reader(path)(path)
+    except OSError as error:
+        raise TraceError(
+            f"{path}: {error.strerror or error}", "give a trace that exists and can be read"
+        ) from error
+
+
+def _reader(path: Path) -> Callable[[Path], Trace]:
+    if path.is_dir():
+        return tracefs.read
+    if path.exists() and not path.is_file():
+        raise TraceError(f"{path} is neither a file nor a directory", _ACCEPTED)
+    with path.open("rb") as file:
+        head = file.read(_HEAD_BYTES)
+    if head.startswith(_PERF_MAGICS):
+        return perfdata.read
+    if head.startswith(tracing_data.MAGIC):
+        return tracedat.read
+    if text.looks_like_text(head):
+        return text.read
+    raise TraceError(f"{path} is no trace: {_what(head)}", _ACCEPTED)
+
+
+def _what(head: bytes) -> str:
+    """Return what a file that is no trace seems to be."""
+    if not head:
+        return "it is empty"
+    for magic, what in _OTHER_MAGICS.items():
+        if head.startswith(magic):
+            return what
+    if b"\0" in head:
+        return f"binary data that begins with {head[:8].hex(' ')}"
+    return "text without a line of a trace"
