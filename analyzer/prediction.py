@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+MINOR_SHARE = 0.05
+
 
 @dataclass(frozen=True)
 class Curve:
@@ -57,6 +59,12 @@ class Prediction:
     total: Curve
     verdict: Verdict
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def worth_setting(self) -> list[Curve]:
+        """The disks that at least MINOR_SHARE of the pages came from: the others do not matter."""
+        least = max(1, MINOR_SHARE * self.total.tap)
+        return [curve for curve in self.devices if curve.tap >= least]
 
     def to_json(self) -> dict[str, Any]:
         """Return the ``predict --json`` document, schema 1 (docs/design.md)."""

@@ -66,7 +66,7 @@ def fixed_window(
     taken to end behind the last page touched. ``isa`` picks the instruction set.
 
     Arrays must be contiguous, aligned and of the dtypes above. Extra memory is at most 32 bytes
-    an access, 8 a file, and (max_window + 2)² · 2 to twice that for the deepest nesting.
+    an access, 8 a file, and 4·(max_window + 1)² bytes if touches nest as deep as they can.
 
     Raises TypeError for other arrays, EmulationError for a file row or window out of range.
     Source: Gorelkina et al., Linux Symposium 2010, section 2.3.

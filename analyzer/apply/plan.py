@@ -134,7 +134,7 @@ def plan_from(
     boot_done_seconds: int | None = None,
     restore_on_stop: bool = True,
 ) -> ApplyPlan:
-    """Return the plan that sets the predicted window of every disk the application read.
+    """Return the plan that sets the predicted window of every disk much was read from.
 
     ``read_ahead_kb`` overrides the prediction; ``after_boot_read_ahead_kb`` holds from the end
     of the boot, or ``boot_done_seconds`` after its start. Without ``capture`` (a foreign trace)
@@ -142,7 +142,7 @@ def plan_from(
 
     Raises ApplyError when the verdict is to change nothing, or a disk cannot be named.
     """
-    curves = [curve for curve in prediction.devices if curve.tap > 0]
+    curves = prediction.worth_setting
     settings: list[Setting] = []
     for curve in curves:
         disk = _disk(curve, capture)

@@ -67,31 +67,31 @@ by_cpu_acquire(struct array *arrays, PyObject *const *objects, int n)
 static PyObject *
 tally_dict(const struct perf_tally *t)
 {
-    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:i}", "samples", (unsigned long long)t->samples,
+    return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K,s:i}", "samples", (unsigned long long)t->samples,
                          "damaged", (unsigned long long)t->damaged, "lost_unknown",
-                         (unsigned long long)t->lost_unknown, "side", (unsigned long long)t->side,
+                         (unsigned long long)t->lost_unknown, "lost_samples",
+                         (unsigned long long)t->lost_samples, "side", (unsigned long long)t->side,
                          "end", (unsigned long long)t->end, "stop", (int)t->stop);
 }
 
 static PyObject *
 bind_perf_count(PyObject *self, PyObject *args)
 {
-    PyObject *data, *shape, *by_cpu[3], *result = NULL;
-    struct array bytes = {0}, arrays[3] = {0};
+    PyObject *data, *shape, *by_cpu[2], *result = NULL;
+    struct array bytes = {0}, arrays[2] = {0};
     struct shape_arrays s = {0};
     struct perf_tally tally = {0};
     int ret;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "OO!OOO:perf_count", &data, &PyTuple_Type, &shape, &by_cpu[0],
-                          &by_cpu[1], &by_cpu[2]))
+    if (!PyArg_ParseTuple(args, "OO!OO:perf_count", &data, &PyTuple_Type, &shape, &by_cpu[0],
+                          &by_cpu[1]))
         return NULL;
     if (!bytes_acquire(&bytes, data) || !shape_acquire(&s, shape) ||
-        !by_cpu_acquire(arrays, by_cpu, 3))
+        !by_cpu_acquire(arrays, by_cpu, 2))
         goto out;
     tally.events = arrays[0].view.buf;
     tally.lost = arrays[1].view.buf;
-    tally.lost_samples = arrays[2].view.buf;
     tally.n_cpus = array_length(&arrays[0]);
     Py_BEGIN_ALLOW_THREADS;
     ret = perf_count(&s.shape, array_data(&bytes), &tally);
@@ -101,8 +101,8 @@ bind_perf_count(PyObject *self, PyObject *args)
     else
         raise_error(ret);
 out:
-    for (int i = 0; i < 3; i++)
-        array_release(&arrays[i]);
+    array_release(&arrays[0]);
+    array_release(&arrays[1]);
     shape_release(&s);
     array_release(&bytes);
     return result;
@@ -126,10 +126,10 @@ bind_perf_places(PyObject *self, PyObject *args)
         !by_cpu_acquire(arrays, by_cpu, 2) ||
         !array_acquire(&side_array, side, "side", "LQ", 8, true))
         goto out;
-    room = (struct perf_room){
-        place_array.view.buf,     array_length(&place_array), arrays[0].view.buf,
-        arrays[1].view.buf,       array_length(&arrays[0]),   side_array.view.buf,
-        array_length(&side_array)};
+    room = (struct perf_room){place_array.view.buf,     array_length(&place_array),
+                              arrays[0].view.buf,       arrays[1].view.buf,
+                              array_length(&arrays[0]), side_array.view.buf,
+                              array_length(&side_array)};
     Py_BEGIN_ALLOW_THREADS;
     ret = perf_places(&s.shape, array_data(&bytes), &room);
     Py_END_ALLOW_THREADS;
@@ -167,11 +167,11 @@ bind_perf_inflate(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS;
     ret = perf_inflate(array_data(&bytes), swap != 0, &sink);
     Py_END_ALLOW_THREADS;
-    if (ret == EV_ERR_NO_MEMORY || ret == EV_ERR_CAPACITY)
+    if (ret == EV_ERR_NO_MEMORY || (ret == EV_ERR_CAPACITY && out == Py_None))
         raise_error(ret);
     else
-        result = Py_BuildValue("(nz)", (Py_ssize_t)sink.filled,
-                               ret == EV_OK ? NULL : ev_message(ret));
+        result =
+            Py_BuildValue("(nz)", (Py_ssize_t)sink.filled, ret == EV_OK ? NULL : ev_message(ret));
 out:
     array_release(&target);
     array_release(&bytes);

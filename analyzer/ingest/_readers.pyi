@@ -11,6 +11,7 @@ from analyzer.ingest.tables import Array
 
 class ReaderError(ValueError): ...
 
+def error_messages() -> list[str]: ...
 def check_format(text: bytes, /) -> bool: ...
 def parse_formats(
     texts: tuple[bytes, ...], long_size: int, big_endian: bool, timeout_ms: int, /
@@ -32,10 +33,8 @@ def field_strings(
 # sample, specs, swap). Arrays by CPU are u8 and of equal length.
 PerfShape = tuple[Array, Array, Array, int, Array, bool]
 
-def perf_count(
-    data: Any, shape: PerfShape, events: Array, lost: Array, lost_samples: Array, /
-) -> dict[str, int]:
-    """Add to the counts by CPU; return samples, damaged, lost_unknown, side, end, stop."""
+def perf_count(data: Any, shape: PerfShape, events: Array, lost: Array, /) -> dict[str, int]:
+    """Add to the counts by CPU; return the other counts of struct perf_tally."""
 
 def perf_places(
     data: Any, shape: PerfShape, places: Array, next_place: Array, limit: Array, side: Array, /

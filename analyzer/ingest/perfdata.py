@@ -94,21 +94,16 @@ class _File:
         """Walk the records twice: count, then note the places of the events in ``specs``."""
         lay = self.layouts
         shape = (lay.layouts, lay.ids, lay.id_layouts, lay.sample_id, specs, self.swap)
-        events, lost, lost_samples = (np.zeros(_MAX_CPUS, "u8") for _ in range(3))
-        tally = _readers.perf_count(self.records, shape, events, lost, lost_samples)
+        events, lost = np.zeros(_MAX_CPUS, "u8"), np.zeros(_MAX_CPUS, "u8")
+        tally = _readers.perf_count(self.records, shape, events, lost)
         cpus = np.flatnonzero(events)
         limit = np.cumsum(events, dtype="u8")
         starts = np.concatenate([np.zeros(1, "u8"), limit[cpus]])
         places = np.empty(int(starts[-1]), PLACE)
         side = np.empty(tally["side"], "u8")
         _readers.perf_places(self.records, shape, places, limit - events, limit, side)
-        # perf counts what it lost twice: in the ring buffer (LOST) and, from perf 6.1 on, once
-        # more when it ends (LOST_SAMPLES).
-        most = np.maximum(lost, lost_samples)
-        by_cpu = {int(cpu): int(most[cpu]) for cpu in np.flatnonzero(most)}
-        if tally["lost_unknown"]:
-            by_cpu[-1] = tally["lost_unknown"]
-        return _Found(places, starts, side, by_cpu, _tally_notes(tally, len(self.records)))
+        notes = _tally_notes(tally, len(self.records))
+        return _Found(places, starts, side, _lost(lost, tally), notes)
 
     def mappings(self, side: Array) -> list[perf_mappings.Mapping]:
         return perf_mappings.mappings(self.records, side, self.container.byte_order)
@@ -172,10 +167,22 @@ def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tupl
     try:
         size, problem = _readers.perf_inflate(data, swap, None, len(data) * _MAX_RATIO)
         inflated = np.empty(size + 1, "u1")  # one byte more: zstd never runs out of room
-        _readers.perf_inflate(data, swap, inflated, 0)
+        size, _ = _readers.perf_inflate(data, swap, inflated, 0)
     except _readers.ReaderError as error:
         raise TraceError(f"perf.data cannot be decompressed: {error}", "record again") from error
     return inflated[:size], (f"compressed records: {problem}",) if problem else ()
+
+
+def _lost(by_cpu: Array, tally: Mapping[str, int]) -> dict[int, int]:
+    """Return lost events by CPU; -1 is no known CPU.
+
+    LOST_SAMPLES, from perf 6.1 on, repeats at the end what LOST has said before, and knows also
+    of losses that nothing followed.
+    """
+    found = {int(cpu): int(by_cpu[cpu]) for cpu in np.flatnonzero(by_cpu)}
+    told = sum(found.values())
+    unknown = max(tally["lost_unknown"], tally["lost_samples"] - told)
+    return found | {-1: unknown} if unknown > 0 else found
 
 
 def _tally_notes(tally: Mapping[str, int], size: int) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 from tracer import tracefs
@@ -25,7 +26,6 @@ _START_SECONDS = 60.0
 _STOP_SECONDS = 300.0
 _MEMORY = Path("/dev/shm")
 _MEMORY_KIB = 256 * 1024
-_LOG = "log"
 _ENDED = "ended"
 
 
@@ -43,6 +43,8 @@ class Supervised:
         )
         self._trace_directory = trace_directory
         self._process: subprocess.Popen[bytes] | None = None
+        # In memory of its own: where the recording runs out of space, the reason must not.
+        self._log = os.fdopen(os.memfd_create("foreread-log"), "r+b")
 
     def start(
         self, command: list[str], instance: Path | None = None, standins: list[Path] | None = None
@@ -66,6 +68,10 @@ class Supervised:
         self._spawn([*namespace, *supervise, *command, *hold])
         self._await_recording()
 
+    def processes(self) -> list[int]:
+        """Return the ids of the supervisor, the recorder and all that it has started."""
+        return [] if self._process is None else sorted(_members(self._process.pid))
+
     def stop(self) -> None:
         """End the recording in order; RecordError when the recorder failed or hangs."""
         if self._process is None:
@@ -77,9 +83,9 @@ class Supervised:
         try:
             status = self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            raise self._failure("does not end its recording") from None
+            raise self.failure("does not end its recording") from None
         if status != 0 or not (self.scratch / _ENDED).exists():
-            raise self._failure(f"failed (exit status {status})")
+            raise self.failure(f"failed (exit status {status})")
 
     def deliver(self, name: str) -> Path:
         """Move the recorded file ``name`` into the trace directory and return its place there."""
@@ -104,40 +110,46 @@ class Supervised:
                     with contextlib.suppress(BrokenPipeError):
                         pipe.close()
             self._process = None
+        self._log.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _spawn(self, command: list[str]) -> None:
-        with (self.scratch / _LOG).open("wb") as log:
-            try:
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    env=environment(),
-                    start_new_session=True,  # Ctrl-C is foreread's to handle, not the recorder's
-                )
-            except OSError as error:
-                raise self._failure(str(error)) from error
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                env=environment(),
+                start_new_session=True,  # Ctrl-C is foreread's to handle, not the recorder's
+            )
+        except OSError as error:
+            raise self.failure(str(error)) from error
 
     def _await_recording(self) -> None:
         assert self._process is not None and self._process.stdout is not None
         ready, _, _ = select.select([self._process.stdout], [], [], _START_SECONDS)
         if not ready:
-            raise self._failure(f"does not record after {_START_SECONDS:.0f} s")
+            raise self.failure(f"does not record after {_START_SECONDS:.0f} s")
         if not self._process.stdout.readline():
-            raise self._failure("does not start")
+            raise self.failure("does not start")
 
-    def _failure(self, what: str) -> RecordError:
+    def failure(self, what: str) -> RecordError:
+        """Return the error that the recorder ``what``, with what it said and the remedy."""
         said = self._log_text()
         return RecordError(f"{self.name} {what}" + (f": {said}" if said else ""), remedy_for(said))
 
     def _log_text(self) -> str:
-        with contextlib.suppress(OSError):
-            text = (self.scratch / _LOG).read_text(errors="replace")
-            lines = [line.strip() for line in text.splitlines() if line.strip()]
-            return " ".join(lines[:6])[:400]
-        return ""
+        text = os.pread(self._log.fileno(), 1 << 16, 0).decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return " ".join(lines[:6])[:400]
+
+
+def _members(group: int) -> Iterator[int]:
+    for pid in (int(one.name) for one in Path("/proc").glob("[0-9]*")):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getpgid(pid) == group:
+                yield pid
 
 
 def leftovers(parent: Path = _MEMORY) -> list[str]:
@@ -159,11 +171,9 @@ def remedy_for(said: str) -> str:
     text = said.lower()
     if "no space left" in text:
         return "free memory (recordings are kept in /dev/shm) or disk space and record again"
-    if "mount" in text or "unshare" in text:
-        return "run as root with CAP_SYS_ADMIN, or use another back-end"
     if any(word in text for word in ("permission", "permitted", "paranoid", "no permissions")):
         return "run as root (CAP_PERFMON or CAP_SYS_ADMIN, and a readable tracefs)"
-    if "tracefs" in text or "debugfs" in text:
+    if "mounted" in text:
         return "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
     return "see what it said, or use another back-end"
 

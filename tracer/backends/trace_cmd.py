@@ -21,6 +21,7 @@ _FTRACE_ENABLED = Path("/proc/sys/kernel/ftrace_enabled")
 # trace-cmd opens these for writing although it records no functions.
 _INSISTED = ("set_ftrace_filter", "set_ftrace_notrace", "set_ftrace_pid", "set_ftrace_notrace_pid")
 _REMOVE_SECONDS = 5.0
+_READERS_SECONDS = 30.0
 
 
 class TraceCmdBackend(Recorder):
@@ -41,6 +42,7 @@ class TraceCmdBackend(Recorder):
         self._notes += _standin_notes(standins)
         command = record_command(instance.name, events, buffer_kib, output)
         recording.start(command, instance, standins)
+        await_readers(recording, output)
 
     def _judge(self, file: Path) -> Recorded:
         return Recorded(read_lost(file))
@@ -54,6 +56,30 @@ def record_command(instance: str, events: list[str], buffer_kib: int, output: Pa
     if re.search(r"version ([3-9]|\d\d)\.", version_of("trace-cmd")):
         command += ["--compression", "none"]
     return [*command, "-o", str(output)]
+
+
+def await_readers(recording: Supervised, output: Path) -> None:
+    """Return once every CPU's buffer has its reader at work.
+
+    trace-cmd 3.1.6 does not wait for them: one that is told to end before it has begun leaves
+    its CPU's events in the buffer, and does not say so.
+    """
+    until = time.monotonic() + _READERS_SECONDS
+    while sum(_is_reading(pid, output) for pid in recording.processes()) < (os.cpu_count() or 1):
+        if time.monotonic() > until:
+            raise recording.failure("does not read every CPU's buffer")
+        time.sleep(0.005)
+
+
+def _is_reading(pid: int, output: Path) -> bool:
+    """Return whether a process waits for a CPU's buffer, or has taken events from it."""
+    with contextlib.suppress(OSError):
+        files = [str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir()]
+        sources = [file for file in files if file.endswith("/trace_pipe_raw")]
+        taken = [Path(file).stat().st_size for file in files if file.startswith(f"{output}.cpu")]
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        return bool(sources) and (state == "S" or any(taken))
+    return False
 
 
 def unwritable(instance: Path) -> list[Path]:

@@ -110,27 +110,32 @@ count_sample(const struct perf_shape *shape, const struct perf_record *r, struct
         tally->damaged++;
 }
 
-/* PERF_RECORD_LOST: id, lost; PERF_RECORD_LOST_SAMPLES: lost. Both end in a sample id. */
+/* PERF_RECORD_LOST: id, lost, sample id. */
 static void
 count_lost(const struct perf_shape *shape, const struct perf_record *r, struct perf_tally *tally,
            bool swap)
 {
-    unsigned at = r->type == PERF_LOST ? 16 : 8;
     const struct perf_layout *layout;
     uint64_t lost, cpu = UINT64_MAX;
 
-    if (r->size < at + 8 || (r->type == PERF_LOST_SAMPLES && (r->misc & PERF_FILTERED)))
+    if (r->size < 24)
         return;
-    lost = ev_load(r->at + at, 8, swap);
-    layout = r->size >= at + 16 ? layout_of(shape, r, r->size - 8u, swap) : NULL;
-    if (layout != NULL && layout->tail_cpu > 0 && r->size >= at + 8u + layout->tail_cpu)
+    lost = ev_load(r->at + 16, 8, swap);
+    layout = layout_of(shape, r, r->size - 8u, swap);
+    if (layout != NULL && layout->tail_cpu > 0 && r->size >= 24u + layout->tail_cpu)
         cpu = ev_load(r->at + r->size - layout->tail_cpu, 4, swap);
-    if (cpu >= tally->n_cpus)
-        tally->lost_unknown += lost;
-    else if (r->type == PERF_LOST)
+    if (cpu < tally->n_cpus)
         tally->lost[cpu] += lost;
     else
-        tally->lost_samples[cpu] += lost;
+        tally->lost_unknown += lost;
+}
+
+/* PERF_RECORD_LOST_SAMPLES: lost. What perf record writes when it ends has a CPU of 0 always. */
+static void
+count_lost_samples(const struct perf_record *r, struct perf_tally *tally, bool swap)
+{
+    if (r->size >= 16 && !(r->misc & PERF_FILTERED))
+        tally->lost_samples += ev_load(r->at + 8, 8, swap);
 }
 
 static inline int
@@ -142,14 +147,14 @@ count_all(const struct perf_shape *shape, struct ev_data data, struct perf_tally
     while ((more = perf_record_next(data, &tally->end, &r, swap)) > 0) {
         if (r.type == PERF_SAMPLE)
             count_sample(shape, &r, tally, swap);
-        else if (r.type == PERF_LOST || r.type == PERF_LOST_SAMPLES)
+        else if (r.type == PERF_LOST)
             count_lost(shape, &r, tally, swap);
+        else if (r.type == PERF_LOST_SAMPLES)
+            count_lost_samples(&r, tally, swap);
         else if (is_side(r.type))
             tally->side++;
     }
-    tally->stop = more == 0                   ? PERF_END
-                  : more == EV_ERR_TRUNCATED ? PERF_TRUNCATED
-                                             : PERF_DAMAGED;
+    tally->stop = more == 0 ? PERF_END : more == EV_ERR_TRUNCATED ? PERF_TRUNCATED : PERF_DAMAGED;
     return EV_OK;
 }
 
@@ -175,7 +180,8 @@ shape_fits(const struct perf_shape *shape)
 int
 perf_count(const struct perf_shape *shape, struct ev_data data, struct perf_tally *tally)
 {
-    tally->samples = tally->damaged = tally->lost_unknown = tally->side = tally->end = 0;
+    tally->samples = tally->damaged = tally->side = tally->end = 0;
+    tally->lost_unknown = tally->lost_samples = 0;
     if (!shape_fits(shape))
         return EV_ERR_LAYOUT;
     return shape->specs->swap ? count_all(shape, data, tally, true)
@@ -197,8 +203,8 @@ place_sample(const struct perf_shape *shape, const struct perf_record *r, uint64
     if (place >= room->limit[s.cpu] || place >= room->n_places)
         return EV_ERR_CAPACITY;
     room->next[s.cpu]++;
-    room->places[place] = (struct ev_place){s.time_ns, offset + s.raw, s.raw_size,
-                                            (uint16_t)s.cpu, (uint16_t)s.spec};
+    room->places[place] =
+        (struct ev_place){s.time_ns, offset + s.raw, s.raw_size, (uint16_t)s.cpu, (uint16_t)s.spec};
     return EV_OK;
 }
 

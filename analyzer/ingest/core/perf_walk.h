@@ -33,13 +33,14 @@ struct perf_shape {
 
 enum perf_stop { PERF_END, PERF_TRUNCATED, PERF_DAMAGED };
 
-/* What the first pass finds. The three arrays are indexed by CPU and have n_cpus values. */
+/* What the first pass finds. events and lost are indexed by CPU and have n_cpus values. */
 struct perf_tally {
-    uint64_t *events, *lost, *lost_samples;
+    uint64_t *events, *lost;
     size_t n_cpus;
     uint64_t samples;      /* all, wanted or not */
     uint64_t damaged;      /* wanted samples that do not fit their record, CPU or format */
-    uint64_t lost_unknown; /* lost events of no known CPU */
+    uint64_t lost_unknown; /* PERF_RECORD_LOST of no known CPU */
+    uint64_t lost_samples; /* PERF_RECORD_LOST_SAMPLES */
     uint64_t side;         /* MMAP, MMAP2, COMM and FORK records */
     uint64_t end;          /* where the walk stopped */
     enum perf_stop stop;
@@ -64,7 +65,7 @@ int perf_places(const struct perf_shape *shape, struct ev_data data, struct perf
 struct perf_sink {
     uint8_t *out;
     size_t capacity; /* with out: at least one byte more than was counted */
-    size_t filled;   /* also after an error: what came before it */
+    size_t filled;   /* after an error: by the records before the damaged one */
 };
 
 /* Passes on all records, the compressed ones (one zstd stream through the file) behind the

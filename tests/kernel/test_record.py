@@ -1,0 +1,298 @@
+"""Recordings of real commands on the running kernel, ended in every way there is."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+from raw_pages import read_events
+
+import tracer
+from tracer import capture as capture_files
+from tracer import tracefs
+from tracer.backends.base import RecordError
+from tracer.backends.tracefs import TracefsBackend
+from tracer.command import Streams
+from tracer.ending import Ending
+from tracer.journal import DIRECTORY, restore_leftovers
+from tracer.record import RecordOptions, record
+from tracer.run import RunOptions
+
+WAIT_S = 120.0  # for another foreread on this machine
+INSERT = "filemap/mm_filemap_add_to_page_cache"
+LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
+DRIVER = """
+import sys
+from pathlib import Path
+from tracer.backends.tracefs import TracefsBackend
+from tracer.record import RecordOptions, record
+from tracer.run import RunOptions
+run = RunOptions(sys.argv[2:], grace_s=0.5)
+record(RecordOptions(run, wait_s=120.0), TracefsBackend(), Path(sys.argv[1]))
+"""
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(
+        os.geteuid() != 0, reason="needs root: recording and restoring were not checked"
+    ),
+]
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        yield image
+    assert not list(DIRECTORY.glob(f"{os.getpid()}.journal"))
+    assert own_instances(os.getpid()) == []
+
+
+def record_here(output, command, inodes_of=None, **run):
+    options = RecordOptions(RunOptions([str(word) for word in command], **run), wait_s=WAIT_S)
+    return record(options, TracefsBackend(), output, inodes_of)
+
+
+def own_instances(pid):
+    return list((tracefs.find() / "instances").glob(f"{tracefs.PREFIX}{pid}-*"))
+
+
+def device_number(path):
+    device = path.stat().st_dev
+    return os.major(device) << 20 | os.minor(device)
+
+
+def test_every_page_of_a_cold_file_is_recorded_once(loop, tmp_path):
+    inode = loop.data.stat().st_ino
+    device = device_number(loop.data)
+    output = tmp_path / "capture"
+    capture = record_here(
+        output, [loop.busybox, "cat", loop.data], lambda trace: inodes(trace, device)
+    )
+    inserts = read_events(output / "trace", INSERT)
+    of_data = [e["index"] for e in inserts if (e["s_dev"], e["i_ino"]) == (device, inode)]
+    assert of_data == list(range(64))
+    assert capture.cold.proven
+    assert sum(capture.lost.values()) == 0
+    assert (capture.ended_by, capture.exit_status) == ("exit", 0)
+    assert loop.window_kb() == WINDOW_KB
+    disk = next(d for d in capture.devices if d.name == loop.device)
+    assert (disk.read_ahead_kb_before, disk.read_ahead_kb) == (WINDOW_KB, 0)
+    assert capture_files.read(output)[0] == capture
+    files = {entry.path: entry for entry in capture_files.read(output)[1]}
+    assert files[str(loop.data)].size_bytes == loop.data.stat().st_size
+    assert files[str(loop.data)].ino == inode
+
+
+def inodes(trace, device):
+    events = read_events(trace, INSERT)
+    return {(e["s_dev"], e["i_ino"]) for e in events if e["s_dev"] == device}
+
+
+def test_the_recorder_itself_is_not_in_the_trace(loop, tmp_path):
+    output = tmp_path / "capture"
+    capture = record_here(output, [loop.busybox, "cat", loop.data])
+    own_files = {path.stat().st_ino for path in output.rglob("*")}
+    device = device_number(output)
+    for event in read_events(output / "trace", INSERT):
+        assert event["common_pid"] != os.getpid()
+        assert not (event["s_dev"] == device and event["i_ino"] in own_files)
+    assert capture.pid in {e["common_pid"] for e in read_events(output / "trace", INSERT)}
+
+
+def test_python_with_imports_loses_no_event(tmp_path):
+    code = "import json, email.message, unittest, asyncio, xml.dom.minidom"
+    capture = record_here(tmp_path / "capture", [sys.executable, "-c", code])
+    assert sum(capture.lost.values()) == 0
+    assert capture.exit_status == 0
+    assert len(read_events(tmp_path / "capture/trace", INSERT)) > 100
+
+
+def test_until_output_matches_and_ends_the_command(loop, tmp_path, capfd):
+    script = r"printf 'start\377ed'; printf ' up'; exec sleep 60"
+    output = tmp_path / "capture"
+    capture = record_here(output, ["sh", "-c", script], ending=Ending(output="ed up"))
+    assert (capture.ended_by, capture.exit_status) == ("output", None)
+    assert not is_running(capture.pid)
+    assert "ed up" in capfd.readouterr().out
+    assert loop.window_kb() == WINDOW_KB
+
+
+def test_until_idle_ends_after_the_last_read(loop, tmp_path):
+    command = ["sh", "-c", f"sleep 0.3; {loop.busybox} cat {loop.data}; exec sleep 60"]
+    streams = Streams(stdout=os.open(os.devnull, os.O_WRONLY))
+    capture = record_here(
+        tmp_path / "capture", command, ending=Ending(idle_ms=1000), streams=streams
+    )
+    os.close(streams.stdout)
+    inserts = read_events(tmp_path / "capture/trace", INSERT)
+    file = (device_number(loop.data), loop.data.stat().st_ino)
+    data = [e for e in inserts if (e["s_dev"], e["i_ino"]) == file]
+    assert (capture.ended_by, len(data)) == ("idle", 64)
+    assert capture.wall_seconds < 60
+    assert not is_running(capture.pid)
+
+
+def test_a_duration_leaves_the_command_running_when_asked(loop, tmp_path):
+    capture = record_here(
+        tmp_path / "capture", ["sleep", "60"], ending=Ending(duration_s=0.2), keep_running=True
+    )
+    assert (capture.ended_by, capture.exit_status) == ("duration", None)
+    assert is_running(capture.pid)
+    os.kill(capture.pid, signal.SIGKILL)
+    os.waitpid(capture.pid, 0)
+
+
+def test_a_daemon_is_found_told_of_and_ended(loop, tmp_path):
+    # A second session, as daemons make it: only the adoption of orphans finds it.
+    pid_file = tmp_path / "pid"
+    script = (
+        f"setsid sh -c 'echo $$ >{pid_file}; exec sleep 60' & while [ ! -s {pid_file} ]; do :; done"
+    )
+    capture = record_here(tmp_path / "capture", ["sh", "-c", script])
+    assert (capture.ended_by, capture.exit_status) == ("exit", 0)
+    assert any("daemon" in note for note in capture.notes)
+    assert not is_running(int(pid_file.read_text()))
+
+
+def test_no_zombie_of_the_command_is_left(loop, tmp_path):
+    # The inner shell exits at once; its child is adopted and ends before the command does.
+    record_here(tmp_path / "capture", ["sh", "-c", "sh -c 'sleep 0.1 &'; sleep 0.4"])
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_failing_command_still_makes_a_capture(loop, tmp_path):
+    capture = record_here(tmp_path / "capture", ["sh", "-c", "exit 7"])
+    assert capture.exit_status == 7
+    assert any("exit status 7" in note for note in capture.notes)
+    killed = record_here(tmp_path / "killed", ["sh", "-c", "kill -9 $$"])
+    assert (killed.exit_status, killed.signal) == (None, 9)
+
+
+def test_the_command_runs_as_another_user(loop, tmp_path, capfd):
+    record_here(tmp_path / "capture", ["id", "-un"], user="nobody", cwd=Path("/"))
+    assert capfd.readouterr().out == "nobody\n"
+
+
+def test_a_command_that_does_not_exist_touches_nothing(loop, tmp_path):
+    with pytest.raises(RecordError, match="does not exist"):
+        record_here(tmp_path / "capture", ["/nonexistent/command"])
+    assert not (tmp_path / "capture").exists()
+
+
+def test_a_file_that_cannot_be_executed_is_an_error_and_restores(loop, tmp_path):
+    broken = tmp_path / "broken"
+    broken.write_bytes(b"\x7fELF and nothing more")
+    broken.chmod(0o755)
+    with pytest.raises(RecordError, match="cannot be executed"):
+        record_here(tmp_path / "capture", [broken])
+    assert not (tmp_path / "capture").exists()
+    assert loop.window_kb() == WINDOW_KB
+
+
+def test_a_full_disk_restores_and_leaves_no_half_capture(loop, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=9m", "none", small], check=True)
+    try:
+        with pytest.raises(RecordError, match="no space"):
+            record_here(small / "capture", ["sh", "-c", f"cat /dev/zero >{small}/full 2>&-"])
+        assert not (small / "capture").exists()
+        assert loop.window_kb() == WINDOW_KB
+    finally:
+        subprocess.run(["umount", small], check=True)
+
+
+@pytest.fixture
+def recording(loop, tmp_path):
+    """A foreread in a process of its own that records a command which does not end."""
+    output = tmp_path / "capture"
+    command = ["sh", "-c", "echo $$; exec sleep 60"]
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER, output, *command],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+    ) as driver:
+        pid = int(driver.stdout.readline())
+        assert loop.window_kb() == 0
+        yield driver, pid, output, loop
+        driver.kill()
+    if is_running(pid):
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_ctrl_c_ends_and_keeps_the_recording(recording):
+    driver, pid, output, loop = recording
+    driver.send_signal(signal.SIGINT)
+    assert driver.wait(timeout=60) == 0
+    capture, _ = capture_files.read(output)
+    assert capture.ended_by == "signal"
+    assert loop.window_kb() == WINDOW_KB
+    assert not is_running(pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_abort_and_restore(recording, number):
+    driver, pid, output, loop = recording
+    driver.send_signal(number)
+    assert driver.wait(timeout=60) != 0
+    assert not output.exists()
+    assert loop.window_kb() == WINDOW_KB
+    assert own_instances(driver.pid) == []
+    assert not is_running(pid)
+
+
+def test_what_sigkill_left_behind_is_put_back(recording):
+    driver, _, output, loop = recording
+    assert own_instances(driver.pid) != []
+    driver.kill()
+    driver.wait(timeout=60)
+    restored = restore_leftovers()
+    assert loop.window_kb() == WINDOW_KB
+    assert own_instances(driver.pid) == []
+    assert [one.problem for one in restored if str(loop.knob) == one.knob] == [""]
+    with pytest.raises(capture_files.CaptureError, match="partial"):
+        capture_files.read(output)
+
+
+def test_a_living_recording_is_not_undone(recording):
+    driver, _, _, loop = recording
+    assert all(str(loop.knob) != one.knob for one in restore_leftovers())
+    assert loop.window_kb() == 0
+    assert own_instances(driver.pid) != []
+
+
+def test_a_second_recording_is_refused_and_names_the_first(recording, tmp_path):
+    driver, _, _, _ = recording
+    options = RecordOptions(RunOptions(["true"]))
+    with pytest.raises(RecordError, match=re.escape(f"pid {driver.pid}")):
+        record(options, TracefsBackend(), tmp_path / "second")
+    assert not (tmp_path / "second").exists()
+
+
+def test_a_device_that_vanishes_meanwhile_is_reported(loop, tmp_path):
+    number = 600 + os.getpid() % 400
+    with open("/dev/loop-control", "rb") as control:  # noqa: PTH123  a device, not a path's text
+        fcntl.ioctl(control, LOOP_CTL_ADD, number)
+    code = f"import fcntl; fcntl.ioctl(open('/dev/loop-control'), {LOOP_CTL_REMOVE}, {number})"
+    run = RunOptions([sys.executable, "-c", code])
+    options = RecordOptions(run, devices=(f"loop{number}",), wait_s=WAIT_S)
+    capture = record(options, TracefsBackend(), tmp_path / "capture")
+    assert capture.exit_status == 0
+    assert any(f"loop{number}/" in note and "gone" in note for note in capture.notes)
+    assert loop.window_kb() == WINDOW_KB
+
+
+def is_running(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"

@@ -1,0 +1,61 @@
+"""An ext4 image on a loop device of its own, with an application and data in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+WINDOW_KB = 84  # set before a test; nothing else on the machine has it
+
+
+@dataclass(frozen=True)
+class LoopImage:
+    """A mounted image; ``busybox`` is the application in it, ``data`` a file of 64 pages."""
+
+    mountpoint: Path
+    device: str  # name of the loop device
+
+    @property
+    def busybox(self) -> Path:
+        return self.mountpoint / "busybox"
+
+    @property
+    def data(self) -> Path:
+        return self.mountpoint / "data"
+
+    @property
+    def knob(self) -> Path:
+        return Path(f"/sys/block/{self.device}/queue/read_ahead_kb")
+
+    def window_kb(self) -> int:
+        return int(self.knob.read_text())
+
+
+@contextmanager
+def loop_image(directory: Path) -> Iterator[LoopImage]:
+    """Make, fill and mount an image; unmount and detach it whatever the test does."""
+    image, mountpoint = directory / "image", directory / "mounted"
+    mountpoint.mkdir()
+    _run("truncate", "-s", "24M", image)
+    _run("mkfs.ext4", "-q", "-F", image)
+    with ExitStack() as stack:
+        device = _run("losetup", "--find", "--show", "--direct-io=on", image).strip()
+        stack.callback(_run, "losetup", "--detach", device)
+        _run("mount", device, mountpoint)
+        stack.callback(_run, "umount", "--lazy", mountpoint)
+        loop = LoopImage(mountpoint, Path(device).name)
+        shutil.copy(shutil.which("busybox") or "", loop.busybox)
+        loop.data.write_bytes(os.urandom(64 * os.sysconf("SC_PAGE_SIZE")))
+        loop.knob.write_text(str(WINDOW_KB))
+        yield loop
+
+
+def _run(*words: object) -> str:
+    return subprocess.run(
+        [str(word) for word in words], check=True, capture_output=True, text=True
+    ).stdout

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import pytest
+
+from boards.mounts import MountPoint
+from tracer.files import find_files
+
+NAMES = ["plain", "with space", 'quo"te', "new\nline", "<script>", "$(reboot)", "b\udcffd"]
+DEV = "8:1"
+
+
+def mount(path, dev=DEV, root="/"):
+    return MountPoint(dev, root, str(path), "rw", "ext4", "/dev/sda1", "rw")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    deep = tmp_path / "a/b"
+    deep.mkdir(parents=True)
+    for name in NAMES:
+        (deep / name).write_text(name.encode(errors="replace").decode())
+    return tmp_path
+
+
+def inode(path):
+    return DEV, path.lstat().st_ino
+
+
+def test_every_name_is_found_with_its_size(tree):
+    wanted = {inode(tree / "a/b" / name): name for name in NAMES}
+    entries, complete = find_files(set(wanted), [mount(tree)], {})
+    assert complete
+    assert {entry.path for entry in entries} == {str(tree / "a/b" / name) for name in NAMES}
+    assert all(
+        entry.size_bytes == (tree / "a/b" / wanted[DEV, entry.ino]).stat().st_size
+        for entry in entries
+    )
+
+
+def test_what_does_not_exist_has_no_path(tree):
+    (entry,), complete = find_files({(DEV, 2**40)}, [mount(tree)], {})
+    assert (entry.path, entry.size_bytes, complete) == (None, -1, True)
+
+
+def test_a_known_path_that_was_deleted_has_none(tree):
+    (entry,), _ = find_files({(DEV, 5)}, [mount(tree)], {(DEV, 5): str(tree / "gone")})
+    assert (entry.path, entry.size_bytes) == (None, -1)
+
+
+def test_other_mounts_are_not_searched(tree):
+    wanted = inode(tree / "a/b/plain")
+    (entry,), _ = find_files({wanted}, [mount(tree), mount(tree / "a/b", dev="8:2")], {})
+    assert entry.path is None
+
+
+def test_a_mount_hidden_by_a_later_one_is_not_searched(tree):
+    wanted = inode(tree / "a/b/plain")
+    (entry,), _ = find_files({wanted}, [mount(tree), mount(tree, dev="8:2")], {})
+    assert entry.path is None
+
+
+def test_the_search_ends_in_time_and_says_so(tree):
+    _, complete = find_files({inode(tree / "a/b/plain")}, [mount(tree)], {}, limit_s=0)
+    assert not complete
