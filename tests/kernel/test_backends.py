@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from tracer import tracefs
+from tracer.backends import supervised
 from tracer.backends.base import WANTED_EVENTS, Backend, Recorded, RecordError
 from tracer.backends.perf import PerfBackend
 from tracer.backends.select import candidates
@@ -299,4 +300,32 @@ def test_every_back_end_says_whether_it_works() -> None:
     for backend in candidates():
         probe = backend.probe()
         assert probe.works or (probe.lacks and probe.remedy)
+    assert traces_of(os.getpid()) == []
+
+
+@pytest.fixture
+def little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Make recordings go to a file system of 4 MiB."""
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(memory)], check=True)
+    monkeypatch.setattr(supervised, "_MEMORY", memory)
+    monkeypatch.setattr(supervised, "_memory_has_room", lambda: True)
+    yield memory
+    subprocess.run(["umount", str(memory)], check=True)
+
+
+@pytest.mark.parametrize("backend", [TraceCmdBackend, PerfBackend])
+def test_a_recording_that_outgrows_its_space_is_refused(
+    backend: type[Backend], little_memory: Path, tmp_path: Path
+) -> None:
+    recorder = backend()
+    recorder.start(tmp_path, ["syscalls:sys_enter_read"], 1024)
+    try:
+        subprocess.run(["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=300000"], check=True)
+    finally:
+        with pytest.raises(RecordError) as failure:
+            recorder.stop()
+    assert "free memory" in failure.value.remedy
+    assert list(little_memory.iterdir()) == []
     assert traces_of(os.getpid()) == []

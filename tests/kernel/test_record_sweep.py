@@ -44,6 +44,18 @@ def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **
     return sweep(options, save, lambda _: None)
 
 
+def test_the_window_in_force_is_measured_too(loop, nowhere):
+    options = SweepOptions(
+        RunOptions([str(loop.busybox), "true"], streams=nowhere),
+        (0,),
+        repeat=1,
+        with_default=True,
+        wait_s=120.0,
+    )
+    result = sweep(options, lambda _: None, lambda _: None)
+    assert [point.read_ahead_kb for point in result.points] == sorted([0, WINDOW_KB])
+
+
 def test_larger_windows_make_fewer_requests(loop, nowhere):
     saved = []
     command = [loop.busybox, "cat", loop.data]
