@@ -148,7 +148,7 @@ def again(subject: Subject) -> Section:
         f"foreread predict CAPTURE --model {subject.prediction.model}",
     ]
     if sweep is not None:
-        windows = ",".join(str(point.read_ahead_kb) for point in sweep.points)
+        windows = ",".join(f"{point.read_ahead_kb}k" for point in sweep.points)
         repeats = max((len(point.seconds) for point in sweep.points), default=1)
         swept = shell_words(sweep.command) if sweep.command else command
         lines.append(f"foreread sweep --windows {windows} --repeat {repeats} -o SWEEP -- {swept}")

@@ -84,12 +84,17 @@ def _escaped(character: str) -> str:
 
 
 def text_width_pt(text: str, size_pt: float) -> float:
-    """Return the width of drawable ``text`` in points."""
+    """Return the width of drawable ``text`` in points, kerning left out."""
+    return size_pt * sum(_advance(character) for character in text)
+
+
+@cache
+def _advance(character: str) -> float:
+    """Return the width of a glyph in em."""
     font = get_font(_regular_font())
-    font.set_size(size_pt, 72)
-    font.set_text(text)
-    width: float = font.get_width_height()[0] / 64
-    return width
+    font.set_size(1000, 72)
+    advance: float = font.load_char(ord(character)).linearHoriAdvance / 65536 / 1000
+    return advance
 
 
 def axes(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import shlex
-import unicodedata
 
-# Controls, format characters (bidi overrides), surrogates, private, unassigned; line separators.
-_UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def plain(text: str) -> str:
     """Return ``text`` with every character that cannot be seen written as an escape.
 
-    Undecodable bytes (surrogate escapes) become ``\\xNN``; applying it twice changes nothing.
+    That is controls, format characters (bidi overrides), spaces other than the plain one,
+    unassigned and private ones. Undecodable bytes (surrogate escapes) become ``\\xNN``.
+    Applied twice it changes nothing more.
     """
-    return "".join(_escape(c) if unicodedata.category(c) in _UNSEEN else c for c in text)
+    return "".join(c if c.isprintable() else _escape(c) for c in text)
 
 
 def _escape(character: str) -> str:
@@ -31,7 +30,7 @@ def shortened(text: str, length: int) -> str:
     """Return ``text`` in at most ``length`` characters, its middle left out."""
     if len(text) <= length:
         return text
-    tail = (length - 1) * 2 // 3
+    tail = max(1, (length - 1) * 2 // 3)
     return f"{text[: length - 1 - tail]}…{text[-tail:]}"
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from ring_pages import read_events
+from raw_pages import read_events
 
 import tracer
 from tracer import capture as capture_files

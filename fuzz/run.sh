@@ -1,0 +1,33 @@
+#!/bin/sh
+# Build each libFuzzer target under ASan and UBSan and run it: fuzz/run.sh SECONDS [TARGET...]
+# Corpora and findings go to fuzz-out/TARGET; seeds come from the tests' golden files.
+set -eu
+seconds=$1
+shift
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+libraries='libtraceevent zlib libzstd'
+# shellcheck disable=SC2046,SC2086 # options are words
+build() {
+    case $1 in
+    fixed_window) core='-Iemulator/core emulator/core/*.c' ;;
+    *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
+    esac
+    # the fuzzer comes first: libraries follow what uses them
+    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+        "fuzz/fuzz_$1.c" $core -o "fuzz-out/$1/fuzz"
+}
+
+test $# -gt 0 || set -- fuzz/fuzz_*.c
+for target; do
+    target=$(basename "${target#fuzz/fuzz_}" .c)
+    mkdir -p "fuzz-out/$target/corpus"
+    build "$target"
+    "$python" fuzz/seeds.py "$target" "fuzz-out/$target/corpus"
+    echo "== $target, $seconds s"
+    ( cd "fuzz-out/$target" &&
+        UBSAN_OPTIONS=print_stacktrace=1 ./fuzz -max_total_time="$seconds" -max_len=65536 \
+            -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 corpus 2>log ) ||
+        { tail -n 40 "fuzz-out/$target/log"; exit 1; }
+    grep -E 'number_of_executed_units|DONE' "fuzz-out/$target/log"
+done

@@ -1,0 +1,305 @@
+"""The report as files: self-contained, well-formed, deterministic, and complete in odd cases."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import warnings
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import matplotlib
+import msgspec
+import pytest
+
+from analyzer.report import write_report
+from analyzer.report.answer import answer
+from analyzer.report.page import render
+from analyzer.report.sections import sections
+from analyzer.report.style import drawing
+from analyzer.report.subject import Subject
+from analyzer.validate import validate
+
+VOID = {"meta", "link", "br", "hr", "img", "input"}
+
+
+class Checker(HTMLParser):
+    """Fails on tags that do not nest; collects tags, ids, attributes and visible text."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.tags, self.ids, self.attributes, self.text = [], [], [], [], []
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.attributes += attributes
+        self.ids += [value for name, value in attributes if name == "id"]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.handle_starttag(tag, attributes)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, f"</{tag}> closes nothing"
+
+    def handle_data(self, data):
+        if self.open and self.open[-1] != "style":
+            self.text.append(data)
+
+
+def check(source):
+    parser = Checker()
+    parser.feed(source)
+    parser.close()
+    assert not parser.open
+    return parser
+
+
+def subject_of(make, recording, *, swept=False, **prediction):
+    predicted = make.prediction(recording, **prediction)
+    sweep = make.sweep(predicted) if swept else None
+    return Subject(recording, predicted, sweep, validate(predicted, sweep) if sweep else None)
+
+
+def write(subject, output):
+    """Write all files; a warning is an error."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        files = write_report(
+            subject.recording, subject.prediction, subject.sweep, subject.validation, output
+        )
+    return files, check(files.html.read_text(encoding="utf-8"))
+
+
+def page_of(subject):
+    """Return the page's source; a warning is an error."""
+    with warnings.catch_warnings(), drawing():
+        warnings.simplefilter("error")
+        return render("title", "subtitle", sections(subject), "0")
+
+
+def answer_of(subject):
+    """Return the text of the first section."""
+    return text_of(check(render("title", "subtitle", [answer(subject)], "0")))
+
+
+@pytest.fixture(scope="module")
+def swept(app, make):
+    return subject_of(make, app, swept=True)
+
+
+@pytest.fixture(scope="module")
+def written(swept, tmp_path_factory):
+    return write(swept, tmp_path_factory.mktemp("report"))
+
+
+@pytest.fixture
+def small(make):
+    return make.recording([(0, 0), (0, 1), (1, 7), (0, 5)], sizes=[40960, 40960])
+
+
+def text_of(page):
+    return re.sub(r"\s+", " ", " ".join(page.text))
+
+
+def test_page_is_self_contained_and_without_script(written):
+    files, page = written
+    source = files.html.read_text(encoding="utf-8")
+    assert not re.search(r"https?:|[\"'(]//|@import|javascript:", source)
+    assert not {"script", "iframe", "link", "object", "embed", "base"} & set(page.tags)
+    for name, value in page.attributes:
+        assert not name.startswith("on")
+        if name in {"src", "href", "xlink:href"}:
+            assert value.startswith(("data:image/png;base64,", "#"))
+
+
+def test_identifiers_are_unique_over_all_figures(written):
+    _, page = written
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_references_inside_figures_resolve(written):
+    files, page = written
+    source = files.html.read_text(encoding="utf-8")
+    used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', source))
+    assert {a or b for a, b in used} <= set(page.ids)
+
+
+def test_every_figure_of_the_page_is_a_png_too(written):
+    files, page = written
+    assert page.tags.count("figure") == len(files.figures) == 9
+    assert all(path.read_bytes().startswith(b"\x89PNG") for path in files.figures)
+    assert files.pdf.read_bytes().startswith(b"%PDF-")
+
+
+def test_the_same_input_gives_the_same_bytes(swept, written, tmp_path):
+    first, _ = written
+    second, _ = write(swept, tmp_path)
+    for one, two in zip(
+        (first.html, first.pdf, *first.figures),
+        (second.html, second.pdf, *second.figures),
+        strict=True,
+    ):
+        assert one.read_bytes() == two.read_bytes(), one.name
+
+
+def test_the_callers_matplotlib_settings_neither_matter_nor_change(small, make):
+    subject = subject_of(make, small)
+    plain = page_of(subject)
+    with matplotlib.rc_context({"text.color": "red", "svg.fonttype": "path", "figure.dpi": 300}):
+        before = dict(matplotlib.rcParams)
+        assert page_of(subject) == plain
+        assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize("action", ["set", "keep", "none"])
+def test_the_answer_is_the_first_heading(small, make, action):
+    subject = subject_of(make, small, action=action)
+    heading = re.search(r"<h1>(.*?)</h1>", render("t", "s", [answer(subject)], "0")).group(1)
+    assert (
+        heading
+        == {
+            "set": f"Set read_ahead_kb to {subject.window_kb} KiB (now 128 KiB)",
+            "keep": "Keep read_ahead_kb at 128 KiB",
+            "none": "Nothing to set",
+        }[action]
+    )
+
+
+def test_figures_of_the_answer_are_the_predictions(app, make):
+    subject = subject_of(make, app, seconds=True)
+    total = subject.prediction.total
+    best = total.windows.index(total.predicted_best)
+    shown = answer_of(subject)
+    for number in (total.f[best], total.pages[best], total.f[0]):
+        assert f"{number:,}" in shown
+
+
+def test_measurements_that_contradict_are_said_before_all_else(swept):
+    predicted = swept.prediction
+    wrong = replace(predicted, verdict=replace(predicted.verdict, read_ahead_kb=0))
+    section = answer(replace(swept, prediction=wrong))
+    assert section.blocks[0].warning
+    assert section.blocks[0].items[0].startswith("The measurements speak against this")
+
+
+def test_hostile_names_are_shown_and_harmless(make, tmp_path):
+    accesses = [(row, page) for row in range(len(make.hostile)) for page in range(3)]
+    command = ["/bin/sh", "-c", "</title><script>x</script>\n\udcff\ud800"]
+    recording = make.recording(accesses, paths=make.hostile, capture=make.capture(command=command))
+    files, page = write(subject_of(make, recording), tmp_path)
+    assert "script" not in page.tags
+    shown = text_of(page)
+    assert "/opt/<script>alert(1)</script>.so" in shown
+    assert r"/opt/line\nbreak\ttab\x1b[31m.so" in shown
+    assert r"/opt/undecodable\xff\x80.bin" in shown
+    assert r"/opt/$\frac{a}{$_^{.so" in shown
+    assert "{{ 7*7 }}{% raw %}" in shown
+    assert r"/opt/\u202egpj.exe" in shown
+    assert "語" in shown  # the reader's fonts may have it; figures say \u8a9e
+    assert "inode 109 on 7:0" in shown
+    assert "\u202e" not in files.html.read_text(encoding="utf-8")
+
+
+def test_hostile_board_is_harmless(make, tmp_path):
+    evil = "</dd></style><script>x</script>\n\u202e$x^{\udcff"
+    made, change = make.capture(), msgspec.structs.replace
+    made = change(
+        made,
+        host=change(made.host, nodename=evil, cpu_model=evil, version=evil),
+        devices=[change(made.devices[0], name=evil, model=evil, queue={"scheduler": evil})],
+        mounts=[change(made.mounts[0], mountpoint=evil, options=evil)],
+        notes=[evil],
+        events=[evil],
+        created=evil,
+        cwd=evil,
+        lost={evil: 3},
+        cold=change(made.cold, how=evil),
+    )
+    recording = make.recording([(0, 0), (1, 1)], capture=made)
+    subject = subject_of(make, recording, notes=(evil,))
+    curve = replace(subject.prediction.total, name=evil)
+    named = replace(subject.prediction, devices=[curve, curve])
+    _, page = write(replace(subject, prediction=named), tmp_path)
+    assert "script" not in page.tags
+
+
+@pytest.mark.parametrize("measured", [False, True])
+def test_nothing_accessed(make, tmp_path, measured):
+    files, page = write(subject_of(make, make.recording([]), swept=measured), tmp_path)
+    assert "read no page" in text_of(page)
+    assert len(files.figures) == (3 if measured else 0)
+
+
+def test_a_single_access(make):
+    page = page_of(subject_of(make, make.recording([(0, 0)], sizes=[100]), swept=True))
+    assert check(page).tags.count("figure") == 9
+
+
+def test_several_devices_have_a_table_and_figures_each(make):
+    accesses, paths, sizes = make.application(files=12)
+    recording = make.recording(accesses, paths=paths, sizes=sizes, devices=("7:0", "179:8"))
+    page = check(page_of(subject_of(make, recording)))
+    shown = text_of(page)
+    assert "loop0 (7:0)" in shown
+    assert "loop1 (179:8)" in shown
+    assert "requests and pages in vain, loop1." in shown
+    assert page.tags.count("figure") == 10
+
+
+def test_a_foreign_trace_says_what_it_lacks(make):
+    recording = make.recording([(0, 0), (0, 3)], capture=None)
+    shown = text_of(check(page_of(subject_of(make, recording))))
+    assert "A foreign trace" in shown
+    assert "To repeat it" not in shown
+    assert "/sys/block" not in shown
+
+
+@pytest.mark.parametrize(
+    ("changes", "capture", "said"),
+    [
+        ({"contaminated": True}, {}, "contaminated"),
+        ({}, {"lost": {"0": 7, "1": 5}}, "12 events lost"),
+        ({}, {"exit_status": 3}, "status 3"),
+        ({}, {"signal": 11, "exit_status": None}, "signal 11"),
+    ],
+)
+def test_what_spoils_the_answer_stands_beside_it(make, changes, capture, said):
+    recording = make.recording([(0, 0), (0, 3)], capture=make.capture(**capture), **changes)
+    assert said in answer_of(subject_of(make, recording))
+
+
+def test_cold_not_proven_is_said(make):
+    made = make.capture()
+    warm = msgspec.structs.replace(made.cold, proven=False)
+    recording = make.recording([(0, 0)], capture=msgspec.structs.replace(made, cold=warm))
+    assert "not proven cold" in answer_of(subject_of(make, recording))
+
+
+def test_a_clean_recording_has_no_such_caveat(small, make):
+    shown = answer_of(subject_of(make, small))
+    assert not re.search("contaminated|lost|not proven|failed|foreign", shown)
+
+
+def test_two_hundred_thousand_accesses_stay_below_a_megabyte(make):
+    accesses = [(row % 500, row // 500) for row in range(200_000)]
+    subject = subject_of(make, make.recording(accesses, step_ns=50_000))
+    assert len(page_of(subject).encode()) < 1_000_000
+
+
+def test_a_damaged_page_index_is_survived(make):
+    page_of(subject_of(make, make.recording([(0, 0), (0, 2**63), (1, 2**64 - 1)])))
+
+
+def test_figures_are_made_without_pyplot():
+    """Nothing stays behind to leak, and no display or window system is looked for."""
+    script = (
+        "import sys; from matplotlib.figure import Figure; from analyzer.report import style\n"
+        "with style.drawing(): style.axes(Figure(figsize=(4, 3)))\n"
+        "assert 'matplotlib.pyplot' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
