@@ -22,8 +22,10 @@ from tracer.capture import Cold, Resident
 _DROP = Path("/proc/sys/vm/drop_caches")
 _ATTEMPTS = 3
 _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
-_UNEXPLAINED_PAGES = 1024  # beside what is mapped: superblocks, pages under I/O
-_UNEXPLAINED_SHARE = 0.01  # or this part of what was cached before the drop
+# What others read between drop and count, superblocks, pages under I/O: at least 4 MiB, or a
+# thousandth of the memory, since larger machines have more going on.
+_UNEXPLAINED_PAGES = 1024
+_UNEXPLAINED_SHARE = 0.001
 _IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
@@ -104,7 +106,8 @@ def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:
     after = cached_pages()
     mapped = sum(one.pages for one in resident)
     unexplained = max(0, after - mapped)
-    allowed = max(_UNEXPLAINED_PAGES, int(before * _UNEXPLAINED_SHARE))
+    memory_pages = os.sysconf("SC_PHYS_PAGES")
+    allowed = max(_UNEXPLAINED_PAGES, int(memory_pages * _UNEXPLAINED_SHARE))
     warm = _warm(files, {one.path for one in resident}, mounts)
     how = (
         f"drop_caches=3: {before} pages cached before, {after} after, of which {mapped} are "

@@ -172,13 +172,14 @@ def _files(
     inodes = set(run.mapped)
     try:
         found = inodes_of(trace) if inodes_of else set()
-        inodes |= {(f"{dev >> 20}:{dev & 0xFFFFF}", ino) for dev, ino in found}
+    except ValueError as error:
+        notes.append(f"the trace could not be read to look for its files: {error}")
+        found = set()
+    inodes |= {(f"{dev >> 20}:{dev & 0xFFFFF}", ino) for dev, ino in found}
+    try:
         files, complete = find_files(inodes, devices.mounts, run.mapped)
     except KeyboardInterrupt:
         files, complete = find_files(inodes, [], run.mapped)[0], False
-    except ValueError as error:
-        notes.append(f"the trace could not be read to look for its files: {error}")
-        return []
     if not complete:
         notes.append("the search for the paths of files was cut: some are missing")
     return files

@@ -161,6 +161,13 @@ def test_a_daemon_is_found_told_of_and_ended(loop, tmp_path):
     assert not is_running(int(pid_file.read_text()))
 
 
+def test_no_zombie_of_the_command_is_left(loop, tmp_path):
+    # The inner shell exits at once; its child is adopted and ends before the command does.
+    record_here(tmp_path / "capture", ["sh", "-c", "sh -c 'sleep 0.1 &'; sleep 0.4"])
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
 def test_a_failing_command_still_makes_a_capture(loop, tmp_path):
     capture = record_here(tmp_path / "capture", ["sh", "-c", "exit 7"])
     assert capture.exit_status == 7
