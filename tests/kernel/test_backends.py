@@ -87,8 +87,8 @@ def program(tmp_path: Path) -> Iterator[Callable[[], Program]]:
         return fresh
 
     yield cold
-    for mountpoint in mounted:
-        subprocess.run(["umount", str(mountpoint)], check=True)
+    for mountpoint in mounted:  # lazily: another program may be looking at its files
+        subprocess.run(["umount", "--lazy", str(mountpoint)], check=True)
 
 
 def present_events() -> list[str]:
