@@ -33,7 +33,7 @@ pytestmark = [
 
 BACKENDS: list[type[Backend]] = [TracefsBackend, TraceCmdBackend, PerfBackend]
 FILES = {"perf": "perf.data", "trace-cmd": "trace.dat", "tracefs": ""}
-BUFFER_KIB = 4096
+BUFFER_KIB = 16384
 DATA_PAGES = 300
 PAGE = os.sysconf("SC_PAGE_SIZE")
 REPOSITORY = Path(__file__).parents[2]
