@@ -81,7 +81,7 @@ def test_every_page_of_a_cold_file_is_recorded_once(loop, tmp_path):
     assert capture.cold.proven
     assert sum(capture.lost.values()) == 0
     assert (capture.ended_by, capture.exit_status) == ("exit", 0)
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
     disk = next(d for d in capture.devices if d.name == loop.device)
     assert (disk.read_ahead_kb_before, disk.read_ahead_kb) == (WINDOW_KB, 0)
     assert capture_files.read(output)[0] == capture
@@ -121,7 +121,7 @@ def test_until_output_matches_and_ends_the_command(loop, tmp_path, capfd):
     assert (capture.ended_by, capture.exit_status) == ("output", None)
     assert not is_running(capture.pid)
     assert "ed up" in capfd.readouterr().out
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
 
 
 def test_until_idle_ends_after_the_last_read(loop, tmp_path):
@@ -194,7 +194,7 @@ def test_a_file_that_cannot_be_executed_is_an_error_and_restores(loop, tmp_path)
     with pytest.raises(RecordError, match="cannot be executed"):
         record_here(tmp_path / "capture", [broken])
     assert not (tmp_path / "capture").exists()
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
 
 
 def test_a_full_disk_restores_and_leaves_no_half_capture(loop, tmp_path):
@@ -205,7 +205,7 @@ def test_a_full_disk_restores_and_leaves_no_half_capture(loop, tmp_path):
         with pytest.raises(RecordError, match="no space"):
             record_here(small / "capture", ["sh", "-c", f"cat /dev/zero >{small}/full 2>&-"])
         assert not (small / "capture").exists()
-        assert loop.window_kb() == WINDOW_KB
+        assert loop.restored_kb() == WINDOW_KB
     finally:
         subprocess.run(["umount", small], check=True)
 
@@ -234,7 +234,7 @@ def test_ctrl_c_ends_and_keeps_the_recording(recording):
     assert driver.wait(timeout=60) == 0
     capture, _ = capture_files.read(output)
     assert capture.ended_by == "signal"
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
     assert not is_running(pid)
 
 
@@ -244,7 +244,7 @@ def test_other_signals_abort_and_restore(recording, number):
     driver.send_signal(number)
     assert driver.wait(timeout=60) != 0
     assert not output.exists()
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
     assert own_instances(driver.pid) == []
     assert not is_running(pid)
 
@@ -255,9 +255,9 @@ def test_what_sigkill_left_behind_is_put_back(recording):
     driver.kill()
     driver.wait(timeout=60)
     restored = restore_leftovers()
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
     assert own_instances(driver.pid) == []
-    assert [one.problem for one in restored if str(loop.knob) == one.knob] == [""]
+    assert all(one.problem == "" for one in restored if str(loop.knob) == one.knob)
     with pytest.raises(capture_files.CaptureError, match="partial"):
         capture_files.read(output)
 
@@ -287,7 +287,7 @@ def test_a_device_that_vanishes_meanwhile_is_reported(loop, tmp_path):
     capture = record(options, TracefsBackend(), tmp_path / "capture")
     assert capture.exit_status == 0
     assert any(f"loop{number}/" in note and "gone" in note for note in capture.notes)
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
 
 
 def is_running(pid):

@@ -69,7 +69,7 @@ def test_larger_windows_make_fewer_requests(loop, nowhere):
     assert all(len(point.seconds) == 2 for point in result.points)
     assert result.complete
     assert [one.complete for one in saved] == [False] * 6 + [True]
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
 
 
 def test_an_interrupted_sweep_keeps_its_runs_and_says_so(loop, nowhere):
@@ -83,13 +83,13 @@ def test_an_interrupted_sweep_keeps_its_runs_and_says_so(loop, nowhere):
     result = run_sweep(["true"], (0, 8), interrupt, devices=(loop.device,), streams=nowhere)
     assert not result.complete
     assert sum(len(point.seconds) for point in result.points) == 3
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
 
 
 def test_a_failing_command_stops_the_sweep(loop):
     with pytest.raises(RecordError, match="exit status 3"):
         run_sweep(["sh", "-c", "exit 3"], (0, 8), devices=(loop.device,))
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
 
 
 def test_runs_that_are_ended_by_their_output(loop, nowhere):
