@@ -64,7 +64,10 @@ def record(directory: Path, name: str) -> Path:
     )
     load = ["sh", "-c", f"{readers} wait"]
     command = ["trace-cmd", "record", "-q", "-C", "mono", "-b", "100000", "-o", str(output)]
-    hide = "".join(f"mount --bind /dev/null {TRACEFS}/{name}; " for name in DENIED)
+    (directory / "empty").touch()
+    (directory / "one").write_text("1")
+    hide = "".join(f"mount --bind empty {TRACEFS}/{name}; " for name in DENIED)
+    hide += "mount --bind one /proc/sys/kernel/ftrace_enabled; "
     subprocess.run(
         ["unshare", "-m", "sh", "-c", f'{hide} exec "$@"', "sh", *command, *options, *load],
         check=True,
