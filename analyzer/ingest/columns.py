@@ -69,9 +69,9 @@ def _field(data: object, places: Array, field: Field, swap: bool) -> Array:
             data, places, field.offset, field.size, field.storage, swap
         )
         return strings
-    if field.size not in (1, 2, 4, 8):
+    if field.is_array or field.size not in (1, 2, 4, 8):
         raise TraceError(
-            f"field {field.name} is an array of {field.size} bytes, not a number",
+            f"field {field.name} of {field.size} bytes is neither a number nor a string",
             "ask for another field",
         )
     numbers = np.empty(len(places), "i8" if field.is_signed else "u8")

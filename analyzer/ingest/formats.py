@@ -145,8 +145,12 @@ class Formats:
                 f"record at least {next(iter(wanted))} (foreread record does)",
             )
         self.parse(names)
-        rows = [self._spec(self._parsed[name], wanted[name]) for name in names]
-        return np.array(rows, SPEC)
+        rows = np.array([self._spec(self._parsed[name], wanted[name]) for name in names], SPEC)
+        if len(np.unique(rows["id"])) < len(rows):
+            raise TraceError(
+                f"the trace's formats{self._kernel()} give two events the same id", "record again"
+            )
+        return rows
 
     def _kernel(self) -> str:
         return f" (kernel {self.kernel})" if self.kernel else ""

@@ -26,7 +26,8 @@ _STOPS = {1: "ends inside a record", 2: "is damaged"}  # enum perf_stop, core/pe
 def read(path: Path) -> Trace:
     """Decode a perf.data file: wanted events (spec.py) merged over CPUs, lost counts, paths.
 
-    A file that is cut or damaged after its first events gives those, and a note. Raises
+    A file that is cut or damaged after its first events gives those, and a note. The file is
+    mapped as long as the result lives, and must not shrink meanwhile. Raises
     TraceError when the file is none, lacks event formats, time or CPU, or has no wanted event.
     """
     file = _open(path)
@@ -91,7 +92,14 @@ class _File:
         return self.formats.swap
 
     def find(self, specs: Array) -> _Found:
-        """Walk the records twice: count, then note the places of the events in ``specs``."""
+        """Return the places of the events in ``specs``, and what else is in the records."""
+        try:
+            return self._walk(specs)
+        except _readers.ReaderError as error:
+            raise TraceError(f"perf.data cannot be walked: {error}", "record again") from error
+
+    def _walk(self, specs: Array) -> _Found:
+        """Walk the records twice: count, then note."""
         lay = self.layouts
         shape = (lay.layouts, lay.ids, lay.id_layouts, lay.sample_id, specs, self.swap)
         events, lost = np.zeros(_MAX_CPUS, "u8"), np.zeros(_MAX_CPUS, "u8")

@@ -83,6 +83,12 @@ def test_trace_without_any_wanted_event_is_refused() -> None:
     assert INSERT in caught.value.remedy
 
 
+def test_two_events_of_one_id_are_refused() -> None:
+    twice = {INSERT: OLD_32_BIT, INSERT.replace("add_to", "delete_from"): OLD_32_BIT}
+    with pytest.raises(TraceError, match="the same id"):
+        formats(twice).specs()
+
+
 def test_absent_event_names_itself() -> None:
     with pytest.raises(TraceError, match="has no event block:block_bio_queue"):
         formats({INSERT: OLD_32_BIT}).event("block:block_bio_queue")

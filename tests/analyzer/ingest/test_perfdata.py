@@ -121,6 +121,15 @@ def test_unknown_event_and_field_name_themselves(tmp_path: Path) -> None:
         trace.read_fields("sched:sched_process_exec", ("nonsense",))
 
 
+def test_array_is_no_number(tmp_path: Path) -> None:
+    number, array = b"field:unsigned int bytes;", b"field:u16 bytes[2]      ;"
+    data = perf_samples.golden("file").replace(number, array)
+    trace = perfdata.read(write(tmp_path, data))
+    assert trace.read_fields is not None
+    with pytest.raises(TraceError, match="neither a number nor a string"):
+        trace.read_fields("block:block_rq_issue", ("bytes",))
+
+
 def without_sample_bit(bit: int) -> bytes:
     data = bytearray(perf_samples.golden("file"))
     attr_size, attrs_at, attrs_size = struct.unpack_from("<QQQ", data, 16)

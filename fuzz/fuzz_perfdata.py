@@ -1,0 +1,86 @@
+"""Fuzz the perf.data reader from Python: mutated golden files, read in this process.
+
+    python fuzz/fuzz_perfdata.py SECONDS [SEED]
+
+Anything but a Trace or a TraceError with a remedy is a finding. Each input is written to
+``fuzz-out/perfdata/input`` before it is read. fuzz/run.sh runs it over an extension built with
+-fsanitize=address,undefined.
+"""
+
+from __future__ import annotations
+
+import lzma
+import random
+import sys
+import time
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from analyzer.ingest import perfdata  # noqa: E402
+from analyzer.ingest.recording import TraceError  # noqa: E402
+
+GOLDEN = ROOT / "tests/analyzer/ingest/data/perf"
+INPUT = ROOT / "fuzz-out/perfdata/input"
+EDGES = (0, 1, 7, 8, 0x7F, 0x80, 0xFF)
+
+
+def mutated(chance: random.Random, seeds: list[bytes]) -> bytes:
+    """Return a seed with bytes changed, words set to extremes, or parts cut, copied, dropped."""
+    data = bytearray(chance.choice(seeds))
+    for _ in range(chance.randint(1, 6)):
+        # headers, attributes and pipe records lie in the first part
+        limit = len(data) if chance.random() < 0.5 else min(len(data), 6000)
+        at, width = chance.randrange(max(limit, 1)), chance.choice((1, 2, 4, 8, 64))
+        kind = chance.randrange(6)
+        if kind == 0:
+            data[at : at + 1] = bytes([chance.randrange(256)])
+        elif kind == 1:
+            data[at : at + width] = bytes([chance.choice(EDGES)]) * width
+        elif kind == 2:
+            data[at : at + 8] = chance.randrange(1 << 16).to_bytes(8, "little")
+        elif kind == 3:
+            data = data[:at] if chance.random() < 0.3 else data
+        elif kind == 4:
+            source = chance.randrange(len(data) + 1)
+            data[at : at + width] = data[source : source + width]
+        else:
+            del data[at : at + width]
+    return bytes(data)
+
+
+def read(path: Path) -> bool:
+    """Read all there is to read; return False if the file is refused as it should be."""
+    try:
+        trace = perfdata.read(path)
+        perfdata.mappings(path)
+        assert trace.read_fields is not None
+        trace.read_fields(min(trace.event_names), ("common_pid",))
+    except TraceError as error:
+        assert error.remedy
+        return False
+    return True
+
+
+def main() -> None:
+    """Mutate and read until the time is up; print how many inputs were read, and refused."""
+    end = time.monotonic() + float(sys.argv[1])
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
+    chance = random.Random(seed)
+    seeds = [lzma.decompress(path.read_bytes()) for path in sorted(GOLDEN.glob("*.data.xz"))]
+    counts = {True: 0, False: 0}
+    INPUT.parent.mkdir(parents=True, exist_ok=True)
+    while time.monotonic() < end:
+        INPUT.write_bytes(mutated(chance, seeds))
+        try:
+            counts[read(INPUT)] += 1
+        except Exception:
+            traceback.print_exc()
+            sys.exit(f"finding: {INPUT} (seed {seed})")
+    print(f"{counts[True]} read, {counts[False]} refused, none crashed (seed {seed})")
+
+
+if __name__ == "__main__":
+    main()
