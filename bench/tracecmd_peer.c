@@ -1,8 +1,9 @@
 /* The peer: a trace.dat into columns with the libtracecmd C API and cached fields.
  *
- * tracecmd_peer FILE [ROWS]: decodes the wanted events of every buffer and prints
- * "EVENTS SECONDS"; with ROWS it also writes them there, tab-separated, in the order in which the
- * library gave them. The columns are those of analyzer/ingest/tables.py (EVENTS), strings aside.
+ * tracecmd_peer FILE [REPEAT [ROWS]]: decodes the wanted events of every buffer and prints
+ * "EVENTS SECONDS", each time anew; with ROWS it also writes them there, tab-separated, in the
+ * order in which the library gave them. The columns are those of analyzer/ingest/tables.py
+ * (EVENTS), the flags of block events aside.
  */
 #include <event-parse.h>
 #include <inttypes.h>
@@ -154,16 +155,24 @@ seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-int
-main(int argc, char **argv)
+static void
+free_columns(struct columns *c)
 {
-    struct columns columns = {0};
-    double start = seconds();
+    free(c->time_ns);
+    free(c->ino);
+    free(c->index);
+    free(c->value);
+    free(c->dev);
+    free(c->pid);
+    free(c->cpu);
+    free(c->kind);
+}
 
-    if (argc < 2)
-        return 2;
-    tracecmd_set_loglevel(TEP_LOG_NONE);
-    struct tracecmd_input *top = tracecmd_open(argv[1], TRACECMD_FL_LOAD_NO_PLUGINS);
+/* Opens the file and all its buffers, decodes, closes. */
+static int
+decode(const char *path, struct columns *columns)
+{
+    struct tracecmd_input *top = tracecmd_open(path, TRACECMD_FL_LOAD_NO_PLUGINS);
     if (top == NULL)
         return 1;
     int n = 1 + tracecmd_buffer_instances(top);
@@ -173,15 +182,35 @@ main(int argc, char **argv)
     handles[0] = top;
     for (int i = 1; i < n; i++)
         handles[i] = tracecmd_buffer_instance_handle(top, i - 1);
+    memset(by_id, 0, sizeof(by_id));
     cache_fields(tracecmd_get_tep(top));
     if (n == 1)
-        tracecmd_iterate_events(top, NULL, 0, add_row, &columns);
+        tracecmd_iterate_events(top, NULL, 0, add_row, columns);
     else
-        tracecmd_iterate_events_multi(handles, n, add_row, &columns);
-    printf("%zu %.6f\n", columns.n, seconds() - start);
-    if (argc > 2)
-        write_rows(&columns, argv[2]);
+        tracecmd_iterate_events_multi(handles, n, add_row, columns);
     for (int i = n - 1; i >= 0; i--)
         tracecmd_close(handles[i]);
+    free(handles);
+    return 0;
+}
+
+int
+main(int argc, char **argv)
+{
+    int repeat = argc > 2 ? atoi(argv[2]) : 1;
+
+    if (argc < 2)
+        return 2;
+    tracecmd_set_loglevel(TEP_LOG_NONE);
+    for (int i = 0; i < repeat; i++) {
+        struct columns columns = {0};
+        double start = seconds();
+        if (decode(argv[1], &columns))
+            return 1;
+        printf("%zu %.6f\n", columns.n, seconds() - start);
+        if (argc > 3)
+            write_rows(&columns, argv[3]);
+        free_columns(&columns);
+    }
     return 0;
 }

@@ -15,12 +15,12 @@ import sys
 import time
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from analyzer.ingest.detect import open_trace
+from analyzer.ingest.recording import TraceError
+
 ROOT = Path(__file__).resolve().parent.parent
-sys.path.insert(0, str(ROOT))
-
-from analyzer.ingest.detect import open_trace  # noqa: E402
-from analyzer.ingest.recording import TraceError  # noqa: E402
-
 FIXTURES = ROOT / "tests/analyzer/ingest/data/ftrace"
 OUT = ROOT / "fuzz-out/ftrace"
 NUMBERS = (0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFF, 0xFFFF, 1 << 31, (1 << 32) - 1, 1 << 63, 2**64 - 1)

@@ -5,11 +5,13 @@ from __future__ import annotations
 import lzma
 import struct
 import sys
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 GOLDEN = Path(__file__).resolve().parent.parent / "tests" / "analyzer" / "ingest" / "data"
 RECORDS = 24 * 1024
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def perf_walk() -> Iterator[bytes]:
@@ -34,10 +36,58 @@ def formats() -> Iterator[bytes]:
         start += 1
 
 
+def ring_walk() -> Iterator[bytes]:
+    """Real sub-buffers, and small ones with every kind of event on four kinds of machines."""
+    for path in sorted((GOLDEN / "ftrace/pages").glob("*.raw")):
+        data = path.read_bytes()
+        for at in range(0, len(data), 4096):
+            yield bytes([4, 2, 0, 0]) + data[at : at + 4096]
+    for choice in range(4):
+        yield bytes([4 | choice, 1, 0, 0]) + small_pages(4 if choice & 1 else 8, choice & 2 != 0)
+
+
+def small_pages(long_size: int, big_endian: bool) -> bytes:
+    """Two sub-buffers of 256 bytes, the second after lost events."""
+    order, long = ">" if big_endian else "<", "I" if long_size == 4 else "Q"
+
+    def event(type_len: int, delta: int, body: bytes) -> bytes:
+        word = type_len << 27 | delta if big_endian else delta << 5 | type_len
+        return struct.pack(order + "I", word) + body
+
+    def page(events: bytes, flags: int) -> bytes:
+        head = struct.pack(order + "Q" + long, 1000, len(events) | flags)
+        return (head + events + struct.pack(order + long, 5)).ljust(256, b"\0")
+
+    def word(number: int) -> bytes:
+        return struct.pack(order + "I", number)
+
+    record = struct.pack(order + "HBBi", 1, 0, 0, 7) + bytes(32)
+    events = event(30, 5, word(3)) + event(31, 5, word(3)) + event(10, 7, record)
+    more = event(0, 9, word(44) + record) + event(29, 1, word(12) + bytes(8)) + event(29, 0, b"")
+    return page(events + more, 0) + page(events, 3 << 30)
+
+
+def inflate() -> Iterator[bytes]:
+    """Chunks of a real trace.dat v7, and one block of them; the same with zlib."""
+    pages = (GOLDEN / "ftrace/pages/cpu0.raw").read_bytes()[:4096]
+    packed = zlib.compress(pages)
+    yield bytes([1, 1, 0, 0]) + struct.pack("<III", 1, len(packed), len(pages)) + packed
+    yield bytes([1, 0, 0, 16]) + packed
+    for path in sorted((GOLDEN / "ftrace").glob("v7-*.trace.dat")):
+        data, at = path.read_bytes(), -1
+        while (at := data.find(ZSTD_MAGIC, at + 1)) >= 12:
+            count, size, expanded = struct.unpack_from("<III", data, at - 12)
+            if expanded % 4096 == 0 and count < 100:
+                yield bytes([2, 1, 0, 0]) + data[at - 12 :]
+                room = struct.pack("<H", expanded & 0xFFFF)
+                yield bytes([2, 0]) + room + data[at : at + size]
+
+
 def main() -> None:
     """Write the seeds of the target named."""
     target, directory = sys.argv[1], Path(sys.argv[2])
-    seeds = {"perf_walk": perf_walk, "formats": formats}.get(target)
+    targets = (perf_walk, formats, ring_walk, inflate)
+    seeds = {function.__name__: function for function in targets}.get(target)
     for i, seed in enumerate(seeds() if seeds else ()):
         (directory / f"seed-{i}").write_bytes(seed)
 

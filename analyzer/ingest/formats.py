@@ -223,20 +223,6 @@ def event_name(text: bytes) -> str | None:
     return match[1].decode() if match else None
 
 
-def header_page(text: bytes, *, byte_order: ByteOrder, long_size: int) -> Mapping[str, Field]:
-    """Return the fields of a ring buffer page (``events/header_page``): timestamp, commit, data.
-
-    Raises TraceError if the text is damaged or one of the three is missing.
-    """
-    # The text is a list of fields; with an event's frame around it the same parser reads it.
-    framed = b"name: header_page\nID: 0\nformat:\n" + text + b'\nprint fmt: ""\n'
-    formats = Formats({"ring:header_page": framed}, byte_order=byte_order, long_size=long_size)
-    page = formats.event("ring:header_page")
-    for name in ("timestamp", "commit", "data"):
-        page.field(name)
-    return page.fields
-
-
 def _event(name: str, rows: list[tuple[int, int, str, int, int, int]]) -> EventFormat:
     fields = {field: Field(field, offset, size, flags) for _, _, field, offset, size, flags in rows}
     return EventFormat(name, rows[0][1] if rows else -1, fields)

@@ -141,7 +141,9 @@ def _read_v6(container: Container, cursor: Cursor) -> None:
     _take_flyrecord(container, container.buffers[0], cursor)
     if container.clock == "":
         container.clock = _chosen_clock(bytes(cursor.take(cursor.u64())))
+    cpu_count = container.cpu_count
     for instance in container.buffers[1:]:
+        container.cpu_count = cpu_count  # an instance's own options may change it
         instance.subbuf_size = container.page_size
         _take_flyrecord(container, instance, container.cursor(instance.offset))
 

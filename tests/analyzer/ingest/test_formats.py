@@ -6,7 +6,7 @@ import perf_samples
 import pytest
 
 from analyzer.ingest import _readers, perf_header, tracing_data
-from analyzer.ingest.formats import Formats, event_id, header_page
+from analyzer.ingest.formats import Formats, event_id
 from analyzer.ingest.recording import TraceError
 from analyzer.ingest.spec import EventSpec
 from analyzer.ingest.tables import Kind
@@ -151,27 +151,6 @@ def test_specs_of_chosen_events() -> None:
     spec = EventSpec(Kind.DELETE, {"index": "index"})
     (row,) = formats({INSERT: OLD_32_BIT}).specs({INSERT: spec})
     assert (row["id"], row["kind"], row["length"]) == (77, Kind.DELETE, 20)
-
-
-def test_header_page_gives_offsets() -> None:
-    page = header_page(
-        b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-        b"\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
-        b"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-        b"\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n",
-        byte_order="little",
-        long_size=4,
-    )
-    assert [(page[n].offset, page[n].size) for n in ("timestamp", "commit", "data")] == [
-        (0, 8), (8, 4), (12, 4084),
-    ]  # fmt: skip
-    with pytest.raises(TraceError, match="no field 'data'"):
-        header_page(
-            b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-            b"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n",
-            byte_order="little",
-            long_size=8,
-        )
 
 
 def test_event_id_is_read_without_parsing() -> None:

@@ -114,5 +114,5 @@ in_instance v7-instance.trace.dat --file-version 7 --compression zstd
 trace-cmd report -t "$here/v7-zstd.trace.dat" >"$here/v7-zstd.report.txt"
 for file in "$here"/*.trace.dat; do
     [ -x "${TRACECMD_PEER:-}" ] || break  # bench/tracecmd_peer.c, compiled
-    "$TRACECMD_PEER" "$file" "${file%.trace.dat}.tsv"
+    "$TRACECMD_PEER" "$file" 1 "${file%.trace.dat}.tsv"
 done
