@@ -127,7 +127,8 @@ class HeldCommand:
     ) -> None:
         """Prepare, wait at the gate, exec; never returns."""
         try:
-            os.close(self._gate[1])
+            # All of foreread's: the journal's lock above all, which must end with foreread.
+            _close_all_but({0, 1, 2, self._gate[0], self._error[1], streams.stdout, streams.stderr})
             environment = _prepare_child(cwd, account, streams)
             # A rehearsal: the pages of our own way to exec are touched now, not in the run.
             with contextlib.suppress(OSError):
@@ -138,6 +139,12 @@ class HeldCommand:
             os.write(self._error[1], str(error.errno).encode())
         finally:
             os._exit(_EXEC_FAILED)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    for descriptor in {int(entry.name) for entry in Path("/proc/self/fd").iterdir()} - kept:
+        with contextlib.suppress(OSError):  # the one that listed the directory is gone
+            os.close(descriptor)
 
 
 def _prepare_child(
