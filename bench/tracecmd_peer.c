@@ -107,6 +107,7 @@ static int
 add_row(struct tracecmd_input *handle, struct tep_record *record, int cpu, void *context)
 {
     struct columns *c = context;
+    (void)cpu; /* with several buffers it is none of the machine's */
     struct tep_handle *tep = tracecmd_get_tep(handle);
     int id = tep_data_type(tep, record);
 
@@ -116,7 +117,7 @@ add_row(struct tracecmd_input *handle, struct tep_record *record, int cpu, void 
     if (c->n == c->capacity)
         grow(c);
     c->time_ns[c->n] = record->ts;
-    c->cpu[c->n] = (uint16_t)cpu;
+    c->cpu[c->n] = (uint16_t)record->cpu;
     c->kind[c->n] = cached->kind;
     c->pid[c->n] = (int32_t)number(cached->pid, record->data);
     c->dev[c->n] = (uint32_t)number(cached->fields[DEV], record->data);

@@ -26,7 +26,7 @@ LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
     memcpy(text, input, size);
     char *exact = realloc(text, size > 0 ? size : 1);
     struct fmt_text checked = {exact, size};
-    int count = fmt_check(checked);
+    int count = fmt_check(checked, NULL);
     assert(count > 0 || count == EV_ERR_FORMAT);
     if (count > 0) {
         fields.capacity = (size_t)count;

@@ -77,7 +77,7 @@ def _rings(container: Container, formats: Formats) -> RingBuffers:
     chosen = [(buffer, cpu) for buffer in container.buffers for cpu in buffer.cpus if cpu.size]
     for buffer, cpu in chosen:
         _check(container, buffer, cpu)
-    layout = Layout.parse(container.header_page, formats.byte_order, container.long_size)
+    layout = Layout.parse(container.header_page)
     if any(buffer.compressed for buffer, _ in chosen):
         return _expanded(container, formats, layout, chosen)
     streams = [
