@@ -108,8 +108,7 @@ class TracefsBackend:
             return
         group = tracefs.probe_group(tracefs.owner_tag())
         try:
-            with (place / "dynamic_events").open("a") as file:
-                file.write(open_probe(group) + "\n")
+            tracefs.change_probes(place, open_probe(group))
         except OSError:
             self._notes.append("the kernel has no event probes: paths of opens are not recorded")
             return
