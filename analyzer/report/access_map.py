@@ -59,8 +59,9 @@ def access_map(canvas: Canvas, subject: Subject) -> None:
         layout.run_low,
         layout.run_high,
         color=VERMILLION,
-        linewidth=1.0,
+        linewidth=1.6,
         capstyle="projecting",
+        zorder=3,
         rasterized=True,
         label=f"read in vain at {subject.window_kb:,} KiB",
     )
@@ -68,7 +69,7 @@ def access_map(canvas: Canvas, subject: Subject) -> None:
     ax.scatter(
         time_s,
         layout.access_y,
-        s=float(np.clip(40_000 / max(len(time_s), 1), 0.8, 12)),
+        s=float(np.clip(16_000 / max(len(time_s), 1), 0.8, 5)),
         c=colours[accesses["file"]],
         marker="s",
         linewidths=0,
