@@ -1,10 +1,11 @@
 """Decode a perf.data file: foreread against ``perf script``, in the same run. Prints JSON.
 
+    python bench/decode_perf.py                 # records one first (root, perf, 2 GB of /dev/shm)
+    python bench/decode_perf.py --make FILE     # the same, and keeps it
     python bench/decode_perf.py FILE            # any perf.data with foreread's events
-    python bench/decode_perf.py --make FILE     # record one first (root, perf, ~2 GB of /dev/shm)
 
-``--make`` copies part of /usr into an ext4 image in memory, sets its read_ahead_kb to 0, and
-records foreread's events over all CPUs while tar, find and python read it cold.
+The recording copies part of /usr into an ext4 image in memory, sets its read_ahead_kb to 0, and
+records foreread's events over all CPUs while find, cat and tar read it cold.
 """
 
 from __future__ import annotations
@@ -22,8 +23,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analyzer.ingest import perfdata
 from analyzer.ingest.spec import EVENT_SPECS
@@ -76,13 +75,8 @@ def fill(mount: Path) -> None:
 
 
 def make(path: Path) -> None:
-    available = [
-        e
-        for e in EVENT_SPECS
-        if subprocess.run(
-            ["perf", "list", e], capture_output=True, text=True, check=False
-        ).stdout.count(e)
-    ]
+    listed = run("perf", "list", "tracepoint")
+    available = [event for event in EVENT_SPECS if f" {event} " in listed]
     options = [word for event in available for word in ("-e", event)]
     with image() as mount:
         load = (
@@ -130,38 +124,51 @@ def perf_script(path: Path) -> int:
     return count
 
 
+def process_seconds(path: Path) -> list[float]:
+    """Wall time of a new process that reads the file: start of Python and imports included."""
+    code = (
+        "import sys; from pathlib import Path; from analyzer.ingest import perfdata; "
+        "perfdata.read(Path(sys.argv[1]))"
+    )
+    command = [sys.executable, "-c", code, str(path)]
+    return seconds(lambda: subprocess.run(command, check=True), 5)
+
+
+def compare(path: Path, repeat: int, peer_repeat: int) -> dict[str, object]:
+    events = perfdata.read(path).events.rows
+    ours = seconds(lambda: perfdata.read(path), repeat)
+    lines = perf_script(path)
+    peers = seconds(lambda: perf_script(path), peer_repeat)
+    rate = events / statistics.median(ours)
+    peer_rate = lines / statistics.median(peers)
+    return {
+        "events": events,
+        "bytes": path.stat().st_size,
+        "machine": f"{platform.release()}, {os.cpu_count()} CPUs",
+        "perf": run("perf", "--version"),
+        "foreread_seconds": [round(s, 4) for s in ours],
+        "foreread_million_events_per_s": round(rate / 1e6, 2),
+        "foreread_process_seconds": [round(s, 3) for s in process_seconds(path)],
+        "perf_script_lines": lines,
+        "perf_script_seconds": [round(s, 3) for s in peers],
+        "perf_script_million_events_per_s": round(peer_rate / 1e6, 3),
+        "ratio": round(rate / peer_rate, 1),
+    }
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("file", type=Path)
+    parser = argparse.ArgumentParser(description="perf.data: foreread against perf script")
+    parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--make", action="store_true", help="record FILE first")
     parser.add_argument("--repeat", type=int, default=7)
     parser.add_argument("--peer-repeat", type=int, default=3)
     arguments = parser.parse_args()
-    if arguments.make:
-        make(arguments.file)
-    events = perfdata.read(arguments.file).events.rows
-    ours = seconds(lambda: perfdata.read(arguments.file), arguments.repeat)
-    lines = perf_script(arguments.file)
-    peers = seconds(lambda: perf_script(arguments.file), arguments.peer_repeat)
-    rate = events / statistics.median(ours)
-    peer_rate = lines / statistics.median(peers)
-    print(
-        json.dumps(
-            {
-                "events": events,
-                "bytes": arguments.file.stat().st_size,
-                "machine": f"{platform.release()}, {os.cpu_count()} CPUs",
-                "perf": run("perf", "--version"),
-                "foreread_seconds": [round(s, 4) for s in ours],
-                "foreread_million_events_per_s": round(rate / 1e6, 2),
-                "perf_script_lines": lines,
-                "perf_script_seconds": [round(s, 3) for s in peers],
-                "perf_script_million_events_per_s": round(peer_rate / 1e6, 3),
-                "ratio": round(rate / peer_rate, 1),
-            },
-            indent=1,
-        )
-    )
+    with tempfile.TemporaryDirectory(prefix="foreread-bench-") as scratch:
+        path = arguments.file or Path(scratch) / "perf.data"
+        if arguments.make or arguments.file is None:
+            make(path)
+        result = compare(path, arguments.repeat, arguments.peer_repeat)
+    print(json.dumps(result, indent=1))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 /* The peer: a trace.dat into columns with the libtracecmd C API and cached fields.
  *
  * tracecmd_peer FILE [ROWS]: decodes the wanted events of every buffer and prints
- * "EVENTS SECONDS"; with ROWS it also writes them there, in the order the library gave them, as
- * struct row. The columns are those of analyzer/ingest/tables.py (EVENTS), strings aside.
+ * "EVENTS SECONDS"; with ROWS it also writes them there, tab-separated, in the order in which the
+ * library gave them. The columns are those of analyzer/ingest/tables.py (EVENTS), strings aside.
  */
 #include <event-parse.h>
-#include <stdint.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -40,13 +40,6 @@ enum { N_WANTED = sizeof(WANTED) / sizeof(WANTED[0]) };
 struct cached {
     uint8_t kind;
     struct tep_format_field *pid, *fields[NUMERIC];
-};
-
-struct row {
-    uint64_t time_ns, dev, ino, index, value;
-    int32_t pid;
-    uint16_t cpu;
-    uint16_t kind;
 };
 
 struct columns {
@@ -114,6 +107,7 @@ static int
 add_row(struct tracecmd_input *handle, struct tep_record *record, int cpu, void *context)
 {
     struct columns *c = context;
+    (void)cpu; /* with several buffers it is none of the machine's */
     struct tep_handle *tep = tracecmd_get_tep(handle);
     int id = tep_data_type(tep, record);
 
@@ -123,7 +117,7 @@ add_row(struct tracecmd_input *handle, struct tep_record *record, int cpu, void 
     if (c->n == c->capacity)
         grow(c);
     c->time_ns[c->n] = record->ts;
-    c->cpu[c->n] = (uint16_t)cpu;
+    c->cpu[c->n] = (uint16_t)record->cpu;
     c->kind[c->n] = cached->kind;
     c->pid[c->n] = (int32_t)number(cached->pid, record->data);
     c->dev[c->n] = (uint32_t)number(cached->fields[DEV], record->data);
@@ -137,16 +131,16 @@ add_row(struct tracecmd_input *handle, struct tep_record *record, int cpu, void 
 static void
 write_rows(const struct columns *c, const char *path)
 {
-    FILE *out = fopen(path, "wb");
+    FILE *out = fopen(path, "w");
 
     if (out == NULL)
         exit(1);
-    for (size_t i = 0; i < c->n; i++) {
-        struct row row = {c->time_ns[i], c->dev[i], c->ino[i], c->index[i],
-                          c->value[i],   c->pid[i], c->cpu[i], c->kind[i]};
-        if (fwrite(&row, sizeof(row), 1, out) != 1)
-            exit(1);
-    }
+    for (size_t i = 0; i < c->n; i++)
+        fprintf(out,
+                "%" PRIu64 "\t%u\t%u\t%" PRId32 "\t%" PRIu32 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+                "\n",
+                c->time_ns[i], c->cpu[i], c->kind[i], c->pid[i], c->dev[i], c->ino[i], c->index[i],
+                c->value[i]);
     if (fclose(out))
         exit(1);
 }

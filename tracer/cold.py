@@ -22,8 +22,11 @@ from tracer.capture import Cold, Resident
 _DROP = Path("/proc/sys/vm/drop_caches")
 _ATTEMPTS = 3
 _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
-_UNEXPLAINED_PAGES = 1024  # beside what is mapped: superblocks, pages under I/O
-_UNEXPLAINED_SHARE = 0.01  # or this part of what was cached before the drop
+# What others read between drop and count, superblocks, pages under I/O: at least 4 MiB, or a
+# thousandth of the memory, since larger machines have more going on.
+_UNEXPLAINED_PAGES = 1024
+_UNEXPLAINED_SHARE = 0.001
+_IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -99,11 +102,12 @@ def mapped_files(pids: Iterable[int] | None = None) -> dict[tuple[str, int], str
 
 
 def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:
-    resident = _resident_mapped()
+    resident = _resident_mapped({mount.dev for mount in mounts if mount.fstype in _IN_MEMORY})
     after = cached_pages()
     mapped = sum(one.pages for one in resident)
     unexplained = max(0, after - mapped)
-    allowed = max(_UNEXPLAINED_PAGES, int(before * _UNEXPLAINED_SHARE))
+    memory_pages = os.sysconf("SC_PHYS_PAGES")
+    allowed = max(_UNEXPLAINED_PAGES, int(memory_pages * _UNEXPLAINED_SHARE))
     warm = _warm(files, {one.path for one in resident}, mounts)
     how = (
         f"drop_caches=3: {before} pages cached before, {after} after, of which {mapped} are "
@@ -117,9 +121,12 @@ def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:
     )
 
 
-def _resident_mapped() -> list[Resident]:
+def _resident_mapped(in_memory: set[str]) -> list[Resident]:
+    """Return what is cached of the files that processes map, ``in_memory`` devs left out."""
     found = []
     for (dev, ino), path in mapped_files().items():
+        if dev in in_memory:
+            continue  # counted as Shmem, and nothing that could be dropped
         try:
             pages = resident_pages(Path(path))
         except OSError:
@@ -142,7 +149,7 @@ def _warm(files: list[Path], mapped: set[str | None], mounts: list[MountPoint]) 
 
 def _on_storage(path: Path, mounts: list[MountPoint]) -> bool:
     mount = mount_of(path, mounts)
-    return mount is not None and mount.fstype not in ("tmpfs", "ramfs", "rootfs", "devtmpfs")
+    return mount is not None and mount.fstype not in _IN_MEMORY
 
 
 def _resident(descriptor: int, first: int, pages: int) -> int:

@@ -187,9 +187,9 @@ def adopting_orphans() -> Iterator[None]:
 
 
 def children() -> set[int]:
-    """Return the pids of this process's children."""
+    """Return the pids of this process's children, zombies included."""
     me = os.getpid()
-    return {pid for pid, (parent, _) in _processes().items() if parent == me}
+    return {pid for pid, process in _processes().items() if process.parent == me}
 
 
 def descendants(first: int, not_ours: set[int]) -> set[int]:
@@ -197,28 +197,28 @@ def descendants(first: int, not_ours: set[int]) -> set[int]:
 
     Children of foreread that are not in ``not_ours`` are orphans of the command.
     """
-    processes = _processes()
+    processes = {pid: process for pid, process in _processes().items() if process.alive}
     me = os.getpid()
     found = {
         pid
-        for pid, (parent, session) in processes.items()
-        if session == first or (parent == me and pid not in not_ours)
+        for pid, process in processes.items()
+        if process.session == first or (process.parent == me and pid not in not_ours)
     }
-    while more := {p for p, (parent, _) in processes.items() if parent in found} - found:
+    while more := {p for p, process in processes.items() if process.parent in found} - found:
         found |= more
     return found
 
 
 def terminate(first: int, not_ours: set[int], grace_s: float) -> bool:
     """End the command's processes: SIGTERM, after ``grace_s`` SIGKILL; return if any was left."""
-    living = descendants(first, not_ours)
+    left = bool(descendants(first, not_ours))
     for number, patience_s in ((signal.SIGTERM, grace_s), (signal.SIGKILL, 2.0)):
         _signal_all(descendants(first, not_ours), number)
         deadline = time.monotonic() + patience_s
         while descendants(first, not_ours) and time.monotonic() < deadline:
-            _reap(living | descendants(first, not_ours), first)
             time.sleep(0.01)
-    return bool(living)
+    _reap(children() - not_ours - {first})
+    return left
 
 
 def _signal_all(pids: set[int], number: signal.Signals) -> None:
@@ -227,21 +227,31 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
             os.kill(pid, number)
 
 
-def _reap(pids: set[int], first: int) -> None:
-    """Take the exit statuses of adopted orphans; the first process's is kept for poll()."""
-    for pid in pids - {first}:
+def _reap(pids: set[int]) -> None:
+    """Take the exit statuses of adopted orphans: no other parent would."""
+    for pid in pids:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
 
 
-def _processes() -> dict[int, tuple[int, int]]:
-    """Return parent and session of every process that is no zombie (proc(5), fields 3, 4, 6)."""
+@dataclass(frozen=True)
+class _Process:
+    """What /proc/PID/stat says of a process (proc(5), fields 3, 4 and 6)."""
+
+    alive: bool  # and no zombie
+    parent: int
+    session: int
+
+
+def _processes() -> dict[int, _Process]:
+    """Return all processes by pid."""
     found = {}
     for directory in Path("/proc").glob("[0-9]*"):
         try:
             words = (directory / "stat").read_bytes().rpartition(b")")[2].split()
         except OSError:
             continue  # it has ended meanwhile
-        if words[0] not in (b"Z", b"X"):
-            found[int(directory.name)] = (int(words[1]), int(words[3]))
+        found[int(directory.name)] = _Process(
+            alive=words[0] not in (b"Z", b"X"), parent=int(words[1]), session=int(words[3])
+        )
     return found

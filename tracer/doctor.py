@@ -221,8 +221,11 @@ def _probe_events(place: Path) -> list[Finding]:
 def _can_define_probe(place: Path) -> bool:
     """Define an event probe and remove it: tracefs' README names them even where there are none."""
     group = tracefs.probe_group(tracefs.owner_tag())
+    definitions = place / "dynamic_events"
+    if not definitions.exists():
+        return False
     try:
-        with (place / "dynamic_events").open("a") as file:
+        with definitions.open("a") as file:
             file.write(f"e:{group}/probe {INDISPENSABLE.replace(':', '.')}\n")
         tracefs.remove_probe(place, group)
     except OSError:

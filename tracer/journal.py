@@ -52,8 +52,9 @@ class Restored:
 class Journal:
     """Changes knobs and puts them back, in reverse order, when the block ends.
 
-    ``wait_s`` is how long to wait for another foreread that holds the knobs of this machine;
-    RecordError when it still does, or without the rights to keep a journal.
+    On entry it puts back what dead forereads have left (``leftovers``). ``wait_s`` is how long
+    to wait for another foreread that holds the knobs of this machine; RecordError when it still
+    does, or without the rights to keep a journal.
     """
 
     def __init__(
@@ -64,6 +65,7 @@ class Journal:
     ) -> None:
         self.target = target or LocalTarget()
         self.directory = directory
+        self.leftovers: list[Restored] = []
         self.restored: list[Restored] = []
         self._wait_s = wait_s
         self._file = -1
@@ -74,9 +76,10 @@ class Journal:
         _make_directory(self.directory)
         self._lock = _acquire(self.directory, self._wait_s)
         try:
+            # Or a dead foreread's values would be taken for the original ones.
+            self.leftovers = _replay_all(self.target, self.directory)
             self.path = self.directory / f"{os.getpid()}{_SUFFIX}"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
-            self.path.unlink(missing_ok=True)  # of a dead process with this id
             self._file = os.open(self.path, flags, 0o600)
             self._append({"schema": SCHEMA, "boot": _boot_id(), "pid": os.getpid()})
             _sync_directory(self.directory)
@@ -156,11 +159,15 @@ def _leftover_knobs(target: Target, directory: Path) -> list[Restored]:
     except RecordError:
         return []
     try:
-        return [
-            one for path in sorted(directory.glob(f"*{_SUFFIX}")) for one in _replay(target, path)
-        ]
+        return _replay_all(target, directory)
     finally:
         os.close(lock)
+
+
+def _replay_all(target: Target, directory: Path) -> list[Restored]:
+    """Undo all journals in ``directory``; the caller holds the lock, so their owners are dead."""
+    journals = sorted(directory.glob(f"*{_SUFFIX}"))
+    return [one for path in journals for one in _replay(target, path)]
 
 
 def _leftover_tracing() -> list[Restored]:
@@ -234,6 +241,8 @@ def _make_directory(directory: Path) -> None:
 
 def _check_directory(directory: Path) -> None:
     status = directory.lstat()
+    if status.st_uid == 0 != os.geteuid():
+        raise RecordError(f"{directory} belongs to root: knobs are root's to change", "run as root")
     mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     if not mine or status.st_mode & 0o022:
         raise RecordError(

@@ -63,6 +63,13 @@ def device(devices: Devices, name: str) -> Device:
     )
 
 
+def available_memory_kib() -> int:
+    """Return how much memory can be had without swapping (an estimate before Linux 3.14)."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    kib = {name: int(rest.split()[0]) for name, _, rest in (x.partition(":") for x in lines)}
+    return kib.get("MemAvailable", kib["MemFree"] + kib["Cached"])
+
+
 def _kernel_long_size(machine: str) -> int:
     """Return the size of the kernel's long, which a 32-bit Python on it does not have."""
     return 8 if "64" in machine or machine == "s390x" else struct.calcsize("l")

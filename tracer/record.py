@@ -172,13 +172,14 @@ def _files(
     inodes = set(run.mapped)
     try:
         found = inodes_of(trace) if inodes_of else set()
-        inodes |= {(f"{dev >> 20}:{dev & 0xFFFFF}", ino) for dev, ino in found}
+    except ValueError as error:
+        notes.append(f"the trace could not be read to look for its files: {error}")
+        found = set()
+    inodes |= {(f"{dev >> 20}:{dev & 0xFFFFF}", ino) for dev, ino in found}
+    try:
         files, complete = find_files(inodes, devices.mounts, run.mapped)
     except KeyboardInterrupt:
         files, complete = find_files(inodes, [], run.mapped)[0], False
-    except ValueError as error:
-        notes.append(f"the trace could not be read to look for its files: {error}")
-        return []
     if not complete:
         notes.append("the search for the paths of files was cut: some are missing")
     return files
@@ -206,8 +207,7 @@ def _lost_notes(recorded: Recorded) -> list[str]:
 def _buffer_kib() -> int:
     """Return the KiB per CPU: what a large start-up needs, or a tenth of the memory at hand."""
     cpus = os.cpu_count() or 1
-    memory_kib = os.sysconf("SC_AVPHYS_PAGES") * (os.sysconf("SC_PAGE_SIZE") // 1024)
-    share_kib = min(memory_kib // 10, _ALL_BUFFERS_KIB) // cpus
+    share_kib = min(metadata.available_memory_kib() // 10, _ALL_BUFFERS_KIB) // cpus
     return max(1024, min(_BUFFER_KIB, share_kib))
 
 

@@ -17,8 +17,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
-
 from boards.device import SECTOR_BYTES, Devices
 from tracer.backends.base import RecordError
 from tracer.interrupts import orderly_exit
@@ -34,14 +32,16 @@ class SweepOptions:
     """What to sweep.
 
     Every window of ``windows_kb`` is run ``repeat`` times; each round is shuffled anew by
-    ``seed``, so that slow drifts of the machine do not favour a window. ``devices`` names the
-    disks; by default they are those of the executable and of ``paths``.
+    ``seed``, so that slow drifts of the machine do not favour a window. ``with_default`` adds
+    the window that the first disk has now, against which the others are held. ``devices`` names
+    the disks; by default they are those of the executable and of ``paths``.
     """
 
     run: RunOptions
     windows_kb: tuple[int, ...]
     repeat: int = 3
     seed: int = 0
+    with_default: bool = False
     devices: tuple[str, ...] = ()
     paths: tuple[Path, ...] = ()
     wait_s: float = 0.0
@@ -105,13 +105,6 @@ def whole_pages(windows_kb: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(sorted({window // page_kb * page_kb for window in windows_kb}))
 
 
-def write(path: Path, sweep: Sweep) -> None:
-    """Write the SWEEP file, atomically: a reader never sees half of it."""
-    temporary = path.with_name(path.name + ".part")
-    temporary.write_bytes(msgspec.json.format(msgspec.json.encode(sweep), indent=1) + b"\n")
-    temporary.replace(path)
-
-
 class _Measurement:
     """A sweep under way."""
 
@@ -137,8 +130,10 @@ class _Measurement:
         progress: Callable[[Progress], None],
     ) -> None:
         """Make every run; the first one, slower after a mount, is not counted."""
-        order = schedule(self._windows, self._options.repeat, self._options.seed)
         self._default_kb = int(journal.target.read_knob(self._knobs[0]))
+        if self._options.with_default:
+            self._windows = tuple(sorted({*self._windows, self._default_kb}))
+        order = schedule(self._windows, self._options.repeat, self._options.seed)
         started = time.monotonic()
         for number, window in enumerate([order[0], *order]):
             in_force = self._set(journal, window)

@@ -43,10 +43,8 @@ def mount() -> None:
     if libc.mount(b"nodev", target, b"tracefs", 0, None) != 0:
         code = ctypes.get_errno()
         raise RecordError(
-            f"tracefs cannot be mounted at {PLACES[0]}: {os.strerror(code)}",
-            "run as root on a kernel with CONFIG_FTRACE"
-            if code != 1
-            else "run as root, in the initial user namespace",
+            f"tracefs cannot be read or mounted at {PLACES[0]}: {os.strerror(code)}",
+            "run as root, in the initial user namespace, on a kernel with CONFIG_FTRACE",
         )
 
 

@@ -1,90 +1,8 @@
-/* Bindings shared by all containers: formats, sorting, decoding, fields on demand. */
+/* Bindings shared by all containers: sorting, decoding, fields on demand. */
 #ifndef FOREREAD_BIND_DECODE_H
 #define FOREREAD_BIND_DECODE_H
 
 #include "_bind.h"
-#include "formats.h"
-
-static PyObject *
-field_tuple(const struct fmt_field *f)
-{
-    return Py_BuildValue("(IIsIII)", f->event, f->id, f->name, f->offset, f->size, f->flags);
-}
-
-static PyObject *
-field_list(const struct fmt_fields *fields)
-{
-    PyObject *list = PyList_New((Py_ssize_t)fields->n);
-
-    for (size_t i = 0; list != NULL && i < fields->n; i++) {
-        PyObject *row = field_tuple(&fields->items[i]);
-        if (row == NULL || PyList_SetItem(list, (Py_ssize_t)i, row) != 0)
-            Py_CLEAR(list);
-    }
-    return list;
-}
-
-static bool
-texts_from(PyObject *tuple, struct fmt_text *texts, size_t n)
-{
-    for (size_t i = 0; i < n; i++) {
-        char *text;
-        Py_ssize_t size;
-        if (PyBytes_AsStringAndSize(PyTuple_GetItem(tuple, (Py_ssize_t)i), &text, &size) != 0)
-            return false;
-        texts[i] = (struct fmt_text){text, (size_t)size};
-    }
-    return true;
-}
-
-static PyObject *
-parse_formats(PyObject *self, PyObject *args)
-{
-    struct fmt_fields fields = {NULL, 0, 0, 0};
-    struct fmt_target target;
-    struct fmt_text *texts = NULL;
-    PyObject *tuple, *result = NULL;
-    int big_endian, timeout_ms, ret;
-    size_t n;
-
-    (void)self;
-    if (!PyArg_ParseTuple(args, "O!ipi:parse_formats", &PyTuple_Type, &tuple, &target.long_size,
-                          &big_endian, &timeout_ms))
-        return NULL;
-    target.big_endian = big_endian != 0;
-    n = (size_t)PyTuple_Size(tuple);
-    texts = calloc(n + 1, sizeof(*texts));
-    if (texts == NULL)
-        return PyErr_NoMemory();
-    if (!texts_from(tuple, texts, n))
-        goto out;
-    Py_BEGIN_ALLOW_THREADS;
-    ret = fmt_fields_alloc(&fields, texts, n, target, timeout_ms);
-    Py_END_ALLOW_THREADS;
-    if (ret == EV_OK)
-        result = field_list(&fields);
-    else if (ret == EV_ERR_NO_MEMORY)
-        raise_error(ret);
-    else /* which text it was lets the caller name the event */
-        result = Py_BuildValue("(Is)", fields.failed, ev_message(ret));
-out:
-    fmt_fields_free(&fields);
-    free(texts);
-    return result;
-}
-
-static PyObject *
-check_format(PyObject *self, PyObject *args)
-{
-    struct fmt_text text;
-    Py_ssize_t size;
-
-    (void)self;
-    if (!PyArg_ParseTuple(args, "y#:check_format", &text.text, &size))
-        return NULL;
-    text.size = (size_t)size;
-    return PyBool_FromLong(fmt_check(text) > 0);
-}
 
 struct runs_arrays {
     struct array places, starts;
@@ -309,9 +227,7 @@ field_strings(PyObject *self, PyObject *args)
 }
 
 #define DECODE_METHODS                                                                             \
-    {"parse_formats", parse_formats, METH_VARARGS, NULL},                                          \
-        {"check_format", check_format, METH_VARARGS, NULL},                                        \
-        {"sort_runs", sort_runs, METH_VARARGS, NULL}, {"decode", decode, METH_VARARGS, NULL},      \
+    {"sort_runs", sort_runs, METH_VARARGS, NULL}, {"decode", decode, METH_VARARGS, NULL},          \
         {"field_numbers", field_numbers, METH_VARARGS, NULL},                                      \
         {"field_strings", field_strings, METH_VARARGS, NULL},
 

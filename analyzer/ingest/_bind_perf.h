@@ -126,10 +126,10 @@ bind_perf_places(PyObject *self, PyObject *args)
         !by_cpu_acquire(arrays, by_cpu, 2) ||
         !array_acquire(&side_array, side, "side", "LQ", 8, true))
         goto out;
-    room = (struct perf_room){
-        place_array.view.buf,     array_length(&place_array), arrays[0].view.buf,
-        arrays[1].view.buf,       array_length(&arrays[0]),   side_array.view.buf,
-        array_length(&side_array)};
+    room = (struct perf_room){place_array.view.buf,     array_length(&place_array),
+                              arrays[0].view.buf,       arrays[1].view.buf,
+                              array_length(&arrays[0]), side_array.view.buf,
+                              array_length(&side_array)};
     Py_BEGIN_ALLOW_THREADS;
     ret = perf_places(&s.shape, array_data(&bytes), &room);
     Py_END_ALLOW_THREADS;
@@ -167,11 +167,11 @@ bind_perf_inflate(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS;
     ret = perf_inflate(array_data(&bytes), swap != 0, &sink);
     Py_END_ALLOW_THREADS;
-    if (ret == EV_ERR_NO_MEMORY || ret == EV_ERR_CAPACITY)
+    if (ret == EV_ERR_NO_MEMORY || (ret == EV_ERR_CAPACITY && out == Py_None))
         raise_error(ret);
     else
-        result = Py_BuildValue("(nz)", (Py_ssize_t)sink.filled,
-                               ret == EV_OK ? NULL : ev_message(ret));
+        result =
+            Py_BuildValue("(nz)", (Py_ssize_t)sink.filled, ret == EV_OK ? NULL : ev_message(ret));
 out:
     array_release(&target);
     array_release(&bytes);

@@ -123,8 +123,7 @@ out:
 }
 
 #define RING_METHODS                                                                               \
-    {"ring_walk", ring_walk_py, METH_VARARGS, NULL},                                               \
-        {"inflate", inflate_py, METH_VARARGS, NULL},                                               \
+    {"ring_walk", ring_walk_py, METH_VARARGS, NULL}, {"inflate", inflate_py, METH_VARARGS, NULL},  \
         {"inflate_chunks", inflate_chunks_py, METH_VARARGS, NULL},
 
 #endif

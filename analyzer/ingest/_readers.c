@@ -4,11 +4,12 @@
  * in the rows of the method table; a new reader adds one #include and one row below.
  */
 #include "_bind_decode.h"
+#include "_bind_formats.h"
 #include "_bind_perf.h"
 #include "_bind_ring.h"
 
 static PyMethodDef methods[] = {
-    DECODE_METHODS PERF_METHODS RING_METHODS{NULL, NULL, 0, NULL},
+    DECODE_METHODS FORMAT_METHODS PERF_METHODS RING_METHODS{NULL, NULL, 0, NULL},
 };
 
 static int

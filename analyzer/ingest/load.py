@@ -26,16 +26,24 @@ _TRACE_FILES = {"perf": "perf.data", "trace-cmd": "trace.dat", "tracefs": ""}
 
 
 def load(path: Path, pids: Pids = "tree") -> Recording:
-    """Read a capture (directory or tar archive) or a foreign trace file.
+    """Read a capture (directory or tar archive) or a foreign trace file, to be emulated.
 
     ``pids`` chooses whose touches count: the command's process tree (everything, if the file
-    does not name the command), all, or the given threads. Raises TraceError or CaptureError.
+    does not name the command), all, or the given threads. Raises TraceError, also for a trace
+    without page-cache inserts, and CaptureError.
     """
+    recording = load_any(path, pids)
+    _check_usable(recording)
+    return recording
+
+
+def load_any(path: Path, pids: Pids = "tree") -> Recording:
+    """Read like ``load``, but also a trace from which nothing can be emulated."""
     if not path.exists():
         raise TraceError(f"{path} does not exist", "give a capture or a trace file")
     if path.is_file() and tarfile.is_tarfile(path):
         with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
-            return load(_unpack(path, Path(scratch)), pids)
+            return load_any(_unpack(path, Path(scratch)), pids)
     if path.is_dir() and not _is_bare_trace(path):
         capture, files = capture_format.read(path)
         trace = open_trace(path / capture_format.TRACE / _TRACE_FILES[capture.backend])
@@ -91,11 +99,9 @@ def interpret(
     if trace.page_size is None and capture is None:
         notes.append("the file does not say its page size: 4096 bytes assumed")
     events = _within_run(trace.events, capture)
-    if not (events["kind"] == Kind.INSERT).any():
-        _refuse(trace, kernel)
     fstypes = {_dev(m.dev): m.fstype for m in capture.mounts} if capture else {}
     inserts = find_inserts(events, page_size, fstypes)
-    if not inserts.reads_recorded:
+    if not inserts.reads_recorded and inserts.data.rows:
         notes.append(
             "no block events in the trace: pages that were written cannot be told from pages read"
         )
@@ -128,18 +134,19 @@ def interpret(
     )
 
 
-def _refuse(trace: Trace, kernel: str | None) -> None:
+def _check_usable(recording: Recording) -> None:
+    """Raise TraceError, naming event, kernel and remedy, if nothing can be emulated."""
+    trace = recording.trace
+    if (trace.events["kind"] == Kind.INSERT).any():
+        return
     event = "filemap:mm_filemap_add_to_page_cache"
-    where = f" (kernel {kernel})" if kernel else ""
-    if event in trace.event_names:
-        raise TraceError(
-            f"no {event} event was recorded{where}: nothing was read into the page cache",
-            "drop the caches before the run: echo 3 > /proc/sys/vm/drop_caches",
-        )
+    where = f" (kernel {recording.kernel})" if recording.kernel else ""
+    known = "" if event in trace.event_names else f"; it knows: {_some(trace.event_names)}"
     raise TraceError(
-        f"the trace has no {event} events{where}; it has: {_some(trace.event_names)}",
-        "record with foreread record, or add -e 'filemap:*' -e 'block:*' -e 'sched:sched_process_*'"
-        " to the recorder (Linux 3.10 or later)",
+        f"the trace has no event {event}{where}: it was not among those recorded, or nothing "
+        f"was read into the page cache{known}",
+        "drop the caches and record with foreread record, or with filemap:*, block:* and "
+        "sched:sched_process_* enabled in another recorder (Linux 3.10 or later)",
     )
 
 

@@ -167,7 +167,7 @@ def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tupl
     try:
         size, problem = _readers.perf_inflate(data, swap, None, len(data) * _MAX_RATIO)
         inflated = np.empty(size + 1, "u1")  # one byte more: zstd never runs out of room
-        _readers.perf_inflate(data, swap, inflated, 0)
+        size, _ = _readers.perf_inflate(data, swap, inflated, 0)
     except _readers.ReaderError as error:
         raise TraceError(f"perf.data cannot be decompressed: {error}", "record again") from error
     return inflated[:size], (f"compressed records: {problem}",) if problem else ()

@@ -15,13 +15,16 @@ import numpy as np
 
 from analyzer.ingest import _readers
 from analyzer.ingest.columns import PLACE, decode, decode_fields, in_time_order
-from analyzer.ingest.formats import SPEC, ByteOrder, Formats, header_page
+from analyzer.ingest.formats import SPEC, Formats
 from analyzer.ingest.recording import TraceError
 from analyzer.ingest.spec import EVENT_SPECS, EventSpec
 from analyzer.ingest.tables import EVENTS, Array, Kind, Table
 
 _THREADS = 2
 DAMAGED = "the trace is damaged: copy it again, or record again"
+_HEADER_FIELD = re.compile(
+    rb"^\s*field: [^;\n]*?(\w+);\s*offset:(\d{1,9});\s*size:(\d{1,9});", re.M
+)
 
 
 @dataclass(frozen=True)
@@ -33,13 +36,14 @@ class Layout:
     commit_size: int
 
     @classmethod
-    def parse(cls, text: bytes, byte_order: ByteOrder, long_size: int) -> Layout:
-        """Read ``events/header_page``; the commit field is a long of the kernel."""
-        fields = header_page(text, byte_order=byte_order, long_size=long_size)
-        data, commit = fields["data"], fields["commit"]
-        if fields["timestamp"].offset != 0 or fields["timestamp"].size != 8 or commit.offset != 8:
-            raise TraceError("header_page: unknown layout of a sub-buffer", DAMAGED)
-        return cls(data.offset + data.size, data.offset, commit.size)
+    def parse(cls, text: bytes) -> Layout:
+        """Read ``events/header_page`` (ring_buffer_print_page_header); raises TraceError."""
+        fields = {name: (int(at), int(size)) for name, at, size in _HEADER_FIELD.findall(text)}
+        time, commit = fields.get(b"timestamp"), fields.get(b"commit")
+        if b"data" not in fields or time != (0, 8) or commit not in ((8, 4), (8, 8)):
+            raise TraceError("header_page describes no sub-buffer that is known", DAMAGED)
+        offset, size = fields[b"data"]
+        return cls(offset + size, offset, commit[1])
 
     def resized(self, subbuf_size: int) -> Layout:
         """Return the same layout for sub-buffers of another size."""
@@ -83,9 +87,9 @@ class RingBuffers:
 
     def fields(self, event: str, names: tuple[str, ...]) -> dict[str, Array]:
         """Return ``time_ns``, ``cpu``, ``pid`` and the named fields of one event, by time."""
+        layout = self.formats.event(event)
         specs = self.formats.specs({event: EventSpec(Kind.INSERT, {})})  # kind is not looked at
         places, starts, _ = self._places(specs)
-        layout = self.formats.event(event)
         ordered = in_time_order(places, starts)
         return decode_fields(self.data, ordered, layout, names, self.formats.swap)
 

@@ -29,13 +29,23 @@ _MAX_SHIFT = 32
 
 
 def read(path: Path) -> Trace:
-    """Decode a trace.dat.
+    """Decode a trace.dat; see :func:`decode`. Raises OSError if it cannot be read."""
+    with path.open("rb") as file:
+        if path.stat().st_size == 0:
+            raise TraceError(f"{path} is empty", "copy or record it again")
+        flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
+        mapped = mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ)
+    return decode(memoryview(mapped))
+
+
+def decode(data: memoryview) -> Trace:
+    """Decode the bytes of a trace.dat.
 
     All buffers are merged by time. ``time_ns`` is shifted as the file's own DATE, OFFSET and
     TSC2NSEC options say (libtracecmd does the same). Raises TraceError for a file that is
-    damaged, of another version, or a latency trace; OSError if it cannot be read.
+    damaged, of another version, or a latency trace.
     """
-    container = parse(memoryview(_map(path)))
+    container = parse(data)
     formats = Formats(
         container.texts,
         byte_order=container.byte_order,
@@ -63,19 +73,11 @@ def read(path: Path) -> Trace:
     )
 
 
-def _map(path: Path) -> mmap.mmap:
-    with path.open("rb") as file:
-        if path.stat().st_size == 0:
-            raise TraceError(f"{path} is empty", "copy or record it again")
-        flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
-        return mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ)
-
-
 def _rings(container: Container, formats: Formats) -> RingBuffers:
-    layout = Layout.parse(container.header_page, formats.byte_order, container.long_size)
     chosen = [(buffer, cpu) for buffer in container.buffers for cpu in buffer.cpus if cpu.size]
     for buffer, cpu in chosen:
         _check(container, buffer, cpu)
+    layout = Layout.parse(container.header_page)
     if any(buffer.compressed for buffer, _ in chosen):
         return _expanded(container, formats, layout, chosen)
     streams = [

@@ -39,8 +39,7 @@ def read(directory: Path) -> Trace:
     header_page or formats, or whose pages are damaged; OSError if it cannot be read.
     """
     pages = _pages(directory)
-    header = _header_page(directory)
-    layout = Layout.parse(header, "little", 8)  # text: neither matters here
+    layout = Layout.parse(_header_page(directory))
     data, streams, notes = _load(pages, layout)
     texts = _formats(directory)
     formats = Formats(texts, byte_order=_byte_order(data, streams), long_size=layout.commit_size)

@@ -36,9 +36,10 @@ def turning_point(evaluate: Callable[[int], int], windows: Sequence[int]) -> tup
     """Return the window at the turning point of C_opt, and how many windows were evaluated.
 
     The paper noted a single turning point and iterated to it instead of trying every window
-    (section 2.3); it does not say how. Here the slope at the middle decides which half goes on.
-    Where the curve has several local minima this finds one of them, not always the least.
-    ``windows`` rise and are at least one.
+    (section 2.3); it does not say how. Here windows grow by doubling steps from the smallest
+    until C_opt rises, and between the last three the slope at the middle decides which half
+    goes on. Where the curve has several local minima this finds an early one, not always the
+    least. ``windows`` rise and are at least one.
     """
     known: dict[int, int] = {}
 
@@ -47,7 +48,7 @@ def turning_point(evaluate: Callable[[int], int], windows: Sequence[int]) -> tup
             known[at] = evaluate(windows[at])
         return known[at]
 
-    low, high = 0, len(windows) - 1
+    low, high = _bracket(value, len(windows) - 1)
     while low < high:
         middle = (low + high) // 2
         step = _end_of_plateau(value, middle, high)
@@ -55,7 +56,27 @@ def turning_point(evaluate: Callable[[int], int], windows: Sequence[int]) -> tup
             low = step
         else:
             high = middle
-    return windows[low], len(known)
+    return windows[_downhill(value, low, len(windows) - 1)], len(known)
+
+
+def _bracket(value: Callable[[int], int], last: int) -> tuple[int, int]:
+    """Return two indices with a turning point between them, found by doubling steps."""
+    before, at, step = 0, 0, 1
+    while at < last:
+        after = min(at + step, last)
+        if value(after) > value(at):
+            return before, after
+        before, at, step = at, after, 2 * step
+    return before, last
+
+
+def _downhill(value: Callable[[int], int], at: int, last: int) -> int:
+    """Return the first index, from ``at`` on, of which no neighbour is lower."""
+    while True:
+        lowest = min((at, max(at - 1, 0), min(at + 1, last)), key=value)
+        if lowest == at:
+            return at
+        at = lowest
 
 
 def _end_of_plateau(value: Callable[[int], int], start: int, last: int) -> int:

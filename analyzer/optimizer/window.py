@@ -16,7 +16,7 @@ from analyzer.optimizer.criterion import (
     quasi_optimal,
     turning_point,
 )
-from analyzer.optimizer.verdict import decide
+from analyzer.optimizer.verdict import Point, decide
 from analyzer.prediction import Curve, Prediction
 from emulator import MAX_WINDOW, FixedWindow, fixed_window
 from tracer.capture import Device
@@ -41,6 +41,10 @@ class Counts:
     requests: Array
     loaded: Array
 
+    def take(self, rows: Array) -> Counts:
+        """Return the counts at some of the windows."""
+        return Counts(self.tap, self.requests[rows], self.loaded[rows])
+
     def __add__(self, other: Counts) -> Counts:
         """Add another disk's counts under the same windows."""
         return Counts(
@@ -56,12 +60,15 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
     none or out of range. Source: emulator/fixed.py, analyzer/optimizer/criterion.py.
     """
     chosen = _checked(windows)
-    counts = {disk: _emulate(group, chosen) for disk, group in _by_disk(recording)}
+    emulated = sorted({*chosen, *_current_windows(recording)})
+    counts = {disk: _emulate(group, emulated) for disk, group in _by_disk(recording)}
     order = sorted(counts, key=lambda disk: (-counts[disk].tap, disk))
-    devices = [_disk_curve(recording, disk, chosen, counts[disk]) for disk in order]
-    total = sum(counts.values(), _nothing(chosen))
+    rows = np.searchsorted(emulated, chosen)
+    devices = [_disk_curve(recording, disk, chosen, counts[disk].take(rows)) for disk in order]
+    total = sum(counts.values(), _nothing(emulated))
     current = devices[0].current_read_ahead_kb if devices else None
-    curve = _curve((TOTAL, TOTAL), chosen, total, recording.page_size, current)
+    curve = _curve((TOTAL, TOTAL), chosen, total.take(rows), recording.page_size, current)
+    now = _point(current, recording.page_size, emulated, total)
     return Prediction(
         kernel=recording.kernel,
         page_size=recording.page_size,
@@ -70,9 +77,26 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
         contaminated=recording.contaminated,
         devices=devices,
         total=curve,
-        verdict=decide(curve, recording.page_size, recording.contaminated, _lost(recording)),
+        verdict=decide(curve, now, recording.contaminated, _lost(recording)),
         notes=(*recording.notes, *_notes(recording, curve, windows is not None)),
     )
+
+
+def _current_windows(recording: Recording) -> list[int]:
+    """Return the windows that the disks had before the recording, as far as emulated ones go."""
+    devices = recording.capture.devices if recording.capture else []
+    windows = {d.read_ahead_kb_before * 1024 // recording.page_size for d in devices}
+    return [window for window in windows if 0 <= window <= MAX_WINDOW]
+
+
+def _point(
+    current_kb: int | None, page_size: int, emulated: list[int], total: Counts
+) -> Point | None:
+    """Return what the whole run costs under the current window, if that was emulated."""
+    window = None if current_kb is None else current_kb * 1024 // page_size
+    if window is None or window not in emulated or current_kb is None:
+        return None
+    return Point(window, current_kb, int(total.requests[emulated.index(window)]), total.tap)
 
 
 def _checked(windows: list[int] | None) -> list[int]:

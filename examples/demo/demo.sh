@@ -12,7 +12,6 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=${1:-demo-out}
 BYTES_PER_S=${BYTES_PER_S:-20000000}
 REQUESTS_PER_S=${REQUESTS_PER_S:-1000}
-WINDOWS=${WINDOWS:-0,4k,8k,16k,32k,64k,128k,256k,512k}
 REPEAT=${REPEAT:-2}
 IMPORTS=asyncio,email.mime.text,http.server,json,logging.config,sqlite3,unittest,xml.dom.minidom
 IMPORTS=$IMPORTS,argparse,ctypes,csv,decimal,difflib,doctest,html.parser,multiprocessing.pool
@@ -137,7 +136,7 @@ say "Predicting every window from that one run"
 foreread predict "$out/python.capture"
 
 say "Measuring the same start at some windows, $REPEAT times each"
-foreread sweep --device "${loop#/dev/}" --windows "$WINDOWS" --repeat "$REPEAT" \
+foreread sweep --device "${loop#/dev/}" --repeat "$REPEAT" ${WINDOWS:+--windows "$WINDOWS"} \
     -o "$out/python.sweep.json" -- "$work/start"
 foreread validate "$out/python.capture" "$out/python.sweep.json"
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from analyzer.ingest.accesses import of_threads
-from analyzer.ingest.load import load
+from analyzer.ingest.load import load_any
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Kind, Rwbs
 from foreread.arguments import add_capture
@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the summary."""
-    recording = load(args.capture, args.pids)
+    recording = load_any(args.capture, args.pids)
     if args.json:
         print(json.dumps(to_json(recording)))
     else:
@@ -151,7 +151,7 @@ def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
         lines.append("            CONTAMINATED: the kernel's own readahead is mixed in")
     counts = ", ".join(f"{n} {name}" for name, n in summary["events"].items())
     lines += [
-        f"events      {counts}",
+        f"events      {counts or 'none of those that foreread uses'}",
         f"lost        {lost} events" + ("" if lost == 0 else ": THE RESULT IS INCOMPLETE"),
         f"accessed    {summary['accesses']} pages of {recording.files.rows} files",
     ]

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="SWEEP", type=Path, required=True, help="file to write (JSON)"
     )
-    add_windows(parser, _DEFAULT_WINDOWS)
+    add_windows(parser, f"{_DEFAULT_WINDOWS} and the one in force")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs a window (3)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the shuffling (0)")
     parser.add_argument(
@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         windows_kb=tuple(window * page_size // 1024 for window in windows),
         repeat=args.repeat,
         seed=args.seed,
+        with_default=args.windows is None,
         devices=tuple(args.device),
         foreread=VERSION,
     )

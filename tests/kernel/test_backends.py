@@ -15,7 +15,10 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.ingest.detect import open_trace
+from analyzer.ingest.tables import Kind
 from tracer import tracefs
+from tracer.backends import supervised
 from tracer.backends.base import WANTED_EVENTS, Backend, Recorded, RecordError
 from tracer.backends.perf import PerfBackend
 from tracer.backends.select import candidates
@@ -29,6 +32,7 @@ pytestmark = [
 ]
 
 BACKENDS: list[type[Backend]] = [TracefsBackend, TraceCmdBackend, PerfBackend]
+FILES = {"perf": "perf.data", "trace-cmd": "trace.dat", "tracefs": ""}
 BUFFER_KIB = 4096
 DATA_PAGES = 300
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -83,8 +87,8 @@ def program(tmp_path: Path) -> Iterator[Callable[[], Program]]:
         return fresh
 
     yield cold
-    for mountpoint in mounted:
-        subprocess.run(["umount", str(mountpoint)], check=True)
+    for mountpoint in mounted:  # lazily: another program may be looking at its files
+        subprocess.run(["umount", "--lazy", str(mountpoint)], check=True)
 
 
 def present_events() -> list[str]:
@@ -136,6 +140,18 @@ def inserted(text: str, dev: tuple[int, int]) -> set[tuple[int, int]]:
     return pages
 
 
+def inserted_as_read(trace: Path, dev: tuple[int, int]) -> set[tuple[int, int]]:
+    """Return what :func:`inserted` does, by our own readers."""
+    events = open_trace(trace).events
+    added = events.take((events["kind"] == Kind.INSERT) & (events["dev"] == dev[0] << 20 | dev[1]))
+    columns = (added[name].tolist() for name in ("ino", "index", "value"))
+    return {
+        (ino, page)
+        for ino, first, order in zip(*columns, strict=True)
+        for page in range(first, first + (1 << order))
+    }
+
+
 def traces_of(pid: int) -> list[str]:
     """Return instances, scratch directories, mounts and processes that ``pid`` left behind."""
     mark = f"{tracefs.PREFIX}{pid}-"
@@ -172,6 +188,7 @@ def test_records_every_page_the_program_read(
     cold = program()
     recorded = record(backend(), tmp_path / "trace", cold)
     pages = inserted(decode(backend.name, tmp_path / "trace"), cold.dev)
+    assert inserted_as_read(tmp_path / "trace" / FILES[backend.name], cold.dev) == pages
     data = cold.inode("data")
     assert {page for ino, page in pages if ino == data} == set(range(DATA_PAGES))
     assert sum(recorded.lost.values()) == 0
@@ -188,6 +205,20 @@ def test_back_ends_record_the_same_pages(program: Callable[[], Program], tmp_pat
         pages[backend.name] = {(ino, page) for ino, page in found if ino in files}
     assert len({ino for ino, _ in pages["tracefs"]}) == len(files)
     assert pages["tracefs"] == pages["trace-cmd"] == pages["perf"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_user_s_own_tracing_is_left_alone(backend: type[Backend], tmp_path: Path) -> None:
+    place = tracefs.find()
+    assert place
+    names = ("current_tracer", "trace_clock", "tracing_on", "set_event", "buffer_size_kb")
+    settings = [*(place / name for name in names), Path("/proc/sys/kernel/ftrace_enabled")]
+    before = {path: path.read_text() for path in settings if path.exists()}
+    recorder = backend()
+    recorder.start(tmp_path, present_events(), BUFFER_KIB)
+    during = {path: path.read_text() for path in before}
+    recorder.stop()
+    assert during == before == {path: path.read_text() for path in before}
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -299,4 +330,32 @@ def test_every_back_end_says_whether_it_works() -> None:
     for backend in candidates():
         probe = backend.probe()
         assert probe.works or (probe.lacks and probe.remedy)
+    assert traces_of(os.getpid()) == []
+
+
+@pytest.fixture
+def little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Make recordings go to a file system of 4 MiB."""
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=4m", "none", str(memory)], check=True)
+    monkeypatch.setattr(supervised, "_MEMORY", memory)
+    monkeypatch.setattr(supervised, "_memory_has_room", lambda: True)
+    yield memory
+    subprocess.run(["umount", str(memory)], check=True)
+
+
+@pytest.mark.parametrize("backend", [TraceCmdBackend, PerfBackend])
+def test_a_recording_that_outgrows_its_space_is_refused(
+    backend: type[Backend], little_memory: Path, tmp_path: Path
+) -> None:
+    recorder = backend()
+    recorder.start(tmp_path, ["syscalls:sys_enter_read"], 1024)
+    try:
+        subprocess.run(["dd", "if=/dev/zero", "of=/dev/null", "bs=1", "count=300000"], check=True)
+    finally:
+        with pytest.raises(RecordError) as failure:
+            recorder.stop()
+    assert "free memory" in failure.value.remedy
+    assert list(little_memory.iterdir()) == []
     assert traces_of(os.getpid()) == []

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from ring_pages import read_events
+from raw_pages import read_events
 
 import tracer
 from tracer import capture as capture_files
@@ -81,7 +81,7 @@ def test_every_page_of_a_cold_file_is_recorded_once(loop, tmp_path):
     assert capture.cold.proven
     assert sum(capture.lost.values()) == 0
     assert (capture.ended_by, capture.exit_status) == ("exit", 0)
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
     disk = next(d for d in capture.devices if d.name == loop.device)
     assert (disk.read_ahead_kb_before, disk.read_ahead_kb) == (WINDOW_KB, 0)
     assert capture_files.read(output)[0] == capture
@@ -121,7 +121,7 @@ def test_until_output_matches_and_ends_the_command(loop, tmp_path, capfd):
     assert (capture.ended_by, capture.exit_status) == ("output", None)
     assert not is_running(capture.pid)
     assert "ed up" in capfd.readouterr().out
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
 
 
 def test_until_idle_ends_after_the_last_read(loop, tmp_path):
@@ -161,6 +161,13 @@ def test_a_daemon_is_found_told_of_and_ended(loop, tmp_path):
     assert not is_running(int(pid_file.read_text()))
 
 
+def test_no_zombie_of_the_command_is_left(loop, tmp_path):
+    # The inner shell exits at once; its child is adopted and ends before the command does.
+    record_here(tmp_path / "capture", ["sh", "-c", "sh -c 'sleep 0.1 &'; sleep 0.4"])
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
 def test_a_failing_command_still_makes_a_capture(loop, tmp_path):
     capture = record_here(tmp_path / "capture", ["sh", "-c", "exit 7"])
     assert capture.exit_status == 7
@@ -187,7 +194,7 @@ def test_a_file_that_cannot_be_executed_is_an_error_and_restores(loop, tmp_path)
     with pytest.raises(RecordError, match="cannot be executed"):
         record_here(tmp_path / "capture", [broken])
     assert not (tmp_path / "capture").exists()
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
 
 
 def test_a_full_disk_restores_and_leaves_no_half_capture(loop, tmp_path):
@@ -198,7 +205,7 @@ def test_a_full_disk_restores_and_leaves_no_half_capture(loop, tmp_path):
         with pytest.raises(RecordError, match="no space"):
             record_here(small / "capture", ["sh", "-c", f"cat /dev/zero >{small}/full 2>&-"])
         assert not (small / "capture").exists()
-        assert loop.window_kb() == WINDOW_KB
+        assert loop.restored_kb() == WINDOW_KB
     finally:
         subprocess.run(["umount", small], check=True)
 
@@ -227,7 +234,7 @@ def test_ctrl_c_ends_and_keeps_the_recording(recording):
     assert driver.wait(timeout=60) == 0
     capture, _ = capture_files.read(output)
     assert capture.ended_by == "signal"
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
     assert not is_running(pid)
 
 
@@ -237,7 +244,7 @@ def test_other_signals_abort_and_restore(recording, number):
     driver.send_signal(number)
     assert driver.wait(timeout=60) != 0
     assert not output.exists()
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
     assert own_instances(driver.pid) == []
     assert not is_running(pid)
 
@@ -248,9 +255,9 @@ def test_what_sigkill_left_behind_is_put_back(recording):
     driver.kill()
     driver.wait(timeout=60)
     restored = restore_leftovers()
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
     assert own_instances(driver.pid) == []
-    assert [one.problem for one in restored if str(loop.knob) == one.knob] == [""]
+    assert all(one.problem == "" for one in restored if str(loop.knob) == one.knob)
     with pytest.raises(capture_files.CaptureError, match="partial"):
         capture_files.read(output)
 
@@ -280,7 +287,7 @@ def test_a_device_that_vanishes_meanwhile_is_reported(loop, tmp_path):
     capture = record(options, TracefsBackend(), tmp_path / "capture")
     assert capture.exit_status == 0
     assert any(f"loop{number}/" in note and "gone" in note for note in capture.notes)
-    assert loop.window_kb() == WINDOW_KB
+    assert loop.restored_kb() == WINDOW_KB
 
 
 def is_running(pid):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -9,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+from tracer.journal import DIRECTORY
 
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
 
@@ -34,6 +37,12 @@ class LoopImage:
 
     def window_kb(self) -> int:
         return int(self.knob.read_text())
+
+    def restored_kb(self) -> int:
+        """Return the window while no foreread of another test changes it."""
+        with (DIRECTORY / "lock").open("rb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            return self.window_kb()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 from analyzer.ingest import perf_header, tracing_data
 from analyzer.ingest.formats import Formats
 
-GOLDEN = Path(__file__).parents[1] / "analyzer/ingest/data" / "perf"
+GOLDEN = Path(__file__).parent.parent / "analyzer" / "ingest" / "data" / "perf"
 
 
 def golden(name: str) -> bytes:

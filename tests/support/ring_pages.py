@@ -1,65 +1,114 @@
-"""A slow, plain reader of ring-buffer pages, to look at what the tracer recorded.
+"""A tiny writer of ftrace ring-buffer sub-buffers: the reverse of ring_reference.py.
 
-Layout: Documentation/trace/ring-buffer-map.rst, include/linux/ring_buffer.h (type_len, 6.18).
+Layout: kernel/trace/ring_buffer.c (rb_update_event, rb_add_timestamp), include/linux/ring_buffer.h.
 """
 
 from __future__ import annotations
 
-import re
 import struct
-from pathlib import Path
+from dataclasses import dataclass, field
+from typing import Literal
 
+MISSED_EVENTS, MISSED_STORED = 1 << 31, 1 << 30
 PADDING, TIME_EXTEND, TIME_STAMP = 29, 30, 31
+DELTA_LIMIT = 1 << 27
+ABSOLUTE_LIMIT = 1 << 59
 
 
-def read_events(trace: Path, name: str) -> list[dict[str, int]]:
-    """Return the integer fields of every event ``system/name`` in a trace directory."""
-    number, fields = read_format(trace / "events" / name / "format")
-    pages = [page for raw in sorted(trace.glob("cpu*.raw")) for page in _pages(raw)]
-    records = [record for page in pages for record in _records(page)]
-    return [
-        {field: _integer(record, *place) for field, place in fields.items()}
-        for record in records
-        if struct.unpack_from("=H", record)[0] == number
-    ]
+@dataclass(frozen=True)
+class Event:
+    """Data recorded at a time, and how the writer shall store both."""
+
+    time_ns: int
+    data: bytes
+    absolute: bool = False  # an absolute time stamp before it
+    long: bool = False  # length in the first word, as RB_FORCE_8BYTE_ALIGNMENT kernels do
+    discarded: bool = False  # turned into padding afterwards (rb_event_discard)
 
 
-def read_format(path: Path) -> tuple[int, dict[str, tuple[int, int]]]:
-    """Return an event's id, and offset and size of each of its integer fields."""
-    text = path.read_text()
-    number = int(re.search(r"^ID: (\d+)", text, re.M)[1])
-    found = re.findall(r"field:[^;\[]*?(\w+);\s*offset:(\d+);\s*size:([1248]);", text)
-    return number, {name: (int(offset), int(size)) for name, offset, size in found}
+@dataclass
+class RingPages:
+    """Sub-buffers of one CPU, written in order."""
 
+    byte_order: Literal["little", "big"] = "little"
+    long_size: int = 8
+    subbuf_size: int = 4096
+    pages: list[bytes] = field(default_factory=list)
 
-def _pages(raw: Path, size: int = 4096) -> list[bytes]:
-    data = raw.read_bytes()
-    return [data[start : start + size] for start in range(0, len(data), size)]
+    @property
+    def data_offset(self) -> int:
+        return 8 + self.long_size
 
+    @property
+    def layout(self) -> tuple[int, int, int]:
+        return self.subbuf_size, self.data_offset, self.long_size
 
-def _records(page: bytes) -> list[bytes]:
-    """Return the data of every event in a page."""
-    _, commit = struct.unpack_from("=QQ", page)
-    end = 16 + (commit & 0xFFFFF)
-    position, records = 16, []
-    while position < end:
-        (word,) = struct.unpack_from("=I", page, position)
-        type_len, position = word & 31, position + 4
-        if type_len in (TIME_EXTEND, TIME_STAMP):
-            position += 4
-            continue
-        if type_len in (0, PADDING):
-            (length,) = struct.unpack_from("=I", page, position)
-            if type_len == 0:
-                records.append(page[position + 4 : position + length])
-            elif word >> 5 == 0:
-                break  # the rest of the page is padding
-            position += length
-        else:
-            records.append(page[position : position + type_len * 4])
-            position += type_len * 4
-    return records
+    @property
+    def data(self) -> bytes:
+        return b"".join(self.pages)
 
+    @property
+    def swap(self) -> bool:
+        return self.byte_order == "big"
 
-def _integer(record: bytes, offset: int, size: int) -> int:
-    return int.from_bytes(record[offset : offset + size], "little")
+    def pack(self, codes: str, *numbers: int) -> bytes:
+        return struct.pack((">" if self.byte_order == "big" else "<") + codes, *numbers)
+
+    def word(self, type_len: int, delta: int) -> bytes:
+        if self.byte_order == "big":
+            return self.pack("I", type_len << 27 | delta)
+        return self.pack("I", delta << 5 | type_len)
+
+    def stamp(self, type_len: int, time: int) -> bytes:
+        low, high = time % DELTA_LIMIT, time // DELTA_LIMIT
+        return self.word(type_len, low) + self.pack("I", high)
+
+    def event(self, event: Event, delta: int) -> bytes:
+        padded = event.data + bytes(-len(event.data) % 4)
+        long = event.long or len(padded) > 112 or not padded
+        body = self.pack("I", len(padded) + 4) + padded if long else padded
+        if event.discarded:  # array[0] becomes the length; a delta of 0 would end the page
+            return self.word(PADDING, delta) + self.pack("I", len(body)) + body[4:]
+        return self.word(0 if long else len(padded) // 4, delta) + body
+
+    def subbuf(self, time_ns: int, body: bytes, flags: int = 0, missed: int | None = None) -> None:
+        long = "Q" if self.long_size == 8 else "I"
+        head = self.pack("Q" + long, time_ns, len(body) | flags)
+        tail = b"" if missed is None else self.pack(long, missed)
+        self.pages.append((head + body + tail).ljust(self.subbuf_size, b"\0"))
+
+    def write(self, events: list[Event]) -> list[tuple[int, bytes]]:
+        """Write events, as many to a sub-buffer as fit; return those a reader has to see."""
+        visible: list[tuple[int, bytes]] = []
+        body, first, now = b"", 0, 0
+        for event in events:
+            if not body:
+                first = now = event.time_ns
+            encoded, shown = self._timed(event, now)
+            if len(body) + len(encoded) > self.subbuf_size - self.data_offset:
+                self.subbuf(first, body)
+                body, first = b"", event.time_ns
+                encoded, shown = self._timed(event, first)
+            body += encoded
+            now = shown
+            if not event.discarded:
+                visible.append((shown, event.data + bytes(-len(event.data) % 4)))
+        if body:
+            self.subbuf(first, body)
+        return visible
+
+    def _timed(self, event: Event, now: int) -> tuple[bytes, int]:
+        """Return the event with what tells its time, and that time."""
+        delta = event.time_ns - now
+        prefix = b""
+        if event.absolute:
+            # rb_fix_abs_ts: the top five bits come from the time before
+            prefix, delta = self.stamp(TIME_STAMP, event.time_ns % ABSOLUTE_LIMIT), 0
+        elif delta >= DELTA_LIMIT:
+            prefix, delta = self.stamp(TIME_EXTEND, delta), 0
+        if event.discarded and delta == 0:
+            delta = 1
+        shown = event.time_ns + (delta if event.absolute or prefix else 0)
+        if event.discarded and not prefix:
+            shown = now + delta
+        return prefix + self.event(event, delta), shown

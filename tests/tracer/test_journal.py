@@ -128,6 +128,16 @@ def test_a_living_journal_is_not_undone_and_refuses_a_second(machine):
         assert machine.values() == ["0", "129", "130"]
 
 
+def test_a_new_journal_first_undoes_those_of_the_dead(machine):
+    machine.write_journal(change(KNOBS[0], "128", "0"))
+    machine.path(KNOBS[0]).write_text("0\n")
+    with machine.journal() as journal:
+        assert machine.values() == ORIGINAL
+        journal.set(KNOBS[0], "64")
+    assert [one.knob for one in journal.leftovers] == [KNOBS[0]]
+    assert machine.values() == ORIGINAL
+
+
 def test_a_value_that_somebody_else_set_meanwhile_is_left(machine):
     machine.write_journal(change(KNOBS[0], "128", "0"))
     machine.path(KNOBS[0]).write_text("999\n")

@@ -2,15 +2,13 @@ from __future__ import annotations
 
 from collections import Counter
 
-import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tracer.backends.base import RecordError
 from tracer.run import RunOptions
-from tracer.sweep import Point, Sweep
-from tracer.sweep_run import SweepOptions, schedule, sweep, whole_pages, write
+from tracer.sweep_run import SweepOptions, schedule, sweep, whole_pages
 
 WINDOWS = st.lists(st.integers(0, 4096), min_size=1, max_size=12, unique=True).map(tuple)
 
@@ -34,15 +32,6 @@ def test_rounds_differ_from_each_other():
 def test_windows_become_whole_pages_like_in_the_kernel(windows):
     rounded = whole_pages(windows)
     assert list(rounded) == sorted({window - window % 4 for window in windows})
-
-
-def test_a_sweep_file_is_read_as_it_was_written(tmp_path):
-    point = Point(read_ahead_kb=4, seconds=[1.5], requests=[3], pages=[2.5])
-    one = Sweep(command=["a b", "é"], devices=["sda"], complete=False, points=[point])
-    write(tmp_path / "sweep.json", one)
-    text = (tmp_path / "sweep.json").read_bytes()
-    assert msgspec.json.decode(text, type=Sweep) == one
-    assert [path.name for path in tmp_path.iterdir()] == ["sweep.json"]
 
 
 @pytest.mark.parametrize(("windows", "repeat"), [((), 1), ((-4, 8), 1), ((4,), 0)])

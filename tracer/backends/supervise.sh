@@ -2,7 +2,7 @@
 # Runs a recorder and, should foreread die before it asked for the end, removes what it left.
 #
 # usage: supervise.sh SCRATCH INSTANCE [FILE...] -- RECORDER [ARGUMENT...]
-#   SCRATCH   directory of the recording; FILE's stand-ins and the log are in it too
+#   SCRATCH   directory of the recording; FILE's stand-ins are in it too
 #   INSTANCE  ftrace instance of the recording, or empty
 #   FILE      kernel file the recorder insists on and may not write: a scratch file stands in
 #             for it, in this process's mount namespace only
@@ -23,8 +23,10 @@ shift
 exec 3>&1 >&2
 "$@"
 status=$?
+exec 3>&-
 
-if [ ! -e "$scratch/ended" ]; then
+# Over before its end was asked for: foreread reads the log and cleans up, if it still lives.
+if [ ! -e "$scratch/ended" ] && ! read -r _; then
     [ -n "$instance" ] && [ -d "$instance" ] && rmdir "$instance"
     rm -rf "$scratch"
 fi

@@ -26,7 +26,6 @@ _START_SECONDS = 60.0
 _STOP_SECONDS = 300.0
 _MEMORY = Path("/dev/shm")
 _MEMORY_KIB = 256 * 1024
-_LOG = "log"
 _ENDED = "ended"
 
 
@@ -44,6 +43,8 @@ class Supervised:
         )
         self._trace_directory = trace_directory
         self._process: subprocess.Popen[bytes] | None = None
+        # In memory of its own: where the recording runs out of space, the reason must not.
+        self._log = os.fdopen(os.memfd_create("foreread-log"), "r+b")
 
     def start(
         self, command: list[str], instance: Path | None = None, standins: list[Path] | None = None
@@ -109,21 +110,21 @@ class Supervised:
                     with contextlib.suppress(BrokenPipeError):
                         pipe.close()
             self._process = None
+        self._log.close()
         shutil.rmtree(self.scratch, ignore_errors=True)
 
     def _spawn(self, command: list[str]) -> None:
-        with (self.scratch / _LOG).open("wb") as log:
-            try:
-                self._process = subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=log,
-                    env=environment(),
-                    start_new_session=True,  # Ctrl-C is foreread's to handle, not the recorder's
-                )
-            except OSError as error:
-                raise self.failure(str(error)) from error
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                env=environment(),
+                start_new_session=True,  # Ctrl-C is foreread's to handle, not the recorder's
+            )
+        except OSError as error:
+            raise self.failure(str(error)) from error
 
     def _await_recording(self) -> None:
         assert self._process is not None and self._process.stdout is not None
@@ -139,11 +140,9 @@ class Supervised:
         return RecordError(f"{self.name} {what}" + (f": {said}" if said else ""), remedy_for(said))
 
     def _log_text(self) -> str:
-        with contextlib.suppress(OSError):
-            text = (self.scratch / _LOG).read_text(errors="replace")
-            lines = [line.strip() for line in text.splitlines() if line.strip()]
-            return " ".join(lines[:6])[:400]
-        return ""
+        text = os.pread(self._log.fileno(), 1 << 16, 0).decode(errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip()]
+        return " ".join(lines[:6])[:400]
 
 
 def _members(group: int) -> Iterator[int]:
@@ -172,11 +171,9 @@ def remedy_for(said: str) -> str:
     text = said.lower()
     if "no space left" in text:
         return "free memory (recordings are kept in /dev/shm) or disk space and record again"
-    if "mount" in text or "unshare" in text:
-        return "run as root with CAP_SYS_ADMIN, or use another back-end"
     if any(word in text for word in ("permission", "permitted", "paranoid", "no permissions")):
         return "run as root (CAP_PERFMON or CAP_SYS_ADMIN, and a readable tracefs)"
-    if "tracefs" in text or "debugfs" in text:
+    if "mounted" in text:
         return "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
     return "see what it said, or use another back-end"
 

@@ -22,6 +22,7 @@ from pathlib import Path
 from tracer import tracefs
 from tracer.backends.base import INDISPENSABLE, Probe, Recorded, RecordError
 from tracer.interrupts import uninterrupted
+from tracer.metadata import available_memory_kib
 
 CLOCK = "mono"
 OPENS = "foreread:openat"  # a probe of our own: sys_enter_openat with the path as a string
@@ -149,7 +150,7 @@ class _Drain:
         self._files: dict[int, int] = {}
         self._chunks: dict[int, list[bytes]] = {}
         self._page_bytes = _page_bytes(instance)
-        self._left_bytes = _available_bytes() // _MEMORY_SHARE
+        self._left_bytes = available_memory_kib() * 1024 // _MEMORY_SHARE
         self._stop_read, self._stop_write = os.pipe()
         for directory in sorted((instance / "per_cpu").glob("cpu*")):
             cpu = int(directory.name.removeprefix("cpu"))
@@ -257,13 +258,6 @@ def _page_bytes(instance: Path) -> int:
     if setting.exists():
         return int(setting.read_text()) * 1024
     return os.sysconf("SC_PAGE_SIZE")
-
-
-def _available_bytes() -> int:
-    for line in Path("/proc/meminfo").read_text().splitlines():
-        if line.startswith(("MemAvailable:", "MemFree:")):
-            available = int(line.split()[1]) * 1024
-    return available
 
 
 def _write(path: Path, value: str) -> None:

@@ -34,6 +34,8 @@ ev_message(int code)
         return "the data ends inside a record";
     case EV_ERR_COMPRESSION:
         return "compressed data is damaged";
+    case EV_ERR_SUBBUF:
+        return "a sub-buffer claims more data than it has room for";
     default:
         return "unknown error";
     }

@@ -2,7 +2,6 @@
 #define _DEFAULT_SOURCE
 #include "formats.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <event-parse.h>
 #include <poll.h>
@@ -14,152 +13,6 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-
-enum { MAX_TEXT = 1 << 20, MAX_FIELDS = 512, MAX_OFFSET = 65535 };
-
-/* A position in a text; every step fails at the text's end. */
-struct scan {
-    const char *at, *end;
-};
-
-static bool
-skip(struct scan *s, const char *word)
-{
-    size_t length = strlen(word);
-
-    if ((size_t)(s->end - s->at) < length || memcmp(s->at, word, length) != 0)
-        return false;
-    s->at += length;
-    return true;
-}
-
-static void
-skip_blanks(struct scan *s)
-{
-    while (s->at < s->end && (*s->at == ' ' || *s->at == '\t'))
-        s->at++;
-}
-
-static bool
-skip_number(struct scan *s, uint32_t limit, uint32_t *value)
-{
-    const char *start = s->at;
-
-    *value = 0;
-    while (s->at < s->end && isdigit((unsigned char)*s->at) && *value <= limit)
-        *value = *value * 10 + (uint32_t)(*s->at++ - '0');
-    return s->at > start && *value <= limit;
-}
-
-static bool
-is_word(char c)
-{
-    return isalnum((unsigned char)c) || c == '_';
-}
-
-static bool
-skip_word(struct scan *s, size_t limit)
-{
-    const char *start = s->at;
-
-    while (s->at < s->end && is_word(*s->at))
-        s->at++;
-    return s->at > start && (size_t)(s->at - start) < limit;
-}
-
-/* [TASK_COMM_LEN], [6], [] */
-static bool
-skip_brackets(struct scan *s)
-{
-    if (!skip(s, "["))
-        return false;
-    while (s->at < s->end && (is_word(*s->at) || strchr(" +-*/()", *s->at) != NULL) && *s->at != 0)
-        s->at++;
-    return skip(s, "]");
-}
-
-/* "__data_loc char[] name": words, stars and brackets, at least a type word and a name. */
-static bool
-skip_declaration(struct scan *s)
-{
-    int words = 0;
-    bool brackets_last = false, word_last = false;
-
-    for (;; skip_blanks(s)) {
-        if (s->at < s->end && is_word(*s->at)) {
-            if (isdigit((unsigned char)*s->at) || !skip_word(s, FMT_NAME))
-                return false;
-            words++;
-            word_last = true;
-            brackets_last = false;
-        } else if (s->at < s->end && *s->at == '[') {
-            if (words == 0 || brackets_last || !skip_brackets(s))
-                return false;
-            brackets_last = true;
-        } else if (words > 0 && skip(s, "*")) {
-            word_last = brackets_last = false;
-        } else {
-            break;
-        }
-    }
-    return words >= 2 && word_last;
-}
-
-static bool
-skip_key(struct scan *s, const char *key, uint32_t limit, uint32_t *value)
-{
-    skip_blanks(s);
-    return skip(s, key) && skip_number(s, limit, value) && skip(s, ";");
-}
-
-static bool
-skip_field(struct scan *s)
-{
-    uint32_t offset, size, is_signed;
-    struct scan before;
-
-    skip_blanks(s);
-    if (!skip(s, "field:"))
-        return false;
-    skip_blanks(s);
-    if (!skip_declaration(s) || !skip(s, ";") || !skip_key(s, "offset:", MAX_OFFSET, &offset) ||
-        !skip_key(s, "size:", MAX_OFFSET, &size) || offset + size > MAX_OFFSET)
-        return false;
-    before = *s;
-    if (!skip_key(s, "signed:", 1, &is_signed))
-        *s = before; /* kernels before 2.6.32 do not say */
-    skip_blanks(s);
-    return skip(s, "\n");
-}
-
-/* Everything up to the print format: s is left there. */
-static int
-check_fields(struct scan *s)
-{
-    uint32_t id;
-    int fields = 0;
-
-    if (!skip(s, "name: ") || !skip_word(s, FMT_NAME) || !skip(s, "\nID: ") ||
-        !skip_number(s, UINT16_MAX, &id) || !skip(s, "\nformat:\n"))
-        return EV_ERR_FORMAT;
-    while (!skip(s, "\nprint fmt: ")) {
-        if (skip(s, "\n"))
-            continue; /* the line between common and own fields */
-        if (!skip_field(s) || ++fields > MAX_FIELDS)
-            return EV_ERR_FORMAT;
-    }
-    return fields > 0 ? fields : EV_ERR_FORMAT;
-}
-
-int
-fmt_check(struct fmt_text text)
-{
-    struct scan s = {text.text, text.text + text.size};
-
-    if (text.size == 0 || text.size > MAX_TEXT || text.text[text.size - 1] != '\n')
-        return EV_ERR_FORMAT;
-    return check_fields(&s);
-}
 
 static int
 add_field(struct fmt_fields *fields, uint32_t event, uint32_t id,
@@ -204,15 +57,15 @@ add_event(struct fmt_fields *fields, uint32_t index, const struct tep_event *eve
 static char *
 without_print(struct fmt_text text, size_t *length)
 {
-    static const char start[] = "\nprint fmt: ", empty[] = "\nprint fmt: \"\"\n";
-    struct scan s = {text.text, text.text + text.size};
+    static const char empty[] = "\nprint fmt: \"\"\n";
+    size_t fields_end;
     char *copy = NULL;
 
-    if (check_fields(&s) > 0)
-        copy = malloc(text.size + sizeof(empty));
+    if (fmt_check(text, &fields_end) > 0)
+        copy = malloc(fields_end + sizeof(empty));
     if (copy == NULL)
         return NULL;
-    *length = (size_t)(s.at - text.text) - (sizeof(start) - 1);
+    *length = fields_end;
     memcpy(copy, text.text, *length);
     memcpy(copy + *length, empty, sizeof(empty));
     *length += sizeof(empty) - 1;
@@ -388,7 +241,7 @@ fmt_fields_alloc(struct fmt_fields *fields, const struct fmt_text *texts, size_t
 
     memset(fields, 0, sizeof(*fields));
     for (size_t i = 0; i < n; i++) {
-        int count = fmt_check(texts[i]);
+        int count = fmt_check(texts[i], NULL);
         if (count < 0) {
             fields->failed = (uint32_t)i;
             return count;

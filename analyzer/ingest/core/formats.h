@@ -48,8 +48,9 @@ struct fmt_target {
     int long_size;
 };
 
-/* Returns the number of fields of a complete, sane format text, or EV_ERR_FORMAT. */
-int fmt_check(struct fmt_text text);
+/* Returns the number of fields of a complete, sane format text, or EV_ERR_FORMAT. *fields_end,
+ * unless NULL, becomes the offset behind the last field's line. */
+int fmt_check(struct fmt_text text, size_t *fields_end);
 
 /* Parses checked texts in this process; fields has room for all (sum of fmt_check). */
 int fmt_parse(const struct fmt_text *texts, size_t n, struct fmt_target target,

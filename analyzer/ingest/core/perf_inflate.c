@@ -78,10 +78,15 @@ inflate_all(ZSTD_DStream *stream, struct ev_data data, bool swap, struct perf_si
     uint64_t at = 0;
     int ret = EV_OK;
 
-    while (ret == EV_OK && perf_record_next(data, &at, &r, swap) > 0)
-        if (is_compressed(&r))
-            ret = payload_of(&r, swap, &in) ? inflate_record(stream, &in, sink, scratch)
-                                            : EV_ERR_RECORD_SIZE;
+    while (ret == EV_OK && perf_record_next(data, &at, &r, swap) > 0) {
+        size_t good = sink->filled;
+        if (!is_compressed(&r))
+            continue;
+        ret = payload_of(&r, swap, &in) ? inflate_record(stream, &in, sink, scratch)
+                                        : EV_ERR_RECORD_SIZE;
+        if (ret != EV_OK) /* how far zstd gets in a damaged block depends on its room */
+            sink->filled = good;
+    }
     return ret;
 }
 

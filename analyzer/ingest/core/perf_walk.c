@@ -154,9 +154,7 @@ count_all(const struct perf_shape *shape, struct ev_data data, struct perf_tally
         else if (is_side(r.type))
             tally->side++;
     }
-    tally->stop = more == 0                   ? PERF_END
-                  : more == EV_ERR_TRUNCATED ? PERF_TRUNCATED
-                                             : PERF_DAMAGED;
+    tally->stop = more == 0 ? PERF_END : more == EV_ERR_TRUNCATED ? PERF_TRUNCATED : PERF_DAMAGED;
     return EV_OK;
 }
 
@@ -205,8 +203,8 @@ place_sample(const struct perf_shape *shape, const struct perf_record *r, uint64
     if (place >= room->limit[s.cpu] || place >= room->n_places)
         return EV_ERR_CAPACITY;
     room->next[s.cpu]++;
-    room->places[place] = (struct ev_place){s.time_ns, offset + s.raw, s.raw_size,
-                                            (uint16_t)s.cpu, (uint16_t)s.spec};
+    room->places[place] =
+        (struct ev_place){s.time_ns, offset + s.raw, s.raw_size, (uint16_t)s.cpu, (uint16_t)s.spec};
     return EV_OK;
 }
 

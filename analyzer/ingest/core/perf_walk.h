@@ -65,7 +65,7 @@ int perf_places(const struct perf_shape *shape, struct ev_data data, struct perf
 struct perf_sink {
     uint8_t *out;
     size_t capacity; /* with out: at least one byte more than was counted */
-    size_t filled;   /* also after an error: what came before it */
+    size_t filled;   /* after an error: by the records before the damaged one */
 };
 
 /* Passes on all records, the compressed ones (one zstd stream through the file) behind the

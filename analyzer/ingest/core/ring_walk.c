@@ -72,7 +72,7 @@ next_subbuf(const struct walk *walk, struct cursor *c, bool swap)
     uint32_t commit = (uint32_t)ev_load(subbuf + TIME_BYTES, layout->commit_size, swap);
     uint32_t size = commit & COMMIT_MASK;
     if (size > room)
-        return EV_ERR_BOUNDS;
+        return EV_ERR_SUBBUF;
     c->at = subbuf + layout->data_offset;
     c->end = c->at + size;
     c->subbuf += layout->subbuf_size;

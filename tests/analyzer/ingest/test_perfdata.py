@@ -68,7 +68,7 @@ def test_big_endian_file_gives_the_same(tmp_path: Path) -> None:
 
 
 def test_events_are_merged_over_cpus_in_time_order(tmp_path: Path) -> None:
-    events = perfdata.read(write(tmp_path, perf_samples.golden("file"))).events
+    events = perfdata.read(write(tmp_path, perf_samples.golden("zstd-pipe"))).events
     assert set(events["cpu"].tolist()) == {0, 1}
     assert (np.diff(events["time_ns"].astype("i8")) >= 0).all()
 

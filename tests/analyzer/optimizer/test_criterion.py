@@ -94,7 +94,7 @@ def test_iteration_evaluates_few_windows() -> None:
 
 
 def test_iteration_of_one_window() -> None:
-    assert turning_point(lambda _: 5, [8]) == (8, 0)
+    assert turning_point(lambda _: 5, [8]) == (8, 1)
 
 
 def test_pareto_front_by_hand() -> None:

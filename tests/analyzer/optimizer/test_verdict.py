@@ -1,13 +1,14 @@
 """The verdict: set, keep or none, and a sentence with the figures."""
 
 from dataclasses import replace
+from math import isqrt
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.optimizer.criterion import c_opt, quasi_optimal
-from analyzer.optimizer.verdict import FEW_PAGES, MARGIN_PERCENT, decide
+from analyzer.optimizer.verdict import FEW_PAGES, MARGIN_PERCENT, Point, decide
 from analyzer.prediction import Curve, Verdict
 
 TAP = 1000
@@ -39,8 +40,18 @@ def curve(requests: list[int], current: int | None, tap: int = TAP) -> Curve:
     )
 
 
+def point(whole: Curve) -> Point | None:
+    """Return the current window's figures where the curve has them, as predict does."""
+    current = whole.current_read_ahead_kb
+    window = None if current is None else current // 4
+    if current is None or window not in WINDOWS:
+        return None
+    return Point(window, current, whole.f[WINDOWS.index(window)], whole.tap)
+
+
 def decided(requests: list[int], current: int | None, tap: int = TAP) -> Verdict:
-    return decide(curve(requests, current, tap), 4096, contaminated=False, lost=0)
+    whole = curve(requests, current, tap)
+    return decide(whole, point(whole), contaminated=False, lost=0)
 
 
 def test_far_from_the_best_is_set_with_both_figures() -> None:
@@ -71,11 +82,12 @@ def test_a_small_gain_is_not_worth_a_change() -> None:
 
 @pytest.mark.parametrize(("excess", "action"), [(0, "keep"), (1, "set")])
 def test_margin_is_exact(excess: int, action: str) -> None:
-    best = 10**30
-    allowed = best * (100 + MARGIN_PERCENT) // 100
-    near = replace(curve([1000] * 4, 0), c_opt=[allowed + excess, best, best * 9, best * 9])
-    near = replace(near, quasi_optimal=1)
-    assert decide(near, 4096, contaminated=False, lost=0).action == action
+    whole = replace(curve([10**15] * 4, 0), quasi_optimal=1)
+    best = Point(1, 4, 10**15, whole.tap).c_opt
+    # f² = C_opt of a window of 0 pages whose requests are all its pages.
+    f = isqrt(best * (100 + MARGIN_PERCENT) // 100) + excess
+    current = Point(0, 0, f, f)
+    assert decide(whole, current, contaminated=False, lost=0).action == action
 
 
 def test_unknown_current_value_is_said() -> None:
@@ -87,7 +99,7 @@ def test_unknown_current_value_is_said() -> None:
 def test_current_value_that_was_not_emulated_is_said() -> None:
     verdict = decided([1000, 600, 300, 200], 8192)
     assert verdict.action == "set"
-    assert "8,192 KiB is not among the windows emulated" in verdict.why
+    assert "8,192 KiB is beyond what is emulated" in verdict.why
 
 
 @pytest.mark.parametrize("tap", [0, 1, FEW_PAGES])
@@ -109,7 +121,8 @@ def test_one_page_more_is_worth_a_look() -> None:
 def test_doubts_and_limits_are_always_said(
     contaminated: bool, lost: int, current: int | None, tap: int
 ) -> None:
-    verdict = decide(curve([tap] * 4, current, tap), 4096, contaminated, lost)
+    whole = curve([tap] * 4, current, tap)
+    verdict = decide(whole, point(whole), contaminated, lost)
     assert ("readahead was on" in verdict.why) == contaminated
     assert (f"{lost:,} events were lost" in verdict.why) == bool(lost)
     assert ("knows nothing of the device" in verdict.why) == (verdict.action != "none")

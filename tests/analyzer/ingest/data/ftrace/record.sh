@@ -112,3 +112,7 @@ record v7-none.trace.dat --file-version 7 --compression none
 in_instance v6-instance.trace.dat --file-version 6
 in_instance v7-instance.trace.dat --file-version 7 --compression zstd
 trace-cmd report -t "$here/v7-zstd.trace.dat" >"$here/v7-zstd.report.txt"
+for file in "$here"/*.trace.dat; do
+    [ -x "${TRACECMD_PEER:-}" ] || break  # bench/tracecmd_peer.c, compiled
+    "$TRACECMD_PEER" "$file" "${file%.trace.dat}.tsv"
+done

@@ -23,10 +23,15 @@ FIELDS = {
 }
 
 
+def text(value):
+    """perf hands a char array with leftovers behind its NUL over as bytes."""
+    return value.split(b"\0")[0].decode() if isinstance(value, bytearray) else value
+
+
 def trace_unhandled(event_name, context, fields, sample):
     event = event_name.split("__", 1)[1]
     if event not in FIELDS:
         return
-    wanted = ["-" if name is None else fields[name] for name in FIELDS[event]]
+    wanted = ["-" if name is None else text(fields[name]) for name in FIELDS[event]]
     time_ns = fields["common_s"] * 1_000_000_000 + fields["common_ns"]
     print(time_ns, fields["common_cpu"], event, fields["common_pid"], *wanted, sep="\t")

@@ -1,0 +1,53 @@
+#!/bin/sh
+# Build each libFuzzer target under ASan and UBSan and run it: fuzz/run.sh SECONDS [TARGET...]
+# Corpora and findings go to fuzz-out/TARGET; seeds come from the tests' golden files. Without
+# TARGET: all of them, and the mutation of whole perf.data files.
+set -eu
+seconds=$1
+shift
+cd "$(dirname "$0")/.."
+python=${PYTHON:-python3}
+libraries='libtraceevent zlib libzstd'
+# shellcheck disable=SC2046,SC2086 # options are words
+build() {
+    case $1 in
+    fixed_window) core='-Iemulator/core emulator/core/*.c' ;;
+    *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
+    esac
+    # the fuzzer comes first: libraries follow what uses them
+    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+        "fuzz/fuzz_$1.c" $core -o "fuzz-out/$1/fuzz"
+}
+
+# The container parser in Python, over an extension under ASan and UBSan.
+mutate_perfdata() {
+    echo "== perfdata, $seconds s"
+    mkdir -p fuzz-out/perfdata
+    include=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+    # shellcheck disable=SC2046,SC2086 # options are words
+    gcc -shared -fPIC -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
+        -DPy_LIMITED_API=0x030b0000 "-I$include" -Ianalyzer/ingest/core \
+        analyzer/ingest/_readers.c analyzer/ingest/core/*.c \
+        $(pkg-config --cflags --libs $libraries) -o fuzz-out/perfdata/_readers.so
+    # Python itself forgets memory when it ends
+    ASAN_OPTIONS=detect_leaks=0 \
+        LD_PRELOAD="$(gcc -print-file-name=libasan.so) $(gcc -print-file-name=libubsan.so)" \
+        "$python" fuzz/mutate_perfdata.py "$seconds" fuzz-out/perfdata fuzz-out/perfdata/_readers.so
+}
+
+if test $# -eq 0; then
+    mutate_perfdata
+    set -- fuzz/fuzz_*.c
+fi
+for target; do
+    target=$(basename "${target#fuzz/fuzz_}" .c)
+    mkdir -p "fuzz-out/$target/corpus"
+    build "$target"
+    "$python" fuzz/seeds.py "$target" "fuzz-out/$target/corpus"
+    echo "== $target, $seconds s"
+    ( cd "fuzz-out/$target" &&
+        UBSAN_OPTIONS=print_stacktrace=1 ./fuzz -max_total_time="$seconds" -max_len=65536 \
+            -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 corpus 2>log ) ||
+        { tail -n 40 "fuzz-out/$target/log"; exit 1; }
+    grep -E 'number_of_executed_units|DONE' "fuzz-out/$target/log"
+done

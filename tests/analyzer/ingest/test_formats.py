@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+import struct
+
+import perf_samples
+import pytest
+
+from analyzer.ingest import _readers, perf_header, tracing_data
+from analyzer.ingest.formats import Formats, event_id, header_page
+from analyzer.ingest.recording import TraceError
+from analyzer.ingest.spec import EventSpec
+from analyzer.ingest.tables import Kind
+
+INSERT = "filemap:mm_filemap_add_to_page_cache"
+COMMON = b"""\
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;
+\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;
+\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;
+"""
+
+
+def text(own: bytes, name: bytes = b"mm_filemap_add_to_page_cache", number: int = 77) -> bytes:
+    head = b"name: %s\nID: %d\nformat:\n" % (name, number)
+    return head + COMMON + b"\n" + own + b'\nprint fmt: "%lx", REC->i_ino\n'
+
+
+# TRACE_EVENT in include/trace/events/filemap.h of 3.10 as a 32-bit kernel lays it out: the page's
+# address instead of its pfn, no order, unsigned long of 4 bytes.
+OLD_32_BIT = text(
+    b"""\
+\tfield:struct page * page;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:unsigned long i_ino;\toffset:12;\tsize:4;\tsigned:0;
+\tfield:unsigned long index;\toffset:16;\tsize:4;\tsigned:0;
+\tfield:dev_t s_dev;\toffset:20;\tsize:4;\tsigned:0;
+"""
+)
+
+
+def formats(texts: dict[str, bytes], long_size: int = 8) -> Formats:
+    return Formats(texts, byte_order="little", long_size=long_size, kernel="5.4.0-test")
+
+
+def real_texts() -> dict[str, bytes]:
+    container = perf_header.read(memoryview(perf_samples.golden("file")))
+    return tracing_data.read(container.features[perf_header.Feature.TRACING_DATA]).texts
+
+
+def test_specs_of_a_real_kernel() -> None:
+    specs = formats(real_texts()).specs()
+    assert sorted(specs["kind"].tolist()) == [int(kind) for kind in Kind]
+    insert = specs[specs["kind"] == Kind.INSERT][0]
+    # events/filemap/mm_filemap_add_to_page_cache/format of 6.18
+    assert insert["numeric"]["offset"].tolist() == [32, 16, 24, 36]
+    assert insert["numeric"]["size"].tolist() == [4, 8, 8, 1]
+    assert insert["length"] == 37
+    assert insert["pid"].tolist() == (4, 4, 1)
+
+
+def test_specs_of_an_old_32_bit_kernel_leave_order_out() -> None:
+    insert = formats({INSERT: OLD_32_BIT}, long_size=4).specs()[0]
+    assert insert["numeric"]["offset"].tolist() == [20, 12, 16, 0]
+    assert insert["numeric"]["size"].tolist() == [4, 4, 4, 0]
+
+
+def test_missing_field_names_event_field_and_kernel() -> None:
+    broken = OLD_32_BIT.replace(b"unsigned long i_ino", b"unsigned long inode")
+    with pytest.raises(TraceError, match=r"add_to_page_cache.*5\.4\.0-test.*'i_ino' is missing"):
+        formats({INSERT: broken}).specs()
+
+
+def test_field_that_is_no_number_is_refused() -> None:
+    broken = OLD_32_BIT.replace(
+        b"dev_t s_dev;\toffset:20;\tsize:4", b"char s_dev[12];\toffset:20;\tsize:12"
+    )
+    with pytest.raises(TraceError, match="'s_dev' of 12 bytes is no number"):
+        formats({INSERT: broken}).specs()
+
+
+def test_trace_without_any_wanted_event_is_refused() -> None:
+    with pytest.raises(TraceError, match="none of the events") as caught:
+        formats({"sched:sched_switch": OLD_32_BIT}).specs()
+    assert INSERT in caught.value.remedy
+
+
+def test_absent_event_names_itself() -> None:
+    with pytest.raises(TraceError, match="has no event block:block_bio_queue"):
+        formats({INSERT: OLD_32_BIT}).event("block:block_bio_queue")
+
+
+@pytest.mark.parametrize("name", sorted(real_texts()))
+def test_every_truncation_is_caught_before_libtraceevent(name: str) -> None:
+    whole = real_texts()[name]
+    assert _readers.check_format(whole)
+    fields_end = whole.index(b"\nprint fmt: ")
+    assert not any(_readers.check_format(whole[:end]) for end in range(fields_end + 12))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (b"ID: 77", b"ID: 70000"),
+        (b"offset:8;", b"offset:99999999999;"),
+        (b"size:4;", b"size:-4;"),
+        (b"i_ino;", b"i_ino[;"),
+        (b"i_ino;", b"i_ino\x00;"),
+        (b"i_ino;", b"i_" + b"n" * 64 + b";"),
+        (b"unsigned long i_ino;", b";"),
+        (b"struct page * page;", b"*;"),
+        (b"name: mm", b"nome: mm"),
+        (b"\nprint fmt: ", b"\nprint: "),
+    ],
+)
+def test_damaged_texts_are_refused(old: bytes, new: bytes) -> None:
+    damaged = OLD_32_BIT.replace(old, new)
+    assert damaged != OLD_32_BIT
+    with pytest.raises(TraceError, match="format description is damaged") as caught:
+        formats({INSERT: damaged}).specs()
+    assert INSERT in str(caught.value)
+
+
+def test_parser_that_does_not_answer_is_given_up() -> None:
+    found = _readers.parse_formats((OLD_32_BIT,), 4, False, 0)
+    assert found == (0, "libtraceevent did not finish parsing the format descriptions")
+
+
+def test_string_fields_say_how_they_are_stored() -> None:
+    event = formats(
+        {
+            "t:e": text(
+                b"\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;\n"
+                b"\tfield:__rel_loc char[] path;\toffset:12;\tsize:4;\tsigned:0;\n"
+                b"\tfield:char comm[TASK_COMM_LEN];\toffset:16;\tsize:16;\tsigned:0;\n"
+                b"\tfield:unsigned long args[6];\toffset:32;\tsize:48;\tsigned:0;\n"
+            )
+        }
+    ).event("t:e")
+    stored = {name: (f.is_string, f.storage) for name, f in event.fields.items() if f.is_array}
+    assert stored == {
+        "filename": (True, 1), "path": (True, 2), "comm": (True, 0), "args": (False, 0),
+    }  # fmt: skip
+
+
+def test_specs_of_chosen_events() -> None:
+    spec = EventSpec(Kind.DELETE, {"index": "index"})
+    (row,) = formats({INSERT: OLD_32_BIT}).specs({INSERT: spec})
+    assert (row["id"], row["kind"], row["length"]) == (77, Kind.DELETE, 20)
+
+
+def test_header_page_gives_offsets() -> None:
+    page = header_page(
+        b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+        b"\tfield: local_t commit;\toffset:8;\tsize:4;\tsigned:1;\n"
+        b"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+        b"\tfield: char data;\toffset:12;\tsize:4084;\tsigned:1;\n",
+        byte_order="little",
+        long_size=4,
+    )
+    assert [(page[n].offset, page[n].size) for n in ("timestamp", "commit", "data")] == [
+        (0, 8), (8, 4), (12, 4084),
+    ]  # fmt: skip
+    with pytest.raises(TraceError, match="no field 'data'"):
+        header_page(
+            b"\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+            b"\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n",
+            byte_order="little",
+            long_size=8,
+        )
+
+
+def test_event_id_is_read_without_parsing() -> None:
+    assert event_id(OLD_32_BIT) == 77
+    assert event_id(b"name: x\n") is None
+
+
+def test_tracing_data_refuses_impossible_counts() -> None:
+    container = perf_header.read(memoryview(perf_samples.golden("pipe")))
+    data = bytearray(container.features[perf_header.Feature.TRACING_DATA])
+    at = data.index(b"header_event\0") + len(b"header_event\0")
+    (size,) = struct.unpack_from("<Q", data, at)
+    struct.pack_into("<I", data, at + 8 + size, 1 << 31)
+    with pytest.raises(ValueError, match="impossible count"):
+        tracing_data.read(bytes(data))

@@ -1,0 +1,112 @@
+"""Sweeps of a real command on a loop device."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+
+from boards.device import DeviceError
+from tracer.backends.base import RecordError
+from tracer.command import Streams
+from tracer.ending import Ending
+from tracer.run import RunOptions
+from tracer.sweep_run import SweepOptions, sweep
+
+PAGES = 64  # of the data file
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no sweep was checked"),
+]
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        yield image
+
+
+@pytest.fixture
+def nowhere():
+    with open(os.devnull, "wb") as file:  # noqa: PTH123
+        yield Streams(stdout=file.fileno())
+
+
+def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **run):
+    options = SweepOptions(
+        RunOptions([str(word) for word in command], **run),
+        windows_kb,
+        repeat,
+        devices=devices,
+        wait_s=120.0,
+    )
+    return sweep(options, save, lambda _: None)
+
+
+def test_the_window_in_force_is_measured_too(loop, nowhere):
+    options = SweepOptions(
+        RunOptions([str(loop.busybox), "true"], streams=nowhere),
+        (0,),
+        repeat=1,
+        with_default=True,
+        wait_s=120.0,
+    )
+    result = sweep(options, lambda _: None, lambda _: None)
+    assert [point.read_ahead_kb for point in result.points] == sorted([0, WINDOW_KB])
+
+
+def test_larger_windows_make_fewer_requests(loop, nowhere):
+    saved = []
+    command = [loop.busybox, "cat", loop.data]
+    result = run_sweep(command, (0, 16, 64), saved.append, streams=nowhere)
+    assert [point.read_ahead_kb for point in result.points] == [0, 16, 64]
+    assert result.devices == [loop.device]
+    assert result.default_read_ahead_kb == WINDOW_KB
+    none, small, large = (min(point.requests) for point in result.points)
+    assert none >= PAGES > small > large
+    assert all(min(point.pages) >= PAGES for point in result.points)
+    assert all(len(point.seconds) == 2 for point in result.points)
+    assert result.complete
+    assert [one.complete for one in saved] == [False] * 6 + [True]
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_an_interrupted_sweep_keeps_its_runs_and_says_so(loop, nowhere):
+    saved = []
+
+    def interrupt(one):
+        saved.append(one)
+        if len(saved) == 3:
+            raise KeyboardInterrupt
+
+    result = run_sweep(["true"], (0, 8), interrupt, devices=(loop.device,), streams=nowhere)
+    assert not result.complete
+    assert sum(len(point.seconds) for point in result.points) == 3
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_a_failing_command_stops_the_sweep(loop):
+    with pytest.raises(RecordError, match="exit status 3"):
+        run_sweep(["sh", "-c", "exit 3"], (0, 8), devices=(loop.device,))
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_runs_that_are_ended_by_their_output(loop, nowhere):
+    command = ["sh", "-c", f"cat {loop.data} >/dev/null; echo up; exec sleep 60"]
+    result = run_sweep(
+        command, (0,), repeat=1, devices=(loop.device,), ending=Ending(output="up"), streams=nowhere
+    )
+    assert result.points[0].seconds[0] < 60
+    assert result.points[0].requests[0] >= PAGES
+
+
+def test_odd_windows_are_rounded_and_noted(loop, nowhere):
+    result = run_sweep(["true"], (6,), repeat=1, devices=(loop.device,), streams=nowhere)
+    assert [point.read_ahead_kb for point in result.points] == [4]
+    assert any("rounded" in note for note in result.notes)
+
+
+def test_an_unknown_disk_is_refused(loop):
+    with pytest.raises(DeviceError, match="nosuchdisk"):
+        run_sweep(["true"], (0,), devices=("nosuchdisk",))

@@ -1,0 +1,42 @@
+"""Run a reader on hostile input in a child process, so that a crash is a failed test only."""
+
+from __future__ import annotations
+
+import os
+import signal
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+
+def outcome_in_child(action: Callable[[], object], seconds: int = 20) -> str:
+    """Return "ok", "TraceError", or how it failed: the traceback, or the signal it died of."""
+    read_end, write_end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        signal.alarm(seconds)
+        _report(action, write_end)
+    os.close(write_end)
+    with os.fdopen(read_end) as answer:
+        text = answer.read()
+    _, status = os.waitpid(child, 0)
+    return text if text else f"died: status {os.waitstatus_to_exitcode(status)}"
+
+
+def _report(action: Callable[[], object], fd: int) -> None:
+    try:
+        action()
+        text = "ok"
+    except Exception as error:
+        known = type(error).__name__ == "TraceError" and bool(getattr(error, "remedy", ""))
+        text = "TraceError" if known else traceback.format_exc()
+    finally:
+        os.write(fd, text.encode())
+        os._exit(0)
+
+
+def keep(tmp_path: Path, data: bytes) -> Path:
+    """Write an input to a file before it is read: a crash must not lose it."""
+    path = tmp_path / "input"
+    path.write_bytes(data)
+    return path
