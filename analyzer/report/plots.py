@@ -137,8 +137,8 @@ def map_plots(subject: Subject) -> list[Plot]:
             name="access-map",
             title="Page accesses over time and file offset",
             caption="Every page read, files stacked in the order they were first touched. Pages "
-            f"that {kib(subject.window_kb)} would read in vain stand at the time of the request "
-            f"that reads them. Stretches of more than {LONGEST_GAP} pages that nothing reads are "
+            f"that {kib(subject.window_kb)} would read in vain stand beside the request that reads "
+            f"them. Stretches of more than {LONGEST_GAP} pages that nothing reads are "
             "drawn shorter.",
             height_in=5.0,
             draw=partial(access_map, subject=subject),
