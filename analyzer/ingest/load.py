@@ -22,7 +22,7 @@ from tracer.capture import Capture, FileEntry
 Pids = Literal["tree", "all"] | frozenset[int]
 
 _ARCHIVE_LIMIT = 8 << 30  # bytes unpacked; a capture of an hour stays far below
-_TRACE_FILES = {"perf": "perf.data", "trace-cmd": "trace.dat", "tracefs": ""}
+_TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
 def load(path: Path, pids: Pids = "tree") -> Recording:
@@ -46,8 +46,7 @@ def load_any(path: Path, pids: Pids = "tree") -> Recording:
             return load_any(_unpack(path, Path(scratch)), pids)
     if path.is_dir() and not _is_bare_trace(path):
         capture, files = capture_format.read(path)
-        trace = open_trace(path / capture_format.TRACE / _TRACE_FILES[capture.backend])
-        return interpret(trace, capture, files, pids)
+        return interpret(_open_recorded(path / capture_format.TRACE), capture, files, pids)
     return interpret(open_trace(path), None, [], pids)
 
 
@@ -255,9 +254,15 @@ def _dev(text: str) -> int:
         raise TraceError(f"no device number: {text!r}", "the capture is damaged") from None
 
 
-def inodes_of(path: Path) -> set[tuple[int, int]]:
-    """Return the (dev_t, inode) pairs of all page-cache events in a trace."""
-    events = open_trace(path).events
+def _open_recorded(directory: Path) -> Trace:
+    """Open what a back-end left in a capture's trace directory."""
+    files = [directory / name for name in _TRACE_FILES]
+    return open_trace(next((file for file in files if file.exists()), directory))
+
+
+def inodes_of(directory: Path) -> set[tuple[int, int]]:
+    """Return the (dev_t, inode) pairs of all page-cache events in a capture's trace directory."""
+    events = _open_recorded(directory).events
     pages = events.take(events["kind"] <= Kind.RA_SYNC)
     first, _ = acc.group_inodes(pages["dev"], pages["ino"])
     return set(zip(pages["dev"][first].tolist(), pages["ino"][first].tolist(), strict=True))

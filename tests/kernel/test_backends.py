@@ -33,7 +33,7 @@ pytestmark = [
 
 BACKENDS: list[type[Backend]] = [TracefsBackend, TraceCmdBackend, PerfBackend]
 FILES = {"perf": "perf.data", "trace-cmd": "trace.dat", "tracefs": ""}
-BUFFER_KIB = 4096
+BUFFER_KIB = 16384
 DATA_PAGES = 300
 PAGE = os.sysconf("SC_PAGE_SIZE")
 REPOSITORY = Path(__file__).parents[2]
@@ -347,8 +347,13 @@ def little_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[P
 
 @pytest.mark.parametrize("backend", [TraceCmdBackend, PerfBackend])
 def test_a_recording_that_outgrows_its_space_is_refused(
-    backend: type[Backend], little_memory: Path, tmp_path: Path
+    backend: type[Backend],
+    little_memory: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.chdir(tmp_path)
+    before = set(Path.cwd().iterdir())
     recorder = backend()
     recorder.start(tmp_path, ["syscalls:sys_enter_read"], 1024)
     try:
@@ -358,4 +363,5 @@ def test_a_recording_that_outgrows_its_space_is_refused(
             recorder.stop()
     assert "free memory" in failure.value.remedy
     assert list(little_memory.iterdir()) == []
+    assert set(Path.cwd().iterdir()) == before
     assert traces_of(os.getpid()) == []

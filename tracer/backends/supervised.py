@@ -21,7 +21,7 @@ from tracer import tracefs
 from tracer.backends.base import RecordError
 from tracer.backends.tool import environment
 
-_HERE = Path(__file__).parent
+_HERE = Path(__file__).resolve().parent
 _START_SECONDS = 60.0
 _STOP_SECONDS = 300.0
 _MEMORY = Path("/dev/shm")
@@ -40,7 +40,7 @@ class Supervised:
             shutil.rmtree(scratch, ignore_errors=True)
         self.scratch = Path(
             tempfile.mkdtemp(prefix=f"{tracefs.PREFIX}{tracefs.owner_tag()}-", dir=parent)
-        )
+        ).resolve()
         self._trace_directory = trace_directory
         self._process: subprocess.Popen[bytes] | None = None
         # In memory of its own: where the recording runs out of space, the reason must not.
@@ -121,6 +121,7 @@ class Supervised:
                 stdout=subprocess.PIPE,
                 stderr=self._log,
                 env=environment(),
+                cwd=self.scratch,  # trace-cmd leaves files there when it runs out of space
                 start_new_session=True,  # Ctrl-C is foreread's to handle, not the recorder's
             )
         except OSError as error:
