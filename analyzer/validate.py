@@ -120,7 +120,9 @@ def validate(prediction: Prediction, sweep: Sweep) -> Validation:
 
     Raises ValidationError when the sweep has no complete point.
     """
-    notes = [METADATA_NOTE]
+    notes = [METADATA_NOTE, *sweep.notes]
+    if not sweep.complete:
+        notes.append("the sweep was interrupted: some windows have fewer runs, or none")
     measured = _complete_points(sweep, notes)
     curve = _curve_of(prediction, sweep, notes)
     page_kb = prediction.page_size / 1024

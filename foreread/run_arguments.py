@@ -32,6 +32,13 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         "--allow-warm", action="store_true", help="go on if the caches are not proven cold"
     )
     parser.add_argument(
+        "--wait",
+        type=float,
+        default=0.0,
+        metavar="S",
+        help="wait so long for another foreread that uses this machine's knobs (0)",
+    )
+    parser.add_argument(
         "command_line", metavar="-- COMMAND", nargs="+", help="the command and its arguments"
     )
 

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracer import tracefs
 from tracer.backends.base import RecordError
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -57,7 +56,8 @@ def find_executable(name: str, cwd: Path) -> Path:
 class HeldCommand:
     """A process that is ready to exec ``command`` and waits for :meth:`release`.
 
-    ``user`` is the account it runs as. Leaving the ``with`` block kills it if it is still held.
+    ``user`` is the account it runs as; ``start_ns`` is CLOCK_MONOTONIC at its release. Leaving
+    the ``with`` block ends it if it is still held.
     """
 
     def __init__(
@@ -77,7 +77,7 @@ class HeldCommand:
         os.close(self._gate[0])
         os.close(self._error[1])
         self.released = False
-        self.start_time = tracefs.start_time(self.pid)
+        self.start_ns = 0
 
     def __enter__(self) -> HeldCommand:
         return self
@@ -88,9 +88,9 @@ class HeldCommand:
             os.waitpid(self.pid, 0)  # the closed gate made it exit
         os.close(self._error[0])
 
-    def release(self) -> int:
-        """Let it exec; return CLOCK_MONOTONIC in ns just before. RecordError if exec fails."""
-        start_ns = time.monotonic_ns()
+    def release(self) -> None:
+        """Let it exec, noting ``start_ns`` just before. RecordError if exec fails."""
+        self.start_ns = time.monotonic_ns()
         self.released = True
         with contextlib.suppress(BrokenPipeError):  # it has failed already, and says why below
             os.write(self._gate[1], b"x")
@@ -100,7 +100,6 @@ class HeldCommand:
             _, self._status = os.waitpid(self.pid, 0)
             message = os.strerror(int(reason))
             raise RecordError(f"the command cannot be executed: {message}", "run it by hand first")
-        return start_ns
 
     def poll(self) -> Ended | None:
         """Return how the first process ended, None while it runs."""
@@ -128,7 +127,8 @@ class HeldCommand:
     ) -> None:
         """Prepare, wait at the gate, exec; never returns."""
         try:
-            os.close(self._gate[1])
+            # All of foreread's: the journal's lock above all, which must end with foreread.
+            _close_all_but({0, 1, 2, self._gate[0], self._error[1], streams.stdout, streams.stderr})
             environment = _prepare_child(cwd, account, streams)
             # A rehearsal: the pages of our own way to exec are touched now, not in the run.
             with contextlib.suppress(OSError):
@@ -139,6 +139,12 @@ class HeldCommand:
             os.write(self._error[1], str(error.errno).encode())
         finally:
             os._exit(_EXEC_FAILED)
+
+
+def _close_all_but(kept: set[int]) -> None:
+    for descriptor in {int(entry.name) for entry in Path("/proc/self/fd").iterdir()} - kept:
+        with contextlib.suppress(OSError):  # the one that listed the directory is gone
+            os.close(descriptor)
 
 
 def _prepare_child(

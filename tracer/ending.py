@@ -14,6 +14,7 @@ from typing import Literal
 
 from tracer.backends.base import RecordError
 from tracer.command import HeldCommand, Streams
+from tracer.interrupts import uninterrupted
 
 EndedBy = Literal["exit", "signal", "duration", "idle", "output"]
 _EXIT_POLL_S = 0.02  # only without pidfd_open (before Linux 5.3)
@@ -70,10 +71,12 @@ class Watch:
             os.close(self.streams.stdout)
             os.close(self.streams.stderr)
 
-    def wait(self, command: HeldCommand, start_ns: int) -> Over:
-        """Return once the run is over; Ctrl-C ends it, too."""
+    def run(self, command: HeldCommand) -> Over:
+        """Release the command and return once its run is over; Ctrl-C ends it, too."""
         try:
-            return self._wait(command, start_ns)
+            with uninterrupted():  # a command that was released has been run, and is kept
+                command.release()
+            return self._wait(command, command.start_ns)
         except KeyboardInterrupt:
             return Over("signal", time.monotonic_ns())
 

@@ -125,14 +125,13 @@ def _released(
     not_ours = children()
     keep = False
     try:
-        start_ns = held.release()
-        over = watch.wait(held, start_ns)
+        over = watch.run(held)
         ended = held.poll()
         end()
         living = descendants(held.pid, not_ours)
         run = Run(
             pid=held.pid,
-            start_ns=start_ns,
+            start_ns=held.start_ns,
             over=over,
             ended=ended,
             cold=proof,

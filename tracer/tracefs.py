@@ -115,8 +115,17 @@ def _remove_probes(tracefs: Path) -> list[str]:
 
 def remove_probe(tracefs: Path, group: str) -> None:
     """Remove all dynamic events of ``group``; they must be disabled."""
-    with (tracefs / "dynamic_events").open("a") as file:
-        file.write(f"-:{group}/\n")
+    change_probes(tracefs, f"-:{group}/")
+
+
+def change_probes(tracefs: Path, line: str) -> None:
+    """Add or remove dynamic events; OSError if the kernel refuses it."""
+    # Not open("a"): Python seeks to the end, which this file refuses. No O_TRUNC: it removes all.
+    file = os.open(tracefs / "dynamic_events", os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+    try:
+        os.write(file, f"{line}\n".encode())
+    finally:
+        os.close(file)
 
 
 def _probe_groups(tracefs: Path) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.transforms import ScaledTranslation
 
 from analyzer.report.style import (
     BLACK,
@@ -31,6 +32,7 @@ Floats = npt.NDArray[np.float64]
 TOP_COLOURS = [BLUE, GREEN, PURPLE, SKY, BLACK]
 OTHER_COLOURS = [GREY, "#a8a8a8"]  # neighbours differ
 LABELLED = 14
+BESIDE_IN = 0.035  # marks of pages in vain stand right of the dots: grey print tells them apart
 LONGEST_GAP = 32  # pages; longer stretches that nothing reads are drawn as long as this
 ACCESSED_AT, WASTED_AT = 1.55, 1.66  # right edges, of the axes' width
 LABEL_HEIGHT = 0.036  # of the axes' height, at least between two labels
@@ -59,8 +61,10 @@ def access_map(canvas: Canvas, subject: Subject) -> None:
         layout.run_low,
         layout.run_high,
         color=VERMILLION,
-        linewidth=1.0,
+        linewidth=1.6,
         capstyle="projecting",
+        snap=False,  # snapping would drop runs that are shorter than a dot of the screen
+        transform=ax.transData + ScaledTranslation(BESIDE_IN, 0, canvas.dpi_scale_trans),
         rasterized=True,
         label=f"read in vain at {subject.window_kb:,} KiB",
     )
@@ -68,7 +72,7 @@ def access_map(canvas: Canvas, subject: Subject) -> None:
     ax.scatter(
         time_s,
         layout.access_y,
-        s=float(np.clip(40_000 / max(len(time_s), 1), 0.8, 12)),
+        s=float(np.clip(16_000 / max(len(time_s), 1), 0.8, 5)),
         c=colours[accesses["file"]],
         marker="s",
         linewidths=0,

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from statistics import median
 
+from analyzer.prediction import Curve
 from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, percent, plural, seconds, shell_words
+
+UNANSWERED = 0.01  # share of reads without a completion from which on the reader is told
 
 
 def answer(subject: Subject) -> Section:
@@ -42,45 +45,67 @@ def _worth(subject: Subject) -> list[str]:
     """Return what the change brings, measured before predicted, one sentence each."""
     if subject.prediction.verdict.action != "set":
         return _regret(subject)
-    now, new = subject.current_window, subject.window
-    texts = [
-        _gain(f"{how} start-up", _seconds_at(subject, how, now), _seconds_at(subject, how, new))
-        for how in ("Measured", "Predicted")
-    ]
-    return [text for text in texts if text] + _counts(subject) + _regret(subject)
+    total, now, new = subject.prediction.total, subject.current_window, subject.window
+    predicted = _gain(
+        "Predicted", subject, (now, _predicted(total, now)), (new, _predicted(total, new))
+    )
+    return _measured_gain(subject) + predicted + _counts(subject) + _regret(subject)
+
+
+def _measured_gain(subject: Subject) -> list[str]:
+    if subject.validation is None or _contradiction(subject):
+        return []
+    return _gain("Measured", subject, *_measured_pair(subject))
 
 
 def _contradiction(subject: Subject) -> str | None:
     """Say so when the sweep found the recommended window slower than the one in force."""
-    if subject.prediction.verdict.action != "set" or subject.validation is None:
+    validation = subject.validation
+    if subject.prediction.verdict.action != "set" or validation is None:
         return None
-    now = _seconds_at(subject, "Measured", subject.current_window)
-    new = _seconds_at(subject, "Measured", subject.window)
-    if now is None or new is None or new <= now:
+    (now, now_s), (new, new_s) = _measured_pair(subject)
+    if now_s is None or new_s is None or new_s <= now_s:
         return None
-    best = subject.validation.best_read_ahead_kb
     return (
-        f"The measurements speak against this: start-up took {seconds(new)} with "
-        f"{kib(subject.window_kb)} and {seconds(now)} with {kib(subject.current_kb)}. "
-        f"The fastest window measured was {kib(best)}."
+        f"The measurements speak against this: start-up took {seconds(new_s)} with "
+        f"{kib(new * subject.page_kb)} and {seconds(now_s)} with {kib(now * subject.page_kb)}; "
+        f"it was shortest with {kib(validation.best_read_ahead_kb)}."
     )
 
 
-def _gain(what: str, now: float | None, new: float | None) -> str | None:
-    if not now or new is None:
-        return None
-    gain = (now - new) / now
+Timed = tuple[int, float | None]  # window in pages, seconds
+
+
+def _measured_pair(subject: Subject) -> tuple[Timed, Timed]:
+    """Return what was measured at the default and at the recommended window, or just below."""
+    assert subject.validation is not None
+    points = subject.validation.points
+    default_kb = subject.validation.default_read_ahead_kb
+    default = next(p for p in points if p.read_ahead_kb == default_kb)
+    below = [p for p in points if p.window <= subject.window]
+    chosen = below[-1] if below else points[0]
+    return (default.window, default.measured.seconds), (chosen.window, chosen.measured.seconds)
+
+
+def _gain(what: str, subject: Subject, now: Timed, new: Timed) -> list[str]:
+    if not now[1] or new[1] is None:
+        return []
+    gain = (now[1] - new[1]) / now[1]
     change = f"{percent(abs(gain))} {'shorter' if gain >= 0 else 'longer'}"
-    return f"{what}: {seconds(now)} now, {seconds(new)} with the recommended window, {change}."
+    return [
+        f"{what} start-up: {seconds(now[1])} with {kib(now[0] * subject.page_kb)}, "
+        f"{seconds(new[1])} with {kib(new[0] * subject.page_kb)}, {change}."
+    ]
 
 
-def _seconds_at(subject: Subject, how: str, window: int) -> float | None:
-    if how == "Measured":
-        points = [] if subject.validation is None else subject.validation.points
-        return next((p.measured.seconds for p in points if p.window == window), None)
-    total = subject.prediction.total
-    row = row_of(total, window)
-    return None if total.seconds is None or row is None else total.seconds[row]
+def _predicted(curve: Curve, window: int) -> float | None:
+    row = row_of(curve, window)
+    return None if curve.seconds is None or row is None else curve.seconds[row]
+
+
+def _measured(subject: Subject, window: int) -> float | None:
+    points = [] if subject.validation is None else subject.validation.points
+    return next((p.measured.seconds for p in points if p.window == window), None)
 
 
 def _counts(subject: Subject) -> list[str]:
@@ -139,7 +164,7 @@ def _windows(subject: Subject) -> Table:
         Column("predicted"),
         Column("measured"),
     ]
-    return _without_empty(Table(columns, rows, marked=frozenset({marked})))
+    return without_empty(Table(columns, rows, marked=frozenset({marked})))
 
 
 def _window_row(subject: Subject, window: int, what: str) -> list[str]:
@@ -148,11 +173,11 @@ def _window_row(subject: Subject, window: int, what: str) -> list[str]:
     counts = ["–"] * 3
     if row is not None:
         counts = [count(total.f[row]), count(total.pages[row]), count(total.g[row])]
-    times = [seconds(_seconds_at(subject, how, window)) for how in ("Predicted", "Measured")]
+    times = [seconds(_predicted(total, window)), seconds(_measured(subject, window))]
     return [kib(window * subject.page_kb), what, *counts, *times]
 
 
-def _without_empty(table: Table) -> Table:
+def without_empty(table: Table) -> Table:
     """Leave out the columns that have no value at all."""
     kept = [n for n in range(len(table.columns)) if any(row[n] != "–" for row in table.rows)]
     return Table(
@@ -164,13 +189,24 @@ def _without_empty(table: Table) -> Table:
 
 
 def _how(subject: Subject) -> list[Block]:
-    names = [curve.name for curve in subject.prediction.devices if curve.name]
-    knobs = [shell_words([f"/sys/block/{name}/queue/read_ahead_kb"]) for name in names]
-    lines = [f"echo {subject.window_kb} > {knob}" for knob in knobs]
-    if not lines or subject.recording.capture is None:
+    if subject.recording.capture is None:
         return []
+    curves = subject.prediction.worth_setting
+    lines = [
+        f"echo {_kb_for(subject, curve, len(curves) == 1)} > "
+        + shell_words([f"/sys/block/{curve.name}/queue/read_ahead_kb"])
+        for curve in curves
+    ]
     text = "Until the next boot, as root (foreread script writes what does it at every boot):"
     return [Paragraph(text), Code(lines)]
+
+
+def _kb_for(subject: Subject, curve: Curve, only_disk: bool) -> int:
+    """Return the window for one disk; with several, each disk's own, as the boot script has it."""
+    if only_disk:
+        return subject.window_kb
+    best = curve.quasi_optimal if curve.predicted_best is None else curve.predicted_best
+    return int(best * subject.page_kb)
 
 
 def caveats(subject: Subject) -> list[str]:
@@ -199,8 +235,8 @@ def caveats(subject: Subject) -> list[str]:
     if capture is not None and (capture.signal or capture.exit_status):
         end = f"signal {capture.signal}" if capture.signal else f"status {capture.exit_status}"
         found.append(f"The command failed ({end}): what was recorded may not be a full start-up.")
-    if subject.unanswered:
-        found.append(f"{plural(subject.unanswered, 'request')} without a recorded completion.")
+    if subject.unanswered > UNANSWERED * subject.reads.sum():
+        found.append(f"{plural(subject.unanswered, 'read')} without a recorded completion.")
     return found + _model_limits(subject)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from analyzer.prediction import Curve
-from analyzer.report.answer import spread_of
+from analyzer.report.answer import spread_of, without_empty
 from analyzer.report.blocks import (
     Block,
     Bullets,
@@ -165,8 +165,8 @@ def _turning_points(curve: Curve, page_kb: float) -> list[Block]:
         return []
     return [
         Paragraph(
-            f"C_opt has {plural(curve.turning_points, 'turning point')}. The paper's iteration, "
-            f"which expects one, finds {kib(curve.iterated * page_kb)}; the exhaustive search "
+            f"C_opt has {count(curve.turning_points)} local minima here. The paper's iteration, "
+            f"which expects one, stops at {kib(curve.iterated * page_kb)}; the exhaustive search "
             f"finds {kib(curve.quasi_optimal * page_kb)}, which is what counts here."
         )
     ]
@@ -188,7 +188,8 @@ def devices(subject: Subject) -> Section:
     ]
     curves = [*subject.prediction.devices, subject.prediction.total]
     caption = f"Requests and pages in vain are those at {kib(subject.window_kb)}."
-    section.blocks.append(Table(columns, [_device_row(subject, c) for c in curves], caption))
+    table = Table(columns, [_device_row(subject, curve) for curve in curves], caption)
+    section.blocks.append(without_empty(table))
     return section
 
 

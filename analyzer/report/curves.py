@@ -53,7 +53,7 @@ def c_opt(canvas: Canvas, subject: Subject) -> None:
 def requests_and_waste(canvas: Canvas, subject: Subject, curve: Curve) -> None:
     """Draw F, exact G and the paper's G (equation 3) by window."""
     ax = axes(canvas, top=0.5)
-    every = max(1, len(curve.windows) // 24)
+    every = [row for row, window in enumerate(curve.windows) if window & (window - 1) == 0]
     ax.plot(
         curve.windows, curve.f, "o-", color=BLUE, markevery=every, label="F: requests to the device"
     )
@@ -72,7 +72,7 @@ def requests_and_waste(canvas: Canvas, subject: Subject, curve: Curve) -> None:
 def pareto(canvas: Canvas, subject: Subject, curve: Curve) -> None:
     """Draw F against G for every window, the Pareto front joined and labelled."""
     ax = axes(canvas, top=0.36)
-    ax.plot(curve.g, curve.f, ".", color=GREY, markersize=3, label="a window")
+    ax.plot(curve.g, curve.f, ".", color=GREY, markersize=3, rasterized=True, label="a window")
     front = sorted(row for row, window in enumerate(curve.windows) if window in set(curve.pareto))
     front.sort(key=lambda row: curve.g[row])
     ax.plot(

@@ -32,9 +32,15 @@ def request_sizes(canvas: Canvas, subject: Subject) -> None:
     ax.bar(x, counts[1], bottom=counts[0], width=0.7, label="metadata", **_METADATA)
     total = counts[0] + counts[1]
     for at, number in zip(x, total, strict=True):
-        ax.annotate(
-            f"{number:,}", (at, number), (0, 2), textcoords="offset points", size=7.5, ha="center"
-        )
+        if number:
+            ax.annotate(
+                f"{number:,}",
+                (at, number),
+                (0, 2),
+                textcoords="offset points",
+                size=7.5,
+                ha="center",
+            )
     ax.set_xticks(x, [f"{2**power / 2:g}" for power in x])
     ax.set_xlim(x[0] - 0.6, max(x[-1], x[0] + 5) + 0.6)
     ax.set_ylim(0, total.max() * 1.15)

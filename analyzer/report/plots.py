@@ -98,12 +98,11 @@ def curve_plots(subject: Subject) -> list[Plot]:
 def _curves(subject: Subject) -> list[tuple[str, str, Curve]]:
     """Return (suffix of file names, suffix of titles, curve): the total, then several devices."""
     curves = [("", ", all devices" if subject.several_devices else "", subject.prediction.total)]
-    if subject.several_devices:
-        largest = sorted(subject.prediction.devices, key=lambda curve: -curve.tap)
+    largest = sorted(subject.prediction.worth_setting, key=lambda curve: -curve.tap)
+    if len(largest) > 1:
         curves += [
             (f"-{number}", f", {curve.name}", curve)
             for number, curve in enumerate(largest[:MOST_DEVICES], 1)
-            if curve.tap
         ]
     return curves
 
@@ -138,8 +137,8 @@ def map_plots(subject: Subject) -> list[Plot]:
             name="access-map",
             title="Page accesses over time and file offset",
             caption="Every page read, files stacked in the order they were first touched. Pages "
-            f"that {kib(subject.window_kb)} would read in vain stand at the time of the request "
-            f"that reads them. Stretches of more than {LONGEST_GAP} pages that nothing reads are "
+            f"that {kib(subject.window_kb)} would read in vain stand beside the request that reads "
+            f"them. Stretches of more than {LONGEST_GAP} pages that nothing reads are "
             "drawn shorter.",
             height_in=5.0,
             draw=partial(access_map, subject=subject),
@@ -153,18 +152,19 @@ def disk_plots(subject: Subject) -> list[Plot]:
         return []
     recorded = subject.recording.recorded_read_ahead_kb
     run = "the recorded run" + ("" if recorded is None else f" (read_ahead_kb={recorded})")
+    disks = " and ".join(curve.name for curve in subject.prediction.worth_setting) or "the disks"
     return [
         Plot(
             name="request-sizes",
             title="Requests by size",
-            caption=f"Reads that the disks served during {run}.",
+            caption=f"Reads that {disks} served during {run}, for whatever process.",
             height_in=2.2,
             draw=partial(request_sizes, subject=subject),
         ),
         Plot(
             name="bytes-over-time",
             title="Bytes read over time",
-            caption=f"What the disks delivered during {run}.",
+            caption=f"What {disks} delivered during {run}, to whatever process.",
             height_in=2.2,
             draw=partial(bytes_over_time, subject=subject),
         ),

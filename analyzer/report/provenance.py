@@ -44,9 +44,10 @@ def board(subject: Subject) -> Section:
         ("Page size", size(host.page_size)),
     ]
     section.blocks.append(Facts(rows))
-    devices = capture.devices[:MOST_ROWS]
+    used = {curve.dev for curve in subject.prediction.devices}
+    devices = [device for device in capture.devices if device.dev in used][:MOST_ROWS]
     section.blocks.extend(Facts(_device_facts(device)) for device in devices)
-    section.blocks.extend(_mounts(capture))
+    section.blocks.extend(_mounts(capture, devices))
     return section
 
 
@@ -63,8 +64,8 @@ def _device_facts(device: Device) -> list[tuple[str, str]]:
     ]
 
 
-def _mounts(capture: Capture) -> list[Block]:
-    used = {dev for device in capture.devices for dev in (device.dev, *device.filesystems)}
+def _mounts(capture: Capture, devices: list[Device]) -> list[Block]:
+    used = {dev for device in devices for dev in (device.dev, *device.filesystems)}
     mounts = [mount for mount in capture.mounts if mount.dev in used][:MOST_ROWS]
     if not mounts:
         return []
@@ -85,6 +86,8 @@ def recording(subject: Subject) -> Section:
     rows = [("Trace", recording.trace.format), ("Window while recording", window)]
     rows += [] if capture is None else _run_facts(capture)
     rows.append(("Events lost", _lost_by_cpu(subject) if lost else "none"))
+    reads = f"{count(subject.reads.sum())}, {count(subject.unanswered)} without completion"
+    rows.append(("Reads recorded", reads))
     rows += [(_COUNTED.get(name, name), count(n)) for name, n in recording.counts.items()]
     section = Section("recording", "How it was recorded", [Facts(rows)])
     if capture is not None and capture.cold.resident:
@@ -133,6 +136,10 @@ def _resident(capture: Capture) -> Table:
     return Table(columns, rows, "Mapped by running processes, so never read by the recorded run.")
 
 
+def _window(capture: Capture) -> str:
+    return f" --read-ahead-kb {capture.read_ahead_kb}" if capture.read_ahead_kb else ""
+
+
 def again(subject: Subject) -> Section:
     """Return the commands that make this report again; without blocks for a foreign trace."""
     capture, sweep = subject.recording.capture, subject.sweep
@@ -141,6 +148,7 @@ def again(subject: Subject) -> Section:
         return section
     end = {"exit": "", "signal": "", "duration": f" --duration {capture.wall_seconds:.0f}"}
     option = end.get(capture.ended_by, f" --until-{capture.ended_by} …")
+    option = _window(capture) + option
     command = shell_words(capture.command)
     lines = [
         f"cd {shell_words([capture.cwd])}",

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
+import numpy as np
+
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
 from analyzer.prediction import Curve, Prediction
@@ -74,14 +76,20 @@ class Subject:
 
     @cached_property
     def reads(self) -> Array:
-        """Which of the recorded requests are reads."""
-        mask: Array = (self.recording.requests["flags"] & Rwbs.READ) != 0
-        return mask
+        """Which of the recorded requests are reads of the disks that matter.
+
+        All reads where no request is of such a disk: a foreign trace may know partitions only.
+        """
+        requests = self.recording.requests
+        reads: Array = (requests["flags"] & Rwbs.READ) != 0
+        disks = [_dev_t(curve.dev) for curve in self.prediction.worth_setting]
+        ours: Array = reads & np.isin(requests["dev"], disks)
+        return ours if ours.any() else reads
 
     @property
     def unanswered(self) -> int:
-        """Return how many requests have no recorded completion."""
-        return int((self.recording.requests["complete_ns"] == 0).sum())
+        """Return how many of these reads have no recorded completion."""
+        return int((self.recording.requests["complete_ns"][self.reads] == 0).sum())
 
     @property
     def start_ns(self) -> int:
@@ -103,6 +111,12 @@ class Subject:
         """Return the last part of the path."""
         path = self.path(file)
         return PurePosixPath(path).name or path
+
+
+def _dev_t(dev: str) -> int:
+    """Return the number of ``major:minor``; -1, which is no device, for anything else."""
+    major, _, minor = dev.partition(":")
+    return int(major) << 20 | int(minor) if major.isdecimal() and minor.isdecimal() else -1
 
 
 def row_of(curve: Curve, window: int) -> int | None:

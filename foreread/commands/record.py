@@ -51,6 +51,7 @@ def run(args: argparse.Namespace) -> int:
         run=run_options(args),
         read_ahead_kb=args.read_ahead_kb,
         buffer_kib=args.buffer_kib,
+        wait_s=args.wait,
         foreread=VERSION,
     )
     capture = record(options, backend, args.output, inodes_of)

@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
         seed=args.seed,
         with_default=args.windows is None,
         devices=tuple(args.device),
+        wait_s=args.wait,
         foreread=VERSION,
     )
     result = sweep(options, lambda partial: write_sweep(args.output, partial), _show_progress)

@@ -150,6 +150,12 @@ def test_the_kernel_rounds_read_ahead_kb_down_to_pages():
     assert result.points[0].window == 2
 
 
+def test_an_interrupted_sweep_is_said():
+    result = validate(prediction(curve()), sweep(point(8, [1.0]), complete=False, notes=["x"]))
+    assert "x" in result.notes
+    assert any("interrupted" in note for note in result.notes)
+
+
 def test_nothing_measured_gives_no_fraction():
     result = validate(prediction(curve()), sweep(point(0, [0.0], [0], [0.0])))
     assert result.f_error_median is None

@@ -86,6 +86,7 @@ class TracefsBackend:
 
     def _start(self, buffer_kib: int) -> None:
         place = self._undo.enter_context(tracefs.mounted())
+        self._add_open_probe(place)  # undone after the instance, which uses it, is gone
         self._instance = instance = _make_instance(place)
         self._undo.callback(_remove_instance, instance)
         _write(instance / "tracing_on", "0")
@@ -93,7 +94,6 @@ class TracefsBackend:
         # Keep the beginning when the buffer is full: a start-up's first part is still exact.
         _write(instance / "options/overwrite", "0")
         _write(instance / "buffer_size_kb", str(buffer_kib))
-        self._add_open_probe(place)
         self._copy_formats(place)
         self._drain = _Drain(instance)
         self._undo.callback(self._drain.close)
@@ -107,10 +107,8 @@ class TracefsBackend:
         if _OPENAT not in self._events:
             return
         group = tracefs.probe_group(tracefs.owner_tag())
-        definition = f"e:{group}/openat {_OPENAT.replace(':', '.')} {_PROBE_ARGUMENTS}\n"
         try:
-            with (place / "dynamic_events").open("a") as file:
-                file.write(definition)
+            tracefs.change_probes(place, open_probe(group))
         except OSError:
             self._notes.append("the kernel has no event probes: paths of opens are not recorded")
             return
@@ -202,6 +200,11 @@ class _Drain:
             if self._left_bytes < 0:
                 self.memory_full = True
                 return
+
+
+def open_probe(group: str) -> str:
+    """Return the definition of the event ``group``/openat (Documentation/trace/eprobetrace.rst)."""
+    return f"e:{group}/openat {_OPENAT.replace(':', '.')} {_PROBE_ARGUMENTS}"
 
 
 def lost_events(stats: str) -> int:

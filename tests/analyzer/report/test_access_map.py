@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
-from analyzer.report.access_map import LONGEST_GAP, spread, stack
+from analyzer.prediction import Verdict
+from analyzer.report.access_map import LONGEST_GAP, access_map, spread, stack
+from analyzer.report.style import WIDTH_IN, drawing
 from analyzer.report.subject import Subject
 
 
-def layout(make, accesses, kb, **fields):
+def subject_at(make, accesses, kb, **fields):
     recording = make.recording(accesses, **fields)
-    prediction = make.prediction(recording)
-    verdict = type(prediction.verdict)("set", kb, "")
-    from dataclasses import replace
+    prediction = replace(make.prediction(recording), verdict=Verdict("set", kb, ""))
+    return Subject(recording, prediction, None, None)
 
-    return stack(Subject(recording, replace(prediction, verdict=verdict), None, None))
+
+def layout(make, accesses, kb):
+    return stack(subject_at(make, accesses, kb))
 
 
 def test_files_are_stacked_by_first_access(make):
@@ -53,3 +60,18 @@ def test_labels_keep_their_distance_order_and_place(wanted):
 
 def test_labels_with_room_stay_where_they_are():
     assert spread(np.array([10.0, 50.0, 90.0]), 5.0, 100.0).tolist() == [10, 50, 90]
+
+
+def test_every_run_in_vain_leaves_a_mark_however_small(make):
+    """Forty runs of two pages among six thousand pages: each far less than a dot high."""
+    accesses = [(0, page) for page in range(6000)] + [(1, 50 * n) for n in range(40)]
+    subject = subject_at(make, accesses, 8, sizes=[6000 * 4096, 1 << 30])
+    subject.recording.accesses["time_ns"][6000:] += np.arange(40, dtype="u8") * 10**9
+    with drawing():
+        figure = Figure(figsize=(WIDTH_IN, 5))
+        access_map(figure, subject)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+    red, green, blue = np.asarray(canvas.buffer_rgba()).astype(int)[34:, :, :3].transpose(2, 0, 1)
+    columns = ((red - blue > 100) & (red - green > 50)).any(axis=0)
+    assert np.count_nonzero(np.diff(columns.astype(int)) == 1) >= 38

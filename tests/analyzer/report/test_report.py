@@ -240,6 +240,25 @@ def test_a_single_access(make):
     assert check(page).tags.count("figure") == 9
 
 
+def test_one_window_and_large_pages(make):
+    subject = subject_of(make, make.recording([(0, 0), (0, 9)], sizes=[1 << 20]))
+    total = subject.prediction.total
+    lists = ("windows", "f", "g", "g_formula", "pages", "c_opt")
+    one = {name: getattr(total, name)[4:5] for name in lists}
+    curve = replace(total, **one, read_ahead_kb=[64], quasi_optimal=total.windows[4], pareto=[])
+    prediction = replace(subject.prediction, page_size=16384, devices=[curve], total=curve)
+    assert "64 KiB" in page_of(replace(subject, prediction=prediction))
+
+
+def test_only_reads_of_the_disks_that_matter_are_drawn(make):
+    recording = make.recording([(0, 0), (0, 1), (0, 2)])
+    recording.requests["dev"][0] = 99
+    subject = subject_of(make, recording)
+    assert subject.reads.tolist() == [False, True, True]
+    recording.requests["dev"][:] = 99  # as in a foreign trace that names partitions
+    assert subject_of(make, recording).reads.tolist() == [True, True, True]
+
+
 def test_several_devices_have_a_table_and_figures_each(make):
     accesses, paths, sizes = make.application(files=12)
     recording = make.recording(accesses, paths=paths, sizes=sizes, devices=("7:0", "179:8"))

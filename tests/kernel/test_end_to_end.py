@@ -1,0 +1,119 @@
+"""The main job on the running kernel: a known access pattern goes in, and comes out."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+
+from analyzer.ingest.load import load
+from analyzer.optimizer import predict
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="not root: nothing was recorded or predicted"),
+]
+ROOT = Path(__file__).parents[2]
+PAGES_READ = [40, 10, 11, 63, 10, 0]
+
+
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory):
+    with loop_image(tmp_path_factory.mktemp("loop")) as image:
+        yield image
+
+
+def foreread(*words, cwd=ROOT, **more):
+    done = subprocess.run(
+        [sys.executable, "-m", "foreread", *map(str, words)],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        **more,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def pattern(loop):
+    """A shell line that reads pages in a known order, writes a file and reads a hole."""
+    reads = [f"{loop.busybox} dd if={loop.data} bs=4096 skip={p} count=1" for p in PAGES_READ]
+    written = f"{loop.busybox} dd if=/dev/zero of={loop.mountpoint}/written bs=4096 count=9"
+    hole = f"{loop.busybox} truncate -s 40960 {loop.mountpoint}/hole"
+    cat = f"{loop.busybox} cat {loop.mountpoint}/hole"
+    return "; ".join([*reads, written, hole, cat])
+
+
+@pytest.fixture(scope="module", params=["tracefs", "trace-cmd", "perf"])
+def capture(request, loop, tmp_path_factory):
+    output = tmp_path_factory.mktemp("capture") / request.param
+    foreread("record", "--backend", request.param, "-o", output, "--json", "--wait", "120",
+             "--", loop.busybox, "sh", "-c", pattern(loop))  # fmt: skip
+    return output
+
+
+def touched(recording, path):
+    row = recording.paths.index(str(path))
+    accesses = recording.accesses
+    return accesses["page"][accesses["file"] == row].tolist()
+
+
+def test_pages_read_come_out_in_order_and_once(capture, loop):
+    recording = load(capture)
+    assert touched(recording, loop.data) == [40, 10, 11, 63, 0]
+    assert not recording.contaminated
+    assert recording.recorded_read_ahead_kb == 0
+
+
+def test_written_pages_and_holes_are_no_accesses(capture, loop):
+    recording = load(capture)
+    for name in ("written", "hole"):
+        assert str(loop.mountpoint / name) not in recording.paths
+    assert recording.counts["written_or_hole"] >= 9 + 10
+
+
+def test_without_readahead_every_access_is_a_request(capture, loop):
+    prediction = predict(load(capture))
+    curve = next(curve for curve in prediction.devices if curve.name == loop.device)
+    assert curve.f[0] == curve.tap == curve.pages[0]
+    assert curve.g[0] == curve.g_formula[0] == 0
+    assert curve.current_read_ahead_kb == WINDOW_KB
+
+
+def test_every_command_takes_the_capture(capture, loop, tmp_path):
+    assert sum(json.loads(foreread("show", capture, "--json"))["lost"].values()) == 0
+    assert "quasi-optimal" in foreread("predict", capture)
+    report = json.loads(foreread("report", capture, "-o", tmp_path / "report", "--json"))
+    assert Path(report["html"]).read_text().startswith("<!DOCTYPE html>")
+    foreread("script", capture, "-o", tmp_path / "boot", "--read-ahead-kb", "16")
+    assert "16" in foreread("script", capture, "-o", tmp_path / "b2", "--read-ahead-kb", "16")
+
+
+def test_sweep_and_validate(loop, tmp_path):
+    capture, sweep = tmp_path / "capture", tmp_path / "sweep.json"
+    command = ["--", loop.busybox, "cat", loop.data]
+    foreread("record", "--json", "--wait", "120", "-o", capture, *command)
+    foreread(
+        "sweep",
+        "--json",
+        "--wait",
+        "120",
+        "--windows",
+        "0,4,32",
+        "--repeat",
+        "1",
+        "-o",
+        sweep,
+        *command,
+    )
+    result = json.loads(foreread("validate", "--json", capture, sweep))
+    assert [point["read_ahead_kb"] for point in result["points"]] == [0, 16, 128]
+    at_zero = result["points"][0]
+    assert at_zero["predicted"]["F"] <= at_zero["measured"]["F"]
+    assert result["regret"] is not None
