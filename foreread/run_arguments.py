@@ -43,6 +43,20 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def option_words(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options of ``add_run`` and of the window, as given: to repeat the run."""
+    given = {
+        "--read-ahead-kb": args.read_ahead_kb or None,
+        "--duration": args.duration,
+        "--until-idle": args.until_idle,
+        "--until-output": args.until_output,
+        "--user": args.user,
+    }
+    words = [word for name, value in given.items() if value is not None for word in (name, value)]
+    flags = {"--keep-running": args.keep_running, "--allow-warm": args.allow_warm}
+    return tuple(map(str, [*words, *(name for name, on in flags.items() if on)]))
+
+
 def run_options(args: argparse.Namespace) -> RunOptions:
     """Return what ``add_run`` parsed; raises UsageError for an expression that is none."""
     if args.until_output is not None:
