@@ -13,6 +13,7 @@ from tracer.run import RunOptions
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Add the command and the conditions that end its run."""
+    parser.usage = f"{parser.prog} [options] -o OUTPUT -- COMMAND [ARGUMENT ...]"
     end = parser.add_argument_group("the run is over when the command exits, or")
     end.add_argument("--duration", type=float, metavar="S", help="after so many seconds")
     end.add_argument(
@@ -39,7 +40,7 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         help="wait so long for another foreread that uses this machine's knobs (0)",
     )
     parser.add_argument(
-        "command_line", metavar="-- COMMAND", nargs="+", help="the command and its arguments"
+        "command_line", metavar="COMMAND", nargs="+", help="the command and its arguments"
     )
 
 
