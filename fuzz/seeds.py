@@ -11,6 +11,20 @@ from pathlib import Path
 
 GOLDEN = Path(__file__).resolve().parent.parent / "tests" / "analyzer" / "ingest" / "data"
 RECORDS = 24 * 1024
+KINDS_OF_FIELDS = b"""\
+name: kinds
+ID: 9
+format:
+\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;
+
+\tfield:__data_loc char[] filename;\toffset:8;\tsize:4;\tsigned:0;
+\tfield:__rel_loc cpumask_t * mask;\toffset:12;\tsize:4;\tsigned:0;
+\tfield:unsigned long args[6];\toffset:16;\tsize:48;\tsigned:0;
+\tfield:char span[(((32)-1) | (4-1)) > 128 ? 128 : (8&~1)];\toffset:64;\tsize:8;\tsigned:0;
+\tfield:const struct sockaddr * addr;\toffset:72;\tsize:8;\tsigned:0;
+
+print fmt: "%s", __get_str(filename)
+"""
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
@@ -34,6 +48,8 @@ def formats() -> Iterator[bytes]:
         stop = text.find(b"\n", text.find(b"print fmt"))
         yield text[: stop + 1]
         start += 1
+
+    yield KINDS_OF_FIELDS
 
 
 def ring_walk() -> Iterator[bytes]:

@@ -55,13 +55,14 @@ skip_word(struct scan *s, size_t limit)
     return s->at > start && (size_t)(s->at - start) < limit;
 }
 
-/* [TASK_COMM_LEN], [6], [] */
+/* [TASK_COMM_LEN], [6], [], or a whole expression (span of sched_overutilized, Android 5.10). */
 static bool
 skip_brackets(struct scan *s)
 {
     if (!skip(s, "["))
         return false;
-    while (s->at < s->end && (is_word(*s->at) || strchr(" +-*/()", *s->at) != NULL) && *s->at != 0)
+    while (s->at < s->end && (is_word(*s->at) || strchr(" +-*/%()<>=!?:&|^~,", *s->at) != NULL) &&
+           *s->at != 0)
         s->at++;
     return skip(s, "]");
 }

@@ -138,12 +138,15 @@ def test_string_fields_say_how_they_are_stored() -> None:
                 b"\tfield:__rel_loc char[] path;\toffset:12;\tsize:4;\tsigned:0;\n"
                 b"\tfield:char comm[TASK_COMM_LEN];\toffset:16;\tsize:16;\tsigned:0;\n"
                 b"\tfield:unsigned long args[6];\toffset:32;\tsize:48;\tsigned:0;\n"
+                b"\tfield:char span[(((32)-1) | (4-1)) > 128 ? 128 : (8&~1)];"
+                b"\toffset:80;\tsize:8;\tsigned:0;\n"
             )
         }
     ).event("t:e")
     stored = {name: (f.is_string, f.storage) for name, f in event.fields.items() if f.is_array}
     assert stored == {
         "filename": (True, 1), "path": (True, 2), "comm": (True, 0), "args": (False, 0),
+        "span": (True, 0),
     }  # fmt: skip
 
 
