@@ -50,7 +50,9 @@ for n in range(rounds):
 
 
 def record(directory: Path, name: str) -> Path:
-    """Record the load on all CPUs; return the trace.dat."""
+    """Record the load on two CPUs; return the trace.dat."""
+    if os.geteuid() != 0 or shutil.which("trace-cmd") is None:
+        sys.exit("recording needs root and trace-cmd; or give a FILE recorded elsewhere")
     version, compression = VERSIONS[name]
     output = directory / f"{name}.trace.dat"
     data = directory / "load.bin"
@@ -79,12 +81,15 @@ def record(directory: Path, name: str) -> Path:
 
 def compile_peer(directory: Path) -> Path:
     peer = directory / "tracecmd_peer"
-    flags = subprocess.run(
+    found = subprocess.run(
         ["pkg-config", "--cflags", "--libs", "libtracecmd"],
-        check=True,
+        check=False,
         capture_output=True,
         text=True,
-    ).stdout.split()
+    )
+    if found.returncode != 0:
+        sys.exit("the peer needs libtracecmd; on Debian: apt-get install libtracecmd-dev")
+    flags = found.stdout.split()
     subprocess.run(["cc", "-O3", str(PEER), "-o", str(peer), *flags], check=True)
     return peer
 

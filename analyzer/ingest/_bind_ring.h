@@ -6,17 +6,6 @@
 #include "inflate.h"
 #include "ring_walk.h"
 
-/* Raises ReaderError(message, offset of the sub-buffer). */
-static void
-raise_at(int code, uint64_t offset)
-{
-    PyObject *args = Py_BuildValue("(sK)", ev_message(code), (unsigned long long)offset);
-
-    if (args != NULL)
-        PyErr_SetObject(reader_error, args);
-    Py_XDECREF(args);
-}
-
 static PyObject *
 ring_walk_py(PyObject *self, PyObject *args)
 {
@@ -52,7 +41,8 @@ ring_walk_py(PyObject *self, PyObject *args)
                     places != NULL ? array_length(&place_array) : 0, &found);
     Py_END_ALLOW_THREADS;
     if (ret != EV_OK)
-        raise_at(ret, found.offset);
+        PyErr_Format(reader_error, "sub-buffer at byte %llu: %s", (unsigned long long)found.offset,
+                     ev_message(ret));
 out:
     free(specs);
     array_release(&spec_items);

@@ -54,7 +54,7 @@ def ring_walk(
     """Return (records, lost events, gaps) of a stream (offset, size, cpu) of sub-buffers.
 
     ``layout`` is (subbuf_size, data_offset, commit_size). Without ``places`` the records are
-    only counted. ReaderError has two arguments: message and offset of the sub-buffer.
+    only counted.
     """
 
 def inflate(method: str, source: Any, target: Array, /) -> None:

@@ -113,10 +113,7 @@ class RingBuffers:
         try:
             return _readers.ring_walk(self.data, shape, where, specs, self.formats.swap, places)
         except _readers.ReaderError as error:
-            message, offset = error.args
-            raise TraceError(
-                f"ring buffer of CPU {stream.cpu}, sub-buffer at byte {offset}: {message}", DAMAGED
-            ) from error
+            raise TraceError(f"ring buffer of CPU {stream.cpu}, {error}", DAMAGED) from error
 
     def _loss(self, found: list[_Found]) -> Loss:
         lost: dict[int, int] = {}

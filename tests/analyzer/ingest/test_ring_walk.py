@@ -186,11 +186,8 @@ def test_damage_is_an_error_with_its_place(body: bytes, commit: int, message: st
     pages.subbuf(0, b"")
     page = pages.pack("QQ", 0, commit) + body
     pages.pages.append(page.ljust(4096, b"\0"))
-    with pytest.raises(_readers.ReaderError) as caught:
+    with pytest.raises(_readers.ReaderError, match=f"sub-buffer at byte 4096: .*{message}"):
         walk(pages)
-    text, offset = caught.value.args
-    assert message in text
-    assert offset == 4096
 
 
 @pytest.mark.parametrize("layout", [(0, 16, 8), (4096, 4096, 8), (4096, 15, 8), (4096, 16, 5)])

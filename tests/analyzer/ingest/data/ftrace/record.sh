@@ -14,10 +14,13 @@ INSTANCE=foreread-fixture
 
 if [ "${1:-}" != inside ]; then
     here=$(cd "$(dirname "$0")" && pwd)
-    exec unshare -m sh "$here/$(basename "$0")" inside "$here"
+    scratch=$(mktemp -d)
+    trap 'rm -rf "$scratch"' EXIT # out here nothing is mounted in it
+    unshare -m sh "$here/$(basename "$0")" inside "$here" "$scratch"
+    exit
 fi
 here=$2
-scratch=$(mktemp -d)
+scratch=$3
 cd "$scratch"
 
 hide() {
