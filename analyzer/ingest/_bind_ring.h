@@ -60,6 +60,10 @@ source_from(PyObject *item, struct ev_data data, struct ring_source *source)
     unsigned long long offset, size;
     const char *method;
 
+    if (!PyTuple_Check(item)) {
+        PyErr_SetString(PyExc_TypeError, "sources: expected tuples");
+        return false;
+    }
     if (!PyArg_ParseTuple(item, "KKH(IIb)s:source", &offset, &size, &source->cpu,
                           &source->layout.subbuf_size, &source->layout.data_offset,
                           &source->layout.commit_size, &method))

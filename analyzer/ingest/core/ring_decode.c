@@ -134,8 +134,10 @@ refill(struct merge *merge, struct ev_cursor *cursor, size_t capacity)
         ret = EV_ERR_CAPACITY;
     if (ret < 0)
         merge->failed = cursor->run;
-    cursor->next = feed->places;
-    cursor->end = feed->places + records;
+    if (ret > 0) {
+        cursor->next = feed->places;
+        cursor->end = feed->places + records;
+    }
     return ret;
 }
 
