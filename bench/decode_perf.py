@@ -51,9 +51,12 @@ def image() -> Iterator[Path]:
         run("mount", loop, str(mount))
         fill(mount)
         run("umount", str(mount))
-        Path(f"/sys/block/{Path(loop).name}/queue/read_ahead_kb").write_text("0")
+        knob = Path("/sys/block", Path(loop).name, "queue", "read_ahead_kb")
+        knob.write_text("0")
         run("mount", "-o", "ro", loop, str(mount))  # cold: the first mount's pages are gone
         yield mount
+        if int(knob.read_text()) != 0:
+            sys.exit(f"something else changed {knob} meanwhile: record again")
     finally:
         subprocess.run(["umount", str(mount)], check=False, capture_output=True)
         subprocess.run(["losetup", "-d", loop], check=False)
@@ -100,6 +103,8 @@ def make(path: Path) -> None:
             "-c",
             load,
         )
+    with path.open("rb") as file:
+        os.fsync(file.fileno())  # writing it back is no part of decoding
 
 
 def seconds(action: Callable[[], object], repeat: int) -> list[float]:
@@ -135,7 +140,8 @@ def process_seconds(path: Path) -> list[float]:
 
 
 def compare(path: Path, repeat: int, peer_repeat: int) -> dict[str, object]:
-    events = perfdata.read(path).events.rows
+    trace = perfdata.read(path)
+    events = trace.events.rows
     ours = seconds(lambda: perfdata.read(path), repeat)
     lines = perf_script(path)
     peers = seconds(lambda: perf_script(path), peer_repeat)
@@ -143,6 +149,7 @@ def compare(path: Path, repeat: int, peer_repeat: int) -> dict[str, object]:
     peer_rate = lines / statistics.median(peers)
     return {
         "events": events,
+        "lost": sum(trace.lost.values()),
         "bytes": path.stat().st_size,
         "machine": f"{platform.release()}, {os.cpu_count()} CPUs",
         "perf": run("perf", "--version"),

@@ -116,10 +116,17 @@ def _die_of_interrupt() -> NoReturn:
 
 def _complain(error: Exception) -> int:
     remedy = getattr(error, "remedy", None) or _os_remedy(error)
-    text = f"foreread: {error}" + (f" -- {remedy}" if remedy else "")
+    text = f"foreread: {_message(error)}" + (f" -- {remedy}" if remedy else "")
     # One line, whatever a hostile file name holds.
     print(printable(text), file=sys.stderr)
     return EXIT_FAILED
+
+
+def _message(error: Exception) -> str:
+    """Return what happened; a bare OSError without its number."""
+    if isinstance(error, OSError) and error.strerror and not hasattr(error, "remedy"):
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
 
 
 def _os_remedy(error: Exception) -> str:

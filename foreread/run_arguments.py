@@ -13,6 +13,7 @@ from tracer.run import RunOptions
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Add the command and the conditions that end its run."""
+    parser.usage = f"{parser.prog} [options] -o OUTPUT -- COMMAND [ARGUMENT ...]"
     end = parser.add_argument_group("the run is over when the command exits, or")
     end.add_argument("--duration", type=float, metavar="S", help="after so many seconds")
     end.add_argument(
@@ -39,8 +40,22 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         help="wait so long for another foreread that uses this machine's knobs (0)",
     )
     parser.add_argument(
-        "command_line", metavar="-- COMMAND", nargs="+", help="the command and its arguments"
+        "command_line", metavar="COMMAND", nargs="+", help="the command and its arguments"
     )
+
+
+def option_words(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options of ``add_run`` and of the window, as given: to repeat the run."""
+    given = {
+        "--read-ahead-kb": args.read_ahead_kb or None,
+        "--duration": args.duration,
+        "--until-idle": args.until_idle,
+        "--until-output": args.until_output,
+        "--user": args.user,
+    }
+    words = [word for name, value in given.items() if value is not None for word in (name, value)]
+    flags = {"--keep-running": args.keep_running, "--allow-warm": args.allow_warm}
+    return tuple(map(str, [*words, *(name for name, on in flags.items() if on)]))
 
 
 def run_options(args: argparse.Namespace) -> RunOptions:

@@ -112,6 +112,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     pid: int  # of the command's first process
     exit_status: int | None  # None while it still ran when recording ended
     signal: int | None = None
+    options: list[str] = []  # of foreread record, as given: what it takes to repeat the run
     ended_by: Literal["exit", "signal", "duration", "idle", "output"]
     wall_seconds: float  # from exec to the end of recording or of the command
     start_ns: int  # trace clock just before exec

@@ -38,7 +38,8 @@ class RecordOptions:
     ``read_ahead_kb`` is in force on every mounted disk during the run (and on those named in
     ``devices``); anything but 0 makes a contaminated capture. ``buffer_kib`` per CPU is chosen
     by the machine's memory if None. ``wait_s``: how long to wait for another foreread.
-    ``foreread`` is the version that the capture names.
+    ``foreread`` is the version and ``words`` are the command-line options that the capture
+    names.
     """
 
     run: RunOptions
@@ -48,6 +49,7 @@ class RecordOptions:
     buffer_kib: int | None = None
     wait_s: float = 0.0
     foreread: str = ""
+    words: tuple[str, ...] = ()
 
 
 def record(
@@ -97,6 +99,7 @@ def _record(
         pid=run.pid,
         exit_status=run.ended.exit_status if run.ended else None,
         signal=run.ended.signal if run.ended else None,
+        options=list(options.words),
         ended_by=run.over.by,
         wall_seconds=run.seconds,
         start_ns=run.start_ns,

@@ -136,23 +136,17 @@ def _resident(capture: Capture) -> Table:
     return Table(columns, rows, "Mapped by running processes, so never read by the recorded run.")
 
 
-def _window(capture: Capture) -> str:
-    return f" --read-ahead-kb {capture.read_ahead_kb}" if capture.read_ahead_kb else ""
-
-
 def again(subject: Subject) -> Section:
     """Return the commands that make this report again; without blocks for a foreign trace."""
     capture, sweep = subject.recording.capture, subject.sweep
     section = Section("again", "To repeat it")
     if capture is None:
         return section
-    end = {"exit": "", "signal": "", "duration": f" --duration {capture.wall_seconds:.0f}"}
-    option = end.get(capture.ended_by, f" --until-{capture.ended_by} …")
-    option = _window(capture) + option
+    options = shell_words(["--backend", capture.backend, *capture.options])
     command = shell_words(capture.command)
     lines = [
         f"cd {shell_words([capture.cwd])}",
-        f"foreread record --backend {capture.backend}{option} -o CAPTURE -- {command}",
+        f"foreread record {options} -o CAPTURE -- {command}",
         f"foreread predict CAPTURE --model {subject.prediction.model}",
     ]
     if sweep is not None:

@@ -11,7 +11,7 @@ import msgspec
 
 from analyzer.ingest.load import inodes_of
 from foreread.cli import printable
-from foreread.run_arguments import add_run, run_options
+from foreread.run_arguments import add_run, option_words, run_options
 from foreread.version import VERSION
 from tracer.backends.select import AUTO, choose
 from tracer.capture import Capture
@@ -53,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
         buffer_kib=args.buffer_kib,
         wait_s=args.wait,
         foreread=VERSION,
+        words=option_words(args),
     )
     capture = record(options, backend, args.output, inodes_of)
     if args.json:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,13 @@ pytestmark = [
 ]
 ROOT = Path(__file__).parents[2]
 PAGES_READ = [40, 10, 11, 63, 10, 0]
+HOSTILE = [
+    "<script>alert(1)<",
+    "a'b\"c$(touch x)`id`",
+    "line\nfeed\x1b[31m",
+    "not utf-8 \udcff",
+    "$x_1^2$",
+]
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +55,17 @@ def pattern(loop):
     written = f"{loop.busybox} dd if=/dev/zero of={loop.mountpoint}/written bs=4096 count=9"
     hole = f"{loop.busybox} truncate -s 40960 {loop.mountpoint}/hole"
     cat = f"{loop.busybox} cat {loop.mountpoint}/hole"
-    return "; ".join([*reads, written, hole, cat])
+    hostile = [f"{loop.busybox} cat {shlex.quote(str(p))}" for p in hostile_files(loop)]
+    return "; ".join([*reads, written, hole, cat, *hostile])
+
+
+def hostile_files(loop):
+    """Files whose names try to break out of HTML, shell and terminal."""
+    files = [loop.mountpoint / name for name in HOSTILE]
+    for file in files:
+        if not file.exists():
+            file.write_bytes(b"x" * 5000)
+    return files
 
 
 @pytest.fixture(scope="module", params=["tracefs", "trace-cmd", "perf"])
@@ -93,6 +111,18 @@ def test_every_command_takes_the_capture(capture, loop, tmp_path):
     assert Path(report["html"]).read_text().startswith("<!DOCTYPE html>")
     foreread("script", capture, "-o", tmp_path / "boot", "--read-ahead-kb", "16")
     assert "16" in foreread("script", capture, "-o", tmp_path / "b2", "--read-ahead-kb", "16")
+
+
+def test_hostile_names_are_found_and_shown_harmless(capture, loop, tmp_path):
+    paths = load(capture).paths
+    assert all(str(file) in paths for file in hostile_files(loop))
+    shown = foreread("show", "--files", "99", capture)
+    assert "\x1b" not in shown
+    assert "line\\nfeed" in shown
+    foreread("report", capture, "-o", tmp_path / "report")
+    page = (tmp_path / "report/index.html").read_text()
+    assert "<script" not in page
+    assert "&lt;script&gt;alert(1)&lt;" in page
 
 
 def test_sweep_and_validate(loop, tmp_path):

@@ -34,7 +34,7 @@ from pathlib import Path
 from tracer.backends.tracefs import TracefsBackend
 from tracer.record import RecordOptions, record
 from tracer.run import RunOptions
-run = RunOptions(sys.argv[2:], grace_s=0.5)
+run = RunOptions(sys.argv[2:], grace_s=0.5, allow_warm=True)
 record(RecordOptions(run, wait_s=120.0), TracefsBackend(), Path(sys.argv[1]))
 """
 
@@ -54,8 +54,10 @@ def loop(tmp_path):
     assert own_instances(os.getpid()) == []
 
 
-def record_here(output, command, inodes_of=None, **run):
-    options = RecordOptions(RunOptions([str(word) for word in command], **run), wait_s=WAIT_S)
+def record_here(output, command, inodes_of=None, allow_warm=True, **run):
+    # Warm is fine where a test looks at something else: other tests read files meanwhile.
+    command = [str(word) for word in command]
+    options = RecordOptions(RunOptions(command, allow_warm=allow_warm, **run), wait_s=WAIT_S)
     return record(options, TracefsBackend(), output, inodes_of)
 
 
@@ -73,7 +75,10 @@ def test_every_page_of_a_cold_file_is_recorded_once(loop, tmp_path):
     device = device_number(loop.data)
     output = tmp_path / "capture"
     capture = record_here(
-        output, [loop.busybox, "cat", loop.data], lambda trace: inodes(trace, device)
+        output,
+        [loop.busybox, "cat", loop.data],
+        lambda trace: inodes(trace, device),
+        allow_warm=False,
     )
     inserts = read_events(output / "trace", INSERT)
     of_data = [e["index"] for e in inserts if (e["s_dev"], e["i_ino"]) == (device, inode)]
@@ -282,7 +287,7 @@ def test_a_device_that_vanishes_meanwhile_is_reported(loop, tmp_path):
     with open("/dev/loop-control", "rb") as control:  # noqa: PTH123  a device, not a path's text
         fcntl.ioctl(control, LOOP_CTL_ADD, number)
     code = f"import fcntl; fcntl.ioctl(open('/dev/loop-control'), {LOOP_CTL_REMOVE}, {number})"
-    run = RunOptions([sys.executable, "-c", code])
+    run = RunOptions([sys.executable, "-c", code], allow_warm=True)
     options = RecordOptions(run, devices=(f"loop{number}",), wait_s=WAIT_S)
     capture = record(options, TracefsBackend(), tmp_path / "capture")
     assert capture.exit_status == 0

@@ -35,7 +35,7 @@ def nowhere():
 
 def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **run):
     options = SweepOptions(
-        RunOptions([str(word) for word in command], **run),
+        RunOptions([str(word) for word in command], allow_warm=True, **run),
         windows_kb,
         repeat,
         devices=devices,

@@ -1,0 +1,251 @@
+"""From files to recordings: captures, archives, filters, contamination, hostile input."""
+
+import io
+import json
+import shutil
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from event_table import DISK, event, insert, metadata_insert, read, table
+
+from analyzer.ingest.load import inodes_of, interpret, load, load_any
+from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.tables import Kind
+from tracer import capture as capture_format
+from tracer.capture import Capture, CaptureError, Cold, Device, FileEntry, Host, Mount
+
+PAGES = Path(__file__).parent / "data/ftrace/pages"
+ROOT_PID = 100
+
+
+def capture_of(**changes):
+    base = {
+        "foreread": "0",
+        "created": "2026-01-01T00:00:00+00:00",
+        "backend": "tracefs",
+        "host": Host(
+            kernel="6.18.0",
+            version="#1",
+            machine="x86_64",
+            page_size=4096,
+            byte_order="little",
+            long_size=8,
+            cpu_count=2,
+            memory_kib=1 << 20,
+        ),
+        "command": ["app"],
+        "cwd": "/",
+        "pid": ROOT_PID,
+        "exit_status": 0,
+        "ended_by": "exit",
+        "wall_seconds": 1.0,
+        "start_ns": 0,
+        "end_ns": 1 << 62,
+        "clock": "mono",
+        "read_ahead_kb": 0,
+        "events": [],
+        "events_missing": [],
+        "lost": {},
+        "cold": Cold(proven=True, how="", resident_pages=0, resident=[]),
+        "devices": [
+            Device(
+                dev="7:0",
+                name="loop0",
+                filesystems=["7:0", "7:1"],
+                size_bytes=1 << 30,
+                read_ahead_kb_before=128,
+                read_ahead_kb=0,
+                queue={},
+            )
+        ],
+        "mounts": [Mount(dev="7:0", mountpoint="/", fstype="ext4", source="", options="")],
+    }
+    return Capture(**{**base, **changes})
+
+
+def recording_of(*events, pids="tree", entries=(), **changes):
+    trace = Trace(format="test", events=table(*events), page_size=4096)
+    return interpret(trace, capture_of(**changes), list(entries), pids)
+
+
+def mine(maker, *args, **more):
+    return maker(*args, pid=ROOT_PID, **more)
+
+
+def test_only_the_process_tree_counts_by_default():
+    events = (
+        mine(insert, 5, 0),
+        mine(read, 0, 1),
+        event(Kind.FORK, pid=ROOT_PID, value=101),
+        insert(5, 1, pid=101),
+        read(8, 1, pid=101),
+        insert(5, 2, pid=999),
+        read(16, 1, pid=999),
+    )
+    recording = recording_of(*events)
+    assert recording.accesses["page"].tolist() == [0, 1]
+    assert recording.counts["other_process"] == 1
+    assert recording.threads == {ROOT_PID, 101}
+    assert recording_of(*events, pids="all").accesses["page"].tolist() == [0, 1, 2]
+    assert recording_of(*events, pids=frozenset({999})).accesses["page"].tolist() == [2]
+
+
+def test_only_the_run_counts():
+    events = [mine(e, 5, i) if e is insert else mine(e, 8 * i, 1) for i in range(3)
+              for e in (insert, read)]  # fmt: skip
+    # events are one microsecond apart, from 1000 ns: the second pair is at 3000 and 4000
+    recording = recording_of(*events, start_ns=3000, end_ns=5000)
+    assert recording.accesses["page"].tolist() == [1]
+
+
+def test_what_is_no_access_is_told_apart():
+    recording = recording_of(
+        mine(insert, 6, 0), mine(metadata_insert, 3), mine(insert, 5, 0), mine(read, 0, 1)
+    )
+    assert recording.counts == {
+        "written_or_hole": 1, "metadata": 1, "other_process": 0, "readahead": 0
+    }  # fmt: skip
+
+
+def test_names_sizes_and_disks_come_from_the_capture():
+    entry = FileEntry(dev="7:0", ino=5, path="/a\udc80b", size_bytes=9000)
+    recording = recording_of(mine(insert, 5, 0), mine(read, 0, 1), entries=[entry])
+    assert recording.paths == ("/a\udc80b",)
+    assert recording.files["size_bytes"].tolist() == [9000]
+    assert recording.devices == {DISK: DISK, DISK + 1: DISK}
+
+
+def contaminated(*access_events):
+    return [
+        *(mine(insert, 5, i) for i in range(32)),
+        mine(read, 0, 32),
+        *access_events,
+    ]
+
+
+def test_readahead_is_taken_out_where_access_events_tell():
+    fault = event(Kind.FAULT, pid=ROOT_PID, ino=5, index=3)
+    recording = recording_of(*contaminated(fault), read_ahead_kb=128)
+    assert recording.contaminated
+    assert recording.accesses["page"].tolist() == [3]
+    assert recording.files["accessed"].tolist() == [1]
+    assert recording.counts["readahead"] == 31
+    assert any("fault-around" in note for note in recording.notes)
+
+
+def test_readahead_stays_in_where_nothing_tells_and_is_said():
+    recording = recording_of(*contaminated(), read_ahead_kb=128)
+    assert recording.accesses.rows == 32
+    assert any("without access events" in note for note in recording.notes)
+
+
+def test_a_foreign_file_shows_its_readahead_by_its_batches():
+    trace = Trace(format="test", events=table(*contaminated()), page_size=4096)
+    assert interpret(trace, None, [], "tree").contaminated
+    alone = [e for i in range(40) for e in (insert(5, i), read(8 * i, 1))]
+    recording = interpret(Trace(format="test", events=table(*alone), page_size=4096), None, [],
+                          "tree")  # fmt: skip
+    assert not recording.contaminated
+    assert recording.recorded_read_ahead_kb is None
+
+
+@pytest.fixture
+def capture(tmp_path):
+    directory = tmp_path / "app.capture"
+    shutil.copytree(PAGES, directory / "trace")
+    capture_format.write(directory, capture_of(read_ahead_kb=128), [])
+    return directory
+
+
+def test_a_capture_and_its_archive_read_the_same(capture, tmp_path):
+    whole = load(capture, "all")
+    assert whole.accesses.rows > 0
+    for mode, name in (("w", "a.tar"), ("w:gz", "a.tar.gz"), ("w:xz", "no-suffix")):
+        with tarfile.open(tmp_path / name, mode) as tar:
+            tar.add(capture, arcname="anything")
+        packed = load(tmp_path / name, "all")
+        for column in ("time_ns", "file", "page"):
+            assert np.array_equal(packed.accesses[column], whole.accesses[column])
+
+
+def test_an_archive_writes_nothing_outside(capture, tmp_path):
+    archive = tmp_path / "evil.tar"
+    with tarfile.open(archive, "w") as tar:
+        for name in ("../escaped", "/tmp/foreread-escaped", "c/../../escaped"):
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            tar.addfile(member, io.BytesIO(b"x"))
+        link = tarfile.TarInfo("c/capture.json")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        tar.addfile(link)
+        tar.add(capture, arcname="good")
+    assert load(archive, "all").accesses.rows > 0
+    assert not Path("/tmp/foreread-escaped").exists()
+    assert not (tmp_path / "escaped").exists()
+
+
+def test_an_archive_without_a_capture_is_refused(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        tar.add(__file__, arcname="x")
+    with pytest.raises(TraceError, match="holds no"):
+        load(tmp_path / "a.tar")
+
+
+def test_a_cut_archive_is_an_error_with_a_remedy(capture, tmp_path):
+    archive = tmp_path / "a.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        tar.add(capture, arcname="c")
+    archive.write_bytes(archive.read_bytes()[: archive.stat().st_size // 2])
+    with pytest.raises((TraceError, CaptureError)) as error:
+        load(archive)
+    assert error.value.remedy
+
+
+def test_a_partial_capture_is_recognised(capture):
+    (capture / "capture.json").unlink()
+    with pytest.raises(CaptureError, match="partial"):
+        load(capture)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}', '{"schema": "x"}', "[" * 100000])
+def test_damaged_metadata_is_an_error_with_a_remedy(capture, text):
+    (capture / "capture.json").write_text(text)
+    with pytest.raises(CaptureError) as error:
+        load(capture)
+    assert error.value.remedy
+
+
+def test_a_newer_schema_is_refused(capture):
+    document = json.loads((capture / "capture.json").read_text())
+    document["schema"] = 2
+    (capture / "capture.json").write_text(json.dumps(document))
+    with pytest.raises(CaptureError, match="schema 2"):
+        load(capture)
+
+
+@pytest.mark.parametrize("dev", ["", "7", "a:b", "7:0:1"])
+def test_nonsense_device_numbers_are_an_error(capture, dev):
+    document = json.loads((capture / "capture.json").read_text())
+    document["mounts"][0]["dev"] = dev
+    (capture / "capture.json").write_text(json.dumps(document))
+    with pytest.raises(TraceError, match="device number"):
+        load(capture)
+
+
+def test_a_trace_without_inserts_is_shown_and_not_predicted(tmp_path):
+    text = tmp_path / "trace"
+    text.write_text("app-1 [000] ..... 1.000001: sched_process_exit: comm=app pid=1 prio=120\n")
+    assert load_any(text).accesses.rows == 0
+    with pytest.raises(TraceError, match="mm_filemap_add_to_page_cache"):
+        load(text)
+
+
+def test_inodes_are_those_of_the_page_cache_events():
+    found = inodes_of(PAGES)
+    recording = load(PAGES)
+    assert (
+        set(zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True))
+        <= found
+    )
