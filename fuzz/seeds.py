@@ -62,6 +62,17 @@ def ring_walk() -> Iterator[bytes]:
         yield bytes([4 | choice, 1, 0, 0]) + small_pages(4 if choice & 1 else 8, choice & 2 != 0)
 
 
+def ring_decode() -> Iterator[bytes]:
+    """Small sub-buffers for three CPUs, and packed ones for one."""
+    for choice in range(4):
+        pages = small_pages(4 if choice & 1 else 8, choice & 2 != 0)
+        yield bytes([choice, 0, 0, 0]) + 6 * pages
+        yield bytes([choice, 0, 0, 0]) + pages[:256] + pages[:256] + pages
+        order, block = ">" if choice & 2 else "<", zlib.compress(pages)
+        chunk = struct.pack(order + "II", len(block), len(pages)) + block
+        yield bytes([8 | choice, 0, 0, 0]) + struct.pack(order + "I", 3) + 3 * chunk
+
+
 def small_pages(long_size: int, big_endian: bool) -> bytes:
     """Two sub-buffers of 256 bytes, the second after lost events."""
     order, long = ">" if big_endian else "<", "I" if long_size == 4 else "Q"
@@ -102,7 +113,7 @@ def inflate() -> Iterator[bytes]:
 def main() -> None:
     """Write the seeds of the target named."""
     target, directory = sys.argv[1], Path(sys.argv[2])
-    targets = (perf_walk, formats, ring_walk, inflate)
+    targets = (perf_walk, formats, ring_walk, ring_decode, inflate)
     seeds = {function.__name__: function for function in targets}.get(target)
     for i, seed in enumerate(seeds() if seeds else ()):
         (directory / f"seed-{i}").write_bytes(seed)

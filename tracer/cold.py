@@ -20,7 +20,7 @@ from tracer.backends.base import RecordError
 from tracer.capture import Cold, Resident
 
 _DROP = Path("/proc/sys/vm/drop_caches")
-_ATTEMPTS = 3
+_ATTEMPTS = 6  # with growing pauses, 3 s in all: what disturbs is often short
 _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
 # What others read between drop and count, superblocks, pages under I/O: at least 4 MiB, or a
 # thousandth of the memory, since larger machines have more going on.

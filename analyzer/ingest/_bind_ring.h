@@ -3,8 +3,7 @@
 #define FOREREAD_BIND_RING_H
 
 #include "_bind_decode.h"
-#include "inflate.h"
-#include "ring_walk.h"
+#include "ring_decode.h"
 
 static PyObject *
 ring_walk_py(PyObject *self, PyObject *args)
@@ -52,6 +51,108 @@ out:
         return NULL;
     return Py_BuildValue("(KKK)", (unsigned long long)found.records, (unsigned long long)found.lost,
                          (unsigned long long)found.gaps);
+}
+
+/* Fills sources[i] from (offset, size, cpu, layout, method). */
+static bool
+source_from(PyObject *item, struct ev_data data, struct ring_source *source)
+{
+    unsigned long long offset, size;
+    const char *method;
+
+    if (!PyTuple_Check(item)) {
+        PyErr_SetString(PyExc_TypeError, "sources: expected tuples");
+        return false;
+    }
+    if (!PyArg_ParseTuple(item, "KKH(IIb)s:source", &offset, &size, &source->cpu,
+                          &source->layout.subbuf_size, &source->layout.data_offset,
+                          &source->layout.commit_size, &method))
+        return false;
+    if (offset > data.size || size > data.size - offset) {
+        PyErr_SetString(reader_error, ev_message(EV_ERR_BOUNDS));
+        return false;
+    }
+    source->data = (struct ev_data){data.bytes + offset, (size_t)size};
+    source->packed = strcmp(method, "none") != 0;
+    source->method = inf_method(method);
+    return true;
+}
+
+static struct ring_source *
+sources_from(PyObject *tuple, struct ev_data data, size_t n)
+{
+    struct ring_source *sources = calloc(n + 1, sizeof(*sources));
+
+    for (size_t i = 0; sources != NULL && i < n; i++) {
+        if (!source_from(PyTuple_GetItem(tuple, (Py_ssize_t)i), data, &sources[i])) {
+            free(sources);
+            return NULL;
+        }
+    }
+    if (sources == NULL)
+        PyErr_NoMemory();
+    return sources;
+}
+
+static PyObject *
+decoded(size_t rows, const struct ring_source *sources, size_t n)
+{
+    PyObject *losses = PyList_New((Py_ssize_t)n);
+
+    for (size_t i = 0; losses != NULL && i < n; i++) {
+        PyObject *loss = Py_BuildValue("(KK)", (unsigned long long)sources[i].lost,
+                                       (unsigned long long)sources[i].gaps);
+        if (loss == NULL || PyList_SetItem(losses, (Py_ssize_t)i, loss) != 0)
+            Py_CLEAR(losses);
+    }
+    return losses == NULL ? NULL : Py_BuildValue("(nN)", (Py_ssize_t)rows, losses);
+}
+
+static PyObject *
+ring_decode_py(PyObject *self, PyObject *args)
+{
+    PyObject *data, *tuple, *items, *out, *result = NULL;
+    struct array bytes = {0}, spec_items = {0}, arrays[N_COLUMNS] = {0};
+    struct ring_source *sources = NULL;
+    struct ev_specs *specs = NULL;
+    struct ev_columns columns;
+    size_t n, rows = 0, failed = 0;
+    int swap, ret;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "OO!OpO!:ring_decode", &data, &PyTuple_Type, &tuple, &items, &swap,
+                          &PyTuple_Type, &out))
+        return NULL;
+    n = (size_t)PyTuple_Size(tuple);
+    if (!bytes_acquire(&bytes, data) || !columns_acquire(arrays, out, &columns))
+        goto out;
+    sources = sources_from(tuple, array_data(&bytes), n);
+    if (sources == NULL)
+        goto out;
+    specs = specs_make(&spec_items, items, swap != 0);
+    if (specs == NULL)
+        goto out;
+    Py_BEGIN_ALLOW_THREADS;
+    ret = ring_decode(specs, sources, n, &columns, &rows, &failed);
+    Py_END_ALLOW_THREADS;
+    if (ret == EV_OK)
+        result = decoded(rows, sources, n);
+    else if (ret == EV_ERR_ORDER)
+        result = Py_NewRef(Py_None);
+    else if (ret == EV_ERR_NO_MEMORY)
+        raise_error(ret);
+    else
+        PyErr_Format(reader_error, "CPU %u, sub-buffer at byte %llu: %s",
+                     (unsigned)sources[failed].cpu, (unsigned long long)sources[failed].offset,
+                     ev_message(ret));
+out:
+    free(specs);
+    free(sources);
+    for (int i = 0; i < N_COLUMNS; i++)
+        array_release(&arrays[i]);
+    array_release(&spec_items);
+    array_release(&bytes);
+    return result;
 }
 
 static PyObject *
@@ -113,7 +214,9 @@ out:
 }
 
 #define RING_METHODS                                                                               \
-    {"ring_walk", ring_walk_py, METH_VARARGS, NULL}, {"inflate", inflate_py, METH_VARARGS, NULL},  \
+    {"ring_walk", ring_walk_py, METH_VARARGS, NULL},                                               \
+        {"ring_decode", ring_decode_py, METH_VARARGS, NULL},                                       \
+        {"inflate", inflate_py, METH_VARARGS, NULL},                                               \
         {"inflate_chunks", inflate_chunks_py, METH_VARARGS, NULL},
 
 #endif

@@ -57,6 +57,20 @@ def ring_walk(
     only counted.
     """
 
+def ring_decode(
+    data: Any,
+    sources: tuple[tuple[int, int, int, tuple[int, int, int], str], ...],
+    specs: Array,
+    swap: bool,
+    columns: tuple[Array, ...],
+    /,
+) -> tuple[int, list[tuple[int, int]]] | None:
+    """Fill columns with the merged records of all sources (offset, size, cpu, layout, method).
+
+    Returns (rows, (lost events, gaps) by source), or None if the clock of a source goes back.
+    ``method`` is none, zlib or zstd.
+    """
+
 def inflate(method: str, source: Any, target: Array, /) -> None:
     """Expand one block (zlib, zstd) into exactly ``target`` (u1)."""
 

@@ -19,7 +19,7 @@ from analyzer.ingest.spec import EVENT_SPECS, EventSpec
 from analyzer.ingest.tables import EVENTS, Array, Kind, Table
 
 _SMALLEST_EVENT = 12  # bytes: the first word, and the common fields of every event
-_Found = tuple[int, int, int]  # records, lost events, gaps
+_Lost = tuple[int, int]  # events, gaps
 DAMAGED = "the trace is damaged: copy it again, or record again"
 _HEADER_FIELD = re.compile(
     rb"^\s*field: [^;\n]*?(\w+);\s*offset:(\d{1,9});\s*size:(\d{1,9});", re.M
@@ -44,6 +44,11 @@ class Layout:
         offset, size = fields[b"data"]
         return cls(offset + size, offset, commit[1])
 
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """The same as the C core takes it."""
+        return self.subbuf_size, self.data_offset, self.commit_size
+
     def resized(self, subbuf_size: int) -> Layout:
         """Return the same layout for sub-buffers of another size."""
         return Layout(subbuf_size, self.data_offset, self.commit_size)
@@ -51,12 +56,23 @@ class Layout:
 
 @dataclass(frozen=True)
 class Stream:
-    """Sub-buffers of one CPU: ``size`` bytes at ``offset`` of the data."""
+    """Sub-buffers of one CPU: ``size`` bytes at ``offset`` of the data.
+
+    With a ``method`` other than none these are chunks; the sub-buffers in them have ``expanded``
+    bytes.
+    """
 
     cpu: int
     offset: int
     size: int
     layout: Layout
+    method: str
+    expanded: int
+
+    @classmethod
+    def plain(cls, cpu: int, offset: int, size: int, layout: Layout) -> Stream:
+        """Return a stream that is not compressed."""
+        return cls(cpu, offset, size, layout, "none", size)
 
 
 @dataclass(frozen=True)
@@ -71,56 +87,93 @@ class Loss:
 class RingBuffers:
     """All ring buffers of one trace: streams in ``data`` (any buffer) and the formats."""
 
-    data: object
+    data: memoryview
     streams: Sequence[Stream]
     formats: Formats
 
     def events(self) -> tuple[Table, Loss]:
         """Return the wanted events (schema EVENTS), merged by time, and what was lost."""
-        if self.formats.names.isdisjoint(EVENT_SPECS):
-            return Table.empty(EVENTS), self._loss(self._places(np.empty(0, SPEC))[2])
-        specs = self.formats.specs()
-        places, starts, found = self._places(specs)
-        table = decode(self.data, places, starts, specs, self.formats.swap)
-        return table, self._loss(found)
+        wanted = not self.formats.names.isdisjoint(EVENT_SPECS)
+        specs = self.formats.specs() if wanted else np.empty(0, SPEC)
+        # Memory that is not touched costs nothing: a pass that counts would.
+        columns = {c.name: np.empty(self._most_events(), c.dtype) for c in EVENTS.columns}
+        decoded = self._decode(specs, tuple(columns.values()))
+        if decoded is None:  # a clock goes back: sort first
+            plain = self.expanded()
+            places, starts, losses = plain.places(specs)
+            return decode(plain.data, places, starts, specs, self.formats.swap), self._loss(losses)
+        rows, losses = decoded
+        filled = {name: column[:rows] for name, column in columns.items()}
+        return Table(EVENTS, filled), self._loss(losses)
 
     def fields(self, event: str, names: tuple[str, ...]) -> dict[str, Array]:
         """Return ``time_ns``, ``cpu``, ``pid`` and the named fields of one event, by time."""
         layout = self.formats.event(event)
         specs = self.formats.specs({event: EventSpec(Kind.INSERT, {})})  # kind is not looked at
-        places, starts, _ = self._places(specs)
+        plain = self.expanded()
+        places, starts, _ = plain.places(specs)
         ordered = in_time_order(places, starts)
-        return decode_fields(self.data, ordered, layout, names, self.formats.swap)
+        return decode_fields(plain.data, ordered, layout, names, self.formats.swap)
 
-    def _places(self, specs: Array) -> tuple[Array, Array, list[_Found]]:
-        """Return the places of the wanted records in runs by stream, and what was found."""
-        # Room for the smallest records possible: memory that is not touched costs nothing, a
-        # first pass to count would cost a fifth of the whole.
-        room = sum(stream.size for stream in self.streams) // _SMALLEST_EVENT
-        places = np.empty(room, PLACE)
+    def expanded(self) -> RingBuffers:
+        """Return the same with nothing compressed."""
+        if all(stream.method == "none" for stream in self.streams):
+            return self
+        ends = np.cumsum([stream.expanded for stream in self.streams]).tolist()
+        data = np.empty(ends[-1], np.uint8)
+        streams = [
+            Stream.plain(s.cpu, end - s.expanded, s.expanded, s.layout)
+            for s, end in zip(self.streams, ends, strict=True)
+        ]
+        for packed, plain in zip(self.streams, streams, strict=True):
+            self._expand(packed, data[plain.offset : plain.offset + plain.size])
+        return RingBuffers(memoryview(data.data), streams, self.formats)
+
+    def places(self, specs: Array) -> tuple[Array, Array, list[_Lost]]:
+        """Return the places of the wanted records in runs by stream, and what was lost."""
+        places = np.empty(self._most_events(), PLACE)
         starts = np.zeros(len(self.streams) + 1, "u8")
-        found = []
+        losses = []
         for number, stream in enumerate(self.streams):
             start = int(starts[number])
-            found.append(self._walk(stream, specs, places[start:]))
-            starts[number + 1] = start + found[-1][0]
-        return places[: int(starts[-1])], starts, found
+            records, *lost = self._walk(stream, specs, places[start:])
+            losses.append((lost[0], lost[1]))
+            starts[number + 1] = start + records
+        return places[: int(starts[-1])], starts, losses
 
-    def _walk(self, stream: Stream, specs: Array, places: Array) -> _Found:
-        layout = stream.layout
-        shape = (layout.subbuf_size, layout.data_offset, layout.commit_size)
-        where = (stream.offset, stream.size, stream.cpu)
+    def _most_events(self) -> int:
+        return sum(stream.expanded for stream in self.streams) // _SMALLEST_EVENT
+
+    def _decode(self, specs: Array, columns: tuple[Array, ...]) -> tuple[int, list[_Lost]] | None:
+        sources = tuple((s.offset, s.size, s.cpu, s.layout.shape, s.method) for s in self.streams)
+        try:
+            return _readers.ring_decode(self.data, sources, specs, self.formats.swap, columns)
+        except _readers.ReaderError as error:
+            raise TraceError(f"ring buffer of {error}", DAMAGED) from error
+
+    def _expand(self, stream: Stream, target: Array) -> None:
+        block = self.data[stream.offset : stream.offset + stream.size]
+        try:
+            if stream.method == "none":
+                target[:] = np.frombuffer(block, np.uint8)
+            else:
+                _readers.inflate_chunks(stream.method, block, self.formats.swap, target)
+        except _readers.ReaderError as error:
+            raise TraceError(f"data of CPU {stream.cpu}: {error}", DAMAGED) from error
+
+    def _walk(self, stream: Stream, specs: Array, places: Array) -> tuple[int, int, int]:
+        where, shape = (stream.offset, stream.size, stream.cpu), stream.layout.shape
         try:
             return _readers.ring_walk(self.data, shape, where, specs, self.formats.swap, places)
         except _readers.ReaderError as error:
             raise TraceError(f"ring buffer of CPU {stream.cpu}, {error}", DAMAGED) from error
 
-    def _loss(self, found: list[_Found]) -> Loss:
+    def _loss(self, losses: list[_Lost]) -> Loss:
         lost: dict[int, int] = {}
-        for stream, (_, events, gaps) in zip(self.streams, found, strict=True):
+        for stream, (events, gaps) in zip(self.streams, losses, strict=True):
             if events or gaps:
                 lost[stream.cpu] = lost.get(stream.cpu, 0) + events + gaps
-        return Loss(lost, sum(gaps for _, _, gaps in found))
+        return Loss(lost, sum(gaps for _, gaps in losses))
 
 
 def page_size(formats: dict[str, bytes]) -> int | None:

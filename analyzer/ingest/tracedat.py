@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import mmap
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +21,15 @@ from analyzer.ingest.ring import (
     page_size,
 )
 from analyzer.ingest.tables import Array
-from analyzer.ingest.tracedat_layout import Buffer, Container, CpuData, TscToNs, parse
+from analyzer.ingest.tracedat_layout import (
+    Buffer,
+    Container,
+    CpuData,
+    TscToNs,
+    check_expansion,
+    parse,
+)
 
-_THREADS = 2
 _MAX_SHIFT = 32
 
 
@@ -78,13 +83,26 @@ def _rings(container: Container, formats: Formats) -> RingBuffers:
     for buffer, cpu in chosen:
         _check(container, buffer, cpu)
     layout = Layout.parse(container.header_page)
-    if any(buffer.compressed for buffer, _ in chosen):
-        return _expanded(container, formats, layout, chosen)
     streams = [
-        Stream(cpu.cpu, cpu.offset, cpu.size, layout.resized(buffer.subbuf_size))
+        _stream(container, buffer, cpu, layout.resized(buffer.subbuf_size), formats.swap)
         for buffer, cpu in chosen
     ]
+    check_expansion(sum(stream.expanded for stream in streams), len(container.data))
     return RingBuffers(container.data, streams, formats)
+
+
+def _stream(
+    container: Container, buffer: Buffer, cpu: CpuData, layout: Layout, swap: bool
+) -> Stream:
+    if not buffer.compressed:
+        return Stream.plain(cpu.cpu, cpu.offset, cpu.size, layout)
+    # The size that trace-cmd 3.1 gives for compressed data is 4 bytes short: chunks tell theirs.
+    packed = container.data[cpu.offset :]
+    try:
+        expanded = _readers.inflate_chunks(container.compression, packed, swap, None)
+    except _readers.ReaderError as error:
+        raise TraceError(f"data of CPU {cpu.cpu}: {error}", DAMAGED) from error
+    return Stream(cpu.cpu, cpu.offset, len(packed), layout, container.compression, expanded)
 
 
 def _check(container: Container, buffer: Buffer, cpu: CpuData) -> None:
@@ -97,47 +115,6 @@ def _check(container: Container, buffer: Buffer, cpu: CpuData) -> None:
         )
     if cpu.cpu > np.iinfo(np.uint16).max:
         raise TraceError(f"there is no CPU {cpu.cpu}", DAMAGED)
-
-
-def _expanded(
-    container: Container, formats: Formats, layout: Layout, chosen: list[tuple[Buffer, CpuData]]
-) -> RingBuffers:
-    """Expand the data of all CPUs into one block of memory, two at a time."""
-    file, swap = container.data, formats.swap
-    # The size that trace-cmd 3.1 gives for compressed data is 4 bytes short: chunks tell theirs.
-    blocks = [
-        file[cpu.offset :] if b.compressed else file[cpu.offset :][: cpu.size] for b, cpu in chosen
-    ]
-    sizes = [
-        _inflate(container, block, swap, None) if buffer.compressed else len(block)
-        for (buffer, _), block in zip(chosen, blocks, strict=True)
-    ]
-    ends = np.cumsum(sizes).tolist()
-    data = container.room(ends[-1], len(file))
-    streams = [
-        Stream(cpu.cpu, end - size, size, layout.resized(buffer.subbuf_size))
-        for (buffer, cpu), size, end in zip(chosen, sizes, ends, strict=True)
-    ]
-
-    def fill(number: int) -> None:
-        stream = streams[number]
-        target = data[stream.offset : stream.offset + stream.size]
-        if chosen[number][0].compressed:
-            _inflate(container, blocks[number], swap, target)
-        else:
-            target[:] = np.frombuffer(blocks[number], np.uint8)
-
-    with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(fill, range(len(streams))))
-    return RingBuffers(data, streams, formats)
-
-
-def _inflate(container: Container, block: memoryview, swap: bool, target: Array | None) -> int:
-    """Expand chunks into ``target``; without one, return the size they will have in bytes."""
-    try:
-        return _readers.inflate_chunks(container.compression, block, swap, target)
-    except _readers.ReaderError as error:
-        raise TraceError(f"{error} ({container.compression})", DAMAGED) from error
 
 
 def _to_ns(time: Array, container: Container) -> None:

@@ -17,7 +17,6 @@ from analyzer.ingest.cursor import Cursor
 from analyzer.ingest.formats import ByteOrder
 from analyzer.ingest.recording import TraceError
 from analyzer.ingest.ring import lost_in_stats
-from analyzer.ingest.tables import Array
 from analyzer.ingest.tracing_data import MAGIC, count
 
 _LATENCY_REMEDY = "it holds a latency tracer's text, no events: record with trace-cmd record -e …"
@@ -87,13 +86,11 @@ class Container:
             raise ValueError(f"it points to byte {offset} and has {len(self.data)}")
         return Cursor(self.data[offset:], self.byte_order)
 
-    def room(self, size: int, compressed: int) -> Array:
-        """Return ``size`` bytes to expand into, unless no real trace packs so tightly."""
-        if size > max(_SMALL, _RATIO_LIMIT * compressed):
-            raise TraceError(
-                f"{compressed} bytes of trace.dat claim to expand to {size}", "copy it again"
-            )
-        return np.empty(size, np.uint8)
+
+def check_expansion(size: int, packed: int) -> None:
+    """Raise TraceError if no real trace packs ``size`` bytes into ``packed`` ones."""
+    if size > max(_SMALL, _RATIO_LIMIT * packed):
+        raise TraceError(f"{packed} bytes of trace.dat claim to expand to {size}", "copy it again")
 
 
 def parse(data: memoryview) -> Container:
@@ -209,7 +206,8 @@ def _section(container: Container, section: int, offset: int) -> Cursor:
         return cursor
     packed, size = cursor.numbers("II")
     block = cursor.take(packed)
-    target = container.room(size, packed)
+    check_expansion(size, packed)
+    target = np.empty(size, np.uint8)
     _readers.inflate(container.compression, block, target)
     return Cursor(target.data, container.byte_order)
 

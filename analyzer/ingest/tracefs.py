@@ -100,7 +100,7 @@ def _load(pages: dict[int, Path], layout: Layout) -> tuple[memoryview, list[Stre
             raise TraceError(f"there is no CPU {cpu}", _COPY_AGAIN)
         if whole != size:
             notes.append(f"{path.name} of CPU {cpu} ends inside a sub-buffer: its rest is left out")
-        streams.append(Stream(cpu, offset, whole, layout))
+        streams.append(Stream.plain(cpu, offset, whole, layout))
         offset += whole
     data = memoryview(np.empty(offset, np.uint8).data)
     for stream, path in zip(streams, pages.values(), strict=True):

@@ -1,6 +1,7 @@
 /* strnlen, beyond C11 */
 #define _DEFAULT_SOURCE
 #include "decode.h"
+#include "merge.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,46 +81,8 @@ ev_specs_init(struct ev_specs *specs, const struct ev_spec *items, size_t n, boo
     return EV_OK;
 }
 
-/* A run being merged; equal times go by run number. */
-struct cursor {
-    const struct ev_place *next, *end;
-    size_t run;
-};
-
-struct heap {
-    struct cursor *items;
-    size_t n;
-};
-
-static inline bool
-before(const struct cursor *a, const struct cursor *b)
-{
-    uint64_t x = a->next->time_ns, y = b->next->time_ns;
-
-    return x < y || (x == y && a->run < b->run);
-}
-
-static void
-sift_down(struct heap *heap, size_t i)
-{
-    struct cursor moving = heap->items[i];
-
-    for (;;) {
-        size_t child = 2 * i + 1;
-        if (child >= heap->n)
-            break;
-        if (child + 1 < heap->n && before(&heap->items[child + 1], &heap->items[child]))
-            child++;
-        if (before(&moving, &heap->items[child]))
-            break;
-        heap->items[i] = heap->items[child];
-        i = child;
-    }
-    heap->items[i] = moving;
-}
-
 static int
-heap_alloc(struct heap *heap, const struct ev_runs *runs)
+heap_alloc(struct ev_heap *heap, const struct ev_runs *runs)
 {
     heap->n = 0;
     heap->items = malloc((runs->n + 1) * sizeof(*heap->items));
@@ -129,81 +92,31 @@ heap_alloc(struct heap *heap, const struct ev_runs *runs)
         const struct ev_place *start = runs->places + runs->starts[i];
         const struct ev_place *end = runs->places + runs->starts[i + 1];
         if (start < end)
-            heap->items[heap->n++] = (struct cursor){start, end, i};
+            heap->items[heap->n++] = (struct ev_cursor){start, end, i};
     }
     for (size_t i = heap->n / 2; i-- > 0;)
-        sift_down(heap, i);
+        ev_sift_down(heap, i);
     return EV_OK;
 }
 
 static void
-heap_free(struct heap *heap)
+heap_free(struct ev_heap *heap)
 {
     free(heap->items);
     heap->items = NULL;
 }
 
-struct decoder {
-    const struct ev_specs *specs;
-    struct ev_data data;
-    struct ev_columns *columns;
-    size_t row;
-};
-
 static inline int
-decode_row(struct decoder *d, const struct ev_place *place, bool swap)
-{
-    struct ev_columns *out = d->columns;
-    size_t row = d->row++;
-
-    if (place->spec >= d->specs->n)
-        return EV_ERR_SPEC;
-    if (place->offset > d->data.size || place->size > d->data.size - place->offset)
-        return EV_ERR_BOUNDS;
-    const struct ev_spec *spec = &d->specs->items[place->spec];
-    const uint8_t *record = d->data.bytes + place->offset;
-    if (place->size < spec->length)
-        return EV_ERR_SHORT_RECORD;
-    out->time_ns[row] = place->time_ns;
-    out->cpu[row] = place->cpu;
-    out->kind[row] = spec->kind;
-    out->pid[row] = (int32_t)ev_number(record, spec->pid, swap);
-    out->dev[row] = (uint32_t)ev_number(record, spec->numeric[EV_DEV], swap);
-    out->ino[row] = ev_number(record, spec->numeric[EV_INO], swap);
-    out->index[row] = ev_number(record, spec->numeric[EV_INDEX], swap);
-    out->value[row] = ev_number(record, spec->numeric[EV_VALUE], swap);
-    out->flags[row] = spec->rwbs.size ? ev_rwbs(record + spec->rwbs.offset, spec->rwbs.size) : 0;
-    return EV_OK;
-}
-
-/* Decodes from the heap's top while it stays the earliest: runs have long stretches. */
-static inline int
-decode_stretch(struct decoder *d, struct heap *heap, bool swap)
-{
-    struct cursor *top = &heap->items[0];
-    const struct cursor *second = heap->n > 1 ? &heap->items[1] : NULL;
-    int ret;
-
-    if (heap->n > 2 && before(&heap->items[2], second))
-        second = &heap->items[2];
-    do {
-        ret = decode_row(d, top->next, swap);
-        top->next++;
-    } while (ret == EV_OK && top->next < top->end && (second == NULL || before(top, second)));
-    return ret;
-}
-
-static inline int
-decode_all(struct decoder *d, struct heap *heap, bool swap)
+decode_all(struct ev_decoder *d, struct ev_heap *heap, bool swap)
 {
     int ret = EV_OK;
 
     while (heap->n > 0 && ret == EV_OK) {
-        ret = decode_stretch(d, heap, swap);
+        ret = ev_decode_stretch(d, heap, swap);
         if (heap->items[0].next == heap->items[0].end)
             heap->items[0] = heap->items[--heap->n];
         if (heap->n > 0)
-            sift_down(heap, 0);
+            ev_sift_down(heap, 0);
     }
     return ret;
 }
@@ -212,8 +125,8 @@ int
 ev_decode(const struct ev_specs *specs, struct ev_data data, const struct ev_runs *runs,
           struct ev_columns *columns, size_t first_row)
 {
-    struct decoder d = {specs, data, columns, first_row};
-    struct heap heap = {NULL, 0};
+    struct ev_decoder d = {specs, data, columns, first_row};
+    struct ev_heap heap = {NULL, 0};
     int ret;
 
     if (!ev_runs_valid(runs))

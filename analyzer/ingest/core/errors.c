@@ -36,6 +36,8 @@ ev_message(int code)
         return "compressed data is damaged";
     case EV_ERR_SUBBUF:
         return "a sub-buffer claims more data than it has room for";
+    case EV_ERR_ORDER:
+        return "the trace's clock goes back";
     default:
         return "unknown error";
     }

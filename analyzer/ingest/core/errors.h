@@ -19,7 +19,8 @@ enum ev_error {
     EV_ERR_TRUNCATED = -13,
     EV_ERR_COMPRESSION = -14,
     EV_ERR_SUBBUF = -15,
-    EV_ERR_LAST = -16 /* one below the last code */
+    EV_ERR_ORDER = -16,
+    EV_ERR_LAST = -17 /* one below the last code */
 };
 
 /* Returns the message of a code, never NULL. */

@@ -33,45 +33,40 @@ expand_zstd(ZSTD_DCtx *context, struct ev_data source, uint8_t *target, size_t s
     return EV_OK;
 }
 
-/* What expands blocks: a zstd context is worth keeping between them. */
-struct expander {
-    enum inf_method method;
-    ZSTD_DCtx *zstd;
-};
-
 static int
-expander_alloc(struct expander *expander, enum inf_method method)
+context_alloc(struct inf_reader *reader, enum inf_method method)
 {
-    *expander = (struct expander){.method = method};
+    *reader = (struct inf_reader){.method = method};
     if (method == INF_UNKNOWN)
         return EV_ERR_COMPRESSION;
     if (method == INF_ZSTD)
-        expander->zstd = ZSTD_createDCtx();
-    return method == INF_ZSTD && expander->zstd == NULL ? EV_ERR_NO_MEMORY : EV_OK;
+        reader->context = ZSTD_createDCtx();
+    return method == INF_ZSTD && reader->context == NULL ? EV_ERR_NO_MEMORY : EV_OK;
 }
 
-static void
-expander_free(struct expander *expander)
+void
+inf_reader_free(struct inf_reader *reader)
 {
-    ZSTD_freeDCtx(expander->zstd);
+    ZSTD_freeDCtx(reader->context);
+    reader->context = NULL;
 }
 
-static int
-expand(struct expander *expander, struct ev_data source, uint8_t *target, size_t size)
+int
+inf_expand(const struct inf_reader *reader, struct ev_data packed, uint8_t *target, size_t size)
 {
-    return expander->method == INF_ZLIB ? expand_zlib(source, target, size)
-                                        : expand_zstd(expander->zstd, source, target, size);
+    return reader->method == INF_ZLIB ? expand_zlib(packed, target, size)
+                                      : expand_zstd(reader->context, packed, target, size);
 }
 
 int
 inf_block(enum inf_method method, struct ev_data source, uint8_t *target, size_t size)
 {
-    struct expander expander;
-    int ret = expander_alloc(&expander, method);
+    struct inf_reader reader;
+    int ret = context_alloc(&reader, method);
 
     if (ret == EV_OK)
-        ret = expand(&expander, source, target, size);
-    expander_free(&expander);
+        ret = inf_expand(&reader, source, target, size);
+    inf_reader_free(&reader);
     return ret;
 }
 
@@ -89,59 +84,71 @@ take_word(struct ev_data *source, bool swap, uint32_t *word)
 
 /* Takes a chunk off the source. */
 static int
-take_chunk(struct ev_data *source, bool swap, struct ev_data *chunk, uint32_t *size)
+take_chunk(struct ev_data *source, bool swap, struct ev_data *packed, uint32_t *size)
 {
-    uint32_t packed = 0;
-    int ret = take_word(source, swap, &packed);
+    uint32_t length = 0;
+    int ret = take_word(source, swap, &length);
 
     if (ret == EV_OK)
         ret = take_word(source, swap, size);
     if (ret != EV_OK)
         return ret;
-    if (packed > source->size)
+    if (length > source->size)
         return EV_ERR_TRUNCATED;
-    *chunk = (struct ev_data){source->bytes, packed};
-    source->bytes += packed;
-    source->size -= packed;
+    *packed = (struct ev_data){source->bytes, length};
+    source->bytes += length;
+    source->size -= length;
     return EV_OK;
+}
+
+int
+inf_reader_alloc(struct inf_reader *reader, enum inf_method method, struct ev_data source,
+                 bool swap)
+{
+    int ret = context_alloc(reader, method);
+
+    reader->left = source;
+    reader->swap = swap;
+    return ret == EV_OK ? take_word(&reader->left, swap, &reader->chunks) : ret;
+}
+
+int
+inf_next(struct inf_reader *reader, struct ev_data *packed, uint32_t *size)
+{
+    if (reader->chunks == 0)
+        return 0;
+    reader->chunks--;
+    int ret = take_chunk(&reader->left, reader->swap, packed, size);
+    return ret == EV_OK ? 1 : ret;
 }
 
 int
 inf_chunks_size(struct ev_data source, bool swap, uint64_t *total)
 {
-    struct ev_data chunk;
-    uint32_t count = 0, size = 0;
-    int ret = take_word(&source, swap, &count);
+    struct inf_reader reader = {.left = source, .swap = swap};
+    struct ev_data packed;
+    uint32_t size = 0;
+    int ret = take_word(&reader.left, swap, &reader.chunks);
 
     *total = 0;
-    for (uint32_t i = 0; i < count && ret == EV_OK; i++) {
-        ret = take_chunk(&source, swap, &chunk, &size);
+    while (ret >= 0 && (ret = inf_next(&reader, &packed, &size)) > 0)
         *total += size;
-    }
     return ret;
 }
 
 int
 inf_chunks(enum inf_method method, struct ev_data source, bool swap, uint8_t *target, size_t room)
 {
-    struct expander expander;
-    struct ev_data chunk;
-    uint32_t count = 0, size = 0;
-    int ret = expander_alloc(&expander, method);
+    struct inf_reader reader;
+    struct ev_data packed;
+    uint32_t size = 0;
+    int ret = inf_reader_alloc(&reader, method, source, swap);
 
-    if (ret == EV_OK)
-        ret = take_word(&source, swap, &count);
-    for (uint32_t i = 0; i < count && ret == EV_OK; i++) {
-        ret = take_chunk(&source, swap, &chunk, &size);
-        if (ret == EV_OK && size > room)
-            ret = EV_ERR_CAPACITY;
-        if (ret == EV_OK)
-            ret = expand(&expander, chunk, target, size);
+    while (ret >= 0 && (ret = inf_next(&reader, &packed, &size)) > 0) {
+        ret = size <= room ? inf_expand(&reader, packed, target, size) : EV_ERR_CAPACITY;
         target += ret == EV_OK ? size : 0;
         room -= ret == EV_OK ? size : 0;
     }
-    if (ret == EV_OK && room != 0)
-        ret = EV_ERR_CAPACITY;
-    expander_free(&expander);
-    return ret;
+    inf_reader_free(&reader);
+    return ret == EV_OK && room != 0 ? EV_ERR_CAPACITY : ret;
 }

@@ -19,6 +19,27 @@ int inf_block(enum inf_method method, struct ev_data source, uint8_t *target, si
 /* Sums up the uncompressed sizes of all chunks at the start of the source. */
 int inf_chunks_size(struct ev_data source, bool swap, uint64_t *size);
 
+/* Chunks being expanded one after the other. */
+struct inf_reader {
+    enum inf_method method;
+    void *context; /* of zstd, worth keeping between chunks */
+    struct ev_data left;
+    uint32_t chunks; /* left */
+    bool swap;
+};
+
+/* Prepares the chunks at the start of the source; free in any case. */
+int inf_reader_alloc(struct inf_reader *reader, enum inf_method method, struct ev_data source,
+                     bool swap);
+void inf_reader_free(struct inf_reader *reader);
+
+/* Takes the next chunk: 1 and its packed bytes and size, 0 after the last, or an error. */
+int inf_next(struct inf_reader *reader, struct ev_data *packed, uint32_t *size);
+
+/* Expands a chunk into exactly size bytes. */
+int inf_expand(const struct inf_reader *reader, struct ev_data packed, uint8_t *target,
+               size_t size);
+
 /* Expands the chunks at the start of the source, back to back, into exactly size bytes. */
 int inf_chunks(enum inf_method method, struct ev_data source, bool swap, uint8_t *target,
                size_t size);
