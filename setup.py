@@ -52,7 +52,7 @@ setup(
         Extension(
             "analyzer.ingest._readers",
             sources=["analyzer/ingest/_readers.c", *sorted(glob("analyzer/ingest/core/*.c"))],
-            depends=sorted(glob("analyzer/ingest/core/*.h")),
+            depends=sorted(glob("analyzer/ingest/**/*.h", recursive=True)),
             include_dirs=["analyzer/ingest/core"],
             define_macros=LIMITED_API,
             extra_compile_args=[*C_FLAGS, *pkg_config("--cflags", *READER_LIBRARIES)],
