@@ -1,18 +1,58 @@
-"""What the tracer asks of a target: to read and to write its knobs."""
+"""What is asked of a target: to run commands, to move files, to read and to write its knobs."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+NOT_EXECUTABLE, NOT_FOUND = 126, 127
+
+
+class TargetError(RuntimeError):
+    """A target that cannot be reached, or did not answer; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a command: its exit status, as a POSIX shell tells it, and its output.
+
+    126 and 127 say that it could not be started or found, 128 + n that signal n killed it.
+    """
+
+    status: int
+    stdout: bytes
+    stderr: bytes
+
 
 class Target(Protocol):
-    """A machine whose knobs (files of /sys and /proc/sys) can be read and written.
+    """A machine on which commands run, and whose files and knobs can be read and written.
 
-    Both raise OSError: FileNotFoundError where there is no such knob, PermissionError without
-    the rights, and whatever the kernel says to a value that it refuses.
+    Knobs are files of /sys and /proc/sys. What the target refuses is an OSError:
+    FileNotFoundError where there is no such file, PermissionError without the rights, and
+    whatever the kernel says to a value that it does not take. A target that is out of reach,
+    or slower than ``timeout_s``, is a TargetError. Undecodable bytes of words and paths are
+    surrogate escapes (PEP 383), on the target too.
     """
+
+    def run(
+        self, command: Sequence[str], stdin: bytes = b"", timeout_s: float | None = None
+    ) -> Result:
+        """Run the words of ``command``, which no shell expands, and wait for its end."""
+
+    def push(self, source: Path, destination: str, mode: int = 0o644) -> None:
+        """Copy a file of this machine to the target, whole or not at all."""
+
+    def pull(self, source: str, destination: Path) -> None:
+        """Copy a file of the target to this machine, whole or not at all."""
 
     def read_knob(self, path: str) -> str:
         """Return the knob's value without the newline at its end."""
@@ -20,12 +60,43 @@ class Target(Protocol):
     def write_knob(self, path: str, value: str) -> str:
         """Set the knob and return the value read back, which may be a rounded one."""
 
+    def reboot(self, timeout_s: float) -> None:
+        """Restart the target and return once it answers again."""
+
 
 class LocalTarget:
-    """This machine; ``root`` stands in for ``/`` in tests."""
+    """This machine; ``root`` stands in for ``/`` in tests, for files and knobs."""
 
     def __init__(self, root: Path = Path("/")) -> None:
         self.root = root
+
+    def run(
+        self, command: Sequence[str], stdin: bytes = b"", timeout_s: float | None = None
+    ) -> Result:
+        """Run the words of ``command`` and wait for its end."""
+        try:
+            done = subprocess.run(
+                command, input=stdin, capture_output=True, timeout=timeout_s, check=False
+            )
+        except FileNotFoundError as error:
+            return Result(NOT_FOUND, b"", os.fsencode(f"{command[0]}: {error.strerror}\n"))
+        except PermissionError as error:
+            return Result(NOT_EXECUTABLE, b"", os.fsencode(f"{command[0]}: {error.strerror}\n"))
+        except subprocess.TimeoutExpired as error:
+            raise TargetError(
+                f"running {command[0]} took longer than {timeout_s:g} s",
+                "give it more time, or see why it hangs",
+            ) from error
+        status = done.returncode if done.returncode >= 0 else 128 - done.returncode
+        return Result(status, done.stdout, done.stderr)
+
+    def push(self, source: Path, destination: str, mode: int = 0o644) -> None:
+        """Copy a file of this machine to another place on it."""
+        _copy(source, self._file(destination), mode)
+
+    def pull(self, source: str, destination: Path) -> None:
+        """Copy a file of this machine to another place on it."""
+        _copy(self._file(source), destination)
 
     def read_knob(self, path: str) -> str:
         """Return the knob's value without the newline at its end."""
@@ -41,5 +112,23 @@ class LocalTarget:
             os.close(knob)
         return self.read_knob(path)
 
+    def reboot(self, timeout_s: float) -> None:
+        """Refuse: who waits for this machine would go down with it."""
+        raise TargetError(
+            "foreread does not restart the machine that it runs on",
+            "restart it yourself, or reach it from another one as ssh://USER@HOST",
+        )
+
     def _file(self, path: str) -> Path:
         return self.root / path.lstrip("/")
+
+
+def _copy(source: Path, destination: Path, mode: int | None = None) -> None:
+    part = destination.with_name(destination.name + ".part")
+    try:
+        shutil.copyfile(source, part)
+        if mode is not None:
+            part.chmod(mode)
+        part.replace(destination)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,340 @@
+"""SshTarget against real servers on loopback: OpenSSH's, and dropbear with a busybox shell."""
+
+import contextlib
+import errno
+import os
+import stat
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from ssh_servers import SshServer, missing
+
+import boards.ssh
+from boards.ssh import SshTarget
+from boards.ssh_connection import SshAddress
+from boards.target import LocalTarget, TargetError
+
+NAMES = ["plain", "two words", "quo'te", 'dou"ble', "new\nline", "-dash", "$HOME `id`;*", "\udcff"]
+anything = st.binary(max_size=300).map(lambda data: os.fsdecode(data.replace(b"\0", b"")))
+
+
+@pytest.fixture(scope="module", params=["openssh", "dropbear"])
+def server(request, tmp_path_factory):
+    reason = missing(request.param)
+    if reason:
+        pytest.skip(reason)
+    running = SshServer(request.param, tmp_path_factory.mktemp(request.param))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def target(server):
+    with connect(server) as opened:
+        yield opened
+
+
+def connect(server):
+    return SshTarget(SshAddress.parse(server.url), server.known_hosts, server.identity)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(word=anything)
+@example(word="-n")
+@example(word="'\n\\'\"$(exit 3)`exit 4`")
+@example(word=os.fsdecode(bytes(range(1, 256))))
+@example(word="x" * 60_000 + "'" * 2_000)
+def test_any_word_reaches_the_command_as_it_is(target, word):
+    assert target.run(["printf", "%s", word]).stdout == os.fsencode(word)
+
+
+@pytest.mark.parametrize("size", [0, 1, 300_000])
+def test_stdin_reaches_the_command_behind_a_line_of_any_length(target, size):
+    data = os.urandom(size)
+    for word in ("short", "long" * 5_000):
+        done = target.run(["sh", "-c", 'cat; printf %s "$0" >&2', word], data)
+        assert (done.stdout, done.stderr) == (data, word.encode())
+
+
+@pytest.mark.parametrize("status", [0, 1, 126, 254, 255])
+def test_the_status_is_the_commands(target, status):
+    script = f"echo out; echo err >&2; exit {status}"
+    done = target.run(["sh", "-c", script])
+    assert (done.status, done.stdout, done.stderr) == (status, b"out\n", b"err\n")
+
+
+def test_statuses_are_a_local_targets(target):
+    for command in (["/no/such/command"], ["/etc"], ["sh", "-c", "kill -9 $$"], ["false"]):
+        assert target.run(command).status == LocalTarget().run(command).status
+
+
+def test_a_nul_is_refused(target):
+    with pytest.raises(ValueError, match="NUL"):
+        target.run(["echo", "a\0b"])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_of_any_name_go_and_come_back(target, tmp_path, name):
+    sent, back = tmp_path / "sent", tmp_path / "back"
+    sent.write_bytes(bytes(range(256)) * 50)
+    target.push(sent, f"{tmp_path}/{name}", mode=0o751)
+    target.pull(f"{tmp_path}/{name}", back)
+    assert back.read_bytes() == sent.read_bytes()
+    assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o751
+    assert not list(tmp_path.glob("*.part"))
+
+
+def test_a_large_file_goes_and_comes_back(target, tmp_path):
+    sent, back = tmp_path / "sent", tmp_path / "back"
+    sent.write_bytes(os.urandom(1 << 20) * 24 + b"odd")
+    target.push(sent, f"{tmp_path}/there")
+    target.pull(f"{tmp_path}/there", back)
+    assert back.read_bytes() == sent.read_bytes()
+
+
+def test_what_is_missing_is_not_pulled_and_nothing_is_left(target, tmp_path):
+    with pytest.raises(FileNotFoundError):
+        target.pull(f"{tmp_path}/absent", tmp_path / "back")
+    with pytest.raises(OSError):
+        target.push(Path(__file__), f"{tmp_path}/no/such/folder/file")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full: full disks not checked")
+def test_a_full_disk_is_no_space(target, tmp_path):
+    (tmp_path / "file.part").symlink_to("/dev/full")
+    with pytest.raises(OSError) as full:
+        target.push(Path(__file__), f"{tmp_path}/file")
+    assert full.value.errno == errno.ENOSPC
+    assert not list(tmp_path.iterdir())
+
+
+def test_knobs_are_read_written_and_refused_as_on_this_machine(target, tmp_path):
+    knob = tmp_path / "kn'ob"
+    knob.write_text("128\n")
+    assert target.read_knob(str(knob)) == "128"
+    assert target.write_knob(str(knob), "64") == "64" == LocalTarget().read_knob(str(knob))
+    absent = f"{tmp_path}/absent"
+    for act in (lambda: target.read_knob(absent), lambda: target.write_knob(absent, "1")):
+        with pytest.raises(FileNotFoundError):
+            act()
+    assert not Path(absent).exists()
+
+
+def test_the_kernels_refusal_is_the_same_oserror_as_here(target):
+    """The kernel takes no such value, whoever asks: nothing is changed by this."""
+    knob = "/proc/sys/vm/swappiness"
+    errnos = []
+    for machine in (target, LocalTarget()):
+        with pytest.raises(OSError) as refused:
+            machine.write_knob(knob, "99999")
+        errnos.append(refused.value.errno)
+    assert errnos[0] == errnos[1]
+    assert target.read_knob(knob) == LocalTarget().read_knob(knob)
+
+
+def test_a_relative_path_is_refused(target):
+    for act in (target.read_knob, lambda p: target.push(Path(__file__), p)):
+        with pytest.raises(ValueError, match="absolute"):
+            act("-rf")
+
+
+def test_a_time_out_names_the_step(target):
+    with pytest.raises(TargetError, match=r"sleep 5 took longer than 0\.2 s") as slow:
+        target.run(["sleep", "5"], timeout_s=0.2)
+    assert slow.value.remedy
+    assert target.run(["true"]).status == 0
+
+
+def test_one_connection_serves_all_commands(target):
+    connections = {target.run(["sh", "-c", "echo $SSH_CONNECTION"]).stdout for _ in range(3)}
+    assert len(connections) == 1
+
+
+def test_the_directory_is_private_and_closing_leaves_nothing(server):
+    target = connect(server)
+    folder = target.connection.directory
+    assert target.run(["true"]).status == 0
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert masters(folder)
+    target.close()
+    assert not folder.exists()
+    wait_until(lambda: not masters(folder))
+    with pytest.raises(TargetError, match="closed"):
+        target.run(["true"])
+
+
+def test_an_unknown_host_key_is_refused_and_not_added(server, tmp_path):
+    (tmp_path / "empty").touch()
+    with (
+        SshTarget(SshAddress.parse(server.url), tmp_path / "empty", server.identity) as target,
+        pytest.raises(TargetError, match="Host key verification failed") as refused,
+    ):
+        target.run(["true"])
+    assert "known_hosts" in refused.value.remedy
+    assert (tmp_path / "empty").read_bytes() == b""
+
+
+def test_a_changed_host_key_is_refused(server, tmp_path):
+    other = tmp_path / "known_hosts"
+    key = Path(f"{server.identity}.pub").read_text().split()
+    other.write_text(f"[127.0.0.1]:{server.port} {key[0]} {key[1]}\n")
+    with (
+        SshTarget(SshAddress.parse(server.url), other, server.identity) as target,
+        pytest.raises(TargetError, match="Host key verification failed"),
+    ):
+        target.run(["true"])
+
+
+def test_a_user_without_a_key_gets_a_remedy(server, tmp_path):
+    stranger = tmp_path / "identity"
+    LocalTarget().run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(stranger)])
+    with (
+        SshTarget(SshAddress.parse(server.url), server.known_hosts, stranger) as target,
+        pytest.raises(TargetError, match="Permission denied") as refused,
+    ):
+        target.run(["true"])
+    assert "public key" in refused.value.remedy
+
+
+@pytest.fixture(params=["openssh", "dropbear"])
+def own_server(request, tmp_path_factory):
+    """A server that the test may stop."""
+    reason = missing(request.param)
+    if reason:
+        pytest.skip(reason)
+    running = SshServer(request.param, tmp_path_factory.mktemp("own"))
+    yield running
+    running.stop()
+
+
+def test_a_lost_connection_is_said_and_the_next_command_connects_again(own_server, tmp_path):
+    sent = tmp_path / "begun"
+    with connect(own_server) as target:
+        killer = threading.Thread(target=lambda: (wait_until(sent.exists), own_server.cut()))
+        killer.start()
+        with pytest.raises(TargetError, match="running sh -c") as lost:
+            target.run(["sh", "-c", f"touch {sent}; sleep 5"])
+        killer.join()
+        assert lost.value.remedy
+        with pytest.raises(TargetError, match="connecting"):
+            wait_until(lambda: not target.connection.socket.exists())
+            target.run(["true"])
+        own_server.start()
+        assert target.run(["true"]).status == 0
+
+
+def test_a_file_cut_off_on_its_way_never_gets_its_name(own_server, tmp_path):
+    pipe, there = tmp_path / "pipe", tmp_path / "there"
+    os.mkfifo(pipe)
+    failures = []
+
+    def push():
+        try:
+            target.push(pipe, str(there))
+        except TargetError as error:
+            failures.append(error)
+
+    with connect(own_server) as target:
+        pushing = threading.Thread(target=push)
+        target.connection.open()
+        pushing.start()
+        with pipe.open("wb", buffering=0) as source, contextlib.suppress(BrokenPipeError):
+            source.write(b"half")
+            wait_until(lambda: Path(f"{there}.part").exists())
+            own_server.cut()
+            pushing.join()
+        own_server.start()
+        wait_until(lambda: not Path(f"{there}.part").exists())
+    assert "pushing" in str(failures[0])
+    assert not there.exists()
+
+
+def test_reboot_waits_for_another_boot(own_server, tmp_path, monkeypatch):
+    """The command that would restart the machine is replaced; it cuts all sessions' lines."""
+    boot_id, fake = tmp_path / "boot_id", tmp_path / "re boot"
+    boot_id.write_text("first\n")
+    fake.write_text(f"#!/bin/sh\nsleep 0.2\necho second > {boot_id}\ntouch {tmp_path}/down\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(boards.ssh, "REBOOT", str(fake))
+    monkeypatch.setattr(boards.ssh, "BOOT_ID", str(boot_id))
+
+    def cut():
+        wait_until((tmp_path / "down").exists)
+        own_server.cut()
+        time.sleep(0.2)
+        own_server.start()
+
+    with connect(own_server) as target:
+        cutter = threading.Thread(target=cut)
+        cutter.start()
+        target.reboot(timeout_s=20)
+        cutter.join()
+        assert target.read_knob(str(boot_id)) == "second"
+
+
+def test_a_target_that_does_not_come_back_is_said(target, tmp_path, monkeypatch):
+    (tmp_path / "boot_id").write_text("same\n")
+    monkeypatch.setattr(boards.ssh, "REBOOT", "true")
+    monkeypatch.setattr(boards.ssh, "BOOT_ID", f"{tmp_path}/boot_id")
+    with pytest.raises(TargetError, match="not back"):
+        target.reboot(timeout_s=0.1)
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("ssh://board", SshAddress("board")),
+        ("ssh://root@board/", SshAddress("board", "root")),
+        ("ssh://root@10.0.0.2:2222", SshAddress("10.0.0.2", "root", 2222)),
+        ("ssh://root@[fe80::1]:22", SshAddress("fe80::1", "root", 22)),
+    ],
+)
+def test_addresses(url, address):
+    assert SshAddress.parse(url) == address
+    assert SshAddress.parse(str(address)) == address
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ssh://",
+        "ssh://-oProxyCommand=id",
+        "ssh://-lroot@board",
+        "ssh://root:secret@board",
+        "ssh://board:port",
+        "ssh://board:99999",
+        "ssh://board:0",
+        "ssh://board/path",
+        "ssh://board?x",
+        "ssh://bo ard",
+        "ssh://bo%64ard",
+        "ssh://[::1",
+        "ssh://us\ner@board",
+    ],
+)
+def test_what_is_no_address(url):
+    with pytest.raises(TargetError) as refused:
+        SshAddress.parse(url)
+    assert refused.value.remedy
+
+
+def masters(folder):
+    """Return the ssh processes whose command line names the folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.fsencode(folder) in (entry / "cmdline").read_bytes():
+                found.append(entry.name)
+    return found
+
+
+def wait_until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)

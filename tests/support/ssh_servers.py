@@ -1,0 +1,181 @@
+"""Real ssh servers on loopback, each with its own port, keys and configuration in a folder."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
+APPLETS = ("cat", "wc", "mv", "rm", "chmod")
+USER = pwd.getpwuid(os.getuid()).pw_name
+
+
+def missing(kind: str) -> str:
+    """Return why the server cannot be run here, or an empty string."""
+    binary = {"openssh": "sshd", "dropbear": "dropbear"}[kind]
+    unchecked = f"ssh targets are not checked against {kind}"
+    if not shutil.which(binary, path=PATH) or not shutil.which("ssh"):
+        return f"no {binary}, or no ssh client: {unchecked}"
+    if kind == "dropbear" and not _can_mount():
+        return f"dropbear needs a home of its own, and that a mount namespace (root): {unchecked}"
+    if kind == "dropbear" and not shutil.which("busybox"):
+        return f"no busybox: {unchecked}"
+    return ""
+
+
+class SshServer:
+    """A running server; ``known_hosts`` and ``identity`` are what a client needs."""
+
+    def __init__(self, kind: str, folder: Path) -> None:
+        self.kind = kind
+        self.folder = folder
+        self.identity = folder / "identity"
+        self.known_hosts = folder / "known_hosts"
+        self.port = _free_port()
+        self.shells: list[int] = []
+        _keygen(self.identity)
+        {"openssh": self._prepare_openssh, "dropbear": self._prepare_dropbear}[kind]()
+        self.start()
+
+    @property
+    def url(self) -> str:
+        return f"ssh://{USER}@127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it, on its port, and wait until it listens."""
+        self.log = (self.folder / "log").open("ab")
+        self.process = subprocess.Popen(self.command, stderr=self.log, stdin=subprocess.DEVNULL)
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            assert self.process.poll() is None, (self.folder / "log").read_text()
+            time.sleep(0.02)
+        raise AssertionError("the ssh server does not listen")
+
+    def cut(self) -> None:
+        """Kill the server and its sessions, as a cut cable would: their shells live on."""
+        below = _descendants(self.process.pid)
+        own = [pid for pid in below if _name(pid) in ("sshd", "dropbear")]
+        self.shells += [pid for pid in below if pid not in own]
+        _kill([*own, self.process.pid])
+        self.process.wait()
+        self.log.close()
+
+    def stop(self) -> None:
+        """Kill it and all that runs in its sessions."""
+        if self.process.poll() is None:
+            self.cut()
+        _kill(self.shells)
+
+    def _prepare_openssh(self) -> None:
+        host_key = self.folder / "host_key"
+        _keygen(host_key)
+        self._trust(host_key.with_suffix(".pub").read_text())
+        (self.folder / "sshd_config").write_text(
+            f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {host_key}\nPidFile none\n"
+            f"AuthorizedKeysFile {self.identity}.pub\nStrictModes no\nUsePAM no\n"
+            "PermitRootLogin yes\nMaxSessions 100\nMaxStartups 100\n"
+        )
+        sshd = [shutil.which("sshd", path=PATH), "-D", "-e", "-f", self.folder / "sshd_config"]
+        self.command = self._in_namespace(sshd, "/bin/sh", "")
+
+    def _prepare_dropbear(self) -> None:
+        ssh_folder = self.folder / ".ssh"
+        ssh_folder.mkdir(mode=0o700)
+        shutil.copy(f"{self.identity}.pub", ssh_folder / "authorized_keys")
+        (ssh_folder / "authorized_keys").chmod(0o600)
+        key = self.folder / "host_key"
+        made = _output("dropbearkey", "-t", "ed25519", "-f", key)
+        self._trust(next(line for line in made.splitlines() if line.startswith("ssh-ed25519")))
+        dropbear = [shutil.which("dropbear", path=PATH), "-F", "-E", "-r", key]
+        dropbear += ["-p", f"127.0.0.1:{self.port}", "-P", self.folder / "pid"]
+        busybox = shutil.which("busybox")
+        binaries = [os.path.realpath(shutil.which(name)) for name in ("sh", *APPLETS)]
+        mounts = "".join(f"mount --bind {busybox} {binary}\n" for binary in binaries)
+        self.command = self._in_namespace(dropbear, "/bin/sh", mounts)
+
+    def _in_namespace(self, command: list, shell: str, mounts: str) -> list:
+        """Return the command in a mount namespace where the user's home is the folder."""
+        if not _can_mount():
+            return command
+        user = pwd.getpwuid(os.getuid())
+        passwd, shadow = self.folder / "passwd", self.folder / "shadow"
+        ids = f"{user.pw_uid}:{user.pw_gid}"
+        passwd.write_text(
+            f"{USER}:x:{ids}::{self.folder}:{shell}\nsshd:x:65533:65534::/:/bin/false\n"
+        )
+        shadow.write_text(f"{USER}:*:1::::::\n")
+        script = self.folder / "enter.sh"
+        script.write_text(
+            f"set -e\nmount -t tmpfs none /run\nmkdir -m 755 /run/sshd\n"
+            f"mount --bind {passwd} /etc/passwd\nmount --bind {shadow} /etc/shadow\n"
+            f'{mounts}exec "$@"\n'
+        )
+        return ["unshare", "--mount", "--propagation=private", "sh", script, *command]
+
+    def _trust(self, key: str) -> None:
+        kind, text = key.split()[:2]
+        self.known_hosts.write_text(f"[127.0.0.1]:{self.port} {kind} {text}\n")
+
+
+def _can_mount() -> bool:
+    probe = ["unshare", "--mount", "--propagation=private", "mount", "-t", "tmpfs", "none", "/run"]
+    try:
+        return subprocess.run(probe, capture_output=True, check=False).returncode == 0
+    except FileNotFoundError:
+        return False
+
+
+def _keygen(path: Path) -> None:
+    _output("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path)
+
+
+def _output(*command: object) -> str:
+    done = subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=True
+    )
+    return done.stdout
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _kill(pids: list[int]) -> None:
+    for pid in pids:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def _name(pid: int) -> str:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""
+
+
+def _descendants(pid: int) -> list[int]:
+    """Return the processes below ``pid``: a session that detached itself is not found."""
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                stat = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents.setdefault(int(stat.rpartition(")")[2].split()[1]), []).append(int(entry.name))
+    found, waiting = [], [pid]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found += children
+        waiting += children
+    return found
