@@ -10,6 +10,7 @@ import contextlib
 import os
 import re
 import shutil
+import socket
 import subprocess
 import tempfile
 import weakref
@@ -144,7 +145,7 @@ class SshConnection:
 
     def open(self) -> None:
         """Connect, if that was not done yet or the connection is gone; raises TargetError."""
-        if self.socket.exists():
+        if self._master_answers():
             return
         if not self.directory.exists():
             raise TargetError(f"{self.address} was closed", "open the target again")
@@ -165,6 +166,15 @@ class SshConnection:
                 raise _too_slow(self.address, "connecting", 3 * CONNECT_S) from None
         if done.returncode:
             raise self._failure("connecting", errors.read_bytes())
+
+    def _master_answers(self) -> bool:
+        with socket.socket(socket.AF_UNIX) as probe:
+            try:
+                probe.connect(str(self.socket))
+            except OSError:
+                self.socket.unlink(missing_ok=True)  # what a killed master left
+                return False
+        return True
 
     def _ssh(
         self,

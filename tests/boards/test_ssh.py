@@ -2,7 +2,9 @@
 
 import contextlib
 import errno
+import gc
 import os
+import signal
 import stat
 import threading
 import time
@@ -153,6 +155,26 @@ def test_a_time_out_names_the_step(target):
 def test_one_connection_serves_all_commands(target):
     connections = {target.run(["sh", "-c", "echo $SSH_CONNECTION"]).stdout for _ in range(3)}
     assert len(connections) == 1
+
+
+def test_a_killed_master_is_replaced_by_another_one(server):
+    with connect(server) as target:
+        for _ in range(2):
+            assert target.run(["true"]).status == 0
+            (master,) = masters(target.connection.directory)
+            os.kill(int(master), signal.SIGKILL)
+            wait_until(lambda: not masters(target.connection.directory))
+        assert target.connection.socket.exists()
+
+
+def test_a_connection_that_nobody_closed_ends_with_its_owner(server):
+    target = connect(server)
+    assert target.run(["true"]).status == 0
+    folder = target.connection.directory
+    del target
+    gc.collect()
+    assert not folder.exists()
+    wait_until(lambda: not masters(folder))
 
 
 def test_the_directory_is_private_and_closing_leaves_nothing(server):
