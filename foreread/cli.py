@@ -25,6 +25,7 @@ COMMANDS = {
     "validate": "hold a prediction against a sweep",
     "report": "write the board report: HTML, PDF and PNG",
     "script": "write the boot script that applies the window, and its wrappers",
+    "boards": "list, show and make board profiles",
 }
 
 EXIT_FAILED = 1

@@ -1,0 +1,47 @@
+"""Writes a profile as TOML: tomllib only reads."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from boards.profile import Profile
+
+
+def encode_profile(profile: Profile) -> str:
+    """Return the TOML text of a profile; decode_profile reads it back as the same.
+
+    Undecodable bytes (surrogate escapes) become the replacement character.
+    """
+    return "\n".join(_table(msgspec.to_builtins(profile), "")).lstrip("\n") + "\n"
+
+
+def _table(values: dict[str, Any], path: str) -> list[str]:
+    """Return the lines of a table: TOML wants its plain values before its tables."""
+    lines = [f"{key} = {_value(v)}" for key, v in values.items() if not _is_nested(v)]
+    for key, nested in values.items():
+        if _is_nested(nested):
+            inner = f"{path}.{key}" if path else key
+            head, tables = (
+                (f"[{inner}]", [nested]) if isinstance(nested, dict) else (f"[[{inner}]]", nested)
+            )
+            for table in tables:
+                lines += ["", head, *_table(table, inner)]
+    return lines
+
+
+def _is_nested(value: object) -> bool:
+    tables = isinstance(value, list) and bool(value) and isinstance(value[0], dict)
+    return isinstance(value, dict) or tables
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, str):
+        # JSON's escapes are TOML's, but for DEL, which TOML wants escaped.
+        sound = value.encode(errors="surrogateescape").decode(errors="replace")
+        return json.dumps(sound, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return json.dumps(value)

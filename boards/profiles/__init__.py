@@ -1,0 +1,1 @@
+"""Board profiles as data: what boards.profile reads."""

@@ -1,0 +1,156 @@
+"""``foreread boards``: board profiles, and the emulated boards."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import UNSET
+
+from boards.live import live_profile
+from boards.profile import (
+    FixedCost,
+    PacedCost,
+    Profile,
+    ProfileError,
+    Storage,
+    TableCost,
+    known_profiles,
+    load_profile,
+)
+from boards.profile_toml import encode_profile
+from foreread import table
+from foreread.cli import printable
+
+RUN_MODULE = "foreread.commands.boards_run"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    listing = actions.add_parser("list", help="name the boards that are known")
+    show = actions.add_parser("show", help="say what a board is made of")
+    show.add_argument("board", metavar="NAME|FILE", help="a name from the list, or a TOML file")
+    new = actions.add_parser("new", help="make a profile of this machine")
+    new.add_argument("-o", "--output", metavar="FILE", type=Path, help="file to make (stdout)")
+    for sub, function in ((listing, _list), (show, _show), (new, _new)):
+        sub.set_defaults(act=function)
+        _add_json(sub)
+    if find_spec(RUN_MODULE):
+        run_module = import_module(RUN_MODULE)
+        sub = actions.add_parser("run", help="start an emulated board and run a command on it")
+        run_module.add_arguments(sub)
+        sub.set_defaults(act=run_module.run)
+        _add_json(sub)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what was asked for."""
+    code: int = args.act(args)
+    return code
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    # SUPPRESS: a default here would undo a --json before the action's name.
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="machine-readable, on stdout",
+    )
+
+
+def _list(args: argparse.Namespace) -> int:
+    profiles = known_profiles()
+    if args.json:
+        print(json.dumps({"schema": 1, "boards": msgspec.to_builtins(profiles)}))
+        return 0
+    head = ("board", "CPU", "cost model", "facts", "what")
+    rows = [(p.name, _architecture(p), _cost_models(p), _origin(p), p.title) for p in profiles]
+    print(table.render(head, rows, left=frozenset(range(5))))
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    profile = load_profile(args.board)
+    if args.json:
+        print(json.dumps(msgspec.to_builtins(profile)))
+    else:
+        print("\n".join(printable(line) for line in _lines(profile)))
+    return 0
+
+
+def _new(args: argparse.Namespace) -> int:
+    profile = live_profile()
+    text = encode_profile(profile)
+    if args.output is not None:
+        _write_new(args.output, text)
+    if args.json:
+        print(json.dumps(msgspec.to_builtins(profile)))
+    elif args.output is None:
+        print(text, end="")
+    return 0
+
+
+def _write_new(path: Path, text: str) -> None:
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        message = f"{path} is there already"
+        raise ProfileError(message, "choose another name: it may hold what you added") from error
+
+
+def _lines(profile: Profile) -> list[str]:
+    """Return the profile's facts, one to a line; what is not known is left out."""
+    lines = [f"{profile.name}: {profile.title}", f"facts: {_origin(profile)}"]
+    for part in ("cpu", "memory", "kernel", "defaults", "transport"):
+        value = getattr(profile, part)
+        if value is not UNSET:
+            lines.append(f"{part}: {_facts(msgspec.to_builtins(value))}")
+    for storage in profile.storage:
+        facts = msgspec.to_builtins(storage)
+        facts.pop("cost", None)
+        lines += [f"storage: {_facts(facts)}", f"  cost: {_cost(storage)}"]
+    lines += [f"note: {note}" for note in profile.notes]
+    return lines + [f"source: {source}" for source in profile.sources]
+
+
+def _facts(values: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{key} {' '.join(map(str, v)) if isinstance(v, list) else v}" for key, v in values.items()
+    )
+
+
+def _cost(storage: Storage) -> str:
+    cost = storage.cost
+    if isinstance(cost, FixedCost):
+        text = f"{cost.latency_us:g} µs a request and {cost.ns_per_kib:g} ns a KiB, one at a time"
+    elif isinstance(cost, PacedCost):
+        limits = msgspec.to_builtins(cost)
+        names = {"requests_per_second": "requests/s", "bytes_per_second": "bytes/s"}
+        text = ", ".join(f"{limits[k]:.15g} {unit}" for k, unit in names.items() if k in limits)
+    elif isinstance(cost, TableCost):
+        text = ", ".join(f"{p.request_kib:g} KiB {p.latency_us:g} µs" for p in cost.points)
+    else:
+        return "not known"
+    return f"{text} ({cost.obtained})" + (f", {cost.source}" if cost.source else "")
+
+
+def _architecture(profile: Profile) -> str:
+    return "-" if isinstance(profile.cpu, msgspec.UnsetType) else profile.cpu.architecture
+
+
+def _cost_models(profile: Profile) -> str:
+    known = [s.cost for s in profile.storage if not isinstance(s.cost, msgspec.UnsetType)]
+    models = {f"{msgspec.to_builtins(cost)['model']} ({cost.obtained})" for cost in known}
+    return ", ".join(sorted(models)) or "-"
+
+
+def _origin(profile: Profile) -> str:
+    return "from the board itself" if profile.measured_here else "published only"

@@ -1,0 +1,54 @@
+"""Which target a text names."""
+
+import tempfile
+
+import pytest
+
+from boards.open import open_target
+from boards.profile import ProfileError
+from boards.ssh import SshTarget
+from boards.target import LocalTarget, TargetError
+
+HEAD = 'schema = 1\nname = "mine"\ntitle = "Mine"\nmeasured_here = false\n'
+
+
+def test_local_by_name_and_by_profile():
+    for text in ("local", "loop"):
+        with open_target(text) as target:
+            assert isinstance(target, LocalTarget)
+
+
+def test_a_url_is_an_ssh_target_that_nobody_connects_to_yet():
+    with open_target("ssh://root@board.invalid:2222") as target:
+        assert isinstance(target, SshTarget)
+        assert str(target.connection.address) == "ssh://root@board.invalid:2222"
+
+
+def test_a_profile_names_files_beside_itself(tmp_path):
+    (tmp_path / "hosts").write_text("")
+    profile = tmp_path / "mine.toml"
+    transport = '[transport]\nkind = "ssh"\nurl = "ssh://root@board"\nknown_hosts = "hosts"\n'
+    profile.write_text(HEAD + transport)
+    with open_target(str(profile)) as target:
+        link = target.connection.directory / "known_hosts"
+        assert link.resolve() == (tmp_path / "hosts").resolve()
+
+
+@pytest.mark.parametrize("text", ["serial:///dev/ttyS0", "ssh://", "dtv-x260", "arm64"])
+def test_what_cannot_be_reached_says_how_to_go_on(text):
+    with pytest.raises(TargetError) as refused:
+        open_target(text)
+    assert refused.value.remedy
+
+
+def test_no_such_profile():
+    with pytest.raises(ProfileError):
+        open_target("nope")
+
+
+def test_a_known_hosts_file_that_is_not_there_is_refused_and_nothing_left(tmp_path, monkeypatch):
+    private = tmp_path / "private"
+    monkeypatch.setattr(tempfile, "mkdtemp", lambda **_: private.mkdir() or str(private))
+    with pytest.raises(TargetError, match="no such file"):
+        open_target("ssh://board", known_hosts=tmp_path / "absent")
+    assert not private.exists()
