@@ -46,7 +46,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         sub = actions.add_parser("run", help="start an emulated board and run a command on it")
         run_module.add_arguments(sub)
         sub.set_defaults(act=run_module.run)
-        _add_json(sub)
 
 
 def run(args: argparse.Namespace) -> int:
