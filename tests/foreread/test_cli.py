@@ -80,3 +80,10 @@ def test_predict_loads_no_plotting_library(tmp_path):
         capture_output=True,
     )
     assert done.returncode == 0
+
+
+def test_an_empty_list_of_windows_is_wrong_usage():
+    text = Path(__file__).parents[1] / "analyzer/ingest/data/ftrace/trace.txt"
+    done = foreread("predict", text, "--windows", "")
+    assert done.returncode == 2
+    assert done.stdout == ""
