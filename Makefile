@@ -4,16 +4,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-C_SOURCES := $(wildcard analyzer/ingest/*.c analyzer/ingest/core/*.[ch] emulator/*.c emulator/core/*.[ch])
-SHELL_FILES := $(shell git ls-files '*.sh' .ci/run 2>/dev/null)
 FUZZ_SECONDS ?= 60
 
-# What building and testing need; the recorders are optional for users, but tested here.
-PACKAGES := gcc make pkg-config python3-venv python3-dev libtraceevent-dev zlib1g-dev libzstd-dev \
-	trace-cmd libtracecmd-dev libtracefs-dev busybox shellcheck e2fsprogs zstd
-PERF := $(shell . /etc/os-release 2>/dev/null; test "$$ID" = ubuntu && echo linux-tools-generic || echo linux-perf)
+SOURCES := analyzer boards bench docs emulator examples foreread fuzz tests tracer
+C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
+SHELL_FILES := .ci/run .ci/packages $(shell find $(SOURCES) -name '*.sh')
+EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-package lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -21,48 +19,49 @@ help: ## list the targets
 setup: $(READY) ## install packages, make the virtual environment, build the extensions
 
 packages: ## install the Debian or Ubuntu packages that are missing (as root, or by sudo)
-	@missing=; for p in $(PACKAGES) $(PERF); do \
-		dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; \
-	done; \
-	test -z "$$missing" && exit 0; \
-	echo "installing:$$missing"; \
-	if [ "$$(id -u)" = 0 ]; then as_root=; elif command -v sudo >/dev/null; then as_root=sudo; \
-	else echo "not root: run  apt-get install$$missing" >&2; exit 1; fi; \
-	$$as_root apt-get update -qq && \
-	DEBIAN_FRONTEND=noninteractive $$as_root apt-get install -y -qq --no-install-recommends $$missing >/dev/null
+	@.ci/packages $(PYTHON)
 
-$(READY): setup.py pyproject.toml $(C_SOURCES)
-	@$(MAKE) --no-print-directory packages
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q --disable-pip-version-check -e '.[dev]'
+# Without build isolation, so that a change of a C file is rebuilt without network.
+$(READY): setup.py pyproject.toml foreread/version.py $(EXTENSION_FILES)
+	@.ci/packages $(PYTHON)
+	@echo "installing Python packages into $(VENV)"
+	@$(BIN)/python -c '' 2>/dev/null || $(PYTHON) -m venv --clear $(VENV)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check 'setuptools>=77'
+	@echo "building foreread"
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[dev]'
 	@touch $@
 
 demo: $(READY) ## the main job on a real application; ends by saying where the report is
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo/demo.sh
 
 test: $(READY) ## lint, types, and all tests (kernel tests where rights allow)
-	$(BIN)/pytest -q -n auto -m 'not kernel'
 	@$(MAKE) --no-print-directory lint
+	$(BIN)/python -m pytest -q -n auto -m 'not kernel and not package'
 	@$(MAKE) --no-print-directory test-kernel
 
 test-kernel: $(READY) ## tests against the running kernel (root)
-	$(BIN)/pytest -q -rs -m kernel
+	$(BIN)/python -m pytest -q -rs -m kernel
+
+test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
+	$(BIN)/python -m pytest -q -rs -m package
 
 lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
+	@shellcheck $(SHELL_FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/clang-format --dry-run --Werror $$(git ls-files '*.c' '*.h')
-	shellcheck $(SHELL_FILES)
 
 bench: $(READY) ## benchmarks beside their peers, as JSON
 	@for b in bench/*.py; do echo "== $$b"; $(BIN)/python $$b; done
 
 fuzz: $(READY) ## fuzz every reader under ASan and UBSan for FUZZ_SECONDS each (needs clang)
-	@sh fuzz/run.sh $(FUZZ_SECONDS)
+	@command -v clang >/dev/null || { echo "clang is missing: apt-get install clang" >&2; exit 1; }
+	@PYTHON=$(BIN)/python sh fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist *.egg-info demo-out fuzz-out .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info demo-out fuzz-out
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
-	find . -name '*.so' -delete
+	find $(SOURCES) -name '*.so' -delete

@@ -12,8 +12,10 @@ import sys
 from glob import glob
 
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
-C_FLAGS = ["-std=c11", "-O3", "-Wall", "-Wextra", "-fvisibility=hidden"]
+# -g0: a Python compiled with -g passes that on, and debug information names local folders.
+C_FLAGS = ["-std=c11", "-O3", "-g0", "-Wall", "-Wextra", "-fvisibility=hidden"]
 if os.environ.get("FOREREAD_WERROR"):
     C_FLAGS.append("-Werror")
 LIMITED_API = [("Py_LIMITED_API", "0x030b0000")]
@@ -33,6 +35,16 @@ def pkg_config(option: str, *libraries: str) -> list[str]:
         )
 
 
+class BuildWithoutRpath(build_ext):
+    """Leaves out the rpath that a Python built in somebody's home (pyenv) passes on."""
+
+    def build_extensions(self) -> None:
+        """Build them."""
+        linker = self.compiler.linker_so
+        self.compiler.linker_so = [word for word in linker if not word.startswith("-Wl,-rpath")]
+        super().build_extensions()
+
+
 READER_LIBRARIES = ("libtraceevent", "zlib", "libzstd")
 
 setup(
@@ -40,7 +52,7 @@ setup(
         Extension(
             "analyzer.ingest._readers",
             sources=["analyzer/ingest/_readers.c", *sorted(glob("analyzer/ingest/core/*.c"))],
-            depends=sorted(glob("analyzer/ingest/core/*.h")),
+            depends=sorted(glob("analyzer/ingest/**/*.h", recursive=True)),
             include_dirs=["analyzer/ingest/core"],
             define_macros=LIMITED_API,
             extra_compile_args=[*C_FLAGS, *pkg_config("--cflags", *READER_LIBRARIES)],
@@ -57,5 +69,6 @@ setup(
             py_limited_api=True,
         ),
     ],
+    cmdclass={"build_ext": BuildWithoutRpath},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -6,11 +6,10 @@ import argparse
 import json
 from pathlib import Path
 
-from analyzer.validate import validate
-
 from analyzer.ingest.load import load
 from analyzer.optimizer import predict
 from analyzer.report import write_report
+from analyzer.validate import validate
 from foreread.arguments import add_capture
 from tracer.sweep import read_sweep
 

@@ -6,10 +6,9 @@ import argparse
 import json
 from pathlib import Path
 
-from analyzer.validate import Validation, validate
-
 from analyzer.ingest.load import load
 from analyzer.optimizer import predict
+from analyzer.validate import Validation, validate
 from foreread.arguments import add_capture
 from foreread.table import render
 from tracer.sweep import read_sweep
