@@ -87,3 +87,12 @@ def test_an_empty_list_of_windows_is_wrong_usage():
     done = foreread("predict", text, "--windows", "")
     assert done.returncode == 2
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "option", ["--read-ahead-kb=-4", "--read-ahead-kb=99999999999", "--buffer-kib=0"]
+)
+def test_sizes_that_no_kernel_takes_are_wrong_usage(option, tmp_path):
+    done = foreread("record", option, "-o", tmp_path / "capture", "--", "true")
+    assert done.returncode == 2
+    assert not (tmp_path / "capture").exists()
