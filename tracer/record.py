@@ -204,7 +204,7 @@ def _check_events(missing: list[str]) -> None:
 
 def _lost_notes(recorded: Recorded) -> list[str]:
     lost = sum(recorded.lost.values())
-    return [f"{lost} events were lost: record again with a larger --buffer"] if lost else []
+    return [f"{lost} events were lost: record again with a larger --buffer-kib"] if lost else []
 
 
 def _buffer_kib() -> int:

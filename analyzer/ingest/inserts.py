@@ -19,6 +19,9 @@ from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 PLAIN_FILE_SYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat", "jfs", "nilfs2"})
 # File systems whose reads are no block I/O of the reading thread.
 REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "virtiofs", "ceph"})
+# File systems without writes, whose blocks are larger than pages: a thread also fills pages from
+# a block that another one read, or that the file system's own cache holds, with no read at all.
+READ_ONLY_FILE_SYSTEMS = frozenset({"squashfs", "erofs", "cramfs", "romfs", "iso9660"})
 
 MINOR_BITS = 20  # dev_t in the kernel: major << 20 | minor (include/linux/kdev_t.h)
 _LARGEST_ORDER = 20  # far above any real folio; bounds what a damaged trace can ask for
@@ -55,8 +58,8 @@ def find_inserts(events: Table, page_size: int, fstypes: dict[int, str]) -> Inse
     pages, group = _fill(sequence, page_size, compressing)
     data_rows = sequence["kind"] == Kind.INSERT
     pages, group = pages[data_rows], group[data_rows]
-    remote = np.isin(data["dev"], _devices_of(fstypes, REMOTE_FILE_SYSTEMS))
-    pages = np.where(remote, folio_pages(data), pages)
+    never_written = _devices_of(fstypes, REMOTE_FILE_SYSTEMS | READ_ONLY_FILE_SYSTEMS)
+    pages = np.where(np.isin(data["dev"], never_written), folio_pages(data), pages)
     return Inserts(data, metadata, pages, np.maximum(group, pages), True)
 
 

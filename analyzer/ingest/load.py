@@ -12,7 +12,13 @@ import numpy as np
 
 from analyzer.ingest import accesses as acc
 from analyzer.ingest.detect import open_trace
-from analyzer.ingest.inserts import MINOR_BITS, Inserts, find_inserts, folio_pages
+from analyzer.ingest.inserts import (
+    MINOR_BITS,
+    READ_ONLY_FILE_SYSTEMS,
+    Inserts,
+    find_inserts,
+    folio_pages,
+)
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import FILES, Array, Kind, Table
@@ -105,16 +111,17 @@ def interpret(
             "no block events in the trace: pages that were written cannot be told from pages read"
         )
     mask, threads = _threads(events, inserts, capture, pids, notes)
-    read_ahead_kb = capture.read_ahead_kb if capture else None
     files, pages = acc.read_pages(inserts, mask)
+    read_ahead_kb = _window_in_force(capture, files)
     batched = acc.batched_share(inserts)
     contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
+    files, paths = _name_files(files, entries, trace)
     accesses = pages
     if contaminated:
         accesses = _decontaminate(files, pages, events, threads, notes)
-        files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
+    accesses = accesses.take(_within_file(accesses, files, page_size, fstypes))
+    files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
-    files, paths = _name_files(files, entries, trace)
     return Recording(
         trace=replace(trace, events=events),
         capture=capture,
@@ -131,6 +138,29 @@ def interpret(
         notes=tuple(notes),
         threads=threads,
     )
+
+
+def _window_in_force(capture: Capture | None, files: Table) -> int | None:
+    """Return the largest window (KiB) of the disks read from; None if the file does not say.
+
+    A disk whose knob could not be written kept its own, whatever was asked for.
+    """
+    if capture is None:
+        return None
+    read = set(files["dev"].tolist())
+    disks = [disk for disk in capture.devices if read & {_dev(fs) for fs in disk.filesystems}]
+    return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
+
+
+def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
+    """Return a mask of the accesses that are not beyond the end of a file that cannot change.
+
+    squashfs inserts the pages of a whole block, also behind the end of a shorter file.
+    """
+    fixed = [dev for dev, fstype in fstypes.items() if fstype in READ_ONLY_FILE_SYSTEMS]
+    size = np.where(np.isin(files["dev"], np.array(fixed, np.uint32)), files["size_bytes"], -1)
+    pages = np.where(size < 0, np.iinfo(np.int64).max, -(-size // page_size))
+    return np.asarray(accesses["page"] < pages[accesses["file"]].astype(np.uint64))
 
 
 def _check_usable(recording: Recording) -> None:

@@ -85,6 +85,12 @@ def test_compressed_reads_fill_all_pages_before_them():
     assert sum(pages(table(*run, read(100, 5)), {DISK: "ext4"})) == 5
 
 
+def test_pages_filled_from_a_block_that_another_thread_read_are_no_written_pages():
+    events = table(insert(5, 0, pid=1), read(100, 5, pid=1), insert(5, 1, pid=2))
+    assert pages(events, {DISK: "squashfs"}) == [1, 1]
+    assert pages(events, {DISK: "ext4"}) == [1, 0]
+
+
 def test_a_large_folio_counts_its_pages():
     assert pages(table(insert(5, 0, order=2), read(100, 4))) == [4]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from event_table import DISK, event, insert, metadata_insert, read, table
+from msgspec import structs
 
 from analyzer.ingest.load import inodes_of, interpret, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
@@ -115,6 +116,28 @@ def test_names_sizes_and_disks_come_from_the_capture():
     assert recording.paths == ("/a\udc80b",)
     assert recording.files["size_bytes"].tolist() == [9000]
     assert recording.devices == {DISK: DISK, DISK + 1: DISK}
+
+
+def test_a_disk_whose_window_could_not_be_set_contaminates():
+    disk = capture_of().devices[0]
+    stayed = structs.replace(disk, read_ahead_kb=128)
+    events = (mine(insert, 5, 0), mine(read, 0, 1))
+    assert not recording_of(*events).contaminated
+    recording = recording_of(*events, devices=[stayed])
+    assert (recording.contaminated, recording.recorded_read_ahead_kb) == (True, 128)
+    unread = structs.replace(stayed, filesystems=["8:0"])
+    assert not recording_of(*events, devices=[disk, unread]).contaminated
+
+
+@pytest.mark.parametrize(("fstype", "accessed"), [("squashfs", [0, 1, 2]), ("ext4", [0, 1, 2, 3])])
+def test_pages_of_a_block_behind_the_end_of_a_file_are_no_accesses(fstype, accessed):
+    mount = structs.replace(capture_of().mounts[0], fstype=fstype)
+    entry = FileEntry(dev="7:0", ino=5, path="/short", size_bytes=8193)
+    events = (*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4))
+    recording = recording_of(*events, entries=[entry], mounts=[mount])
+    assert recording.accesses["page"].tolist() == accessed
+    assert recording.files["accessed"].tolist() == [len(accessed)]
+    assert recording.counts["readahead"] == 4 - len(accessed)
 
 
 def contaminated(*access_events):
