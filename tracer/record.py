@@ -111,7 +111,7 @@ def _record(
         lost={str(cpu): lost for cpu, lost in sorted(recorded.lost.items())},
         cold=run.cold,
         devices=disks,
-        mounts=metadata.mounts(devices.mounts),
+        mounts=metadata.mounts(devices),
         notes=notes,
     )
     capture_files.write(output, capture, files)

@@ -12,7 +12,14 @@ import numpy as np
 
 from analyzer.ingest import accesses as acc
 from analyzer.ingest.detect import open_trace
-from analyzer.ingest.inserts import MINOR_BITS, Inserts, find_inserts, folio_pages
+from analyzer.ingest.inserts import (
+    MINOR_BITS,
+    READ_ONLY_FILE_SYSTEMS,
+    Inserts,
+    devices_of,
+    find_inserts,
+    folio_pages,
+)
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import FILES, Array, Kind, Table
@@ -99,7 +106,8 @@ def interpret(
         notes.append("the file does not say its page size: 4096 bytes assumed")
     events = _within_run(trace.events, capture)
     fstypes = {_dev(m.dev): m.fstype for m in capture.mounts} if capture else {}
-    inserts = find_inserts(events, page_size, fstypes)
+    first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
+    inserts = find_inserts(events, page_size, fstypes, first_sectors)
     if not inserts.reads_recorded and inserts.data.rows:
         notes.append(
             "no block events in the trace: pages that were written cannot be told from pages read"
@@ -107,14 +115,21 @@ def interpret(
     mask, threads = _threads(events, inserts, capture, pids, notes)
     read_ahead_kb = capture.read_ahead_kb if capture else None
     files, pages = acc.read_pages(inserts, mask)
-    batched = acc.batched_share(inserts)
+    files, paths = _name_files(files, entries, trace)
+    batched = acc.batched_share(inserts, mask)
     contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
     accesses = pages
     if contaminated:
         accesses = _decontaminate(files, pages, events, threads, notes)
-        files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
+    elif batched > acc.BATCHED_AT_ZERO:
+        notes.append(
+            f"{batched:.0%} of the pages came in reads of several pages although readahead was "
+            "off, as compressed blocks (squashfs, erofs, btrfs) and explicit readahead do: all "
+            "of them count as accessed"
+        )
+    accesses = accesses.take(_within_files(accesses, files, page_size, fstypes))
+    files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
-    files, paths = _name_files(files, entries, trace)
     return Recording(
         trace=replace(trace, events=events),
         capture=capture,
@@ -200,6 +215,17 @@ def _decontaminate(
     )
     chosen = events if threads is None else events.take(acc.of_threads(events, threads))
     return acc.touched(files, pages, chosen)
+
+
+def _within_files(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
+    """Return a mask of the accesses that are not behind the end of a file that cannot change.
+
+    squashfs inserts a whole block even where the file ends within it (squashfs_readahead, 6.18).
+    """
+    fixed = np.isin(files["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
+    fixed &= files["size_bytes"] >= 0
+    behind = accesses["page"] * np.uint64(page_size) >= files["size_bytes"][accesses["file"]]
+    return np.asarray(~(fixed[accesses["file"]] & behind))
 
 
 def _counts(files: Table, accesses: Table) -> Array:

@@ -117,6 +117,30 @@ def test_names_sizes_and_disks_come_from_the_capture():
     assert recording.devices == {DISK: DISK, DISK + 1: DISK}
 
 
+SQUASHFS = [Mount(dev="7:0", mountpoint="/", fstype="squashfs", source="", options="")]
+
+
+def test_a_block_of_squashfs_ends_with_the_file():
+    block = [*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 1)]
+    entry = FileEntry(dev="7:0", ino=5, path="/small", size_bytes=5000)
+    recording = recording_of(*block, entries=[entry], mounts=SQUASHFS)
+    assert recording.accesses["page"].tolist() == [0, 1]
+    assert recording.files["accessed"].tolist() == [2]
+    assert recording.counts["readahead"] == 2
+    assert any("several pages" in note for note in recording.notes)
+    unknown = recording_of(*block, mounts=SQUASHFS)
+    assert unknown.accesses["page"].tolist() == [0, 1, 2, 3]
+
+
+def test_the_start_of_partitions_comes_from_the_capture():
+    start = Mount(
+        dev="7:0", mountpoint="/", fstype="ext4", source="", options="", first_sector=2048
+    )
+    events = (mine(insert, 5, 0), mine(metadata_insert, 40), mine(read, 2048 + 320, 1))
+    assert recording_of(*events, mounts=[start]).counts["written_or_hole"] == 1
+    assert recording_of(*events).counts["written_or_hole"] == 0
+
+
 def contaminated(*access_events):
     return [
         *(mine(insert, 5, i) for i in range(32)),
