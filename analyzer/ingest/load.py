@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import tarfile
 import tempfile
 from dataclasses import replace
@@ -80,7 +81,8 @@ def _unpack(archive: Path, scratch: Path) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 source = tar.extractfile(member)
                 if source is not None:
-                    target.write_bytes(source.read())
+                    with target.open("wb") as file:
+                        shutil.copyfileobj(source, file)
     except (tarfile.TarError, EOFError, OSError, ValueError) as error:
         if isinstance(error, TraceError):
             raise
