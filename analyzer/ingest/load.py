@@ -115,21 +115,21 @@ def interpret(
             "no block events in the trace: pages that were written cannot be told from pages read"
         )
     mask, threads = _threads(events, inserts, capture, pids, notes)
-    read_ahead_kb = capture.read_ahead_kb if capture else None
     files, pages = acc.read_pages(inserts, mask)
-    files, paths = _name_files(files, entries, trace)
+    read_ahead_kb = _window_in_force(capture, files)
     batched = acc.batched_share(inserts, mask)
     contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
+    files, paths = _name_files(files, entries, trace)
     accesses = pages
     if contaminated:
         accesses = _decontaminate(files, pages, events, threads, notes)
-    elif batched > acc.BATCHED_AT_ZERO:
+    elif capture and batched > acc.BATCHED_AT_ZERO:
         notes.append(
             f"{batched:.0%} of the pages came in reads of several pages although readahead was "
             "off, as compressed blocks (squashfs, erofs, btrfs) and explicit readahead do: all "
             "of them count as accessed"
         )
-    accesses = accesses.take(_within_files(accesses, files, page_size, fstypes))
+    accesses = accesses.take(_within_file(accesses, files, page_size, fstypes))
     files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
     return Recording(
@@ -148,6 +148,29 @@ def interpret(
         notes=tuple(notes),
         threads=threads,
     )
+
+
+def _window_in_force(capture: Capture | None, files: Table) -> int | None:
+    """Return the largest window (KiB) of the disks read from; None if the file does not say.
+
+    A disk whose knob could not be written kept its own, whatever was asked for.
+    """
+    if capture is None:
+        return None
+    read = set(files["dev"].tolist())
+    disks = [disk for disk in capture.devices if read & {_dev(fs) for fs in disk.filesystems}]
+    return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
+
+
+def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
+    """Return a mask of the accesses that are not beyond the end of a file that cannot change.
+
+    squashfs inserts the pages of a whole block, also behind the end of a shorter file.
+    """
+    fixed = np.isin(files["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
+    size = np.where(fixed, files["size_bytes"], -1)
+    pages = np.where(size < 0, np.iinfo(np.int64).max, -(-size // page_size))
+    return np.asarray(accesses["page"] < pages[accesses["file"]].astype(np.uint64))
 
 
 def _check_usable(recording: Recording) -> None:
@@ -217,17 +240,6 @@ def _decontaminate(
     )
     chosen = events if threads is None else events.take(acc.of_threads(events, threads))
     return acc.touched(files, pages, chosen)
-
-
-def _within_files(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
-    """Return a mask of the accesses that are not behind the end of a file that cannot change.
-
-    squashfs inserts a whole block even where the file ends within it (squashfs_readahead, 6.18).
-    """
-    fixed = np.isin(files["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
-    fixed &= files["size_bytes"] >= 0
-    behind = accesses["page"] * np.uint64(page_size) >= files["size_bytes"][accesses["file"]]
-    return np.asarray(~(fixed[accesses["file"]] & behind))
 
 
 def _counts(files: Table, accesses: Table) -> Array:

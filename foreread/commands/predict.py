@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     recording = load(args.capture, args.pids)
-    windows = parse_windows(args.windows, recording.page_size) if args.windows else None
+    windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     prediction = predict(recording, windows)
     if args.json:
         print(json.dumps(prediction.to_json()))
@@ -53,7 +53,16 @@ def _curve_text(curve: Curve) -> str:
     shown = [w for w in curve.windows if w in _SHOWN_WINDOWS or w in marks]
     rows = [_row(curve, w, marks.get(w, "")) for w in (shown or curve.windows[:16])]
     head = ("window", "KiB", "F requests", "pages", "G in vain", "G formula", "C_opt", "")
-    return f"{curve.name}: {curve.tap} pages accessed\n{render(head, rows)}"
+    front = [curve.read_ahead_kb[curve.windows.index(w)] for w in curve.pareto]
+    pareto = f"no window beats these in both F and G: {_listed(front)} KiB"
+    return f"{curve.name}: {curve.tap} pages accessed\n{render(head, rows)}\n{pareto}"
+
+
+def _listed(numbers: list[int]) -> str:
+    """Return the first numbers, how many more, and the last."""
+    if len(numbers) <= 12:
+        return ", ".join(map(str, numbers))
+    return f"{', '.join(map(str, numbers[:8]))}, {len(numbers) - 9} more, {numbers[-1]}"
 
 
 def _row(curve: Curve, window: int, mark: str) -> tuple[str, ...]:

@@ -11,7 +11,9 @@ import numpy as np
 from analyzer.ingest.accesses import of_threads
 from analyzer.ingest.load import load_any
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Kind, Rwbs
+from analyzer.ingest.tables import Array, Kind, Rwbs
+from analyzer.optimizer import predict
+from analyzer.waste import Waste, waste
 from foreread.arguments import add_capture
 from foreread.cli import printable
 from foreread.table import render
@@ -23,19 +25,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
     parser.add_argument("--files", type=int, default=20, metavar="N", help="files to list (20)")
+    parser.add_argument(
+        "--by",
+        choices=("accessed", "wasted"),
+        default="accessed",
+        help="order of the files: pages accessed, or pages read in vain at the proposed window",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the summary."""
     recording = load_any(args.capture, args.pids)
+    at_window = _waste(recording)
     if args.json:
-        print(json.dumps(to_json(recording)))
+        print(json.dumps(to_json(recording, at_window)))
     else:
-        print(_text(recording, args.files))
+        print(_text(recording, at_window, args.files, args.by))
     return 0
 
 
-def to_json(recording: Recording) -> dict[str, Any]:
+def to_json(recording: Recording, at_window: Waste) -> dict[str, Any]:
     """Return all that ``show`` says, schema 1."""
     capture = recording.capture
     trace = recording.trace
@@ -57,7 +66,8 @@ def to_json(recording: Recording) -> dict[str, Any]:
         "lost": {str(cpu): n for cpu, n in sorted(trace.lost.items())},
         "accesses": recording.accesses.rows,
         "not_accesses": recording.counts,
-        "files": [_file_json(recording, row) for row in by_pages(recording)],
+        "window": at_window.window,
+        "files": [_file_json(recording, row, at_window) for row in _order(recording)],
         "requests_by_sectors": request_sizes(recording),
         "timeline": timeline(recording),
         "notes": list(recording.notes) + (list(capture.notes) if capture else []),
@@ -70,13 +80,19 @@ def event_counts(recording: Recording) -> dict[str, int]:
     return {kind.name.lower(): int(counts[kind]) for kind in Kind if counts[kind]}
 
 
-def by_pages(recording: Recording) -> list[int]:
-    """Return the rows of ``files``, most accessed pages first."""
-    rows: list[int] = np.argsort(recording.files["accessed"], kind="stable")[::-1].tolist()
+def _waste(recording: Recording) -> Waste:
+    """Return what the quasi-optimal window reads in vain."""
+    return waste(recording, predict(recording).total.quasi_optimal)
+
+
+def _order(recording: Recording, wasted: Array | None = None) -> list[int]:
+    """Return the rows of ``files``, those with most pages (accessed or wasted) first."""
+    pages = recording.files["accessed"].astype(np.int64) if wasted is None else wasted
+    rows: list[int] = np.argsort(-pages, kind="stable").tolist()
     return rows
 
 
-def _file_json(recording: Recording, row: int) -> dict[str, Any]:
+def _file_json(recording: Recording, row: int, at_window: Waste) -> dict[str, Any]:
     files = recording.files
     return {
         "dev": dev_text(int(files["dev"][row])),
@@ -84,6 +100,8 @@ def _file_json(recording: Recording, row: int) -> dict[str, Any]:
         "path": recording.paths[row],
         "size_bytes": int(files["size_bytes"][row]),
         "pages_accessed": int(files["accessed"][row]),
+        "requests": int(at_window.requests[row]),
+        "pages_wasted": int(at_window.wasted[row]),
     }
 
 
@@ -118,11 +136,12 @@ def timeline(recording: Recording) -> list[dict[str, float]]:
     ]
 
 
-def _text(recording: Recording, files: int) -> str:
-    summary = to_json(recording)
+def _text(recording: Recording, at_window: Waste, files: int, by: str) -> str:
+    summary = to_json(recording, at_window)
+    order = _order(recording, at_window.wasted if by == "wasted" else None)[:files]
     parts = [
         "\n".join(_facts(recording, summary)),
-        _files_text(recording, files),
+        _files_text(recording, order, at_window),
         _sizes_text(summary["requests_by_sectors"]),
         _timeline_text(summary["timeline"]),
     ]
@@ -159,15 +178,18 @@ def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
     return [*lines, f"not counted {others} pages"]
 
 
-def _files_text(recording: Recording, limit: int) -> str:
+def _files_text(recording: Recording, order: list[int], at_window: Waste) -> str:
     rows = []
-    for row in by_pages(recording)[:limit]:
-        entry = _file_json(recording, row)
+    for row in order:
+        entry = _file_json(recording, row, at_window)
         size = entry["size_bytes"]
         pages = "?" if size < 0 else str(-(-size // recording.page_size))
         name = entry["path"] or f"inode {entry['ino']} on {entry['dev']}"
-        rows.append((str(entry["pages_accessed"]), pages, name))
-    return render(("accessed", "of pages", "file"), rows) if rows else ""
+        counts = (entry["pages_accessed"], entry["requests"], entry["pages_wasted"])
+        rows.append((*map(str, counts), pages, name))
+    kib = at_window.window * recording.page_size // 1024
+    head = ("accessed", f"requests at {kib} KiB", "in vain", "of pages", "file")
+    return render(head, rows) if rows else ""
 
 
 def _sizes_text(sizes: dict[int, int]) -> str:

@@ -80,3 +80,19 @@ def test_predict_loads_no_plotting_library(tmp_path):
         capture_output=True,
     )
     assert done.returncode == 0
+
+
+def test_an_empty_list_of_windows_is_wrong_usage():
+    text = Path(__file__).parents[1] / "analyzer/ingest/data/ftrace/trace.txt"
+    done = foreread("predict", text, "--windows", "")
+    assert done.returncode == 2
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "option", ["--read-ahead-kb=-4", "--read-ahead-kb=99999999999", "--buffer-kib=0"]
+)
+def test_sizes_that_no_kernel_takes_are_wrong_usage(option, tmp_path):
+    done = foreread("record", option, "-o", tmp_path / "capture", "--", "true")
+    assert done.returncode == 2
+    assert not (tmp_path / "capture").exists()

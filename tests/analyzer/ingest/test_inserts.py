@@ -95,6 +95,8 @@ def test_pages_of_read_only_file_systems_count_before_and_after_the_read_of_thei
     events = table(insert(5, 3), read(100, 1), insert(5, 0), insert(5, 1))
     assert pages(events, {DISK: "squashfs"}) == [1, 1, 1]
     assert pages(events, {DISK: "ext4"}) == [1, 0, 0]
+    another_thread = table(insert(5, 0, pid=1), read(100, 5, pid=1), insert(5, 1, pid=2))
+    assert pages(another_thread, {DISK: "squashfs"}) == [1, 1]
 
 
 @pytest.mark.parametrize(("fstype", "ino"), [("btrfs", 1), ("f2fs", 1), ("f2fs", 2), ("erofs", 0)])

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from event_table import DISK, event, insert, metadata_insert, read, table
+from msgspec import structs
 
 from analyzer.ingest.load import inodes_of, interpret, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
@@ -117,19 +118,11 @@ def test_names_sizes_and_disks_come_from_the_capture():
     assert recording.devices == {DISK: DISK, DISK + 1: DISK}
 
 
-SQUASHFS = [Mount(dev="7:0", mountpoint="/", fstype="squashfs", source="", options="")]
-
-
-def test_a_block_of_squashfs_ends_with_the_file():
-    block = [*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 1)]
-    entry = FileEntry(dev="7:0", ino=5, path="/small", size_bytes=5000)
-    recording = recording_of(*block, entries=[entry], mounts=SQUASHFS)
-    assert recording.accesses["page"].tolist() == [0, 1]
-    assert recording.files["accessed"].tolist() == [2]
-    assert recording.counts["readahead"] == 2
-    assert any("several pages" in note for note in recording.notes)
-    unknown = recording_of(*block, mounts=SQUASHFS)
-    assert unknown.accesses["page"].tolist() == [0, 1, 2, 3]
+def test_blocks_of_several_pages_are_said_to_count_whole():
+    block = [*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4)]
+    assert any("several pages" in note for note in recording_of(*block).notes)
+    single = [mine(insert, 5, 0), mine(read, 0, 1)]
+    assert not any("several pages" in note for note in recording_of(*single).notes)
 
 
 def test_the_start_of_partitions_comes_from_the_capture():
@@ -139,6 +132,28 @@ def test_the_start_of_partitions_comes_from_the_capture():
     events = (mine(insert, 5, 0), mine(metadata_insert, 40), mine(read, 2048 + 320, 1))
     assert recording_of(*events, mounts=[start]).counts["written_or_hole"] == 1
     assert recording_of(*events).counts["written_or_hole"] == 0
+
+
+def test_a_disk_whose_window_could_not_be_set_contaminates():
+    disk = capture_of().devices[0]
+    stayed = structs.replace(disk, read_ahead_kb=128)
+    events = (mine(insert, 5, 0), mine(read, 0, 1))
+    assert not recording_of(*events).contaminated
+    recording = recording_of(*events, devices=[stayed])
+    assert (recording.contaminated, recording.recorded_read_ahead_kb) == (True, 128)
+    unread = structs.replace(stayed, filesystems=["8:0"])
+    assert not recording_of(*events, devices=[disk, unread]).contaminated
+
+
+@pytest.mark.parametrize(("fstype", "accessed"), [("squashfs", [0, 1, 2]), ("ext4", [0, 1, 2, 3])])
+def test_pages_of_a_block_behind_the_end_of_a_file_are_no_accesses(fstype, accessed):
+    mount = structs.replace(capture_of().mounts[0], fstype=fstype)
+    entry = FileEntry(dev="7:0", ino=5, path="/short", size_bytes=8193)
+    events = (*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4))
+    recording = recording_of(*events, entries=[entry], mounts=[mount])
+    assert recording.accesses["page"].tolist() == accessed
+    assert recording.files["accessed"].tolist() == [len(accessed)]
+    assert recording.counts["readahead"] == 4 - len(accessed)
 
 
 def contaminated(*access_events):

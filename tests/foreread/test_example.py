@@ -1,0 +1,101 @@
+"""The contract of every reading command, on the real capture in examples/."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from emulator.reference import fixed_window_at
+from foreread.cli import main
+
+ROOT = Path(__file__).parents[2]
+CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
+SWEEP = ROOT / "examples/python-start/python-start.sweep.json"
+
+
+def run(capsys, *words):
+    code = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return out
+
+
+def test_predict_document(capsys):
+    document = json.loads(run(capsys, "predict", "--json", CAPTURE))
+    assert document["schema"] == 1
+    assert document["kernel"].startswith("6.18")
+    assert (document["page_size"], document["model"]) == (4096, "fixed")
+    assert (document["recorded_read_ahead_kb"], document["contaminated"]) == (0, False)
+    assert document["verdict"]["action"] in ("set", "keep", "none")
+    keys = {"tap", "windows", "read_ahead_kb", "F", "G", "G_formula", "pages", "C_opt",
+            "seconds", "quasi_optimal", "predicted_best"}  # fmt: skip
+    for curve in (*document["devices"], document["total"]):
+        assert keys <= set(curve)
+        assert curve["windows"] == list(range(1024))
+        assert curve["read_ahead_kb"] == [4 * w for w in range(1024)]
+        assert curve["F"][0] == curve["tap"] == curve["pages"][0]
+        assert curve["quasi_optimal"] == curve["C_opt"].index(min(curve["C_opt"]))
+        for w, f, g, g_formula, pages, c in zip(
+            *(curve[k] for k in ("windows", "F", "G", "G_formula", "pages", "C_opt")), strict=True
+        ):
+            assert g == pages - curve["tap"]
+            assert g_formula == f * (w + 1) - curve["tap"]
+            assert c == f**2 + g_formula**2
+
+
+def test_total_is_the_sum_of_the_devices(capsys):
+    document = json.loads(run(capsys, "predict", "--json", "--windows", "0,2,8k,32", CAPTURE))
+    assert document["total"]["windows"] == [0, 2, 32]
+    for key in ("F", "G", "pages"):
+        columns = zip(*(curve[key] for curve in document["devices"]), strict=True)
+        assert document["total"][key] == [sum(column) for column in columns]
+
+
+@pytest.mark.parametrize("window", [0, 2, 33])
+def test_prediction_is_what_the_plain_reference_says(capsys, window):
+    from analyzer.ingest.load import load
+
+    recording = load(CAPTURE)
+    size = recording.files["size_bytes"]
+    file_pages = [-1 if s < 0 else -(-int(s) // 4096) for s in size]
+    columns = (recording.accesses[name].tolist() for name in ("file", "page"))
+    expected = fixed_window_at(list(zip(*columns, strict=True)), file_pages, window)
+    document = json.loads(run(capsys, "predict", "--json", CAPTURE))
+    at = document["total"]
+    assert (at["F"][window], at["pages"][window]) == expected
+
+
+def test_show_document(capsys):
+    document = json.loads(run(capsys, "show", "--json", CAPTURE))
+    assert document["cold"] is True
+    assert sum(document["lost"].values()) == 0
+    files = document["files"]
+    assert document["accesses"] == sum(file["pages_accessed"] for file in files)
+    assert any(str(file["path"]).endswith("/bin/python3.11") for file in files)
+    assert sum(document["requests_by_sectors"].values()) > 0
+
+
+def test_validate_document(capsys):
+    document = json.loads(run(capsys, "validate", "--json", CAPTURE, SWEEP))
+    points = json.loads(SWEEP.read_text())["points"]
+    assert [p["read_ahead_kb"] for p in document["points"]] == [p["read_ahead_kb"] for p in points]
+    seconds = {p["read_ahead_kb"]: sorted(p["seconds"])[1] for p in points}
+    default = json.loads(SWEEP.read_text())["default_read_ahead_kb"]
+    chosen = document["chosen_read_ahead_kb"]
+    regret = (seconds[chosen] - min(seconds.values())) / seconds[default]
+    assert document["regret"] == pytest.approx(regret)
+    assert document["seconds_error_median"] is None
+
+
+def test_text_is_printed(capsys):
+    assert "quasi-optimal" in run(capsys, "predict", CAPTURE)
+    assert "accessed" in run(capsys, "show", "--by", "wasted", CAPTURE)
+    assert "regret" in run(capsys, "validate", CAPTURE, SWEEP)
+
+
+def test_report_and_script_are_written(capsys, tmp_path):
+    paths = json.loads(run(capsys, "report", "--json", CAPTURE, SWEEP, "-o", tmp_path / "report"))
+    assert all(Path(paths[kind]).stat().st_size > 0 for kind in ("html", "pdf"))
+    written = json.loads(run(capsys, "script", "--json", CAPTURE, "-o", tmp_path / "boot"))
+    assert [setting["knob"] for setting in written["settings"]] == ["queue/read_ahead_kb"]
+    assert (tmp_path / "boot/foreread-apply").stat().st_mode & 0o111
