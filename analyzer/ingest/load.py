@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
-import tarfile
 import tempfile
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from analyzer.ingest import accesses as acc
+from analyzer.ingest.archive import is_archive, unpack
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.inserts import (
     MINOR_BITS,
@@ -29,7 +28,6 @@ from tracer.capture import Capture, FileEntry
 
 Pids = Literal["tree", "all"] | frozenset[int]
 
-_ARCHIVE_LIMIT = 8 << 30  # bytes unpacked; a capture of an hour stays far below
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -49,9 +47,9 @@ def load_any(path: Path, pids: Pids = "tree") -> Recording:
     """Read like ``load``, but also a trace from which nothing can be emulated."""
     if not path.exists():
         raise TraceError(f"{path} does not exist", "give a capture or a trace file")
-    if path.is_file() and tarfile.is_tarfile(path):
+    if path.is_file() and is_archive(path):
         with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
-            return load_any(_unpack(path, Path(scratch)), pids)
+            return load_any(unpack(path, Path(scratch)), pids)
     if path.is_dir() and not _is_bare_trace(path):
         capture, files = capture_format.read(path)
         return interpret(_open_recorded(path / capture_format.TRACE), capture, files, pids)
@@ -63,38 +61,6 @@ def _is_bare_trace(directory: Path) -> bool:
     if (directory / capture_format.METADATA).exists():
         return False
     return not (directory / capture_format.TRACE).exists()
-
-
-def _unpack(archive: Path, scratch: Path) -> Path:
-    """Unpack regular files only, below ``scratch`` only; return the capture's directory."""
-    total = 0
-    try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                name = PurePosixPath(member.name)
-                if not member.isfile() or name.is_absolute() or ".." in name.parts:
-                    continue
-                total += member.size
-                if total > _ARCHIVE_LIMIT:
-                    raise TraceError(f"{archive} unpacks to over 8 GiB", "unpack it yourself")
-                target = scratch.joinpath(*name.parts)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                source = tar.extractfile(member)
-                if source is not None:
-                    with target.open("wb") as file:
-                        shutil.copyfileobj(source, file)
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-        if isinstance(error, TraceError):
-            raise
-        raise TraceError(f"{archive}: {error}", "the archive is damaged: copy it again") from error
-    found = sorted(scratch.rglob(capture_format.METADATA)) or sorted(
-        p for p in scratch.rglob("header_page")
-    )
-    if not found:
-        raise TraceError(
-            f"{archive} holds no {capture_format.METADATA}", "pack the capture's directory"
-        )
-    return found[0].parent
 
 
 def interpret(

@@ -248,6 +248,20 @@ def test_a_partial_capture_is_recognised(capture):
         load(capture)
 
 
+@pytest.mark.parametrize("packing", ["gz", "xz", "bz2"])
+def test_a_damaged_archive_is_an_error_with_a_remedy(packing, capture, tmp_path):
+    archive = tmp_path / "a"
+    with tarfile.open(archive, f"w:{packing}") as tar:
+        tar.add(capture, arcname="c")
+    whole = archive.read_bytes()
+    for at in range(0, len(whole), len(whole) // 12):
+        archive.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        try:
+            load(archive)
+        except (TraceError, CaptureError) as error:
+            assert error.remedy
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}', '{"schema": "x"}', "[" * 100000])
 def test_damaged_metadata_is_an_error_with_a_remedy(capture, text):
     (capture / "capture.json").write_text(text)
