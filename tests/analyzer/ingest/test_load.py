@@ -118,6 +118,22 @@ def test_names_sizes_and_disks_come_from_the_capture():
     assert recording.devices == {DISK: DISK, DISK + 1: DISK}
 
 
+def test_blocks_of_several_pages_are_said_to_count_whole():
+    block = [*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4)]
+    assert any("several pages" in note for note in recording_of(*block).notes)
+    single = [mine(insert, 5, 0), mine(read, 0, 1)]
+    assert not any("several pages" in note for note in recording_of(*single).notes)
+
+
+def test_the_start_of_partitions_comes_from_the_capture():
+    start = Mount(
+        dev="7:0", mountpoint="/", fstype="ext4", source="", options="", first_sector=2048
+    )
+    events = (mine(insert, 5, 0), mine(metadata_insert, 40), mine(read, 2048 + 320, 1))
+    assert recording_of(*events, mounts=[start]).counts["written_or_hole"] == 1
+    assert recording_of(*events).counts["written_or_hole"] == 0
+
+
 def test_a_disk_whose_window_could_not_be_set_contaminates():
     disk = capture_of().devices[0]
     stayed = structs.replace(disk, read_ahead_kb=128)
@@ -230,6 +246,20 @@ def test_a_partial_capture_is_recognised(capture):
     (capture / "capture.json").unlink()
     with pytest.raises(CaptureError, match="partial"):
         load(capture)
+
+
+@pytest.mark.parametrize("packing", ["gz", "xz", "bz2"])
+def test_a_damaged_archive_is_an_error_with_a_remedy(packing, capture, tmp_path):
+    archive = tmp_path / "a"
+    with tarfile.open(archive, f"w:{packing}") as tar:
+        tar.add(capture, arcname="c")
+    whole = archive.read_bytes()
+    for at in range(0, len(whole), len(whole) // 12):
+        archive.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        try:
+            load(archive)
+        except (TraceError, CaptureError) as error:
+            assert error.remedy
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}', '{"schema": "x"}', "[" * 100000])
