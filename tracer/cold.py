@@ -33,6 +33,7 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> Cold:
     """Drop the caches and return the proof, or what speaks against it (``proven`` False).
 
+    The proof itself looks up inodes and directories: drop once more just before the run.
     ``files`` are those that must not be cached unless a running process maps them (the
     command's executable). Raises RecordError if the kernel does not let the caches be dropped.
     """
@@ -43,7 +44,6 @@ def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> Cold:
         if cold.proven:
             break
         time.sleep(0.2 * (attempt + 1))  # somebody else's reads may still be under way
-    drop()  # also the inodes and directories that the proof itself has looked up
     return cold
 
 
