@@ -59,15 +59,17 @@ def find_inserts(
 
     ``first_sectors`` are where mounted partitions start on their disks (512-byte sectors).
     """
-    inserts = events["kind"] == Kind.INSERT
-    internal = inserts & (_of_block_device(events) | _of_internal_inode(events, fstypes))
-    metadata = events.take(internal)
-    reads = _data_reads(events, internal, page_size, first_sectors)
-    data = events.take(inserts & ~internal)
+    rows = np.flatnonzero(events["kind"] == Kind.INSERT)
+    inserts = events.take(rows)
+    bdev = _of_block_device(events, inserts)
+    internal = bdev | _of_internal_inode(inserts, fstypes)
+    data, metadata = inserts.take(~internal), inserts.take(internal)
+    reads = _data_reads(events, rows, bdev, page_size, first_sectors)
     if reads is None:
         size = folio_pages(data)
         return Inserts(data, metadata, size, size, False)
-    sequence = events.take((inserts & ~internal) | reads)
+    reads[rows[~internal]] = True
+    sequence = events.take(reads)
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
     pages, group = _fill(sequence, page_size, compressing)
     data_rows = sequence["kind"] == Kind.INSERT
@@ -89,37 +91,39 @@ def devices_of(fstypes: Mapping[int, str], wanted: Collection[str]) -> Array:
     return np.array(found, np.uint32)
 
 
-def _of_internal_inode(events: Table, fstypes: Mapping[int, str]) -> Array:
-    """Return a mask of events on inodes that no path leads to.
+def _of_internal_inode(inserts: Table, fstypes: Mapping[int, str]) -> Array:
+    """Return a mask of inserts into inodes that no path leads to.
 
     squashfs and erofs keep caches of raw blocks in an inode without a number (new_inode).
     """
-    found = events["ino"] == 0
+    found = inserts["ino"] == 0
     for fstype, inodes in _INTERNAL_INODES.items():
-        on_such = np.isin(events["dev"], devices_of(fstypes, {fstype}))
-        found |= on_such & np.isin(events["ino"], inodes)
+        on_such = np.isin(inserts["dev"], devices_of(fstypes, {fstype}))
+        found |= on_such & np.isin(inserts["ino"], inodes)
     return np.asarray(found)
 
 
-def _of_block_device(events: Table) -> Array:
-    """Return a mask of events on block-device inodes.
+def _of_block_device(events: Table, inserts: Table) -> Array:
+    """Return a mask of the inserts into block-device inodes.
 
     The bdev pseudo file system has an anonymous device (major 0); its inodes are numbered by
     the disk's dev_t (block/bdev.c, 5.11+) or, before, not at all.
     """
     block = (events["kind"] >= Kind.BIO_QUEUE) & (events["kind"] <= Kind.RQ_COMPLETE)
-    superblocks = np.unique(events["dev"][events["kind"] == Kind.INSERT])
-    disks = np.union1d(np.unique(events["dev"][block]), superblocks).astype(np.uint64)
-    anonymous = (events["dev"] >> MINOR_BITS) == 0
+    disks = np.union1d(events["dev"][block], inserts["dev"]).astype(np.uint64)
+    anonymous = (inserts["dev"] >> MINOR_BITS) == 0
     # All other inodes of major 0 (overlay, nfs, btrfs) have small numbers: no real dev_t.
     disks = disks[disks >> np.uint64(MINOR_BITS) > 0]
-    return np.asarray(anonymous & ((events["ino"] == 0) | np.isin(events["ino"], disks)))
+    return np.asarray(anonymous & ((inserts["ino"] == 0) | np.isin(inserts["ino"], disks)))
 
 
 def _data_reads(
-    events: Table, internal: Array, page_size: int, first_sectors: Collection[int]
+    events: Table, inserts: Array, bdev: Array, page_size: int, first_sectors: Collection[int]
 ) -> Array | None:
-    """Return a mask of queued (or else issued) reads of file data; None without block events."""
+    """Return a mask of queued (or else issued) reads of file data; None without block events.
+
+    ``inserts`` are the rows of inserts, ``bdev`` says which are into block-device inodes.
+    """
     for kind in (Kind.BIO_QUEUE, Kind.RQ_ISSUE):
         chosen = events["kind"] == kind
         if chosen.any():
@@ -131,27 +135,26 @@ def _data_reads(
     # ext4 reads inode tables ahead without the M flag: into pages of the block device, which
     # were inserted just before. With blocks below the page size data shares such pages.
     rows = np.flatnonzero(chosen)
-    sector, pages = events["index"][rows], np.unique(events["index"][internal])
-    of_metadata = np.zeros(len(rows), bool)
+    sector, pages = events["index"][rows], np.unique(events["index"][inserts[bdev]])
+    of_bdev = np.zeros(len(rows), bool)
     for first in {0, *first_sectors}:  # a partition's bdev counts from its start, bios do not
-        of_metadata |= np.isin((sector - np.uint64(first)) // np.uint64(page_size // 512), pages)
-    rows = rows[of_metadata]
-    chosen[rows[_follows(events, internal, rows)]] = False
+        of_bdev |= np.isin((sector - np.uint64(first)) // np.uint64(page_size // 512), pages)
+    rows = rows[of_bdev]
+    chosen[rows[_follows(events["pid"], inserts, bdev, rows)]] = False
     return np.asarray(chosen)
 
 
-def _follows(events: Table, internal: Array, rows: Array) -> Array:
-    """Return which of ``rows`` have an ``internal`` insert as last insert of their thread."""
-    threads = np.unique(events["pid"][rows])
-    inserts = np.flatnonzero((events["kind"] == Kind.INSERT) & np.isin(events["pid"], threads))
+def _follows(pid: Array, inserts: Array, wanted: Array, rows: Array) -> Array:
+    """Return for which of ``rows`` the last insert of their thread is a ``wanted`` one."""
+    near = np.isin(pid[inserts], np.unique(pid[rows]))
+    inserts, wanted = inserts[near], wanted[near]
     row = np.concatenate((inserts, rows))
-    order = np.lexsort((row, events["pid"][row]))
-    row = row[order]
-    is_insert = order < len(inserts)
-    last = row[np.maximum.accumulate(np.where(is_insert, np.arange(len(row)), 0))]
-    same_thread = events["pid"][last] == events["pid"][row]
+    order = np.lexsort((row, pid[row]))
+    last = np.maximum.accumulate(np.where(order < len(inserts), np.arange(len(row)), 0))
+    before = order[last]  # an insert, but where a thread has none before
+    known = (before < len(inserts)) & (pid[row[before]] == pid[row[order]])
     found = np.empty(len(row), bool)
-    found[order] = internal[last] & same_thread
+    found[order] = known & np.append(wanted, np.zeros(len(rows), bool))[before]
     return found[len(inserts) :]
 
 
