@@ -270,6 +270,18 @@ def test_damaged_metadata_is_an_error_with_a_remedy(capture, text):
     assert error.value.remedy
 
 
+@pytest.mark.parametrize("value", [-1, 1 << 64])
+@pytest.mark.parametrize("key", ["pid", "start_ns", "end_ns", "page_size", "first_sector"])
+def test_numbers_that_no_recording_has_are_refused(capture, key, value):
+    document = json.loads((capture / "capture.json").read_text())
+    where = {"page_size": document["host"], "first_sector": document["mounts"][0]}
+    where.get(key, document)[key] = value
+    (capture / "capture.json").write_text(json.dumps(document))
+    with pytest.raises(CaptureError) as error:
+        load(capture)
+    assert error.value.remedy
+
+
 def test_a_newer_schema_is_refused(capture):
     document = json.loads((capture / "capture.json").read_text())
     document["schema"] = 2
