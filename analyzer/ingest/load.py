@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
+import shutil
 import tarfile
 import tempfile
+import zlib
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -28,6 +31,9 @@ from tracer.capture import Capture, FileEntry
 Pids = Literal["tree", "all"] | frozenset[int]
 
 _ARCHIVE_LIMIT = 8 << 30  # bytes unpacked; a capture of an hour stays far below
+_TAR_MAGIC_AT = 257  # of the first member's header (tar(5): magic)
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")
+_DAMAGED = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -47,7 +53,7 @@ def load_any(path: Path, pids: Pids = "tree") -> Recording:
     """Read like ``load``, but also a trace from which nothing can be emulated."""
     if not path.exists():
         raise TraceError(f"{path} does not exist", "give a capture or a trace file")
-    if path.is_file() and tarfile.is_tarfile(path):
+    if path.is_file() and _is_archive(path):
         with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
             return load_any(_unpack(path, Path(scratch)), pids)
     if path.is_dir() and not _is_bare_trace(path):
@@ -61,6 +67,22 @@ def _is_bare_trace(directory: Path) -> bool:
     if (directory / capture_format.METADATA).exists():
         return False
     return not (directory / capture_format.TRACE).exists()
+
+
+def _is_archive(path: Path) -> bool:
+    """Return whether the file is a tar archive, compressed or not.
+
+    Of other files tarfile.is_tarfile must not be asked: it takes zeros for an empty archive, and
+    searches a huge file of them for its end.
+    """
+    with path.open("rb") as file:
+        head = file.read(_TAR_MAGIC_AT + 5)
+    if not head.startswith(_COMPRESSED):
+        return head[_TAR_MAGIC_AT:] == b"ustar"
+    try:
+        return tarfile.is_tarfile(path)
+    except _DAMAGED:
+        return True
 
 
 def _unpack(archive: Path, scratch: Path) -> Path:
@@ -79,8 +101,9 @@ def _unpack(archive: Path, scratch: Path) -> Path:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 source = tar.extractfile(member)
                 if source is not None:
-                    target.write_bytes(source.read())
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
+                    with target.open("wb") as file:
+                        shutil.copyfileobj(source, file)
+    except _DAMAGED as error:
         if isinstance(error, TraceError):
             raise
         raise TraceError(f"{archive}: {error}", "the archive is damaged: copy it again") from error
@@ -115,6 +138,10 @@ def interpret(
     read_ahead_kb = _window_in_force(capture, files)
     batched = acc.batched_share(inserts)
     contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
+    if new := _disks_read_ahead(capture, inserts):
+        contaminated = True
+        names = ", ".join(new)
+        notes.append(f"disk {names} was mounted during the run, with its readahead on: mount first")
     files, paths = _name_files(files, entries, trace)
     accesses = pages
     if contaminated:
@@ -150,6 +177,20 @@ def _window_in_force(capture: Capture | None, files: Table) -> int | None:
     read = set(files["dev"].tolist())
     disks = [disk for disk in capture.devices if read & {_dev(fs) for fs in disk.filesystems}]
     return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
+
+
+def _disks_read_ahead(capture: Capture | None, inserts: Inserts) -> list[str]:
+    """Return the disks that the capture does not know and that were read several pages a time."""
+    if capture is None:
+        return []
+    known = _disks(capture)
+    devs = [dev for dev in np.unique(inserts.data["dev"]).tolist() if dev >> MINOR_BITS]
+    batched = {dev: acc.batched_share(inserts, inserts.data["dev"] == dev) for dev in devs}
+    return [
+        f"{dev >> MINOR_BITS}:{dev & ((1 << MINOR_BITS) - 1)}"
+        for dev in devs
+        if dev not in known and batched[dev] > acc.BATCHED_AT_ZERO
+    ]
 
 
 def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
