@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -223,17 +223,23 @@ def _output_directory(output: Path) -> Iterator[None]:
         _check_output(output)
         _clear(output)
     try:
-        (output / TRACE).mkdir(parents=True)
+        _make_output(output)
         _check_space(output)
         yield
-    except BaseException as error:
+    except BaseException:
         _clear(output)
         if not existed and output.is_dir():
-            output.rmdir()
-        if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
-            message = f"{output} cannot be made: {error.strerror}"
-            raise RecordError(message, "give another directory") from error
+            with suppress(OSError):  # somebody has put something else there meanwhile
+                output.rmdir()
         raise
+
+
+def _make_output(output: Path) -> None:
+    try:
+        (output / TRACE).mkdir(parents=True)
+    except OSError as error:
+        message = f"{output} cannot be made: {error.strerror}"
+        raise RecordError(message, "give another directory") from error
 
 
 def _check_output(output: Path) -> None:
@@ -250,7 +256,8 @@ def _check_output(output: Path) -> None:
 def _clear(output: Path) -> None:
     shutil.rmtree(output / TRACE, ignore_errors=True)
     for name in _PARTIAL - {TRACE} | {METADATA}:
-        (output / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            (output / name).unlink()
 
 
 def _check_space(output: Path) -> None:

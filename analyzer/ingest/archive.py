@@ -12,12 +12,22 @@ from analyzer.ingest.recording import TraceError
 from tracer import capture as capture_format
 
 _LIMIT_BYTES = 8 << 30  # unpacked; a capture of an hour stays far below
+_MAGIC_AT = 257  # of the first member's header (tar(5): magic)
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")
 # lzma and zlib raise errors that are no OSError, and tarfile lets them through.
 _DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether the file is a tar archive, compressed or not, damaged or not."""
+    """Return whether the file is a tar archive, compressed or not, damaged or not.
+
+    Of other files tarfile.is_tarfile must not be asked: it takes zeros for an empty archive, and
+    searches a huge file of them for its end.
+    """
+    with path.open("rb") as file:
+        head = file.read(_MAGIC_AT + 5)
+    if not head.startswith(_COMPRESSED):
+        return head[_MAGIC_AT:] == b"ustar"
     try:
         return tarfile.is_tarfile(path)
     except _DAMAGE:

@@ -85,6 +85,10 @@ def interpret(
     read_ahead_kb = _window_in_force(capture, files)
     batched = acc.batched_share(inserts, mask)
     contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
+    if new := _disks_read_ahead(capture, inserts):
+        contaminated = True
+        names = ", ".join(new)
+        notes.append(f"disk {names} was mounted during the run, with its readahead on: mount first")
     files, paths = _name_files(files, entries, trace)
     accesses = pages
     if contaminated:
@@ -126,6 +130,20 @@ def _window_in_force(capture: Capture | None, files: Table) -> int | None:
     read = set(files["dev"].tolist())
     disks = [disk for disk in capture.devices if read & {_dev(fs) for fs in disk.filesystems}]
     return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
+
+
+def _disks_read_ahead(capture: Capture | None, inserts: Inserts) -> list[str]:
+    """Return the disks that the capture does not know and that were read several pages a time."""
+    if capture is None:
+        return []
+    known = _disks(capture)
+    devs = [dev for dev in np.unique(inserts.data["dev"]).tolist() if dev >> MINOR_BITS]
+    batched = {dev: acc.batched_share(inserts, inserts.data["dev"] == dev) for dev in devs}
+    return [
+        f"{dev >> MINOR_BITS}:{dev & ((1 << MINOR_BITS) - 1)}"
+        for dev in devs
+        if dev not in known and batched[dev] > acc.BATCHED_AT_ZERO
+    ]
 
 
 def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
