@@ -120,7 +120,7 @@ def validate(prediction: Prediction, sweep: Sweep) -> Validation:
 
     Raises ValidationError when the sweep has no complete point.
     """
-    notes = [METADATA_NOTE, *sweep.notes]
+    notes = [METADATA_NOTE, *sweep.notes, *_unlike(prediction, sweep)]
     if not sweep.complete:
         notes.append("the sweep was interrupted: some windows have fewer runs, or none")
     measured = _complete_points(sweep, notes)
@@ -154,6 +154,19 @@ def validate(prediction: Prediction, sweep: Sweep) -> Validation:
         default_read_ahead_kb=default_kb,
         notes=tuple(dict.fromkeys(notes)),
     )
+
+
+def _unlike(prediction: Prediction, sweep: Sweep) -> list[str]:
+    """Return notes where the sweep was made on another kernel or page size."""
+    pairs = (
+        ("kernel", prediction.kernel, sweep.kernel),
+        ("page size", prediction.page_size, sweep.page_size),
+    )
+    return [
+        f"the {what} of the recording is {recorded}, that of the sweep {swept}"
+        for what, recorded, swept in pairs
+        if recorded and swept and recorded != swept
+    ]
 
 
 def _complete_points(sweep: Sweep, notes: list[str]) -> list[Point]:

@@ -6,8 +6,10 @@ import argparse
 import re
 from pathlib import Path
 
-LARGEST_WINDOW_PAGES = 65535
-_ITEM = re.compile(r"(\d+)(k?)(?:-(\d+)(k?))?")
+LARGEST_WINDOW_PAGES = 16383  # what the emulator counts (emulator/core/fixed_window.h)
+_LARGEST_PID = (1 << 31) - 1
+_NUMBER = r"(\d{1,9})(k?)"
+_ITEM = re.compile(rf"{_NUMBER}(?:-{_NUMBER})?")
 
 
 class UsageError(ValueError):
@@ -66,10 +68,10 @@ def pid_filter(text: str) -> str | frozenset[int]:
     """Return ``tree``, ``all``, or the set of the thread ids listed."""
     if text in ("tree", "all"):
         return text
-    try:
-        return frozenset(int(word) for word in text.split(","))
-    except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r}: say tree, all, or thread ids") from None
+    words = text.split(",")
+    if not all(re.fullmatch(r"\d{1,10}", word) and int(word) <= _LARGEST_PID for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r}: say tree, all, or thread ids")
+    return frozenset(map(int, words))
 
 
 def add_windows(parser: argparse.ArgumentParser, default: str) -> None:

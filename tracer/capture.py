@@ -15,9 +15,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+
+# What numbers of a capture, which may come from anybody, can be.
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+PageBytes = Annotated[int, msgspec.Meta(ge=1024, le=1 << 20)]
+ThreadId = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 
 SCHEMA = 1
 METADATA = "capture.json"
@@ -40,12 +45,12 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     version: str  # uname -v
     machine: str  # uname -m
     nodename: str = ""
-    page_size: int
+    page_size: PageBytes
     byte_order: Literal["little", "big"]
     long_size: int
     cpu_model: str = ""
-    cpu_count: int
-    memory_kib: int
+    cpu_count: Count
+    memory_kib: Count
 
 
 class Mount(msgspec.Struct, frozen=True, kw_only=True):
@@ -56,6 +61,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     fstype: str
     source: str
     options: str
+    first_sector: Count = 0  # of the partition on its disk, 512-byte sectors
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,9 +70,9 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
     dev: str  # "major:minor" of the disk
     name: str
     filesystems: list[str]  # superblock devs that read from it, partitions included
-    size_bytes: int
-    read_ahead_kb_before: int  # as found, restored after the run
-    read_ahead_kb: int  # in force during the run
+    size_bytes: Count
+    read_ahead_kb_before: Count  # as found, restored after the run
+    read_ahead_kb: Count  # in force during the run
     queue: dict[str, str]  # every readable attribute of /sys/block/NAME/queue
     model: str = ""
 
@@ -86,7 +92,7 @@ class Resident(msgspec.Struct, frozen=True, kw_only=True):
     dev: str
     ino: int
     path: str | None
-    pages: int
+    pages: Count
 
 
 class Cold(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,7 +100,7 @@ class Cold(msgspec.Struct, frozen=True, kw_only=True):
 
     proven: bool
     how: str
-    resident_pages: int  # still cached after the drop, mapped by running processes
+    resident_pages: Count  # still cached after the drop, mapped by running processes
     resident: list[Resident]
 
 
@@ -109,19 +115,19 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     host: Host
     command: list[str]
     cwd: str
-    pid: int  # of the command's first process
+    pid: ThreadId  # of the command's first process
     exit_status: int | None  # None while it still ran when recording ended
     signal: int | None = None
     options: list[str] = []  # of foreread record, as given: what it takes to repeat the run
     ended_by: Literal["exit", "signal", "duration", "idle", "output"]
     wall_seconds: float  # from exec to the end of recording or of the command
-    start_ns: int  # trace clock just before exec
-    end_ns: int
+    start_ns: Count  # trace clock just before exec
+    end_ns: Count
     clock: str  # trace clock, "mono"
-    read_ahead_kb: int
+    read_ahead_kb: Count
     events: list[str]  # "system:name" recorded
     events_missing: list[str]  # wanted, absent on this kernel
-    lost: dict[str, int]  # CPU -> lost events
+    lost: dict[str, Count]  # CPU -> lost events
     cold: Cold
     devices: list[Device]
     mounts: list[Mount]

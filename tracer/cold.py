@@ -26,13 +26,14 @@ _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address spac
 # thousandth of the memory, since larger machines have more going on.
 _UNEXPLAINED_PAGES = 1024
 _UNEXPLAINED_SHARE = 0.001
-_IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs")
+_IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> Cold:
     """Drop the caches and return the proof, or what speaks against it (``proven`` False).
 
+    The proof itself looks up inodes and directories: drop once more just before the run.
     ``files`` are those that must not be cached unless a running process maps them (the
     command's executable). Raises RecordError if the kernel does not let the caches be dropped.
     """
@@ -43,7 +44,6 @@ def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> Cold:
         if cold.proven:
             break
         time.sleep(0.2 * (attempt + 1))  # somebody else's reads may still be under way
-    drop()  # also the inodes and directories that the proof itself has looked up
     return cold
 
 
@@ -126,7 +126,7 @@ def _resident_mapped(in_memory: set[str]) -> list[Resident]:
     found = []
     for (dev, ino), path in mapped_files().items():
         if dev in in_memory:
-            continue  # counted as Shmem, and nothing that could be dropped
+            continue  # counted as Shmem or not at all, and nothing that could be dropped
         try:
             pages = resident_pages(Path(path))
         except OSError:

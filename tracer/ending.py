@@ -18,6 +18,7 @@ from tracer.interrupts import uninterrupted
 
 EndedBy = Literal["exit", "signal", "duration", "idle", "output"]
 _EXIT_POLL_S = 0.02  # only without pidfd_open (before Linux 5.3)
+_LONGEST_POLL_S = 3600.0  # poll(2) takes no more than 24 days of milliseconds
 _OUTPUT_KEPT = 1 << 16  # bytes before a match that a regular expression can reach back over
 
 
@@ -102,9 +103,9 @@ class Watch:
             poll.register(descriptor, select.POLLIN)
         with _exit_watch(command, poll) as slice_s:
             while True:
-                timeout_s = min(slice_s, self._until_duration(start_ns))
+                timeout_s = min(slice_s, self._until_duration(start_ns), _LONGEST_POLL_S)
                 timeout_s = min(timeout_s, idleness.poll_s) if idleness else timeout_s
-                ready = poll.poll(None if timeout_s == float("inf") else max(0, timeout_s) * 1000)
+                ready = poll.poll(max(0, timeout_s) * 1000)
                 if over := self._over([fd for fd, _ in ready], poll, command, start_ns, idleness):
                     return over
 
@@ -172,7 +173,7 @@ class _Tee:
         except BlockingIOError:
             return False
         rest = memoryview(chunk)
-        with contextlib.suppress(BrokenPipeError):  # our reader has gone; the run goes on
+        with contextlib.suppress(OSError):  # our reader has gone, its disk is full: we go on
             while rest:
                 rest = rest[os.write(self._sink, rest) :]
         self._seen = (self._seen + chunk)[-_OUTPUT_KEPT - len(chunk) :]

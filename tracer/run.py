@@ -122,6 +122,7 @@ def _released(
     end: Callable[[], object],
 ) -> Run:
     begin()
+    cold.drop()  # what the proof has looked up, and what the recorder's own start has read
     not_ours = children()
     keep = False
     try:

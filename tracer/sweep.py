@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
+from tracer.capture import Count, PageBytes
+
 SCHEMA = 1
+Measured = Annotated[float, msgspec.Meta(ge=0, le=1e15)]  # and no NaN, which JSON lets through
 
 
 class Point(msgspec.Struct, frozen=True, kw_only=True):
@@ -17,10 +21,10 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     included (from their I/O statistics).
     """
 
-    read_ahead_kb: int
-    seconds: list[float]
-    requests: list[int]
-    pages: list[float]
+    read_ahead_kb: Count
+    seconds: list[Measured]
+    requests: list[Count]
+    pages: list[Measured]
 
 
 class Sweep(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,10 +34,10 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     foreread: str = ""
     created: str = ""
     kernel: str = ""
-    page_size: int = 4096
+    page_size: PageBytes = 4096
     command: list[str] = []
     devices: list[str] = []  # names of the disks whose window was set
-    default_read_ahead_kb: int | None = None  # as found before the sweep
+    default_read_ahead_kb: Count | None = None  # as found before the sweep
     complete: bool = True  # False: interrupted, points lack runs
     notes: list[str] = []
     points: list[Point]

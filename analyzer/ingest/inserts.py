@@ -1,13 +1,14 @@
 """Which page-cache inserts were filled by a read from the device.
 
 A thread inserts pages and then queues the read that fills them. Pages inserted by writes, or
-for holes, are followed by no read; pages of a block device's own inode are metadata. So one
-rule works on every kernel with the insert event, whatever other tracepoints it has.
+for holes, are followed by no read; pages of a block device's own inode, and of inodes that a
+file system keeps for itself, are metadata. So one rule works on every kernel with the insert
+event, whatever other tracepoints it has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,10 +16,18 @@ import numpy as np
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 
 # File systems that store pages as they are: the bytes read say how many pages were filled.
-# Elsewhere (squashfs, btrfs, erofs may compress) a read fills all pages inserted before it.
+# Elsewhere (btrfs, f2fs may compress) a read fills the inserts of its inode before it.
 PLAIN_FILE_SYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat", "jfs", "nilfs2"})
-# File systems whose reads are no block I/O of the reading thread.
-REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "virtiofs", "ceph"})
+# Never written. squashfs inserts the rest of a block after the read that brought it, and reads
+# nothing for a block that it still holds decompressed (fs/squashfs/file.c, 6.18).
+READ_ONLY_FILE_SYSTEMS = frozenset({"squashfs", "erofs", "cramfs", "romfs", "iso9660"})
+# File systems whose reads are no block I/O of the reading thread; subtypes as in "fuse.sshfs".
+UNBLOCKED_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "fuseblk", "virtiofs", "ceph", "ubifs", "jffs2"}
+)
+# Inodes that hold the file system's own trees: fs/btrfs (BTRFS_BTREE_INODE_OBJECTID), fs/f2fs
+# (node and meta inode of every image that mkfs.f2fs makes).
+_INTERNAL_INODES = {"btrfs": (1,), "f2fs": (1, 2)}
 
 MINOR_BITS = 20  # dev_t in the kernel: major << 20 | minor (include/linux/kdev_t.h)
 _LARGEST_ORDER = 20  # far above any real folio; bounds what a damaged trace can ask for
@@ -40,23 +49,33 @@ class Inserts:
     reads_recorded: bool
 
 
-def find_inserts(events: Table, page_size: int, fstypes: dict[int, str]) -> Inserts:
-    """Sort the inserts of ``events``; ``fstypes`` maps a superblock's dev_t to its type."""
-    inserts = events["kind"] == Kind.INSERT
-    bdev = inserts & _of_block_device(events)
-    metadata = events.take(bdev)
-    reads = _data_reads(events, metadata, page_size)
-    data = events.take(inserts & ~bdev)
+def find_inserts(
+    events: Table,
+    page_size: int,
+    fstypes: Mapping[int, str],
+    first_sectors: Collection[int] = (),
+) -> Inserts:
+    """Sort the inserts of ``events``; ``fstypes`` maps a superblock's dev_t to its type.
+
+    ``first_sectors`` are where mounted partitions start on their disks (512-byte sectors).
+    """
+    rows = np.flatnonzero(events["kind"] == Kind.INSERT)
+    inserts = events.take(rows)
+    bdev = _of_block_device(events, inserts)
+    internal = bdev | _of_internal_inode(inserts, fstypes)
+    data, metadata = inserts.take(~internal), inserts.take(internal)
+    reads = _data_reads(events, rows, bdev, page_size, first_sectors)
     if reads is None:
         size = folio_pages(data)
         return Inserts(data, metadata, size, size, False)
-    sequence = events.take((inserts & ~bdev) | reads)
-    compressing = _devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
+    reads[rows[~internal]] = True
+    sequence = events.take(reads)
+    compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
     pages, group = _fill(sequence, page_size, compressing)
     data_rows = sequence["kind"] == Kind.INSERT
     pages, group = pages[data_rows], group[data_rows]
-    remote = np.isin(data["dev"], _devices_of(fstypes, REMOTE_FILE_SYSTEMS))
-    pages = np.where(remote, folio_pages(data), pages)
+    every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
+    pages = np.where(np.isin(data["dev"], every), folio_pages(data), pages)
     return Inserts(data, metadata, pages, np.maximum(group, pages), True)
 
 
@@ -66,27 +85,45 @@ def folio_pages(inserts: Table) -> Array:
     return np.asarray(np.left_shift(np.int64(1), order))
 
 
-def _devices_of(fstypes: dict[int, str], wanted: Collection[str]) -> Array:
-    return np.array([dev for dev, fstype in fstypes.items() if fstype in wanted], np.uint32)
+def devices_of(fstypes: Mapping[int, str], wanted: Collection[str]) -> Array:
+    """Return the superblocks (dev_t) whose type, without its subtype, is ``wanted``."""
+    found = [dev for dev, fstype in fstypes.items() if fstype.partition(".")[0] in wanted]
+    return np.array(found, np.uint32)
 
 
-def _of_block_device(events: Table) -> Array:
-    """Return a mask of events on block-device inodes.
+def _of_internal_inode(inserts: Table, fstypes: Mapping[int, str]) -> Array:
+    """Return a mask of inserts into inodes that no path leads to.
+
+    squashfs and erofs keep caches of raw blocks in an inode without a number (new_inode).
+    """
+    found = inserts["ino"] == 0
+    for fstype, inodes in _INTERNAL_INODES.items():
+        on_such = np.isin(inserts["dev"], devices_of(fstypes, {fstype}))
+        found |= on_such & np.isin(inserts["ino"], inodes)
+    return np.asarray(found)
+
+
+def _of_block_device(events: Table, inserts: Table) -> Array:
+    """Return a mask of the inserts into block-device inodes.
 
     The bdev pseudo file system has an anonymous device (major 0); its inodes are numbered by
     the disk's dev_t (block/bdev.c, 5.11+) or, before, not at all.
     """
     block = (events["kind"] >= Kind.BIO_QUEUE) & (events["kind"] <= Kind.RQ_COMPLETE)
-    superblocks = np.unique(events["dev"][events["kind"] == Kind.INSERT])
-    disks = np.union1d(np.unique(events["dev"][block]), superblocks).astype(np.uint64)
-    anonymous = (events["dev"] >> MINOR_BITS) == 0
+    disks = np.union1d(events["dev"][block], inserts["dev"]).astype(np.uint64)
+    anonymous = (inserts["dev"] >> MINOR_BITS) == 0
     # All other inodes of major 0 (overlay, nfs, btrfs) have small numbers: no real dev_t.
     disks = disks[disks >> np.uint64(MINOR_BITS) > 0]
-    return np.asarray(anonymous & ((events["ino"] == 0) | np.isin(events["ino"], disks)))
+    return np.asarray(anonymous & ((inserts["ino"] == 0) | np.isin(inserts["ino"], disks)))
 
 
-def _data_reads(events: Table, metadata: Table, page_size: int) -> Array | None:
-    """Return a mask of queued (or else issued) reads of file data; None without block events."""
+def _data_reads(
+    events: Table, inserts: Array, bdev: Array, page_size: int, first_sectors: Collection[int]
+) -> Array | None:
+    """Return a mask of queued (or else issued) reads of file data; None without block events.
+
+    ``inserts`` are the rows of inserts, ``bdev`` says which are into block-device inodes.
+    """
     for kind in (Kind.BIO_QUEUE, Kind.RQ_ISSUE):
         chosen = events["kind"] == kind
         if chosen.any():
@@ -95,14 +132,30 @@ def _data_reads(events: Table, metadata: Table, page_size: int) -> Array | None:
         return None
     flags = events["flags"]
     chosen &= ((flags & Rwbs.READ) != 0) & ((flags & Rwbs.META) == 0)
-    # ext4 reads inode tables ahead without the M flag: into pages of the block device.
-    page = events["index"] // np.uint64(page_size // 512)
-    of_metadata = np.isin(_key(events["dev"], page), _key(metadata["ino"], metadata["index"]))
-    return np.asarray(chosen & ~of_metadata)
+    # ext4 reads inode tables ahead without the M flag: into pages of the block device, which
+    # were inserted just before. With blocks below the page size data shares such pages.
+    rows = np.flatnonzero(chosen)
+    sector, pages = events["index"][rows], np.unique(events["index"][inserts[bdev]])
+    of_bdev = np.zeros(len(rows), bool)
+    for first in {0, *first_sectors}:  # a partition's bdev counts from its start, bios do not
+        of_bdev |= np.isin((sector - np.uint64(first)) // np.uint64(page_size // 512), pages)
+    rows = rows[of_bdev]
+    chosen[rows[_follows(events["pid"], inserts, bdev, rows)]] = False
+    return np.asarray(chosen)
 
 
-def _key(dev: Array, page: Array) -> Array:
-    return np.asarray((dev.astype(np.uint64) << np.uint64(40)) ^ page)
+def _follows(pid: Array, inserts: Array, wanted: Array, rows: Array) -> Array:
+    """Return for which of ``rows`` the last insert of their thread is a ``wanted`` one."""
+    near = np.isin(pid[inserts], np.unique(pid[rows]))
+    inserts, wanted = inserts[near], wanted[near]
+    row = np.concatenate((inserts, rows))
+    order = np.lexsort((row, pid[row]))
+    last = np.maximum.accumulate(np.where(order < len(inserts), np.arange(len(row)), 0))
+    before = order[last]  # an insert, but where a thread has none before
+    known = (before < len(inserts)) & (pid[row[before]] == pid[row[order]])
+    found = np.empty(len(row), bool)
+    found[order] = known & np.append(wanted, np.zeros(len(rows), bool))[before]
+    return found[len(inserts) :]
 
 
 def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, Array]:
@@ -117,12 +170,18 @@ def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, A
     run = _runs(pid, is_read)
     available = _pages_of_next_run(run, pid, is_read, sequence["value"][order], page_size)
 
-    # Of a run of inserts the last ones are filled, as many as the reads have pages.
+    # Of a run of inserts the last ones are filled, as many as the reads have pages; where
+    # pages are compressed, those of the last one's inode.
     end_of_run = np.searchsorted(run, run, side="right") - 1
     total = np.cumsum(size)
     after = total[end_of_run] - total
     compresses = np.isin(sequence["dev"][order], compressing)
-    filled = ~is_read & (available > 0) & (compresses | (after < available))
+    last = order[end_of_run]
+    same_inode = (sequence["ino"][order] == sequence["ino"][last]) & (
+        sequence["dev"][order] == sequence["dev"][last]
+    )
+    reached = np.where(compresses, same_inode, after < available)
+    filled = ~is_read & (available > 0) & reached
 
     pages = np.empty(len(order), np.int64)
     group = np.empty(len(order), np.int64)

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     recording = load(args.capture, args.pids)
-    windows = parse_windows(args.windows, recording.page_size) if args.windows else None
+    windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     prediction = predict(recording, windows)
     if args.json:
         print(json.dumps(prediction.to_json()))

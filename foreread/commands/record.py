@@ -11,7 +11,7 @@ import msgspec
 
 from analyzer.ingest.load import inodes_of
 from foreread.cli import printable
-from foreread.run_arguments import add_run, option_words, run_options
+from foreread.run_arguments import add_run, buffer_kib, option_words, run_options, window_kb
 from foreread.version import VERSION
 from tracer.backends.select import AUTO, choose
 from tracer.capture import Capture
@@ -31,13 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--read-ahead-kb",
-        type=int,
+        type=window_kb,
         default=0,
         metavar="N",
         help="window in force during the run (0; anything else makes a contaminated capture)",
     )
     parser.add_argument(
-        "--buffer-kib", type=int, metavar="N", help="trace buffer per CPU (default: by memory)"
+        "--buffer-kib",
+        type=buffer_kib,
+        metavar="N",
+        help="trace buffer per CPU (default: by memory)",
     )
     add_run(parser)
 

@@ -45,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if args.repeat < 1:
         raise UsageError("--repeat: at least 1")
     page_size = os.sysconf("SC_PAGE_SIZE")
-    windows = parse_windows(args.windows or _DEFAULT_WINDOWS, page_size)
+    windows = parse_windows(_DEFAULT_WINDOWS if args.windows is None else args.windows, page_size)
     options = SweepOptions(
         run=run_options(args),
         windows_kb=tuple(window * page_size // 1024 for window in windows),

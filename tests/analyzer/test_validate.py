@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from analyzer.prediction import Curve, Prediction, Verdict
 from analyzer.validate import METADATA_NOTE, ValidationError, validate
@@ -182,3 +183,14 @@ def test_a_sweep_without_measurements_is_refused_with_a_remedy(points):
     with pytest.raises(ValidationError) as caught:
         validate(prediction(curve()), sweep(*points))
     assert "foreread sweep" in caught.value.remedy
+
+
+def test_another_kernel_or_page_size_is_said():
+    other = structs.replace(MEASURED, kernel="6.12", page_size=16384)
+    notes = validate(prediction(curve()), other).notes
+    assert "the kernel of the recording is 6.1, that of the sweep 6.12" in notes
+    assert "the page size of the recording is 4096, that of the sweep 16384" in notes
+    alike = structs.replace(MEASURED, kernel="6.1")
+    assert not any(
+        "of the recording is" in note for note in validate(prediction(curve()), alike).notes
+    )

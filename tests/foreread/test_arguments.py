@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foreread.arguments import UsageError, parse_windows, pid_filter
+from emulator import MAX_WINDOW
+from foreread.arguments import LARGEST_WINDOW_PAGES, UsageError, parse_windows, pid_filter
 
 
 def test_pages_kib_and_ranges():
@@ -14,7 +15,9 @@ def test_pages_kib_and_ranges():
     assert parse_windows("64k-128k", 65536) == [1, 2]
 
 
-@pytest.mark.parametrize("text", ["", "x", "4-2", "-1", "3k", "1,,2", "70000", "1-", "0x4"])
+@pytest.mark.parametrize(
+    "text", ["", "x", "4-2", "-1", "3k", "1,,2", "70000", "1-", "0x4", "9" * 5000]
+)
 def test_nonsense_is_refused(text):
     with pytest.raises(UsageError):
         parse_windows(text, 4096)
@@ -32,5 +35,13 @@ def test_any_text_gives_windows_or_a_usage_error(text):
 def test_pid_filters():
     assert pid_filter("tree") == "tree"
     assert pid_filter("7,8") == frozenset({7, 8})
+
+
+@pytest.mark.parametrize("text", ["7;8", "", "7,", "-1", "9" * 20, "9" * 5000])
+def test_no_pid_filters(text):
     with pytest.raises(argparse.ArgumentTypeError):
-        pid_filter("7;8")
+        pid_filter(text)
+
+
+def test_the_largest_window_is_one_that_the_emulator_counts():
+    assert LARGEST_WINDOW_PAGES == MAX_WINDOW

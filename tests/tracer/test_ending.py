@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracer.backends.base import RecordError
+from tracer.command import HeldCommand, find_executable
 from tracer.ending import Ending, Watch, _Tee
 
 PATTERN = re.compile(rb"ready \d+\n")
@@ -68,3 +69,20 @@ def test_conditions_that_cannot_be_met_are_refused(ending):
 def test_a_broken_regular_expression_is_refused():
     with pytest.raises(RecordError, match="no regular expression"):
         Watch(Ending(output="(unclosed"))
+
+
+def test_a_full_disk_behind_stdout_does_not_end_the_run():
+    source = os.pipe()
+    sink = os.open("/dev/full", os.O_WRONLY)
+    tee = _Tee(source[0], sink, PATTERN)
+    os.write(source[1], b"ready 1\n")
+    assert tee.pump()
+    assert tee.matched
+    for descriptor in (*source, sink):
+        os.close(descriptor)
+
+
+@pytest.mark.parametrize("ending", [Ending(duration_s=1e9), Ending(duration_s=1e300)])
+def test_a_run_may_be_allowed_more_than_poll_can_wait(ending, tmp_path):
+    with HeldCommand(["true"], find_executable("true", tmp_path), tmp_path) as held:
+        assert Watch(ending).run(held).by == "exit"

@@ -23,8 +23,8 @@ WANTED_EVENTS: tuple[str, ...] = (
     "sched:sched_process_fork",
     "sched:sched_process_exec",
     "sched:sched_process_exit",
-    # Opens, mappings and advice of the application: which struct file is read how
-    # (READAHEAD_FACTS 10.3). Present with CONFIG_FTRACE_SYSCALLS only.
+    # Opens, mappings and advice of the application: which struct file is read how, which an
+    # emulation of the kernel's own readahead needs. Present with CONFIG_FTRACE_SYSCALLS only.
     "syscalls:sys_enter_openat",
     "syscalls:sys_exit_openat",
     "syscalls:sys_enter_mmap",
