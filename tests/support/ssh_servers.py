@@ -23,6 +23,8 @@ def missing(kind: str) -> str:
     unchecked = f"ssh targets are not checked against {kind}"
     if not shutil.which(binary, path=PATH) or not shutil.which("ssh"):
         return f"no {binary}, or no ssh client: {unchecked}"
+    if kind == "openssh" and os.getuid() == 0 and not (_can_mount() or Path("/run/sshd").exists()):
+        return f"root's sshd needs /run/sshd, or a mount namespace to make it in: {unchecked}"
     if kind == "dropbear" and not _can_mount():
         return f"dropbear needs a home of its own, and that a mount namespace (root): {unchecked}"
     if kind == "dropbear" and not shutil.which("busybox"):
@@ -79,9 +81,11 @@ class SshServer:
         host_key = self.folder / "host_key"
         _keygen(host_key)
         self._trust(host_key.with_suffix(".pub").read_text())
+        # Without PAM and without our own shadow, a user who has no password is "locked".
+        pam = "no" if _can_mount() else "yes"
         (self.folder / "sshd_config").write_text(
             f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {host_key}\nPidFile none\n"
-            f"AuthorizedKeysFile {self.identity}.pub\nStrictModes no\nUsePAM no\n"
+            f"AuthorizedKeysFile {self.identity}.pub\nStrictModes no\nUsePAM {pam}\n"
             "PermitRootLogin yes\nMaxSessions 100\nMaxStartups 100\n"
         )
         sshd = [shutil.which("sshd", path=PATH), "-D", "-e", "-f", self.folder / "sshd_config"]
