@@ -140,7 +140,7 @@ class SshConnection:
         done = self._ssh([f"{guarded}; exit $s"], step, stdin, stdout, timeout_s)
         own = done.stderr.endswith(OWN_255)
         if done.status == SSH_FAILED and not own:
-            raise self._failure(step, done.stderr)
+            raise self._failure(step, _of_master(done.stderr))
         return replace(done, stderr=done.stderr.removesuffix(OWN_255))
 
     def open(self) -> None:
@@ -185,7 +185,9 @@ class SshConnection:
         timeout_s: float | None,
     ) -> Result:
         given, source = (stdin, None) if isinstance(stdin, bytes) else (None, stdin)
-        command = [*self._command(["-o", "ControlMaster=no"]), *words]
+        # ssh would run the command over a connection of its own when the master fails: perhaps
+        # for the second time. Without a way to the host it cannot.
+        command = [*self._command(["-o", "ControlMaster=no", "-o", "ProxyCommand=false"]), *words]
         ssh = subprocess.Popen(
             command,
             stdin=subprocess.PIPE if source is None else source,
@@ -229,6 +231,11 @@ class SshConnection:
         reason = text.splitlines()[-1] if text else "the connection was lost"
         remedy = next((r for sign, r in _REMEDIES.items() if sign in text), _UNREACHED)
         return TargetError(f"{self.address}: {step}: {reason}", remedy)
+
+
+def _of_master(stderr: bytes) -> bytes:
+    """Return what ssh says of its master; the rest is the command's, or follows from that."""
+    return b"\n".join(line for line in stderr.splitlines() if line.startswith(b"mux_client"))
 
 
 def _too_slow(address: SshAddress, step: str, limit_s: float) -> TargetError:

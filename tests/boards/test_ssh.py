@@ -250,6 +250,23 @@ def test_a_lost_connection_is_said_and_the_next_command_connects_again(own_serve
         assert target.run(["true"]).status == 0
 
 
+def test_a_command_is_never_run_over_a_second_connection(own_server, tmp_path):
+    """ssh does so by itself when its master fails: the command might then run twice."""
+    log = tmp_path / "log"
+    with connect(own_server) as target:
+        target.connection.open()
+        (master,) = masters(target.connection.directory)
+        os.kill(int(master), signal.SIGSTOP)
+        timer = threading.Timer(0.3, os.kill, (int(master), signal.SIGKILL))
+        timer.start()
+        with pytest.raises(TargetError, match="running sh -c"):
+            target.run(["sh", "-c", f"echo ran >> {log}"])
+        timer.join()
+        assert not log.exists()
+        target.run(["sh", "-c", f"echo ran >> {log}"])
+        assert log.read_text() == "ran\n"
+
+
 def test_a_file_cut_off_on_its_way_never_gets_its_name(own_server, tmp_path):
     pipe, there = tmp_path / "pipe", tmp_path / "there"
     os.mkfifo(pipe)
