@@ -15,14 +15,21 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
 SCHEMA = 1
 METADATA = "capture.json"
 FILES = "files.json"
 TRACE = "trace"
+
+# A capture is input like any other: what is outside of these would overflow further down.
+Pid = Annotated[int, Meta(ge=0, lt=1 << 31)]
+Size = Annotated[int, Meta(ge=-1, le=(1 << 63) - 1)]  # -1 if unknown
+Time = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+PageSize = Annotated[int, Meta(ge=1 << 9, le=1 << 24)]
 
 
 class CaptureError(ValueError):
@@ -40,7 +47,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     version: str  # uname -v
     machine: str  # uname -m
     nodename: str = ""
-    page_size: int
+    page_size: PageSize
     byte_order: Literal["little", "big"]
     long_size: int
     cpu_model: str = ""
@@ -64,7 +71,7 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
     dev: str  # "major:minor" of the disk
     name: str
     filesystems: list[str]  # superblock devs that read from it, partitions included
-    size_bytes: int
+    size_bytes: Size
     read_ahead_kb_before: int  # as found, restored after the run
     read_ahead_kb: int  # in force during the run
     queue: dict[str, str]  # every readable attribute of /sys/block/NAME/queue
@@ -77,7 +84,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     dev: str
     ino: int
     path: str | None
-    size_bytes: int  # -1 if unknown
+    size_bytes: Size  # -1 if unknown
 
 
 class Resident(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,14 +116,14 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     host: Host
     command: list[str]
     cwd: str
-    pid: int  # of the command's first process
+    pid: Pid  # of the command's first process
     exit_status: int | None  # None while it still ran when recording ended
     signal: int | None = None
     options: list[str] = []  # of foreread record, as given: what it takes to repeat the run
     ended_by: Literal["exit", "signal", "duration", "idle", "output"]
     wall_seconds: float  # from exec to the end of recording or of the command
-    start_ns: int  # trace clock just before exec
-    end_ns: int
+    start_ns: Time  # trace clock just before exec
+    end_ns: Time
     clock: str  # trace clock, "mono"
     read_ahead_kb: int
     events: list[str]  # "system:name" recorded

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import lzma
+import re
 import shutil
 import tarfile
 import tempfile
@@ -31,6 +32,7 @@ from tracer.capture import Capture, FileEntry
 Pids = Literal["tree", "all"] | frozenset[int]
 
 _ARCHIVE_LIMIT = 8 << 30  # bytes unpacked; a capture of an hour stays far below
+_MAJOR_BITS = 12
 _TAR_MAGIC_AT = 257  # of the first member's header (tar(5): magic)
 _COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")
 _DAMAGED = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
@@ -318,11 +320,10 @@ def _disks(capture: Capture | None) -> dict[int, int]:
 
 def _dev(text: str) -> int:
     """Return the kernel's dev_t of "major:minor"."""
-    try:
-        major, minor = text.split(":")
-        return (int(major) << MINOR_BITS) | int(minor)
-    except ValueError:
-        raise TraceError(f"no device number: {text!r}", "the capture is damaged") from None
+    match = re.fullmatch(r"([0-9]{1,4}):([0-9]{1,7})", text)
+    if match is None or int(match[1]) >> _MAJOR_BITS or int(match[2]) >> MINOR_BITS:
+        raise TraceError(f"no device number: {text!r}", "the capture is damaged: record again")
+    return (int(match[1]) << MINOR_BITS) | int(match[2])
 
 
 def _open_recorded(directory: Path) -> Trace:
