@@ -26,7 +26,7 @@ _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address spac
 # thousandth of the memory, since larger machines have more going on.
 _UNEXPLAINED_PAGES = 1024
 _UNEXPLAINED_SHARE = 0.001
-_IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs")
+_IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -126,7 +126,7 @@ def _resident_mapped(in_memory: set[str]) -> list[Resident]:
     found = []
     for (dev, ino), path in mapped_files().items():
         if dev in in_memory:
-            continue  # counted as Shmem, and nothing that could be dropped
+            continue  # counted as Shmem or not at all, and nothing that could be dropped
         try:
             pages = resident_pages(Path(path))
         except OSError:

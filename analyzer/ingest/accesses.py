@@ -40,11 +40,10 @@ def of_threads(table: Table, pids: Collection[int]) -> Array:
     return np.isin(table["pid"], np.fromiter(pids, np.int32, len(pids)))
 
 
-def batched_share(inserts: Inserts, of: Array | None = None) -> float:
-    """Return the share of read pages (``of`` masks them) that came in reads of several pages."""
-    pages = inserts.pages if of is None else np.where(of, inserts.pages, 0)
-    total = int(pages.sum())
-    return int(pages[inserts.group > 1].sum()) / total if total else 0.0
+def batched_share(inserts: Inserts, mask: Array) -> float:
+    """Return the share of the pages read by the masked inserts that came several in a read."""
+    total = int(inserts.pages[mask].sum())
+    return int(inserts.pages[mask & (inserts.group > 1)].sum()) / total if total else 0.0
 
 
 def read_pages(inserts: Inserts, mask: Array) -> tuple[Table, Table]:

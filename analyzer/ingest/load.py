@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import lzma
 import re
-import shutil
-import tarfile
 import tempfile
-import zlib
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from analyzer.ingest import accesses as acc
+from analyzer.ingest.archive import is_archive, unpack
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.inserts import (
     MINOR_BITS,
     READ_ONLY_FILE_SYSTEMS,
     Inserts,
+    devices_of,
     find_inserts,
     folio_pages,
 )
@@ -31,11 +29,7 @@ from tracer.capture import Capture, FileEntry
 
 Pids = Literal["tree", "all"] | frozenset[int]
 
-_ARCHIVE_LIMIT = 8 << 30  # bytes unpacked; a capture of an hour stays far below
-_MAJOR_BITS = 12
-_TAR_MAGIC_AT = 257  # of the first member's header (tar(5): magic)
-_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")
-_DAMAGED = (tarfile.TarError, EOFError, OSError, ValueError, lzma.LZMAError, zlib.error)
+_MAJOR_BITS = 12  # of a dev_t
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -55,9 +49,9 @@ def load_any(path: Path, pids: Pids = "tree") -> Recording:
     """Read like ``load``, but also a trace from which nothing can be emulated."""
     if not path.exists():
         raise TraceError(f"{path} does not exist", "give a capture or a trace file")
-    if path.is_file() and _is_archive(path):
+    if path.is_file() and is_archive(path):
         with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
-            return load_any(_unpack(path, Path(scratch)), pids)
+            return load_any(unpack(path, Path(scratch)), pids)
     if path.is_dir() and not _is_bare_trace(path):
         capture, files = capture_format.read(path)
         return interpret(_open_recorded(path / capture_format.TRACE), capture, files, pids)
@@ -71,54 +65,6 @@ def _is_bare_trace(directory: Path) -> bool:
     return not (directory / capture_format.TRACE).exists()
 
 
-def _is_archive(path: Path) -> bool:
-    """Return whether the file is a tar archive, compressed or not.
-
-    Of other files tarfile.is_tarfile must not be asked: it takes zeros for an empty archive, and
-    searches a huge file of them for its end.
-    """
-    with path.open("rb") as file:
-        head = file.read(_TAR_MAGIC_AT + 5)
-    if not head.startswith(_COMPRESSED):
-        return head[_TAR_MAGIC_AT:] == b"ustar"
-    try:
-        return tarfile.is_tarfile(path)
-    except _DAMAGED:
-        return True
-
-
-def _unpack(archive: Path, scratch: Path) -> Path:
-    """Unpack regular files only, below ``scratch`` only; return the capture's directory."""
-    total = 0
-    try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                name = PurePosixPath(member.name)
-                if not member.isfile() or name.is_absolute() or ".." in name.parts:
-                    continue
-                total += member.size
-                if total > _ARCHIVE_LIMIT:
-                    raise TraceError(f"{archive} unpacks to over 8 GiB", "unpack it yourself")
-                target = scratch.joinpath(*name.parts)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                source = tar.extractfile(member)
-                if source is not None:
-                    with target.open("wb") as file:
-                        shutil.copyfileobj(source, file)
-    except _DAMAGED as error:
-        if isinstance(error, TraceError):
-            raise
-        raise TraceError(f"{archive}: {error}", "the archive is damaged: copy it again") from error
-    found = sorted(scratch.rglob(capture_format.METADATA)) or sorted(
-        p for p in scratch.rglob("header_page")
-    )
-    if not found:
-        raise TraceError(
-            f"{archive} holds no {capture_format.METADATA}", "pack the capture's directory"
-        )
-    return found[0].parent
-
-
 def interpret(
     trace: Trace, capture: Capture | None, entries: list[FileEntry], pids: Pids
 ) -> Recording:
@@ -130,7 +76,8 @@ def interpret(
         notes.append("the file does not say its page size: 4096 bytes assumed")
     events = _within_run(trace.events, capture)
     fstypes = {_dev(m.dev): m.fstype for m in capture.mounts} if capture else {}
-    inserts = find_inserts(events, page_size, fstypes)
+    first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
+    inserts = find_inserts(events, page_size, fstypes, first_sectors)
     if not inserts.reads_recorded and inserts.data.rows:
         notes.append(
             "no block events in the trace: pages that were written cannot be told from pages read"
@@ -138,7 +85,7 @@ def interpret(
     mask, threads = _threads(events, inserts, capture, pids, notes)
     files, pages = acc.read_pages(inserts, mask)
     read_ahead_kb = _window_in_force(capture, files)
-    batched = acc.batched_share(inserts)
+    batched = acc.batched_share(inserts, mask)
     contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
     if new := _disks_read_ahead(capture, inserts):
         contaminated = True
@@ -148,6 +95,12 @@ def interpret(
     accesses = pages
     if contaminated:
         accesses = _decontaminate(files, pages, events, threads, notes)
+    elif capture and batched > acc.BATCHED_AT_ZERO:
+        notes.append(
+            f"{batched:.0%} of the pages came in reads of several pages although readahead was "
+            "off, as compressed blocks (squashfs, erofs, btrfs) and explicit readahead do: all "
+            "of them count as accessed"
+        )
     accesses = accesses.take(_within_file(accesses, files, page_size, fstypes))
     files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
@@ -200,8 +153,8 @@ def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[in
 
     squashfs inserts the pages of a whole block, also behind the end of a shorter file.
     """
-    fixed = [dev for dev, fstype in fstypes.items() if fstype in READ_ONLY_FILE_SYSTEMS]
-    size = np.where(np.isin(files["dev"], np.array(fixed, np.uint32)), files["size_bytes"], -1)
+    fixed = np.isin(files["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
+    size = np.where(fixed, files["size_bytes"], -1)
     pages = np.where(size < 0, np.iinfo(np.int64).max, -(-size // page_size))
     return np.asarray(accesses["page"] < pages[accesses["file"]].astype(np.uint64))
 

@@ -143,6 +143,22 @@ def test_numbers_of_a_capture_that_would_overflow_are_damage(capture, keys, valu
         load_any(capture)
 
 
+def test_blocks_of_several_pages_are_said_to_count_whole():
+    block = [*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4)]
+    assert any("several pages" in note for note in recording_of(*block).notes)
+    single = [mine(insert, 5, 0), mine(read, 0, 1)]
+    assert not any("several pages" in note for note in recording_of(*single).notes)
+
+
+def test_the_start_of_partitions_comes_from_the_capture():
+    start = Mount(
+        dev="7:0", mountpoint="/", fstype="ext4", source="", options="", first_sector=2048
+    )
+    events = (mine(insert, 5, 0), mine(metadata_insert, 40), mine(read, 2048 + 320, 1))
+    assert recording_of(*events, mounts=[start]).counts["written_or_hole"] == 1
+    assert recording_of(*events).counts["written_or_hole"] == 0
+
+
 def test_a_huge_file_of_zeros_is_no_archive(tmp_path):
     path = tmp_path / "sparse"
     with path.open("wb") as file:
@@ -292,6 +308,20 @@ def test_a_partial_capture_is_recognised(capture):
     (capture / "capture.json").unlink()
     with pytest.raises(CaptureError, match="partial"):
         load(capture)
+
+
+@pytest.mark.parametrize("packing", ["gz", "xz", "bz2"])
+def test_a_damaged_archive_is_an_error_with_a_remedy(packing, capture, tmp_path):
+    archive = tmp_path / "a"
+    with tarfile.open(archive, f"w:{packing}") as tar:
+        tar.add(capture, arcname="c")
+    whole = archive.read_bytes()
+    for at in range(0, len(whole), len(whole) // 12):
+        archive.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        try:
+            load(archive)
+        except (TraceError, CaptureError) as error:
+            assert error.remedy
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}', '{"schema": "x"}', "[" * 100000])

@@ -1,0 +1,25 @@
+"""What the caller's environment would spoil for the tests, and for what they start."""
+
+import os
+import signal
+import subprocess
+from pathlib import Path
+
+# CI, nohup or a background job had Ctrl-C ignored, and that is inherited.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def perf_of_another_kernel() -> str:
+    """Return the folder of a perf that starts, where Ubuntu's own refuses this kernel, or ""."""
+    behind = sorted(Path("/usr/lib/linux-tools").glob("*/perf"))
+    if not behind:
+        return ""
+    wrapper = subprocess.run(["/usr/bin/perf", "--version"], capture_output=True, check=False)
+    if wrapper.returncode == 0:
+        return ""
+    return str(behind[-1].parent)
+
+
+if folder := perf_of_another_kernel():
+    os.environ["PATH"] = f"{folder}:{os.environ['PATH']}"
