@@ -126,3 +126,20 @@ def test_a_sweep_that_could_not_be_saved_is_refused_before_any_run(output, tmp_p
     assert done.returncode == 1
     assert "directory" in done.stderr and " -- " in done.stderr
     assert not (tmp_path / "was-run").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--read-ahead-kb=-4"],
+        ["--read-ahead-kb=7"],
+        ["--read-ahead-kb=99999999999"],
+        ["--after-boot-kb=6"],
+        ["--after-seconds=5"],
+    ],
+)
+def test_values_that_the_boot_script_could_not_set_are_wrong_usage(options, tmp_path):
+    text = Path(__file__).parents[1] / "analyzer/ingest/data/ftrace/trace.txt"
+    done = foreread("script", text, *options, "-o", tmp_path / "boot")
+    assert done.returncode == 2, done.stderr
+    assert not (tmp_path / "boot").exists()
