@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 from analyzer.prediction import Curve, Prediction
+from tracer.capture import Capture
 from tracer.sweep import Point, Sweep
 
 KERNEL_DEFAULT_KB = 128  # VM_READAHEAD_PAGES, include/linux/pagemap.h
@@ -107,6 +108,18 @@ class Validation:
             "default_read_ahead_kb": self.default_read_ahead_kb,
             "notes": list(self.notes),
         }
+
+
+def foreign_notes(capture: Capture | None, sweep: Sweep) -> list[str]:
+    """Return what says that capture and sweep are not of one application on one board."""
+    if capture is None:
+        return []
+    notes = []
+    if sweep.command and sweep.command != capture.command:
+        notes.append(f"the sweep ran another command than was recorded: {' '.join(sweep.command)}")
+    if sweep.kernel and sweep.kernel != capture.host.kernel:
+        notes.append(f"the sweep ran on kernel {sweep.kernel}, not on {capture.host.kernel}")
+    return notes
 
 
 def validate(prediction: Prediction, sweep: Sweep) -> Validation:

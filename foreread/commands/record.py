@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 
 from analyzer.ingest.load import inodes_of
+from foreread.arguments import buffer_kib, window_kb
 from foreread.cli import printable
-from foreread.run_arguments import add_run, buffer_kib, option_words, run_options, window_kb
+from foreread.run_arguments import add_run, option_words, run_options
 from foreread.version import VERSION
 from tracer.backends.select import AUTO, choose
 from tracer.capture import Capture
