@@ -41,7 +41,7 @@ get_array(const struct array *expected, PyObject *object, Py_buffer *view)
     int flags = (expected->writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO) | PyBUF_FORMAT;
     if (PyObject_GetBuffer(object, view, flags) < 0)
         return -1;
-    if (is_expected(expected, view) && (uintptr_t)view->buf % expected->itemsize == 0)
+    if (is_expected(expected, view) && (uintptr_t)view->buf % (size_t)expected->itemsize == 0)
         return 0;
     PyErr_Format(PyExc_TypeError, "%s: expected an aligned one-dimensional %sint%d array",
                  expected->name, strchr(expected->formats, 'L') ? "u" : "",

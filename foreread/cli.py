@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import errno
+import io
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import NoReturn, Protocol
 
 from foreread.arguments import UsageError
@@ -69,15 +71,22 @@ def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
 def main(argv: Sequence[str] | None = None) -> int:
     """Run foreread and return its exit code: 0 done, 1 failed, 2 wrong usage."""
     argv = list(sys.argv[1:] if argv is None else argv)
+    _prepare_stdout()
     wanted = [word for word in argv[:1] if word in COMMANDS]
     parser = build_parser(wanted)
     args = parser.parse_args(argv)
-    if args.print_completion:
-        return _print_completion(args.print_completion)
-    if args.command is None:
+    if args.command is None and not args.print_completion:
         parser.print_usage(sys.stderr)
         return EXIT_USAGE
     return _run(args)
+
+
+def _prepare_stdout() -> None:
+    """Make any text printable, under an old locale and with a closed stdout, too."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  (lasts as long as we do)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _print_completion(shell: str) -> int:
@@ -89,7 +98,10 @@ def _print_completion(shell: str) -> int:
 
 def _run(args: argparse.Namespace) -> int:
     try:
-        code = command_module(args.command).run(args)
+        if args.print_completion:
+            code = _print_completion(args.print_completion)
+        else:
+            code = command_module(args.command).run(args)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -136,7 +148,7 @@ def _os_remedy(error: Exception) -> str:
         errno.EACCES: "run as root, or choose a place you may write to",
         errno.EPERM: "run as root",
         errno.EROFS: "write elsewhere with -o",
-    }.get(code or 0, "")
+    }.get(code or 0, "check the path and what is there")
 
 
 def printable(text: str) -> str:

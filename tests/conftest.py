@@ -1,6 +1,7 @@
 """What the caller's environment would spoil for the tests, and for what they start."""
 
 import os
+import re
 import signal
 import subprocess
 from pathlib import Path
@@ -12,13 +13,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def perf_of_another_kernel() -> str:
     """Return the folder of a perf that starts, where Ubuntu's own refuses this kernel, or ""."""
-    behind = sorted(Path("/usr/lib/linux-tools").glob("*/perf"))
+    behind = list(Path("/usr/lib/linux-tools").glob("*/perf"))
     if not behind:
         return ""
     wrapper = subprocess.run(["/usr/bin/perf", "--version"], capture_output=True, check=False)
     if wrapper.returncode == 0:
         return ""
-    return str(behind[-1].parent)
+    newest = max(behind, key=lambda path: [int(n) for n in re.findall(r"\d+", path.parent.name)])
+    return str(newest.parent)
 
 
 if folder := perf_of_another_kernel():

@@ -56,6 +56,7 @@ class Mount(msgspec.Struct, frozen=True, kw_only=True):
     fstype: str
     source: str
     options: str
+    first_sector: int = 0  # of the partition on its disk, 512-byte sectors
 
 
 class Device(msgspec.Struct, frozen=True, kw_only=True):

@@ -26,7 +26,7 @@ _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address spac
 # thousandth of the memory, since larger machines have more going on.
 _UNEXPLAINED_PAGES = 1024
 _UNEXPLAINED_SHARE = 0.001
-_IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs")
+_IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -135,7 +135,7 @@ def _resident_mapped(in_memory: set[str]) -> list[Resident]:
     mapped = {key: (path, link) for key, path, link in _mappings()}
     for (dev, ino), (path, link) in mapped.items():
         if dev in in_memory:
-            continue  # counted as Shmem, and nothing that could be dropped
+            continue  # counted as Shmem or not at all, and nothing that could be dropped
         try:
             pages = resident_pages(link)
         except OSError:

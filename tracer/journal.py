@@ -20,7 +20,7 @@ import os
 import posixpath
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,11 @@ class Restored:
     knob: str
     value: str
     problem: str = ""
+
+
+def unrestored(knobs: Iterable[Restored]) -> list[str]:
+    """Return a note for each knob that was not put back."""
+    return [f"{one.knob} was not restored: {one.problem}" for one in knobs if one.problem]
 
 
 class Journal:

@@ -9,7 +9,6 @@ import sys
 from pathlib import Path
 
 from boards.device import Devices
-from boards.mounts import MountPoint
 from tracer.capture import Device, Host, Mount
 
 # "model name" on x86, "Processor" on older ARM, "cpu model" on MIPS, "uarch" on RISC-V
@@ -33,8 +32,8 @@ def host() -> Host:
     )
 
 
-def mounts(points: list[MountPoint]) -> list[Mount]:
-    """Return the mounts as the capture keeps them."""
+def mounts(devices: Devices) -> list[Mount]:
+    """Return the mounts of ``devices`` as the capture keeps them."""
     return [
         Mount(
             dev=point.dev,
@@ -42,8 +41,9 @@ def mounts(points: list[MountPoint]) -> list[Mount]:
             fstype=point.fstype,
             source=point.source,
             options=",".join(filter(None, (point.options, point.super_options))),
+            first_sector=devices.first_sector(point.dev),
         )
-        for point in points
+        for point in devices.mounts
     ]
 
 

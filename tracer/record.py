@@ -6,7 +6,7 @@ import errno
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,7 @@ from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded
 from tracer.capture import FILES, METADATA, TRACE, Capture, Device, FileEntry
 from tracer.files import find_files
 from tracer.interrupts import orderly_exit
-from tracer.journal import Journal, restore_leftovers
+from tracer.journal import Journal, restore_leftovers, unrestored
 from tracer.run import Run, RunOptions, run_cold
 
 InodesOf = Callable[[Path], set[tuple[int, int]]]
@@ -63,19 +63,22 @@ def record(
     either way. Raises RecordError.
     """
     with orderly_exit():
-        restore_leftovers()
+        notes = unrestored(restore_leftovers())
         options.run.executable()
         _check_backend(backend)
         with _output_directory(output), _no_space_as_error(output):
-            return _record(options, backend, output, inodes_of)
+            return _record(options, backend, output, inodes_of, notes)
 
 
 def _record(
-    options: RecordOptions, backend: Backend, output: Path, inodes_of: InodesOf | None
+    options: RecordOptions,
+    backend: Backend,
+    output: Path,
+    inodes_of: InodesOf | None,
+    notes: list[str],
 ) -> Capture:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     trace = output / TRACE
-    notes: list[str] = []
     with tracefs.mounted() as place:
         events, missing = tracefs.available(place, options.events)
     _check_events(missing)
@@ -84,9 +87,7 @@ def _record(
         disks = _set_windows(journal, devices, options, notes)
         run, recorded = _run_recorded(options, backend, trace, events)
     notes += [*run.notes, *recorded.notes, *_lost_notes(recorded)]
-    notes += [
-        f"{one.knob} was not restored: {one.problem}" for one in journal.restored if one.problem
-    ]
+    notes += unrestored([*journal.leftovers, *journal.restored])
     files = _files(trace, run, devices, inodes_of, notes)
     capture = Capture(
         foreread=options.foreread,
@@ -111,7 +112,7 @@ def _record(
         lost={str(cpu): lost for cpu, lost in sorted(recorded.lost.items())},
         cold=run.cold,
         devices=disks,
-        mounts=metadata.mounts(devices.mounts),
+        mounts=metadata.mounts(devices),
         notes=notes,
     )
     capture_files.write(output, capture, files)
@@ -222,17 +223,23 @@ def _output_directory(output: Path) -> Iterator[None]:
         _check_output(output)
         _clear(output)
     try:
-        (output / TRACE).mkdir(parents=True)
+        _make_output(output)
         _check_space(output)
         yield
-    except BaseException as error:
+    except BaseException:
         _clear(output)
         if not existed and output.is_dir():
-            output.rmdir()
-        if isinstance(error, PermissionError | NotADirectoryError | FileExistsError):
-            message = f"{output} cannot be made: {error.strerror}"
-            raise RecordError(message, "give another directory") from error
+            with suppress(OSError):  # somebody has put something else there meanwhile
+                output.rmdir()
         raise
+
+
+def _make_output(output: Path) -> None:
+    try:
+        (output / TRACE).mkdir(parents=True)
+    except OSError as error:
+        message = f"{output} cannot be made: {error.strerror}"
+        raise RecordError(message, "give another directory") from error
 
 
 def _check_output(output: Path) -> None:
@@ -249,7 +256,8 @@ def _check_output(output: Path) -> None:
 def _clear(output: Path) -> None:
     shutil.rmtree(output / TRACE, ignore_errors=True)
     for name in _PARTIAL - {TRACE} | {METADATA}:
-        (output / name).unlink(missing_ok=True)
+        with suppress(OSError):
+            (output / name).unlink()
 
 
 def _check_space(output: Path) -> None:

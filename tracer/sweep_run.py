@@ -20,7 +20,7 @@ from pathlib import Path
 from boards.device import SECTOR_BYTES, Devices
 from tracer.backends.base import RecordError
 from tracer.interrupts import orderly_exit
-from tracer.journal import Journal, restore_leftovers
+from tracer.journal import Journal, restore_leftovers, unrestored
 from tracer.run import Run, RunOptions, run_cold
 from tracer.sweep import Point, Sweep
 
@@ -80,10 +80,11 @@ def sweep(
     would mean nothing.
     """
     with orderly_exit():
-        restore_leftovers()
+        left = restore_leftovers()
         measurement = _Measurement(options)
         try:
             with Journal(wait_s=options.wait_s) as journal:
+                measurement.note(*unrestored([*left, *journal.leftovers]))
                 measurement.run_all(journal, save, progress)
         except KeyboardInterrupt:
             return measurement.sweep(complete=False)
@@ -121,7 +122,7 @@ class _Measurement:
         self._default_kb: int | None = None
         self._notes: list[str] = []
         if set(self._windows) != set(options.windows_kb):
-            self._note("windows were rounded down to whole pages, as the kernel does")
+            self.note("windows were rounded down to whole pages, as the kernel does")
 
     def run_all(
         self,
@@ -182,7 +183,7 @@ class _Measurement:
                     "run as root, on a disk whose window can be written",
                 ) from error
             if taken != window:
-                self._note(f"{knob}: the kernel made {window} to {taken}")
+                self.note(f"{knob}: the kernel made {window} to {taken}")
         return taken
 
     def _measure(self) -> tuple[Run, int, int]:
@@ -194,8 +195,7 @@ class _Measurement:
             end=lambda: counts.append(self._read_counts()),
         )
         _check_run(run)
-        for note in run.notes:
-            self._note(note)
+        self.note(*run.notes)
         (requests, sectors), (requests_after, sectors_after) = counts
         return run, requests_after - requests, sectors_after - sectors
 
@@ -203,9 +203,9 @@ class _Measurement:
         counters = [self._devices.counters(name) for name in self._counted]
         return sum(c.requests for c in counters), sum(c.sectors for c in counters)
 
-    def _note(self, note: str) -> None:
-        if note not in self._notes:
-            self._notes.append(note)
+    def note(self, *notes: str) -> None:
+        """Add notes to the sweep, each once."""
+        self._notes += [note for note in notes if note not in self._notes]
 
 
 def _check(options: SweepOptions) -> None:

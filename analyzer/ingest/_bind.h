@@ -51,8 +51,17 @@ array_complain(struct array *array, const char *name, const char *what)
     return false;
 }
 
-/* A one-dimensional contiguous array of native items. codes: the struct module's letters that
- * are right ("LQ"), or "T" for a structured dtype of that itemsize. */
+/* An item's alignment divides its size, and is 8 bytes at most. */
+static bool
+is_aligned(const void *at, uintptr_t itemsize)
+{
+    uintptr_t largest = itemsize & -itemsize;
+
+    return (uintptr_t)at % (largest < 8 ? largest : 8) == 0;
+}
+
+/* A one-dimensional contiguous aligned array of native items. codes: the struct module's letters
+ * that are right ("LQ"), or "T" for a structured dtype of that itemsize. */
 static bool
 array_acquire(struct array *array, PyObject *object, const char *name, const char *codes,
               Py_ssize_t itemsize, bool writable)
@@ -65,9 +74,11 @@ array_acquire(struct array *array, PyObject *object, const char *name, const cha
     format = array->view.format != NULL ? array->view.format : "B";
     if (array->view.ndim != 1)
         return array_complain(array, name, "one-dimensional array");
-    if (strchr(codes, format[0]) == NULL || (format[1] != 0 && format[0] != 'T') ||
-        array->view.itemsize != itemsize)
+    if (format[0] == 0 || strchr(codes, format[0]) == NULL ||
+        (format[1] != 0 && format[0] != 'T') || array->view.itemsize != itemsize)
         return array_complain(array, name, "different dtype");
+    if (!is_aligned(array->view.buf, (uintptr_t)itemsize))
+        return array_complain(array, name, "array aligned to its items");
     return true;
 }
 

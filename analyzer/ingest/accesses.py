@@ -40,10 +40,10 @@ def of_threads(table: Table, pids: Collection[int]) -> Array:
     return np.isin(table["pid"], np.fromiter(pids, np.int32, len(pids)))
 
 
-def batched_share(inserts: Inserts) -> float:
-    """Return the share of read pages that came in reads of several pages."""
-    total = int(inserts.pages.sum())
-    return int(inserts.pages[inserts.group > 1].sum()) / total if total else 0.0
+def batched_share(inserts: Inserts, mask: Array) -> float:
+    """Return the share of the pages read by the masked inserts that came several in a read."""
+    total = int(inserts.pages[mask].sum())
+    return int(inserts.pages[mask & (inserts.group > 1)].sum()) / total if total else 0.0
 
 
 def read_pages(inserts: Inserts, mask: Array) -> tuple[Table, Table]:

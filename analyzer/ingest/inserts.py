@@ -1,13 +1,14 @@
 """Which page-cache inserts were filled by a read from the device.
 
 A thread inserts pages and then queues the read that fills them. Pages inserted by writes, or
-for holes, are followed by no read; pages of a block device's own inode are metadata. So one
-rule works on every kernel with the insert event, whatever other tracepoints it has.
+for holes, are followed by no read; pages of a block device's own inode, and of inodes that a
+file system keeps for itself, are metadata. So one rule works on every kernel with the insert
+event, whatever other tracepoints it has.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,13 +16,18 @@ import numpy as np
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 
 # File systems that store pages as they are: the bytes read say how many pages were filled.
-# Elsewhere (squashfs, btrfs, erofs may compress) a read fills all pages inserted before it.
+# Elsewhere (btrfs, f2fs may compress) a read fills the inserts of its inode before it.
 PLAIN_FILE_SYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat", "jfs", "nilfs2"})
-# File systems whose reads are no block I/O of the reading thread.
-REMOTE_FILE_SYSTEMS = frozenset({"nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "virtiofs", "ceph"})
-# File systems without writes, whose blocks are larger than pages: a thread also fills pages from
-# a block that another one read, or that the file system's own cache holds, with no read at all.
+# Never written. squashfs inserts the rest of a block after the read that brought it, and reads
+# nothing for a block that it still holds decompressed (fs/squashfs/file.c, 6.18).
 READ_ONLY_FILE_SYSTEMS = frozenset({"squashfs", "erofs", "cramfs", "romfs", "iso9660"})
+# File systems whose reads are no block I/O of the reading thread; subtypes as in "fuse.sshfs".
+UNBLOCKED_FILE_SYSTEMS = frozenset(
+    {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "fuseblk", "virtiofs", "ceph", "ubifs", "jffs2"}
+)
+# Inodes that hold the file system's own trees: fs/btrfs (BTRFS_BTREE_INODE_OBJECTID), fs/f2fs
+# (node and meta inode of every image that mkfs.f2fs makes).
+_INTERNAL_INODES = {"btrfs": (1,), "f2fs": (1, 2)}
 
 MINOR_BITS = 20  # dev_t in the kernel: major << 20 | minor (include/linux/kdev_t.h)
 _LARGEST_ORDER = 20  # far above any real folio; bounds what a damaged trace can ask for
@@ -43,23 +49,31 @@ class Inserts:
     reads_recorded: bool
 
 
-def find_inserts(events: Table, page_size: int, fstypes: dict[int, str]) -> Inserts:
-    """Sort the inserts of ``events``; ``fstypes`` maps a superblock's dev_t to its type."""
+def find_inserts(
+    events: Table,
+    page_size: int,
+    fstypes: Mapping[int, str],
+    first_sectors: Collection[int] = (),
+) -> Inserts:
+    """Sort the inserts of ``events``; ``fstypes`` maps a superblock's dev_t to its type.
+
+    ``first_sectors`` are where mounted partitions start on their disks (512-byte sectors).
+    """
     inserts = events["kind"] == Kind.INSERT
-    bdev = inserts & _of_block_device(events)
-    metadata = events.take(bdev)
-    reads = _data_reads(events, metadata, page_size)
-    data = events.take(inserts & ~bdev)
+    internal = inserts & (_of_block_device(events) | _of_internal_inode(events, fstypes))
+    metadata = events.take(internal)
+    reads = _data_reads(events, internal, page_size, first_sectors)
+    data = events.take(inserts & ~internal)
     if reads is None:
         size = folio_pages(data)
         return Inserts(data, metadata, size, size, False)
-    sequence = events.take((inserts & ~bdev) | reads)
-    compressing = _devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
+    sequence = events.take((inserts & ~internal) | reads)
+    compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
     pages, group = _fill(sequence, page_size, compressing)
     data_rows = sequence["kind"] == Kind.INSERT
     pages, group = pages[data_rows], group[data_rows]
-    never_written = _devices_of(fstypes, REMOTE_FILE_SYSTEMS | READ_ONLY_FILE_SYSTEMS)
-    pages = np.where(np.isin(data["dev"], never_written), folio_pages(data), pages)
+    every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
+    pages = np.where(np.isin(data["dev"], every), folio_pages(data), pages)
     return Inserts(data, metadata, pages, np.maximum(group, pages), True)
 
 
@@ -69,8 +83,22 @@ def folio_pages(inserts: Table) -> Array:
     return np.asarray(np.left_shift(np.int64(1), order))
 
 
-def _devices_of(fstypes: dict[int, str], wanted: Collection[str]) -> Array:
-    return np.array([dev for dev, fstype in fstypes.items() if fstype in wanted], np.uint32)
+def devices_of(fstypes: Mapping[int, str], wanted: Collection[str]) -> Array:
+    """Return the superblocks (dev_t) whose type, without its subtype, is ``wanted``."""
+    found = [dev for dev, fstype in fstypes.items() if fstype.partition(".")[0] in wanted]
+    return np.array(found, np.uint32)
+
+
+def _of_internal_inode(events: Table, fstypes: Mapping[int, str]) -> Array:
+    """Return a mask of events on inodes that no path leads to.
+
+    squashfs and erofs keep caches of raw blocks in an inode without a number (new_inode).
+    """
+    found = events["ino"] == 0
+    for fstype, inodes in _INTERNAL_INODES.items():
+        on_such = np.isin(events["dev"], devices_of(fstypes, {fstype}))
+        found |= on_such & np.isin(events["ino"], inodes)
+    return np.asarray(found)
 
 
 def _of_block_device(events: Table) -> Array:
@@ -88,7 +116,9 @@ def _of_block_device(events: Table) -> Array:
     return np.asarray(anonymous & ((events["ino"] == 0) | np.isin(events["ino"], disks)))
 
 
-def _data_reads(events: Table, metadata: Table, page_size: int) -> Array | None:
+def _data_reads(
+    events: Table, internal: Array, page_size: int, first_sectors: Collection[int]
+) -> Array | None:
     """Return a mask of queued (or else issued) reads of file data; None without block events."""
     for kind in (Kind.BIO_QUEUE, Kind.RQ_ISSUE):
         chosen = events["kind"] == kind
@@ -98,14 +128,31 @@ def _data_reads(events: Table, metadata: Table, page_size: int) -> Array | None:
         return None
     flags = events["flags"]
     chosen &= ((flags & Rwbs.READ) != 0) & ((flags & Rwbs.META) == 0)
-    # ext4 reads inode tables ahead without the M flag: into pages of the block device.
-    page = events["index"] // np.uint64(page_size // 512)
-    of_metadata = np.isin(_key(events["dev"], page), _key(metadata["ino"], metadata["index"]))
-    return np.asarray(chosen & ~of_metadata)
+    # ext4 reads inode tables ahead without the M flag: into pages of the block device, which
+    # were inserted just before. With blocks below the page size data shares such pages.
+    rows = np.flatnonzero(chosen)
+    sector, pages = events["index"][rows], np.unique(events["index"][internal])
+    of_metadata = np.zeros(len(rows), bool)
+    for first in {0, *first_sectors}:  # a partition's bdev counts from its start, bios do not
+        of_metadata |= np.isin((sector - np.uint64(first)) // np.uint64(page_size // 512), pages)
+    rows = rows[of_metadata]
+    chosen[rows[_follows(events, internal, rows)]] = False
+    return np.asarray(chosen)
 
 
-def _key(dev: Array, page: Array) -> Array:
-    return np.asarray((dev.astype(np.uint64) << np.uint64(40)) ^ page)
+def _follows(events: Table, internal: Array, rows: Array) -> Array:
+    """Return which of ``rows`` have an ``internal`` insert as last insert of their thread."""
+    threads = np.unique(events["pid"][rows])
+    inserts = np.flatnonzero((events["kind"] == Kind.INSERT) & np.isin(events["pid"], threads))
+    row = np.concatenate((inserts, rows))
+    order = np.lexsort((row, events["pid"][row]))
+    row = row[order]
+    is_insert = order < len(inserts)
+    last = row[np.maximum.accumulate(np.where(is_insert, np.arange(len(row)), 0))]
+    same_thread = events["pid"][last] == events["pid"][row]
+    found = np.empty(len(row), bool)
+    found[order] = internal[last] & same_thread
+    return found[len(inserts) :]
 
 
 def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, Array]:
@@ -120,12 +167,18 @@ def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, A
     run = _runs(pid, is_read)
     available = _pages_of_next_run(run, pid, is_read, sequence["value"][order], page_size)
 
-    # Of a run of inserts the last ones are filled, as many as the reads have pages.
+    # Of a run of inserts the last ones are filled, as many as the reads have pages; where
+    # pages are compressed, those of the last one's inode.
     end_of_run = np.searchsorted(run, run, side="right") - 1
     total = np.cumsum(size)
     after = total[end_of_run] - total
     compresses = np.isin(sequence["dev"][order], compressing)
-    filled = ~is_read & (available > 0) & (compresses | (after < available))
+    last = order[end_of_run]
+    same_inode = (sequence["ino"][order] == sequence["ino"][last]) & (
+        sequence["dev"][order] == sequence["dev"][last]
+    )
+    reached = np.where(compresses, same_inode, after < available)
+    filled = ~is_read & (available > 0) & reached
 
     pages = np.empty(len(order), np.int64)
     group = np.empty(len(order), np.int64)

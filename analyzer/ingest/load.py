@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import tarfile
 import tempfile
 from dataclasses import replace
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from analyzer.ingest import accesses as acc
+from analyzer.ingest.archive import is_archive, unpack
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.inserts import (
     MINOR_BITS,
     READ_ONLY_FILE_SYSTEMS,
     Inserts,
+    devices_of,
     find_inserts,
     folio_pages,
 )
@@ -27,7 +28,6 @@ from tracer.capture import Capture, FileEntry
 
 Pids = Literal["tree", "all"] | frozenset[int]
 
-_ARCHIVE_LIMIT = 8 << 30  # bytes unpacked; a capture of an hour stays far below
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -47,9 +47,9 @@ def load_any(path: Path, pids: Pids = "tree") -> Recording:
     """Read like ``load``, but also a trace from which nothing can be emulated."""
     if not path.exists():
         raise TraceError(f"{path} does not exist", "give a capture or a trace file")
-    if path.is_file() and tarfile.is_tarfile(path):
+    if path.is_file() and is_archive(path):
         with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
-            return load_any(_unpack(path, Path(scratch)), pids)
+            return load_any(unpack(path, Path(scratch)), pids)
     if path.is_dir() and not _is_bare_trace(path):
         capture, files = capture_format.read(path)
         return interpret(_open_recorded(path / capture_format.TRACE), capture, files, pids)
@@ -63,37 +63,6 @@ def _is_bare_trace(directory: Path) -> bool:
     return not (directory / capture_format.TRACE).exists()
 
 
-def _unpack(archive: Path, scratch: Path) -> Path:
-    """Unpack regular files only, below ``scratch`` only; return the capture's directory."""
-    total = 0
-    try:
-        with tarfile.open(archive) as tar:
-            for member in tar:
-                name = PurePosixPath(member.name)
-                if not member.isfile() or name.is_absolute() or ".." in name.parts:
-                    continue
-                total += member.size
-                if total > _ARCHIVE_LIMIT:
-                    raise TraceError(f"{archive} unpacks to over 8 GiB", "unpack it yourself")
-                target = scratch.joinpath(*name.parts)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                source = tar.extractfile(member)
-                if source is not None:
-                    target.write_bytes(source.read())
-    except (tarfile.TarError, EOFError, OSError, ValueError) as error:
-        if isinstance(error, TraceError):
-            raise
-        raise TraceError(f"{archive}: {error}", "the archive is damaged: copy it again") from error
-    found = sorted(scratch.rglob(capture_format.METADATA)) or sorted(
-        p for p in scratch.rglob("header_page")
-    )
-    if not found:
-        raise TraceError(
-            f"{archive} holds no {capture_format.METADATA}", "pack the capture's directory"
-        )
-    return found[0].parent
-
-
 def interpret(
     trace: Trace, capture: Capture | None, entries: list[FileEntry], pids: Pids
 ) -> Recording:
@@ -105,7 +74,8 @@ def interpret(
         notes.append("the file does not say its page size: 4096 bytes assumed")
     events = _within_run(trace.events, capture)
     fstypes = {_dev(m.dev): m.fstype for m in capture.mounts} if capture else {}
-    inserts = find_inserts(events, page_size, fstypes)
+    first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
+    inserts = find_inserts(events, page_size, fstypes, first_sectors)
     if not inserts.reads_recorded and inserts.data.rows:
         notes.append(
             "no block events in the trace: pages that were written cannot be told from pages read"
@@ -113,12 +83,22 @@ def interpret(
     mask, threads = _threads(events, inserts, capture, pids, notes)
     files, pages = acc.read_pages(inserts, mask)
     read_ahead_kb = _window_in_force(capture, files)
-    batched = acc.batched_share(inserts)
+    batched = acc.batched_share(inserts, mask)
     contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
+    if new := _disks_read_ahead(capture, inserts):
+        contaminated = True
+        names = ", ".join(new)
+        notes.append(f"disk {names} was mounted during the run, with its readahead on: mount first")
     files, paths = _name_files(files, entries, trace)
     accesses = pages
     if contaminated:
         accesses = _decontaminate(files, pages, events, threads, notes)
+    elif capture and batched > acc.BATCHED_AT_ZERO:
+        notes.append(
+            f"{batched:.0%} of the pages came in reads of several pages although readahead was "
+            "off, as compressed blocks (squashfs, erofs, btrfs) and explicit readahead do: all "
+            "of them count as accessed"
+        )
     accesses = accesses.take(_within_file(accesses, files, page_size, fstypes))
     files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
@@ -152,13 +132,27 @@ def _window_in_force(capture: Capture | None, files: Table) -> int | None:
     return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
 
 
+def _disks_read_ahead(capture: Capture | None, inserts: Inserts) -> list[str]:
+    """Return the disks that the capture does not know and that were read several pages a time."""
+    if capture is None:
+        return []
+    known = _disks(capture)
+    devs = [dev for dev in np.unique(inserts.data["dev"]).tolist() if dev >> MINOR_BITS]
+    batched = {dev: acc.batched_share(inserts, inserts.data["dev"] == dev) for dev in devs}
+    return [
+        f"{dev >> MINOR_BITS}:{dev & ((1 << MINOR_BITS) - 1)}"
+        for dev in devs
+        if dev not in known and batched[dev] > acc.BATCHED_AT_ZERO
+    ]
+
+
 def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
     """Return a mask of the accesses that are not beyond the end of a file that cannot change.
 
     squashfs inserts the pages of a whole block, also behind the end of a shorter file.
     """
-    fixed = [dev for dev, fstype in fstypes.items() if fstype in READ_ONLY_FILE_SYSTEMS]
-    size = np.where(np.isin(files["dev"], np.array(fixed, np.uint32)), files["size_bytes"], -1)
+    fixed = np.isin(files["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
+    size = np.where(fixed, files["size_bytes"], -1)
     pages = np.where(size < 0, np.iinfo(np.int64).max, -(-size // page_size))
     return np.asarray(accesses["page"] < pages[accesses["file"]].astype(np.uint64))
 

@@ -78,7 +78,7 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
         devices=devices,
         total=curve,
         verdict=decide(curve, now, recording.contaminated, _lost(recording)),
-        notes=(*recording.notes, *_notes(recording, curve, windows is not None)),
+        notes=(*recording.notes, *_notes(recording, devices, curve, windows is not None)),
     )
 
 
@@ -226,7 +226,7 @@ def _lost(recording: Recording) -> int:
     return max(lost, sum(recording.capture.lost.values())) if recording.capture else lost
 
 
-def _notes(recording: Recording, total: Curve, subset: bool) -> Iterator[str]:
+def _notes(recording: Recording, devices: list[Curve], total: Curve, subset: bool) -> Iterator[str]:
     files = recording.files
     unknown = int(((files["size_bytes"] < 0) & (files["accessed"] > 0)).sum())
     if unknown:
@@ -238,7 +238,16 @@ def _notes(recording: Recording, total: Curve, subset: bool) -> Iterator[str]:
         yield f"the optimum is chosen from the {len(total.windows)} window(s) asked for only"
     if total.turning_points > 1:
         yield _several_minima(total)
+    yield from _unlike_windows(devices)
     yield from _split_requests(recording, total)
+
+
+def _unlike_windows(devices: list[Curve]) -> Iterator[str]:
+    """Say so if the verdict compares with a window that not every disk has."""
+    now = {d.name: d.current_read_ahead_kb for d in devices if d.current_read_ahead_kb is not None}
+    if len(set(now.values())) > 1:
+        each = ", ".join(f"{name} {kb} KiB" for name, kb in now.items())
+        yield f"the disks have different windows now ({each}): the verdict compares with the first"
 
 
 def _several_minima(total: Curve) -> str:

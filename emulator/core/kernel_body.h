@@ -77,7 +77,7 @@ NAME(kernel)(struct sweep *s, const struct step *steps, size_t n)
         for (int k = 0; k < ROWS; k++)
             t.last[k] = last[k];
         NAME(steps)(&t, s, at, steps, n);
-        for (int k = 0; k < ROWS; k++) {
+        for (size_t k = 0; k < ROWS; k++) {
             last[k] = t.last[k];
             for (size_t lane = 0; lane < NAME(WIDTH); lane++) {
                 s->hits[at + k * NAME(WIDTH) + lane] += t.hits[k][lane];

@@ -37,6 +37,7 @@ class Sysfs:
         directory.mkdir()
         (directory / "dev").write_text(f"{dev}\n")
         (directory / "partition").write_text("1\n")
+        (directory / "start").write_text("2048\n")
         (self.root / "dev/block" / dev).symlink_to(directory)
         return directory
 
@@ -57,6 +58,7 @@ def test_a_partition_belongs_to_its_disk(sysfs):
     assert devices.disk_of_dev("179:2") == "mmcblk0"
     assert devices.mounted() == ["mmcblk0"]
     assert devices.superblocks("mmcblk0") == ["179:2"]
+    assert (devices.first_sector("179:2"), devices.first_sector("179:0")) == (2048, 0)
     assert (devices.disk("mmcblk0").model, devices.disk("mmcblk0").size_bytes) == ("SD08G", 4096)
 
 

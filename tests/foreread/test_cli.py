@@ -1,5 +1,6 @@
 """The command line's contract: exit codes, one-line errors, JSON alone on stdout."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -96,3 +97,24 @@ def test_sizes_that_no_kernel_takes_are_wrong_usage(option, tmp_path):
     done = foreread("record", option, "-o", tmp_path / "capture", "--", "true")
     assert done.returncode == 2
     assert not (tmp_path / "capture").exists()
+
+
+def test_signs_that_an_old_locale_lacks_are_escaped():
+    text = Path(__file__).parents[1] / "analyzer/ingest/data/ftrace/trace.txt"
+    done = foreread("predict", text, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.returncode == 0, done.stderr
+    assert "\\xb2" in done.stdout  # F\u00b2 + G\u00b2
+
+
+@pytest.mark.parametrize("redirection", [">&-", "| true"])
+@pytest.mark.parametrize("words", ["predict no-such-file", "doctor", "--print-completion bash"])
+def test_a_stdout_that_is_closed_brings_no_traceback(words, redirection):
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m foreread {words} {redirection}"],
+        check=False,
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+    )
+    assert "Traceback" not in done.stderr
+    assert "Error" not in done.stderr

@@ -301,3 +301,11 @@ def is_running(pid):
     except OSError:
         return False
     return state != "Z"
+
+
+@pytest.mark.parametrize("name", ["file/capture", "loop", "loop/capture"])
+def test_a_place_where_no_folder_can_be_made_is_refused_with_a_remedy(name, tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(RecordError, match="cannot be made"):
+        record_here(tmp_path / name, ["true"])

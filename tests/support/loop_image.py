@@ -46,18 +46,25 @@ class LoopImage:
 
 
 @contextmanager
-def loop_image(directory: Path) -> Iterator[LoopImage]:
-    """Make, fill and mount an image; unmount and detach it whatever the test does."""
-    image, mountpoint = directory / "image", directory / "mounted"
+def mounted(image: Path, mountpoint: Path) -> Iterator[str]:
+    """Mount ``image`` on a loop device, whose name is yielded; undo both at the end."""
     mountpoint.mkdir()
-    _run("truncate", "-s", "24M", image)
-    _run("mkfs.ext4", "-q", "-F", image)
     with ExitStack() as stack:
         device = _run("losetup", "--find", "--show", "--direct-io=on", image).strip()
         stack.callback(_run, "losetup", "--detach", device)
         _run("mount", device, mountpoint)
         stack.callback(_run, "umount", "--lazy", mountpoint)
-        loop = LoopImage(mountpoint, Path(device).name)
+        yield Path(device).name
+
+
+@contextmanager
+def loop_image(directory: Path) -> Iterator[LoopImage]:
+    """Make, fill and mount an image; unmount and detach it whatever the test does."""
+    image, mountpoint = directory / "image", directory / "mounted"
+    _run("truncate", "-s", "24M", image)
+    _run("mkfs.ext4", "-q", "-F", image)
+    with mounted(image, mountpoint) as device:
+        loop = LoopImage(mountpoint, device)
         shutil.copy(shutil.which("busybox") or "", loop.busybox)
         loop.data.write_bytes(os.urandom(64 * os.sysconf("SC_PAGE_SIZE")))
         loop.knob.write_text(str(WINDOW_KB))

@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 import tracer
 from boards.target import LocalTarget
 from tracer.backends.base import RecordError
-from tracer.journal import GONE, Journal, check_knob, restore_leftovers
+from tracer.journal import (
+    GONE,
+    Journal,
+    Restored,
+    check_knob,
+    restore_leftovers,
+    unrestored,
+)
 
 KNOBS = [f"/sys/block/disk{n}/queue/read_ahead_kb" for n in range(3)]
 KILLED = """
@@ -208,3 +215,8 @@ def test_a_link_in_place_of_the_directory_is_not_trusted(machine):
     machine.journals.symlink_to(machine.root / "elsewhere")
     with pytest.raises(RecordError, match="only this user"):
         machine.restore()
+
+
+def test_only_what_was_not_put_back_is_worth_a_note():
+    knobs = [Restored("/sys/a", "128"), Restored("/sys/b", "128", GONE)]
+    assert unrestored(knobs) == [f"/sys/b was not restored: {GONE}"]

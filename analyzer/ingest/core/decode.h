@@ -96,7 +96,7 @@ static inline uint64_t
 ev_number(const uint8_t *record, struct ev_field field, bool swap)
 {
     uint64_t value = ev_load(record + field.offset, field.size, swap);
-    unsigned unused_bits = 64 - 8 * field.size;
+    unsigned unused_bits = 64 - 8u * field.size;
 
     if (!field.is_signed || field.size == 0)
         return value;

@@ -40,6 +40,8 @@ feed_reserve(struct feed *feed, size_t size, bool expand)
         feed->expanded = malloc(size);
         feed->room = feed->expanded != NULL ? size : 0;
     }
+    if (capacity > SIZE_MAX / sizeof(*feed->places)) /* where size_t has 32 bits */
+        return EV_ERR_NO_MEMORY;
     if (capacity > feed->capacity) {
         free(feed->places);
         feed->places = malloc(capacity * sizeof(*feed->places));

@@ -160,6 +160,8 @@ def test_a_right_call_is_accepted() -> None:
         {"starts": np.zeros(2, "i8")},
         {"specs": np.zeros(1, "u1")},
         {"data": "text"},
+        {"time_ns": np.frombuffer(bytearray(16), "u1")[1:9].view("u8")},
+        {"places": np.frombuffer(bytearray(32), "u1")[4:28].view(PLACE)},
     ],
 )
 def test_wrong_types_are_refused(changes: dict[str, Any]) -> None:

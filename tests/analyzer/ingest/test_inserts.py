@@ -85,10 +85,37 @@ def test_compressed_reads_fill_all_pages_before_them():
     assert sum(pages(table(*run, read(100, 5)), {DISK: "ext4"})) == 5
 
 
-def test_pages_filled_from_a_block_that_another_thread_read_are_no_written_pages():
-    events = table(insert(5, 0, pid=1), read(100, 5, pid=1), insert(5, 1, pid=2))
-    assert pages(events, {DISK: "squashfs"}) == [1, 1]
-    assert pages(events, {DISK: "ext4"}) == [1, 0]
+def test_a_compressed_read_fills_no_page_written_to_another_file_before_it():
+    written = [insert(4, i) for i in range(3)]
+    events = table(*written, insert(5, 0), insert(5, 1), read(100, 1))
+    assert pages(events, {DISK: "btrfs"}) == [0, 0, 0, 1, 1]
+
+
+def test_pages_of_read_only_file_systems_count_before_and_after_the_read_of_their_block():
+    events = table(insert(5, 3), read(100, 1), insert(5, 0), insert(5, 1))
+    assert pages(events, {DISK: "squashfs"}) == [1, 1, 1]
+    assert pages(events, {DISK: "ext4"}) == [1, 0, 0]
+    another_thread = table(insert(5, 0, pid=1), read(100, 5, pid=1), insert(5, 1, pid=2))
+    assert pages(another_thread, {DISK: "squashfs"}) == [1, 1]
+
+
+@pytest.mark.parametrize(("fstype", "ino"), [("btrfs", 1), ("f2fs", 1), ("f2fs", 2), ("erofs", 0)])
+def test_inodes_that_a_file_system_keeps_for_itself_are_metadata(fstype, ino):
+    found = find_inserts(table(insert(ino, 7), insert(300, 0), read(100, 1)), PAGE, {DISK: fstype})
+    assert found.data["ino"].tolist() == [300]
+    assert found.metadata.rows == 1
+
+
+def test_inode_tables_of_a_partition_are_found_from_its_start():
+    ahead = R | int(Rwbs.AHEAD)
+    events = table(insert(5, 0), metadata_insert(40), read(2048 + 320, 1, flags=ahead))
+    assert find_inserts(events, PAGE, EXT4, {2048}).pages.tolist() == [0]
+
+
+def test_small_blocks_of_data_share_pages_with_metadata():
+    # ext4 with blocks of 1 KiB: the read starts within a page of the block device.
+    events = table(metadata_insert(40), insert(5, 0), read(326, 1))
+    assert pages(events) == [1]
 
 
 def test_a_large_folio_counts_its_pages():
@@ -109,7 +136,8 @@ def test_issued_requests_stand_in_for_queued_reads():
 def test_remote_pages_have_no_block_reads():
     remote = (0 << 20) | 44
     events = table(insert(5, 0, dev=remote), insert(6, 0), read(100, 1))
-    assert pages(events, {remote: "nfs", DISK: "ext4"}) == [1, 1]
+    for fstype in ("nfs", "fuse.sshfs", "ubifs"):
+        assert pages(events, {remote: fstype, DISK: "ext4"}) == [1, 1]
 
 
 def test_empty():
@@ -151,6 +179,11 @@ def test_agrees_with_the_rule_read_aloud(events):
     if not (events["kind"] == Kind.BIO_QUEUE).any():
         return
     assert pages(events) == filled_one_by_one(events)
+
+
+def test_metadata_of_one_thread_says_nothing_of_anothers_read():
+    events = table(insert(5, 0, pid=1), metadata_insert(40, pid=2), read(320, 1, flags=R, pid=1))
+    assert pages(events) == [1]
 
 
 @pytest.mark.parametrize("order", [63, 2**64 - 1])

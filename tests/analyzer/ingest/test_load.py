@@ -1,9 +1,12 @@
 """From files to recordings: captures, archives, filters, contamination, hostile input."""
 
+import gzip
 import io
 import json
+import lzma
 import shutil
 import tarfile
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -118,6 +121,50 @@ def test_names_sizes_and_disks_come_from_the_capture():
     assert recording.devices == {DISK: DISK, DISK + 1: DISK}
 
 
+def test_blocks_of_several_pages_are_said_to_count_whole():
+    block = [*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4)]
+    assert any("several pages" in note for note in recording_of(*block).notes)
+    single = [mine(insert, 5, 0), mine(read, 0, 1)]
+    assert not any("several pages" in note for note in recording_of(*single).notes)
+
+
+def test_the_start_of_partitions_comes_from_the_capture():
+    start = Mount(
+        dev="7:0", mountpoint="/", fstype="ext4", source="", options="", first_sector=2048
+    )
+    events = (mine(insert, 5, 0), mine(metadata_insert, 40), mine(read, 2048 + 320, 1))
+    assert recording_of(*events, mounts=[start]).counts["written_or_hole"] == 1
+    assert recording_of(*events).counts["written_or_hole"] == 0
+
+
+def test_a_huge_file_of_zeros_is_no_archive(tmp_path):
+    path = tmp_path / "sparse"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(TraceError, match="is no trace"):
+        load(path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_a_packed_file_that_is_no_archive_is_to_be_unpacked(tmp_path, pack):
+    path = tmp_path / "trace.packed"
+    path.write_bytes(pack(b"# tracer: nop\n" * 100))
+    with pytest.raises(TraceError, match="unpack it first"):
+        load(path)
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
+def test_damaged_archives_are_reported(capture, tmp_path, pack):
+    with tarfile.open(tmp_path / "c.tar", "w") as tar:
+        tar.add(capture, arcname="c")
+    packed = pack((tmp_path / "c.tar").read_bytes())
+    path = tmp_path / "damaged"
+    for at in range(20, len(packed), len(packed) // 40):
+        path.write_bytes(packed[:at] + b"XXXX" + packed[at + 4 :])
+        with suppress(TraceError, CaptureError):
+            load_any(path)
+
+
 def test_a_disk_whose_window_could_not_be_set_contaminates():
     disk = capture_of().devices[0]
     stayed = structs.replace(disk, read_ahead_kb=128)
@@ -127,6 +174,15 @@ def test_a_disk_whose_window_could_not_be_set_contaminates():
     assert (recording.contaminated, recording.recorded_read_ahead_kb) == (True, 128)
     unread = structs.replace(stayed, filesystems=["8:0"])
     assert not recording_of(*events, devices=[disk, unread]).contaminated
+
+
+@pytest.mark.parametrize(("pages", "contaminated"), [(1, False), (8, True)])
+def test_a_disk_mounted_during_the_run_contaminates_if_it_was_read_ahead(pages, contaminated):
+    new = (7 << 20) | 9
+    inserts = [mine(insert, 5, i, dev=new) for i in range(pages)]
+    recording = recording_of(*inserts, mine(read, 0, pages, dev=new))
+    assert recording.contaminated == contaminated
+    assert any("disk 7:9" in note for note in recording.notes) == contaminated
 
 
 @pytest.mark.parametrize(("fstype", "accessed"), [("squashfs", [0, 1, 2]), ("ext4", [0, 1, 2, 3])])
@@ -230,6 +286,20 @@ def test_a_partial_capture_is_recognised(capture):
     (capture / "capture.json").unlink()
     with pytest.raises(CaptureError, match="partial"):
         load(capture)
+
+
+@pytest.mark.parametrize("packing", ["gz", "xz", "bz2"])
+def test_a_damaged_archive_is_an_error_with_a_remedy(packing, capture, tmp_path):
+    archive = tmp_path / "a"
+    with tarfile.open(archive, f"w:{packing}") as tar:
+        tar.add(capture, arcname="c")
+    whole = archive.read_bytes()
+    for at in range(0, len(whole), len(whole) // 12):
+        archive.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
+        try:
+            load(archive)
+        except (TraceError, CaptureError) as error:
+            assert error.remedy
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}', '{"schema": "x"}', "[" * 100000])

@@ -266,3 +266,12 @@ def test_predict_imports_nothing_heavy() -> None:
     loaded = set(run.stdout.split())
     assert "numpy" in loaded
     assert not loaded & {"matplotlib", "jinja2", "scipy", "pandas"}
+
+
+def test_disks_with_different_windows_are_named() -> None:
+    run = record([(0, 0), (0, 1), (1, 0)], [(DISK, PAGE * 4), (OTHER, PAGE * 4)])
+    disks = disk("8:0", "sda", 128), disk("179:0", "mmcblk0", 512)
+    notes = predict(replace(run, capture=captured(*disks))).notes
+    assert any("sda 128 KiB, mmcblk0 512 KiB" in note for note in notes)
+    alike = replace(run, capture=captured(disks[0], disk("179:0", "mmcblk0", 128)))
+    assert not any("different windows" in note for note in predict(alike).notes)

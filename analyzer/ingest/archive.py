@@ -1,0 +1,68 @@
+"""Captures packed as tar archives, which may come from anybody."""
+
+from __future__ import annotations
+
+import lzma
+import shutil
+import tarfile
+import zlib
+from pathlib import Path, PurePosixPath
+
+from analyzer.ingest.recording import TraceError
+from tracer import capture as capture_format
+
+_LIMIT_BYTES = 8 << 30  # unpacked; a capture of an hour stays far below
+_MAGIC_AT = 257  # of the first member's header (tar(5): magic)
+_COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")
+# lzma and zlib raise errors that are no OSError, and tarfile lets them through.
+_DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether the file is a tar archive, compressed or not, damaged or not.
+
+    Of other files tarfile.is_tarfile must not be asked: it takes zeros for an empty archive, and
+    searches a huge file of them for its end.
+    """
+    with path.open("rb") as file:
+        head = file.read(_MAGIC_AT + 5)
+    if not head.startswith(_COMPRESSED):
+        return head[_MAGIC_AT:] == b"ustar"
+    try:
+        return tarfile.is_tarfile(path)
+    except _DAMAGE:
+        return True
+
+
+def unpack(archive: Path, scratch: Path) -> Path:
+    """Unpack regular files only, below ``scratch`` only; return the capture's directory.
+
+    Raises TraceError for an archive that is damaged, too large, or holds no capture.
+    """
+    total = 0
+    try:
+        with tarfile.open(archive) as tar:
+            for member in tar:
+                name = PurePosixPath(member.name)
+                if not member.isfile() or name.is_absolute() or ".." in name.parts:
+                    continue
+                total += member.size
+                if total > _LIMIT_BYTES:
+                    raise TraceError(f"{archive} unpacks to over 8 GiB", "unpack it yourself")
+                target = scratch.joinpath(*name.parts)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                source = tar.extractfile(member)
+                if source is not None:
+                    with target.open("wb") as file:
+                        shutil.copyfileobj(source, file)
+    except TraceError:
+        raise
+    except _DAMAGE as error:
+        raise TraceError(f"{archive}: {error}", "the archive is damaged: copy it again") from error
+    found = sorted(scratch.rglob(capture_format.METADATA))
+    found = found or sorted(scratch.rglob("header_page"))
+    if not found:
+        raise TraceError(
+            f"{archive} holds no {capture_format.METADATA}", "pack the capture's directory"
+        )
+    return found[0].parent
