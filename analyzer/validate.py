@@ -12,7 +12,6 @@ from statistics import median
 from typing import Any
 
 from analyzer.prediction import Curve, Prediction
-from tracer.capture import Capture
 from tracer.sweep import Point, Sweep
 
 KERNEL_DEFAULT_KB = 128  # VM_READAHEAD_PAGES, include/linux/pagemap.h
@@ -110,30 +109,21 @@ class Validation:
         }
 
 
-def foreign_notes(capture: Capture | None, sweep: Sweep) -> list[str]:
-    """Return what says that capture and sweep are not of one application on one board."""
-    if capture is None:
-        return []
-    notes = []
-    if sweep.command and sweep.command != capture.command:
-        notes.append(f"the sweep ran another command than was recorded: {' '.join(sweep.command)}")
-    if sweep.kernel and sweep.kernel != capture.host.kernel:
-        notes.append(f"the sweep ran on kernel {sweep.kernel}, not on {capture.host.kernel}")
-    return notes
-
-
-def validate(prediction: Prediction, sweep: Sweep) -> Validation:
+def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = None) -> Validation:
     """Compare ``prediction`` with the cold runs measured in ``sweep``.
 
     Windows are matched through read_ahead_kb, rounded down to whole pages as the kernel does.
     The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
     at the default window: the 2010 paper's missed optimisation, as a fraction. A window that
     was not measured is represented by the nearest measured one below it (the smallest measured
-    one if there is none); a note says so.
+    one if there is none); a note says so. ``command`` is the one that was recorded, if known:
+    a sweep of another command is compared, too, and a note says it.
 
     Raises ValidationError when the sweep has no complete point.
     """
     notes = [METADATA_NOTE, *sweep.notes, *_unlike(prediction, sweep)]
+    if command and sweep.command and sweep.command != command:
+        notes.append(f"the sweep ran another command than was recorded: {' '.join(sweep.command)}")
     if not sweep.complete:
         notes.append("the sweep was interrupted: some windows have fewer runs, or none")
     measured = _complete_points(sweep, notes)

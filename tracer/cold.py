@@ -129,6 +129,20 @@ def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:
     )
 
 
+def _pages_of(link: Path, path: Path, ino: int) -> int:
+    """Return the cached pages of a mapped file; 0 if nothing opens it (its process has ended).
+
+    The links need CONFIG_CHECKPOINT_RESTORE before Linux 4.3: the path does where it is right.
+    """
+    for place in (link, path):
+        try:
+            if place.stat().st_ino == ino:
+                return resident_pages(place)
+        except OSError:
+            continue
+    return 0
+
+
 def _resident_mapped(in_memory: set[str]) -> list[Resident]:
     """Return what is cached of the files that processes map, ``in_memory`` devs left out."""
     found = []
@@ -136,11 +150,7 @@ def _resident_mapped(in_memory: set[str]) -> list[Resident]:
     for (dev, ino), (path, link) in mapped.items():
         if dev in in_memory:
             continue  # counted as Shmem or not at all, and nothing that could be dropped
-        try:
-            pages = resident_pages(link)
-        except OSError:
-            continue  # the process has ended
-        if pages:
+        if pages := _pages_of(link, Path(path), ino):
             found.append(Resident(dev=dev, ino=ino, path=path, pages=pages))
     return sorted(found, key=lambda one: -one.pages)
 

@@ -56,6 +56,8 @@ def check_writable(path: Path) -> None:
     """Raise SweepError if a sweep cannot be written to ``path``: better before hours of runs."""
     if path.is_dir():
         raise SweepError(f"{path} is a directory", "give the name of a file")
+    if path.exists():
+        raise SweepError(f"{path} exists already", "give another name, or remove it")
     if not path.parent.is_dir():
         raise SweepError(f"{path.parent} is no directory", "make it, or write elsewhere with -o")
     if not os.access(path.parent, os.W_OK):

@@ -30,7 +30,8 @@ def run(args: argparse.Namespace) -> int:
     recording = load(args.capture, args.pids)
     prediction = predict(recording)
     sweep = read_sweep(args.sweep) if args.sweep else None
-    validation = validate(prediction, sweep) if sweep else None
+    command = recording.capture.command if recording.capture else None
+    validation = validate(prediction, sweep, command) if sweep else None
     # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from analyzer.report import write_report  # noqa: PLC0415

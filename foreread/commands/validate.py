@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-from dataclasses import replace
 from pathlib import Path
 
 from analyzer.ingest.load import load
 from analyzer.optimizer import predict
-from analyzer.validate import Validation, foreign_notes, validate
+from analyzer.validate import Validation, validate
 from foreread.arguments import add_capture
 from foreread.cli import printable
 from foreread.table import render
@@ -26,9 +25,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the comparison."""
     sweep = read_sweep(args.sweep)
     recording = load(args.capture, args.pids)
-    validation = validate(predict(recording), sweep)
-    notes = [*foreign_notes(recording.capture, sweep), *validation.notes]
-    validation = replace(validation, notes=tuple(notes))
+    command = recording.capture.command if recording.capture else None
+    validation = validate(predict(recording), sweep, command)
     print(json.dumps(validation.to_json()) if args.json else _text(validation))
     return 0
 

@@ -162,4 +162,4 @@ def test_a_sweep_of_another_command_is_said(tmp_path):
     own = foreread("validate", capture, example / "python-start.sweep.json").stdout
     assert "another command" not in own
     told = foreread("validate", capture, tmp_path / "sweep").stdout
-    assert "another command" in told and "kernel 3.10" in told
+    assert "another command" in told and "that of the sweep 3.10" in told
