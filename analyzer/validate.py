@@ -109,18 +109,21 @@ class Validation:
         }
 
 
-def validate(prediction: Prediction, sweep: Sweep) -> Validation:
+def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = None) -> Validation:
     """Compare ``prediction`` with the cold runs measured in ``sweep``.
 
     Windows are matched through read_ahead_kb, rounded down to whole pages as the kernel does.
     The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
     at the default window: the 2010 paper's missed optimisation, as a fraction. A window that
     was not measured is represented by the nearest measured one below it (the smallest measured
-    one if there is none); a note says so.
+    one if there is none); a note says so. ``command`` is the one that was recorded, if known:
+    a sweep of another command is compared, too, and a note says it.
 
     Raises ValidationError when the sweep has no complete point.
     """
     notes = [METADATA_NOTE, *sweep.notes, *_unlike(prediction, sweep)]
+    if command and sweep.command and sweep.command != command:
+        notes.append(f"the sweep ran another command than was recorded: {' '.join(sweep.command)}")
     if not sweep.complete:
         notes.append("the sweep was interrupted: some windows have fewer runs, or none")
     measured = _complete_points(sweep, notes)

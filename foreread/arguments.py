@@ -8,6 +8,7 @@ from pathlib import Path
 
 LARGEST_WINDOW_PAGES = 16383  # what the emulator counts (emulator/core/fixed_window.h)
 _LARGEST_PID = (1 << 31) - 1
+_LARGEST_KIB = (1 << 31) - 1
 _NUMBER = r"(\d{1,9})(k?)"
 _ITEM = re.compile(rf"{_NUMBER}(?:-{_NUMBER})?")
 
@@ -81,3 +82,19 @@ def add_windows(parser: argparse.ArgumentParser, default: str) -> None:
         metavar="LIST",
         help=f"windows in pages, or in KiB with a k: 0,1,4-8,128k (default: {default})",
     )
+
+
+def window_kb(text: str) -> int:
+    """Return a read_ahead_kb that a kernel can be asked for."""
+    return _whole(text, 0, _LARGEST_KIB)
+
+
+def buffer_kib(text: str) -> int:
+    """Return the size of a trace buffer."""
+    return _whole(text, 1, _LARGEST_KIB)
+
+
+def _whole(text: str, least: int, most: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"{text!r}: say a number of KiB from {least} to {most}")
+    return int(text)

@@ -10,8 +10,6 @@ from tracer.command import Streams
 from tracer.ending import Ending
 from tracer.run import RunOptions
 
-_LARGEST_KIB = (1 << 31) - 1
-
 
 def add_run(parser: argparse.ArgumentParser) -> None:
     """Add the command and the conditions that end its run."""
@@ -58,22 +56,6 @@ def option_words(args: argparse.Namespace) -> tuple[str, ...]:
     words = [word for name, value in given.items() if value is not None for word in (name, value)]
     flags = {"--keep-running": args.keep_running, "--allow-warm": args.allow_warm}
     return tuple(map(str, [*words, *(name for name, on in flags.items() if on)]))
-
-
-def window_kb(text: str) -> int:
-    """Return a read_ahead_kb that a kernel can be asked for."""
-    return _whole(text, 0, _LARGEST_KIB)
-
-
-def buffer_kib(text: str) -> int:
-    """Return the size of a trace buffer."""
-    return _whole(text, 1, _LARGEST_KIB)
-
-
-def _whole(text: str, least: int, most: int) -> int:
-    if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
-        raise argparse.ArgumentTypeError(f"{text!r}: say a number of KiB from {least} to {most}")
-    return int(text)
 
 
 def run_options(args: argparse.Namespace) -> RunOptions:

@@ -22,6 +22,7 @@ import msgspec
 # What numbers of a capture, which may come from anybody, can be.
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 PageBytes = Annotated[int, msgspec.Meta(ge=1024, le=1 << 20)]
+FileSize = Annotated[int, msgspec.Meta(ge=-1, le=(1 << 63) - 1)]  # -1 if unknown
 ThreadId = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 
 SCHEMA = 1
@@ -83,7 +84,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     dev: str
     ino: int
     path: str | None
-    size_bytes: int  # -1 if unknown
+    size_bytes: FileSize
 
 
 class Resident(msgspec.Struct, frozen=True, kw_only=True):
@@ -168,6 +169,8 @@ def _write_json(path: Path, value: Any) -> None:
 
 
 def _read_json(path: Path, kind: Any) -> Any:
+    if path.exists() and not path.is_file():  # a device or pipe might never end
+        raise CaptureError(f"{path} is no file", "the capture is damaged: record again")
     try:
         return msgspec.convert(json.loads(path.read_bytes()), type=kind)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:

@@ -12,7 +12,7 @@ import ctypes
 import os
 import stat
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from boards.mounts import MountPoint, mount_of
@@ -88,7 +88,14 @@ def mapped_files(pids: Iterable[int] | None = None) -> dict[tuple[str, int], str
 
     ``dev`` is the superblock's "major:minor", as in traces (fs/proc/task_mmu.c, show_map_vma).
     """
-    found: dict[tuple[str, int], str] = {}
+    return {key: path for key, path, _ in _mappings(pids)}
+
+
+def _mappings(pids: Iterable[int] | None = None) -> Iterator[tuple[tuple[str, int], str, Path]]:
+    """Yield (dev, ino), path, and the link in /proc that opens the file itself.
+
+    The path is the process's own: if that is in a container, it names another file here, or none.
+    """
     for pid in [path.name for path in Path("/proc").glob("[0-9]*")] if pids is None else pids:
         try:
             lines = os.fsdecode(Path(f"/proc/{pid}/maps").read_bytes()).split("\n")
@@ -96,9 +103,10 @@ def mapped_files(pids: Iterable[int] | None = None) -> dict[tuple[str, int], str
             continue  # it has ended, or is a kernel thread
         for words in (line.split(None, 5) for line in lines):
             if len(words) == 6 and words[4] != "0" and words[5].startswith("/"):
-                major, _, minor = words[3].partition(":")
-                found[f"{int(major, 16)}:{int(minor, 16)}", int(words[4])] = words[5]
-    return found
+                major, minor = (int(number, 16) for number in words[3].split(":"))
+                start, end = (int(address, 16) for address in words[0].split("-"))
+                link = Path(f"/proc/{pid}/map_files/{start:x}-{end:x}")
+                yield (f"{major}:{minor}", int(words[4])), words[5], link
 
 
 def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:
@@ -121,17 +129,28 @@ def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:
     )
 
 
+def _pages_of(link: Path, path: Path, ino: int) -> int:
+    """Return the cached pages of a mapped file; 0 if nothing opens it (its process has ended).
+
+    The links need CONFIG_CHECKPOINT_RESTORE before Linux 4.3: the path does where it is right.
+    """
+    for place in (link, path):
+        try:
+            if place.stat().st_ino == ino:
+                return resident_pages(place)
+        except OSError:
+            continue
+    return 0
+
+
 def _resident_mapped(in_memory: set[str]) -> list[Resident]:
     """Return what is cached of the files that processes map, ``in_memory`` devs left out."""
     found = []
-    for (dev, ino), path in mapped_files().items():
+    mapped = {key: (path, link) for key, path, link in _mappings()}
+    for (dev, ino), (path, link) in mapped.items():
         if dev in in_memory:
             continue  # counted as Shmem or not at all, and nothing that could be dropped
-        try:
-            pages = resident_pages(Path(path))
-        except OSError:
-            continue  # deleted while mapped, or not reachable from here
-        if pages:
+        if pages := _pages_of(link, Path(path), ino):
             found.append(Resident(dev=dev, ino=ino, path=path, pages=pages))
     return sorted(found, key=lambda one: -one.pages)
 

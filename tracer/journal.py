@@ -266,7 +266,7 @@ def _acquire(directory: Path, wait_s: float) -> int:
             os.close(lock)
             raise RecordError(
                 f"another foreread (pid {holder}) is using the knobs of this machine",
-                "wait until it has finished",
+                "wait until it has finished; record and sweep do with --wait SECONDS",
             )
         time.sleep(0.1)
     os.truncate(lock, 0)

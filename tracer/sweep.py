@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -51,6 +52,18 @@ class SweepError(ValueError):
         self.remedy = remedy
 
 
+def check_writable(path: Path) -> None:
+    """Raise SweepError if a sweep cannot be written to ``path``: better before hours of runs."""
+    if path.is_dir():
+        raise SweepError(f"{path} is a directory", "give the name of a file")
+    if path.exists():
+        raise SweepError(f"{path} exists already", "give another name, or remove it")
+    if not path.parent.is_dir():
+        raise SweepError(f"{path.parent} is no directory", "make it, or write elsewhere with -o")
+    if not os.access(path.parent, os.W_OK):
+        raise SweepError(f"{path.parent} cannot be written to", "write elsewhere with -o")
+
+
 def write_sweep(path: Path, sweep: Sweep) -> None:
     """Write ``sweep`` as JSON, atomically: an interrupted sweep keeps its last points."""
     temporary = path.with_name(path.name + ".part")
@@ -60,6 +73,8 @@ def write_sweep(path: Path, sweep: Sweep) -> None:
 
 def read_sweep(path: Path) -> Sweep:
     """Return the sweep in ``path``; raises SweepError."""
+    if path.exists() and not path.is_file():  # a device or pipe might never end
+        raise SweepError(f"{path} is no sweep: it is no file", "give a file of foreread sweep")
     try:
         sweep = msgspec.convert(json.loads(path.read_bytes()), type=Sweep)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:

@@ -76,8 +76,8 @@ def sweep(
     """Measure all windows and return the sweep; windows are put back whatever happens.
 
     ``save`` is handed the sweep after every run, ``complete`` being False until the last.
-    Ctrl-C returns what there is. Raises RecordError, also when the command fails: its times
-    would mean nothing.
+    Ctrl-C returns what there is, if there is anything. Raises RecordError, also when the command
+    fails: its times would mean nothing.
     """
     with orderly_exit():
         left = restore_leftovers()
@@ -87,7 +87,10 @@ def sweep(
                 measurement.note(*unrestored([*left, *journal.leftovers]))
                 measurement.run_all(journal, save, progress)
         except KeyboardInterrupt:
-            return measurement.sweep(complete=False)
+            partial = measurement.sweep(complete=False)
+            if not partial.points:
+                raise
+            return partial
         done = measurement.sweep(complete=True)
         save(done)
         return done

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -28,6 +29,7 @@ from tracer.capture import Capture, FileEntry
 
 Pids = Literal["tree", "all"] | frozenset[int]
 
+_MAJOR_BITS = 12  # of a dev_t
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -271,11 +273,10 @@ def _disks(capture: Capture | None) -> dict[int, int]:
 
 def _dev(text: str) -> int:
     """Return the kernel's dev_t of "major:minor"."""
-    try:
-        major, minor = text.split(":")
-        return (int(major) << MINOR_BITS) | int(minor)
-    except ValueError:
-        raise TraceError(f"no device number: {text!r}", "the capture is damaged") from None
+    match = re.fullmatch(r"([0-9]{1,4}):([0-9]{1,7})", text)
+    if match is None or int(match[1]) >> _MAJOR_BITS or int(match[2]) >> MINOR_BITS:
+        raise TraceError(f"no device number: {text!r}", "the capture is damaged: record again")
+    return (int(match[1]) << MINOR_BITS) | int(match[2])
 
 
 def _open_recorded(directory: Path) -> Trace:

@@ -131,7 +131,7 @@ exec chroot '$work/mnt' '$python' -I -S -c 'import $IMPORTS'
 EOF
 chmod +x "$work/start"
 
-rm -rf "$out/python.capture"
+rm -rf "$out/python.capture" "$out/python.sweep.json"
 say "Recording one cold run at read_ahead_kb=0"
 foreread record -o "$out/python.capture" -- "$work/start"
 foreread show --files 8 "$out/python.capture"

@@ -10,9 +10,11 @@ from pathlib import Path
 import msgspec
 
 from analyzer.ingest.load import inodes_of
+from foreread.arguments import buffer_kib, window_kb
 from foreread.cli import printable
-from foreread.run_arguments import add_run, buffer_kib, option_words, run_options, window_kb
+from foreread.run_arguments import add_run, option_words, run_options
 from foreread.version import VERSION
+from foreread.wording import ended_text
 from tracer.backends.select import AUTO, choose
 from tracer.capture import Capture
 from tracer.record import RecordOptions, record
@@ -70,7 +72,7 @@ def _text(capture: Capture, output: Path) -> str:
     lost = sum(capture.lost.values())
     lines = [
         f"recorded {capture.wall_seconds:.3f} s by {capture.backend}, ended by {capture.ended_by}, "
-        f"exit status {capture.exit_status}, {lost} events lost: {output}",
+        f"{ended_text(capture)}, {lost} events lost: {output}",
         *(f"note: {note}" for note in capture.notes),
     ]
     return "\n".join(f"foreread: {printable(line)}" for line in lines)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 from pathlib import Path
 
 from analyzer.ingest.load import load
 from analyzer.optimizer import predict
-from analyzer.report import write_report
 from analyzer.validate import validate
 from foreread.arguments import add_capture
 from tracer.sweep import read_sweep
@@ -30,7 +30,12 @@ def run(args: argparse.Namespace) -> int:
     recording = load(args.capture, args.pids)
     prediction = predict(recording)
     sweep = read_sweep(args.sweep) if args.sweep else None
-    validation = validate(prediction, sweep) if sweep else None
+    command = recording.capture.command if recording.capture else None
+    validation = validate(prediction, sweep, command) if sweep else None
+    # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    from analyzer.report import write_report  # noqa: PLC0415
+
     files = write_report(recording, prediction, sweep, validation, args.output)
     if args.json:
         print(json.dumps({"schema": 1, "html": str(files.html), "pdf": str(files.pdf)}))

@@ -11,7 +11,7 @@ from analyzer.apply import plan_from, write_scripts
 from analyzer.ingest.load import load
 from analyzer.optimizer import predict
 from analyzer.prediction import Verdict
-from foreread.arguments import add_capture
+from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
 
 
@@ -22,10 +22,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="DIR", type=Path, required=True, help="folder for the files"
     )
     parser.add_argument(
-        "--read-ahead-kb", type=int, metavar="N", help="set this value, not the predicted one"
+        "--read-ahead-kb", type=window_kb, metavar="N", help="set this value, not the predicted one"
     )
     parser.add_argument(
-        "--after-boot-kb", type=int, metavar="N", help="a second value, once the board has booted"
+        "--after-boot-kb",
+        type=window_kb,
+        metavar="N",
+        help="a second value, once the board has booted",
     )
     parser.add_argument(
         "--after-seconds",
@@ -42,7 +45,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the files and say what they set."""
+    if args.after_seconds is not None and args.after_boot_kb is None:
+        raise UsageError("--after-seconds: give the value for then, too: --after-boot-kb")
     recording = load(args.capture, args.pids)
+    for kb in (args.read_ahead_kb, args.after_boot_kb):
+        _check_whole_pages(kb, recording.page_size)
     prediction = predict(recording)
     plan = plan_from(
         prediction,
@@ -65,6 +72,13 @@ def run(args: argparse.Namespace) -> int:
         print(printable(f"{where}{setting.knob} = {setting.value}: {setting.reason}"))
     print(f"script: {files[0]}\nhow to install: {args.output / 'INSTALL.md'}")
     return 0
+
+
+def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:
+    if read_ahead_kb is not None and read_ahead_kb * 1024 % page_size:
+        raise UsageError(
+            f"{read_ahead_kb} KiB are no whole pages of {page_size} bytes: the kernel takes less"
+        )
 
 
 def _asked(read_ahead_kb: int | None, verdict: Verdict) -> int | None:

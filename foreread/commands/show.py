@@ -17,6 +17,7 @@ from analyzer.waste import Waste, waste
 from foreread.arguments import add_capture
 from foreread.cli import printable
 from foreread.table import render
+from foreread.wording import ended_text
 
 _TIMELINE_BINS = 20
 
@@ -158,8 +159,7 @@ def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
         host = capture.host
         lines += [
             f"command     {printable(' '.join(capture.command))}",
-            f"ended by    {capture.ended_by}, status {capture.exit_status}, "
-            f"{capture.wall_seconds:.3f} s",
+            f"ended by    {capture.ended_by}, {ended_text(capture)}, {capture.wall_seconds:.3f} s",
             f"board       {host.machine}, {host.cpu_count} x {printable(host.cpu_model)}, "
             f"{host.memory_kib // 1024} MiB",
             f"cold        {'proven' if capture.cold.proven else 'NOT PROVEN'}: "

@@ -12,10 +12,11 @@ from statistics import median
 import msgspec
 
 from foreread.arguments import UsageError, add_windows, parse_windows
+from foreread.cli import printable
 from foreread.run_arguments import add_run, run_options
 from foreread.table import render
 from foreread.version import VERSION
-from tracer.sweep import Sweep, write_sweep
+from tracer.sweep import Sweep, check_writable, write_sweep
 from tracer.sweep_run import Progress, SweepOptions, sweep
 
 _DEFAULT_WINDOWS = "0,4k,8k,16k,32k,64k,128k,256k,512k,1024k"
@@ -56,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
         wait_s=args.wait,
         foreread=VERSION,
     )
+    check_writable(args.output)
     result = sweep(options, lambda partial: write_sweep(args.output, partial), _show_progress)
     print(file=sys.stderr)
     if args.json:
@@ -94,4 +96,5 @@ def _text(result: Sweep) -> str:
         if p.seconds
     ]
     head = ("KiB", "seconds", "min-max", "requests", "pages", "runs")
-    return "\n".join([render(head, rows), *(f"note: {note}" for note in result.notes)])
+    notes = [*result.notes, *([] if result.complete else ["the sweep was interrupted"])]
+    return "\n".join([render(head, rows), *(f"note: {printable(note)}" for note in notes)])

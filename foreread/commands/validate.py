@@ -10,6 +10,7 @@ from analyzer.ingest.load import load
 from analyzer.optimizer import predict
 from analyzer.validate import Validation, validate
 from foreread.arguments import add_capture
+from foreread.cli import printable
 from foreread.table import render
 from tracer.sweep import read_sweep
 
@@ -23,7 +24,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the comparison."""
     sweep = read_sweep(args.sweep)
-    validation = validate(predict(load(args.capture, args.pids)), sweep)
+    recording = load(args.capture, args.pids)
+    command = recording.capture.command if recording.capture else None
+    validation = validate(predict(recording), sweep, command)
     print(json.dumps(validation.to_json()) if args.json else _text(validation))
     return 0
 
@@ -53,7 +56,7 @@ def _text(validation: Validation) -> str:
         f"default {validation.default_read_ahead_kb} KiB",
         f"regret of the chosen window ({validation.chosen_read_ahead_kb} KiB): "
         f"{_percent(validation.regret)} of the default's time",
-        *(f"note: {note}" for note in validation.notes),
+        *(f"note: {printable(note)}" for note in validation.notes),
     ]
     return "\n".join(lines)
 

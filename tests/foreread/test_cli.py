@@ -1,5 +1,6 @@
 """The command line's contract: exit codes, one-line errors, JSON alone on stdout."""
 
+import json
 import os
 import subprocess
 import sys
@@ -118,3 +119,47 @@ def test_a_stdout_that_is_closed_brings_no_traceback(words, redirection):
     )
     assert "Traceback" not in done.stderr
     assert "Error" not in done.stderr
+
+
+@pytest.mark.parametrize("output", ["", "none/sweep.json"])
+def test_a_sweep_that_could_not_be_saved_is_refused_before_any_run(output, tmp_path):
+    done = foreread("sweep", "-o", tmp_path / output, "--", "touch", tmp_path / "was-run")
+    assert done.returncode == 1
+    assert "directory" in done.stderr and " -- " in done.stderr
+    assert not (tmp_path / "was-run").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--read-ahead-kb=-4"],
+        ["--read-ahead-kb=7"],
+        ["--read-ahead-kb=99999999999"],
+        ["--after-boot-kb=6"],
+        ["--after-seconds=5"],
+    ],
+)
+def test_values_that_the_boot_script_could_not_set_are_wrong_usage(options, tmp_path):
+    text = Path(__file__).parents[1] / "analyzer/ingest/data/ftrace/trace.txt"
+    done = foreread("script", text, *options, "-o", tmp_path / "boot")
+    assert done.returncode == 2, done.stderr
+    assert not (tmp_path / "boot").exists()
+
+
+def test_a_cache_that_cannot_be_written_is_no_word_on_stderr(tmp_path):
+    text = Path(__file__).parents[1] / "analyzer/ingest/data/ftrace/trace.txt"
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path / "file/none")}
+    done = foreread("report", text, "-o", tmp_path / "report", env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_sweep_of_another_command_is_said(tmp_path):
+    example = Path(__file__).parents[2] / "examples/python-start"
+    sweep = json.loads((example / "python-start.sweep.json").read_text())
+    capture = example / "python-start.capture.tar.xz"
+    (tmp_path / "sweep").write_text(json.dumps(sweep | {"command": ["other"], "kernel": "3.10"}))
+    own = foreread("validate", capture, example / "python-start.sweep.json").stdout
+    assert "another command" not in own
+    told = foreread("validate", capture, tmp_path / "sweep").stdout
+    assert "another command" in told and "that of the sweep 3.10" in told

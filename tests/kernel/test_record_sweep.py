@@ -86,6 +86,18 @@ def test_an_interrupted_sweep_keeps_its_runs_and_says_so(loop, nowhere):
     assert loop.restored_kb() == WINDOW_KB
 
 
+def test_a_sweep_interrupted_before_its_first_run_counted_is_no_sweep(loop, nowhere):
+    def interrupt(_progress):
+        raise KeyboardInterrupt
+
+    command = [str(loop.busybox), "true"]
+    options = SweepOptions(
+        RunOptions(command, streams=nowhere, allow_warm=True), (0,), wait_s=120.0
+    )
+    with pytest.raises(KeyboardInterrupt):
+        sweep(options, lambda _: None, interrupt)
+
+
 def test_a_failing_command_stops_the_sweep(loop):
     with pytest.raises(RecordError, match="exit status 3"):
         run_sweep(["sh", "-c", "exit 3"], (0, 8), devices=(loop.device,))

@@ -121,6 +121,28 @@ def test_names_sizes_and_disks_come_from_the_capture():
     assert recording.devices == {DISK: DISK, DISK + 1: DISK}
 
 
+@pytest.mark.parametrize(
+    ("keys", "value"),
+    [
+        (("host", "page_size"), 0),
+        (("pid",), 1 << 31),
+        (("start_ns",), -1),
+        (("end_ns",), 1 << 64),
+        (("devices", 0, "dev"), "99999999999:1"),
+        (("devices", 0, "filesystems"), ["7:-1"]),
+    ],
+)
+def test_numbers_of_a_capture_that_would_overflow_are_damage(capture, keys, value):
+    document = json.loads((capture / "capture.json").read_text())
+    inner = document
+    for key in keys[:-1]:
+        inner = inner[key]
+    inner[keys[-1]] = value
+    (capture / "capture.json").write_text(json.dumps(document))
+    with pytest.raises((TraceError, CaptureError)):
+        load_any(capture)
+
+
 def test_blocks_of_several_pages_are_said_to_count_whole():
     block = [*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4)]
     assert any("several pages" in note for note in recording_of(*block).notes)
