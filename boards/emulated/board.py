@@ -47,6 +47,7 @@ class Board:
         """Boot, make the planned cold runs of the command, and return what came of them."""
         image.check_file_system(plan.fs)
         boot, disk = self.boot_files(), self.image(plan.fs)
+        self._check_memory(plan, disk)
         with tempfile.TemporaryDirectory(prefix="foreread-board-") as scratch:
             return self._boot(plan, boot, disk, Path(scratch))
 
@@ -66,6 +67,16 @@ class Board:
         if found is None:
             raise died(log)
         return found
+
+    def _check_memory(self, plan: RunPlan, disk: Path) -> None:
+        disk_mib = -(-disk.stat().st_size // (1 << 20))
+        least = self.machine.least_memory_mib + disk_mib
+        if plan.memory_mib < least:
+            raise BoardError(
+                f"{plan.memory_mib} MiB are too little for {self.machine.name}, whose disk takes "
+                f"{disk_mib} MiB of it",
+                f"say --memory-mib {least} or more",
+            )
 
     def boot_files(self) -> Path:
         """Return the folder with ``kernel`` and ``initramfs``, built the first time."""

@@ -13,7 +13,8 @@ class Machine:
     """One architecture: its QEMU machine and the names Debian gives it.
 
     ``kernels`` are the versions that Debian packages for it; ``icount`` are the words that
-    make guest time count instructions, empty where that does not work.
+    make guest time count instructions, empty where that does not work. With less than
+    ``least_memory_mib`` besides its disk it hangs or ends before it can say why.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Machine:
     disk_device: str
     console: str
     cross: str
+    least_memory_mib: int
 
 
 # One instruction is two nanoseconds of guest time; sleep=off lets idle time pass at once.
@@ -47,6 +49,7 @@ MACHINES = {
             disk_device="virtio-blk-pci",
             console="ttyS0",
             cross="x86_64-linux-gnu-",
+            least_memory_mib=96,
         ),
         Machine(
             name="arm64",
@@ -60,6 +63,7 @@ MACHINES = {
             disk_device="virtio-blk-device",
             console="ttyAMA0",
             cross="aarch64-linux-gnu-",
+            least_memory_mib=64,
         ),
         Machine(
             name="armhf",
@@ -73,6 +77,7 @@ MACHINES = {
             disk_device="virtio-blk-device",
             console="ttyAMA0",
             cross="arm-linux-gnueabihf-",
+            least_memory_mib=64,
         ),
         Machine(
             name="mipsel",
@@ -86,6 +91,7 @@ MACHINES = {
             disk_device="virtio-blk-pci",
             console="ttyS0",
             cross="mipsel-linux-gnu-",
+            least_memory_mib=48,
         ),
     )
 }

@@ -74,11 +74,14 @@ def died(log: Path) -> BoardError:
     panic = _PANIC.search(text)
     if panic:
         return BoardError(f"the guest's kernel panicked: {panic[1]}", "try --memory-mib with more")
-    return BoardError(f"the guest ended without a result{_last_line(log)}", "try it again")
+    return BoardError(
+        f"the guest ended without a result{_last_line(log)}", "try --memory-mib with more"
+    )
 
 
 def _last_line(log: Path) -> str:
-    lines = log.read_text(errors="replace").strip().splitlines()
+    said = log.read_text(errors="replace").strip().splitlines()
+    lines = [line for line in said if "terminating on signal" not in line]
     return f"; it said last: {lines[-1]}" if lines else "; it said nothing"
 
 
