@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+_ERROR = re.compile(r"^E: |error|not found", re.IGNORECASE)
 
 
 class BoardError(RuntimeError):
@@ -30,7 +33,7 @@ def call(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> str:
-    """Run a program of this machine and return its stdout; raises BoardError with its last line."""
+    """Run a program of this machine and return its stdout; raises BoardError with what it said."""
     done = subprocess.run(
         words,
         capture_output=True,
@@ -43,6 +46,7 @@ def call(
     )
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
-        name = Path(words[0]).name
-        raise BoardError(f"{name} failed ({done.returncode}): {said[-1]}", remedy)
+        # What make and apt say last only sums up; the first error is the cause.
+        cause = next((line for line in said if _ERROR.search(line)), said[-1])
+        raise BoardError(f"{Path(words[0]).name} failed ({done.returncode}): {cause}", remedy)
     return done.stdout

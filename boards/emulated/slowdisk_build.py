@@ -26,6 +26,7 @@ def build_slowdisk(machine: Machine, headers: Path, release: str, work: Path) ->
     shutil.copy(SOURCE, work)
     (work / "Kbuild").write_text("obj-m := slowdisk.o\n")
     variables = [f"M={work}", f"CROSS_COMPILE={machine.cross}", f"CC={compiler}"]
+    variables.append("CONFIG_DEBUG_INFO_BTF_MODULES=")  # it would need pahole
     call(
         ["make", "-s", "-C", tree, *variables, "modules"],
         "the compiler may not fit this kernel: install the one of the kernel's Debian release",

@@ -45,6 +45,16 @@ def test_two_boots_of_five_cold_runs(name, capsys):
         assert spread <= 0.01
 
 
+@pytest.mark.parametrize("name", [n for n, one in MACHINES.items() if "6.12" in one.kernels])
+def test_the_newer_kernel(name, capsys):
+    runs = Board(name, kernel="6.12").run(RunPlan(PLAY, repeat=3)).runs
+    times = milliseconds(runs)
+    spread = (max(times) - min(times)) / median(times)
+    tell(capsys, f"{name} 6.12: {median(times):.2f} ms, spread {100 * spread:.3f} %")
+    assert {run.status for run in runs} == {0}
+    assert spread <= 0.01
+
+
 @pytest.mark.parametrize("fs", ["ext4", "squashfs"])
 @pytest.mark.parametrize("name", MACHINES)
 def test_every_window(name, fs, capsys):

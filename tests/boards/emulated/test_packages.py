@@ -3,7 +3,7 @@
 import pytest
 
 from boards.emulated.board import Board
-from boards.emulated.error import BoardError
+from boards.emulated.error import BoardError, call
 from boards.emulated.guest_protocol import RunPlan
 from boards.emulated.packages import AptRoot, find_kernel, unpack
 
@@ -58,3 +58,9 @@ def test_a_file_that_is_no_package(tmp_path):
     (tmp_path / "x.deb").write_bytes(b"nothing")
     with pytest.raises(BoardError, match="dpkg-deb failed"):
         unpack([tmp_path / "x.deb"], tmp_path / "into")
+
+
+def test_the_first_error_is_told_not_the_summary():
+    script = "echo warning >&2; echo 'sh: pahole: not found' >&2; echo 'make: *** 2' >&2; exit 2"
+    with pytest.raises(BoardError, match=r"sh failed \(2\): sh: pahole: not found"):
+        call(["sh", "-c", script], "")
