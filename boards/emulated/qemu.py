@@ -42,11 +42,12 @@ def qemu_words(
 def run_qemu(words: list[str], log: Path, time_out_s: float) -> None:
     """Run QEMU to its end with the console in ``log``; raises BoardError on a time-out.
 
-    ``timeout`` stands between, so that QEMU ends even if this process is killed; -k since a
-    stuck QEMU ignores SIGTERM.
+    ``timeout`` stands between and is told when this process is killed, so that QEMU ends then
+    too; -k since a stuck QEMU ignores SIGTERM.
     """
+    tied = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM"]
     limit = [require_tool("timeout", "coreutils"), "-k", str(_KILL_AFTER_S), f"{time_out_s:.3f}"]
-    if _wait([*limit, *words], log) in _TIMED_OUT:
+    if _wait([*tied, *limit, *words], log) in _TIMED_OUT:
         raise BoardError(
             f"the guest was not done after {time_out_s:g} s{_last_line(log)}",
             "give it more time with --time-out, or look whether its command ever ends",

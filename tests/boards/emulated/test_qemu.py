@@ -1,5 +1,10 @@
 """QEMU that hangs, dies or is not there, played by small programs."""
 
+import subprocess
+import sys
+import time
+from pathlib import Path
+
 import pytest
 
 from boards.emulated.error import BoardError
@@ -76,3 +81,32 @@ def test_unknown_boards_and_kernels():
     with pytest.raises(BoardError, match=r"no kernel 2\.6") as caught:
         machine("mipsel", "2.6")
     assert "6.1" in caught.value.remedy
+
+
+def test_it_ends_when_we_are_killed(tmp_path):
+    code = (
+        "import pathlib, sys; from boards.emulated.qemu import run_qemu;"
+        "run_qemu(['sh', '-c', 'echo $$; exec sleep 60'], pathlib.Path(sys.argv[1]), 60)"
+    )
+    log = tmp_path / "log"
+    root = Path(__file__).parents[3]
+    with subprocess.Popen([sys.executable, "-c", code, log], cwd=root) as killed:
+        pid = until(lambda: log.exists() and log.read_text().strip())
+        killed.kill()
+    assert until(lambda: not running(pid))
+
+
+def until(condition):
+    """Return what the condition gives once it is true, or fail after ten seconds."""
+    for _ in range(1000):
+        if value := condition():
+            return value
+        time.sleep(0.01)
+    raise AssertionError("it did not come true")
+
+
+def running(pid):
+    try:
+        return " Z" not in Path("/proc", pid, "stat").read_text().rpartition(")")[2][:2]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
