@@ -105,6 +105,13 @@ def test_a_command_that_never_ends():
 
 
 @pytest.mark.parametrize("name", MACHINES)
+def test_a_kernel_that_panics(name):
+    crash = ("sh", "-c", "echo c >/proc/sysrq-trigger")
+    with pytest.raises(BoardError, match="panicked: sysrq triggered crash"):
+        Board(name).run(RunPlan(crash, time_out_s=120))
+
+
+@pytest.mark.parametrize("name", MACHINES)
 def test_memory_just_enough_is_enough(name):
     with pytest.raises(BoardError, match="1 MiB are too little") as caught:
         Board(name).run(RunPlan(PLAY, memory_mib=1))
