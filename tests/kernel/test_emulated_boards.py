@@ -21,7 +21,6 @@ pytestmark = pytest.mark.boards
 
 PLAY = ("madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}")
 WINDOWS_KB = (0, 8, 16, 32, 64, 128, 512, 1024)
-COUNTS_INSTRUCTIONS = [name for name, machine in MACHINES.items() if machine.icount]
 
 
 def tell(capsys, text):
@@ -41,8 +40,7 @@ def test_two_boots_of_five_cold_runs(name, capsys):
     tell(capsys, f"{name}: {median(times):.2f} ms, spread {100 * spread:.3f} %")
     assert {run.status for run in runs} == {0}
     assert len({(run.requests, run.read_kib) for run in runs}) == 1
-    if name in COUNTS_INSTRUCTIONS:
-        assert spread <= 0.01
+    assert spread <= 0.01
 
 
 @pytest.mark.parametrize("name", [n for n, one in MACHINES.items() if "6.12" in one.kernels])
@@ -69,7 +67,7 @@ def test_every_window(name, fs, capsys):
     assert runs[0].read_kib < runs[-1].read_kib
 
 
-@pytest.mark.parametrize("name", COUNTS_INSTRUCTIONS)
+@pytest.mark.parametrize("name", MACHINES)
 def test_without_readahead_the_disk_costs_what_it_says(name, capsys):
     """No two requests overlap, and nothing is computed meanwhile: their costs add up."""
     plans = (
