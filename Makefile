@@ -11,7 +11,7 @@ C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := .ci/run .ci/packages $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-package lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-boards test-package lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -36,11 +36,14 @@ demo: $(READY) ## the main job on a real application; ends by saying where the r
 
 test: $(READY) ## lint, types, and all tests (kernel tests where rights allow)
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -q -n auto -m 'not kernel and not package'
+	$(BIN)/python -m pytest -q -n auto -m 'not kernel and not boards and not package'
 	@$(MAKE) --no-print-directory test-kernel
 
 test-kernel: $(READY) ## tests against the running kernel (root)
 	$(BIN)/python -m pytest -q -rs -m kernel
+
+test-boards: $(READY) ## boot the emulated boards: repeatability, windows, failures (QEMU)
+	$(BIN)/python -m pytest -q -rs -s -m boards
 
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
 	$(BIN)/python -m pytest -q -rs -m package

@@ -1,0 +1,7 @@
+"""Boards that QEMU emulates: Debian kernels of other architectures, a slow device inside."""
+
+from boards.emulated.board import Board, BoardRun, RunPlan, TimedRun
+from boards.emulated.error import BoardError
+from boards.emulated.machines import MACHINES, machine
+
+__all__ = ["MACHINES", "Board", "BoardError", "BoardRun", "RunPlan", "TimedRun", "machine"]

@@ -1,0 +1,52 @@
+"""What goes wrong with emulated boards."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+_ERROR = re.compile(r"^E: |error|not found", re.IGNORECASE)
+
+
+class BoardError(RuntimeError):
+    """An emulated board that cannot be built or run; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def require_tool(name: str, package: str) -> str:
+    """Return the path of a program; raises BoardError with the package to install."""
+    path = shutil.which(name) or shutil.which(name, path="/usr/sbin:/sbin")
+    if path is None:
+        raise BoardError(f"{name} is not installed", f"apt-get install {package}")
+    return path
+
+
+def call(
+    words: Sequence[str | Path],
+    remedy: str,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+) -> str:
+    """Run a program of this machine and return its stdout; raises BoardError with what it said."""
+    done = subprocess.run(
+        words,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        check=False,
+        env=env,
+        cwd=cwd,
+    )
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
+        # What make and apt say last only sums up; the first error is the cause.
+        cause = next((line for line in said if _ERROR.search(line)), said[-1])
+        raise BoardError(f"{Path(words[0]).name} failed ({done.returncode}): {cause}", remedy)
+    return done.stdout

@@ -1,0 +1,105 @@
+"""What is said to the guest (a job) and what comes back from it (a result)."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tarfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from boards.emulated.error import BoardError
+
+# Enough for stdout and stderr, which the guest keeps in a tmpfs of 16 MiB; a sparse file here.
+RESULT_BYTES = 64 << 20
+_COMMAND_NOT_FOUND = 127
+
+
+@dataclass(frozen=True)
+class RunPlan:
+    """What to run on a board and how: ``latency_ns`` and ``ns_per_kib`` are the disk's cost."""
+
+    command: Sequence[str]
+    windows_kb: tuple[int, ...] = (128,)
+    repeat: int = 1
+    latency_ns: int = 1_000_000
+    ns_per_kib: int = 50_000
+    fs: str = "ext4"
+    memory_mib: int = 256
+    time_out_s: float = 300.0
+
+
+@dataclass(frozen=True)
+class TimedRun:
+    """One cold run: guest wall time, and what the slow disk served in it."""
+
+    read_ahead_kb: int
+    status: int
+    guest_ns: int
+    requests: int
+    read_kib: int
+
+
+@dataclass(frozen=True)
+class Result:
+    """All runs, and the output of the last one."""
+
+    runs: list[TimedRun]
+    stdout: bytes
+    stderr: bytes
+
+
+def settings(plan: RunPlan) -> bytes:
+    """Return the guest's settings, a shell script of assignments."""
+    values = {
+        "WINDOWS": " ".join(map(str, plan.windows_kb)),
+        "REPEAT": plan.repeat,
+        "LATENCY_NS": plan.latency_ns,
+        "NS_PER_KIB": plan.ns_per_kib,
+        "FS": plan.fs,
+    }
+    return "".join(f"{k}={shlex.quote(str(v))}\n" for k, v in values.items()).encode()
+
+
+def command_script(command: Sequence[str]) -> bytes:
+    """Return a shell script that becomes the command in the application's root."""
+    path = "PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/games HOME=/tmp"
+    return os.fsencode(f"{path} exec /bin/chroot /app {shlex.join(command)}\n")
+
+
+def read_result(disk: Path, command: str) -> Result | None:
+    """Return what the guest wrote, None if it did not come to its end.
+
+    Raises BoardError for what the guest itself says went wrong.
+    """
+    members = _members(disk)
+    if "end" not in members:
+        return None
+    if "failed" in members:
+        said = members["failed"].decode(errors="replace").strip()
+        raise BoardError(f"the guest failed: {said}", "try --memory-mib with more memory")
+    runs = [_timed_run(line) for line in members["runs"].decode().splitlines()]
+    result = Result(runs, members["stdout"], members["stderr"])
+    if runs[-1].status == _COMMAND_NOT_FOUND and b"chroot: can't execute" in result.stderr:
+        raise BoardError(
+            f"the guest has no command {command!r}",
+            "name the Debian package that has it with --package",
+        )
+    return result
+
+
+def _timed_run(line: str) -> TimedRun:
+    window, status, begin, end, requests, sectors = map(int, line.split())
+    return TimedRun(window, status, end - begin, requests, sectors // 2)
+
+
+def _members(disk: Path) -> dict[str, bytes]:
+    """Return the regular files of the archive, none if it is damaged or absent."""
+    try:
+        with tarfile.open(disk, "r:") as archive:
+            files = {member.name.removeprefix("./"): member for member in archive if member.isreg()}
+            read = {name: archive.extractfile(member) for name, member in files.items()}
+            return {name: data.read() for name, data in read.items() if data}
+    except tarfile.TarError:
+        return {}

@@ -1,0 +1,65 @@
+"""The application's file system image, made of unpacked packages."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from pathlib import Path
+
+from boards.emulated.error import BoardError, call, require_tool
+
+FILE_SYSTEMS = ("ext4", "squashfs")
+SAMPLE = "sample.mp3"
+_SPACE = "free some space in the cache's file system"
+# Also the seed of the directories' hashes: a fixed one, so that their order repeats.
+_UUID = "f0e1d2c3-b4a5-4697-8879-6a5b4c3d2e1f"
+
+
+def add_board_files(tree: Path, busybox: Path) -> None:
+    """Add what the application's root needs besides its packages."""
+    for name in ("bin", "dev", "proc", "tmp"):
+        (tree / name).mkdir(exist_ok=True)
+    shutil.copy(busybox, tree / "bin/busybox")
+    (tree / "bin/sh").unlink(missing_ok=True)
+    (tree / "bin/sh").symlink_to("busybox")
+    (tree / SAMPLE).write_bytes(silent_mp3(60))
+
+
+def build_image(tree: Path, fs: str, image: Path) -> None:
+    """Write an image of ``tree``; raises BoardError."""
+    {"ext4": _ext4, "squashfs": _squashfs}[fs](tree, image)
+
+
+def silent_mp3(seconds: int) -> bytes:
+    """Return MPEG-1 layer III at 128 kbit/s and 44.1 kHz: valid frames that decode to silence.
+
+    Side information of zeros says that no bit of the main data is used (ISO/IEC 11172-3,
+    2.4.1.7), so that this is filled with noise, which a compressing file system cannot shrink.
+    """
+    noise = random.Random(11172)
+    header, side_information, frame_bytes = b"\xff\xfb\x90\x00", bytes(32), 417
+    filler = frame_bytes - len(header) - len(side_information)
+    frames = seconds * 44100 // 1152
+    return b"".join(header + side_information + noise.randbytes(filler) for _ in range(frames))
+
+
+def _ext4(tree: Path, image: Path) -> None:
+    tool = require_tool("mke2fs", "e2fsprogs")
+    files = [path for path in tree.rglob("*") if not path.is_symlink()]
+    data_kib = sum(-(-path.stat().st_size // 4096) * 4 for path in files)
+    size_kib = (data_kib + data_kib // 8 + 4 * len(files) + 4096) // 1024 * 1024
+    options = ["-q", "-F", "-t", "ext4", "-m", "0", "-b", "4096", "-O", "^has_journal"]
+    same = ["-U", _UUID, "-E", f"root_owner=0:0,hash_seed={_UUID}"]
+    call([tool, *options, *same, "-d", tree, image, f"{size_kib}k"], _SPACE)
+
+
+def _squashfs(tree: Path, image: Path) -> None:
+    tool = require_tool("mksquashfs", "squashfs-tools")
+    same = ["-all-root", "-all-time", "0", "-mkfs-time", "0", "-processors", "1"]
+    call([tool, tree, image, "-noappend", "-quiet", "-no-progress", *same], _SPACE)
+
+
+def check_file_system(fs: str) -> None:
+    """Raise BoardError if there is no way to make that file system."""
+    if fs not in FILE_SYSTEMS:
+        raise BoardError(f"no image of {fs!r} can be made", f"say {' or '.join(FILE_SYSTEMS)}")

@@ -1,0 +1,52 @@
+"""Which modules of a packaged kernel an initramfs needs, in the order of loading.
+
+Read from the modules themselves (their .modinfo strings, include/linux/module.h), since a
+package that is not installed has no modules.dep.
+"""
+
+from __future__ import annotations
+
+import lzma
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+# What mounts the disks; a kernel that has one of these built in has no such module.
+WANTED = ("virtio_pci", "virtio_mmio", "virtio_blk", "crc32c_generic", "ext4", "squashfs")
+
+
+def load_order(modules: Path, wanted: Iterable[str] = WANTED) -> dict[str, bytes]:
+    """Return module names and contents so that each comes after those it depends on.
+
+    ``modules`` is a kernel's lib/modules/RELEASE. A name without a file is left out.
+    """
+    files = {_name(file): file for file in modules.rglob("*.ko*")}
+    order: dict[str, bytes] = {}
+
+    def add(name: str) -> None:
+        file = files.get(name)
+        if file is None or name in order:
+            return
+        content = _content(file)
+        for needed in dependencies(content):
+            add(needed)
+        order[name] = content
+
+    for name in wanted:
+        add(name)
+    return order
+
+
+def dependencies(content: bytes) -> list[str]:
+    """Return the names in a module's ``depends=`` string, with underscores."""
+    match = re.search(rb"\0depends=([^\0]*)\0", content)
+    return match[1].decode().replace("-", "_").split(",") if match and match[1] else []
+
+
+def _name(file: Path) -> str:
+    return file.name.partition(".")[0].replace("-", "_")
+
+
+def _content(file: Path) -> bytes:
+    data = file.read_bytes()
+    return lzma.decompress(data) if file.suffix == ".xz" else data

@@ -1,0 +1,105 @@
+"""Debian packages of any architecture, by this machine's apt and its configured sources.
+
+Nothing is installed here: apt works in a private root with an empty status file, in which
+"install --download-only" fetches a package with the closure of what it depends on.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from boards.emulated.error import BoardError, call, require_tool
+
+_OFFLINE = "the first use of a board needs the network and apt sources; or copy the cache here"
+_CONFIGURATION = """\
+APT::Architecture "{arch}";
+APT::Architectures {{ "{arch}"; }};
+APT::Sandbox::User "root";
+APT::Get::List-Cleanup "false";
+Acquire::Languages "none";
+Acquire::IndexTargets::deb::DEP-11::DefaultEnabled "false";
+Dir::State "{root}/state";
+Dir::State::status "{root}/status";
+Dir::Cache "{root}/cache";
+"""
+
+
+class AptRoot:
+    """apt for one Debian architecture; its lists are kept below ``root``."""
+
+    def __init__(self, root: Path, arch: str) -> None:
+        self.root = root / arch
+        self.arch = arch
+        self._updated = False
+        self._complaint = ""
+
+    def closure(self, names: Sequence[str], into: Path) -> None:
+        """Download packages and all they depend on; raises BoardError."""
+        self._ready()
+        archives = f"Dir::Cache::archives={into}/"
+        words = ("install", "-y", "--no-install-recommends", "--download-only")
+        self._apt("apt-get", "-o", archives, *words, "--", *names)
+        (into / "lock").unlink(missing_ok=True)
+        (into / "partial").rmdir()
+
+    def download(self, names: Sequence[str], into: Path) -> None:
+        """Download just these packages; raises BoardError."""
+        self._ready()
+        self._apt("apt-get", "download", "--", *names, cwd=into)
+
+    def depends(self, name: str) -> list[str]:
+        """Return the packages that ``name`` depends on directly, none if there is no ``name``."""
+        self._ready()
+        try:
+            text = self._apt("apt-cache", "depends", "--", name)
+        except BoardError:
+            return []
+        return re.findall(r"^  Depends: (\S+)$", text, re.MULTILINE)
+
+    def why_missing(self, what: str) -> BoardError:
+        """Return the error for a package that the sources do not have."""
+        said = f" ({self._complaint})" if self._complaint else ""
+        return BoardError(f"apt's sources have no {what} for {self.arch}{said}", self._remedy())
+
+    def _remedy(self) -> str:
+        if self._complaint:
+            return _OFFLINE
+        return "add a Debian source that has it (the release's, its security, or backports)"
+
+    def _ready(self) -> None:
+        """Fetch the lists once; what half a mirror lacks shows when a package is wanted."""
+        if self._updated:
+            return
+        for name in ("state/lists/partial", "cache/archives/partial"):
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+        (self.root / "status").touch()
+        configuration = _CONFIGURATION.format(arch=self.arch, root=self.root)
+        (self.root / "apt.conf").write_text(configuration)
+        try:
+            self._apt("apt-get", "update")
+        except BoardError as error:
+            self._complaint = str(error)
+        self._updated = True
+
+    def _apt(self, tool: str, *words: str, cwd: Path | None = None) -> str:
+        own = {"APT_CONFIG": str(self.root / "apt.conf"), "LC_ALL": "C"}
+        return call([require_tool(tool, "apt"), *words], self._remedy(), {**os.environ, **own}, cwd)
+
+
+def unpack(archives: Sequence[Path], into: Path) -> None:
+    """Unpack .deb files below ``into``; raises BoardError."""
+    tool = require_tool("dpkg-deb", "dpkg")
+    for archive in archives:
+        call([tool, "-x", archive, into], "remove the cached package; it is fetched again")
+
+
+def find_kernel(apt: AptRoot, kernel: str, flavour: str) -> str:
+    """Return the release (``6.1.0-50-armmp``) of the newest packaged kernel of that version."""
+    for meta in (f"linux-image-{flavour}", f"linux-image-{kernel}-{flavour}"):
+        for image in apt.depends(meta):
+            if image.startswith(f"linux-image-{kernel}."):
+                return image.removeprefix("linux-image-")
+    raise apt.why_missing(f"kernel {kernel} ({flavour})")

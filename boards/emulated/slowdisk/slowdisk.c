@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A block device in memory, /dev/slow0, that serves one request at a time at an explicit cost:
+ * latency_ns + ns_per_kib for each KiB moved. Nothing overlaps, so that the cost of a run is
+ * the sum over its requests. Costs are parameters and may be changed at any time.
+ */
+#include <linux/blk-mq.h>
+#include <linux/hrtimer.h>
+#include <linux/module.h>
+#include <linux/version.h>
+#include <linux/vmalloc.h>
+
+static unsigned int size_kib = 16384;
+module_param(size_kib, uint, 0444);
+MODULE_PARM_DESC(size_kib, "size of the device in KiB");
+
+static unsigned int latency_ns;
+module_param(latency_ns, uint, 0644);
+MODULE_PARM_DESC(latency_ns, "cost of each request in nanoseconds");
+
+static unsigned int ns_per_kib;
+module_param(ns_per_kib, uint, 0644);
+MODULE_PARM_DESC(ns_per_kib, "cost of each KiB moved in nanoseconds");
+
+/* The monotonic clock, so that a shell can read the time without starting a program. */
+static int
+now_get(char *text, const struct kernel_param *unused)
+{
+    return sysfs_emit(text, "%lld\n", ktime_get_ns());
+}
+static const struct kernel_param_ops now_ops = {.get = now_get};
+module_param_cb(now_ns, &now_ops, NULL, 0444);
+
+static struct slow_disk {
+    void *data;
+    int major;
+    struct gendisk *disk;
+    struct blk_mq_tag_set tags;
+    struct hrtimer timer;
+    struct request *serving; /* the one tag of the queue: there is never a second request */
+} slow;
+
+static blk_status_t
+move_data(struct request *request)
+{
+    loff_t at = (loff_t)blk_rq_pos(request) << SECTOR_SHIFT;
+    loff_t end = (loff_t)size_kib << 10;
+    struct req_iterator position;
+    struct bio_vec piece;
+
+    rq_for_each_segment(piece, request, position)
+    {
+        if (at + piece.bv_len > end)
+            return BLK_STS_IOERR;
+        if (rq_data_dir(request) == WRITE)
+            memcpy_from_bvec(slow.data + at, &piece);
+        else
+            memcpy_to_bvec(&piece, slow.data + at);
+        at += piece.bv_len;
+    }
+    return BLK_STS_OK;
+}
+
+static u64
+cost_ns(const struct request *request)
+{
+    return latency_ns + ((u64)blk_rq_bytes(request) * ns_per_kib >> 10);
+}
+
+static blk_status_t
+slow_queue_rq(struct blk_mq_hw_ctx *context, const struct blk_mq_queue_data *queued)
+{
+    struct request *request = queued->rq;
+    blk_status_t status;
+
+    blk_mq_start_request(request);
+    if (req_op(request) != REQ_OP_READ && req_op(request) != REQ_OP_WRITE)
+        return BLK_STS_NOTSUPP;
+    status = move_data(request);
+    if (status != BLK_STS_OK)
+        return status;
+    slow.serving = request;
+    hrtimer_start(&slow.timer, ns_to_ktime(cost_ns(request)), HRTIMER_MODE_REL);
+    return BLK_STS_OK;
+}
+
+static enum hrtimer_restart
+slow_served(struct hrtimer *timer)
+{
+    blk_mq_complete_request(slow.serving);
+    return HRTIMER_NORESTART;
+}
+
+static void
+slow_complete(struct request *request)
+{
+    blk_mq_end_request(request, BLK_STS_OK);
+}
+
+static const struct blk_mq_ops slow_mq_ops = {
+    .queue_rq = slow_queue_rq,
+    .complete = slow_complete,
+};
+
+static const struct block_device_operations slow_ops = {.owner = THIS_MODULE};
+
+static struct gendisk *
+new_disk(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
+    return blk_mq_alloc_disk(&slow.tags, NULL, NULL);
+#else
+    return blk_mq_alloc_disk(&slow.tags, NULL);
+#endif
+}
+
+static int
+add_disk_node(void)
+{
+    int error;
+
+    slow.disk = new_disk();
+    if (IS_ERR(slow.disk))
+        return PTR_ERR(slow.disk);
+    slow.disk->major = slow.major;
+    slow.disk->minors = 1;
+    slow.disk->fops = &slow_ops;
+    snprintf(slow.disk->disk_name, DISK_NAME_LEN, "slow0");
+    set_capacity(slow.disk, (sector_t)size_kib * 2);
+    error = add_disk(slow.disk);
+    if (error)
+        put_disk(slow.disk);
+    return error;
+}
+
+static int
+alloc_tags(void)
+{
+    slow.tags = (struct blk_mq_tag_set){
+        .ops = &slow_mq_ops,
+        .nr_hw_queues = 1,
+        .queue_depth = 1,
+        .numa_node = NUMA_NO_NODE,
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
+        .flags = BLK_MQ_F_SHOULD_MERGE,
+#endif
+    };
+    return blk_mq_alloc_tag_set(&slow.tags);
+}
+
+static void
+set_up_timer(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+    hrtimer_setup(&slow.timer, slow_served, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+#else
+    hrtimer_init(&slow.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
+    slow.timer.function = slow_served;
+#endif
+}
+
+static int __init
+slow_init(void)
+{
+    int error = -ENOMEM;
+
+    set_up_timer();
+    slow.data = vzalloc((unsigned long)size_kib << 10);
+    if (!slow.data)
+        return error;
+    error = slow.major = register_blkdev(0, "slow");
+    if (error < 0)
+        goto free_data;
+    error = alloc_tags();
+    if (error)
+        goto unregister;
+    error = add_disk_node();
+    if (!error)
+        return 0;
+    blk_mq_free_tag_set(&slow.tags);
+unregister:
+    unregister_blkdev(slow.major, "slow");
+free_data:
+    vfree(slow.data);
+    return error;
+}
+
+static void __exit
+slow_exit(void)
+{
+    del_gendisk(slow.disk);
+    put_disk(slow.disk);
+    blk_mq_free_tag_set(&slow.tags);
+    unregister_blkdev(slow.major, "slow");
+    hrtimer_cancel(&slow.timer);
+    vfree(slow.data);
+}
+
+module_init(slow_init);
+module_exit(slow_exit);
+MODULE_LICENSE("GPL");
+MODULE_DESCRIPTION("A block device in memory with an explicit cost");

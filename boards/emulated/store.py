@@ -1,0 +1,84 @@
+"""The cache of downloaded packages and of what is built from them, all checksummed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from boards.emulated.error import BoardError
+
+_SUMS = "sha256sums"
+
+
+def default_store() -> Path:
+    """Return the cache's folder by the XDG base directory rules."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "foreread" / "boards"
+
+
+def digest(*parts: bytes | str) -> str:
+    """Return a short name for what is made of ``parts``."""
+    whole = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        whole.update(len(data).to_bytes(8, "little") + data)
+    return whole.hexdigest()[:16]
+
+
+def folder(path: Path, fill: Callable[[Path], None]) -> Path:
+    """Return the folder ``path``, filled by ``fill`` the first time, checked every time.
+
+    It appears whole or not at all. Raises BoardError if a file is not what it was.
+    """
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{path.name}.", dir=path.parent))
+        try:
+            fill(scratch)
+            (scratch / _SUMS).write_text(_sums(scratch))
+            _settle(scratch, path)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    _check(path)
+    return path
+
+
+def sums(path: Path) -> str:
+    """Return the manifest of a folder: what its content is named by."""
+    return (path / _SUMS).read_text()
+
+
+def _settle(scratch: Path, path: Path) -> None:
+    """Rename; where another process was faster, its folder stands."""
+    try:
+        scratch.rename(path)
+    except OSError:
+        if not path.exists():
+            raise
+
+
+def _check(path: Path) -> None:
+    try:
+        wanted = sums(path)
+    except OSError:
+        wanted = ""
+    if wanted != _sums(path):
+        raise BoardError(
+            f"the cached files in {path} are not what was put there (wrong checksum)",
+            f"remove that folder ({path}); it is made again",
+        )
+
+
+def _sums(path: Path) -> str:
+    """Return the lines sha256sum would print for the folder's files."""
+    files = sorted(file for file in path.iterdir() if file.is_file() and file.name != _SUMS)
+    return "".join(f"{_sha256(file)}  {file.name}\n" for file in files)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as data:
+        return hashlib.file_digest(data, "sha256").hexdigest()

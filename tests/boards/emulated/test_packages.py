@@ -1,0 +1,66 @@
+"""apt that is absent, offline or knows nothing; the real one is used in the boards' own tests."""
+
+import pytest
+
+from boards.emulated.board import Board
+from boards.emulated.error import BoardError, call
+from boards.emulated.guest_protocol import RunPlan
+from boards.emulated.packages import AptRoot, find_kernel, unpack
+
+PLAN = RunPlan(["true"])
+
+
+@pytest.fixture
+def tools(monkeypatch, tmp_path):
+    """Return a function that puts a program into an otherwise empty path."""
+    place = tmp_path / "bin"
+    place.mkdir()
+    monkeypatch.setenv("PATH", str(place))
+
+    def add(name, script):
+        (place / name).write_text(f"#!/bin/sh\n{script}\n")
+        (place / name).chmod(0o755)
+
+    return add
+
+
+def test_no_apt(tools, tmp_path):
+    with pytest.raises(BoardError, match="apt-") as caught:
+        Board("arm64", cache=tmp_path / "c").run(PLAN)
+    assert "apt" in caught.value.remedy
+
+
+def test_no_network_and_an_empty_cache(tools, tmp_path):
+    tools("apt-get", "echo 'E: Could not resolve host' >&2; exit 100")
+    tools("apt-cache", "echo 'E: No packages found' >&2; exit 100")
+    with pytest.raises(BoardError, match="Could not resolve host") as caught:
+        Board("arm64", cache=tmp_path / "c").run(PLAN)
+    assert "network" in caught.value.remedy
+    assert not list((tmp_path / "c").glob("arm64/*"))
+
+
+def test_sources_without_that_kernel(tools, tmp_path):
+    tools("apt-get", "")
+    tools("apt-cache", "echo linux-image-armmp; echo '  Depends: linux-image-5.10.0-9-armmp'")
+    with pytest.raises(BoardError, match=r"no kernel 6\.1 \(armmp\) for armhf") as caught:
+        find_kernel(AptRoot(tmp_path / "apt", "armhf"), "6.1", "armmp")
+    assert "source" in caught.value.remedy
+
+
+def test_the_release_is_read_off_the_meta_package(tools, tmp_path):
+    tools("apt-get", "")
+    tools("apt-cache", "echo linux-image-armmp; echo '  Depends: linux-image-6.1.0-50-armmp'")
+    apt = AptRoot(tmp_path / "apt", "armhf")
+    assert find_kernel(apt, "6.1", "armmp") == "6.1.0-50-armmp"
+
+
+def test_a_file_that_is_no_package(tmp_path):
+    (tmp_path / "x.deb").write_bytes(b"nothing")
+    with pytest.raises(BoardError, match="dpkg-deb failed"):
+        unpack([tmp_path / "x.deb"], tmp_path / "into")
+
+
+def test_the_first_error_is_told_not_the_summary():
+    script = "echo warning >&2; echo 'sh: pahole: not found' >&2; echo 'make: *** 2' >&2; exit 2"
+    with pytest.raises(BoardError, match=r"sh failed \(2\): sh: pahole: not found"):
+        call(["sh", "-c", script], "")

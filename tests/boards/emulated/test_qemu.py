@@ -1,0 +1,112 @@
+"""QEMU that hangs, dies or is not there, played by small programs."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from boards.emulated.error import BoardError
+from boards.emulated.guest_protocol import RunPlan
+from boards.emulated.machines import MACHINES, machine
+from boards.emulated.qemu import died, qemu_words, run_qemu
+
+
+@pytest.fixture
+def qemu(monkeypatch, tmp_path):
+    """Put an empty program by the name of every machine's QEMU first in the path."""
+    for one in MACHINES.values():
+        program = tmp_path / one.qemu
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+
+
+def words(name, tmp_path, **more):
+    plan = RunPlan(["x"], **more)
+    disks = {"image": tmp_path / "a,b", "result": tmp_path / "r"}
+    return qemu_words(machine(name, "6.1"), plan, tmp_path / "k", tmp_path / "i", disks)
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_only_the_result_is_written_to(name, tmp_path, qemu):
+    drives = [word for word in words(name, tmp_path) if word.startswith("id=")]
+    assert ["read-only=on" in drive for drive in drives] == [True, False]
+    assert drives[0].endswith("/a,,b")
+
+
+def test_memory_is_passed_on(tmp_path, qemu):
+    line = words("armhf", tmp_path, memory_mib=64)
+    assert line[line.index("-m") + 1] == "64"
+
+
+def test_absent_qemu_names_its_package(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(BoardError, match="qemu-system-mipsel is not installed") as caught:
+        words("mipsel", tmp_path)
+    assert caught.value.remedy == "apt-get install qemu-system-mips"
+
+
+def test_one_that_ignores_sigterm_is_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr("boards.emulated.qemu._KILL_AFTER_S", 0.1)
+    stuck = ["sh", "-c", "trap '' TERM; echo booting; while :; do sleep 0.05; done"]
+    with pytest.raises(BoardError, match=r"not done after 0\.1 s; it said last: booting") as caught:
+        run_qemu(stuck, tmp_path / "log", 0.1)
+    assert "--time-out" in caught.value.remedy
+
+
+def test_one_that_says_nothing(tmp_path):
+    run_qemu(["true"], tmp_path / "log", 10)
+    assert "it said nothing" in str(died(tmp_path / "log"))
+
+
+def test_what_it_said_last_is_told(tmp_path):
+    run_qemu(["sh", "-c", "echo cannot set up guest memory >&2; exit 1"], tmp_path / "log", 10)
+    assert "cannot set up guest memory" in str(died(tmp_path / "log"))
+
+
+def test_a_panic_is_told(tmp_path):
+    line = b"[ 1.0] Kernel panic - not syncing: System is deadlocked on memory\r\n[ 1.1] CPU: 0\r\n"
+    (tmp_path / "log").write_bytes(b"\xff" + line)
+    error = died(tmp_path / "log")
+    assert str(error) == "the guest's kernel panicked: System is deadlocked on memory"
+    assert "--memory-mib" in error.remedy
+
+
+def test_unknown_boards_and_kernels():
+    with pytest.raises(BoardError, match="'sparc'") as caught:
+        machine("sparc", "6.1")
+    assert "mipsel" in caught.value.remedy
+    with pytest.raises(BoardError, match=r"no kernel 2\.6") as caught:
+        machine("mipsel", "2.6")
+    assert "6.1" in caught.value.remedy
+
+
+def test_it_ends_when_we_are_killed(tmp_path):
+    code = (
+        "import pathlib, sys; from boards.emulated.qemu import run_qemu;"
+        "run_qemu(['sh', '-c', 'echo $$; exec sleep 60'], pathlib.Path(sys.argv[1]), 60)"
+    )
+    log = tmp_path / "log"
+    root = Path(__file__).parents[3]
+    with subprocess.Popen([sys.executable, "-c", code, log], cwd=root) as killed:
+        pid = until(lambda: log.exists() and log.read_text().strip())
+        killed.kill()
+    assert until(lambda: not running(pid))
+
+
+def until(condition):
+    """Return what the condition gives once it is true, or fail after ten seconds."""
+    for _ in range(1000):
+        if value := condition():
+            return value
+        time.sleep(0.01)
+    raise AssertionError("it did not come true")
+
+
+def running(pid):
+    try:
+        return " Z" not in Path("/proc", pid, "stat").read_text().rpartition(")")[2][:2]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
