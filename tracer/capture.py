@@ -31,6 +31,11 @@ FILES = "files.json"
 TRACE = "trace"
 
 
+def dev_text(dev: int) -> str:
+    """Return "major:minor" of a kernel dev_t (major << 20 | minor, include/linux/kdev_t.h)."""
+    return f"{dev >> 20}:{dev & 0xFFFFF}"
+
+
 class CaptureError(ValueError):
     """A capture that cannot be read; ``remedy`` says what to do."""
 

@@ -18,7 +18,7 @@ from boards.device import Devices
 from tracer import capture as capture_files
 from tracer import metadata, tracefs
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded, RecordError
-from tracer.capture import FILES, METADATA, TRACE, Capture, Device, FileEntry
+from tracer.capture import FILES, METADATA, TRACE, Capture, Device, FileEntry, dev_text
 from tracer.files import find_files
 from tracer.interrupts import orderly_exit
 from tracer.journal import Journal, restore_leftovers, unrestored
@@ -179,7 +179,7 @@ def _files(
     except ValueError as error:
         notes.append(f"the trace could not be read to look for its files: {error}")
         found = set()
-    inodes |= {(f"{dev >> 20}:{dev & 0xFFFFF}", ino) for dev, ino in found}
+    inodes |= {(dev_text(dev), ino) for dev, ino in found}
     try:
         files, complete = find_files(inodes, devices.mounts, run.mapped)
     except KeyboardInterrupt:

@@ -19,7 +19,7 @@ from analyzer.optimizer.criterion import (
 from analyzer.optimizer.verdict import Point, decide
 from analyzer.prediction import Curve, Prediction
 from emulator import MAX_WINDOW, FixedWindow, fixed_window
-from tracer.capture import Device
+from tracer.capture import Device, dev_text
 
 DEFAULT_WINDOWS = range(1024)
 TOTAL = "total"
@@ -176,7 +176,7 @@ def _nothing(windows: Sequence[int]) -> Counts:
 
 
 def _disk_curve(recording: Recording, disk: int, windows: list[int], counts: Counts) -> Curve:
-    dev = f"{disk >> 20}:{disk & 0xFFFFF}"
+    dev = dev_text(disk)
     device = _device(recording, dev)
     names = (dev, device.name if device else dev)
     current = device.read_ahead_kb_before if device else None

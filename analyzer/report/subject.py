@@ -14,6 +14,7 @@ from analyzer.prediction import Curve, Prediction
 from analyzer.report.wording import plain
 from analyzer.validate import KERNEL_DEFAULT_KB, Validation
 from analyzer.waste import Waste, waste
+from tracer.capture import dev_text
 from tracer.sweep import Sweep
 
 
@@ -105,7 +106,7 @@ class Subject:
         if path:
             return plain(path)
         dev, ino = (int(self.recording.files[name][file]) for name in ("dev", "ino"))
-        return f"inode {ino} on {dev >> 20}:{dev & 0xFFFFF}"
+        return f"inode {ino} on {dev_text(dev)}"
 
     def name(self, file: int) -> str:
         """Return the last part of the path."""

@@ -18,6 +18,7 @@ from foreread.arguments import add_capture
 from foreread.cli import printable
 from foreread.table import render
 from foreread.wording import ended_text
+from tracer.capture import dev_text
 
 _TIMELINE_BINS = 20
 
@@ -104,11 +105,6 @@ def _file_json(recording: Recording, row: int, at_window: Waste) -> dict[str, An
         "requests": int(at_window.requests[row]),
         "pages_wasted": int(at_window.wasted[row]),
     }
-
-
-def dev_text(dev: int) -> str:
-    """Return "major:minor" of a kernel dev_t."""
-    return f"{dev >> 20}:{dev & 0xFFFFF}"
 
 
 def request_sizes(recording: Recording) -> dict[int, int]:
