@@ -48,8 +48,23 @@ class Kernel:
 
     def read_single(self, file: OpenFile, page: int) -> None:
         """filemap_create_folio, page_cache_read: one page through ->read_folio."""
-        if self._insert(file.inode, Folio(page, 0)):
+        inode = file.inode
+        if self._insert(inode, Folio(page, 0)):
+            if inode.block_pages:
+                self._fill(inode, page, page + 1)
             self._end_run()
+
+    def _fill(self, inode: Inode, start: int, end: int) -> None:
+        """squashfs_copy_cache: what else came with the blocks of the pages up to ``end``.
+
+        It counts bytes down, and past the end of the file only an exact 0 stops it.
+        """
+        block = inode.block_pages
+        behind = -(-end // block) * block
+        if inode.size % self.machine.page_size == 0:
+            behind = min(behind, inode.last + 1)
+        for page in range(start // block * block, behind):
+            self._insert(inode, Folio(page, 0))
 
     def read_range(self, file: OpenFile, start: int, pages: int, ahead: int) -> int:
         """do_page_cache_ra, __do_page_cache_readahead: absent pages, one by one.
@@ -66,11 +81,36 @@ class Kernel:
             if self._insert(inode, Folio(page, 0, page == mark)):
                 absent, run = absent + 1, run + 1
             elif run and rules.runs_apart:
-                self._end_run()
+                self._readahead(file, page - run, page)
                 run = 0
         if run:
-            self._end_run()
+            self._readahead(file, start + pages - run, start + pages)
         return absent
+
+    def _readahead(self, file: OpenFile, start: int, end: int) -> None:
+        """Give a run of new pages to the file system (->readahead, before 5.8 ->readpages)."""
+        if file.inode.block_pages:
+            if self.rules.expands:
+                self._expand(file, start, end)
+            else:
+                self._fill(file.inode, start, end)
+        self._end_run()
+
+    def _expand(self, file: OpenFile, start: int, end: int) -> None:
+        """readahead_expand to whole blocks (squashfs_readahead): downwards, then upwards.
+
+        Upwards it goes beyond the end of the file, and a whole block further where the run ends
+        on the border of one.
+        """
+        inode, block = file.inode, file.inode.block_pages
+        for page in range(start - 1, start // block * block - 1, -1):
+            if not self._insert(inode, Folio(page, 0)):
+                break
+        for page in range(end, (end // block + 1) * block):
+            if not self._insert(inode, Folio(page, 0)):
+                break
+            file.state.size += 1
+            file.state.async_size += 1
 
     def read_forced(self, file: OpenFile, start: int, pages: int) -> None:
         """force_page_cache_readahead: in chunks of 2 MiB, without a marker."""

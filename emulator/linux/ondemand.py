@@ -15,8 +15,9 @@ def miss(kernel: Kernel, file: OpenFile, page: int, request: int) -> None:
     """page_cache_sync_readahead: ``page`` is absent, ``request`` pages are wanted from it on."""
     state, rules = file.state, kernel.rules
     if not state.pages:
-        return  # the page is read singly: before 5.10 by the caller, then as a forced read of 1
-    if state.random:
+        if rules.zero_is_forced:
+            kernel.read_forced(file, page, 1)
+    elif state.random:
         kernel.read_forced(file, page, min(request, _forced_limit(kernel, file)))
     elif rules.algorithm == Algorithm.SPLIT:
         _split_miss(kernel, file, page, request)

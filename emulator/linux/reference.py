@@ -40,18 +40,24 @@ class Replay:
             if op == Op.FAULT:
                 fault(self.kernel, self.mappings[mapping], at, write=length > 0)
             elif op == Op.OPEN:
-                self.files[handle].state = State(self.kernel.window)
+                self.files[handle].state = State(self._window(self.files[handle].inode))
             elif op == Op.READ:
                 reads.read(self.kernel, self.files[handle], at, length)
             elif op == Op.WILLNEED:
                 ondemand.willneed(self.kernel, self.files[handle], at, length)
             else:
-                self._advise(self.files[handle].state, op)
+                self._advise(self.files[handle], op)
         return self.kernel.outcome
 
-    def _advise(self, state: State, advice: int) -> None:
+    def _window(self, inode: Inode) -> int:
+        """Return the ra_pages of the file's bdi."""
+        off = inode.block_pages and not self.kernel.rules.block_window
+        return 0 if off else self.kernel.window
+
+    def _advise(self, file: OpenFile, advice: int) -> None:
         """generic_fadvise."""
-        window, flag = self.kernel.window, self.kernel.rules.random_flag
+        state, window = file.state, self._window(file.inode)
+        flag = self.kernel.rules.random_flag
         if advice == Op.RANDOM:
             state.random = flag
             state.pages = state.pages if flag else 0
@@ -60,7 +66,7 @@ class Replay:
             state.pages = 2 * window if advice == Op.SEQUENTIAL else window
 
     def _opened(self, row: int) -> OpenFile:
-        return OpenFile(self.inodes[row], State(self.kernel.window))
+        return OpenFile(self.inodes[row], State(self._window(self.inodes[row])))
 
     def _mapping(self, row: Sequence[int]) -> Mapping:
         handle, start, pages, address, flags = row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,19 +21,24 @@ EXTENT = np.dtype(
 
 @dataclass(frozen=True)
 class Limits:
-    """Limits of a request: max_sectors_kb, max_segments (0: none), in KiB and segments."""
+    """What a request may be: max_sectors_kb, max_segments, max_segment_size (bytes) of a queue."""
 
     max_sectors_kb: int
-    max_segments: int = 0
+    max_segments: int = 1 << 16
+    max_segment_size: int = 1 << 30
 
 
-@dataclass(frozen=True)
-class Piece:
-    """Sectors that one bio reads; ``folios`` is how many folios they are in."""
+@dataclass(slots=True)
+class Bio:
+    """What one bio reads: from ``sector`` on, ``folios`` are lengths in sectors."""
 
     sector: int
-    sectors: int
-    folios: int
+    folios: list[int]
+
+    @property
+    def end(self) -> int:
+        """Return the sector behind it."""
+        return self.sector + sum(self.folios)
 
 
 class Layout:
@@ -60,19 +65,27 @@ class Layout:
 
 
 def requests(
-    outcome: Outcome, layout: Layout, limits: Limits, page_size: int
+    outcome: Outcome,
+    layout: Layout,
+    limits: Limits,
+    page_size: int,
+    joined: Sequence[bool] | None = None,
 ) -> list[tuple[int, int, int]]:
     """Return the requests (file, first sector, sectors), in order.
 
     A bio ends where the next block of the file is not the next one of the device; a plug holds
-    the bios of one ->readahead call, so that nothing is merged across two. Pages of a folio are
-    one segment, different folios are taken to lie apart in memory.
+    the bios of one ->readahead call, so that nothing is merged across two. A folio is a segment,
+    unless ``joined`` says of its insert that it lies behind the one before it in memory, too:
+    that is chance, and matters only above max_segments folios. Without it all lie apart.
     """
     found: list[tuple[int, int, int]] = []
+    at = 0
     for run in _runs(outcome):
         file = run[0][0]
-        for piece in _bios(run, layout, page_size):
-            found += [(file, *part) for part in _split(piece, limits)]
+        together = joined[at : at + len(run)] if joined else [False] * len(run)
+        at += len(run)
+        for bio in _bios(run, together, layout, page_size):
+            found += [(file, *part) for part in _split(bio, limits)]
     return found
 
 
@@ -89,26 +102,41 @@ def _runs(outcome: Outcome) -> Iterator[list[tuple[int, int, int, int]]]:
 
 
 def _bios(
-    run: list[tuple[int, int, int, int]], layout: Layout, page_size: int
-) -> Iterator[Piece]:
+    run: list[tuple[int, int, int, int]], joined: Sequence[bool], layout: Layout, page_size: int
+) -> Iterator[Bio]:
     """Yield the bios of one call (ext4_mpage_readpages, iomap_readahead)."""
     unit = page_size // SECTOR
-    bio: Piece | None = None
-    for file, index, order, _ in run:
+    bio: Bio | None = None
+    end = -1
+    for (file, index, order, _), follows in zip(run, joined, strict=True):
         behind = index + (1 << order)
         for sector, sectors in layout.pieces(file, index * unit, behind * unit):
-            if bio is not None and bio.sector + bio.sectors == sector:
-                bio = Piece(bio.sector, bio.sectors + sectors, bio.folios + 1)
-                continue
-            if bio is not None:
-                yield bio
-            bio = Piece(sector, sectors, 1)
+            if bio is not None and end == sector:
+                if follows:
+                    bio.folios[-1] += sectors
+                else:
+                    bio.folios.append(sectors)
+            else:
+                if bio is not None:
+                    yield bio
+                bio = Bio(sector, [sectors])
+            end = sector + sectors
     if bio is not None:
         yield bio
 
 
-def _split(bio: Piece, limits: Limits) -> Iterator[tuple[int, int]]:
-    """Yield the requests of one bio (bio_split_rw)."""
+def _split(bio: Bio, limits: Limits) -> Iterator[tuple[int, int]]:
+    """Yield (sector, sectors) of the requests of one bio (bio_split_rw)."""
     most = limits.max_sectors_kb * 1024 // SECTOR
-    for sector in range(bio.sector, bio.sector + bio.sectors, most):
-        yield sector, min(most, bio.sector + bio.sectors - sector)
+    longest = limits.max_segment_size // SECTOR
+    start, sectors, segments = bio.sector, 0, 0
+    for folio in bio.folios:
+        left = folio
+        while left:
+            taken = min(left, longest, most - sectors)
+            if not taken or segments == limits.max_segments:
+                yield start, sectors
+                start, sectors, segments = start + sectors, 0, 0
+                continue
+            left, sectors, segments = left - taken, sectors + taken, segments + 1
+    yield start, sectors

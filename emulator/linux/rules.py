@@ -109,6 +109,7 @@ class Rules:
     two_mib_window: bool = False  # a window has at most 2 MiB
     grows_to_io: bool = False  # a larger read gets a window up to the device's largest request
     runs_apart: bool = False  # each run of absent pages is a ->readahead call of its own
+    zero_is_forced: bool = False  # without a window a page is a forced read, not ->readpage
     clamps_first: bool = False  # the marker is placed after the window was cut at end of file
     xarray: bool = False  # the history scan stops one page short of M
     no_hole: NoHole = NoHole.NOTHING
@@ -120,6 +121,8 @@ class Rules:
     order_one: bool = False  # folios of two pages exist
     overshoots: bool = False  # behind a cached page the whole window is read once more
     folio_index: bool = False  # read(2): a marker's index is its folio's first
+    expands: bool = False  # squashfs: readahead grows to whole blocks, the window with it
+    block_window: bool = True  # squashfs: its files have a window at all
     prev_pos: PrevPos = PrevPos.LAST_PAGE
     random_flag: bool = False  # POSIX_FADV_RANDOM sets FMODE_RANDOM instead of a window of 0
     forced: Forced = Forced.UNLIMITED
@@ -194,8 +197,13 @@ CHANGES: tuple[Change, ...] = (
         {"xarray": True, "no_hole": NoHole.BEHIND},
         "5.4.286 page_cache_prev_miss, page_cache_next_miss; absent 4.19",
     ),
-    Change((5, 10), {"clamps_first": True}, "5.10.13 do_page_cache_ra; absent 5.4"),
+    Change(
+        (5, 10),
+        {"clamps_first": True, "zero_is_forced": True},
+        "5.10.13 do_page_cache_ra; absent 5.4",
+    ),
     Change((5, 12), {"prev_pos": PrevPos.EVERY_PAGE}, "5.12.9 filemap_read; absent 5.10"),
+    Change((5, 16), {"block_window": False}, "5.17 squashfs_fill_super: an own bdi; absent 5.15"),
     Change(
         (5, 18),
         {
@@ -207,6 +215,7 @@ CHANGES: tuple[Change, ...] = (
         },
         "5.19 page_cache_ra_order, do_sync_mmap_readahead; absent 5.17",
     ),
+    Change((6, 0), {"block_window": True, "expands": True}, "6.1.192 squashfs_readahead"),
     Change((6, 1), {"marks_upwards": False, "keeps_larger": True}, "6.1.192 ra_alloc_folio"),
     Change((6, 2), {"keeps_larger": False}, "6.6.63 ondemand_readahead"),
     Change((6, 6), {"prev_pos": PrevPos.NEXT_BYTE}, "6.6.63 filemap_read; absent 6.1"),

@@ -6,6 +6,7 @@ Everything is on a loop device of its own: other work on the machine is filtered
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import mmap
 import os
 import re
@@ -16,14 +17,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.linux.operations import MapFlag, Op, Program
+from tracer.journal import DIRECTORY
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
+_WINDOWS = "readahead/page_cache_ra_order"
 _EVENTS = {
     "filemap/mm_filemap_add_to_page_cache": "s_dev",
-    "readahead/page_cache_ra_order": "s_dev",
+    _WINDOWS: "s_dev",
     "block/block_rq_issue": "dev",
 }
-_INSERT = re.compile(r"mm_filemap_add_to_page_cache: .* ino (\w+) .* ofs=(\d+) order=(\d+)")
+_INSERT = re.compile(r"mm_filemap_add_to_page_cache: .* ino (\w+) pfn=(\w+) ofs=(\d+) order=(\d+)")
 _WINDOW = re.compile(
     r"page_cache_ra_order: .* ino=(\w+) index=(\d+) order=\d+ size=(\d+) async_size=(\d+)"
 )
@@ -51,9 +54,13 @@ _STRIDE = 1 << 32  # bytes between two of them, so that none merges with another
 
 @dataclass
 class Seen:
-    """What the kernel did: as an Outcome, but for runs, with sectors of requests."""
+    """What the kernel did: as an Outcome, but for runs; requests as (rwbs, sector, sectors).
+
+    ``joined`` says of each insert whether its memory lies right behind that of the one before.
+    """
 
     inserts: list[tuple[int, int, int]] = field(default_factory=list)
+    joined: list[bool] = field(default_factory=list)
     windows: list[tuple[int, int, int, int]] = field(default_factory=list)
     requests: list[tuple[str, int, int]] = field(default_factory=list)
 
@@ -64,12 +71,32 @@ class Judge:
     def __init__(self, device: str, dev: int, instance: Path) -> None:
         self._queue = Path(f"/sys/block/{device}")
         self._instance = instance
+        self.sees_windows = (instance / "events" / _WINDOWS).is_dir()  # from Linux 6.18 on
         for event, name in _EVENTS.items():
-            (instance / "events" / event / "filter").write_text(f"{name} == {dev}")
-            (instance / "events" / event / "enable").write_text("1")
+            if event != _WINDOWS or self.sees_windows:
+                (instance / "events" / event / "filter").write_text(f"{name} == {dev}")
+                (instance / "events" / event / "enable").write_text("1")
+
+    def limit(self, name: str) -> int:
+        """Return a limit of the device's queue."""
+        return int((self._queue / "queue" / name).read_text())
 
     def run(self, paths: Sequence[Path], program: Program, window: int) -> Seen:
-        """Execute ``program`` on ``paths`` (its files), cold, with a window in pages."""
+        """Execute ``program`` on ``paths`` (its files), cold, with a window in pages.
+
+        No foreread of another test records meanwhile: it would change the window. Done again
+        if somebody dropped all caches.
+        """
+        DIRECTORY.mkdir(parents=True, exist_ok=True)
+        while True:
+            with (DIRECTORY / "lock").open("ab") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                before = _caches_dropped()
+                seen = self._run(paths, program, window)
+                if _caches_dropped() == before:
+                    return seen
+
+    def _run(self, paths: Sequence[Path], program: Program, window: int) -> Seen:
         self._queue.joinpath("queue/read_ahead_kb").write_text(str(window * PAGE // 1024))
         for path in paths:
             _drop(path)
@@ -116,9 +143,7 @@ class Judge:
 def _map(row: int, descriptors: dict[int, int], mapping: tuple[int, ...]) -> int:
     handle, start, pages, address, flags = mapping
     at = _REGION + row * _STRIDE + (address % 512) * PAGE
-    protection = mmap.PROT_READ | (
-        mmap.PROT_EXEC if flags & MapFlag.EXEC else mmap.PROT_WRITE
-    )
+    protection = mmap.PROT_READ | (mmap.PROT_EXEC if flags & MapFlag.EXEC else mmap.PROT_WRITE)
     how = (mmap.MAP_SHARED if flags & MapFlag.SHARED else mmap.MAP_PRIVATE) | _FIXED_NOREPLACE
     if flags & MapFlag.SHARED:
         protection &= ~mmap.PROT_WRITE
@@ -161,12 +186,21 @@ def _cached(descriptor: int) -> int:
     return answer[0]
 
 
+def _caches_dropped() -> str:
+    lines = Path("/proc/vmstat").read_text().splitlines()
+    return next(line for line in lines if line.startswith("drop_pagecache "))
+
+
 def _parse(text: str, inodes: dict[int, int]) -> Seen:
     seen = Seen()
+    behind = -1
     for line in text.splitlines():
         if match := _INSERT.search(line):
-            ino, position, order = int(match[1], 16), int(match[2]), int(match[3])
+            ino, frame = int(match[1], 16), int(match[2], 16)
+            position, order = int(match[3]), int(match[4])
             if ino in inodes:
+                seen.joined.append(frame == behind)
+                behind = frame + (1 << order)
                 seen.inserts.append((inodes[ino], position // PAGE, order))
         elif match := _WINDOW.search(line):
             ino, *numbers = int(match[1], 16), *map(int, match.groups()[1:])
@@ -181,9 +215,9 @@ def _parse(text: str, inodes: dict[int, int]) -> Seen:
 @contextmanager
 def judge(tracefs: Path, mountpoint: Path, device: str) -> Iterator[Judge]:
     """Yield a Judge of what is mounted from a loop device."""
-    dev = os.stat(mountpoint).st_dev
+    dev = mountpoint.stat().st_dev
     kernel_dev = os.major(dev) << 20 | os.minor(dev)
-    instance = tracefs / "instances" / f"foreread-judge-{os.getpid()}"
+    instance = tracefs / "instances" / f"judge-{os.getpid()}"
     instance.mkdir()
     try:
         yield Judge(device, kernel_dev, instance)
