@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,6 +59,11 @@ def settings(plan: RunPlan) -> bytes:
         "NS_PER_KIB": plan.ns_per_kib,
         "FS": plan.fs,
     }
+    return assignments(values)
+
+
+def assignments(values: Mapping[str, object]) -> bytes:
+    """Return a shell script that gives variables their values."""
     return "".join(f"{k}={shlex.quote(str(v))}\n" for k, v in values.items()).encode()
 
 
