@@ -57,6 +57,7 @@ def settings(plan: RunPlan) -> bytes:
         "REPEAT": plan.repeat,
         "LATENCY_NS": plan.latency_ns,
         "NS_PER_KIB": plan.ns_per_kib,
+        "AWAKE": 0,
         "FS": plan.fs,
     }
     return assignments(values)
