@@ -3,10 +3,16 @@
  * A block device in memory, /dev/slow0, that serves one request at a time at an explicit cost:
  * latency_ns + ns_per_kib for each KiB moved. Nothing overlaps, so that the cost of a run is
  * the sum over its requests. Costs are parameters and may be changed at any time.
+ *
+ * An emulator that counts instructions for time has to wait in real time while the processor
+ * sleeps, and wakes it late. With ``awake`` the processor counts on instead while a request is
+ * served, in a thread that stands back for all others.
  */
 #include <linux/blk-mq.h>
 #include <linux/hrtimer.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/sched/stat.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 
@@ -21,6 +27,10 @@ MODULE_PARM_DESC(latency_ns, "cost of each request in nanoseconds");
 static unsigned int ns_per_kib;
 module_param(ns_per_kib, uint, 0644);
 MODULE_PARM_DESC(ns_per_kib, "cost of each KiB moved in nanoseconds");
+
+static bool awake;
+module_param(awake, bool, 0644);
+MODULE_PARM_DESC(awake, "keep the processor from sleeping while a request is served");
 
 /* The monotonic clock, so that a shell can read the time without starting a program. */
 static int
@@ -38,7 +48,39 @@ static struct slow_disk {
     struct blk_mq_tag_set tags;
     struct hrtimer timer;
     struct request *serving; /* the one tag of the queue: there is never a second request */
+    struct task_struct *waker;
 } slow;
+
+static bool
+shall_wait(void)
+{
+    return READ_ONCE(slow.serving) && READ_ONCE(awake);
+}
+
+/* The lowest priority alone would still get its share: whoever else can run is let run. */
+static void
+count_on(void)
+{
+    while (shall_wait()) {
+        if (!single_task_running())
+            yield();
+        cond_resched();
+    }
+}
+
+static int
+keep_awake(void *unused)
+{
+    set_user_nice(current, MAX_NICE);
+    while (!kthread_should_stop()) {
+        count_on();
+        set_current_state(TASK_INTERRUPTIBLE);
+        if (!shall_wait() && !kthread_should_stop())
+            schedule();
+        __set_current_state(TASK_RUNNING);
+    }
+    return 0;
+}
 
 static blk_status_t
 move_data(struct request *request)
@@ -79,15 +121,20 @@ slow_queue_rq(struct blk_mq_hw_ctx *context, const struct blk_mq_queue_data *que
     status = move_data(request);
     if (status != BLK_STS_OK)
         return status;
-    slow.serving = request;
+    WRITE_ONCE(slow.serving, request);
     hrtimer_start(&slow.timer, ns_to_ktime(cost_ns(request)), HRTIMER_MODE_REL);
+    if (awake)
+        wake_up_process(slow.waker);
     return BLK_STS_OK;
 }
 
 static enum hrtimer_restart
 slow_served(struct hrtimer *timer)
 {
-    blk_mq_complete_request(slow.serving);
+    struct request *served = slow.serving;
+
+    WRITE_ONCE(slow.serving, NULL);
+    blk_mq_complete_request(served);
     return HRTIMER_NORESTART;
 }
 
@@ -171,13 +218,19 @@ slow_init(void)
     error = slow.major = register_blkdev(0, "slow");
     if (error < 0)
         goto free_data;
-    error = alloc_tags();
+    slow.waker = kthread_run(keep_awake, NULL, "slowdisk");
+    error = PTR_ERR_OR_ZERO(slow.waker);
     if (error)
         goto unregister;
+    error = alloc_tags();
+    if (error)
+        goto stop;
     error = add_disk_node();
     if (!error)
         return 0;
     blk_mq_free_tag_set(&slow.tags);
+stop:
+    kthread_stop(slow.waker);
 unregister:
     unregister_blkdev(slow.major, "slow");
 free_data:
@@ -193,6 +246,7 @@ slow_exit(void)
     blk_mq_free_tag_set(&slow.tags);
     unregister_blkdev(slow.major, "slow");
     hrtimer_cancel(&slow.timer);
+    kthread_stop(slow.waker);
     vfree(slow.data);
 }
 
