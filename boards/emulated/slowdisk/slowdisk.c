@@ -5,10 +5,10 @@
  * the sum over its requests. Costs are parameters and may be changed at any time.
  */
 #include <linux/blk-mq.h>
+#include <linux/highmem.h>
 #include <linux/hrtimer.h>
 #include <linux/module.h>
 #include <linux/version.h>
-#include <linux/vmalloc.h>
 
 static unsigned int size_kib = 16384;
 module_param(size_kib, uint, 0444);
@@ -32,13 +32,40 @@ static const struct kernel_param_ops now_ops = {.get = now_get};
 module_param_cb(now_ns, &now_ops, NULL, 0444);
 
 static struct slow_disk {
-    void *data;
+    struct page **pages; /* single ones: a 32-bit kernel cannot map a large disk at once */
     int major;
     struct gendisk *disk;
     struct blk_mq_tag_set tags;
     struct hrtimer timer;
     struct request *serving; /* the one tag of the queue: there is never a second request */
 } slow;
+
+static unsigned long
+disk_page_count(void)
+{
+    return DIV_ROUND_UP((unsigned long)size_kib, PAGE_SIZE >> 10);
+}
+
+/* Move a piece of a request's data, which may lie across two pages of the disk. */
+static void
+move_piece(bool write, loff_t at, struct bio_vec *piece)
+{
+    char *data = bvec_kmap_local(piece);
+    size_t length;
+
+    for (size_t done = 0; done < piece->bv_len; done += length, at += length) {
+        struct page *page = slow.pages[at >> PAGE_SHIFT];
+
+        length = min_t(size_t, piece->bv_len - done, PAGE_SIZE - offset_in_page(at));
+        if (write)
+            memcpy_to_page(page, offset_in_page(at), data + done, length);
+        else
+            memcpy_from_page(data + done, page, offset_in_page(at), length);
+    }
+    if (!write)
+        flush_dcache_page(piece->bv_page);
+    kunmap_local(data);
+}
 
 static blk_status_t
 move_data(struct request *request)
@@ -52,10 +79,7 @@ move_data(struct request *request)
     {
         if (at + piece.bv_len > end)
             return BLK_STS_IOERR;
-        if (rq_data_dir(request) == WRITE)
-            memcpy_from_bvec(slow.data + at, &piece);
-        else
-            memcpy_to_bvec(&piece, slow.data + at);
+        move_piece(rq_data_dir(request) == WRITE, at, &piece);
         at += piece.bv_len;
     }
     return BLK_STS_OK;
@@ -159,18 +183,46 @@ set_up_timer(void)
 #endif
 }
 
+static void
+free_disk_pages(void)
+{
+    for (unsigned long i = 0; i < disk_page_count() && slow.pages[i]; i++)
+        __free_page(slow.pages[i]);
+    kvfree(slow.pages);
+}
+
+/* Fails, rather than have processes killed, where memory is too small for the disk. */
+static int
+alloc_disk_pages(void)
+{
+    const gfp_t flags = GFP_HIGHUSER | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+
+    slow.pages = kvcalloc(disk_page_count(), sizeof(*slow.pages), GFP_KERNEL);
+    if (!slow.pages)
+        return -ENOMEM;
+    for (unsigned long i = 0; i < disk_page_count(); i++) {
+        slow.pages[i] = alloc_page(flags);
+        if (!slow.pages[i]) {
+            free_disk_pages();
+            return -ENOMEM;
+        }
+        cond_resched();
+    }
+    return 0;
+}
+
 static int __init
 slow_init(void)
 {
-    int error = -ENOMEM;
+    int error;
 
     set_up_timer();
-    slow.data = vzalloc((unsigned long)size_kib << 10);
-    if (!slow.data)
+    error = alloc_disk_pages();
+    if (error)
         return error;
     error = slow.major = register_blkdev(0, "slow");
     if (error < 0)
-        goto free_data;
+        goto free_pages;
     error = alloc_tags();
     if (error)
         goto unregister;
@@ -180,8 +232,8 @@ slow_init(void)
     blk_mq_free_tag_set(&slow.tags);
 unregister:
     unregister_blkdev(slow.major, "slow");
-free_data:
-    vfree(slow.data);
+free_pages:
+    free_disk_pages();
     return error;
 }
 
@@ -193,7 +245,7 @@ slow_exit(void)
     blk_mq_free_tag_set(&slow.tags);
     unregister_blkdev(slow.major, "slow");
     hrtimer_cancel(&slow.timer);
-    vfree(slow.data);
+    free_disk_pages();
 }
 
 module_init(slow_init);
