@@ -48,8 +48,9 @@ def silent_mp3(seconds: int) -> bytes:
 
 def _ext4(tree: Path, image: Path, free_mib: int) -> None:
     tool = require_tool("mke2fs", "e2fsprogs")
-    files = [path for path in tree.rglob("*") if not path.is_symlink()]
-    data_kib = sum(-(-path.stat().st_size // 4096) * 4 for path in files)
+    found = [path.stat() for path in tree.rglob("*") if not path.is_symlink()]
+    files = {(one.st_dev, one.st_ino): one.st_size for one in found}  # hard links share one
+    data_kib = sum(-(-size // 4096) * 4 for size in files.values())
     size_kib = (data_kib + data_kib // 8 + 4 * len(files) + 4096) // 1024 * 1024
     size_kib += free_mib * 1024
     options = ["-q", "-F", "-t", "ext4", "-m", "0", "-b", "4096", "-O", "^has_journal"]

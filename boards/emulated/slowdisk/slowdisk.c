@@ -9,12 +9,12 @@
  * served, in a thread that stands back for all others.
  */
 #include <linux/blk-mq.h>
+#include <linux/highmem.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/stat.h>
 #include <linux/version.h>
-#include <linux/vmalloc.h>
 
 static unsigned int size_kib = 16384;
 module_param(size_kib, uint, 0444);
@@ -42,7 +42,7 @@ static const struct kernel_param_ops now_ops = {.get = now_get};
 module_param_cb(now_ns, &now_ops, NULL, 0444);
 
 static struct slow_disk {
-    void *data;
+    struct page **pages; /* single ones: a 32-bit kernel cannot map a large disk at once */
     int major;
     struct gendisk *disk;
     struct blk_mq_tag_set tags;
@@ -82,6 +82,33 @@ keep_awake(void *unused)
     return 0;
 }
 
+static unsigned long
+disk_page_count(void)
+{
+    return DIV_ROUND_UP((unsigned long)size_kib, PAGE_SIZE >> 10);
+}
+
+/* Move a piece of a request's data, which may lie across two pages of the disk. */
+static void
+move_piece(bool write, loff_t at, struct bio_vec *piece)
+{
+    char *data = bvec_kmap_local(piece);
+    size_t length;
+
+    for (size_t done = 0; done < piece->bv_len; done += length, at += length) {
+        struct page *page = slow.pages[at >> PAGE_SHIFT];
+
+        length = min_t(size_t, piece->bv_len - done, PAGE_SIZE - offset_in_page(at));
+        if (write)
+            memcpy_to_page(page, offset_in_page(at), data + done, length);
+        else
+            memcpy_from_page(data + done, page, offset_in_page(at), length);
+    }
+    if (!write)
+        flush_dcache_page(piece->bv_page);
+    kunmap_local(data);
+}
+
 static blk_status_t
 move_data(struct request *request)
 {
@@ -94,10 +121,7 @@ move_data(struct request *request)
     {
         if (at + piece.bv_len > end)
             return BLK_STS_IOERR;
-        if (rq_data_dir(request) == WRITE)
-            memcpy_from_bvec(slow.data + at, &piece);
-        else
-            memcpy_to_bvec(&piece, slow.data + at);
+        move_piece(rq_data_dir(request) == WRITE, at, &piece);
         at += piece.bv_len;
     }
     return BLK_STS_OK;
@@ -206,18 +230,46 @@ set_up_timer(void)
 #endif
 }
 
+static void
+free_disk_pages(void)
+{
+    for (unsigned long i = 0; i < disk_page_count() && slow.pages[i]; i++)
+        __free_page(slow.pages[i]);
+    kvfree(slow.pages);
+}
+
+/* Fails, rather than have processes killed, where memory is too small for the disk. */
+static int
+alloc_disk_pages(void)
+{
+    const gfp_t flags = GFP_HIGHUSER | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+
+    slow.pages = kvcalloc(disk_page_count(), sizeof(*slow.pages), GFP_KERNEL);
+    if (!slow.pages)
+        return -ENOMEM;
+    for (unsigned long i = 0; i < disk_page_count(); i++) {
+        slow.pages[i] = alloc_page(flags);
+        if (!slow.pages[i]) {
+            free_disk_pages();
+            return -ENOMEM;
+        }
+        cond_resched();
+    }
+    return 0;
+}
+
 static int __init
 slow_init(void)
 {
-    int error = -ENOMEM;
+    int error;
 
     set_up_timer();
-    slow.data = vzalloc((unsigned long)size_kib << 10);
-    if (!slow.data)
+    error = alloc_disk_pages();
+    if (error)
         return error;
     error = slow.major = register_blkdev(0, "slow");
     if (error < 0)
-        goto free_data;
+        goto free_pages;
     slow.waker = kthread_run(keep_awake, NULL, "slowdisk");
     error = PTR_ERR_OR_ZERO(slow.waker);
     if (error)
@@ -233,8 +285,8 @@ stop:
     kthread_stop(slow.waker);
 unregister:
     unregister_blkdev(slow.major, "slow");
-free_data:
-    vfree(slow.data);
+free_pages:
+    free_disk_pages();
     return error;
 }
 
@@ -247,7 +299,7 @@ slow_exit(void)
     unregister_blkdev(slow.major, "slow");
     hrtimer_cancel(&slow.timer);
     kthread_stop(slow.waker);
-    vfree(slow.data);
+    free_disk_pages();
 }
 
 module_init(slow_init);
