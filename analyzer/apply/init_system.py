@@ -103,8 +103,8 @@ def _procd(script: str, after: bool, _timer: bool) -> Layout:
 
 
 def _sysv(script: str, after: bool, _timer: bool) -> Layout:
-    files = {script: SCRIPT, f"{INIT_D}/foreread": "sysv/S05foreread"}
-    links = {"/etc/rcS.d/S05foreread": "../init.d/foreread"}
+    files = {script: SCRIPT}
+    links = {f"{INIT_D}/foreread": script, "/etc/rcS.d/S05foreread": "../init.d/foreread"}
     if after:
         files[f"{INIT_D}/foreread-boot-done"] = "sysv/S99foreread-boot-done"
         links |= {
@@ -119,10 +119,9 @@ def _busybox(plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
     runs = _RCS_RUNS.search(rcs) if _calls_rcs(inittab) else None
     if runs is None:
         return Layout(script, files, lines={INITTAB: _inittab_lines(plan, script, inittab)})
-    files[f"{runs[1]}/S05foreread"] = "sysv/S05foreread"
     if plan.has_after:
         files[f"{runs[1]}/S99foreread-boot-done"] = "sysv/S99foreread-boot-done"
-    return Layout(script, files)
+    return Layout(script, files, {f"{runs[1]}/S05foreread": script})
 
 
 def _calls_rcs(inittab: str) -> bool:

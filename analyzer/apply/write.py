@@ -15,7 +15,6 @@ SCRIPT = "foreread-apply"
 PLACE = "/usr/sbin/foreread-apply"
 _EXECUTABLE = {
     SCRIPT: "foreread-apply.sh.j2",
-    "sysv/S05foreread": "sysv.sh.j2",
     "openwrt/foreread": "openwrt.sh.j2",
 }
 _EXECUTABLE_AFTER = {
