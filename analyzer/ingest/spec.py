@@ -49,7 +49,7 @@ EVENT_SPECS: dict[str, EventSpec] = {
     "sched:sched_process_fork": EventSpec(Kind.FORK, {"value": "child_pid"}),
     "sched:sched_process_exec": EventSpec(Kind.EXEC, {"value": "old_pid"}),
     "sched:sched_process_exit": EventSpec(Kind.EXIT, {}),
-    # tracer/probes/plan.py
+    # tracer/probes/definitions.py
     "foreread:file_fault": EventSpec(
         Kind.PROBED_FAULT, {"dev": "dev", "ino": "ino", "index": "index"}
     ),

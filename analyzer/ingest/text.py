@@ -45,7 +45,7 @@ _READAHEAD = re.compile(
 _BLOCK = re.compile(
     rb"(\d{1,4}),(\d{1,7}) ([A-Z]{0,16}) (?:(?:\d{1,10} )?\(.*?\) )?(\d{1,19}) \+ (\d{1,10}) "
 )
-# Own probes (tracer/probes/plan.py), as print_kprobe_event prints any.
+# Own probes (tracer/probes/definitions.py), as print_kprobe_event prints any.
 _PROBED = re.compile(
     rb"\([^)\n]*\) file=\d+ ino=(\d{1,20}) dev=(\d{1,10}) (?:index|pos)=(\d{1,20})"
     rb"(?: count=(\d{1,20}))?\s*$"

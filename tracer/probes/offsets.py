@@ -7,6 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
 
@@ -100,8 +101,9 @@ def read_table(path: Path) -> list[Entry]:
 
 
 def _ends_alike(one: str, other: str) -> int:
-    """Return how many last characters are the same: a release ends with its configuration's name."""
-    return len(os.path.commonprefix([one[::-1], other[::-1]]))
+    """Return how many last characters agree: a release ends with its configuration's name."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 
 
 def _series(release: str) -> str | None:
