@@ -122,7 +122,7 @@ class SshConnection:
         line: str,
         step: str,
         stdin: bytes | IO[bytes] = b"",
-        stdout: int | IO[bytes] = subprocess.PIPE,
+        stdout: IO[bytes] | None = None,
         timeout_s: float | None = None,
     ) -> Result:
         """Run one line of the remote shell; ``step`` names it in errors; raises TargetError.
@@ -181,7 +181,7 @@ class SshConnection:
         words: Sequence[str],
         step: str,
         stdin: bytes | IO[bytes],
-        stdout: int | IO[bytes],
+        stdout: IO[bytes] | None,
         timeout_s: float | None,
     ) -> Result:
         given, source = (stdin, None) if isinstance(stdin, bytes) else (None, stdin)
@@ -191,7 +191,7 @@ class SshConnection:
         ssh = subprocess.Popen(
             command,
             stdin=subprocess.PIPE if source is None else source,
-            stdout=stdout,
+            stdout=subprocess.PIPE if stdout is None else stdout,
             stderr=subprocess.PIPE,
         )
         with ssh:
