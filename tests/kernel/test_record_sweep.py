@@ -11,6 +11,7 @@ from boards.device import DeviceError
 from tracer.backends.base import RecordError
 from tracer.command import Streams
 from tracer.ending import Ending
+from tracer.local_bench import local_bench
 from tracer.run import RunOptions
 from tracer.sweep_run import SweepOptions, sweep
 
@@ -36,23 +37,23 @@ def nowhere():
 def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **run):
     options = SweepOptions(
         RunOptions([str(word) for word in command], allow_warm=True, **run),
-        windows_kb,
+        lambda _: windows_kb,
         repeat,
         devices=devices,
         wait_s=120.0,
     )
-    return sweep(options, save, lambda _: None)
+    return sweep(options, local_bench, save, lambda _: None)
 
 
 def test_the_window_in_force_is_measured_too(loop, nowhere):
     options = SweepOptions(
         RunOptions([str(loop.busybox), "true"], streams=nowhere),
-        (0,),
+        lambda _: (0,),
         repeat=1,
         with_default=True,
         wait_s=120.0,
     )
-    result = sweep(options, lambda _: None, lambda _: None)
+    result = sweep(options, local_bench, lambda _: None, lambda _: None)
     assert [point.read_ahead_kb for point in result.points] == sorted([0, WINDOW_KB])
 
 
@@ -92,10 +93,10 @@ def test_a_sweep_interrupted_before_its_first_run_counted_is_no_sweep(loop, nowh
 
     command = [str(loop.busybox), "true"]
     options = SweepOptions(
-        RunOptions(command, streams=nowhere, allow_warm=True), (0,), wait_s=120.0
+        RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=120.0
     )
     with pytest.raises(KeyboardInterrupt):
-        sweep(options, lambda _: None, interrupt)
+        sweep(options, local_bench, lambda _: None, interrupt)
 
 
 def test_a_failing_command_stops_the_sweep(loop):
