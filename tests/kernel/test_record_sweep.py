@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
+from functools import partial
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
 
 from boards.device import DeviceError
+from boards.target import LocalTarget
 from tracer.backends.base import RecordError
 from tracer.command import Streams
 from tracer.ending import Ending
 from tracer.local_bench import local_bench
+from tracer.remote.bench import bench_on
 from tracer.run import RunOptions
 from tracer.sweep_run import SweepOptions, sweep
 
@@ -123,3 +127,24 @@ def test_odd_windows_are_rounded_and_noted(loop, nowhere):
 def test_an_unknown_disk_is_refused(loop):
     with pytest.raises(DeviceError, match="nosuchdisk"):
         run_sweep(["true"], (0,), devices=("nosuchdisk",))
+
+
+def test_a_target_measures_the_same_reads(loop, nowhere):
+    def requests_and_pages(bench):
+        options = SweepOptions(
+            RunOptions([str(loop.busybox), "cat", str(loop.data)], streams=nowhere),
+            lambda _: (0, 16, 64),
+            repeat=2,
+            wait_s=120.0,
+        )
+        result = sweep(options, bench, lambda _: None, lambda _: None)
+        assert result.complete
+        assert result.devices == [loop.device]
+        assert result.default_read_ahead_kb == WINDOW_KB
+        assert loop.restored_kb() == WINDOW_KB
+        assert all(min(point.seconds) > 0 for point in result.points)
+        return [(one.read_ahead_kb, min(one.requests), min(one.pages)) for one in result.points]
+
+    busybox_sh = (shutil.which("busybox"), "sh")
+    on_target = partial(bench_on, LocalTarget(), shell=busybox_sh)
+    assert requests_and_pages(on_target) == requests_and_pages(local_bench)
