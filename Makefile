@@ -42,7 +42,8 @@ test: $(READY) ## lint, types, and all tests (kernel tests where rights allow)
 test-kernel: $(READY) ## tests against the running kernel (root)
 	$(BIN)/python -m pytest -q -rs -m kernel
 
-test-boards: $(READY) ## boot the emulated boards: repeatability, windows, failures (QEMU)
+test-boards: $(READY) ## the whole main job on emulated boards (QEMU; network at first)
+	@.ci/packages $(PYTHON) boards
 	$(BIN)/python -m pytest -q -rs -s -m boards
 
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
