@@ -127,6 +127,7 @@ class ShellTarget(ABC):
             self.execute(line, "rebooting", timeout_s=KNOB_S)
         while time.monotonic() < end:
             with contextlib.suppress(TargetError, OSError):
+                self._settle(end)
                 if self.read_knob(BOOT_ID) != before:
                     return
             time.sleep(min(1.0, max(0.0, end - time.monotonic())))
@@ -134,6 +135,9 @@ class ShellTarget(ABC):
             f"{self.place}: it was not back {timeout_s:g} s after the reboot",
             "see its console; give it more time",
         )
+
+    def _settle(self, end: float) -> None:  # noqa: B027  (most have nothing to do)
+        """Do what has to come before the first command after a reboot."""
 
     def _knob(self, path: str, line: str, step: str, stdin: bytes = b"") -> str:
         whole = f"export LC_ALL=C; {_present(path)}; {line}"

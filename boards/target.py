@@ -21,6 +21,14 @@ class TargetError(RuntimeError):
         self.remedy = remedy
 
 
+def too_slow(place: str, step: str, limit_s: float) -> TargetError:
+    """Return the error of a step that took too long."""
+    return TargetError(
+        f"{place}: {step} took longer than {limit_s:g} s",
+        "give it more time, or see on the board's console why it hangs",
+    )
+
+
 @dataclass(frozen=True)
 class Result:
     """What became of a command: its exit status, as a POSIX shell tells it, and its output.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -57,8 +57,14 @@ def settings(plan: RunPlan) -> bytes:
         "REPEAT": plan.repeat,
         "LATENCY_NS": plan.latency_ns,
         "NS_PER_KIB": plan.ns_per_kib,
+        "AWAKE": 0,
         "FS": plan.fs,
     }
+    return assignments(values)
+
+
+def assignments(values: Mapping[str, object]) -> bytes:
+    """Return a shell script that gives variables their values."""
     return "".join(f"{k}={shlex.quote(str(v))}\n" for k, v in values.items()).encode()
 
 

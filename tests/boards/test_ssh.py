@@ -44,7 +44,7 @@ def connect(server):
     return SshTarget(SshAddress.parse(server.url), server.known_hosts, server.identity)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(word=anything)
 @example(word="-n")
 @example(word="'\n\\'\"$(exit 3)`exit 4`")
