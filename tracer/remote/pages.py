@@ -76,9 +76,10 @@ def _layout(header_page: str) -> tuple[int, int, int]:
 
 
 def _public(path: str, run: RunFacts) -> str:
-    """Return where an event's format belongs: that of our own probe has a pid in its group."""
-    own = OPENS.replace(":", "/") + "/format"
-    return own if run.probe_group and path.startswith(run.probe_group + "/") else path
+    """Return where an event's format belongs: those of our own have a pid in their group."""
+    group, _, rest = path.partition("/")
+    own = OPENS.partition(":")[0]
+    return f"{own}/{rest}" if run.probe_group and group == run.probe_group else path
 
 
 def _write(path: Path, text: str) -> None:

@@ -21,7 +21,9 @@ from tracer.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
 from tracer.interrupts import orderly_exit
 from tracer.journal import unrestored
 from tracer.output import no_space_as_error, output_directory
+from tracer.probes import ProbePlan
 from tracer.record import InodesOf, RecordOptions, default_buffer_kib, lost_notes
+from tracer.remote import probes
 from tracer.remote.files import find_files
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
@@ -29,7 +31,7 @@ from tracer.remote.pages import save_trace
 from tracer.remote.run_facts import RunFacts
 from tracer.run import exit_notes, living_notes
 
-PARTS = ("lib.sh", "held.sh", "tracing.sh", "record.sh")
+PARTS = ("lib.sh", "held.sh", "probes.sh", "tracing.sh", "record.sh")
 _AWAIT_S = 5  # how long the target is waited for before it hears of us again
 _OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
 _UNEXPLAINED_KIB = 4096  # as tracer.cold: what others read meanwhile, superblocks
@@ -42,6 +44,7 @@ class _Prepared:
     devices: Devices
     disks: list[str]
     allowed_kib: int
+    probes: ProbePlan | None
 
 
 def record_on(
@@ -71,13 +74,14 @@ def record_on(
         machine = Machine.parse(job.ask("probe", step="asking the target what it is"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
-            prepared = _prepare(machine, devices)
+            planned = probes.plan_probes(target, machine) if options.probes else None
+            prepared = _prepare(machine, devices, planned)
             return _record(job, prepared, options, output, inodes_of)
 
 
-def _prepare(machine: Machine, devices: Devices) -> _Prepared:
+def _prepare(machine: Machine, devices: Devices, planned: ProbePlan | None) -> _Prepared:
     allowed_kib = max(_UNEXPLAINED_KIB, machine.memory_kib // _UNEXPLAINED_SHARE)
-    return _Prepared(machine, devices, devices.mounted(), allowed_kib)
+    return _Prepared(machine, devices, devices.mounted(), allowed_kib, planned)
 
 
 def _record(
@@ -99,6 +103,7 @@ def _record(
     _pass_on_output(job, options)
     lost, long_size = save_trace(job, run, machine.byte_order, output / TRACE)
     notes = [
+        *(prepared.probes.notes if prepared.probes else []),
         *run.notes,
         *exit_notes(run.ended),
         *living_notes(run.by, run.living, options.run),
@@ -147,6 +152,7 @@ def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> 
         "events": " ".join(options.events),
         "indispensable": INDISPENSABLE,
         "open_probe": EVENT_PROBE,
+        "kprobes": probes.lines(prepared.probes) if prepared.probes else "",
         "buffer_kib": str(buffer_kib),
         "allowed_kib": str(prepared.allowed_kib),
         "allow_warm": "yes" if options.run.allow_warm else "",
