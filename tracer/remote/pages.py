@@ -80,9 +80,10 @@ def _layout(header_page: str) -> tuple[int, int, int]:
 
 
 def _public(path: str, traced: TraceFacts) -> str:
-    """Return where an event's format belongs: that of our own probe has a pid in its group."""
-    own = OPENS.replace(":", "/") + "/format"
-    return own if traced.probe_group and path.startswith(traced.probe_group + "/") else path
+    """Return where an event's format belongs: those of our own have a pid in their group."""
+    group, _, rest = path.partition("/")
+    own = OPENS.partition(":")[0]
+    return f"{own}/{rest}" if traced.probe_group and group == traced.probe_group else path
 
 
 def _write(path: Path, text: str) -> None:

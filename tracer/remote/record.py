@@ -19,8 +19,9 @@ from tracer.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
 from tracer.interrupts import orderly_exit
 from tracer.journal import unrestored
 from tracer.output import no_space_as_error, output_directory
+from tracer.probes import ProbePlan
 from tracer.record import InodesOf, RecordOptions, default_buffer_kib, lost_notes
-from tracer.remote import guarded_run
+from tracer.remote import guarded_run, probes
 from tracer.remote.files import find_files
 from tracer.remote.guarded_run import (
     directory,
@@ -35,7 +36,7 @@ from tracer.remote.pages import save_trace
 from tracer.remote.run_facts import RunFacts, TraceFacts
 from tracer.run import exit_notes, living_notes
 
-PARTS = (*guarded_run.PARTS, "record.sh")
+PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class _Prepared:
     machine: Machine
     devices: Devices
     disks: list[str]
+    probes: ProbePlan | None
 
 
 def record_on(
@@ -70,7 +72,8 @@ def record_on(
         machine = Machine.parse(job.ask("probe", step="asking the target what it is"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
-            prepared = _Prepared(machine, devices, devices.mounted())
+            planned = probes.plan_probes(target, machine) if options.probes else None
+            prepared = _Prepared(machine, devices, devices.mounted(), planned)
             return _record(job, prepared, options, output, inodes_of)
 
 
@@ -92,6 +95,7 @@ def _record(
     pass_on_output(job, options.run.streams)
     lost, long_size = save_trace(job, traced, machine.byte_order, output / TRACE)
     notes = [
+        *(prepared.probes.notes if prepared.probes else []),
         *run.notes,
         *exit_notes(run.ended),
         *living_notes(run.by, run.living, options.run),
@@ -141,6 +145,7 @@ def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> 
         "events": " ".join(options.events),
         "indispensable": INDISPENSABLE,
         "open_probe": EVENT_PROBE,
+        "kprobes": probes.lines(prepared.probes) if prepared.probes else "",
         "buffer_kib": str(buffer_kib),
     }
 
