@@ -1,32 +1,16 @@
-"""A target reached by ssh: any server, a POSIX shell, and cat, wc, mv, rm and chmod; no scp.
-
-Quoting: every word and path is quoted by shlex.quote for a POSIX shell and reaches the command
-byte by byte as it was given, newlines and undecodable bytes too; only NUL cannot be in one.
-The login shell of the user has to be a POSIX shell.
-"""
+"""A target reached by ssh: any server and a POSIX shell; no scp, no sftp."""
 
 from __future__ import annotations
 
-import contextlib
-import errno
-import os
-import shlex
-import time
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Self
+from typing import IO
 
+from boards.shell import ShellTarget
 from boards.ssh_connection import SshAddress, SshConnection
-from boards.target import Result, TargetError
-
-BOOT_ID = "/proc/sys/kernel/random/boot_id"
-REBOOT = "reboot"
-KNOB_S = 30.0
-_SHOWN = 60
-_ERRNO = {os.strerror(code): code for code in errno.errorcode}
+from boards.target import Result
 
 
-class SshTarget:
+class SshTarget(ShellTarget):
     """A machine behind an ssh server; a context manager, closed at its end."""
 
     def __init__(
@@ -34,115 +18,22 @@ class SshTarget:
     ) -> None:
         self.connection = SshConnection(address, known_hosts, identity)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    @property
+    def place(self) -> str:
+        """Its URL."""
+        return str(self.connection.address)
 
     def close(self) -> None:
         """End the connection."""
         self.connection.close()
 
-    def run(
-        self, command: Sequence[str], stdin: bytes = b"", timeout_s: float | None = None
+    def execute(
+        self,
+        line: str,
+        step: str,
+        stdin: bytes | IO[bytes] = b"",
+        stdout: IO[bytes] | None = None,
+        timeout_s: float | None = None,
     ) -> Result:
-        """Run the words of ``command`` and wait for its end.
-
-        A command that is given up after ``timeout_s`` may go on on the target: an ssh server
-        ends only what has a terminal.
-        """
-        line = " ".join(map(_quote, command))
-        step = f"running {line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}"
-        return self.connection.execute(line, step, stdin, timeout_s=timeout_s)
-
-    def push(self, source: Path, destination: str, mode: int = 0o644) -> None:
-        """Copy a file to the target; it gets its name once it is there whole."""
-        _absolute(destination)
-        with source.open("rb") as file:
-            size = os.fstat(file.fileno()).st_size
-            # The count: when the connection is lost, cat sees an end like any other.
-            line = (
-                f'export LC_ALL=C; p={_quote(destination)}; cat > "$p.part"'
-                f' && [ "$(wc -c < "$p.part")" -eq {size} ]'
-                f' && chmod {mode:o} "$p.part" && mv -f "$p.part" "$p"'
-                ' || { rm -f "$p.part"; exit 1; }'
-            )
-            done = self.connection.execute(line, f"pushing {destination}", file)
-        if done.status:
-            raise _os_error(done.stderr or b"its size changed on the way", destination)
-
-    def pull(self, source: str, destination: Path) -> None:
-        """Copy a file from the target; it gets its name once it is here whole."""
-        part = destination.with_name(destination.name + ".part")
-        try:
-            with part.open("wb") as file:
-                line = f"export LC_ALL=C; {_present(source)}; cat {_quote(source)}"
-                done = self.connection.execute(line, f"pulling {source}", stdout=file)
-            if done.status:
-                raise _os_error(done.stderr, source)
-            part.replace(destination)
-        finally:
-            part.unlink(missing_ok=True)
-
-    def read_knob(self, path: str) -> str:
-        """Return the knob's value without the newline at its end."""
-        return self._knob(path, f"cat {_quote(path)}", f"reading {path}")
-
-    def write_knob(self, path: str, value: str) -> str:
-        """Set the knob and return the value read back."""
-        # cat, not the shell's printf: of the shells' own, some hide what the kernel answers.
-        line = f"cat > {_quote(path)} && cat {_quote(path)}"
-        return self._knob(path, line, f"writing {path}", os.fsencode(value))
-
-    def reboot(self, timeout_s: float) -> None:
-        """Restart the target and return once it answers again, as another boot."""
-        end = time.monotonic() + timeout_s
-        before = self.read_knob(BOOT_ID)
-        # In the background, so that the shell can say that it was begun.
-        line = f"({_quote(REBOOT)} </dev/null >/dev/null 2>&1 &)"
-        with contextlib.suppress(TargetError):  # the connection may be lost at once
-            self.connection.execute(line, "rebooting", timeout_s=KNOB_S)
-        while time.monotonic() < end:
-            with contextlib.suppress(TargetError, OSError):
-                if self.read_knob(BOOT_ID) != before:
-                    return
-            time.sleep(min(1.0, max(0.0, end - time.monotonic())))
-        raise TargetError(
-            f"{self.connection.address}: it was not back {timeout_s:g} s after the reboot",
-            "see its console; give it more time",
-        )
-
-    def _knob(self, path: str, line: str, step: str, stdin: bytes = b"") -> str:
-        whole = f"export LC_ALL=C; {_present(path)}; {line}"
-        done = self.connection.execute(whole, step, stdin, timeout_s=KNOB_S)
-        if done.status:
-            raise _os_error(done.stderr, path)
-        return os.fsdecode(done.stdout).rstrip("\n")
-
-
-def _quote(word: str) -> str:
-    if "\0" in word:
-        raise ValueError("a word of a command cannot hold a NUL")
-    return shlex.quote(word)
-
-
-def _present(path: str) -> str:
-    """Return what ends the shell if ``path`` is missing: shells say that in their own words."""
-    _absolute(path)
-    missing = shlex.quote(os.strerror(errno.ENOENT))
-    return f"[ -e {_quote(path)} ] || {{ echo {missing} >&2; exit 1; }}"
-
-
-def _absolute(path: str) -> None:
-    """Refuse what a command might take for an option, or the shell for another directory."""
-    if not path.startswith("/"):
-        raise ValueError(f"{path!r} is no absolute path")
-
-
-def _os_error(stderr: bytes, path: str) -> OSError:
-    """Return the OSError that the last line of stderr ends with."""
-    text = os.fsdecode(stderr).strip()
-    last = text.splitlines()[-1] if text else "failed without a word"
-    reason = last.rpartition(": ")[2]
-    return OSError(_ERRNO.get(reason, errno.EIO), reason, path)
+        """Run one line of the login shell."""
+        return self.connection.execute(line, step, stdin, stdout, timeout_s)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Self
 
-from boards.target import Result, TargetError
+from boards.target import Result, TargetError, too_slow
 
 CONNECT_S = 10
 # A board that is silent for so long is gone: SILENT_TIMES probes, SILENT_S apart.
@@ -122,7 +122,7 @@ class SshConnection:
         line: str,
         step: str,
         stdin: bytes | IO[bytes] = b"",
-        stdout: int | IO[bytes] = subprocess.PIPE,
+        stdout: IO[bytes] | None = None,
         timeout_s: float | None = None,
     ) -> Result:
         """Run one line of the remote shell; ``step`` names it in errors; raises TargetError.
@@ -163,7 +163,7 @@ class SshConnection:
                     check=False,
                 )
             except subprocess.TimeoutExpired:
-                raise _too_slow(self.address, "connecting", 3 * CONNECT_S) from None
+                raise too_slow(str(self.address), "connecting", 3 * CONNECT_S) from None
         if done.returncode:
             raise self._failure("connecting", errors.read_bytes())
 
@@ -181,7 +181,7 @@ class SshConnection:
         words: Sequence[str],
         step: str,
         stdin: bytes | IO[bytes],
-        stdout: int | IO[bytes],
+        stdout: IO[bytes] | None,
         timeout_s: float | None,
     ) -> Result:
         given, source = (stdin, None) if isinstance(stdin, bytes) else (None, stdin)
@@ -191,14 +191,14 @@ class SshConnection:
         ssh = subprocess.Popen(
             command,
             stdin=subprocess.PIPE if source is None else source,
-            stdout=stdout,
+            stdout=subprocess.PIPE if stdout is None else stdout,
             stderr=subprocess.PIPE,
         )
         with ssh:
             try:
                 out, errors = ssh.communicate(given, timeout_s)
             except subprocess.TimeoutExpired:
-                raise _too_slow(self.address, step, timeout_s or 0) from None
+                raise too_slow(str(self.address), step, timeout_s or 0) from None
             finally:
                 ssh.kill()  # on a time-out or an interrupt; an ended one does not notice
         return Result(ssh.returncode, out or b"", errors)
@@ -236,13 +236,6 @@ class SshConnection:
 def _of_master(stderr: bytes) -> bytes:
     """Return what ssh says of its master; the rest is the command's, or follows from that."""
     return b"\n".join(line for line in stderr.splitlines() if line.startswith(b"mux_client"))
-
-
-def _too_slow(address: SshAddress, step: str, limit_s: float) -> TargetError:
-    return TargetError(
-        f"{address}: {step} took longer than {limit_s:g} s",
-        "give it more time, or see on the board's console why it hangs",
-    )
 
 
 def _client() -> str:

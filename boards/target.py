@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
@@ -19,6 +19,14 @@ class TargetError(RuntimeError):
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
         self.remedy = remedy
+
+
+def too_slow(place: str, step: str, limit_s: float) -> TargetError:
+    """Return the error of a step that took too long."""
+    return TargetError(
+        f"{place}: {step} took longer than {limit_s:g} s",
+        "give it more time, or see on the board's console why it hangs",
+    )
 
 
 @dataclass(frozen=True)
@@ -44,9 +52,17 @@ class Target(Protocol):
     """
 
     def run(
-        self, command: Sequence[str], stdin: bytes = b"", timeout_s: float | None = None
+        self,
+        command: Sequence[str],
+        stdin: bytes = b"",
+        timeout_s: float | None = None,
+        stdout: IO[bytes] | None = None,
     ) -> Result:
-        """Run the words of ``command``, which no shell expands, and wait for its end."""
+        """Run the words of ``command``, which no shell expands, and wait for its end.
+
+        What it prints goes to the file ``stdout`` of this machine, which has a descriptor, as
+        it comes, or else into the result.
+        """
 
     def push(self, source: Path, destination: str, mode: int = 0o644) -> None:
         """Copy a file of this machine to the target, whole or not at all."""
@@ -71,12 +87,21 @@ class LocalTarget:
         self.root = root
 
     def run(
-        self, command: Sequence[str], stdin: bytes = b"", timeout_s: float | None = None
+        self,
+        command: Sequence[str],
+        stdin: bytes = b"",
+        timeout_s: float | None = None,
+        stdout: IO[bytes] | None = None,
     ) -> Result:
         """Run the words of ``command`` and wait for its end."""
         try:
             done = subprocess.run(
-                command, input=stdin, capture_output=True, timeout=timeout_s, check=False
+                command,
+                input=stdin,
+                stdout=subprocess.PIPE if stdout is None else stdout,
+                stderr=subprocess.PIPE,
+                timeout=timeout_s,
+                check=False,
             )
         except FileNotFoundError as error:
             return Result(NOT_FOUND, b"", os.fsencode(f"{command[0]}: {error.strerror}\n"))
@@ -88,7 +113,7 @@ class LocalTarget:
                 "give it more time, or see why it hangs",
             ) from error
         status = done.returncode if done.returncode >= 0 else 128 - done.returncode
-        return Result(status, done.stdout, done.stderr)
+        return Result(status, done.stdout or b"", done.stderr)
 
     def push(self, source: Path, destination: str, mode: int = 0o644) -> None:
         """Copy a file of this machine to another place on it."""

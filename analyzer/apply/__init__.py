@@ -1,6 +1,21 @@
-"""The boot script that applies the chosen settings, and its wrappers."""
+"""The boot script that applies the chosen settings, its wrappers, and how they get on a board."""
 
+from analyzer.apply.board_access import InstallError
+from analyzer.apply.install import Installed, Removed, install, uninstall
 from analyzer.apply.plan import ApplyError, ApplyPlan, Board, Disk, Setting, plan_from
 from analyzer.apply.write import write_scripts
 
-__all__ = ["ApplyError", "ApplyPlan", "Board", "Disk", "Setting", "plan_from", "write_scripts"]
+__all__ = [
+    "ApplyError",
+    "ApplyPlan",
+    "Board",
+    "Disk",
+    "InstallError",
+    "Installed",
+    "Removed",
+    "Setting",
+    "install",
+    "plan_from",
+    "uninstall",
+    "write_scripts",
+]

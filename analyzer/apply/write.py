@@ -12,9 +12,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from analyzer.apply.plan import ApplyError, ApplyPlan, Setting, check
 
 SCRIPT = "foreread-apply"
+PLACE = "/usr/sbin/foreread-apply"
 _EXECUTABLE = {
     SCRIPT: "foreread-apply.sh.j2",
-    "sysv/S05foreread": "sysv.sh.j2",
     "openwrt/foreread": "openwrt.sh.j2",
 }
 _EXECUTABLE_AFTER = {
@@ -34,15 +34,15 @@ _TIMER = {"systemd/foreread-boot-done.timer": "foreread-boot-done.timer.j2"}
 _SYSCTL = {"sysctl.d/60-foreread.conf": "sysctl.conf.j2"}
 
 
-def write_scripts(plan: ApplyPlan, output: Path) -> list[Path]:
+def write_scripts(plan: ApplyPlan, output: Path, place: str = PLACE) -> list[Path]:
     """Write script, wrappers and INSTALL.md below ``output``; return the files in order.
 
-    Files of the same name are replaced. Raises ApplyError when the plan cannot be carried out
-    or ``output`` cannot be written.
+    The wrappers call the script at ``place`` on the board. Files of the same name are replaced.
+    Raises ApplyError when the plan cannot be carried out or ``output`` cannot be written.
     """
     check(plan)
     templates = _environment()
-    context = _context(plan)
+    context = _context(plan, place)
     written = []
     try:
         for name, template, mode in _files(plan):
@@ -69,10 +69,11 @@ def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:
     ]
 
 
-def _context(plan: ApplyPlan) -> dict[str, object]:
+def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
     settings = _scripted(plan.settings)
     return {
         "plan": plan,
+        "script": place,
         "disks": [(disk, list(knobs)) for disk, knobs in groupby(settings, lambda s: s[0].disk)],
         "vm": _vm_settings(plan),
         "timer": plan.has_after and plan.boot_done_seconds is not None,

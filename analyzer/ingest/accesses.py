@@ -87,7 +87,7 @@ def group_inodes(dev: Array, ino: Array) -> tuple[Array, Array]:
 
 def _first_of_each(accesses: Table) -> Array:
     """Return the rows, in order, of the first access to each page."""
-    key = _key(accesses["file"], accesses["page"])
+    key = page_key(accesses["file"], accesses["page"])
     return np.sort(np.unique(key, return_index=True)[1])
 
 
@@ -101,11 +101,11 @@ def touched(files: Table, pages: Table, events: Table) -> Table:
 
     ``events`` are the application's. The time and thread are those of the first touch.
     """
-    key = _key(pages["file"], pages["page"])
+    key = page_key(pages["file"], pages["page"])
     order = np.argsort(key)
     key = key[order]
     touches = events.take(np.isin(events["kind"], _ACCESS_KINDS))
-    touch_file, known = _rows_of(files, touches)
+    touch_file, known = rows_of(files, touches)
     touches, touch_file = touches.take(known), touch_file[known]
     last = np.where(touches["kind"] == Kind.FAULT, touches["index"], touches["value"])
     low = _position(key, touch_file, touches["index"], "left")
@@ -120,7 +120,7 @@ def touched(files: Table, pages: Table, events: Table) -> Table:
     return Table(ACCESSES, columns).take(in_time)
 
 
-def _rows_of(files: Table, events: Table) -> tuple[Array, Array]:
+def rows_of(files: Table, events: Table) -> tuple[Array, Array]:
     """Return each event's row in ``files`` (sorted by dev, ino) and whether it has one."""
     first, group = group_inodes(
         np.concatenate((files["dev"], events["dev"])), np.concatenate((files["ino"], events["ino"]))
@@ -132,10 +132,10 @@ def _rows_of(files: Table, events: Table) -> tuple[Array, Array]:
 
 def _position(key: Array, file: Array, page: Array, side: Literal["left", "right"]) -> Array:
     """Return where (file, page) stands among sorted keys."""
-    return np.searchsorted(key, _key(file, page), side=side)
+    return np.searchsorted(key, page_key(file, page), side=side)
 
 
-def _key(file: Array, page: Array) -> Array:
+def page_key(file: Array, page: Array) -> Array:
     """Return one sortable number for (file, page); 2^40 pages are 4 PiB, beyond real files."""
     page = np.minimum(page, np.uint64((1 << 40) - 1))
     return np.asarray((file.astype(np.uint64) << np.uint64(40)) | page)

@@ -39,11 +39,13 @@ class Inserts:
 
     ``pages`` (int64) is how many pages each insert of ``data`` brought in by a read: 0 for
     written pages and holes. ``group`` (int64) is how many pages were read together with it.
+    ``row`` is where each of ``data`` stands among the events.
     ``reads_recorded`` is False if the trace has no block events: then all inserts count.
     """
 
     data: Table
     metadata: Table
+    row: Array
     pages: Array
     group: Array
     reads_recorded: bool
@@ -67,7 +69,7 @@ def find_inserts(
     reads = _data_reads(events, rows, bdev, page_size, first_sectors)
     if reads is None:
         size = folio_pages(data)
-        return Inserts(data, metadata, size, size, False)
+        return Inserts(data, metadata, rows[~internal], size, size, False)
     reads[rows[~internal]] = True
     sequence = events.take(reads)
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
@@ -76,7 +78,7 @@ def find_inserts(
     pages, group = pages[data_rows], group[data_rows]
     every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
     pages = np.where(np.isin(data["dev"], every), folio_pages(data), pages)
-    return Inserts(data, metadata, pages, np.maximum(group, pages), True)
+    return Inserts(data, metadata, rows[~internal], pages, np.maximum(group, pages), True)
 
 
 def folio_pages(inserts: Table) -> Array:

@@ -21,6 +21,7 @@ from analyzer.ingest.inserts import (
     find_inserts,
     folio_pages,
 )
+from analyzer.ingest.probes import adopt
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import FILES, Array, Kind, Table
@@ -30,6 +31,8 @@ from tracer.capture import Capture, FileEntry
 Pids = Literal["tree", "all"] | frozenset[int]
 
 _MAJOR_BITS = 12  # of a dev_t
+_DEFAULT_WINDOW_KB = 128
+_WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next window two behind
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -92,6 +95,9 @@ def interpret(
         names = ", ".join(new)
         notes.append(f"disk {names} was mounted during the run, with its readahead on: mount first")
     files, paths = _name_files(files, entries, trace)
+    slack_pages = _slack(read_ahead_kb, page_size) if contaminated else 0
+    events, said = adopt(events, inserts, page_size, slack_pages)
+    notes += said
     accesses = pages
     if contaminated:
         accesses = _decontaminate(files, pages, events, threads, notes)
@@ -132,6 +138,12 @@ def _window_in_force(capture: Capture | None, files: Table) -> int | None:
     read = set(files["dev"].tolist())
     disks = [disk for disk in capture.devices if read & {_dev(fs) for fs in disk.filesystems}]
     return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
+
+
+def _slack(read_ahead_kb: int | None, page_size: int) -> int:
+    """Return how many pages beside an access the kernel's readahead may begin to read."""
+    window_kb = _DEFAULT_WINDOW_KB if read_ahead_kb is None else read_ahead_kb
+    return _WINDOWS_BESIDE * (window_kb * 1024 // page_size + 1)
 
 
 def _disks_read_ahead(capture: Capture | None, inserts: Inserts) -> list[str]:

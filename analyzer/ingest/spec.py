@@ -49,4 +49,11 @@ EVENT_SPECS: dict[str, EventSpec] = {
     "sched:sched_process_fork": EventSpec(Kind.FORK, {"value": "child_pid"}),
     "sched:sched_process_exec": EventSpec(Kind.EXEC, {"value": "old_pid"}),
     "sched:sched_process_exit": EventSpec(Kind.EXIT, {}),
+    # tracer/probes/definitions.py
+    "foreread:file_fault": EventSpec(
+        Kind.PROBED_FAULT, {"dev": "dev", "ino": "ino", "index": "index"}
+    ),
+    "foreread:file_read": EventSpec(
+        Kind.PROBED_READ, {"dev": "dev", "ino": "ino", "index": "pos", "value": "count"}
+    ),
 }

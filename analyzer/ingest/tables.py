@@ -33,6 +33,9 @@ class Kind(IntEnum):
     FORK = 11  # sched:sched_process_fork
     EXEC = 12  # sched:sched_process_exec
     EXIT = 13  # sched:sched_process_exit
+    # Own probes where the kernel lacks FAULT and GET_PAGES; probes.py turns them into these.
+    PROBED_FAULT = 14  # foreread:file_fault
+    PROBED_READ = 15  # foreread:file_read
 
 
 class Rwbs(IntFlag):
@@ -75,14 +78,19 @@ EVENTS = Schema(
         Column("pid", "i4", "", "kernel thread id of the current task (common_pid)"),
         Column("dev", "u4", "dev_t", "major << 20 | minor of the superblock or block device"),
         Column("ino", "u8", "", "inode number; 0 for block and sched events"),
-        Column("index", "u8", "pages", "page index in the file; block events: first sector"),
+        Column(
+            "index",
+            "u8",
+            "pages",
+            "page index in the file; block events: first sector; PROBED_READ: position in bytes",
+        ),
         Column(
             "value",
             "u8",
             "",
             "INSERT: folio order; GET_PAGES, MAP_PAGES: last page index, inclusive; "
             "RA_*: pages asked for; block: 512-byte sectors; FORK: child's thread id; "
-            "EXEC: thread id before exec",
+            "EXEC: thread id before exec; PROBED_READ: bytes asked for",
         ),
         Column("flags", "u2", "Rwbs", "block events: letters of rwbs; else 0"),
     ),

@@ -45,6 +45,11 @@ _READAHEAD = re.compile(
 _BLOCK = re.compile(
     rb"(\d{1,4}),(\d{1,7}) ([A-Z]{0,16}) (?:(?:\d{1,10} )?\(.*?\) )?(\d{1,19}) \+ (\d{1,10}) "
 )
+# Own probes (tracer/probes/definitions.py), as print_kprobe_event prints any.
+_PROBED = re.compile(
+    rb"\([^)\n]*\) file=\d+ ino=(\d{1,20}) dev=(\d{1,10}) (?:index|pos)=(\d{1,20})"
+    rb"(?: count=(\d{1,20}))?\s*$"
+)
 _CHILD = re.compile(rb".*\bchild_pid=(\d{1,9})\s*$")
 _OLD = re.compile(rb".*\bold_pid=(\d{1,9})\s*$")
 _RWBS = {
@@ -172,6 +177,16 @@ def _block(payload: bytes) -> Fields | None:
     return dev, 0, int(match[4]), int(match[5]), int(flags)
 
 
+def _probed(payload: bytes) -> Fields | None:
+    match = _PROBED.match(payload)
+    if match is None:
+        return None
+    ino, dev, index, value = (int(number or 0) for number in match.groups())
+    return (
+        (dev, ino, index, value, 0) if dev < 1 << 32 and max(ino, index, value) < 1 << 64 else None
+    )
+
+
 def _thread(pattern: re.Pattern[bytes]) -> Callable[[bytes], Fields | None]:
     def parse(payload: bytes) -> Fields | None:
         match = pattern.match(payload)
@@ -186,5 +201,6 @@ _PARSERS: dict[Kind, Callable[[bytes], Fields | None]] = {
     **dict.fromkeys((Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE), _block),
     Kind.FORK: _thread(_CHILD),
     Kind.EXEC: _thread(_OLD),
+    **dict.fromkeys((Kind.PROBED_FAULT, Kind.PROBED_READ), _probed),
     Kind.EXIT: lambda _: (0, 0, 0, 0, 0),
 }

@@ -1,166 +1,69 @@
-"""An emulated board: made of Debian packages once, then booted for every run."""
+"""An emulated board booted for cold runs of one command."""
 
 from __future__ import annotations
 
-import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from functools import cached_property
 from pathlib import Path
 
-from boards.emulated import guest_protocol, image, initramfs, modules, slowdisk_build, store
+from boards.emulated import guest_protocol, image
 from boards.emulated.error import BoardError
 from boards.emulated.guest_protocol import Result, RunPlan, TimedRun
-from boards.emulated.machines import MACHINES, host_is, machine
-from boards.emulated.packages import AptRoot, find_kernel, unpack
-from boards.emulated.qemu import died, qemu_words, run_qemu
+from boards.emulated.initramfs import job_initramfs
+from boards.emulated.parts import DEFAULT_PACKAGES, Parts
+from boards.emulated.qemu import Boot, Disk, died, qemu_words, run_qemu
 
-__all__ = ["Board", "BoardRun", "RunPlan", "TimedRun"]
+__all__ = ["DEFAULT_PACKAGES", "Board", "BoardRun", "RunPlan", "TimedRun"]
 
 BoardRun = Result
-# A change of what makes the boot files makes them anew.
-_BOOT_CODE = (initramfs.__file__, modules.__file__, slowdisk_build.__file__)
-DEFAULT_PACKAGES = ("madplay",)
 
 
-class Board:
-    """One architecture with one kernel and one set of application packages.
-
-    Everything is kept below ``cache``: with it filled, no network is used. Raises BoardError.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        kernel: str = "6.1",
-        packages: Sequence[str] = DEFAULT_PACKAGES,
-        cache: Path | None = None,
-        tell: Callable[[str], None] = lambda step: None,
-    ) -> None:
-        self.machine = machine(name, kernel)
-        self.kernel = kernel
-        self.packages = tuple(sorted(set(packages)))
-        self.cache = cache or store.default_store()
-        self.tell = tell
+class Board(Parts):
+    """One architecture with one kernel and one set of application packages."""
 
     def run(self, plan: RunPlan) -> BoardRun:
         """Boot, make the planned cold runs of the command, and return what came of them."""
         image.check_file_system(plan.fs)
         boot, disk = self.boot_files(), self.image(plan.fs)
-        self._check_memory(plan, disk)
+        check_memory(self, plan.memory_mib, disk)
         with tempfile.TemporaryDirectory(prefix="foreread-board-") as scratch:
             return self._boot(plan, boot, disk, Path(scratch))
 
     def _boot(self, plan: RunPlan, boot: Path, disk: Path, scratch: Path) -> BoardRun:
         result, initrd, log = scratch / "result", scratch / "initrd", scratch / "console"
-        job = initramfs.job_initramfs(
-            guest_protocol.settings(plan), guest_protocol.command_script(plan.command)
-        )
-        initrd.write_bytes((boot / "initramfs").read_bytes() + job)
+        job = {
+            "settings": guest_protocol.settings(plan, awake=not self.machine.idle_skips),
+            "command": guest_protocol.command_script(plan.command),
+        }
+        initrd.write_bytes((boot / "initramfs").read_bytes() + job_initramfs(job))
         with result.open("wb") as file:
             file.truncate(guest_protocol.RESULT_BYTES)
-        disks = {"image": disk, "result": result}
-        run_qemu(
-            qemu_words(self.machine, plan, boot / "kernel", initrd, disks), log, plan.time_out_s
-        )
+        disks = (Disk("image", disk), Disk("result", result, writable=True))
+        # A reboot ends QEMU: so a guest that panics, or is done, never starts again.
+        ends = ("-no-reboot", "-serial", "stdio", "-nic", "none", "-rtc", "clock=vm")
+        start = Boot(boot / "kernel", initrd, plan.memory_mib, "quiet panic=-1 rdinit=/init")
+        words = qemu_words(self.machine, start, disks, self.machine.icount(sleeps=False))
+        run_qemu([*words, *ends], log, plan.time_out_s)
         found = guest_protocol.read_result(result, plan.command[0])
         if found is None:
             raise died(log)
         return found
 
-    def _check_memory(self, plan: RunPlan, disk: Path) -> None:
-        disk_mib = -(-disk.stat().st_size // (1 << 20))
-        least = self.machine.least_memory_mib + disk_mib
-        if plan.memory_mib < least:
-            raise BoardError(
-                f"{plan.memory_mib} MiB are too little for {self.machine.name}, whose disk takes "
-                f"{disk_mib} MiB of it",
-                f"say --memory-mib {least} or more",
-            )
 
-    def boot_files(self) -> Path:
-        """Return the folder with ``kernel`` and ``initramfs``, built the first time."""
-        made_by = (initramfs.INIT, slowdisk_build.SOURCE, *map(Path, _BOOT_CODE))
-        key = store.digest(*(file.read_bytes() for file in made_by))
-        return store.folder(self._place / f"boot-{self.kernel}-{key}", self._build_boot)
+def least_memory_mib(parts: Parts, disk: Path) -> int:
+    """Return the memory without which the board does not boot: its disk is in it."""
+    return parts.machine.least_memory_mib + _mib(disk)
 
-    def image(self, fs: str) -> Path:
-        """Return the application's image, built the first time."""
-        key = store.digest(*self.packages, Path(image.__file__).read_bytes())
-        place = self._place / f"image-{fs}-{key}"
-        return store.folder(place, lambda into: self._build_image(fs, into)) / "image"
 
-    @property
-    def _place(self) -> Path:
-        return self.cache / self.machine.name
-
-    @cached_property
-    def _apt(self) -> AptRoot:
-        return AptRoot(self.cache / "apt", self.machine.debian)
-
-    def _downloaded(self, name: str, fetch: Callable[[Path], None]) -> list[Path]:
-        def fill(into: Path) -> None:
-            self.tell(f"downloading {name} for {self.machine.name}")
-            fetch(into)
-
-        return sorted(store.folder(self._place / f"debs-{name}", fill).glob("*.deb"))
-
-    def _busybox(self, scratch: Path) -> Path:
-        """Unpack busybox and return its program."""
-        fetch = lambda into: self._apt.download(["busybox-static"], into)  # noqa: E731
-        unpack(self._downloaded("busybox", fetch), scratch / "busybox")
-        return next((scratch / "busybox").rglob("bin/busybox"))
-
-    def _build_boot(self, into: Path) -> None:
-        with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
-            scratch = Path(name)
-            root = scratch / "kernel"
-            unpack(self._downloaded(f"kernel-{self.kernel}", self._fetch_kernel), root)
-            kernel = next((root / "boot").glob("vmlinu[xz]-*"))
-            release = kernel.name.partition("-")[2]
-            self.tell(f"building the slow disk for {release}")
-            slowdisk = self._slowdisk(scratch, release)
-            loaded = modules.load_order(root / "lib/modules" / release)
-            busybox = self._busybox(scratch).read_bytes()
-            shutil.copy(kernel, into / "kernel")
-            whole = initramfs.base_initramfs(busybox, loaded, slowdisk)
-            (into / "initramfs").write_bytes(whole)
-
-    def _slowdisk(self, scratch: Path, release: str) -> bytes:
-        fetch = lambda into: self._fetch_headers(release, into)  # noqa: E731
-        unpack(self._downloaded(f"headers-{release}", fetch), scratch / "headers")
-        return slowdisk_build.build_slowdisk(
-            self.machine, scratch / "headers", release, scratch / "module"
+def check_memory(parts: Parts, memory_mib: int, disk: Path) -> None:
+    """Raise BoardError if that is too little for a board with such a disk."""
+    least = least_memory_mib(parts, disk)
+    if memory_mib < least:
+        raise BoardError(
+            f"{memory_mib} MiB are too little for {parts.machine.name}, whose disk takes "
+            f"{_mib(disk)} MiB of it",
+            f"say --memory-mib {least} or more",
         )
 
-    def _fetch_kernel(self, into: Path) -> None:
-        release = find_kernel(self._apt, self.kernel, self.machine.flavour)
-        self._apt.download([f"linux-image-{release}"], into)
 
-    def _fetch_headers(self, release: str, into: Path) -> None:
-        """Fetch the target's headers, and kbuild's programs as this machine runs them."""
-        headers = f"linux-headers-{release}"
-        needed = self._apt.depends(headers)
-        common = [name for name in needed if name.startswith("linux-headers-")]
-        kbuild = [name for name in needed if name.startswith("linux-kbuild-")]
-        if not common or not kbuild:
-            raise self._apt.why_missing(headers)
-        self._apt.download([headers, *common], into)
-        AptRoot(self.cache / "apt", _host_debian()).download(kbuild, into)
-
-    def _build_image(self, fs: str, into: Path) -> None:
-        fetch = lambda debs: self._apt.closure(self.packages, debs)  # noqa: E731
-        archives = self._downloaded(f"apps-{store.digest(*self.packages)}", fetch)
-        self.tell(f"building the {fs} image")
-        with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
-            tree = Path(name) / "tree"
-            unpack(archives, tree)
-            image.add_board_files(tree, self._busybox(Path(name)))
-            image.build_image(tree, fs, into / "image")
-
-
-def _host_debian() -> str:
-    for one in MACHINES.values():
-        if host_is(one.debian):
-            return one.debian
-    raise BoardError("no kernel headers' tools for this machine's CPU", "use an x86_64 or arm host")
+def _mib(disk: Path) -> int:
+    return -(-disk.stat().st_size // (1 << 20))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 DIRECTORY = stat.S_IFDIR | 0o755
 FILE = stat.S_IFREG | 0o644
+PRIVATE = stat.S_IFREG | 0o600
 PROGRAM = stat.S_IFREG | 0o755
 LINK = stat.S_IFLNK | 0o777
 CONSOLE = stat.S_IFCHR | 0o600

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import tarfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,15 +50,24 @@ class Result:
     stderr: bytes
 
 
-def settings(plan: RunPlan) -> bytes:
-    """Return the guest's settings, a shell script of assignments."""
+def settings(plan: RunPlan, awake: bool) -> bytes:
+    """Return the guest's settings, a shell script of assignments.
+
+    ``awake``: the processor never sleeps while the slow disk serves (slowdisk.c).
+    """
     values = {
         "WINDOWS": " ".join(map(str, plan.windows_kb)),
         "REPEAT": plan.repeat,
         "LATENCY_NS": plan.latency_ns,
         "NS_PER_KIB": plan.ns_per_kib,
+        "AWAKE": int(awake),
         "FS": plan.fs,
     }
+    return assignments(values)
+
+
+def assignments(values: Mapping[str, object]) -> bytes:
+    """Return a shell script that gives variables their values."""
     return "".join(f"{k}={shlex.quote(str(v))}\n" for k, v in values.items()).encode()
 
 

@@ -25,9 +25,12 @@ def add_board_files(tree: Path, busybox: Path) -> None:
     (tree / SAMPLE).write_bytes(silent_mp3(60))
 
 
-def build_image(tree: Path, fs: str, image: Path) -> None:
-    """Write an image of ``tree``; raises BoardError."""
-    {"ext4": _ext4, "squashfs": _squashfs}[fs](tree, image)
+def build_image(tree: Path, fs: str, image: Path, free_mib: int = 0) -> None:
+    """Write an image of ``tree`` with some room, if it can be written to; raises BoardError."""
+    if fs == "ext4":
+        _ext4(tree, image, free_mib)
+    else:
+        _squashfs(tree, image)
 
 
 def silent_mp3(seconds: int) -> bytes:
@@ -43,13 +46,15 @@ def silent_mp3(seconds: int) -> bytes:
     return b"".join(header + side_information + noise.randbytes(filler) for _ in range(frames))
 
 
-def _ext4(tree: Path, image: Path) -> None:
+def _ext4(tree: Path, image: Path, free_mib: int) -> None:
     tool = require_tool("mke2fs", "e2fsprogs")
-    files = [path for path in tree.rglob("*") if not path.is_symlink()]
-    data_kib = sum(-(-path.stat().st_size // 4096) * 4 for path in files)
+    found = [path.stat() for path in tree.rglob("*") if not path.is_symlink()]
+    files = {(one.st_dev, one.st_ino): one.st_size for one in found}  # hard links share one
+    data_kib = sum(-(-size // 4096) * 4 for size in files.values())
     size_kib = (data_kib + data_kib // 8 + 4 * len(files) + 4096) // 1024 * 1024
+    size_kib += free_mib * 1024
     options = ["-q", "-F", "-t", "ext4", "-m", "0", "-b", "4096", "-O", "^has_journal"]
-    same = ["-U", _UUID, "-E", f"root_owner=0:0,hash_seed={_UUID}"]
+    same = ["-U", _UUID, "-E", f"root_owner=0:0,lazy_itable_init=0,hash_seed={_UUID}"]
     call([tool, *options, *same, "-d", tree, image, f"{size_kib}k"], _SPACE)
 
 

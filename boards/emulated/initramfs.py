@@ -5,28 +5,52 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from boards.emulated.cpio import CONSOLE, DIRECTORY, FILE, LINK, PROGRAM, Entry, archive
+from boards.emulated.cpio import CONSOLE, DIRECTORY, FILE, LINK, PRIVATE, PROGRAM, Entry, archive
 
-INIT = Path(__file__).parent / "guest" / "init.sh"
-APPLETS = ("cat", "chroot", "dd", "insmod", "mount", "reboot", "sh", "sync", "tar")
+GUEST = Path(__file__).parent / "guest"
+# The first processes, by their names in the initramfs, and what they share.
+SCRIPTS = {"init": "init.sh", "live": "live.sh", "lib.sh": "lib.sh"}
+APPLETS = tuple(
+    "cat chroot cp dd insmod mount reboot sh sleep switch_root sync tar".split()  # noqa: SIM905
+)
 
 
-def base_initramfs(busybox: bytes, modules: Mapping[str, bytes], slowdisk: bytes) -> bytes:
-    """Return the part that is the same for every run; ``modules`` in the order of loading."""
-    folders = ("app", "bin", "dev", "job", "modules", "out", "proc", "sys")
+def base_initramfs(
+    busybox: bytes, disks: Mapping[str, bytes], others: Mapping[str, bytes], slowdisk: bytes
+) -> bytes:
+    """Return the part that is the same for every run.
+
+    ``disks`` are the modules that every run needs, ``others`` those of live boards besides,
+    both in the order of loading.
+    """
+    folders = (
+        "app",
+        "bin",
+        "dev",
+        "job",
+        "job/run",
+        "job/run/ssh",
+        "modules",
+        "out",
+        "proc",
+        "root",
+        "sys",
+    )
     entries = {name: Entry(DIRECTORY) for name in folders}
     # Without /dev/console the first process has nowhere to complain before it mounts devtmpfs.
     entries["dev/console"] = Entry(CONSOLE, device=(5, 1))
-    entries["init"] = Entry(PROGRAM, INIT.read_bytes())
+    for name, script in SCRIPTS.items():
+        entries[name] = Entry(PROGRAM, (GUEST / script).read_bytes())
     entries["bin/busybox"] = Entry(PROGRAM, busybox)
     entries |= {f"bin/{applet}": Entry(LINK, b"busybox") for applet in APPLETS}
-    entries |= {f"modules/{name}.ko": Entry(FILE, data) for name, data in modules.items()}
+    for order, modules in (("disks", disks), ("others", others)):
+        entries |= {f"modules/{name}.ko": Entry(FILE, data) for name, data in modules.items()}
+        lines = "".join(f"{name}.ko\n" for name in modules)
+        entries[f"modules/{order}"] = Entry(FILE, lines.encode())
     entries["modules/slowdisk.ko"] = Entry(FILE, slowdisk)
-    order = "".join(f"{name}.ko\n" for name in modules)
-    entries["modules/order"] = Entry(FILE, order.encode())
     return archive(entries)
 
 
-def job_initramfs(settings: bytes, command: bytes) -> bytes:
-    """Return the part that says what to run: two shell scripts."""
-    return archive({"job/settings": Entry(FILE, settings), "job/command": Entry(FILE, command)})
+def job_initramfs(files: Mapping[str, bytes]) -> bytes:
+    """Return the part that says what to do: the files of the folder ``job``, for root only."""
+    return archive({f"job/{name}": Entry(PRIVATE, data) for name, data in files.items()})

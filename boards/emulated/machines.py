@@ -12,9 +12,10 @@ from boards.emulated.error import BoardError
 class Machine:
     """One architecture: its QEMU machine and the names Debian gives it.
 
-    ``kernels`` are the versions that Debian packages for it; ``icount`` are the words that
-    make guest time count instructions. With less than
-    ``least_memory_mib`` besides its disk it hangs or ends before it can say why.
+    ``kernels`` are the versions that Debian packages for it. One instruction takes 2 to the
+    power of ``icount_shift`` nanoseconds of guest time. ``idle_skips``: idle time may pass at
+    once (``sleep=off``). With less than ``least_memory_mib`` besides its disk it hangs or ends
+    before it can say why.
     """
 
     name: str
@@ -24,17 +25,18 @@ class Machine:
     qemu: str
     qemu_package: str
     options: tuple[str, ...]
-    icount: tuple[str, ...]
-    disk_device: str
+    icount_shift: int
+    idle_skips: bool
+    bus: str
     console: str
     cross: str
     least_memory_mib: int
 
+    def icount(self, sleeps: bool) -> str:
+        """Return how guest time counts instructions; idle time passes at once, or ``sleeps``."""
+        sleep = "on" if sleeps or not self.idle_skips else "off"
+        return f"shift={self.icount_shift},sleep={sleep}"
 
-# One instruction is two nanoseconds of guest time; sleep=off lets idle time pass at once.
-_ICOUNT = ("-icount", "shift=1,sleep=off")
-# Eight nanoseconds; with sleep=off this machine sometimes hangs while it boots (QEMU 7.2).
-_ICOUNT_MALTA = ("-icount", "shift=3,sleep=on")
 
 MACHINES = {
     one.name: one
@@ -47,8 +49,9 @@ MACHINES = {
             qemu="qemu-system-x86_64",
             qemu_package="qemu-system-x86",
             options=("-machine", "q35"),
-            icount=_ICOUNT,
-            disk_device="virtio-blk-pci",
+            icount_shift=1,
+            idle_skips=True,
+            bus="pci",
             console="ttyS0",
             cross="x86_64-linux-gnu-",
             least_memory_mib=96,
@@ -61,8 +64,9 @@ MACHINES = {
             qemu="qemu-system-aarch64",
             qemu_package="qemu-system-arm",
             options=("-machine", "virt", "-cpu", "cortex-a53"),
-            icount=_ICOUNT,
-            disk_device="virtio-blk-device",
+            icount_shift=1,
+            idle_skips=True,
+            bus="device",
             console="ttyAMA0",
             cross="aarch64-linux-gnu-",
             least_memory_mib=64,
@@ -75,8 +79,9 @@ MACHINES = {
             qemu="qemu-system-arm",
             qemu_package="qemu-system-arm",
             options=("-machine", "virt", "-cpu", "cortex-a15"),
-            icount=_ICOUNT,
-            disk_device="virtio-blk-device",
+            icount_shift=1,
+            idle_skips=True,
+            bus="device",
             console="ttyAMA0",
             cross="arm-linux-gnueabihf-",
             least_memory_mib=64,
@@ -89,8 +94,9 @@ MACHINES = {
             qemu="qemu-system-mipsel",
             qemu_package="qemu-system-mips",
             options=("-machine", "malta", "-cpu", "24Kf"),
-            icount=_ICOUNT_MALTA,
-            disk_device="virtio-blk-pci",
+            icount_shift=3,
+            idle_skips=False,  # it sometimes hangs while it boots (QEMU 7.2)
+            bus="pci",
             console="ttyS0",
             cross="mipsel-linux-gnu-",
             least_memory_mib=48,

@@ -4,38 +4,50 @@ from __future__ import annotations
 
 import re
 import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from boards.emulated.error import BoardError, require_tool
-from boards.emulated.guest_protocol import RunPlan
 from boards.emulated.machines import Machine
 
-_PANIC = re.compile(r"Kernel panic - not syncing: ([^\r\n]*)")
+PANIC = re.compile(r"Kernel panic - not syncing: ([^\r\n]*)")
 _KILL_AFTER_S = 5
 # By SIGTERM, and by SIGKILL: timeout then dies of it itself.
 _TIMED_OUT = (124, 137, -9)
 
 
-def qemu_words(
-    machine: Machine, plan: RunPlan, kernel: Path, initrd: Path, disks: dict[str, Path]
-) -> list[str]:
-    """Return the command line; ``disks`` are raw files by serial, written to only if "result"."""
-    # A reboot ends QEMU: so a guest that panics, or is done, never starts again.
-    fixed = ["-no-reboot", "-display", "none", "-monitor", "none", "-nic", "none"]
-    words = [require_tool(machine.qemu, machine.qemu_package), "-nodefaults", *fixed]
-    words += [*machine.options, "-accel", "tcg,thread=single", "-smp", "1"]
-    words += [*machine.icount, "-rtc", "clock=vm", "-m", str(plan.memory_mib)]
-    words += ["-kernel", str(kernel), "-initrd", str(initrd), "-serial", "stdio"]
-    words += ["-append", f"console={machine.console} quiet panic=-1 rdinit=/init"]
-    for serial, path in disks.items():
-        read_only = "off" if serial == "result" else "on"
-        drive = f"id={serial},if=none,format=raw,read-only={read_only},file={_escaped(path)}"
-        words += [
-            "-drive",
-            drive,
-            "-device",
-            f"{machine.disk_device},drive={serial},serial={serial}",
-        ]
+@dataclass(frozen=True)
+class Disk:
+    """A raw file that the guest sees as the virtio disk of that serial."""
+
+    serial: str
+    path: Path
+    writable: bool = False
+
+
+@dataclass(frozen=True)
+class Boot:
+    """What boots; ``append`` are more words for the kernel's command line."""
+
+    kernel: Path
+    initrd: Path
+    memory_mib: int
+    append: str
+
+
+def qemu_words(machine: Machine, boot: Boot, disks: Sequence[Disk], icount: str) -> list[str]:
+    """Return the command line, but for the serial port and the network."""
+    words = [require_tool(machine.qemu, machine.qemu_package), "-nodefaults", "-display", "none"]
+    words += ["-monitor", "none", *machine.options, "-accel", "tcg,thread=single", "-smp", "1"]
+    words += ["-icount", icount, "-m", str(boot.memory_mib)]
+    words += ["-kernel", str(boot.kernel), "-initrd", str(boot.initrd)]
+    words += ["-append", f"console={machine.console} {boot.append}"]
+    for disk in disks:
+        read_only = "off" if disk.writable else "on"
+        drive = f"id={disk.serial},if=none,format=raw,read-only={read_only}"
+        device = f"virtio-blk-{machine.bus},drive={disk.serial},serial={disk.serial}"
+        words += ["-drive", f"{drive},file={escaped(disk.path)}", "-device", device]
     return words
 
 
@@ -49,7 +61,7 @@ def run_qemu(words: list[str], log: Path, time_out_s: float) -> None:
     limit = [require_tool("timeout", "coreutils"), "-k", str(_KILL_AFTER_S), f"{time_out_s:.3f}"]
     if _wait([*tied, *limit, *words], log) in _TIMED_OUT:
         raise BoardError(
-            f"the guest was not done after {time_out_s:g} s{_last_line(log)}",
+            f"the guest was not done after {time_out_s:g} s{last_line(log)}",
             "give it more time with --time-out, or look whether its command ever ends",
         )
 
@@ -72,20 +84,21 @@ def _wait(words: list[str], log: Path) -> int:
 def died(log: Path) -> BoardError:
     """Return the error for a guest that ended without a result."""
     text = log.read_text(errors="replace")
-    panic = _PANIC.search(text)
+    panic = PANIC.search(text)
     if panic:
         return BoardError(f"the guest's kernel panicked: {panic[1]}", "try --memory-mib with more")
     return BoardError(
-        f"the guest ended without a result{_last_line(log)}", "try --memory-mib with more"
+        f"the guest ended without a result{last_line(log)}", "try --memory-mib with more"
     )
 
 
-def _last_line(log: Path) -> str:
+def last_line(log: Path) -> str:
+    """Return what a board said last, as the end of a message."""
     said = log.read_text(errors="replace").strip().splitlines()
     lines = [line for line in said if "terminating on signal" not in line]
     return f"; it said last: {lines[-1]}" if lines else "; it said nothing"
 
 
-def _escaped(path: Path) -> str:
+def escaped(path: Path) -> str:
     """Return a path for a QEMU option, in which a comma is doubled."""
     return str(path).replace(",", ",,")

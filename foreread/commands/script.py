@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 
-from analyzer.apply import plan_from, write_scripts
+from analyzer.apply import ApplyPlan, Installed, install, plan_from, uninstall, write_scripts
+from analyzer.apply.init_system import INITS
 from analyzer.ingest.load import load
 from analyzer.optimizer import predict
 from analyzer.prediction import Verdict
+from boards.open import LOCAL, open_target
 from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
+
+AUTO = "auto"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_capture(parser)
-    parser.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, required=True, help="folder for the files"
-    )
+    add_capture(parser, nargs="?")
+    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder for the files")
     parser.add_argument(
         "--read-ahead-kb", type=window_kb, metavar="N", help="set this value, not the predicted one"
     )
@@ -41,17 +44,80 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="`stop` leaves the values as they are (default: it restores the old ones)",
     )
+    _add_installing(parser)
+
+
+def _add_installing(parser: argparse.ArgumentParser) -> None:
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
+        "--install", action="store_true", help="install it on the target, from the next boot on"
+    )
+    action.add_argument(
+        "--uninstall",
+        action="store_true",
+        help="put the target's old values back, and remove what --install put there",
+    )
+    parser.add_argument(
+        "--target", metavar="T", default=LOCAL, help="the board: local, ssh://USER@HOST, a profile"
+    )
+    parser.add_argument(
+        "--init",
+        choices=(AUTO, *INITS),
+        default=AUTO,
+        help="the target's init system (default: what its process 1 is)",
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="install on another board than the recorded one, and replace files changed since",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files and say what they set."""
+    """Write the files and say what they set; install them, or remove them, where asked to."""
+    _check_usage(args)
+    if args.uninstall:
+        return _uninstall(args)
+    plan = _plan(args)
+    files = write_scripts(plan, args.output)
+    done = None
+    if args.install:
+        with open_target(args.target) as target:
+            init = None if args.init == AUTO else args.init
+            done = install(target, plan, init, force=args.force)
+    if args.json:
+        print(json.dumps(_document(plan, files, done)))
+        return 0
+    for setting in plan.settings:
+        where = f"{setting.disk.name}/" if setting.disk else ""
+        print(printable(f"{where}{setting.knob} = {setting.value}: {setting.reason}"))
+    print(f"script: {files[0]}\nhow to install: {args.output / 'INSTALL.md'}")
+    if done:
+        _print_installed(done, args.target)
+    return 0
+
+
+def _check_usage(args: argparse.Namespace) -> None:
+    made = (args.capture, args.output, args.read_ahead_kb, args.after_boot_kb, args.after_seconds)
+    if args.uninstall:
+        if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
+            raise UsageError("--uninstall takes --target and --force alone")
+        return
+    for given, name in ((args.capture, "CAPTURE"), (args.output, "-o DIR")):
+        if given is None:
+            raise UsageError(f"{name} is missing")
     if args.after_seconds is not None and args.after_boot_kb is None:
         raise UsageError("--after-seconds: give the value for then, too: --after-boot-kb")
+    if not args.install and (args.target != LOCAL or args.init != AUTO or args.force):
+        raise UsageError("--target, --init and --force are for --install and --uninstall")
+
+
+def _plan(args: argparse.Namespace) -> ApplyPlan:
     recording = load(args.capture, args.pids)
     for kb in (args.read_ahead_kb, args.after_boot_kb):
         _check_whole_pages(kb, recording.page_size)
     prediction = predict(recording)
-    plan = plan_from(
+    return plan_from(
         prediction,
         recording.capture,
         read_ahead_kb=_asked(args.read_ahead_kb, prediction.verdict),
@@ -59,18 +125,63 @@ def run(args: argparse.Namespace) -> int:
         boot_done_seconds=args.after_seconds,
         restore_on_stop=not args.no_restore,
     )
-    files = write_scripts(plan, args.output)
+
+
+def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> dict[str, object]:
+    settings = [
+        {"disk": s.disk and s.disk.name, "knob": s.knob, "value": s.value, "phase": s.phase}
+        for s in plan.settings
+    ]
+    document: dict[str, object] = {
+        "schema": 1,
+        "settings": settings,
+        "files": [str(file) for file in files],
+    }
+    if done:
+        document["installed"] = {
+            "init": done.manifest.init,
+            "paths": done.manifest.paths,
+            "lines": done.manifest.lines,
+            "fits": done.fits,
+            "check": done.would_do,
+            "notes": done.notes,
+        }
+    return document
+
+
+def _print_installed(done: Installed, target: str) -> None:
+    manifest = done.manifest
+    print(f"installed for {manifest.init}, from the next boot on:")
+    for path in manifest.files:
+        print(f"  {path}")
+    for path, to in manifest.links.items():
+        print(f"  {path} -> {to}")
+    for path, lines in manifest.lines.items():
+        for line in lines:
+            print(f"  {path}: {line}")
+    print("what it does there:")
+    for line in done.would_do:
+        print(f"  {printable(line)}")
+    for note in done.notes:
+        print(f"note: {note}")
+    where = "" if target == LOCAL else f" --target {shlex.quote(target)}"
+    print(f"at once, without a boot: {manifest.script} start")
+    print(
+        f"boot once without: add foreread=off to the kernel command line\n"
+        f"undo: foreread script --uninstall{where}"
+    )
+
+
+def _uninstall(args: argparse.Namespace) -> int:
+    with open_target(args.target) as target:
+        removed = uninstall(target, force=args.force)
     if args.json:
-        settings = [
-            {"disk": s.disk and s.disk.name, "knob": s.knob, "value": s.value, "phase": s.phase}
-            for s in plan.settings
-        ]
-        print(json.dumps({"schema": 1, "settings": settings, "files": [str(f) for f in files]}))
+        print(json.dumps({"schema": 1, "removed": removed.paths, "restored": removed.said}))
         return 0
-    for setting in plan.settings:
-        where = f"{setting.disk.name}/" if setting.disk else ""
-        print(printable(f"{where}{setting.knob} = {setting.value}: {setting.reason}"))
-    print(f"script: {files[0]}\nhow to install: {args.output / 'INSTALL.md'}")
+    for line in removed.said:
+        print(printable(line))
+    for path in removed.paths:
+        print(f"removed: {path}")
     return 0
 
 

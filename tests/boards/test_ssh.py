@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from ssh_servers import SshServer, missing
 
-import boards.ssh
+import boards.shell
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, TargetError
@@ -44,7 +44,7 @@ def connect(server):
     return SshTarget(SshAddress.parse(server.url), server.known_hosts, server.identity)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
 @given(word=anything)
 @example(word="-n")
 @example(word="'\n\\'\"$(exit 3)`exit 4`")
@@ -60,6 +60,20 @@ def test_stdin_reaches_the_command_behind_a_line_of_any_length(target, size):
     for word in ("short", "long" * 5_000):
         done = target.run(["sh", "-c", 'cat; printf %s "$0" >&2', word], data)
         assert (done.stdout, done.stderr) == (data, word.encode())
+
+
+def test_output_goes_to_a_file_as_it_comes(target, tmp_path):
+    begun, out = tmp_path / "begun", tmp_path / "out"
+    script = f"echo first; while [ ! -e {begun} ]; do :; done; head -c 3000000 /dev/zero; exit 3"
+    with out.open("wb") as file:
+        watcher = threading.Thread(
+            target=lambda: (wait_until(lambda: out.stat().st_size == 6), begun.touch())
+        )
+        watcher.start()
+        done = target.run(["sh", "-c", script], stdout=file)
+        watcher.join()
+    assert (done.status, done.stdout) == (3, b"")
+    assert out.read_bytes() == b"first\n" + bytes(3_000_000)
 
 
 @pytest.mark.parametrize("status", [0, 1, 126, 254, 255])
@@ -299,8 +313,8 @@ def test_reboot_waits_for_another_boot(own_server, tmp_path, monkeypatch):
     boot_id.write_text("first\n")
     fake.write_text(f"#!/bin/sh\nsleep 0.2\necho second > {boot_id}\ntouch {tmp_path}/down\n")
     fake.chmod(0o755)
-    monkeypatch.setattr(boards.ssh, "REBOOT", str(fake))
-    monkeypatch.setattr(boards.ssh, "BOOT_ID", str(boot_id))
+    monkeypatch.setattr(boards.shell, "REBOOT", str(fake))
+    monkeypatch.setattr(boards.shell, "BOOT_ID", str(boot_id))
 
     def cut():
         wait_until((tmp_path / "down").exists)
@@ -318,8 +332,8 @@ def test_reboot_waits_for_another_boot(own_server, tmp_path, monkeypatch):
 
 def test_a_target_that_does_not_come_back_is_said(target, tmp_path, monkeypatch):
     (tmp_path / "boot_id").write_text("same\n")
-    monkeypatch.setattr(boards.ssh, "REBOOT", "true")
-    monkeypatch.setattr(boards.ssh, "BOOT_ID", f"{tmp_path}/boot_id")
+    monkeypatch.setattr(boards.shell, "REBOOT", "true")
+    monkeypatch.setattr(boards.shell, "BOOT_ID", f"{tmp_path}/boot_id")
     with pytest.raises(TargetError, match="not back"):
         target.reboot(timeout_s=0.1)
 

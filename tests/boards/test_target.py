@@ -12,6 +12,13 @@ def test_a_command_gets_its_words_and_stdin():
     assert (done.status, done.stdout, done.stderr) == (3, b"in", b"a b'\n")
 
 
+def test_output_goes_to_a_file(tmp_path):
+    with (tmp_path / "out").open("wb") as file:
+        done = LocalTarget().run(["echo", "text"], stdout=file)
+    assert (done.status, done.stdout) == (0, b"")
+    assert (tmp_path / "out").read_bytes() == b"text\n"
+
+
 @pytest.mark.parametrize(
     ("command", "status"),
     [(["/no/such"], 127), (["/etc"], 126), (["sh", "-c", "kill -15 $$"], 143)],

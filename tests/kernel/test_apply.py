@@ -160,9 +160,8 @@ def test_full_run(board):
 def test_vanished_disk(board, tmp_path):
     board.install(board.setting("read_ahead_kb", "512"))
     board.run("start")
-    (board.run_directory / "foreread.saved").write_text(
-        "/sys/block/no-such-disk/queue/read_ahead_kb 128\n"
-    )
+    with (board.run_directory / "foreread.saved").open("a") as saved:
+        saved.write("/sys/block/no-such-disk/queue/read_ahead_kb 128\n")
     result = board.run("stop")
     assert result.returncode == 0
     assert "absent, nothing put back" in result.stderr

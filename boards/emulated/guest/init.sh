@@ -16,30 +16,6 @@ finish() {
     reboot -f # QEMU is told to end on it: unlike power-off it works on every machine
 }
 
-# disk SERIAL: print the device node of the virtio disk with that serial.
-disk() {
-    for candidate in /sys/block/vd*; do
-        [ "$(cat "$candidate/serial")" != "$1" ] || echo "/dev/${candidate##*/}"
-    done
-}
-
-load_modules() {
-    while read -r module; do
-        insmod "/modules/$module" || fail "insmod $module"
-    done </modules/order
-}
-
-# The image goes through memory once, at no cost, before anything is timed.
-fill_slow_disk() {
-    image=$(disk image)
-    sectors=$(cat "/sys/block/${image##*/}/size")
-    insmod /modules/slowdisk.ko size_kib=$((sectors / 2)) || fail "insmod slowdisk: out of memory?"
-    dd if="$image" of=/dev/slow0 bs=1M 2>/out/dd || fail "filling the slow disk: $(cat /out/dd)"
-    sync
-    echo "$LATENCY_NS" >/sys/module/slowdisk/parameters/latency_ns
-    echo "$NS_PER_KIB" >/sys/module/slowdisk/parameters/ns_per_kib
-}
-
 mount_application() {
     mount -t "$FS" -o ro /dev/slow0 /app || fail "mount -t $FS"
     mount -t proc proc /app/proc
@@ -71,17 +47,18 @@ run_all() {
 }
 
 export PATH=/bin
-mount -t proc proc /proc
-mount -t sysfs sys /sys
-mount -t devtmpfs dev /dev
+# shellcheck source=boards/emulated/guest/lib.sh
+. /lib.sh
+mount_kernel_file_systems
 mount -t tmpfs -o size=16m out /out
 # shellcheck source=/dev/null
 . /job/settings
 stat=/sys/block/slow0/stat
 clock=/sys/module/slowdisk/parameters/now_ns
 
-load_modules
+load_modules disks
 fill_slow_disk
+set_cost
 mount_application
 # Runs right after a mount still read metadata that later ones find in memory.
 run discarded >/dev/null

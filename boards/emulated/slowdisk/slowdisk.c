@@ -3,12 +3,18 @@
  * A block device in memory, /dev/slow0, that serves one request at a time at an explicit cost:
  * latency_ns + ns_per_kib for each KiB moved. Nothing overlaps, so that the cost of a run is
  * the sum over its requests. Costs are parameters and may be changed at any time.
+ *
+ * An emulator that counts instructions for time has to wait in real time while the processor
+ * sleeps, and wakes it late. With ``awake`` the processor counts on instead while a request is
+ * served, in a thread that stands back for all others.
  */
 #include <linux/blk-mq.h>
+#include <linux/highmem.h>
 #include <linux/hrtimer.h>
+#include <linux/kthread.h>
 #include <linux/module.h>
+#include <linux/sched/stat.h>
 #include <linux/version.h>
-#include <linux/vmalloc.h>
 
 static unsigned int size_kib = 16384;
 module_param(size_kib, uint, 0444);
@@ -22,6 +28,10 @@ static unsigned int ns_per_kib;
 module_param(ns_per_kib, uint, 0644);
 MODULE_PARM_DESC(ns_per_kib, "cost of each KiB moved in nanoseconds");
 
+static bool awake;
+module_param(awake, bool, 0644);
+MODULE_PARM_DESC(awake, "keep the processor from sleeping while a request is served");
+
 /* The monotonic clock, so that a shell can read the time without starting a program. */
 static int
 now_get(char *text, const struct kernel_param *unused)
@@ -32,13 +42,72 @@ static const struct kernel_param_ops now_ops = {.get = now_get};
 module_param_cb(now_ns, &now_ops, NULL, 0444);
 
 static struct slow_disk {
-    void *data;
+    struct page **pages; /* single ones: a 32-bit kernel cannot map a large disk at once */
     int major;
     struct gendisk *disk;
     struct blk_mq_tag_set tags;
     struct hrtimer timer;
     struct request *serving; /* the one tag of the queue: there is never a second request */
+    struct task_struct *waker;
 } slow;
+
+static bool
+shall_wait(void)
+{
+    return READ_ONCE(slow.serving) && READ_ONCE(awake);
+}
+
+/* The lowest priority alone would still get its share: whoever else can run is let run. */
+static void
+count_on(void)
+{
+    while (shall_wait()) {
+        if (!single_task_running())
+            yield();
+        cond_resched();
+    }
+}
+
+static int
+keep_awake(void *unused)
+{
+    set_user_nice(current, MAX_NICE);
+    while (!kthread_should_stop()) {
+        count_on();
+        set_current_state(TASK_INTERRUPTIBLE);
+        if (!shall_wait() && !kthread_should_stop())
+            schedule();
+        __set_current_state(TASK_RUNNING);
+    }
+    return 0;
+}
+
+static unsigned long
+disk_page_count(void)
+{
+    return DIV_ROUND_UP((unsigned long)size_kib, PAGE_SIZE >> 10);
+}
+
+/* Move a piece of a request's data, which may lie across two pages of the disk. */
+static void
+move_piece(bool write, loff_t at, struct bio_vec *piece)
+{
+    char *data = bvec_kmap_local(piece);
+    size_t length;
+
+    for (size_t done = 0; done < piece->bv_len; done += length, at += length) {
+        struct page *page = slow.pages[at >> PAGE_SHIFT];
+
+        length = min_t(size_t, piece->bv_len - done, PAGE_SIZE - offset_in_page(at));
+        if (write)
+            memcpy_to_page(page, offset_in_page(at), data + done, length);
+        else
+            memcpy_from_page(data + done, page, offset_in_page(at), length);
+    }
+    if (!write)
+        flush_dcache_page(piece->bv_page);
+    kunmap_local(data);
+}
 
 static blk_status_t
 move_data(struct request *request)
@@ -52,10 +121,7 @@ move_data(struct request *request)
     {
         if (at + piece.bv_len > end)
             return BLK_STS_IOERR;
-        if (rq_data_dir(request) == WRITE)
-            memcpy_from_bvec(slow.data + at, &piece);
-        else
-            memcpy_to_bvec(&piece, slow.data + at);
+        move_piece(rq_data_dir(request) == WRITE, at, &piece);
         at += piece.bv_len;
     }
     return BLK_STS_OK;
@@ -79,15 +145,20 @@ slow_queue_rq(struct blk_mq_hw_ctx *context, const struct blk_mq_queue_data *que
     status = move_data(request);
     if (status != BLK_STS_OK)
         return status;
-    slow.serving = request;
+    WRITE_ONCE(slow.serving, request);
     hrtimer_start(&slow.timer, ns_to_ktime(cost_ns(request)), HRTIMER_MODE_REL);
+    if (awake)
+        wake_up_process(slow.waker);
     return BLK_STS_OK;
 }
 
 static enum hrtimer_restart
 slow_served(struct hrtimer *timer)
 {
-    blk_mq_complete_request(slow.serving);
+    struct request *served = slow.serving;
+
+    WRITE_ONCE(slow.serving, NULL);
+    blk_mq_complete_request(served);
     return HRTIMER_NORESTART;
 }
 
@@ -159,29 +230,63 @@ set_up_timer(void)
 #endif
 }
 
+static void
+free_disk_pages(void)
+{
+    for (unsigned long i = 0; i < disk_page_count() && slow.pages[i]; i++)
+        __free_page(slow.pages[i]);
+    kvfree(slow.pages);
+}
+
+/* Fails, rather than have processes killed, where memory is too small for the disk. */
+static int
+alloc_disk_pages(void)
+{
+    const gfp_t flags = GFP_HIGHUSER | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
+
+    slow.pages = kvcalloc(disk_page_count(), sizeof(*slow.pages), GFP_KERNEL);
+    if (!slow.pages)
+        return -ENOMEM;
+    for (unsigned long i = 0; i < disk_page_count(); i++) {
+        slow.pages[i] = alloc_page(flags);
+        if (!slow.pages[i]) {
+            free_disk_pages();
+            return -ENOMEM;
+        }
+        cond_resched();
+    }
+    return 0;
+}
+
 static int __init
 slow_init(void)
 {
-    int error = -ENOMEM;
+    int error;
 
     set_up_timer();
-    slow.data = vzalloc((unsigned long)size_kib << 10);
-    if (!slow.data)
+    error = alloc_disk_pages();
+    if (error)
         return error;
     error = slow.major = register_blkdev(0, "slow");
     if (error < 0)
-        goto free_data;
-    error = alloc_tags();
+        goto free_pages;
+    slow.waker = kthread_run(keep_awake, NULL, "slowdisk");
+    error = PTR_ERR_OR_ZERO(slow.waker);
     if (error)
         goto unregister;
+    error = alloc_tags();
+    if (error)
+        goto stop;
     error = add_disk_node();
     if (!error)
         return 0;
     blk_mq_free_tag_set(&slow.tags);
+stop:
+    kthread_stop(slow.waker);
 unregister:
     unregister_blkdev(slow.major, "slow");
-free_data:
-    vfree(slow.data);
+free_pages:
+    free_disk_pages();
     return error;
 }
 
@@ -193,7 +298,8 @@ slow_exit(void)
     blk_mq_free_tag_set(&slow.tags);
     unregister_blkdev(slow.major, "slow");
     hrtimer_cancel(&slow.timer);
-    vfree(slow.data);
+    kthread_stop(slow.waker);
+    free_disk_pages();
 }
 
 module_init(slow_init);

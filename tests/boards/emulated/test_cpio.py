@@ -38,13 +38,14 @@ def test_is_read_back(tmp_path):
 @needs_busybox
 def test_the_job_s_archive(tmp_path):
     (tmp_path / "job").mkdir()
-    unpacked(job_initramfs(b"FS=ext4\n", b"exec x\n"), tmp_path)
+    unpacked(job_initramfs({"settings": b"FS=ext4\n", "command": b"exec x\n"}), tmp_path)
     assert (tmp_path / "job/settings").read_bytes() == b"FS=ext4\n"
     assert (tmp_path / "job/command").read_bytes() == b"exec x\n"
 
 
 def test_modules_are_listed_in_the_order_of_loading():
-    data = base_initramfs(b"", {"z": b"", "a": b""}, b"")
+    data = base_initramfs(b"", {"z": b"", "a": b""}, {"n": b"", "b": b""}, b"")
     assert b"z.ko\na.ko\n" in data
+    assert b"n.ko\nb.ko\n" in data
     assert len(data) % 512 == 0
-    assert data == base_initramfs(b"", {"z": b"", "a": b""}, b"")
+    assert data == base_initramfs(b"", {"z": b"", "a": b""}, {"n": b"", "b": b""}, b"")

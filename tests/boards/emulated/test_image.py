@@ -47,6 +47,18 @@ def test_an_image_holds_the_tree(fs, tmp_path):
     assert sample == (tree / SAMPLE).read_bytes()
 
 
+def test_a_file_with_many_names_takes_its_room_once(tmp_path):
+    if shutil.which("mke2fs", path=SYSTEM) is None:
+        pytest.skip("no mke2fs: no ext4 image was made")
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    (tree / "driver0").write_bytes(b"x" * (4 << 20))
+    for number in range(1, 20):
+        (tree / f"driver{number}").hardlink_to(tree / "driver0")
+    build_image(tree, "ext4", tmp_path / "image")
+    assert (tmp_path / "image").stat().st_size < 12 << 20
+
+
 def test_unknown_file_system():
     with pytest.raises(BoardError, match="'ntfs'"):
         check_file_system("ntfs")

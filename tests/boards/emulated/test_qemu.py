@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from boards.emulated.error import BoardError
-from boards.emulated.guest_protocol import RunPlan
 from boards.emulated.machines import MACHINES, machine
-from boards.emulated.qemu import died, qemu_words, run_qemu
+from boards.emulated.qemu import Boot, Disk, died, qemu_words, run_qemu
 
 
 @pytest.fixture
@@ -23,14 +22,14 @@ def qemu(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
 
 
-def words(name, tmp_path, **more):
-    plan = RunPlan(["x"], **more)
-    disks = {"image": tmp_path / "a,b", "result": tmp_path / "r"}
-    return qemu_words(machine(name, "6.1"), plan, tmp_path / "k", tmp_path / "i", disks)
+def words(name, tmp_path, memory_mib=256):
+    boot = Boot(tmp_path / "k", tmp_path / "i", memory_mib, "quiet")
+    disks = [Disk("image", tmp_path / "a,b"), Disk("result", tmp_path / "r", writable=True)]
+    return qemu_words(machine(name, "6.1"), boot, disks, "shift=1")
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_only_the_result_is_written_to(name, tmp_path, qemu):
+def test_only_what_is_writable_is_written_to(name, tmp_path, qemu):
     drives = [word for word in words(name, tmp_path) if word.startswith("id=")]
     assert ["read-only=on" in drive for drive in drives] == [True, False]
     assert drives[0].endswith("/a,,b")

@@ -1,0 +1,150 @@
+"""A board as installing sees it: its init system, its mounts, its files, through a Target."""
+
+from __future__ import annotations
+
+import errno
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from analyzer.apply.init_system import INITTAB, PROBED, RCS
+from analyzer.apply.manifest import SCRIPT_PLACES, sha256
+from boards.mounts import MountPoint, is_under, parse_mount
+from boards.target import Target
+
+STEP_S = 60.0  # a board may be slow, and its flash slower
+_IN_MEMORY = ("tmpfs", "ramfs", "rootfs")
+_REMEDIES = {
+    errno.EROFS: "make it writable (mount -o remount,rw), or build the files into the image: "
+    'INSTALL.md, "Yocto" and "Buildroot"',
+    errno.ENOSPC: "free some space there",
+    errno.EACCES: "log in to the target as root",
+    errno.EPERM: "log in to the target as root",
+}
+
+
+class InstallError(RuntimeError):
+    """Nothing could be installed, and nothing was changed; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def refused_by_target(error: OSError) -> InstallError:
+    """Return the InstallError for what a target answered."""
+    remedy = _REMEDIES.get(error.errno or 0, "see what is there on the target")
+    return InstallError(f"{error.filename} on the target: {error.strerror}", remedy)
+
+
+@dataclass(frozen=True)
+class BoardFacts:
+    """What decides how to install: process 1, what there is, where directories are mounted."""
+
+    exe: str
+    has: frozenset[str]
+    directories: dict[str, str]  # with symbolic links resolved
+    mounts: tuple[MountPoint, ...]
+    inittab: str
+    rcs: str
+
+    def obstacle(self, directory: str) -> str:
+        """Return why no program can be put there to stay, or an empty string."""
+        if directory not in self.directories:
+            return "is absent"
+        mount = self._mount(self.directories[directory])
+        if mount is None:
+            return ""
+        options = {*mount.options.split(","), *mount.super_options.split(",")}
+        if "ro" in options:
+            return "is read-only"
+        if "noexec" in options:
+            return "runs no programs (noexec)"
+        upper = [o.removeprefix("upperdir=") for o in options if o.startswith("upperdir=")]
+        kept = self._mount(upper[0]) if mount.fstype == "overlay" and upper else mount
+        return "is in memory, and lost at a reboot" if kept and kept.fstype in _IN_MEMORY else ""
+
+    def _mount(self, path: str) -> MountPoint | None:
+        covering = [mount for mount in self.mounts if is_under(path, mount.mountpoint)]
+        # Of two mounts on one directory the later one is seen: max() keeps the first of equals.
+        return max(reversed(covering), key=lambda mount: len(mount.mountpoint), default=None)
+
+
+class BoardAccess:
+    """Calls on_target.sh, and compares files."""
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self._program = (files(__package__) / "on_target.sh").read_bytes()
+
+    def call(self, verb: str, *words: str) -> list[str]:
+        """Return the lines that a function of on_target.sh prints. Raises InstallError."""
+        command = ["sh", "-s", "--", verb, *words]
+        done = self.target.run(command, stdin=self._program, timeout_s=STEP_S)
+        if done.status:
+            last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+            raise InstallError(
+                f"the target could not {verb} the files: {last or f'status {done.status}'}",
+                "free some space there, or see what it lacks",
+            )
+        return done.stdout.decode(errors="surrogateescape").split("\n")[:-1]
+
+    def look(self) -> BoardFacts:
+        """Return what there is on the board."""
+        directories = [*(place.rpartition("/")[0] for place in SCRIPT_PLACES), "/etc/init.d"]
+        facts: dict[str, list[str]] = {}
+        for line in self.call("look", *directories, "--", *PROBED):
+            kind, _, rest = line.partition(" ")
+            facts.setdefault(kind, []).append(rest)
+        found = [line.partition(" ") for line in facts.get("directory", [])]
+        return BoardFacts(
+            exe=facts.get("exe", [""])[0].removesuffix(" (deleted)"),
+            has=frozenset(facts.get("has", [])),
+            directories={asked: real for asked, _, real in found},
+            mounts=tuple(_mounts(facts.get("mount", []))),
+            inittab=self.text(INITTAB),
+            rcs=self.text(RCS),
+        )
+
+    def text(self, path: str) -> str:
+        """Return a file of the board, or nothing where there is none."""
+        content = self.content(path)
+        return "" if content is None else content.decode(errors="surrogateescape")
+
+    def content(self, path: str) -> bytes | None:
+        """Return the bytes of a file of the board, or None where there is none."""
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, "copy")
+            try:
+                self.target.pull(path, copy)
+            except FileNotFoundError:
+                return None
+            return copy.read_bytes()
+
+    def states(self, paths: Sequence[str]) -> dict[str, str]:
+        """Return what is at each path: absent, other, "link TARGET", or a file's SHA-256."""
+        if not paths:
+            return {}
+        lines = self.call("states", *paths)
+        if len(lines) != len(paths):
+            raise InstallError("the target answers nonsense", "see what its shell prints")
+        found = dict(zip(paths, lines, strict=True))
+        return {p: self._digest(p) if state == "file" else state for p, state in found.items()}
+
+    def _digest(self, path: str) -> str:
+        with tempfile.TemporaryDirectory() as folder:
+            copy = Path(folder, "copy")
+            self.target.pull(path, copy)
+            return sha256(copy)
+
+
+def _mounts(lines: Sequence[str]) -> list[MountPoint]:
+    mounts = []
+    for line in lines:
+        try:
+            mounts.append(parse_mount(line))
+        except (ValueError, IndexError):
+            continue  # the shell's read cannot tell a line with a newline in it
+    return mounts

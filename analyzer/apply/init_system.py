@@ -1,0 +1,156 @@
+"""Which init system a board has, and which files it wants where."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from analyzer.apply.plan import ApplyError, ApplyPlan
+from analyzer.apply.write import SCRIPT
+
+Init = Literal["systemd", "procd", "busybox", "sysv"]
+INITS: tuple[Init, ...] = get_args(Init)
+SECTIONS = {  # of INSTALL.md
+    "systemd": "systemd",
+    "procd": "OpenWrt",
+    "busybox": "busybox init or System V init",
+    "sysv": "busybox init or System V init",
+}
+UNITS, INIT_D = "/etc/systemd/system", "/etc/init.d"
+INITTAB, RCS = "/etc/inittab", "/etc/init.d/rcS"
+SYSTEMD_RUNS, OPENRC, INSSERV = "/run/systemd/system", "/sbin/openrc", "/etc/init.d/.depend.boot"
+PROBED = (SYSTEMD_RUNS, OPENRC, INSSERV, "/etc/rcS.d")
+_RCS_RUNS = re.compile(r"^[^#\n]*(/etc/init\.d|/etc/rc\.d|/etc/rcS\.d)/S", re.MULTILINE)
+_SYSINIT = re.compile(r"^[^#:]*:[^:]*:sysinit:(?P<command>.*)$")
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is to be on the board: place -> name among the written files, link -> its target.
+
+    ``lines`` are to stand in a file of the board's own, after its last sysinit line.
+    """
+
+    script: str
+    files: dict[str, str]
+    links: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def init_of(exe: str, has: frozenset[str], inittab: str) -> Init:
+    """Return the init system whose process 1 is ``exe``; ``has`` are those of PROBED there.
+
+    Raises ApplyError for one that is not known.
+    """
+    name = exe.rpartition("/")[2]
+    if SYSTEMD_RUNS in has or name == "systemd":
+        return "systemd"
+    if name == "procd":
+        return "procd"
+    if OPENRC in has or "openrc" in inittab:
+        raise _unknown("OpenRC")
+    if name == "busybox":
+        return "busybox"
+    if name == "init" and INSSERV not in has and "/etc/rcS.d" in has:
+        return "sysv"
+    if INSSERV in has:
+        raise ApplyError(
+            "this System V init orders its scripts by insserv, which links would be unknown to",
+            'follow "busybox init or System V init" in INSTALL.md, with update-rc.d',
+        )
+    raise _unknown(exe or "unknown")
+
+
+def _unknown(name: str) -> ApplyError:
+    return ApplyError(
+        f"the init system of the target ({name}) is not one that foreread installs for",
+        f'give --init {"|".join(INITS)}, or follow "Any other init system" in INSTALL.md',
+    )
+
+
+def layout_for(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
+    """Return the files for ``init``; ``inittab`` and ``rcs`` are the board's own, or empty.
+
+    Raises ApplyError when nothing on the board would call the script.
+    """
+    if init == "busybox":
+        return _busybox(plan, script, inittab, rcs)
+    after, timer = plan.has_after, plan.has_after and plan.boot_done_seconds is not None
+    make = {"systemd": _systemd, "procd": _procd, "sysv": _sysv}[init]
+    return make(script, after, timer)
+
+
+def _systemd(script: str, after: bool, timer: bool) -> Layout:
+    names = ["foreread.service"]
+    wanted = {"sysinit.target": "foreread.service"}
+    if after:
+        names += ["foreread-boot-done.service"] + timer * ["foreread-boot-done.timer"]
+        wanted["timers.target" if timer else "multi-user.target"] = names[-1]
+    files = {script: SCRIPT} | {f"{UNITS}/{name}": f"systemd/{name}" for name in names}
+    links = {f"{UNITS}/{by}.wants/{name}": f"{UNITS}/{name}" for by, name in wanted.items()}
+    return Layout(script, files, links)
+
+
+def _procd(script: str, after: bool, _timer: bool) -> Layout:
+    names = {"foreread": "S11foreread"}
+    if after:
+        names["foreread-boot-done"] = "S99foreread-boot-done"
+    files = {script: SCRIPT} | {f"{INIT_D}/{name}": f"openwrt/{name}" for name in names}
+    links = {f"/etc/rc.d/{link}": f"../init.d/{name}" for name, link in names.items()}
+    return Layout(script, files, links)
+
+
+def _sysv(script: str, after: bool, _timer: bool) -> Layout:
+    files = {script: SCRIPT}
+    links = {f"{INIT_D}/foreread": script, "/etc/rcS.d/S05foreread": "../init.d/foreread"}
+    if after:
+        files[f"{INIT_D}/foreread-boot-done"] = "sysv/S99foreread-boot-done"
+        links |= {
+            f"/etc/rc{level}.d/S99foreread-boot-done": "../init.d/foreread-boot-done"
+            for level in (2, 3, 4, 5)
+        }
+    return Layout(script, files, links)
+
+
+def _busybox(plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
+    files = {script: SCRIPT}
+    runs = _RCS_RUNS.search(rcs) if _calls_rcs(inittab) else None
+    if runs is None:
+        return Layout(script, files, lines={INITTAB: _inittab_lines(plan, script, inittab)})
+    if plan.has_after:
+        files[f"{runs[1]}/S99foreread-boot-done"] = "sysv/S99foreread-boot-done"
+    return Layout(script, files, {f"{runs[1]}/S05foreread": script})
+
+
+def _calls_rcs(inittab: str) -> bool:
+    """Return whether rcS is run: without a line for sysinit, busybox init has that built in."""
+    if not inittab:
+        return True
+    found = map(_SYSINIT.match, inittab.split("\n"))
+    return any(RCS in line["command"] for line in found if line)
+
+
+def _inittab_lines(plan: ApplyPlan, script: str, inittab: str) -> tuple[str, ...]:
+    if not any(map(_SYSINIT.match, inittab.split("\n"))):
+        raise ApplyError(
+            "neither /etc/inittab nor /etc/init.d/rcS of the target can be made to call the script",
+            'follow "Any other init system" in INSTALL.md',
+        )
+    lines = [f"::sysinit:{script} start"]
+    if plan.has_after and plan.boot_done_seconds is not None:
+        lines.append(f"::once:/bin/sh -c 'sleep {plan.boot_done_seconds}; exec {script} boot-done'")
+    return tuple(lines)
+
+
+def with_lines(text: str, lines: Sequence[str]) -> str:
+    """Return an inittab with ``lines`` after its last sysinit line: all it mounts is there then."""
+    kept = without_lines(text, lines).split("\n")
+    last = max(index for index, line in enumerate(kept) if _SYSINIT.match(line))
+    return "\n".join([*kept[: last + 1], *lines, *kept[last + 1 :]])
+
+
+def without_lines(text: str, lines: Sequence[str]) -> str:
+    """Return an inittab as it was before ``with_lines``."""
+    return "\n".join(line for line in text.split("\n") if line not in lines)

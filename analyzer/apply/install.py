@@ -1,0 +1,279 @@
+"""Puts the boot script on a board, enables it there, and takes it off again.
+
+All files are on the board and read back before the first gets its name, so that a board keeps
+what it had, or has everything (``on_target.sh``).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from analyzer.apply.board_access import BoardAccess, BoardFacts, InstallError, refused_by_target
+from analyzer.apply.init_system import (
+    SYSTEMD_RUNS,
+    Init,
+    Layout,
+    init_of,
+    layout_for,
+    with_lines,
+    without_lines,
+)
+from analyzer.apply.manifest import MANIFEST, SCRIPT_PLACES, Manifest, decode, encode, sha256
+from analyzer.apply.plan import ApplyPlan
+from analyzer.apply.write import write_scripts
+from boards.target import Target, TargetError
+
+
+@dataclass(frozen=True)
+class Installed:
+    """What stands on the board now, and what the script said that it would do there."""
+
+    manifest: Manifest
+    would_do: list[str]
+    fits: bool
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class Removed:
+    """What was taken off the board, and what the script said when it put old values back."""
+
+    paths: list[str]
+    said: list[str]
+
+
+def install(
+    target: Target, plan: ApplyPlan, init: Init | None = None, *, force: bool = False
+) -> Installed:
+    """Install the script of ``plan`` for the board's init system, from the next boot on.
+
+    ``force`` replaces files that foreread did not install or that were changed since, and
+    installs on a board that the plan was not made for, too.
+
+    Raises InstallError and ApplyError, and TargetError when the board is out of reach; then
+    the board is as it was (out of reach: but for files that no init system looks at).
+    """
+    try:
+        return _Installation(BoardAccess(target), plan, init, force).run()
+    except OSError as error:
+        raise refused_by_target(error) from error
+
+
+def uninstall(target: Target, *, force: bool = False) -> Removed:
+    """Put the old values back, and remove from the board what ``install`` put there.
+
+    ``force`` removes files that were changed since, too. Raises as ``install`` does.
+    """
+    board = BoardAccess(target)
+    try:
+        manifest = installed(board)
+        if manifest is None:
+            raise InstallError(
+                f"nothing is installed on the target: it has no {MANIFEST}",
+                "what was installed by hand is removed by hand: INSTALL.md",
+            )
+        _refuse_changed(board.states(manifest.paths), _expected(manifest), force)
+        return _remove(board, manifest)
+    except OSError as error:
+        raise refused_by_target(error) from error
+
+
+def installed(board: BoardAccess) -> Manifest | None:
+    """Return what is installed on the board, or None. Raises ApplyError if it cannot be told."""
+    text = board.content(MANIFEST)
+    return None if text is None else decode(text)
+
+
+class _Installation:
+    def __init__(self, board: BoardAccess, plan: ApplyPlan, init: Init | None, force: bool) -> None:
+        self.board, self.plan, self.force = board, plan, force
+        self.facts = board.look()
+        self.init = init or init_of(self.facts.exe, self.facts.has, self.facts.inittab)
+        self.before = installed(board)
+        self.layout = self._layout()
+
+    def _layout(self) -> Layout:
+        script = _place(self.facts)
+        own_lines = [
+            line for lines in (self.before.lines if self.before else {}).values() for line in lines
+        ]
+        self.inittab = without_lines(self.facts.inittab, own_lines)
+        return layout_for(self.init, self.plan, script, self.inittab, self.facts.rcs)
+
+    def run(self) -> Installed:
+        with tempfile.TemporaryDirectory() as folder:
+            sources = self._write(Path(folder))
+            manifest = self._manifest(sources)
+            self._refuse_conflicts(manifest)
+            places = [*sources, *self.layout.links, MANIFEST]
+            made = self.board.call("prepare", *places)
+            manifest = msgspec.structs.replace(manifest, directories=self._directories(made))
+            sources[MANIFEST] = Path(folder, "manifest")
+            sources[MANIFEST].write_bytes(encode(manifest))
+            try:
+                self._stage(sources)
+                would_do, fits = self._check()
+                self.board.call("commit", *places, "--", *self._obsolete(manifest))
+            except BaseException:
+                with contextlib.suppress(InstallError, TargetError, OSError):
+                    self.board.call("discard", *places)
+                    self.board.call("remove", "--", *made)
+                raise
+        _reload_systemd(self.board, self.facts)
+        return Installed(manifest, would_do, fits, self._notes())
+
+    def _write(self, folder: Path) -> dict[str, Path]:
+        """Write the files; return place -> file."""
+        write_scripts(self.plan, folder, self.layout.script)
+        sources = {place: folder / name for place, name in self.layout.files.items()}
+        earlier = self.before.lines if self.before else {}
+        for path in {**earlier, **self.layout.lines}:
+            lines = self.layout.lines.get(path, ())
+            sources[path] = folder / "edited"
+            text = with_lines(self.inittab, lines) if lines else self.inittab
+            sources[path].write_bytes(text.encode(errors="surrogateescape"))
+        return sources
+
+    def _manifest(self, sources: dict[str, Path]) -> Manifest:
+        return Manifest(
+            init=self.init,
+            script=self.layout.script,
+            files={place: sha256(sources[place]) for place in self.layout.files},
+            links=self.layout.links,
+            lines={path: list(lines) for path, lines in self.layout.lines.items()},
+        )
+
+    def _directories(self, made: Sequence[str]) -> list[str]:
+        return [*made, *(self.before.directories if self.before else ())]
+
+    def _refuse_conflicts(self, manifest: Manifest) -> None:
+        """Refuse to replace what is neither as it was installed nor as it shall be."""
+        accepted = _expected(manifest)
+        for path, known in (_expected(self.before) if self.before else {}).items():
+            accepted[path] = [*accepted.get(path, []), *known]
+        _refuse_changed(self.board.states([*accepted]), accepted, self.force)
+        for path, state in self.board.states([*manifest.lines]).items():
+            if state in ("absent", "other") or state.startswith("link "):
+                raise InstallError(f"{path} on the target is no file of its own", "see INSTALL.md")
+
+    def _stage(self, sources: dict[str, Path]) -> None:
+        """Put everything on the board beside its place, and read it back."""
+        for place, source in sources.items():
+            mode = 0o755 if source.stat().st_mode & 0o100 else 0o644
+            self.board.target.push(source, _waiting(place), mode)
+        if self.layout.links:
+            self.board.call("links", *(word for pair in self.layout.links.items() for word in pair))
+        there = self.board.states([_waiting(place) for place in sources])
+        for place, source in sources.items():
+            if there[_waiting(place)] != sha256(source):
+                raise InstallError(
+                    f"{place} did not arrive as it was sent", "try again; see the target's flash"
+                )
+
+    def _check(self) -> tuple[list[str], bool]:
+        """Return what the script says that it would do on this board, and whether it is its."""
+        done = self.board.target.run([_waiting(self.layout.script), "dry-run"], timeout_s=30.0)
+        said = done.stdout.decode(errors="replace").splitlines()
+        complaints = done.stderr.decode(errors="replace").splitlines()
+        if done.status not in (0, 1):
+            last = complaints[-1] if complaints else f"status {done.status}"
+            raise InstallError(
+                f"the script does not run on the target: {last}", "see whether /bin/sh is there"
+            )
+        if done.status and not self.force:
+            why = "; ".join(line.removeprefix("foreread: ") for line in complaints)
+            raise InstallError(
+                f"the script would not set everything on this board: {why or said[-1]}",
+                "record on this board, or install it all the same with --force",
+            )
+        return [*complaints, *said], not done.status
+
+    def _obsolete(self, manifest: Manifest) -> list[str]:
+        before = self.before.paths if self.before else []
+        return [path for path in before if path not in manifest.paths]
+
+    def _notes(self) -> list[str]:
+        if not self.layout.lines:
+            return []
+        script = self.layout.script
+        notes = [
+            f"what {INIT_SCRIPTS} starts comes before it: to set the values earlier, call "
+            f"`{script} start` there"
+        ]
+        if self.plan.has_after and self.plan.boot_done_seconds is None:
+            notes.append(f"call `{script} boot-done` where the boot is over")
+        return notes
+
+
+INIT_SCRIPTS = "a sysinit line of /etc/inittab"
+
+
+def _place(facts: BoardFacts) -> str:
+    """Return where the script goes: /usr/sbin, or /etc where that alone can be written."""
+    obstacles = {}
+    for place in SCRIPT_PLACES:
+        directory = place.rpartition("/")[0]
+        obstacles[directory] = facts.obstacle(directory)
+    if obstacles["/etc"]:
+        raise InstallError(
+            f"/etc of the target {obstacles['/etc']}",
+            "make it writable for the time (mount -o remount,rw /), or build the files into the "
+            'image: INSTALL.md, "Yocto" and "Buildroot"',
+        )
+    return next(place for place in SCRIPT_PLACES if not obstacles[place.rpartition("/")[0]])
+
+
+def _waiting(place: str) -> str:
+    folder, _, name = place.rpartition("/")
+    return f"{folder}/.{name}.foreread-new"
+
+
+def _expected(manifest: Manifest) -> dict[str, list[str]]:
+    """Return what each path of the manifest is to be, as BoardAccess.states says it."""
+    links = {path: [f"link {target}"] for path, target in manifest.links.items()}
+    return {path: [digest] for path, digest in manifest.files.items()} | links
+
+
+def _refuse_changed(states: dict[str, str], accepted: dict[str, list[str]], force: bool) -> None:
+    for path, state in states.items():
+        if state == "other":
+            raise InstallError(f"{path} on the target is no file", "see what it is, and remove it")
+        if state not in ("absent", *accepted[path]) and not force:
+            raise InstallError(
+                f"{path} on the target is not as foreread would have left it",
+                "keep what was changed elsewhere, then give --force",
+            )
+
+
+def _remove(board: BoardAccess, manifest: Manifest) -> Removed:
+    facts = board.look()
+    if SYSTEMD_RUNS in facts.has:
+        board.target.run(["systemctl", "stop", "foreread.service"], timeout_s=30.0)
+    done = board.target.run([manifest.script, "restore"], timeout_s=30.0)
+    _edit_lines(board, manifest)
+    paths = [*reversed(manifest.paths), MANIFEST]
+    board.call("remove", *paths, "--", *manifest.directories)
+    _reload_systemd(board, facts)
+    return Removed([*manifest.lines, *paths], done.stderr.decode(errors="replace").splitlines())
+
+
+def _edit_lines(board: BoardAccess, manifest: Manifest) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for path, lines in manifest.lines.items():
+            edited = Path(folder, "edited")
+            text = without_lines(board.text(path), lines)
+            edited.write_bytes(text.encode(errors="surrogateescape"))
+            board.target.push(edited, path)
+
+
+def _reload_systemd(board: BoardAccess, facts: BoardFacts) -> None:
+    """Tell a running systemd; one that does not run reads the links when it starts."""
+    if SYSTEMD_RUNS in facts.has:
+        with contextlib.suppress(TargetError):  # all is done: the next boot reads it anyhow
+            board.target.run(["systemctl", "daemon-reload"], timeout_s=30.0)

@@ -1,0 +1,75 @@
+"""What stands on the board of an installation, in a file of the board itself."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+import msgspec
+
+from analyzer.apply.init_system import INITTAB, Init
+from analyzer.apply.plan import ApplyError
+from analyzer.apply.write import PLACE
+
+MANIFEST = "/etc/foreread-apply.manifest"
+SCRIPT_PLACES = (PLACE, "/etc/foreread-apply")
+_OURS = ("foreread", "S05foreread", "S11foreread", "S99foreread")
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Paths with the SHA-256 of files, the targets of links, and lines added to other files."""
+
+    schema: int = 1
+    init: Init
+    script: str
+    files: dict[str, str]
+    links: dict[str, str] = {}
+    lines: dict[str, list[str]] = {}
+    directories: list[str] = []  # that were made for them
+
+    @property
+    def paths(self) -> list[str]:
+        """Every file and link, without the files that only hold lines of ours."""
+        return [*self.files, *self.links]
+
+
+def encode(manifest: Manifest) -> bytes:
+    """Return the manifest as the board keeps it."""
+    return msgspec.json.format(msgspec.json.encode(manifest), indent=1) + b"\n"
+
+
+def decode(text: bytes) -> Manifest:
+    """Return the manifest that a board keeps; it may have been changed there.
+
+    Raises ApplyError if it is none, or names what foreread never installs.
+    """
+    try:
+        manifest = msgspec.json.decode(text, type=Manifest)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        raise _damaged(str(error)) from error
+    strange = [path for path in manifest.paths if not _is_ours(path)]
+    strange += [path for path in manifest.lines if path != INITTAB]
+    strange += [path for path in manifest.directories if not path.startswith("/etc/")]
+    if manifest.script not in SCRIPT_PLACES:
+        strange.append(manifest.script)
+    if strange:
+        raise _damaged(f"foreread does not install {strange[0]!r}")
+    return manifest
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file as hexadecimal digits."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _is_ours(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    known = path in SCRIPT_PLACES or (folder.startswith("/etc/") and name.startswith(_OURS))
+    return known and ".." not in path.split("/")
+
+
+def _damaged(why: str) -> ApplyError:
+    return ApplyError(
+        f"{MANIFEST} on the target is damaged: {why}",
+        f"remove what is installed by hand (INSTALL.md says what), then {MANIFEST}",
+    )

@@ -1,0 +1,131 @@
+#!/bin/sh
+# What installing asks of a board; busybox ash runs it from its standard input. Paths are
+# absolute. A file waits as .NAME.foreread-new beside its place until all are there (no init
+# system looks at such names), and what it replaces is kept as .NAME.foreread-old until all are
+# in place.
+set -u
+export LC_ALL=C
+
+# Set $new and $old, the names beside the place of $1.
+beside() {
+	new=${1%/*}/.${1##*/}.foreread-new
+	old=${1%/*}/.${1##*/}.foreread-old
+}
+
+is_there() { [ -e "$1" ] || [ -h "$1" ]; }
+
+# look DIRECTORY... -- PATH...: print what there is, one fact to a line.
+look() {
+	echo "exe $(readlink /proc/1/exe)"
+	while [ "$1" != -- ]; do
+		real=$(cd "$1" 2>/dev/null && pwd -P) && echo "directory $1 $real"
+		shift
+	done
+	shift
+	for path; do
+		[ ! -e "$path" ] || echo "has $path"
+	done
+	while read -r line; do
+		echo "mount $line"
+	done </proc/self/mountinfo
+}
+
+# states PATH...: print a line for each: absent, file, other, or link and where to.
+states() {
+	for path; do
+		if [ -h "$path" ]; then
+			echo "link $(readlink "$path")"
+		elif [ -f "$path" ]; then
+			echo file
+		elif [ -e "$path" ]; then
+			echo other
+		else
+			echo absent
+		fi
+	done
+}
+
+# prepare PATH...: make the directories of the paths, and print those that were not there.
+prepare() {
+	discard "$@"
+	made=''
+	for path; do
+		directory=${path%/*}
+		[ ! -d "$directory" ] || continue
+		if ! mkdir -m 755 "$directory"; then
+			# shellcheck disable=SC2086 # foreread's own paths: no word of them has a space
+			[ -z "$made" ] || rmdir $made
+			exit 1
+		fi
+		made="$directory $made"
+	done
+	# shellcheck disable=SC2086
+	[ -z "$made" ] || printf '%s\n' $made
+}
+
+# links PATH TARGET ...: make links that wait.
+links() {
+	while [ $# -gt 0 ]; do
+		beside "$1"
+		ln -s "$2" "$new" || exit 1
+		shift 2
+	done
+}
+
+# discard PATH...: remove what waits, and what was kept.
+discard() {
+	for path; do
+		beside "$path"
+		rm -f "$new" "$new.part" "$old"
+	done
+}
+
+# commit PATH... -- OBSOLETE...: put in place what waits, all or nothing, and remove the rest.
+commit() {
+	for path; do
+		[ "$path" != -- ] || break
+		beside "$path"
+		! is_there "$path" || cp -P -p "$path" "$old" || exit 1
+	done
+	for path; do
+		[ "$path" != -- ] || break
+		beside "$path"
+		mv -f "$new" "$path" && continue
+		take_back "$@"
+		exit 1
+	done
+	sync
+	while [ "$1" != -- ]; do
+		discard "$1"
+		shift
+	done
+	shift
+	[ $# -eq 0 ] || rm -f "$@"
+}
+
+take_back() {
+	for path; do
+		[ "$path" != -- ] || return
+		beside "$path"
+		if is_there "$old"; then
+			mv -f "$old" "$path"
+		else
+			rm -f "$path"
+		fi
+	done
+}
+
+# remove PATH... -- DIRECTORY...: remove files and links, and directories that are empty then.
+remove() {
+	while [ "$1" != -- ]; do
+		rm -f "$1" || exit 1
+		shift
+	done
+	shift
+	for path; do
+		rmdir "$path" 2>/dev/null
+	done
+	sync
+}
+
+"$@"

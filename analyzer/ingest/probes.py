@@ -1,0 +1,167 @@
+"""Faults and reads that own probes saw (tracer/probes), held against the tracepoints of the run.
+
+A probe reads kernel structs at offsets that may be wrong for the kernel at hand; the event that a
+page entered the page cache comes from the kernel itself. So the first page that a thread reads in
+after a probe must be one that the probe named: if too many are not, the probes are not used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.ingest.accesses import page_key, read_pages, rows_of
+from analyzer.ingest.inserts import Inserts, folio_pages
+from analyzer.ingest.tables import Array, Kind, Table
+
+# readahead(2), madvise and fadvise read pages that no probe names, after any probe that found its
+# page cached. With right offsets, starts of applications had none; with wrong ones all are.
+MOST_DISAGREEING = 0.02
+
+_NATIVE = {Kind.PROBED_FAULT: Kind.FAULT, Kind.PROBED_READ: Kind.GET_PAGES}
+_WHAT = {Kind.PROBED_FAULT: "page faults", Kind.PROBED_READ: "reads"}
+_NEVER = np.iinfo(np.uint64).max
+_LARGEST = np.uint64(1 << 60)  # bytes or pages, beyond any file; keeps sums within int64
+
+
+@dataclass(frozen=True)
+class Check:
+    """How many events of one probe were followed by an insert, and how many did not fit it."""
+
+    checked: int
+    disagreeing: int
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the probe may be used; one that nothing speaks for may not."""
+        return self.checked > 0 and self.disagreeing <= MOST_DISAGREEING * self.checked
+
+
+def adopt(
+    events: Table, inserts: Inserts, page_size: int, slack_pages: int
+) -> tuple[Table, list[str]]:
+    """Return ``events`` with the probes' turned into FAULT and GET_PAGES, and what to say of it.
+
+    Events of probes that are refused are left out, and so are reads of nothing.
+    """
+    notes = []
+    keep = np.ones(events.rows, bool)
+    columns = dict(events)
+    first, last = _pages_named(events, page_size)
+    for kind, check in check_probes(events, inserts, page_size, slack_pages).items():
+        rows = events["kind"] == kind
+        agree = f"{check.checked - check.disagreeing} of {check.checked}"
+        if not check.accepted:
+            keep &= ~rows
+            notes.append(
+                f"probes of {_WHAT[kind]} refused: {agree} that could be checked agree with the "
+                "pages that the kernel read, so the struct offsets do not fit this kernel"
+            )
+            continue
+        notes.append(f"{_WHAT[kind]} come from probes, of which {agree} agree with the kernel")
+        keep &= ~rows | (first <= last)
+        columns["kind"] = np.where(rows, np.uint8(_NATIVE[kind]), columns["kind"])
+        columns["index"] = np.where(rows, first.astype(np.uint64), columns["index"])
+        if kind == Kind.PROBED_READ:
+            columns["value"] = np.where(rows, last.astype(np.uint64), columns["value"])
+    adopted = Table(events.schema, columns)
+    return (adopted if keep.all() else adopted.take(keep)), notes
+
+
+def check_probes(
+    events: Table, inserts: Inserts, page_size: int, slack_pages: int
+) -> dict[Kind, Check]:
+    """Return the check of each kind of probe that occurs in ``events``.
+
+    ``slack_pages`` is how far from the page touched the kernel may have begun to read; 0 where
+    readahead was off.
+    """
+    pairs = _pairs(events, inserts, single=slack_pages == 0)
+    first, last = _pages_named(events, page_size)
+    low = np.minimum(inserts.data["index"], _LARGEST).astype(np.int64)[pairs.insert]
+    high = low + folio_pages(inserts.data)[pairs.insert] - 1
+    row = pairs.probes[pairs.probe]
+    fits = (low <= last[row] + slack_pages) & (high >= first[row] - slack_pages)
+    for name in ("dev", "ino"):
+        fits &= events[name][row] == inserts.data[name][pairs.insert]
+    checked = np.bincount(pairs.probe, minlength=len(pairs.probes)) > 0
+    wrong = np.bincount(pairs.probe, ~fits, len(pairs.probes)) > 0
+    wrong |= checked & _left_unread(
+        events.take(pairs.probes), last[pairs.probes], pairs.end_ns, inserts
+    )
+    kind = events["kind"][pairs.probes]
+    return {
+        one: Check(int((checked & (kind == one)).sum()), int((wrong & (kind == one)).sum()))
+        for one in _NATIVE
+        if (kind == one).any()
+    }
+
+
+@dataclass(frozen=True)
+class _Pairs:
+    """``probes``: rows of all probes; ``end_ns``: time of the thread's next probe after each.
+
+    ``probe[i]`` (index of ``probes``) was followed by the insert ``insert[i]`` (row of data).
+    """
+
+    probes: Array
+    end_ns: Array
+    probe: Array
+    insert: Array
+
+
+def _pairs(events: Table, inserts: Inserts, single: bool) -> _Pairs:
+    """Pair each probe with the first insert that a read filled before the thread's next probe.
+
+    ``single``: with every such insert that was read alone. Several pages read at once may be
+    more than what was asked for (compressed blocks, readahead).
+    """
+    probes = np.flatnonzero(np.isin(events["kind"], list(_NATIVE)))
+    read = np.flatnonzero(inserts.pages > 0)
+    row = np.concatenate((probes, inserts.row[read]))
+    order = np.lexsort((row, events["pid"][row]))
+    pid, is_probe = events["pid"][row[order]], order < len(probes)
+    at = np.arange(len(order))
+    last_probe = np.maximum.accumulate(np.where(is_probe, at, 0))
+    led = ~is_probe & is_probe[last_probe] & (pid == pid[last_probe])
+    taken = led & (last_probe == at - 1)
+    if single:
+        alone = np.zeros(len(order), bool)
+        alone[~is_probe] = inserts.group[read[order[~is_probe] - len(probes)]] == 1
+        taken |= led & alone
+    in_order = order[is_probe]
+    same = np.diff(pid[is_probe]) == 0
+    end_ns = np.full(len(probes), _NEVER)
+    end_ns[in_order[:-1][same]] = events["time_ns"][probes[in_order[1:][same]]]
+    return _Pairs(probes, end_ns, order[last_probe[taken]], read[order[taken] - len(probes)])
+
+
+def _left_unread(probes: Table, last: Array, end_ns: Array, inserts: Inserts) -> Array:
+    """Return which reads ended without the ``last`` page that they named having been read in.
+
+    Where the file ends is not known: its last page read by anybody stands for that.
+    """
+    files, pages = read_pages(inserts, np.ones(inserts.data.rows, bool))
+    unread = (probes["kind"] == Kind.PROBED_READ) & (pages.rows > 0)
+    if not unread.any():
+        return np.asarray(unread)
+    file, known = rows_of(files, probes)
+    final = np.zeros(files.rows, np.uint64)
+    np.maximum.at(final, pages["file"], pages["page"])
+    wanted = page_key(file, np.minimum(np.maximum(last, 0).astype(np.uint64), final[file]))
+    key = page_key(pages["file"], pages["page"])
+    order = np.argsort(key)
+    at = order[np.minimum(np.searchsorted(key[order], wanted), len(order) - 1)]
+    in_time = (key[at] == wanted) & (pages["time_ns"][at] <= end_ns)
+    return np.asarray(unread & known & ~in_time)
+
+
+def _pages_named(events: Table, page_size: int) -> tuple[Array, Array]:
+    """Return the first and last page (int64) that each row names; first > last for none."""
+    index = np.minimum(events["index"], _LARGEST).astype(np.int64)
+    count = np.minimum(events["value"], _LARGEST).astype(np.int64)
+    reads = events["kind"] == Kind.PROBED_READ
+    first = np.where(reads, index // page_size, index)
+    last = np.where(reads, (index + count - 1) // page_size, index)
+    return first, np.where(reads & (count == 0), first - 1, last)

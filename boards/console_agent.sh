@@ -1,0 +1,144 @@
+#!/bin/sh
+# Runs at a board's console for foreread: takes checked lines, runs commands, and answers in
+# checked blocks, since a console loses bytes and the kernel writes into its middle.
+# $0: the mark that begins all answers; $1: md5sum or another one; $2: bytes in a block;
+# $3: the number of the last line; $4: how the terminal was set
+#
+# A line is "SUM NUMBER VERB PAYLOAD"; SUM is that of the rest. What is not understood is answered
+# by the last answer once more, and no number is obeyed twice.
+set -f
+mark=$0 sum=$1 size=$2 last=$3 saved=$4 dir='' pulse='' timed=''
+exec 3<&0
+
+for place in "${TMPDIR:-/tmp}" /run /dev/shm /var/tmp /dev; do
+    dir=$place/foreread-$mark
+    mkdir -m 700 "$dir" 2>/dev/null && break
+    dir=''
+done
+[ "$dir" ] || {
+    echo "$mark! no writable directory"
+    exit 1
+}
+leave() {
+    [ -z "$pulse" ] || kill "$pulse" 2>/dev/null
+    rm -rf "$dir"
+    # shellcheck disable=SC2086  # words of stty -g
+    [ -z "$saved" ] || stty $saved
+    echo "$mark."
+}
+trap leave EXIT
+trap 'exit 1' HUP INT TERM
+stty icanon isig -echo 2>/dev/null
+: >"$dir/script"
+: >"$dir/input"
+: >"$dir/waiting"
+
+# Only what proves to work is taken: applets of the same name differ.
+if [ "$(printf 'ok' | base64 2>/dev/null)" = b2s= ]; then
+    form=base64
+    encode() { base64; }
+elif [ "$(printf 'ok' | uuencode -m x 2>/dev/null | sed '1d;$d' 2>/dev/null)" = b2s= ]; then
+    form=base64
+    encode() { uuencode -m x | sed '1d;$d'; }
+elif [ "$(printf 'ok' | hexdump -v -e '1/1 "%02x"' 2>/dev/null)" = 6f6b ]; then
+    form=hex
+    encode() { hexdump -v -e '1/1 "%02x"'; }
+elif [ "$(printf 'ok' | od -An -v -tx1 2>/dev/null)" = ' 6f 6b' ]; then
+    form=hex
+    encode() { od -An -v -tx1; }
+else
+    echo "$mark! none of base64, uuencode, hexdump and od"
+    exit 1
+fi
+# A host that went away: in five minutes the console is the user's again.
+# shellcheck disable=SC3045  # a shell without it says so
+read -r -t 1 _ </dev/null 2>/dev/null
+[ $? -gt 1 ] || timed='-t 300'
+
+# While a command says nothing this tells that the board is alive.
+beat() {
+    trap 'kill $nap; exit' TERM
+    while kill -0 $$; do
+        sleep 5 &
+        nap=$!
+        wait $nap
+        [ ! -s "$dir/waiting" ] || echo "$mark-"
+    done
+}
+
+# shellcheck disable=SC2086,SC2229  # two words or none
+hear() { IFS= read -r $timed line <&3; }
+say() { printf '%s\n' "$answer"; }
+
+# A block: ID and BODY between marks, with their sum.
+pack() {
+    text="$1
+$2"
+    check=$(printf '%s\n' "$text" | $sum)
+    answer="$mark< ${check%% *}
+$text
+$mark>"
+}
+
+# Sends stdin block by block; each waits until the host says that it came whole.
+send() {
+    block=0
+    while
+        echo yes >"$dir/waiting"
+        body=$(dd bs="$size" count=1 2>/dev/null | encode)
+        : >"$dir/waiting"
+        [ "$body" ]
+    do
+        pack "$number $1 $block" "$body"
+        while
+            say
+            hear || exit
+            [ "$line" != "$number $1 $block" ]
+        do :; done
+        block=$((block + 1))
+    done
+}
+
+run() {
+    echo "$mark $number"
+    beat 2>/dev/null &
+    pulse=$!
+    # Both outputs are pipes, as programs expect that open /dev/stderr.
+    {
+        {
+            sh "$dir/script" <"$dir/input" 2>&1 >&4 3<&- 4>&-
+            echo $? >"$dir/status"
+        } | cat >"$dir/errors"
+    } 4>&1 | send out
+    send err <"$dir/errors"
+    kill $pulse
+    pulse=''
+    read -r status <"$dir/status"
+    : >"$dir/script"
+    : >"$dir/input"
+    pack "$number end 0" "$status"
+}
+
+obey() {
+    answer="$mark $number"
+    # shellcheck disable=SC2059  # the host escapes the payload for printf
+    case $verb in
+        script | input) printf "$payload" >>"$dir/$verb" || answer="$mark $number failed" ;;
+        run) run ;;
+    esac
+}
+
+answer="$mark+ $form"
+say
+while hear; do
+    [ "$line" != ': foreread-leave' ] || exit 0
+    words=${line#* }
+    check=$(printf '%s\n' "$words" | $sum)
+    number=${words%% *} rest=${words#* }
+    verb=${rest%% *} payload=${rest#* }
+    if [ "${check%% *}" = "${line%% *}" ] && [ "$number" = $((last + 1)) ]; then
+        last=$number
+        obey
+    fi
+    say
+done

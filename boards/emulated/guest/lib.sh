@@ -1,0 +1,39 @@
+# What both first processes do (init.sh, live.sh): load modules, fill the slow disk.
+# They define fail; /job/settings gives the disk's cost.
+# shellcheck shell=sh
+
+# disk SERIAL: print the device node of the virtio disk with that serial.
+disk() {
+    for candidate in /sys/block/vd*; do
+        [ "$(cat "$candidate/serial")" != "$1" ] || echo "/dev/${candidate##*/}"
+    done
+}
+
+mount_kernel_file_systems() {
+    mount -t proc proc /proc
+    mount -t sysfs sys /sys
+    mount -t devtmpfs dev /dev
+}
+
+# load_modules LIST: in its order, in which each comes after those it needs.
+load_modules() {
+    while read -r module; do
+        insmod "/modules/$module" || fail "insmod $module"
+    done <"/modules/$1"
+}
+
+# The image goes through memory once, at no cost, before anything is timed.
+fill_slow_disk() {
+    image=$(disk image)
+    sectors=$(cat "/sys/block/${image##*/}/size")
+    insmod /modules/slowdisk.ko size_kib=$((sectors / 2)) || fail "insmod slowdisk: out of memory?"
+    said=$(dd if="$image" of=/dev/slow0 bs=1M 2>&1) || fail "filling the slow disk: $said"
+    sync
+}
+
+# Requests take their time from now on.
+set_cost() {
+    echo "$LATENCY_NS" >/sys/module/slowdisk/parameters/latency_ns
+    echo "$NS_PER_KIB" >/sys/module/slowdisk/parameters/ns_per_kib
+    echo "$AWAKE" >/sys/module/slowdisk/parameters/awake
+}

@@ -1,0 +1,32 @@
+"""The keys of one start of a board: nobody else has them, and they end with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from boards.emulated.error import call, require_tool
+
+_SPACE = "see that the state folder can be written to"
+
+
+def make_keys(folder: Path) -> dict[str, bytes]:
+    """Make ``identity`` in the folder; return the files of the guest's folder job/run.
+
+    ``host_key.pub`` is left for ``write_known_hosts``. Raises BoardError.
+    """
+    tool = require_tool("ssh-keygen", "openssh-client")
+    for name in ("identity", "host_key"):
+        call([tool, "-q", "-t", "ed25519", "-N", "", "-C", "board", "-f", folder / name], _SPACE)
+    secret = folder / "host_key"
+    files = {
+        "run/host_key.openssh": secret.read_bytes(),
+        "run/ssh/authorized_keys": (folder / "identity.pub").read_bytes(),
+    }
+    secret.unlink()  # it is the board's
+    return files
+
+
+def write_known_hosts(folder: Path, host: str, port: int) -> None:
+    """Write ``known_hosts`` for the board that answers there."""
+    key = (folder / "host_key.pub").read_text()
+    (folder / "known_hosts").write_text(f"[{host}]:{port} {key}")

@@ -1,0 +1,179 @@
+"""Live boards: emulated ones that stay up, with the slow disk as their root, reached by ssh."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import UnsetType
+
+from boards.emulated import coming_up, launch, state
+from boards.emulated.error import BoardError
+from boards.emulated.launch import LiveOptions
+from boards.profile import FixedCost, Profile, builtin_names, profile_name
+from boards.ssh import SshTarget
+from boards.ssh_connection import SshAddress
+
+__all__ = ["EmulatedTarget", "LiveBoard", "LiveOptions", "boot", "start", "started"]
+
+Tell = Callable[[str], None]
+
+
+def _silent(step: str) -> None:
+    pass
+
+
+class LiveBoard:
+    """A board that was started, by the folder that holds what belongs to it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.folder.name
+
+    @property
+    def options(self) -> dict[str, object]:
+        """What it was started with."""
+        return dict(json.loads((self.folder / launch.OPTIONS).read_text()))
+
+    @property
+    def address(self) -> SshAddress:
+        """Where its ssh server is."""
+        port = int((self.folder / launch.PORT).read_text())
+        return SshAddress(launch.HOST, "root", port)
+
+    @property
+    def known_hosts(self) -> Path:
+        """Its host key, as ssh wants it."""
+        return self.folder / "known_hosts"
+
+    @property
+    def identity(self) -> Path:
+        """The key that may log in."""
+        return self.folder / "identity"
+
+    @property
+    def console(self) -> str:
+        """The URL of the serial port, on which a shell waits."""
+        return f"serial://{self.folder / launch.SERIAL}"
+
+    @property
+    def log(self) -> Path:
+        """All that it said on its console."""
+        return self.folder / launch.LOG
+
+    def ssh_words(self) -> list[str]:
+        """Return the command with which a user reaches it."""
+        files = ["-i", str(self.identity), "-o", f"UserKnownHostsFile={self.known_hosts}"]
+        return ["ssh", *files, "-p", str(self.address.port), f"root@{launch.HOST}"]
+
+    def target(self) -> SshTarget:
+        """Return it as a target; closing that leaves the board running."""
+        return SshTarget(self.address, self.known_hosts, self.identity)
+
+    def stop(self) -> None:
+        """End it and remove what belonged to it."""
+        state.end(self.folder)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class EmulatedTarget(SshTarget):
+    """A live board booted as a target, which closing stops; raises BoardError."""
+
+    def __init__(self, options: LiveOptions, tell: Tell = _silent) -> None:
+        self.board = boot(options, tell)
+        super().__init__(self.board.address, self.board.known_hosts, self.board.identity)
+
+    def close(self) -> None:
+        """End the connection and the board."""
+        super().close()
+        self.board.stop()
+
+
+def boot(options: LiveOptions, tell: Tell = _silent) -> LiveBoard:
+    """Boot a board for this process, with which it ends at the latest; raises BoardError."""
+    made = launch.make(options, tell)
+    board = LiveBoard(Path(tempfile.mkdtemp(prefix="foreread-board-")))
+    weakref.finalize(board, LiveBoard.stop, LiveBoard(board.folder))
+    try:
+        _come_up(board, launch.launch(made, board.folder, tied=True), options, tell)
+    except BaseException:
+        board.stop()
+        raise
+    return board
+
+
+def start(options: LiveOptions, name: str | None = None, tell: Tell = _silent) -> LiveBoard:
+    """Boot a board that stays until it is stopped; raises BoardError.
+
+    Its name, which is that of the board if none is given, must not be taken.
+    """
+    name = name or options.board
+    _check_name(name, options.board)
+    board = LiveBoard(state.default_states() / name)
+    state.check_free(board.folder)
+    made = launch.make(options, tell)
+    try:
+        with state.claimed(board.folder):
+            process = launch.launch(made, board.folder, tied=False)
+        _come_up(board, process, options, tell)
+    except state.TakenError:
+        raise
+    except BaseException:
+        board.stop()
+        raise
+    return board
+
+
+def started(name: str) -> LiveBoard | None:
+    """Return the board that was started by that name, if it runs."""
+    return next((board for board in running() if board.name == name), None)
+
+
+def running() -> list[LiveBoard]:
+    """Return the boards that were started and run, sorted by name."""
+    return [LiveBoard(folder) for folder in state.folders(state.default_states())]
+
+
+def target_of(profile: Profile, board: str) -> SshTarget:
+    """Return the started board of the profile's name, else one booted for this target alone.
+
+    Raises BoardError.
+    """
+    found = started(profile.name)
+    return found.target() if found else EmulatedTarget(options_of(profile, board))
+
+
+def options_of(profile: Profile, board: str) -> LiveOptions:
+    """Return how a board of the profile starts; what it does not say is as always."""
+    options = LiveOptions(board)
+    if not isinstance(profile.kernel, UnsetType):
+        options = replace(options, kernel=profile.kernel.release)
+    if not isinstance(profile.memory, UnsetType):
+        options = replace(options, memory_mib=profile.memory.size_mib)
+    costs = [disk.cost for disk in profile.storage if isinstance(disk.cost, FixedCost)]
+    if costs:
+        latency_ns, ns_per_kib = round(costs[0].latency_us * 1000), round(costs[0].ns_per_kib)
+        options = replace(options, latency_ns=latency_ns, ns_per_kib=ns_per_kib)
+    return options
+
+
+def _come_up(board: LiveBoard, process: launch.Process, options: LiveOptions, tell: Tell) -> None:
+    tell(f"booting {options.board}")
+    coming_up.wait(board.target, process, board.folder, options)
+
+
+def _check_name(name: str, board: str) -> None:
+    if name != profile_name(name) or (name != board and name in ("local", *builtin_names())):
+        raise BoardError(
+            f"a started board cannot be called {name!r}",
+            "give a name of small letters, digits and dashes that is no board's",
+        )

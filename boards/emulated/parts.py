@@ -1,0 +1,154 @@
+"""What an emulated board is made of, built of Debian packages once and kept."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from boards.emulated import image, initramfs, live_root, modules, slowdisk_build, store
+from boards.emulated.error import BoardError
+from boards.emulated.machines import MACHINES, host_is, machine
+from boards.emulated.packages import AptRoot, find_kernel, unpack
+
+# A change of what makes the boot files makes them anew.
+_BOOT_CODE = (initramfs.__file__, modules.__file__, slowdisk_build.__file__)
+_LIVE_CODE = (image.__file__, live_root.__file__)
+DEFAULT_PACKAGES = ("madplay",)
+
+
+class Parts:
+    """What boots one architecture with one kernel and one set of application packages.
+
+    Everything is kept below ``cache``: with it filled, no network is used. Raises BoardError.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        kernel: str = "6.1",
+        packages: Sequence[str] = DEFAULT_PACKAGES,
+        cache: Path | None = None,
+        tell: Callable[[str], None] = lambda step: None,
+    ) -> None:
+        self.machine = machine(name, kernel)
+        self.kernel = kernel
+        self.packages = tuple(sorted(set(packages)))
+        self.cache = cache or store.default_store()
+        self.tell = tell
+
+    def boot_files(self) -> Path:
+        """Return the folder with ``kernel`` and ``initramfs``, built the first time."""
+        scripts = (initramfs.GUEST / name for name in initramfs.SCRIPTS.values())
+        made_by = (*scripts, slowdisk_build.SOURCE, *map(Path, _BOOT_CODE))
+        key = store.digest(*(file.read_bytes() for file in made_by))
+        return store.folder(self._place / f"boot-{self.kernel}-{key}", self._build_boot)
+
+    def image(self, fs: str) -> Path:
+        """Return the application's image, built the first time."""
+        key = store.digest(*self.packages, Path(image.__file__).read_bytes())
+        place = self._place / f"image-{fs}-{key}"
+        return store.folder(place, lambda into: self._build_image(fs, into)) / "image"
+
+    def live_image(self, fs: str, swap_mib: int) -> Path:
+        """Return the image of a live board's root, built the first time."""
+        made_by = (*map(Path, _LIVE_CODE), *live_root.SCRIPTS.values())
+        code = (file.read_bytes() for file in made_by)
+        key = store.digest(*self.packages, str(swap_mib), *code)
+        place = self._place / f"live-{fs}-{key}"
+        build = lambda into: self._build_live_image(fs, swap_mib, into)  # noqa: E731
+        return store.folder(place, build) / "image"
+
+    @property
+    def _place(self) -> Path:
+        return self.cache / self.machine.name
+
+    @cached_property
+    def _apt(self) -> AptRoot:
+        return AptRoot(self.cache / "apt", self.machine.debian)
+
+    def _downloaded(self, name: str, fetch: Callable[[Path], None]) -> list[Path]:
+        def fill(into: Path) -> None:
+            self.tell(f"downloading {name} for {self.machine.name}")
+            fetch(into)
+
+        return sorted(store.folder(self._place / f"debs-{name}", fill).glob("*.deb"))
+
+    def _busybox(self, scratch: Path) -> Path:
+        """Unpack busybox and return its program."""
+        fetch = lambda into: self._apt.download(["busybox-static"], into)  # noqa: E731
+        unpack(self._downloaded("busybox", fetch), scratch / "busybox")
+        return next((scratch / "busybox").rglob("bin/busybox"))
+
+    def _build_boot(self, into: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
+            scratch = Path(name)
+            root = scratch / "kernel"
+            unpack(self._downloaded(f"kernel-{self.kernel}", self._fetch_kernel), root)
+            kernel = next((root / "boot").glob("vmlinu[xz]-*"))
+            release = kernel.name.partition("-")[2]
+            self.tell(f"building the slow disk for {release}")
+            slowdisk = self._slowdisk(scratch, release)
+            disks = modules.load_order(root / "lib/modules" / release)
+            both = modules.load_order(
+                root / "lib/modules" / release, (*modules.DISKS, *modules.OTHERS)
+            )
+            others = {name: data for name, data in both.items() if name not in disks}
+            busybox = self._busybox(scratch).read_bytes()
+            shutil.copy(kernel, into / "kernel")
+            whole = initramfs.base_initramfs(busybox, disks, others, slowdisk)
+            (into / "initramfs").write_bytes(whole)
+
+    def _slowdisk(self, scratch: Path, release: str) -> bytes:
+        fetch = lambda into: self._fetch_headers(release, into)  # noqa: E731
+        unpack(self._downloaded(f"headers-{release}", fetch), scratch / "headers")
+        return slowdisk_build.build_slowdisk(
+            self.machine, scratch / "headers", release, scratch / "module"
+        )
+
+    def _fetch_kernel(self, into: Path) -> None:
+        release = find_kernel(self._apt, self.kernel, self.machine.flavour)
+        self._apt.download([f"linux-image-{release}"], into)
+
+    def _fetch_headers(self, release: str, into: Path) -> None:
+        """Fetch the target's headers, and kbuild's programs as this machine runs them."""
+        headers = f"linux-headers-{release}"
+        needed = self._apt.depends(headers)
+        common = [name for name in needed if name.startswith("linux-headers-")]
+        kbuild = [name for name in needed if name.startswith("linux-kbuild-")]
+        if not common or not kbuild:
+            raise self._apt.why_missing(headers)
+        self._apt.download([headers, *common], into)
+        AptRoot(self.cache / "apt", _host_debian()).download(kbuild, into)
+
+    def _applications(self, names: Sequence[str]) -> list[Path]:
+        fetch = lambda debs: self._apt.closure(names, debs)  # noqa: E731
+        return self._downloaded(f"apps-{store.digest(*names)}", fetch)
+
+    def _build_live_image(self, fs: str, swap_mib: int, into: Path) -> None:
+        archives = self._applications(sorted({*self.packages, *live_root.PACKAGES}))
+        self.tell(f"building the {fs} image of a live board")
+        with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
+            tree = Path(name) / "tree"
+            unpack(archives, tree)
+            image.add_board_files(tree, self._busybox(Path(name)))
+            live_root.add_live_files(tree, swap_mib if fs == "ext4" else 0)
+            image.build_image(tree, fs, into / "image", live_root.FREE_MIB)
+
+    def _build_image(self, fs: str, into: Path) -> None:
+        archives = self._applications(self.packages)
+        self.tell(f"building the {fs} image")
+        with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
+            tree = Path(name) / "tree"
+            unpack(archives, tree)
+            image.add_board_files(tree, self._busybox(Path(name)))
+            image.build_image(tree, fs, into / "image")
+
+
+def _host_debian() -> str:
+    for one in MACHINES.values():
+        if host_is(one.debian):
+            return one.debian
+    raise BoardError("no kernel headers' tools for this machine's CPU", "use an x86_64 or arm host")

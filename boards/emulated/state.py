@@ -1,0 +1,124 @@
+"""What is kept of a board that runs: a folder, and which process it is.
+
+A process id alone may by now be another program's: the start time stands beside it, and the boot
+of this machine. They are written before QEMU begins, by the process that becomes it, so that
+there is never one that cannot be found.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import select
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from boards.emulated.error import BoardError
+
+PROCESS = "process"
+_LOCK = ".lock"
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+_KILL_AFTER_S = 5
+_RECORD = f'cat /proc/$$/stat {_BOOT_ID} >"$0" && exec "$@"'
+
+
+def default_states() -> Path:
+    """Return the folder of the started boards by the XDG base directory rules."""
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "foreread" / "boards"
+
+
+class TakenError(BoardError):
+    """A board of that name runs."""
+
+
+def check_free(folder: Path) -> None:
+    """Raise TakenError if the board of that folder runs."""
+    if runs(folder):
+        raise TakenError(
+            f"a board called {folder.name} runs already",
+            f"use it, end it by `foreread boards stop {folder.name}`, or give another --name",
+        )
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Make the folder of a board, in which its process is begun within the block.
+
+    Raises TakenError if one runs there already; one that ended leaves no trace.
+    """
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder.parent / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        check_free(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        yield
+
+
+def folders(states: Path) -> list[Path]:
+    """Return the folders of the boards that run, sorted."""
+    return sorted(path for path in states.glob("*/") if runs(path))
+
+
+def recorded(folder: Path, words: list[str]) -> list[str]:
+    """Return the words of a program that writes down which process it is and becomes ``words``."""
+    return ["sh", "-c", _RECORD, str(folder / PROCESS), *words]
+
+
+def runs(folder: Path) -> bool:
+    """Return whether the process of a board's folder still runs."""
+    held = _hold(folder)
+    if held is not None:
+        os.close(held)
+    return held is not None
+
+
+def end(folder: Path) -> None:
+    """End the process of a board's folder, if it still runs, and see it gone."""
+    held = _hold(folder)
+    if held is None:
+        return
+    try:
+        # A stuck QEMU ignores SIGTERM.
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            signal.pidfd_send_signal(held, number)
+            if select.select([held], [], [], _KILL_AFTER_S)[0]:
+                return
+    except ProcessLookupError:
+        pass
+    finally:
+        os.close(held)
+
+
+def _hold(folder: Path) -> int | None:
+    """Return a pidfd of the process, None if it is gone: what it names stays the same one."""
+    try:
+        written = (folder / PROCESS).read_text()
+        pid = int(written.split()[0])
+        held = os.pidfd_open(pid)
+    except (OSError, ValueError, IndexError):
+        return None
+    if _identity(pid) == _same(written):
+        return held
+    os.close(held)
+    return None
+
+
+def _identity(pid: int) -> tuple[str, str] | None:
+    try:
+        return _same(Path(f"/proc/{pid}/stat").read_text() + _BOOT_ID.read_text())
+    except OSError:
+        return None
+
+
+def _same(text: str) -> tuple[str, str] | None:
+    """Return start time (proc(5), field 22) and boot, None for a process that has ended."""
+    stat, _, boot = text.strip().rpartition("\n")
+    fields = stat.rpartition(")")[2].split()
+    if len(fields) < 20 or fields[0] in "ZX":
+        return None
+    return fields[19], boot

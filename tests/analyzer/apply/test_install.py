@@ -1,0 +1,378 @@
+"""Installing through a target, on a board that is busybox in a chroot."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import subprocess
+from dataclasses import replace
+
+import pytest
+from chroot_board import BUILDROOT_RCS, ROOT_MOUNT, ChrootBoard, plan
+
+from analyzer.apply import ApplyError, Board, InstallError, install, uninstall
+from analyzer.apply.manifest import MANIFEST
+from boards.target import TargetError
+
+
+def can_chroot() -> bool:
+    enter = [] if os.geteuid() == 0 else ["unshare", "-r"]
+    probe = subprocess.run([*enter, "chroot", "/", "true"], capture_output=True, check=False)
+    return probe.returncode == 0
+
+
+pytestmark = pytest.mark.skipif(
+    not can_chroot() or not shutil.which("busybox"),
+    reason="needs busybox, and chroot or user namespaces: installing was not run",
+)
+SYSTEMD = "/usr/lib/systemd/systemd"
+UNITS = "etc/systemd/system"
+
+
+@pytest.fixture
+def board(tmp_path):
+    return ChrootBoard(tmp_path)
+
+
+def systemd_board(folder):
+    board = ChrootBoard(folder, SYSTEMD)
+    board.directory(UNITS)
+    return board
+
+
+def openwrt_board(folder):
+    board = ChrootBoard(folder, "/sbin/procd")
+    board.directory("etc/rc.d")
+    return board
+
+
+def sysv_board(folder):
+    board = ChrootBoard(folder, "/sbin/init")
+    board.directory("etc/rcS.d", *(f"etc/rc{n}.d" for n in range(7)))
+    return board
+
+
+def inittab_board(folder):
+    board = ChrootBoard(folder)
+    board.put("etc/init.d/rcS", "#!/bin/sh\nmount -a\n")
+    return board
+
+
+BOARDS = {
+    "busybox": ChrootBoard,
+    "inittab": inittab_board,
+    "systemd": systemd_board,
+    "procd": openwrt_board,
+    "sysv": sysv_board,
+}
+PLANS = {"one": plan(), "done": plan(512, 64), "seconds": plan(512, 64, 30)}
+
+
+def started(board):
+    """Return what stands in /usr/sbin after it was run as it is at boot."""
+    done = board.run(["/usr/sbin/foreread-apply", "start"])
+    assert done.status == 0
+    return board.get("sys/block/slow0/queue/read_ahead_kb").strip()
+
+
+@pytest.mark.parametrize("made", PLANS)
+@pytest.mark.parametrize("kind", BOARDS)
+def test_uninstalling_leaves_the_board_as_it_was(kind, made, tmp_path):
+    board = BOARDS[kind](tmp_path)
+    before = board.tree()
+    done = install(board, PLANS[made])
+    assert done.fits
+    assert any("128 -> 512" in line for line in done.would_do)
+    new = board.tree().keys() - before.keys()
+    listed = {path.lstrip("/") for path in [*done.manifest.paths, MANIFEST]}
+    assert {name for name in new if not (tmp_path / name).is_dir() or name in listed} == listed
+    assert not any("foreread-new" in name or "foreread-old" in name for name in new)
+    assert started(board) == "512"
+    removed = uninstall(board)
+    assert {path.lstrip("/") for path in removed.paths} >= listed
+    assert any("512 -> 128" in line for line in removed.said)
+    assert board.tree() == before
+
+
+def test_files_of_busybox_init(board):
+    done = install(board, plan(512, 64))
+    assert done.manifest.init == "busybox"
+    done_script = "/etc/init.d/S99foreread-boot-done"
+    assert set(done.manifest.files) == {"/usr/sbin/foreread-apply", done_script}
+    assert done.manifest.links == {"/etc/init.d/S05foreread": "/usr/sbin/foreread-apply"}
+    assert (board.root / done_script.lstrip("/")).stat().st_mode & 0o777 == 0o755
+    assert board.run(["/etc/init.d/S05foreread", "start"]).status == 0
+    assert board.get("sys/block/slow0/queue/read_ahead_kb") == "512\n"
+
+
+def test_inittab_line_comes_after_the_last_sysinit(tmp_path):
+    board = inittab_board(tmp_path)
+    board.put("etc/inittab", "::sysinit:/etc/init.d/rcS\n# end\n::respawn:/app")
+    done = install(board, plan(512, 64, 30))
+    assert board.get("etc/inittab").split("\n") == [
+        "::sysinit:/etc/init.d/rcS",
+        "::sysinit:/usr/sbin/foreread-apply start",
+        "::once:/bin/sh -c 'sleep 30; exec /usr/sbin/foreread-apply boot-done'",
+        "# end",
+        "::respawn:/app",
+    ]
+    assert "comes before it" in done.notes[0]
+    install(board, plan(512))
+    assert "once" not in board.get("etc/inittab")
+    assert board.get("etc/inittab").count("foreread") == 1
+
+
+def test_lines_that_others_add_to_inittab_stay(tmp_path):
+    board = inittab_board(tmp_path)
+    install(board, plan())
+    board.put("etc/inittab", board.get("etc/inittab") + "::once:/new\n")
+    uninstall(board)
+    assert board.get("etc/inittab") == "::sysinit:/etc/init.d/rcS\n::respawn:/app\n::once:/new\n"
+
+
+def test_units_are_enabled_by_links(tmp_path):
+    board = systemd_board(tmp_path)
+    install(board, plan(512, 64, 30))
+    wants = board.root / UNITS
+    for by, name in (("sysinit", "foreread.service"), ("timers", "foreread-boot-done.timer")):
+        link = wants / f"{by}.target.wants" / name
+        assert str(link.readlink()) == f"/{UNITS}/{name}"
+    install(board, plan(512, 64))
+    assert not (wants / "timers.target.wants/foreread-boot-done.timer").is_symlink()
+    assert (wants / "multi-user.target.wants/foreread-boot-done.service").is_symlink()
+
+
+def test_another_version_is_replaced(board):
+    install(board, plan(512))
+    install(board, plan(64))
+    assert started(board) == "64"
+
+
+def test_the_same_files_put_there_by_hand_are_taken_over(board):
+    install(board, plan())
+    (board.root / MANIFEST.lstrip("/")).unlink()
+    install(board, plan())
+    uninstall(board)
+
+
+@pytest.mark.parametrize("act", [lambda board, **more: install(board, plan(64), **more), uninstall])
+def test_a_file_that_was_changed_is_kept_unless_forced(board, act):
+    install(board, plan(512))
+    script = "usr/sbin/foreread-apply"
+    board.put(script, board.get(script) + "# my own line\n")
+    before = board.tree()
+    with pytest.raises(InstallError, match="foreread-apply") as error:
+        act(board)
+    assert "--force" in error.value.remedy
+    assert board.tree() == before
+    act(board, force=True)
+    assert not (board.root / script).exists() or "my own line" not in board.get(script)
+
+
+def test_a_foreign_file_is_kept_unless_forced(board):
+    board.put("etc/init.d/S05foreread", "mine\n")
+    with pytest.raises(InstallError, match="S05foreread"):
+        install(board, plan())
+    assert board.get("etc/init.d/S05foreread") == "mine\n"
+
+
+def test_a_directory_in_the_way_is_refused_even_if_forced(board):
+    board.directory("etc/init.d/S05foreread")
+    with pytest.raises(InstallError, match="no file"):
+        install(board, plan(), force=True)
+
+
+def test_another_board_is_refused_unless_forced(board):
+    before = board.tree()
+    other = replace(plan(), board=Board("mips", "6.1"))
+    with pytest.raises(InstallError, match="made for machine 'mips'") as error:
+        install(board, other)
+    assert "--force" in error.value.remedy
+    assert board.tree() == before
+    done = install(board, other, force=True)
+    assert not done.fits
+    assert started(board) == "128"
+
+
+def test_a_board_without_the_disk_is_refused(board):
+    shutil.rmtree(board.root / "sys/block/slow0")
+    with pytest.raises(InstallError, match="disk slow0"):
+        install(board, plan())
+
+
+@pytest.mark.parametrize(
+    ("mount", "said"),
+    [
+        ("20 1 179:2 / / ro,relatime - squashfs /dev/root ro\n", "read-only"),
+        ("20 1 0:2 / / rw - rootfs rootfs rw\n", "in memory"),
+        (
+            "19 1 0:5 / /rom/over rw - tmpfs t rw\n"
+            "20 1 0:9 / / rw - overlay o rw,lowerdir=/,upperdir=/rom/over/up,workdir=/w\n",
+            "in memory",
+        ),
+    ],
+)
+def test_a_root_that_keeps_nothing_is_refused(board, mount, said):
+    board.put("proc/self/mountinfo", mount)
+    with pytest.raises(InstallError, match=said) as error:
+        install(board, plan())
+    assert "remount" in error.value.remedy
+    assert "image" in error.value.remedy
+
+
+def test_where_etc_alone_can_be_written_the_script_goes_there(board):
+    read_only = ROOT_MOUNT.replace("rw", "ro")
+    etc = "21 20 179:3 / /etc rw - ext4 /dev/mmcblk0p3 rw\n"
+    board.put("proc/self/mountinfo", read_only + etc)
+    done = install(board, plan())
+    assert done.manifest.script == "/etc/foreread-apply"
+    assert board.run(["/etc/init.d/S05foreread", "start"]).status == 0
+    assert board.get("sys/block/slow0/queue/read_ahead_kb") == "512\n"
+    uninstall(board)
+    assert not (board.root / "etc/foreread-apply").exists()
+
+
+@pytest.mark.parametrize(
+    ("exe", "there", "section"),
+    [
+        ("/sbin/runit-init", None, "Any other init"),
+        ("/bin/busybox", "sbin/openrc", "Any other init"),
+        ("/sbin/init", "etc/init.d/.depend.boot", "busybox init or System V"),
+        ("", None, "Any other init"),
+    ],
+)
+def test_other_init_systems_are_pointed_to_install(tmp_path, exe, there, section):
+    board = ChrootBoard(tmp_path, exe or "x")
+    if not exe:
+        (tmp_path / "proc/1/exe").unlink()
+    if there:
+        board.put(there, "")
+    with pytest.raises(ApplyError) as error:
+        install(board, plan())
+    assert section in error.value.remedy
+
+
+def test_init_can_be_given(tmp_path):
+    board = ChrootBoard(tmp_path, "/sbin/runit-init")
+    assert install(board, plan(), "busybox").manifest.init == "busybox"
+
+
+class Faulty(ChrootBoard):
+    """Fails at the push or run number ``fail_at`` with ``error``."""
+
+    def __init__(self, root, error):
+        super().__init__(root)
+        self.error, self.fail_at, self.calls = error, 1 << 30, 0
+
+    def _count(self):
+        self.calls += 1
+        if self.calls == self.fail_at:
+            raise self.error
+
+    def push(self, *words):
+        self._count()
+        super().push(*words)
+
+    def run(self, *words, **more):
+        self._count()
+        return super().run(*words, **more)
+
+
+@pytest.mark.parametrize("upgrade", [False, True])
+@pytest.mark.parametrize(
+    "error",
+    [
+        OSError(errno.ENOSPC, "No space left on device", "/x"),
+        OSError(errno.EROFS, "Read-only file system", "/x"),
+        PermissionError(errno.EACCES, "Permission denied", "/x"),
+        TargetError("lost", "look"),
+        KeyboardInterrupt(),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_step_fails_the_board_keeps_what_it_had(tmp_path, error, upgrade):
+    board = Faulty(tmp_path, error)
+    if upgrade:
+        install(board, plan(512))
+    board.calls = 0
+    before = board.tree()
+    for fail_at in range(1, 30):
+        board.calls, board.fail_at = 0, fail_at
+        try:
+            install(board, plan(64))
+        except (InstallError, TargetError, KeyboardInterrupt) as raised:
+            assert board.tree() == before, fail_at
+            assert isinstance(raised, KeyboardInterrupt) or raised.remedy
+        else:
+            break
+    assert fail_at > 8
+    board.fail_at = 0
+    assert started(board) == "64"
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs mount: a failing rename was not made")
+def test_a_commit_that_fails_in_the_middle_is_taken_back(board):
+    install(board, plan(512))
+    before = board.tree()
+    busy = str(board.root / MANIFEST.lstrip("/"))
+    subprocess.run(["mount", "--bind", busy, busy], check=True)
+    try:
+        with pytest.raises(InstallError, match="commit"):
+            install(board, plan(64))
+    finally:
+        subprocess.run(["umount", busy], check=True)
+    assert board.tree() == before
+
+
+def test_what_an_interrupted_installation_left_is_cleared(board):
+    board.put("etc/init.d/.S05foreread.foreread-new.part", "half")
+    board.put("usr/sbin/.foreread-apply.foreread-new", "old")
+    install(board, plan())
+    assert not any("foreread-new" in name for name in board.tree())
+
+
+def test_uninstall_without_installation(board):
+    with pytest.raises(InstallError, match="nothing is installed") as error:
+        uninstall(board)
+    assert "INSTALL.md" in error.value.remedy
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        "",
+        "\0\xff",
+        "{}",
+        '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{"/etc/passwd":"0"}}',
+        '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{},'
+        '"links":{"/etc/x/../../root/foreread":"0"}}',
+        '{"init":"busybox","script":"/bin/busybox","files":{}}',
+        '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{},'
+        '"lines":{"/etc/passwd":["root"]}}',
+        '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{},"directories":["/home"]}',
+    ],
+)
+def test_a_hostile_manifest_removes_nothing(board, manifest):
+    board.put("etc/passwd", "root\n")
+    board.put(MANIFEST.lstrip("/"), manifest)
+    before = board.tree()
+    for act in (lambda: uninstall(board, force=True), lambda: install(board, plan())):
+        with pytest.raises(ApplyError, match="damaged") as error:
+            act()
+        assert error.value.remedy
+    assert board.tree() == before
+
+
+def test_rcs_is_read_as_init_reads_it(board):
+    board.put("etc/init.d/rcS", "# for i in /etc/init.d/S??*\nmount -a\n")
+    assert install(board, plan()).manifest.lines
+    uninstall(board)
+    (board.root / "etc/inittab").unlink()
+    board.put("etc/init.d/rcS", BUILDROOT_RCS)
+    assert not install(board, plan()).manifest.lines
+    uninstall(board)
+    board.put("etc/init.d/rcS", "")
+    with pytest.raises(ApplyError, match="call the script"):
+        install(board, plan())

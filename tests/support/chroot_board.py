@@ -1,0 +1,91 @@
+"""A board in a folder: busybox in a chroot, with the files of /proc and /sys it needs as files."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from analyzer.apply import ApplyPlan, Board, Disk, Setting
+from boards.target import LocalTarget, Result
+
+APPLETS = ("cp", "ln", "mkdir", "mv", "readlink", "rm", "rmdir", "sh", "sync")
+DISK = Disk("slow0", 1 << 20)
+BOARD = Board("aarch64", "6.1")
+SYSINIT_RCS = "::sysinit:/etc/init.d/rcS\n::respawn:/app\n"
+BUILDROOT_RCS = "#!/bin/sh\nfor i in /etc/init.d/S??* ;do\n  $i start\ndone\n"
+ROOT_MOUNT = "20 1 179:2 / / rw,relatime - ext4 /dev/root rw\n"
+
+
+def plan(kb: int = 512, after: int | None = None, seconds: int | None = None) -> ApplyPlan:
+    """Return a plan that fits the board."""
+    knob = "queue/read_ahead_kb"
+    settings = [Setting(knob, str(kb), "predicted best", DISK)]
+    if after is not None:
+        settings.append(Setting(knob, str(after), "asked for", DISK, "after"))
+    return ApplyPlan(tuple(settings), BOARD, "a run of app", boot_done_seconds=seconds)
+
+
+class ChrootBoard(LocalTarget):
+    """Commands run in the chroot; files are reached from outside."""
+
+    def __init__(self, root: Path, init: str = "/bin/busybox") -> None:
+        super().__init__(root)
+        busybox = shutil.which("busybox")
+        assert busybox
+        self.directory("bin", "etc/init.d", "usr/sbin", "run", "dev", "proc/1", "tmp")
+        shutil.copy(busybox, root / "bin/busybox")
+        for applet in APPLETS:
+            (root / "bin" / applet).symlink_to("busybox")
+        (root / "proc/1/exe").symlink_to(init)
+        self.put("proc/self/mountinfo", ROOT_MOUNT)
+        self.put("proc/cmdline", "quiet\n")
+        self.put("proc/sys/kernel/osrelease", "6.1.0-25-arm64\n")
+        self.put("proc/sys/kernel/arch", "aarch64\n")
+        self.put("sys/block/slow0/size", f"{DISK.sectors}\n")
+        self.put("sys/block/slow0/queue/read_ahead_kb", "128\n")
+        self.put("etc/inittab", SYSINIT_RCS)
+        self.put("etc/init.d/rcS", BUILDROOT_RCS)
+
+    def run(self, command, stdin=b"", timeout_s=None) -> Result:
+        """Run it in the chroot."""
+        enter = ["chroot"] if os.geteuid() == 0 else ["unshare", "-r", "chroot"]
+        done = subprocess.run(
+            [*enter, self.root, *command],
+            input=stdin,
+            capture_output=True,
+            timeout=timeout_s,
+            check=False,
+            env={"PATH": "/bin:/usr/sbin:" + os.environ["PATH"]},
+        )
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    def directory(self, *names: str) -> None:
+        """Make directories."""
+        for name in names:
+            (self.root / name).mkdir(parents=True, exist_ok=True)
+
+    def put(self, name: str, text: str) -> None:
+        """Write a file."""
+        (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (self.root / name).write_text(text)
+
+    def get(self, name: str) -> str:
+        """Read a file."""
+        return (self.root / name).read_text()
+
+    def tree(self) -> dict[str, str]:
+        """Return every path with what is there, but for /dev, to be compared."""
+        found = {}
+        for path in sorted(self.root.rglob("*")):
+            name = str(path.relative_to(self.root))
+            if name.startswith("dev/"):
+                continue
+            if path.is_symlink():
+                found[name] = f"-> {path.readlink()}"
+            elif path.is_file():
+                found[name] = f"{path.stat().st_mode:o} {path.read_bytes()!r}"
+            else:
+                found[name] = "directory"
+        return found

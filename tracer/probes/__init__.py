@@ -1,0 +1,6 @@
+"""Kernel probes that stand in for the access events that older kernels lack."""
+
+from tracer.probes.definitions import FAULT, MAP, OPEN, PROBES, READ, ProbePlan, plan
+from tracer.probes.error import ProbeError
+
+__all__ = ["FAULT", "MAP", "OPEN", "PROBES", "READ", "ProbeError", "ProbePlan", "plan"]

@@ -1,0 +1,112 @@
+"""Where the members lie that probes read: from BTF, or from a table by kernel and machine."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from tracer.probes.btf import Btf
+from tracer.probes.error import ProbeError
+
+# "struct.member"; anonymous structs and unions in between have no name here.
+MEMBERS = (
+    "vm_fault.vma",
+    "vm_fault.pgoff",
+    "vm_area_struct.vm_file",
+    "kiocb.ki_filp",
+    "kiocb.ki_pos",
+    "iov_iter.count",
+    "file.f_inode",
+    "inode.i_ino",
+    "inode.i_sb",
+    "super_block.s_dev",
+    "filename.name",
+)
+TABLE = Path(__file__).parent / "offsets.toml"
+
+
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The offsets of one kernel; ``origin`` says what they were derived from."""
+
+    release: str  # uname -r
+    machine: str  # uname -m
+    origin: str
+    offsets: dict[str, Annotated[int, msgspec.Meta(ge=0, lt=1 << 16)]]  # bytes, by member
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A file of offsets."""
+
+    kernel: list[Entry] = []
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """Bytes by member (all of MEMBERS), and where they come from."""
+
+    of: Mapping[str, int]
+    origin: str
+
+
+def own_table() -> Path:
+    """Return where offsets of the user's own kernels are kept (XDG base directories)."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "foreread" / "offsets.toml"
+
+
+def find_offsets(release: str, machine: str, btf: bytes | None) -> Offsets:
+    """Return the offsets of a kernel: its BTF's, or else those of the tables.
+
+    Of the tables the same release counts before another of the same series (6.1), and the
+    user's own before the one that ships. Raises ProbeError where nothing is known.
+    """
+    if btf is not None:
+        types = Btf(btf)
+        return Offsets({member: types.offset(member) for member in MEMBERS}, "BTF")
+    entries = [*read_table(own_table()), *read_table(TABLE)]
+    fitting = [entry for entry in entries if entry.machine == machine]
+    same = [entry for entry in fitting if entry.release == release]
+    near = [entry for entry in fitting if _series(entry.release) == _series(release)]
+    if not same and not near:
+        raise ProbeError(
+            f"the kernel {release} ({machine}) has no BTF, and its structs are not known",
+            f"run: python3 -m tracer.probes.make_table KERNEL_TREE --machine {machine} "
+            "--append, on the tree this kernel was built from; or record without probes",
+        )
+    entry = max(same or near, key=lambda one: _ends_alike(one.release, release))
+    if missing := [member for member in MEMBERS if member not in entry.offsets]:
+        raise ProbeError(
+            f"the table of offsets lacks {', '.join(missing)} for {entry.release}",
+            "make the entry again with tracer.probes.make_table",
+        )
+    return Offsets(entry.offsets, f"table, {entry.release} {machine}")
+
+
+def read_table(path: Path) -> list[Entry]:
+    """Return the entries of a file, none if there is no such file; raises ProbeError."""
+    try:
+        return msgspec.convert(tomllib.loads(path.read_text()), Table).kernel
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, msgspec.MsgspecError) as error:
+        raise ProbeError(f"{path}: {error}", "correct the file or remove it") from error
+
+
+def _ends_alike(one: str, other: str) -> int:
+    """Return how many last characters agree: a release ends with its configuration's name."""
+    pairs = zip(reversed(one), reversed(other), strict=False)
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
+
+
+def _series(release: str) -> str | None:
+    """Return "6.1" of "6.1.0-50-armmp"."""
+    match = re.match(r"\d+\.\d+(?!\d)", release)
+    return match[0] if match else None
