@@ -94,7 +94,7 @@ def interpret(
         contaminated = True
         names = ", ".join(new)
         notes.append(f"disk {names} was mounted during the run, with its readahead on: mount first")
-    files, paths = _name_files(files, entries, trace)
+    files, paths, known = _name_files(files, entries, trace)
     slack_pages = _slack(read_ahead_kb, page_size) if contaminated else 0
     events, said = adopt(events, inserts, page_size, slack_pages)
     notes += said
@@ -125,6 +125,8 @@ def interpret(
         devices=_disks(capture),
         notes=tuple(notes),
         threads=threads,
+        inserts=inserts,
+        entries=known,
     )
 
 
@@ -264,8 +266,8 @@ def _tell_apart(
 
 def _name_files(
     files: Table, entries: list[FileEntry], trace: Trace
-) -> tuple[Table, tuple[str | None, ...]]:
-    """Fill in sizes, and return the paths by row of ``files``."""
+) -> tuple[Table, tuple[str | None, ...], tuple[FileEntry | None, ...]]:
+    """Fill in sizes, and return paths and entries by row of ``files``."""
     known = {(_dev(entry.dev), entry.ino): entry for entry in entries}
     found: list[str | None] = []
     size = np.full(files.rows, -1, np.int64)
@@ -274,7 +276,9 @@ def _name_files(
         found.append(entry.path if entry else trace.paths.get(inode))
         if entry:
             size[row] = entry.size_bytes
-    return Table(FILES, {**files, "size_bytes": size}), tuple(found)
+    rows = zip(files["dev"].tolist(), files["ino"].tolist(), strict=True)
+    of_row = tuple(known.get(inode) for inode in rows)
+    return Table(FILES, {**files, "size_bytes": size}), tuple(found), of_row
 
 
 def _disks(capture: Capture | None) -> dict[int, int]:

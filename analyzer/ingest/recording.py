@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from analyzer.ingest.inserts import Inserts
 from analyzer.ingest.tables import Array, Table
-from tracer.capture import Capture
+from tracer.capture import Capture, FileEntry
 
 
 class TraceError(ValueError):
@@ -47,7 +48,8 @@ class Recording:
     ``counts`` tells apart the pages that are no accesses of the application:
     ``written_or_hole``, ``metadata``, ``other_process``, ``readahead``.
     ``devices`` maps a superblock's dev_t to that of the disk whose read_ahead_kb governs it.
-    ``threads`` are those whose touches count; None for all.
+    ``threads`` are those whose touches count; None for all. ``inserts`` are all that entered
+    the page cache; ``entries[i]`` is what the capture says of row i of ``files``.
     """
 
     trace: Trace
@@ -64,3 +66,5 @@ class Recording:
     devices: dict[int, int]
     notes: tuple[str, ...] = ()
     threads: frozenset[int] | None = None
+    inserts: Inserts | None = None
+    entries: tuple[FileEntry | None, ...] = ()

@@ -21,6 +21,7 @@ class Inode:
     last: int
     large_folios: bool
     block_pages: int
+    window: int  # -1: the device's
     cache: PageCache = field(default_factory=PageCache)
 
 

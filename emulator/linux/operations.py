@@ -19,6 +19,8 @@ class Op(IntEnum):
     SEQUENTIAL = 4
     RANDOM = 5
     WILLNEED = 6  # handle, at: first page, length: pages
+    SINGLE = 7  # handle: row of the file, at: a page that is read singly, if it is absent
+    PRESENT = 8  # handle: row of the file, at, length: pages that are there from now on, unread
 
 
 class MapFlag(IntFlag):
@@ -39,7 +41,8 @@ MAPPING = np.dtype(
     [("handle", "u4"), ("start", "u8"), ("pages", "u8"), ("address", "u8"), ("flags", "u1")]
 )
 # size in bytes, -1 if unknown; block_pages: pages that a squashfs block fills, else 0.
-FILE = np.dtype([("size", "i8"), ("large_folios", "u1"), ("block_pages", "u4")])
+# window: pages, where the file system has one of its own (UBIFS: 0); -1: the device's.
+FILE = np.dtype([("size", "i8"), ("large_folios", "u1"), ("block_pages", "u4"), ("window", "i4")])
 
 
 @dataclass(frozen=True, eq=False)

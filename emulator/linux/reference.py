@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from emulator.linux import ondemand, reads
+from emulator.linux.cache import Folio
 from emulator.linux.faults import Mapping, fault
 from emulator.linux.kernel import Inode, Kernel, OpenFile
 from emulator.linux.operations import Machine, MapFlag, Op, Outcome, Program
@@ -45,14 +46,20 @@ class Replay:
                 reads.read(self.kernel, self.files[handle], at, length)
             elif op == Op.WILLNEED:
                 ondemand.willneed(self.kernel, self.files[handle], at, length)
+            elif op == Op.SINGLE:
+                self.kernel.read_single(OpenFile(self.inodes[handle], State(0)), at)
+            elif op == Op.PRESENT:
+                for page in range(at, at + length):
+                    self.inodes[handle].cache.add(Folio(page, 0))
             else:
                 self._advise(self.files[handle], op)
         return self.kernel.outcome
 
     def _window(self, inode: Inode) -> int:
         """Return the ra_pages of the file's bdi."""
-        off = inode.block_pages and not self.kernel.rules.block_window
-        return 0 if off else self.kernel.window
+        if inode.block_pages and not self.kernel.rules.block_window:
+            return 0
+        return self.kernel.window if inode.window < 0 else inode.window
 
     def _advise(self, file: OpenFile, advice: int) -> None:
         """generic_fadvise."""
@@ -74,9 +81,9 @@ class Replay:
 
 
 def _inode(row: int, file: Sequence[int], machine: Machine) -> Inode:
-    size, large, block_pages = file
+    size, large, block_pages, window = file
     size = _UNKNOWN_SIZE if size < 0 else size
-    return Inode(row, size, -(-size // machine.page_size) - 1, bool(large), block_pages)
+    return Inode(row, size, -(-size // machine.page_size) - 1, bool(large), block_pages, window)
 
 
 def pages_of(outcome: Outcome) -> set[tuple[int, int]]:

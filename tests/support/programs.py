@@ -14,7 +14,7 @@ class Script:
     """Collects operations; every method that makes something returns its row."""
 
     def __init__(self) -> None:
-        self.files: list[tuple[int, int, int]] = []
+        self.files: list[tuple[int, int, int, int]] = []
         self.handles: list[int] = []
         self.mappings: list[tuple[int, int, int, int, int]] = []
         self.operations: list[tuple[int, int, int, int, int]] = []
@@ -23,7 +23,7 @@ class Script:
         return self.sized(pages * PAGE, large=large, block=block)
 
     def sized(self, size: int, *, large: bool = False, block: int = 0) -> int:
-        self.files.append((size, int(large), block))
+        self.files.append((size, int(large), block, -1))
         return len(self.files) - 1
 
     def open(self, file: int) -> int:

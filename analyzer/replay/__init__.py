@@ -1,0 +1,1 @@
+"""From a capture to what an application did, as the emulation of readahead takes it."""

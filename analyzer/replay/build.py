@@ -1,0 +1,352 @@
+"""Turns a recording at read_ahead_kb=0 into the Program that the emulation runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.replay.images import MAP_ANONYMOUS, MAP_SHARED, PROT_EXEC, Area, Handle, Image
+from analyzer.replay.timeline import Moment, What, moments
+from emulator.linux.operations import MAPPING, OPERATION, MapFlag, Op, Program
+
+_WILLNEED = 3  # MADV_WILLNEED, POSIX_FADV_WILLNEED
+_FADVICE = {0: Op.NORMAL, 1: Op.RANDOM, 2: Op.SEQUENTIAL, 3: Op.WILLNEED}
+_NO_DESCRIPTOR = -1
+_LARGEST = 1 << 50  # bytes or pages; an argument beyond it is nonsense
+
+
+@dataclass
+class Reading:
+    """What a thread's read(2) in progress is: descriptor, bytes asked for, position if given."""
+
+    descriptor: int
+    count: int
+    position: int | None
+
+
+@dataclass
+class Thread:
+    """What is known of a thread between two of its events."""
+
+    image: Image
+    reading: Reading | None = None
+    mapping: tuple[int, ...] | None = None  # arguments of an mmap in progress
+    last: tuple[int, int, int] = (-1, -1, -1)  # file, next page, last page of a read seen
+    kernel_reads: dict[int, Handle] = field(default_factory=dict)  # files that exec reads
+
+
+class Builder:
+    """Follows the threads of a recording and writes down their operations."""
+
+    def __init__(self, recording: Recording, files: Array) -> None:
+        self.recording = recording
+        self.page_size = recording.page_size
+        self.files = files
+        self.handles: list[int] = []
+        self.rows: list[tuple[int, int, int, int, int]] = []  # OPERATION
+        self.mappings: list[tuple[int, int, int, int, int]] = []  # MAPPING
+        self.threads: dict[int, Thread] = {}
+        self.assumed: Counter[str] = Counter()
+        self._touched: set[tuple[int, int]] = set()
+        inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
+        self._file = {inode: row for row, inode in enumerate(inodes)}
+        self._read = _pages_by_insert(recording)
+        self._loose: list[tuple[int, int, int]] = []  # inserts: place in rows, file, page
+
+    def follow(self, told: Iterable[Moment]) -> None:
+        """Take in what happened, in order."""
+        for moment in told:
+            thread = self._thread(moment.pid)
+            values = moment.values
+            match moment.what:
+                case What.FAULT:
+                    self._fault(thread, *values[:3])
+                case What.GET_PAGES:
+                    self._pages(thread, *values)
+                case What.INSERT:
+                    self._insert(moment)
+                case What.RA_UNBOUNDED:
+                    self._unbounded(thread, *values)
+                case What.FORK:
+                    self.threads[values[0]] = Thread(thread.image)
+                case What.EXEC:
+                    self._exec(thread)
+                case _:
+                    self._call(thread, What(moment.what), values)
+
+    def program(self) -> Program:
+        """Return what was followed."""
+        rows = self._with_loose()
+        return Program(
+            np.array(rows, OPERATION),
+            np.array(self.mappings, MAPPING),
+            np.array(self.handles, np.uint32),
+            self.files,
+        )
+
+    def _thread(self, pid: int) -> Thread:
+        if pid not in self.threads:
+            self.threads[pid] = Thread(Image())
+        return self.threads[pid]
+
+    # What the kernel did for the application.
+
+    def _pages(self, thread: Thread, dev: int, ino: int, first: int, last: int) -> None:
+        """A read(2), or a part of one, has found its pages (mm_filemap_get_pages)."""
+        file = self._file.get((dev, ino))
+        if file is None or last < first:
+            return
+        goes_on = thread.last[0] == file and thread.last[2] == last and first > thread.last[1]
+        reading, thread.reading = thread.reading, None
+        thread.last = (file, first, last)
+        if goes_on and reading is None:
+            return
+        handle = self._handle(thread, file, reading)
+        position, count = self._extent(handle, reading, first, last)
+        self._add(Op.READ, handle.row, 0, position, count)
+        size = int(self.files["size"][file])
+        end = position + count if size < 0 else min(position + count, size)
+        if reading is None or reading.position is None:
+            handle.position = end
+        for page in range(first, min(last, -(-end // self.page_size) - 1) + 1):
+            self._touched.add((file, page))
+
+    def _handle(self, thread: Thread, file: int, reading: Reading | None) -> Handle:
+        """Return the struct file of a read."""
+        image = thread.image
+        if reading is None:
+            handle = thread.kernel_reads.get(file)
+            if handle is None:
+                handle = thread.kernel_reads[file] = image.others[file] = self._open(file)
+            return handle
+        handle = image.descriptors.get(reading.descriptor)
+        if handle is None or handle.file not in (None, file):
+            handle = image.descriptors[reading.descriptor] = self._open(file)
+        if handle.file is None:
+            self._know(handle, file)
+        return handle
+
+    def _extent(
+        self, handle: Handle, reading: Reading | None, first: int, last: int
+    ) -> tuple[int, int]:
+        """Return position and length of a read in bytes: pages seen, arguments where known."""
+        size = self.page_size
+        whole = (first * size, (last - first + 1) * size)
+        if reading is None or not 0 < reading.count < _LARGEST:
+            return whole
+        position = handle.position if reading.position is None else reading.position
+        if position // size != first:
+            position = max(first * size, last * size + 1 - reading.count)
+        fits = position // size == first and (position + reading.count - 1) // size == last
+        return (position, reading.count) if fits else whole
+
+    def _fault(self, thread: Thread, dev: int, ino: int, page: int) -> None:
+        """A fault has reached filemap_fault."""
+        file = self._file.get((dev, ino))
+        if file is None:
+            return
+        area = thread.image.find(file, page) or self._assume(thread, file, page)
+        if area is None:
+            return
+        if area.handle.row < 0:
+            self._know(area.handle, file)
+        if area.row is None:
+            area.row = len(self.mappings)
+            pages = area.end - area.first
+            at = (area.handle.row, area.start, pages, area.first, int(area.flags))
+            self.mappings.append(at)
+        self._add(Op.FAULT, 0, area.row, page, 0)
+        self._touched.add((file, page))
+
+    def _assume(self, thread: Thread, file: int, page: int) -> Area | None:
+        """Map a file as its program headers say, or else whole: no system call told of it."""
+        handle = thread.image.others.get(file) or self._open(file)
+        thread.image.others[file] = handle
+        entry = self.recording.entries[file]
+        segments = entry.segments if entry else []
+        for segment in segments:
+            first = segment.at // self.page_size
+            end = -(-(segment.at + segment.length) // self.page_size)
+            flags = MapFlag.EXEC if segment.executable else MapFlag(0)
+            area = Area(first, end, handle, first, flags)
+            thread.image.areas.append(area)
+        found = thread.image.find(file, page)
+        if found is None:
+            self.assumed["mapped whole, without flags"] += 1
+            found = Area(0, max(page + 1, self._file_pages(file)), handle, 0, MapFlag(0))
+            thread.image.areas.append(found)
+        elif segments:
+            self.assumed["mapped as their program headers say"] += 1
+        return found
+
+    def _insert(self, moment: Moment) -> None:
+        """A page entered the cache: by a read that is told elsewhere, or in another way."""
+        dev, ino, page, _ = moment.values
+        file = self._file.get((dev, ino))
+        if file is None:
+            return
+        own = self.recording.threads is None or moment.pid in self.recording.threads
+        if not own or (self._read.get((dev, ino, page)) == 0 and self._is_stored(file, page)):
+            self._add(Op.PRESENT, file, 0, page, 1)
+            self._touched.add((file, page))
+        else:
+            self._loose.append((len(self.rows), file, page))
+
+    def _unbounded(self, thread: Thread, dev: int, ino: int, page: int, pages: int) -> None:
+        """Several pages in one go without a window: advice, if no system call told of it."""
+        file = self._file.get((dev, ino))
+        if file is None or not 1 < pages < _LARGEST:
+            return
+        if "syscalls:sys_enter_fadvise64" in self.recording.trace.event_names:
+            return
+        handle = thread.image.others.get(file) or self._open(file)
+        self._willneed(handle, file, page, pages)
+
+    def _willneed(self, handle: Handle, file: int, page: int, pages: int) -> None:
+        self._add(Op.WILLNEED, handle.row, 0, page, pages)
+        last = min(page + pages, self._file_pages(file))
+        self._touched.update((file, at) for at in range(page, last))
+
+    def _exec(self, thread: Thread) -> None:
+        """The files that the kernel has read for exec are the new program's, and mapped."""
+        thread.image = Image(others=thread.kernel_reads)
+        thread.kernel_reads = {}
+        thread.reading, thread.mapping = None, None
+
+    # What the application asked for.
+
+    def _call(self, thread: Thread, what: What, values: tuple[int, ...]) -> None:
+        """Take in a system call."""
+        image, size = thread.image, self.page_size
+        thread.reading = None
+        match what:
+            case What.READ:
+                thread.reading = Reading(values[0], values[1], None)
+            case What.PREAD:
+                thread.reading = Reading(values[0], values[1], values[2])
+            case What.OPENED:
+                if values[0] >= 0:
+                    image.descriptors[values[0]] = Handle(_NO_DESCRIPTOR)
+            case What.MMAP:
+                thread.mapping = values
+            case What.MAPPED:
+                if thread.mapping is not None and 0 < values[0] < _LARGEST * size:
+                    self._map(image, values[0], *thread.mapping)
+                thread.mapping = None
+            case What.MPROTECT:
+                image.protect(*_pages(values[0], values[1], size), values[2])
+            case What.MADVISE:
+                self._madvise(image, *values)
+            case What.FADVISE | What.READAHEAD:
+                advice = values[3] if what == What.FADVISE else _WILLNEED
+                self._fadvise(image, values[0], values[1], values[2], advice)
+
+    def _map(
+        self,
+        image: Image,
+        address: int,
+        length: int,
+        protection: int,
+        flags: int,
+        descriptor: int,
+        position: int,
+    ) -> None:
+        first, end = _pages(address, length, self.page_size)
+        handle = image.descriptors.get(descriptor)
+        if flags & MAP_ANONYMOUS or handle is None or position >= _LARGEST:
+            image.cut(first, end)
+            return
+        kept = MapFlag.EXEC if protection & PROT_EXEC else MapFlag(0)
+        kept |= MapFlag.SHARED if flags & MAP_SHARED else MapFlag(0)
+        image.map(Area(first, end, handle, position // self.page_size, kept))
+
+    def _madvise(self, image: Image, address: int, length: int, advice: int) -> None:
+        first, end = _pages(address, length, self.page_size)
+        image.advise(first, end, advice)
+        if advice != _WILLNEED:
+            return
+        for area in image.areas:
+            low, high = max(first, area.first), min(end, area.end)
+            if low < high and area.handle.file is not None and area.handle.row >= 0:
+                start = area.start + low - area.first
+                self._willneed(area.handle, area.handle.file, start, high - low)
+
+    def _fadvise(self, image: Image, descriptor: int, at: int, length: int, advice: int) -> None:
+        handle = image.descriptors.get(descriptor)
+        if handle is None or handle.file is None or handle.row < 0 or advice not in _FADVICE:
+            return
+        op = _FADVICE[advice]
+        if op != Op.WILLNEED:
+            self._add(op, handle.row, 0, 0, 0)
+            return
+        start, end = _pages(at, length, self.page_size)
+        pages = end - start if length > 0 else self._file_pages(handle.file) - start
+        if 0 < pages < _LARGEST:
+            self._willneed(handle, handle.file, start, pages)
+
+    # Writing it down.
+
+    def _open(self, file: int) -> Handle:
+        handle = Handle(_NO_DESCRIPTOR)
+        self._know(handle, file)
+        return handle
+
+    def _know(self, handle: Handle, file: int) -> None:
+        """Give a struct file its row once its file is known."""
+        handle.row, handle.file = len(self.handles), file
+        self.handles.append(file)
+
+    def _add(self, op: Op, handle: int, mapping: int, at: int, length: int) -> None:
+        self.rows.append((op, handle, mapping, at, length))
+
+    def _with_loose(self) -> list[tuple[int, int, int, int, int]]:
+        """Return the operations, with single reads of the pages that none of them touches."""
+        found: list[tuple[int, int, int, int, int]] = []
+        done = 0
+        for at, file, page in self._loose:
+            if (file, page) not in self._touched:
+                found += self.rows[done:at]
+                done = at
+                found.append((Op.SINGLE, file, 0, page, 1))
+                self._touched.add((file, page))
+                self.assumed["read singly, how is not known"] += 1
+        return found + self.rows[done:]
+
+    def _file_pages(self, file: int) -> int:
+        return -(-int(self.files["size"][file]) // self.page_size)
+
+    def _is_stored(self, file: int, page: int) -> bool:
+        """Return whether the page has data on the device, as far as that is known."""
+        entry = self.recording.entries[file]
+        if entry is None or entry.extents is None:
+            return True
+        at = page * self.page_size
+        return any(e.written and e.at <= at < e.at + e.length for e in entry.extents)
+
+
+def _pages(start: int, length: int, size: int) -> tuple[int, int]:
+    """Return the pages [first, end) of a range of bytes."""
+    return start // size, -(-(start + max(length, 0)) // size)
+
+
+def _pages_by_insert(recording: Recording) -> dict[tuple[int, int, int], int]:
+    """Return the pages that were read with each insert, by device, inode and page index."""
+    inserts = recording.inserts
+    if inserts is None:
+        return {}
+    key = (inserts.data[name].tolist() for name in ("dev", "ino", "index"))
+    return dict(zip(zip(*key, strict=True), inserts.pages.tolist(), strict=True))
+
+
+def build(recording: Recording, files: Array) -> tuple[Program, list[str]]:
+    """Return the recording's Program on ``files`` (FILE), and notes of what was assumed."""
+    builder = Builder(recording, files)
+    builder.follow(moments(recording))
+    program = builder.program()
+    notes = [f"{count} {what}" for what, count in sorted(builder.assumed.items())]
+    return program, notes

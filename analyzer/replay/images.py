@@ -1,0 +1,116 @@
+"""Which struct file a thread reads from, and through which mapping it faults.
+
+An image is a program from its exec on, with all threads and children that have not called exec:
+they share struct files and mappings. Descriptors and addresses are the application's numbers,
+not to be trusted: what does not fit the pages seen is left aside.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from emulator.linux.operations import MapFlag
+
+PROT_EXEC = 4
+MAP_SHARED = 1
+MAP_ANONYMOUS = 0x20
+MADV_RANDOM, MADV_SEQUENTIAL, MADV_NORMAL, MADV_HUGEPAGE, MADV_NOHUGEPAGE = 1, 2, 0, 14, 15
+_ADVICE = {
+    MADV_NORMAL: (MapFlag.RANDOM | MapFlag.SEQUENTIAL, MapFlag(0)),
+    MADV_RANDOM: (MapFlag.SEQUENTIAL, MapFlag.RANDOM),
+    MADV_SEQUENTIAL: (MapFlag.RANDOM, MapFlag.SEQUENTIAL),
+    MADV_HUGEPAGE: (MapFlag(0), MapFlag.HUGE),
+    MADV_NOHUGEPAGE: (MapFlag.HUGE, MapFlag(0)),
+}
+
+
+@dataclass(slots=True)
+class Handle:
+    """A struct file; ``file`` is its row, None until a page of it is seen."""
+
+    row: int
+    file: int | None = None
+    position: int = 0
+
+
+@dataclass(slots=True)
+class Area:
+    """A VMA: pages of a file at virtual pages [first, end); ``row`` once it has been used."""
+
+    first: int
+    end: int
+    handle: Handle
+    start: int  # page of the file at ``first``
+    flags: MapFlag
+    row: int | None = None
+
+    def holds(self, page: int) -> bool:
+        """Return whether a page of the file is mapped here."""
+        return self.start <= page < self.start + self.end - self.first
+
+    def part(self, first: int, end: int, flags: MapFlag | None = None) -> Area:
+        """Return a piece of it; a piece is a mapping of its own."""
+        new = self.flags if flags is None else flags
+        same = (first, end, new) == (self.first, self.end, self.flags)
+        start = self.start + first - self.first
+        return Area(first, end, self.handle, start, new, self.row if same else None)
+
+
+@dataclass
+class Image:
+    """The struct files by descriptor and the mappings of a program, the latest last."""
+
+    descriptors: dict[int, Handle] = field(default_factory=dict)
+    others: dict[int, Handle] = field(default_factory=dict)  # by file: read without a descriptor
+    areas: list[Area] = field(default_factory=list)
+
+    def find(self, file: int, page: int) -> Area | None:
+        """Return the latest mapping of a page, or one of which the file is not known yet."""
+        for area in reversed(self.areas):
+            if area.handle.file == file and area.holds(page):
+                return area
+        for area in reversed(self.areas):
+            if area.handle.file is None and area.holds(page):
+                area.handle.file = file
+                return area
+        return None
+
+    def map(self, area: Area) -> None:
+        """Add a mapping over whatever was there."""
+        self.cut(area.first, area.end)
+        self.areas.append(area)
+
+    def cut(self, first: int, end: int) -> list[Area]:
+        """Take virtual pages out of all mappings; return the pieces taken out."""
+        kept, taken = [], []
+        for area in self.areas:
+            low, high = max(area.first, first), min(area.end, end)
+            if low >= high:
+                kept.append(area)
+                continue
+            taken.append(area.part(low, high))
+            if area.first < low:
+                kept.append(area.part(area.first, low))
+            if high < area.end:
+                kept.append(area.part(high, area.end))
+        self.areas = kept
+        return taken
+
+    def protect(self, first: int, end: int, protection: int) -> None:
+        """mprotect: only whether code is run from there matters."""
+        new = MapFlag.EXEC if protection & PROT_EXEC else MapFlag(0)
+        self._change(first, end, MapFlag.EXEC, new)
+
+    def advise(self, first: int, end: int, advice: int) -> None:
+        """madvise with one of the lasting kinds of advice."""
+        if advice in _ADVICE:
+            self._change(first, end, *_ADVICE[advice])
+
+    def _change(self, first: int, end: int, clear: MapFlag, put: MapFlag) -> None:
+        if all(area.flags == area.flags & ~clear | put for area in self._over(first, end)):
+            return
+        for area in self.cut(first, end):
+            self.areas.append(area.part(area.first, area.end, area.flags & ~clear | put))
+
+    def _over(self, first: int, end: int) -> list[Area]:
+        return [area for area in self.areas if area.first < end and first < area.end]

@@ -1,0 +1,108 @@
+"""Everything an application did that matters to readahead, in one order of time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording, Trace
+from analyzer.ingest.tables import Array, Kind
+
+
+class What(IntEnum):
+    """What happened; below 100 the Kind of an event."""
+
+    INSERT = Kind.INSERT
+    FAULT = Kind.FAULT
+    GET_PAGES = Kind.GET_PAGES
+    RA_UNBOUNDED = Kind.RA_UNBOUNDED
+    FORK = Kind.FORK
+    EXEC = Kind.EXEC
+    READ = 100  # a read(2) begins: fd, count
+    PREAD = 101  # fd, count, position
+    OPENED = 102  # fd
+    MMAP = 103  # length, protection, flags, fd, position
+    MAPPED = 104  # address
+    MPROTECT = 105  # address, length, protection
+    MADVISE = 106  # address, length, advice
+    FADVISE = 107  # fd, position, length, advice
+    READAHEAD = 108  # fd, position, length
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One thing that a thread did; ``values`` are as :class:`What` says.
+
+    Events of pages: dev, inode, page index, value; of processes: value.
+    """
+
+    what: int
+    pid: int
+    values: tuple[int, ...]
+
+
+_SYSCALLS: dict[What, tuple[str, tuple[str, ...]]] = {
+    What.READ: ("sys_enter_read", ("fd", "count")),
+    What.PREAD: ("sys_enter_pread64", ("fd", "count", "pos")),
+    What.OPENED: ("sys_exit_openat", ("ret",)),
+    What.MMAP: ("sys_enter_mmap", ("len", "prot", "flags", "fd", "off")),
+    What.MAPPED: ("sys_exit_mmap", ("ret",)),
+    What.MPROTECT: ("sys_enter_mprotect", ("start", "len", "prot")),
+    What.MADVISE: ("sys_enter_madvise", ("start", "len_in", "behavior")),
+    What.FADVISE: ("sys_enter_fadvise64", ("fd", "offset", "len", "advice")),
+    What.READAHEAD: ("sys_enter_readahead", ("fd", "offset", "count")),
+}
+_EVENTS = (Kind.INSERT, Kind.FAULT, Kind.GET_PAGES, Kind.RA_UNBOUNDED, Kind.FORK, Kind.EXEC)
+
+
+def moments(recording: Recording) -> Iterator[Moment]:
+    """Yield what happened, in order; inserts of all threads, the rest of the application's."""
+    events = recording.trace.events
+    rows = np.flatnonzero(np.isin(events["kind"], _EVENTS))
+    own = _of(recording, events["pid"][rows])
+    rows = rows[own | (events["kind"][rows] == Kind.INSERT)]
+    named = ("kind", "pid", "dev", "ino", "index", "value")
+    columns = [events[name][rows].tolist() for name in named]
+    times, found = [events["time_ns"][rows]], []
+    for kind, pid, dev, ino, index, value in zip(*columns, strict=True):
+        values = (value,) if kind in (Kind.FORK, Kind.EXEC) else (dev, ino, index, value)
+        found.append(Moment(kind, pid, values))
+    for what, time, calls in _system_calls(recording):
+        times.append(time)
+        found += [Moment(what, call[0], call[1:]) for call in calls]
+    order = np.argsort(np.concatenate(times), kind="stable")
+    yield from (found[at] for at in order.tolist())
+
+
+def _system_calls(recording: Recording) -> Iterator[tuple[What, Array, list[tuple[int, ...]]]]:
+    """Yield each kind of call with its times and (pid, arguments)."""
+    for what, (name, fields) in _SYSCALLS.items():
+        columns = _fields(recording.trace, f"syscalls:{name}", fields)
+        if columns is None:
+            continue
+        wanted = _of(recording, columns["pid"]) & _within(recording, columns["time_ns"])
+        arguments = [columns[field][wanted].tolist() for field in ("pid", *fields)]
+        yield what, columns["time_ns"][wanted], list(zip(*arguments, strict=True))
+
+
+def _fields(trace: Trace, event: str, names: tuple[str, ...]) -> dict[str, Array] | None:
+    if trace.read_fields is None or event not in trace.event_names:
+        return None
+    return trace.read_fields(event, names)
+
+
+def _of(recording: Recording, pid: Array) -> Array:
+    """Return a mask of the application's threads."""
+    if recording.threads is None:
+        return np.ones(len(pid), bool)
+    return np.isin(pid, np.fromiter(recording.threads, np.int64, len(recording.threads)))
+
+
+def _within(recording: Recording, time: Array) -> Array:
+    capture = recording.capture
+    if capture is None:
+        return np.ones(len(time), bool)
+    return np.asarray((time >= capture.start_ns) & (time < capture.end_ns))
