@@ -1,7 +1,7 @@
-"""Build foreread: pure Python packages and two small C extensions.
+"""Build foreread: pure Python packages and three small C extensions.
 
 ``analyzer.ingest._readers`` needs libtraceevent, zlib and zstd (found by pkg-config);
-``emulator._fixed`` needs a C compiler only.
+``emulator._fixed`` and ``emulator._linux`` need a C compiler only.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ class BuildWithoutRpath(build_ext):
         super().build_extensions()
 
 
+CORE = sorted(glob("emulator/core/*.c"))
+LINUX_CORE = sorted(glob("emulator/core/linux_*.c"))
 READER_LIBRARIES = ("libtraceevent", "zlib", "libzstd")
 
 setup(
@@ -61,8 +63,17 @@ setup(
         ),
         Extension(
             "emulator._fixed",
-            sources=["emulator/_fixed.c", *sorted(glob("emulator/core/*.c"))],
+            sources=["emulator/_fixed.c", *sorted(set(CORE) - set(LINUX_CORE))],
             depends=sorted(glob("emulator/core/*.h")),
+            include_dirs=["emulator/core"],
+            define_macros=LIMITED_API,
+            extra_compile_args=C_FLAGS,
+            py_limited_api=True,
+        ),
+        Extension(
+            "emulator._linux",
+            sources=["emulator/_linux.c", *LINUX_CORE],
+            depends=sorted(glob("emulator/core/linux_*.h")),
             include_dirs=["emulator/core"],
             define_macros=LIMITED_API,
             extra_compile_args=C_FLAGS,

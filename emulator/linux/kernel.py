@@ -116,6 +116,7 @@ class Kernel:
     def read_forced(self, file: OpenFile, start: int, pages: int) -> None:
         """force_page_cache_readahead: in chunks of 2 MiB, without a marker."""
         chunk = FORCED_CHUNK // self.machine.page_size
+        pages = min(pages, file.inode.last + 1 - start)
         for at in range(start, start + pages, chunk):
             self.read_range(file, at, min(chunk, start + pages - at), 0)
 

@@ -34,15 +34,19 @@ class MapFlag(IntFlag):
 
 
 OPERATION = np.dtype(
-    [("op", "u1"), ("handle", "u4"), ("mapping", "u4"), ("at", "u8"), ("length", "u8")]
+    [("op", "u1"), ("handle", "u4"), ("mapping", "u4"), ("at", "u8"), ("length", "u8")],
+    align=True,
 )
 # start and pages: what of the file is mapped; address: first virtual page number.
 MAPPING = np.dtype(
-    [("handle", "u4"), ("start", "u8"), ("pages", "u8"), ("address", "u8"), ("flags", "u1")]
+    [("handle", "u4"), ("start", "u8"), ("pages", "u8"), ("address", "u8"), ("flags", "u1")],
+    align=True,
 )
 # size in bytes, -1 if unknown; block_pages: pages that a squashfs block fills, else 0.
 # window: pages, where the file system has one of its own (UBIFS: 0); -1: the device's.
-FILE = np.dtype([("size", "i8"), ("large_folios", "u1"), ("block_pages", "u4"), ("window", "i4")])
+FILE = np.dtype(
+    [("size", "i8"), ("large_folios", "u1"), ("block_pages", "u4"), ("window", "i4")], align=True
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from emulator.linux.operations import Machine, MapFlag, Op, Outcome, Program
 from emulator.linux.rules import Rules
 from emulator.linux.window import State
 
-_UNKNOWN_SIZE = 1 << 60  # bytes: no clip at the end of the file
+_UNKNOWN_SIZE = 1 << 48  # bytes: no clip at the end of the file
 
 
 def emulate(program: Program, rules: Rules, window: int, machine: Machine | None = None) -> Outcome:

@@ -9,13 +9,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from emulator.linux.operations import Outcome
+from emulator.linux.operations import Outcome, Program
 
 SECTOR = 512
+_FILE_BITS = 40  # apart on the device: files of which the place is not known
 # Where a file is on its device, in 512-byte sectors: ``at`` in the file, ``sector`` on the
 # device. ``read`` is 0 for extents that were never written (FIEMAP_EXTENT_UNWRITTEN).
 EXTENT = np.dtype(
-    [("file", "u4"), ("at", "u8"), ("sector", "u8"), ("sectors", "u8"), ("read", "u1")]
+    [("file", "u4"), ("at", "u8"), ("sector", "u8"), ("sectors", "u8"), ("read", "u1")],
+    align=True,
 )
 
 
@@ -53,7 +55,7 @@ class Layout:
         """Yield (sector on the device, sectors) of what is read of a range of the file."""
         extents = self._by_file.get(file)
         if extents is None:
-            yield (file << 40) + first, behind - first
+            yield (file << _FILE_BITS) + first, behind - first
             return
         row = max(bisect_right(extents, first, key=lambda extent: extent[0]) - 1, 0)
         for at, sector, sectors, read in extents[row:]:
@@ -87,6 +89,36 @@ def requests(
         for bio in _bios(run, together, layout, page_size):
             found += [(file, *part) for part in _split(bio, limits)]
     return found
+
+
+def count(
+    outcome: Outcome, program: Program, layout: Layout, limits: Limits, page_size: int
+) -> tuple[list[int], list[int]]:
+    """Return requests and pages read from the device, by file.
+
+    Of a file in compressed blocks each block is a request, whatever its size; pages behind its
+    end are not counted.
+    """
+    made, pages = [0] * len(program.files), [0] * len(program.files)
+    for file, _, _ in requests(outcome, layout, limits, page_size):
+        made[file] += 1
+    unit = page_size // SECTOR
+    for file, index, order, _ in outcome.inserts:
+        read = layout.pieces(file, index * unit, (index + (1 << order)) * unit)
+        pages[file] += -(-sum(sectors for _, sectors in read) // unit)
+    in_blocks = {row for row, block in enumerate(program.files["block_pages"]) if block}
+    made = [0 if row in in_blocks else n for row, n in enumerate(made)]
+    pages = [0 if row in in_blocks else n for row, n in enumerate(pages)]
+    for run in _runs(outcome):
+        file = run[0][0]
+        if file in in_blocks:
+            last = -(-int(program.files["size"][file]) // page_size) - 1
+            block = int(program.files["block_pages"][file])
+            within = [index for _, index, _, _ in run if index <= last]
+            pages[file] += len(within)
+            if within:
+                made[file] += max(within) // block - min(within) // block + 1
+    return made, pages
 
 
 def _runs(outcome: Outcome) -> Iterator[list[tuple[int, int, int, int]]]:

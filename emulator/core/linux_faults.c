@@ -1,0 +1,255 @@
+/* Page faults on mapped files: emulator/linux/faults.py. */
+#include "linux_kernel.h"
+
+enum { LOTS_OF_MISSES = 100, MISSES_KEPT = 1000 };
+
+static bool
+is_cached(const struct lx_handle *file, int64_t page)
+{
+    struct lx_folio folio;
+    return lx_find(&file->inode->tree, (uint64_t)page, &folio);
+}
+
+static bool
+is_filled(const struct lx_area *area, int64_t page)
+{
+    struct lx_folio entry;
+    return lx_find(&area->filled, (uint64_t)(page - area->start), &entry);
+}
+
+/* Put page table entries for pages [first, end); return how many were empty. */
+static int64_t
+fill(struct lx_kernel *k, struct lx_area *area, int64_t first, int64_t end)
+{
+    int64_t new = 0;
+    for (int64_t page = first; page < end; page++) {
+        struct lx_folio entry = {(uint64_t)(page - area->start), 0};
+        new += lx_insert(&k->arena, &area->filled, entry, false);
+    }
+    return new;
+}
+
+/* Whether a folio can be mapped whole: in the VMA, one page table and the file. */
+static bool
+fits(const struct lx_kernel *k, const struct lx_area *area, struct lx_folio folio)
+{
+    int64_t index = (int64_t)folio.index, pages = INT64_C(1) << folio.order;
+    int64_t first = area->address + index - area->start, table = k->machine->table_pages;
+    return area->start <= index && index + pages <= area->start + area->pages &&
+           first / table == (first + pages - 1) / table &&
+           index + pages <= area->file->inode->last;
+}
+
+/* do_fault_around, filemap_map_pages; whether the page was mapped. */
+static bool
+map_around(struct lx_kernel *k, struct lx_area *area, int64_t page)
+{
+    struct lx_inode *inode = area->file->inode;
+    struct lx_state *state = &area->file->state;
+    int64_t around = k->machine->fault_around, table = k->machine->table_pages;
+    int64_t vpn = area->address + page - area->start;
+    int64_t first = lx_max(lx_max(vpn / around * around, area->address), vpn / table * table);
+    int64_t behind = lx_min(lx_min(first + around, area->address + area->pages),
+                            (vpn / table + 1) * table);
+    int64_t at = first - vpn + page, end = lx_min(behind - vpn + page, inode->last + 1);
+    int64_t counted = 0;
+    while (at < end) {
+        struct lx_folio folio;
+        if (!lx_find(&inode->tree, (uint64_t)at, &folio)) {
+            at++;
+            continue;
+        }
+        int64_t next = (int64_t)(folio.index + (UINT64_C(1) << folio.order));
+        if (!lx_is_marked(&inode->tree, (uint64_t)at)) {
+            int64_t low = at, high = lx_min(next, end);
+            if (k->rules->around == LX_AROUND_FOLIO && folio.order && fits(k, area, folio)) {
+                low = (int64_t)folio.index;
+                high = next;
+            }
+            int64_t new = fill(k, area, low, high);
+            counted += k->rules->around == LX_AROUND_FILLED ? new : high - low;
+        }
+        at = next;
+    }
+    state->miss = lx_max(state->miss - counted, 0);
+    return is_filled(area, page);
+}
+
+/* Read around unless misses outweigh hits; whether the page came that way. */
+static bool
+read_around_by_counts(struct lx_kernel *k, struct lx_handle *file, int64_t page)
+{
+    struct lx_state *state = &file->state;
+    if (++state->miss > state->hit + LOTS_OF_MISSES)
+        return false;
+    if (state->pages)
+        lx_read_range(k, file, lx_max(0, page - state->pages / 2), state->pages, 0);
+    return is_cached(file, page);
+}
+
+static void
+mark_if_found(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t request)
+{
+    struct lx_folio folio;
+    if (lx_is_marked(&file->inode->tree, (uint64_t)page) &&
+        lx_find(&file->inode->tree, (uint64_t)page, &folio))
+        lx_marker(k, file, folio, page, request);
+}
+
+/* filemap_nopage to 2.6.22, filemap_fault to 2.6.30. */
+static void
+early_fault(struct lx_kernel *k, struct lx_area *area, int64_t page)
+{
+    struct lx_handle *file = area->file;
+    struct lx_state *state = &file->state;
+    bool adaptive = k->rules->algorithm == LX_ADAPTIVE, around = false;
+    bool random = area->flags & LX_MAP_RANDOM;
+    bool sequential = area->flags & LX_MAP_SEQUENTIAL && !random;
+    if (sequential && adaptive) {
+        lx_adaptive(k, file, page, 1);
+    } else if (sequential) {
+        if (!is_cached(file, page))
+            lx_miss(k, file, page, 1);
+        mark_if_found(k, file, page, 1);
+    }
+    if (!is_cached(file, page)) {
+        if (sequential && adaptive)
+            lx_adaptive_miss(k, file);
+        else if (!random && !sequential)
+            around = read_around_by_counts(k, file, page);
+        lx_read_single(k, file->inode, page);
+    }
+    if (!around && k->rules->fault == LX_FAULT_MISS_COUNT)
+        state->miss--;
+    else if (!around)
+        state->hit++;
+    if (k->rules->fault != LX_FAULT_HIT_COUNT)
+        state->prev_page = page;
+}
+
+/* do_async_mmap_readahead. */
+static void
+async_readahead(struct lx_kernel *k, struct lx_area *area, int64_t page)
+{
+    struct lx_state *state = &area->file->state;
+    if (area->flags & LX_MAP_RANDOM || (k->rules->xarray && !state->pages))
+        return;
+    state->miss = lx_max(state->miss - 1, 0);
+    mark_if_found(k, area->file, page, state->pages);
+}
+
+static void
+read_huge(struct lx_kernel *k, struct lx_area *area, int64_t page)
+{
+    struct lx_state *state = &area->file->state;
+    int64_t pmd = k->machine->table_pages;
+    unsigned order = 0;
+    while (INT64_C(1) << (order + 1) <= pmd)
+        order++;
+    state->size = area->flags & LX_MAP_RANDOM ? pmd : 2 * pmd;
+    state->async_size = pmd;
+    state->order = order;
+    lx_submit_at(k, area->file, page / pmd * pmd, order);
+}
+
+/* VM_EXEC, or read-around. */
+static void
+read_about(struct lx_kernel *k, struct lx_area *area, int64_t page)
+{
+    struct lx_state *state = &area->file->state;
+    if (k->rules->exec_window && area->flags & LX_EXEC) {
+        int64_t align = INT64_C(1) << k->machine->exec_order;
+        state->order = k->machine->exec_order;
+        state->start = lx_max(page / align * align, area->start);
+        int64_t end = lx_divide_up(state->start + state->pages, align) * align;
+        state->size = lx_min(end, area->start + area->pages) - state->start;
+        state->async_size = 0;
+    } else {
+        state->start = lx_max(0, page - state->pages / 2);
+        state->size = state->pages;
+        state->async_size = k->rules->fault == LX_FAULT_SEQUENTIAL ? 0 : state->pages / 4;
+        state->order = 0;
+    }
+    lx_submit_at(k, area->file, state->start, 0);
+}
+
+/* do_sync_mmap_readahead. */
+static void
+sync_readahead(struct lx_kernel *k, struct lx_area *area, int64_t page)
+{
+    struct lx_state *state = &area->file->state;
+    bool huge = k->rules->huge_window && area->flags & LX_HUGE;
+    bool sequential = area->flags & LX_MAP_SEQUENTIAL;
+    bool executes = k->rules->exec_window && area->flags & LX_EXEC;
+    bool early = k->rules->fault == LX_FAULT_SEQUENTIAL;
+    if (huge && !k->rules->huge_counts) {
+        read_huge(k, area, page);
+        return;
+    }
+    if (!huge) {
+        if ((area->flags & LX_MAP_RANDOM && !executes) || !state->pages)
+            return;
+        if (sequential || (early && page - 1 == state->prev_page)) {
+            lx_miss(k, area->file, page, state->pages);
+            return;
+        }
+    }
+    if (!sequential) {
+        if (state->miss < MISSES_KEPT || early)
+            state->miss++;
+        if (state->miss > LOTS_OF_MISSES)
+            return;
+    }
+    if (huge)
+        read_huge(k, area, page);
+    else
+        read_about(k, area, page);
+}
+
+/* filemap_fault, 2.6.31 and later. */
+static void
+fault(struct lx_kernel *k, struct lx_area *area, int64_t page)
+{
+    struct lx_handle *file = area->file;
+    if (is_cached(file, page)) {
+        async_readahead(k, area, page);
+    } else {
+        sync_readahead(k, area, page);
+        if (!is_cached(file, page))
+            lx_read_single(k, file->inode, page);
+        if (k->rules->fault_again)
+            async_readahead(k, area, page);
+    }
+    if (k->rules->fault == LX_FAULT_SEQUENTIAL)
+        file->state.prev_page = page;
+}
+
+/* finish_fault. */
+static void
+finish(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write)
+{
+    struct lx_folio folio;
+    bool copied = write && !(area->flags & LX_SHARED);
+    fill(k, area, page, page + 1);
+    if (k->rules->around == LX_AROUND_FOLIO && !copied &&
+        lx_find(&area->file->inode->tree, (uint64_t)page, &folio) && fits(k, area, folio))
+        fill(k, area, (int64_t)folio.index, (int64_t)(folio.index + (UINT64_C(1) << folio.order)));
+}
+
+void
+lx_fault(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write)
+{
+    if (page > area->file->inode->last || is_filled(area, page))
+        return;
+    bool around = !write && k->rules->around && k->machine->fault_around > 1;
+    if (around && map_around(k, area, page))
+        return;
+    bool absent = !is_cached(area->file, page);
+    if (k->rules->fault < LX_FAULT_SEQUENTIAL)
+        early_fault(k, area, page);
+    else
+        fault(k, area, page);
+    if (absent && around && map_around(k, area, page))
+        return;
+    finish(k, area, page, write);
+}

@@ -1,0 +1,143 @@
+/* From pages read to block requests: emulator/linux/requests.py. */
+#include "linux_kernel.h"
+
+#include <stdlib.h>
+
+enum { SECTOR = 512 };
+
+/* A bio, and the request that is being cut from it. */
+struct bio {
+    uint64_t next; /* sector that would go on with it */
+    int64_t sectors, segments;
+    bool open;
+};
+
+static void
+close_bio(struct lx_kernel *k, uint32_t group, struct bio *bio)
+{
+    k->counts->requests[group] += bio->open;
+    *bio = (struct bio){0};
+}
+
+/* Add a folio's sectors: bio_split_rw. */
+static void
+add(struct lx_kernel *k, uint32_t group, struct bio *bio, uint64_t sector, int64_t sectors)
+{
+    const struct lx_machine *limits = k->machine;
+    int64_t most = limits->max_sectors_kb * 1024 / SECTOR;
+    int64_t longest = limits->max_segment_size / SECTOR;
+    if (bio->open && bio->next != sector)
+        close_bio(k, group, bio);
+    bio->open = true;
+    bio->next = sector + (uint64_t)sectors;
+    while (sectors) {
+        int64_t taken = lx_min(lx_min(sectors, longest), most - bio->sectors);
+        if (!taken || bio->segments == limits->max_segments) {
+            k->counts->requests[group]++;
+            bio->sectors = bio->segments = 0;
+            continue;
+        }
+        sectors -= taken;
+        bio->sectors += taken;
+        bio->segments++;
+    }
+}
+
+/* The last extent that starts at or before a sector of the file. */
+static size_t
+extent_at(const struct lx_extent *extents, size_t n, uint64_t sector)
+{
+    size_t low = 0, high = n;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (extents[middle].at <= sector)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : 0;
+}
+
+/* Add what is stored of sectors [first, behind) of a file; return how many sectors that is. */
+static int64_t
+add_range(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group, struct bio *bio,
+          uint64_t first, uint64_t behind)
+{
+    if (!inode->n_extents) {
+        add(k, group, bio, ((uint64_t)inode->row << 40) + first, (int64_t)(behind - first));
+        return (int64_t)(behind - first);
+    }
+    const struct lx_extent *extents = k->program->extents + inode->extents;
+    int64_t read = 0;
+    for (size_t i = extent_at(extents, inode->n_extents, first); i < inode->n_extents; i++) {
+        const struct lx_extent *extent = &extents[i];
+        if (extent->at >= behind)
+            break;
+        uint64_t low = extent->at > first ? extent->at : first;
+        uint64_t end = extent->at + extent->sectors, high = end < behind ? end : behind;
+        if (low < high && extent->read) {
+            add(k, group, bio, extent->sector + low - extent->at, (int64_t)(high - low));
+            read += (int64_t)(high - low);
+        }
+    }
+    return read;
+}
+
+/* A file in compressed blocks: a request for each block, whatever its size. */
+static void
+count_blocks(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group)
+{
+    int64_t lowest = inode->last + 1, highest = -1;
+    for (size_t i = 0; i < k->run_length; i++) {
+        int64_t page = (int64_t)k->run[i].index;
+        if (page > inode->last)
+            continue;
+        k->counts->pages[group]++;
+        lowest = lx_min(lowest, page);
+        highest = lx_max(highest, page);
+    }
+    if (highest >= 0)
+        k->counts->requests[group] += highest / inode->block_pages - lowest / inode->block_pages + 1;
+}
+
+static void
+log_run(struct lx_kernel *k, const struct lx_inode *inode)
+{
+    struct lx_counts *counts = k->counts;
+    size_t needed = counts->n_inserts + k->run_length;
+    if (needed > counts->room) {
+        size_t room = 2 * needed;
+        struct lx_insert *inserts = realloc(counts->inserts, room * sizeof(*inserts));
+        if (!inserts) {
+            k->arena.failed = true;
+            return;
+        }
+        counts->inserts = inserts;
+        counts->room = room;
+    }
+    for (size_t i = 0; i < k->run_length; i++)
+        counts->inserts[counts->n_inserts++] =
+            (struct lx_insert){inode->row, k->run[i].index, k->run[i].order, k->runs};
+}
+
+void
+lx_end_run(struct lx_kernel *k, struct lx_inode *inode)
+{
+    uint32_t group = k->program->group[inode->row];
+    uint64_t unit = (uint64_t)k->machine->page_size / SECTOR;
+    struct bio bio = {0};
+    if (k->counts->log)
+        log_run(k, inode);
+    if (inode->block_pages) {
+        count_blocks(k, inode, group);
+    } else {
+        for (size_t i = 0; i < k->run_length; i++) {
+            uint64_t first = k->run[i].index * unit, sectors = unit << k->run[i].order;
+            int64_t read = add_range(k, inode, group, &bio, first, first + sectors);
+            k->counts->pages[group] += lx_divide_up(read, (int64_t)unit);
+        }
+        close_bio(k, group, &bio);
+    }
+    k->run_length = 0;
+    k->runs++;
+}

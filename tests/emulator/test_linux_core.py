@@ -1,0 +1,150 @@
+"""The C core against the plain Python: random programs, kernels, windows and layouts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from program_strategy import SIZES, programs
+from programs import PAGE, Op, Script
+
+from emulator import _linux
+from emulator.fixed import EmulationError
+from emulator.linux.operations import Machine, Program
+from emulator.linux.reference import emulate
+from emulator.linux.requests import EXTENT, Layout, Limits, count
+from emulator.linux.rules import CHANGES, rules_for
+from emulator.linux.windows import Emulation
+
+VERSIONS = [change.since for change in CHANGES]
+LIMITS = Limits(512, 100, 64 << 10)
+NO_EXTENTS = np.zeros(0, EXTENT)
+
+
+@st.composite
+def layouts(draw, sizes):
+    """Draw extents of some of the files: pieces in any order, with holes and unwritten ones."""
+    rows = []
+    for file, size in enumerate(sizes):
+        at = 0
+        end = -(-SIZES[size] // 512)
+        while draw(st.booleans()) and at < end and len(rows) < 20:
+            at += draw(st.sampled_from([0, 0, 0, 8, 800]))
+            length = draw(st.sampled_from([1, 8, 64, 1000, 100_000]))
+            sector = draw(st.sampled_from([at, 1 << 30, 1 << 31]))
+            rows.append((file, at, sector, length, draw(st.sampled_from([1, 1, 1, 0]))))
+            at += length
+    return np.array(rows, EXTENT)
+
+
+@given(data=st.data(), version=st.sampled_from(VERSIONS), large=st.booleans())
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_core_agrees_with_the_plain_python(data, version, large):
+    block = 0 if large else data.draw(st.sampled_from([0, 0, 32]))
+    drawn = data.draw(programs(large=large, block=block))
+    program, rules = drawn.script.program(), rules_for(version)
+    machine = Machine(fault_around=data.draw(st.sampled_from([1, 16])), exec_order=0)
+    machine = replace(machine, exec_order=data.draw(st.sampled_from([0, 4])))
+    window = data.draw(st.sampled_from([0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]))
+    extents = data.draw(layouts(drawn.sizes)) if not block else NO_EXTENTS
+    group = np.arange(len(program.files), dtype=np.uint32)
+    core = Emulation(program, rules, machine, LIMITS, extents, group)
+    plain = emulate(program, rules, window, machine)
+    assert core.inserts(window).tolist() == plain.inserts
+    counts = core.counts([window])
+    expected = count(plain, program, Layout(extents), LIMITS, PAGE)
+    assert (counts.requests[:, 0].tolist(), counts.pages[:, 0].tolist()) == expected
+
+
+def a_program():
+    script = Script()
+    handle = script.open(script.file(100))
+    mapping = script.map(handle, 10, 20)
+    return script.read(handle, 0, 3).touch(mapping, 12).program()
+
+
+def core(program, machine=None, limits=LIMITS, extents=NO_EXTENTS):
+    group = np.zeros(len(program.files), np.uint32)
+    return Emulation(program, rules_for((6, 18)), machine or Machine(), limits, extents, group)
+
+
+def test_windows_run_together_as_alone():
+    emulation = core(a_program())
+    windows = list(range(64))
+    together = emulation.counts(windows)
+    alone = [emulation.counts([window]).requests[0, 0] for window in windows]
+    assert together.requests[0].tolist() == alone
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [("op", 9), ("handle", 7), ("at", 1 << 63), ("length", 1 << 63)],
+)
+def test_operations_out_of_range_are_refused(column, value):
+    program = a_program()
+    program.operations[column][1] = value
+    with pytest.raises(EmulationError):
+        core(program).counts([8])
+
+
+def test_rows_out_of_range_are_refused():
+    program = a_program()
+    operations = program.operations.copy()
+    operations["mapping"][2] = 4
+    bad = [
+        replace(program, operations=operations),
+        replace(program, handles=np.array([3], np.uint32)),
+        replace(program, mappings=_with(program.mappings, "handle", 9)),
+        replace(program, mappings=_with(program.mappings, "start", 1 << 60)),
+    ]
+    for one in bad:
+        with pytest.raises(EmulationError):
+            core(one).counts([8])
+    with pytest.raises(EmulationError):
+        core(program, extents=np.array([(5, 0, 0, 8, 1)], EXTENT)).counts([8])
+
+
+def _with(array, column, value):
+    copy = array.copy()
+    copy[column] = value
+    return copy
+
+
+@pytest.mark.parametrize(
+    ("machine", "limits", "window"),
+    [
+        (Machine(page_size=0), LIMITS, 8),
+        (Machine(table_pages=0), LIMITS, 8),
+        (Machine(), Limits(0), 8),
+        (Machine(), Limits(4, 0), 8),
+        (Machine(), LIMITS, -1),
+        (Machine(), LIMITS, _linux.MAX_WINDOW + 1),
+    ],
+)
+def test_limits_out_of_range_are_refused(machine, limits, window):
+    with pytest.raises(EmulationError):
+        core(a_program(), machine, limits).counts([window])
+
+
+def test_arrays_of_another_kind_are_refused():
+    program = a_program()
+    wrong = Program(program.operations["at"], program.mappings, program.handles, program.files)
+    with pytest.raises(EmulationError):
+        core(wrong)
+    with pytest.raises(TypeError):
+        _linux.emulate(*[np.zeros(1, np.uint8)] * 10, 8, False)
+
+
+def test_every_error_has_a_text():
+    for message, remedy in _linux.error_texts():
+        assert message and remedy
+
+
+def test_advice_on_a_file_of_unknown_size_ends():
+    script = Script()
+    handle = script.open(script.sized(-1))
+    program = script.advise(Op.WILLNEED, handle, 5, 1 << 40).program()
+    assert core(program).counts([32]).pages[0, 0] == 320
