@@ -66,9 +66,7 @@ def main() -> None:
     made = program(args.accesses)
     group = np.zeros(len(made.files), np.uint32)
     limits = Limits(1280, 128, 65536)
-    emulation = Emulation(
-        made, rules_for(version), Machine(), limits, np.zeros(0, EXTENT), group
-    )
+    emulation = Emulation(made, rules_for(version), Machine(), limits, np.zeros(0, EXTENT), group)
     windows = [round(at * 256 / args.windows) for at in range(args.windows)]
     everywhere = os.sched_getaffinity(0)
     result = {"accesses": args.accesses, "windows": args.windows, "kernel": args.kernel}

@@ -78,7 +78,7 @@ def interpret(
     if trace.page_size is None and capture is None:
         notes.append("the file does not say its page size: 4096 bytes assumed")
     events = _within_run(trace.events, capture)
-    fstypes = {_dev(m.dev): m.fstype for m in capture.mounts} if capture else {}
+    fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
     first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
     inserts = find_inserts(events, page_size, fstypes, first_sectors)
     if not inserts.reads_recorded and inserts.data.rows:
@@ -138,7 +138,7 @@ def _window_in_force(capture: Capture | None, files: Table) -> int | None:
     if capture is None:
         return None
     read = set(files["dev"].tolist())
-    disks = [disk for disk in capture.devices if read & {_dev(fs) for fs in disk.filesystems}]
+    disks = [disk for disk in capture.devices if read & {dev_of(fs) for fs in disk.filesystems}]
     return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
 
 
@@ -268,7 +268,7 @@ def _name_files(
     files: Table, entries: list[FileEntry], trace: Trace
 ) -> tuple[Table, tuple[str | None, ...], tuple[FileEntry | None, ...]]:
     """Fill in sizes, and return paths and entries by row of ``files``."""
-    known = {(_dev(entry.dev), entry.ino): entry for entry in entries}
+    known = {(dev_of(entry.dev), entry.ino): entry for entry in entries}
     found: list[str | None] = []
     size = np.full(files.rows, -1, np.int64)
     for row, inode in enumerate(zip(files["dev"].tolist(), files["ino"].tolist(), strict=True)):
@@ -284,10 +284,10 @@ def _name_files(
 def _disks(capture: Capture | None) -> dict[int, int]:
     if capture is None:
         return {}
-    return {_dev(fs): _dev(disk.dev) for disk in capture.devices for fs in disk.filesystems}
+    return {dev_of(fs): dev_of(disk.dev) for disk in capture.devices for fs in disk.filesystems}
 
 
-def _dev(text: str) -> int:
+def dev_of(text: str) -> int:
     """Return the kernel's dev_t of "major:minor"."""
     match = re.fullmatch(r"([0-9]{1,4}):([0-9]{1,7})", text)
     if match is None or int(match[1]) >> _MAJOR_BITS or int(match[2]) >> MINOR_BITS:

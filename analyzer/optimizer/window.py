@@ -125,7 +125,7 @@ class Group:
 
 def _by_disk(recording: Recording) -> Iterator[tuple[int, Group]]:
     """Yield (dev_t of the disk, its accesses) of every disk that was accessed."""
-    disks, disk_of_file = _disks_of_files(recording)
+    disks, disk_of_file = disks_of_files(recording)
     file, page = recording.accesses["file"], recording.accesses["page"]
     pages = _file_pages(recording)
     if len(disks) == 1 and len(file):
@@ -141,7 +141,7 @@ def _by_disk(recording: Recording) -> Iterator[tuple[int, Group]]:
             yield int(disk), Group(row[file[rows]], page[rows], pages[disk_of_file == i])
 
 
-def _disks_of_files(recording: Recording) -> tuple[Array, Array]:
+def disks_of_files(recording: Recording) -> tuple[Array, Array]:
     """Return the disks' dev_t, and for each file the index of its disk."""
     devs, dev_of_file = np.unique(recording.files["dev"], return_inverse=True)
     disk_of_dev = np.array([recording.devices.get(int(d), int(d)) for d in devs], np.uint64)

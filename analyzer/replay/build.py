@@ -17,6 +17,7 @@ from emulator.linux.operations import MAPPING, OPERATION, MapFlag, Op, Program
 _WILLNEED = 3  # MADV_WILLNEED, POSIX_FADV_WILLNEED
 _FADVICE = {0: Op.NORMAL, 1: Op.RANDOM, 2: Op.SEQUENTIAL, 3: Op.WILLNEED}
 _NO_DESCRIPTOR = -1
+_LARGEST_ORDER = 20  # of a folio; above any real one
 _LARGEST = 1 << 50  # bytes or pages; an argument beyond it is nonsense
 
 
@@ -56,6 +57,7 @@ class Builder:
         inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
         self._file = {inode: row for row, inode in enumerate(inodes)}
         self._read = _pages_by_insert(recording)
+        self._inserted: set[tuple[int, int]] = set()
         self._loose: list[tuple[int, int, int]] = []  # inserts: place in rows, file, page
 
     def follow(self, told: Iterable[Moment]) -> None:
@@ -81,7 +83,7 @@ class Builder:
 
     def program(self) -> Program:
         """Return what was followed."""
-        rows = self._with_loose()
+        rows = [*self._resident(), *self._with_loose()]
         return Program(
             np.array(rows, OPERATION),
             np.array(self.mappings, MAPPING),
@@ -186,10 +188,12 @@ class Builder:
 
     def _insert(self, moment: Moment) -> None:
         """A page entered the cache: by a read that is told elsewhere, or in another way."""
-        dev, ino, page, _ = moment.values
+        dev, ino, page, order = moment.values
         file = self._file.get((dev, ino))
         if file is None:
             return
+        pages = range(page, page + (1 << min(order, _LARGEST_ORDER)))
+        self._inserted.update((file, one) for one in pages)
         own = self.recording.threads is None or moment.pid in self.recording.threads
         if not own or (self._read.get((dev, ino, page)) == 0 and self._is_stored(file, page)):
             self._add(Op.PRESENT, file, 0, page, 1)
@@ -303,6 +307,11 @@ class Builder:
 
     def _add(self, op: Op, handle: int, mapping: int, at: int, length: int) -> None:
         self.rows.append((op, handle, mapping, at, length))
+
+    def _resident(self) -> list[tuple[int, int, int, int, int]]:
+        """Return the pages that were touched and never inserted: there before the run."""
+        pages = sorted(self._touched - self._inserted)
+        return [(Op.PRESENT, file, 0, page, 1) for file, page in pages]
 
     def _with_loose(self) -> list[tuple[int, int, int, int, int]]:
         """Return the operations, with single reads of the pages that none of them touches."""

@@ -6,27 +6,21 @@ enum { LOTS_OF_MISSES = 100, MISSES_KEPT = 1000 };
 static bool
 is_cached(const struct lx_handle *file, int64_t page)
 {
-    struct lx_folio folio;
-    return lx_find(&file->inode->tree, (uint64_t)page, &folio);
+    return lx_has(&file->inode->tree, (uint64_t)page);
 }
 
 static bool
-is_filled(const struct lx_area *area, int64_t page)
+is_filled(struct lx_area *area, int64_t page)
 {
-    struct lx_folio entry;
-    return lx_find(&area->filled, (uint64_t)(page - area->start), &entry);
+    return lx_has(&area->filled, (uint64_t)(page - area->start));
 }
 
-/* Put page table entries for pages [first, end); return how many were empty. */
-static int64_t
+/* Put page table entries for pages [first, end). */
+static void
 fill(struct lx_kernel *k, struct lx_area *area, int64_t first, int64_t end)
 {
-    int64_t new = 0;
-    for (int64_t page = first; page < end; page++) {
-        struct lx_folio entry = {(uint64_t)(page - area->start), 0};
-        new += lx_insert(&k->arena, &area->filled, entry, false);
-    }
-    return new;
+    lx_insert_all(&k->arena, &area->filled, (uint64_t)(first - area->start),
+                  (uint64_t)(end - area->start));
 }
 
 /* Whether a folio can be mapped whole: in the VMA, one page table and the file. */
@@ -66,8 +60,11 @@ map_around(struct lx_kernel *k, struct lx_area *area, int64_t page)
                 low = (int64_t)folio.index;
                 high = next;
             }
-            int64_t new = fill(k, area, low, high);
-            counted += k->rules->around == LX_AROUND_FILLED ? new : high - low;
+            counted += high - low;
+            if (k->rules->around == LX_AROUND_FILLED)
+                counted -= (int64_t)lx_count(&area->filled, (uint64_t)(low - area->start),
+                                             (uint64_t)(high - area->start));
+            fill(k, area, low, high);
         }
         at = next;
     }

@@ -131,6 +131,13 @@ struct lx_area {
     struct lx_tree filled;
 };
 
+/* ``folios`` folios of one order, one behind the other. */
+struct lx_piece {
+    uint64_t index;
+    unsigned order;
+    uint32_t folios;
+};
+
 struct lx_kernel {
     const struct lx_rules *rules;
     const struct lx_machine *machine;
@@ -141,7 +148,7 @@ struct lx_kernel {
     struct lx_handle *handles;
     struct lx_area *areas;
     int64_t window;
-    struct lx_folio *run; /* folios of the ->readahead call in progress */
+    struct lx_piece *run; /* what the ->readahead call in progress reads, in order */
     size_t run_length, run_room;
     uint32_t runs;
 };

@@ -106,7 +106,7 @@ is_stray(const struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_
          int64_t limit)
 {
     struct lx_state *state = &file->state;
-    const struct lx_tree *tree = &file->inode->tree;
+    struct lx_tree *tree = &file->inode->tree;
     int64_t found;
     if (k->rules->xarray) {
         found = lx_next_miss(tree, page + 1, (uint64_t)limit);
@@ -129,7 +129,7 @@ has_context(const struct lx_kernel *k, struct lx_handle *file, int64_t page, int
             int64_t limit)
 {
     struct lx_state *state = &file->state;
-    const struct lx_tree *tree = &file->inode->tree;
+    struct lx_tree *tree = &file->inode->tree;
     int64_t history;
     if (k->rules->xarray)
         history = page - 1 - lx_prev_miss(tree, page - 1, (uint64_t)limit);

@@ -23,7 +23,7 @@ static int64_t
 next_page(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t behind)
 {
     struct lx_folio folio;
-    const struct lx_tree *tree = &file->inode->tree;
+    struct lx_tree *tree = &file->inode->tree;
     if (!lx_find(tree, (uint64_t)page, &folio)) {
         lx_miss(k, file, page, behind - page);
         if (!lx_find(tree, (uint64_t)page, &folio)) {

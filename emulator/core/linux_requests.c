@@ -19,17 +19,13 @@ close_bio(struct lx_kernel *k, uint32_t group, struct bio *bio)
     *bio = (struct bio){0};
 }
 
-/* Add a folio's sectors: bio_split_rw. */
+/* Add a folio's sectors to a bio that goes on with them: bio_split_rw. */
 static void
-add(struct lx_kernel *k, uint32_t group, struct bio *bio, uint64_t sector, int64_t sectors)
+add_folio(struct lx_kernel *k, uint32_t group, struct bio *bio, int64_t sectors)
 {
     const struct lx_machine *limits = k->machine;
     int64_t most = limits->max_sectors_kb * 1024 / SECTOR;
     int64_t longest = limits->max_segment_size / SECTOR;
-    if (bio->open && bio->next != sector)
-        close_bio(k, group, bio);
-    bio->open = true;
-    bio->next = sector + (uint64_t)sectors;
     while (sectors) {
         int64_t taken = lx_min(lx_min(sectors, longest), most - bio->sectors);
         if (!taken || bio->segments == limits->max_segments) {
@@ -40,6 +36,30 @@ add(struct lx_kernel *k, uint32_t group, struct bio *bio, uint64_t sector, int64
         sectors -= taken;
         bio->sectors += taken;
         bio->segments++;
+    }
+}
+
+/* Add ``sectors`` in folios of ``folio`` sectors; the first may be cut by ``skip``. */
+static void
+add(struct lx_kernel *k, uint32_t group, struct bio *bio, uint64_t sector, int64_t sectors,
+    int64_t folio, int64_t skip)
+{
+    if (bio->open && bio->next != sector)
+        close_bio(k, group, bio);
+    bio->open = true;
+    bio->next = sector + (uint64_t)sectors;
+    const struct lx_machine *limits = k->machine;
+    int64_t folios = lx_divide_up(sectors + skip, folio);
+    if (folio <= limits->max_segment_size / SECTOR &&
+        bio->segments + folios <= limits->max_segments &&
+        bio->sectors + sectors <= limits->max_sectors_kb * 1024 / SECTOR) {
+        bio->segments += folios;
+        bio->sectors += sectors;
+        return;
+    }
+    for (int64_t part; sectors; sectors -= part, skip = 0) {
+        part = lx_min(sectors, folio - skip);
+        add_folio(k, group, bio, part);
     }
 }
 
@@ -58,29 +78,36 @@ extent_at(const struct lx_extent *extents, size_t n, uint64_t sector)
     return low ? low - 1 : 0;
 }
 
-/* Add what is stored of sectors [first, behind) of a file; return how many sectors that is. */
-static int64_t
+/*
+ * Add what is stored of sectors [first, behind) of a file, in folios of ``folio`` sectors.
+ * Counts the pages of ``unit`` sectors that it is in.
+ */
+static void
 add_range(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group, struct bio *bio,
-          uint64_t first, uint64_t behind)
+          uint64_t first, uint64_t behind, int64_t folio, int64_t unit)
 {
+    int64_t *pages = &k->counts->pages[group], counted = 0;
     if (!inode->n_extents) {
-        add(k, group, bio, ((uint64_t)inode->row << 40) + first, (int64_t)(behind - first));
-        return (int64_t)(behind - first);
+        add(k, group, bio, ((uint64_t)inode->row << 40) + first, (int64_t)(behind - first), folio,
+            0);
+        *pages += (int64_t)(behind - first) / unit;
+        return;
     }
     const struct lx_extent *extents = k->program->extents + inode->extents;
-    int64_t read = 0;
     for (size_t i = extent_at(extents, inode->n_extents, first); i < inode->n_extents; i++) {
         const struct lx_extent *extent = &extents[i];
         if (extent->at >= behind)
             break;
         uint64_t low = extent->at > first ? extent->at : first;
         uint64_t end = extent->at + extent->sectors, high = end < behind ? end : behind;
-        if (low < high && extent->read) {
-            add(k, group, bio, extent->sector + low - extent->at, (int64_t)(high - low));
-            read += (int64_t)(high - low);
-        }
+        if (low >= high || !extent->read)
+            continue;
+        add(k, group, bio, extent->sector + low - extent->at, (int64_t)(high - low), folio,
+            (int64_t)((low - first) % (uint64_t)folio));
+        int64_t page = lx_max((int64_t)low / unit, counted);
+        counted = lx_divide_up((int64_t)high, unit);
+        *pages += lx_max(counted - page, 0);
     }
-    return read;
 }
 
 /* A file in compressed blocks: a request for each block, whatever its size. */
@@ -89,12 +116,13 @@ count_blocks(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group)
 {
     int64_t lowest = inode->last + 1, highest = -1;
     for (size_t i = 0; i < k->run_length; i++) {
-        int64_t page = (int64_t)k->run[i].index;
-        if (page > inode->last)
+        int64_t first = (int64_t)k->run[i].index; /* single pages: no large folios here */
+        int64_t end = lx_min(first + k->run[i].folios, inode->last + 1);
+        if (first >= end)
             continue;
-        k->counts->pages[group]++;
-        lowest = lx_min(lowest, page);
-        highest = lx_max(highest, page);
+        k->counts->pages[group] += end - first;
+        lowest = lx_min(lowest, first);
+        highest = lx_max(highest, end - 1);
     }
     if (highest >= 0)
         k->counts->requests[group] += highest / inode->block_pages - lowest / inode->block_pages + 1;
@@ -104,7 +132,9 @@ static void
 log_run(struct lx_kernel *k, const struct lx_inode *inode)
 {
     struct lx_counts *counts = k->counts;
-    size_t needed = counts->n_inserts + k->run_length;
+    size_t needed = counts->n_inserts;
+    for (size_t i = 0; i < k->run_length; i++)
+        needed += k->run[i].folios;
     if (needed > counts->room) {
         size_t room = 2 * needed;
         struct lx_insert *inserts = realloc(counts->inserts, room * sizeof(*inserts));
@@ -115,9 +145,12 @@ log_run(struct lx_kernel *k, const struct lx_inode *inode)
         counts->inserts = inserts;
         counts->room = room;
     }
-    for (size_t i = 0; i < k->run_length; i++)
-        counts->inserts[counts->n_inserts++] =
-            (struct lx_insert){inode->row, k->run[i].index, k->run[i].order, k->runs};
+    for (size_t i = 0; i < k->run_length; i++) {
+        const struct lx_piece *piece = &k->run[i];
+        for (uint64_t at = 0; at < piece->folios; at++)
+            counts->inserts[counts->n_inserts++] = (struct lx_insert){
+                inode->row, piece->index + (at << piece->order), piece->order, k->runs};
+    }
 }
 
 void
@@ -132,9 +165,10 @@ lx_end_run(struct lx_kernel *k, struct lx_inode *inode)
         count_blocks(k, inode, group);
     } else {
         for (size_t i = 0; i < k->run_length; i++) {
-            uint64_t first = k->run[i].index * unit, sectors = unit << k->run[i].order;
-            int64_t read = add_range(k, inode, group, &bio, first, first + sectors);
-            k->counts->pages[group] += lx_divide_up(read, (int64_t)unit);
+            const struct lx_piece *piece = &k->run[i];
+            uint64_t first = piece->index * unit, folio = unit << piece->order;
+            add_range(k, inode, group, &bio, first, first + folio * piece->folios,
+                      (int64_t)folio, (int64_t)unit);
         }
         close_bio(k, group, &bio);
     }

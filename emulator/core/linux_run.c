@@ -123,6 +123,7 @@ set_area(struct lx_kernel *k, struct lx_area *area, const struct lx_mapping *map
     area->pages = (int64_t)mapping->pages;
     area->address = (int64_t)mapping->address;
     area->flags = mapping->flags;
+    area->filled.plain = true;
     return LX_OK;
 }
 

@@ -31,23 +31,38 @@ lx_next_size(int64_t size, int64_t limit)
     return lx_min(size < limit / 16 ? 4 * size : 2 * size, limit);
 }
 
+/* Add folios to the run in progress. */
+static void
+put(struct lx_kernel *k, int64_t index, unsigned order, int64_t folios)
+{
+    if (k->run_length) {
+        struct lx_piece *last = &k->run[k->run_length - 1];
+        uint64_t end = last->index + ((uint64_t)last->folios << order);
+        if (last->order == order && end == (uint64_t)index) {
+            last->folios += (uint32_t)folios;
+            return;
+        }
+    }
+    if (k->run_length == k->run_room) {
+        size_t room = 2 * k->run_room + 64;
+        struct lx_piece *run = realloc(k->run, room * sizeof(*run));
+        if (!run) {
+            k->arena.failed = true;
+            return;
+        }
+        k->run = run;
+        k->run_room = room;
+    }
+    k->run[k->run_length++] = (struct lx_piece){(uint64_t)index, order, (uint32_t)folios};
+}
+
 static bool
 insert(struct lx_kernel *k, struct lx_inode *inode, int64_t page, unsigned order, bool marked)
 {
     struct lx_folio folio = {(uint64_t)page, order};
     if (!lx_insert(&k->arena, &inode->tree, folio, marked))
         return false;
-    if (k->run_length == k->run_room) {
-        size_t room = 2 * k->run_room + 64;
-        struct lx_folio *run = realloc(k->run, room * sizeof(*run));
-        if (!run) {
-            k->arena.failed = true;
-            return true;
-        }
-        k->run = run;
-        k->run_room = room;
-    }
-    k->run[k->run_length++] = folio;
+    put(k, page, order, 1);
     return true;
 }
 
@@ -102,6 +117,20 @@ readahead(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t en
     lx_end_run(k, file->inode);
 }
 
+/* Insert pages from ``page`` on; return how many, 0 if it is there. ``mark`` is marked. */
+static int64_t
+insert_some(struct lx_kernel *k, struct lx_inode *inode, int64_t page, int64_t end, int64_t mark)
+{
+    if (page == mark)
+        return insert(k, inode, page, 0, true);
+    if (page < mark && mark < end)
+        end = mark;
+    uint64_t new = lx_insert_pages(&k->arena, &inode->tree, (uint64_t)page, (uint64_t)end);
+    if (new)
+        put(k, page, 0, (int64_t)new);
+    return (int64_t)new;
+}
+
 int64_t
 lx_read_range(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t pages,
               int64_t ahead)
@@ -111,14 +140,18 @@ lx_read_range(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_
         pages = lx_min(pages, inode->last - start + 1);
     int64_t mark = 0 < ahead && ahead <= pages ? start + pages - ahead : -1;
     int64_t absent = 0, run = 0, end = lx_min(start + pages, inode->last + 1);
-    for (int64_t page = start; page < end; page++) {
-        if (insert(k, inode, page, 0, page == mark)) {
-            absent++;
-            run++;
-        } else if (run && k->rules->runs_apart) {
+    for (int64_t page = start; page < end && !k->arena.failed;) {
+        int64_t new = insert_some(k, inode, page, end, mark);
+        absent += new;
+        run += new;
+        page += new;
+        if (new)
+            continue;
+        if (run && k->rules->runs_apart) {
             readahead(k, file, page - run, page);
             run = 0;
         }
+        page++;
     }
     if (run)
         readahead(k, file, start + pages - run, start + pages);

@@ -14,7 +14,7 @@ struct lx_block {
 void *
 lx_alloc(struct lx_arena *arena, size_t size)
 {
-    size = (size + 15) & ~(size_t)15;
+    size = (size + 7) & ~(size_t)7;
     size_t whole = size > BLOCK_BYTES ? size : BLOCK_BYTES;
     if (!arena->blocks || arena->used + size > BLOCK_BYTES) {
         struct lx_block *block = calloc(1, sizeof(*block) + whole);
@@ -42,32 +42,18 @@ lx_free(struct lx_arena *arena)
 }
 
 struct lx_leaf *
-lx_leaf_of(const struct lx_tree *tree, uint64_t page)
+lx_descend(struct lx_tree *tree, uint64_t page)
 {
     void *at = tree->root;
     if (!at || page >> tree->shift >= LX_SLOTS)
         return NULL;
     for (int shift = tree->shift; shift > 0 && at; shift -= LX_SLOT_BITS)
         at = ((struct lx_node *)at)->slots[(page >> shift) % LX_SLOTS];
+    if (at) {
+        tree->near = at;
+        tree->near_number = page / LX_SLOTS;
+    }
     return at;
-}
-
-bool
-lx_find(const struct lx_tree *tree, uint64_t page, struct lx_folio *folio)
-{
-    const struct lx_leaf *leaf = lx_leaf_of(tree, page);
-    if (!leaf || !(leaf->present >> page % LX_SLOTS & 1))
-        return false;
-    folio->order = leaf->order[page % LX_SLOTS];
-    folio->index = page >> folio->order << folio->order;
-    return true;
-}
-
-bool
-lx_is_marked(const struct lx_tree *tree, uint64_t page)
-{
-    const struct lx_leaf *leaf = lx_leaf_of(tree, page);
-    return leaf && leaf->marked >> page % LX_SLOTS & 1;
 }
 
 /* The bits of a leaf that a folio has in it. */
@@ -91,6 +77,9 @@ lx_unmark(struct lx_tree *tree, struct lx_folio folio)
 static struct lx_leaf *
 make_leaf(struct lx_arena *arena, struct lx_tree *tree, uint64_t page)
 {
+    struct lx_leaf *found = lx_leaf_of(tree, page);
+    if (found)
+        return found;
     while (page >> tree->shift >= LX_SLOTS) {
         if (tree->root) {
             struct lx_node *above = lx_alloc(arena, sizeof(*above));
@@ -103,13 +92,28 @@ make_leaf(struct lx_arena *arena, struct lx_tree *tree, uint64_t page)
     }
     void **at = &tree->root;
     for (int shift = tree->shift; shift >= 0; shift -= LX_SLOT_BITS) {
-        size_t size = shift ? sizeof(struct lx_node) : sizeof(struct lx_leaf);
+        size_t leaf = tree->plain ? sizeof(uint64_t) : sizeof(struct lx_leaf);
+        size_t size = shift ? sizeof(struct lx_node) : leaf;
         if (!*at && !(*at = lx_alloc(arena, size)))
             return NULL;
         if (shift)
             at = &((struct lx_node *)*at)->slots[(page >> shift) % LX_SLOTS];
     }
+    tree->near = *at;
+    tree->near_number = page / LX_SLOTS;
     return *at;
+}
+
+/* Let the xarray have the nodes that an entry of ``own`` shift for a page needs. */
+static void
+grow(struct lx_tree *tree, uint64_t last, int own)
+{
+    if (!last)
+        return;
+    if (tree->xa_shift < own)
+        tree->xa_shift = own;
+    while (last >> tree->xa_shift >= LX_SLOTS)
+        tree->xa_shift += LX_SLOT_BITS;
 }
 
 static int
@@ -119,7 +123,7 @@ own_shift(unsigned order)
 }
 
 static bool
-is_free(const struct lx_tree *tree, struct lx_folio folio)
+is_free(struct lx_tree *tree, struct lx_folio folio)
 {
     uint64_t end = folio.index + (UINT64_C(1) << folio.order);
     for (uint64_t page = folio.index; page < end; page += LX_SLOTS) {
@@ -147,38 +151,85 @@ lx_insert(struct lx_arena *arena, struct lx_tree *tree, struct lx_folio folio, b
         memset(leaf->order + page % LX_SLOTS, (int)folio.order,
                pages < LX_SLOTS ? pages : LX_SLOTS);
     }
-    if (last) {
-        int own = own_shift(folio.order);
-        if (tree->xa_shift < own)
-            tree->xa_shift = own;
-        while (last >> tree->xa_shift >= LX_SLOTS)
-            tree->xa_shift += LX_SLOT_BITS;
-    }
+    grow(tree, last, own_shift(folio.order));
     return true;
 }
 
-uint64_t
-lx_history(const struct lx_tree *tree, uint64_t page, uint64_t limit)
+/* Bits [from, to) of 64. */
+static uint64_t
+mask_of(unsigned from, unsigned to)
 {
-    struct lx_folio folio;
+    return (to < LX_SLOTS ? (UINT64_C(1) << to) - 1 : UINT64_MAX) & UINT64_MAX << from;
+}
+
+/* How many of the pages [page, end) are in the leaf of the first. */
+static uint64_t
+in_leaf(uint64_t page, uint64_t end)
+{
+    uint64_t left = LX_SLOTS - page % LX_SLOTS;
+    return end - page < left ? end - page : left;
+}
+
+uint64_t
+lx_insert_pages(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end)
+{
+    unsigned from = page % LX_SLOTS;
+    uint64_t pages = in_leaf(page, end);
+    struct lx_leaf *leaf = make_leaf(arena, tree, page);
+    if (!leaf)
+        return 0;
+    uint64_t taken = leaf->present & mask_of(from, from + (unsigned)pages);
+    if (taken)
+        pages = (uint64_t)__builtin_ctzll(taken) - from;
+    if (pages) {
+        leaf->present |= mask_of(from, from + (unsigned)pages);
+        grow(tree, page + pages - 1, 0);
+    }
+    return pages;
+}
+
+void
+lx_insert_all(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end)
+{
+    for (uint64_t pages; page < end; page += pages) {
+        struct lx_leaf *leaf = make_leaf(arena, tree, page);
+        if (!leaf)
+            return;
+        pages = in_leaf(page, end);
+        unsigned from = page % LX_SLOTS;
+        leaf->present |= mask_of(from, from + (unsigned)pages);
+    }
+}
+
+uint64_t
+lx_count(struct lx_tree *tree, uint64_t page, uint64_t end)
+{
+    uint64_t found = 0;
+    for (; page < end; page++)
+        found += lx_has(tree, page);
+    return found;
+}
+
+uint64_t
+lx_history(struct lx_tree *tree, uint64_t page, uint64_t limit)
+{
     uint64_t count = 0;
-    while (count < limit && count < page && lx_find(tree, page - 1 - count, &folio))
+    while (count < limit && count < page && lx_has(tree, page - 1 - count))
         count++;
     return count;
 }
 
 uint64_t
-lx_next_hole(const struct lx_tree *tree, uint64_t page, uint64_t limit)
+lx_next_hole(struct lx_tree *tree, uint64_t page, uint64_t limit)
 {
-    struct lx_folio folio;
-    for (uint64_t end = page + limit; page < end && lx_find(tree, page, &folio); page++)
+    for (uint64_t end = page + limit; page < end && lx_has(tree, page); page++)
         ;
     return page;
 }
 
 /* struct xa_state: where xas_next and xas_prev are. ``offset`` below 0: not in the tree yet. */
 struct cursor {
-    const struct lx_tree *tree;
+    struct lx_tree *tree;
     int64_t index;
     int64_t node; /* index >> shift >> LX_SLOT_BITS of the node */
     int shift, offset;
@@ -188,7 +239,7 @@ enum found { NOTHING, FOLIO, NODE };
 
 /* What slot ``number`` of the nodes of ``shift`` has; the order of a folio into ``order``. */
 static enum found
-slot(const struct lx_tree *tree, int shift, int64_t number, unsigned *order)
+slot(struct lx_tree *tree, int shift, int64_t number, unsigned *order)
 {
     uint64_t first = (uint64_t)number << shift;
     struct lx_folio folio;
@@ -283,7 +334,7 @@ step(struct cursor *at, int by)
 }
 
 int64_t
-lx_prev_miss(const struct lx_tree *tree, int64_t page, uint64_t limit)
+lx_prev_miss(struct lx_tree *tree, int64_t page, uint64_t limit)
 {
     struct cursor at = {tree, page, 0, 0, -1};
     while (limit--)
@@ -293,7 +344,7 @@ lx_prev_miss(const struct lx_tree *tree, int64_t page, uint64_t limit)
 }
 
 int64_t
-lx_next_miss(const struct lx_tree *tree, int64_t page, uint64_t limit)
+lx_next_miss(struct lx_tree *tree, int64_t page, uint64_t limit)
 {
     struct cursor at = {tree, page, 0, 0, -1};
     while (limit--)

@@ -26,10 +26,17 @@ struct lx_arena {
     bool failed;
 };
 
-/* ``shift`` is that of the root; ``xa_shift`` the xarray's, negative where it has no node. */
+/*
+ * ``shift`` is that of the root; ``xa_shift`` the xarray's, negative where it has no node.
+ * ``near`` is the leaf used last, of the pages from ``near_number`` * 64 on. A tree that is
+ * ``plain`` has single pages without marks: only ``present`` of its leaves exists.
+ */
 struct lx_tree {
     void *root;
     int shift, xa_shift;
+    bool plain;
+    struct lx_leaf *near;
+    uint64_t near_number;
 };
 
 struct lx_folio {
@@ -40,23 +47,68 @@ struct lx_folio {
 void *lx_alloc(struct lx_arena *arena, size_t size);
 void lx_free(struct lx_arena *arena);
 
+/* lx_leaf_of for a leaf that was not used last. */
+struct lx_leaf *lx_descend(struct lx_tree *tree, uint64_t page);
+
 /* The leaf of a page, or NULL if none of its 64 pages was ever there. */
-struct lx_leaf *lx_leaf_of(const struct lx_tree *tree, uint64_t page);
+static inline struct lx_leaf *
+lx_leaf_of(struct lx_tree *tree, uint64_t page)
+{
+    if (tree->near && page / LX_SLOTS == tree->near_number)
+        return tree->near;
+    return lx_descend(tree, page);
+}
 
 /* Whether a page is there, and the folio that holds it. */
-bool lx_find(const struct lx_tree *tree, uint64_t page, struct lx_folio *folio);
-bool lx_is_marked(const struct lx_tree *tree, uint64_t page);
+static inline bool
+lx_find(struct lx_tree *tree, uint64_t page, struct lx_folio *folio)
+{
+    const struct lx_leaf *leaf = lx_leaf_of(tree, page);
+    if (!leaf || !(leaf->present >> page % LX_SLOTS & 1))
+        return false;
+    folio->order = leaf->order[page % LX_SLOTS];
+    folio->index = page >> folio->order << folio->order;
+    return true;
+}
+
+static inline bool
+lx_is_marked(struct lx_tree *tree, uint64_t page)
+{
+    const struct lx_leaf *leaf = lx_leaf_of(tree, page);
+    return leaf && leaf->marked >> page % LX_SLOTS & 1;
+}
+
 void lx_unmark(struct lx_tree *tree, struct lx_folio folio);
 
 /* Insert a folio unless one of its pages is there. */
 bool lx_insert(struct lx_arena *arena, struct lx_tree *tree, struct lx_folio folio, bool marked);
 
+/*
+ * Insert single pages from ``page`` up to ``end``, as far as they are absent and of one leaf;
+ * return how many that were.
+ */
+uint64_t lx_insert_pages(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end);
+
+/* Insert the single pages of [page, end) that are absent into a plain tree. */
+void lx_insert_all(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end);
+
+/* How many pages of [page, end) are in a tree. */
+uint64_t lx_count(struct lx_tree *tree, uint64_t page, uint64_t end);
+
+/* Whether a page is in a tree. */
+static inline bool
+lx_has(struct lx_tree *tree, uint64_t page)
+{
+    const struct lx_leaf *leaf = lx_leaf_of(tree, page);
+    return leaf && leaf->present >> page % LX_SLOTS & 1;
+}
+
 /* page_cache_prev_miss, -1 before page 0; page_cache_next_miss, -1 without a miss. */
-int64_t lx_prev_miss(const struct lx_tree *tree, int64_t page, uint64_t limit);
-int64_t lx_next_miss(const struct lx_tree *tree, int64_t page, uint64_t limit);
+int64_t lx_prev_miss(struct lx_tree *tree, int64_t page, uint64_t limit);
+int64_t lx_next_miss(struct lx_tree *tree, int64_t page, uint64_t limit);
 
 /* radix_tree_prev_hole, radix_tree_next_hole: pages cached before, first hole from a page on. */
-uint64_t lx_history(const struct lx_tree *tree, uint64_t page, uint64_t limit);
-uint64_t lx_next_hole(const struct lx_tree *tree, uint64_t page, uint64_t limit);
+uint64_t lx_history(struct lx_tree *tree, uint64_t page, uint64_t limit);
+uint64_t lx_next_hole(struct lx_tree *tree, uint64_t page, uint64_t limit);
 
 #endif

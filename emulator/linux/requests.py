@@ -51,11 +51,11 @@ class Layout:
         for file, *extent in np.sort(extents, order=["file", "at"]).tolist():
             self._by_file.setdefault(file, []).append(tuple(extent))
 
-    def pieces(self, file: int, first: int, behind: int) -> Iterator[tuple[int, int]]:
-        """Yield (sector on the device, sectors) of what is read of a range of the file."""
+    def pieces(self, file: int, first: int, behind: int) -> Iterator[tuple[int, int, int]]:
+        """Yield (sector in the file, on the device, sectors) of what is read of a range."""
         extents = self._by_file.get(file)
         if extents is None:
-            yield (file << _FILE_BITS) + first, behind - first
+            yield first, (file << _FILE_BITS) + first, behind - first
             return
         row = max(bisect_right(extents, first, key=lambda extent: extent[0]) - 1, 0)
         for at, sector, sectors, read in extents[row:]:
@@ -63,7 +63,7 @@ class Layout:
                 break
             low, high = max(at, first), min(at + sectors, behind)
             if low < high and read:
-                yield sector + low - at, high - low
+                yield low, sector + low - at, high - low
 
 
 def requests(
@@ -104,8 +104,8 @@ def count(
         made[file] += 1
     unit = page_size // SECTOR
     for file, index, order, _ in outcome.inserts:
-        read = layout.pieces(file, index * unit, (index + (1 << order)) * unit)
-        pages[file] += -(-sum(sectors for _, sectors in read) // unit)
+        for page in range(index, index + (1 << order)):
+            pages[file] += any(layout.pieces(file, page * unit, (page + 1) * unit))
     in_blocks = {row for row, block in enumerate(program.files["block_pages"]) if block}
     made = [0 if row in in_blocks else n for row, n in enumerate(made)]
     pages = [0 if row in in_blocks else n for row, n in enumerate(pages)]
@@ -142,7 +142,7 @@ def _bios(
     end = -1
     for (file, index, order, _), follows in zip(run, joined, strict=True):
         behind = index + (1 << order)
-        for sector, sectors in layout.pieces(file, index * unit, behind * unit):
+        for _, sector, sectors in layout.pieces(file, index * unit, behind * unit):
             if bio is not None and end == sector:
                 if follows:
                     bio.folios[-1] += sectors

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 
 from analyzer.ingest.load import load
 from analyzer.optimizer import predict
+from analyzer.optimizer.linux import predict_linux
 from analyzer.prediction import Curve, Prediction
 from foreread.arguments import add_capture, add_windows, parse_windows
 from foreread.table import render
 
+FIXED = "fixed"
 _SHOWN_WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)
 
 
@@ -20,17 +23,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_windows(parser, "0-1023")
     parser.add_argument(
         "--model",
-        choices=("fixed",),
-        default="fixed",
-        help="fixed: the window of the 2010 paper, each miss reads it whole",
+        metavar="MODEL",
+        type=_model,
+        default=FIXED,
+        help="fixed: the window of the 2010 paper, each miss reads it whole (the default); linux: "
+        "the readahead of the capture's kernel; linux-X.Y: that of another kernel",
     )
+
+
+def _model(text: str) -> str:
+    """Return a model's name; ValueError if it is none."""
+    if re.fullmatch(r"fixed|linux(-\d+\.\d+[\w.+~-]*)?", text, re.ASCII) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not fixed, linux or linux-X.Y")
+    return text
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     recording = load(args.capture, args.pids)
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
-    prediction = predict(recording, windows)
+    if args.model == FIXED:
+        prediction = predict(recording, windows)
+    else:
+        prediction = predict_linux(recording, args.model, windows)
     if args.json:
         print(json.dumps(prediction.to_json()))
     else:

@@ -1,0 +1,28 @@
+"""What file systems do with readahead of their own."""
+
+from __future__ import annotations
+
+from emulator.linux.rules import Version
+
+# Regular files in large folios, from which kernel on (mapping_set_large_folios).
+_LARGE_FOLIOS: dict[str, Version] = {
+    "xfs": (5, 18),
+    "erofs": (6, 2),
+    "nfs": (6, 6),
+    "nfs4": (6, 6),
+    "ext4": (6, 17),
+    "btrfs": (6, 17),
+}
+# ubifs_bdi and mtd_bdi have no window, whatever read_ahead_kb is.
+WITHOUT_WINDOW = frozenset({"ubifs", "jffs2"})
+SQUASHFS_BLOCK = 128 << 10  # bytes: what mksquashfs makes unless told otherwise
+
+
+def has_large_folios(fstype: str, options: str, version: Version) -> bool:
+    """Return whether a kernel with transparent huge pages keeps files in large folios.
+
+    ``options`` are the mount's: ext4 does without them if it journals data.
+    """
+    if fstype not in _LARGE_FOLIOS or "data=journal" in options.split(","):
+        return False
+    return version >= _LARGE_FOLIOS[fstype]
