@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -41,9 +41,10 @@ def predict_linux(
     version = version_of(release)
     fixed = predict(recording, windows)
     files = _files(recording, version)
-    program, assumed = build(recording, files)
+    built = build(recording, files)
+    program = built.program
     disks, disk_of_file = disks_of_files(recording)
-    extents = _extents(recording)
+    extents = _extents(recording, built.holes)
     counts = {}
     for row, disk in enumerate(disks.tolist()):
         own = disk_of_file == row
@@ -58,7 +59,7 @@ def predict_linux(
         model=f"{PREFIX}-{'.'.join(map(str, version))}",
         devices=devices,
         total=_total(fixed.total, devices),
-        notes=(*fixed.notes, *_notes(version, assumed, files)),
+        notes=(*fixed.notes, *_notes(version, built.notes, files)),
     )
 
 
@@ -93,14 +94,18 @@ def _mounts(capture: Capture | None) -> dict[int, Mount]:
     return {dev_of(mount.dev): mount for mount in capture.mounts} if capture else {}
 
 
-def _extents(recording: Recording) -> Array:
-    """Return the EXTENT table, in sectors of the disk; a file in no piece has none to read."""
+def _extents(recording: Recording, holes: list[tuple[int, int]]) -> Array:
+    """Return the EXTENT table, in sectors of the disk; a file in no piece has none to read.
+
+    Of files whose place is unknown only the ``holes`` (file row, page) are told: unread pieces.
+    """
     mounts = _mounts(recording.capture)
-    rows = []
-    for file, (entry, dev) in enumerate(
-        zip(recording.entries, recording.files["dev"].tolist(), strict=False)
-    ):
+    rows: list[tuple[int, int, int, int, int]] = []
+    unknown = set()
+    devs = recording.files["dev"].tolist()
+    for file, (entry, dev) in enumerate(zip(recording.entries, devs, strict=False)):
         if entry is None or entry.extents is None:
+            unknown.add(file)
             continue
         start = mounts[dev].first_sector if dev in mounts else 0
         rows += [
@@ -109,7 +114,22 @@ def _extents(recording: Recording) -> Array:
         ]
         if not entry.extents:
             rows.append((file, 0, 0, 1, 0))
+    rows += _around(sorted(set(holes)), unknown, recording.page_size // SECTOR)
     return np.array(rows, EXTENT)
+
+
+def _around(
+    holes: list[tuple[int, int]], files: set[int], page_sectors: int
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield the pieces of files that have holes and are in one piece otherwise."""
+    behind: dict[int, int] = {}
+    for file, page in holes:
+        if file in files:
+            at, end = behind.get(file, 0), page * page_sectors
+            yield file, at, (file << 40) + at, end - at, 1
+            behind[file] = end + page_sectors
+    for file, at in behind.items():
+        yield file, at, (file << 40) + at, 1 << 39, 1
 
 
 def _on_files(program: Program, wanted: Array) -> Array:

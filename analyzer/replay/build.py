@@ -38,6 +38,7 @@ class Thread:
     reading: Reading | None = None
     mapping: tuple[int, ...] | None = None  # arguments of an mmap in progress
     last: tuple[int, int, int] = (-1, -1, -1)  # file, next page, last page of a read seen
+    brings: tuple[int, int, int] = (-1, 0, 0)  # file, pages [first, end) about to be read
     kernel_reads: dict[int, Handle] = field(default_factory=dict)  # files that exec reads
 
 
@@ -57,6 +58,7 @@ class Builder:
         inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
         self._file = {inode: row for row, inode in enumerate(inodes)}
         self._read = _pages_by_insert(recording)
+        self.holes: list[tuple[int, int]] = []  # file, page: read without I/O
         self._inserted: set[tuple[int, int]] = set()
         self._loose: list[tuple[int, int, int]] = []  # inserts: place in rows, file, page
 
@@ -163,6 +165,7 @@ class Builder:
             at = (area.handle.row, area.start, pages, area.first, int(area.flags))
             self.mappings.append(at)
         self._add(Op.FAULT, 0, area.row, page, 0)
+        thread.brings = (file, page, page + 1)
         self._touched.add((file, page))
 
     def _assume(self, thread: Thread, file: int, page: int) -> Area | None:
@@ -195,7 +198,11 @@ class Builder:
         pages = range(page, page + (1 << min(order, _LARGEST_ORDER)))
         self._inserted.update((file, one) for one in pages)
         own = self.recording.threads is None or moment.pid in self.recording.threads
-        if not own or (self._read.get((dev, ino, page)) == 0 and self._is_stored(file, page)):
+        silent = self._read.get((dev, ino, page)) == 0
+        about, first, end = self._thread(moment.pid).brings
+        if own and silent and about == file and first <= page < end:
+            self.holes.append((file, page))
+        elif not own or (silent and self._is_stored(file, page)):
             self._add(Op.PRESENT, file, 0, page, 1)
             self._touched.add((file, page))
         else:
@@ -204,7 +211,10 @@ class Builder:
     def _unbounded(self, thread: Thread, dev: int, ino: int, page: int, pages: int) -> None:
         """Several pages in one go without a window: advice, if no system call told of it."""
         file = self._file.get((dev, ino))
-        if file is None or not 1 < pages < _LARGEST:
+        if file is None or not 0 < pages < _LARGEST:
+            return
+        thread.brings = (file, page, page + pages)
+        if pages == 1:
             return
         if "syscalls:sys_enter_fadvise64" in self.recording.trace.event_names:
             return
@@ -352,10 +362,21 @@ def _pages_by_insert(recording: Recording) -> dict[tuple[int, int, int], int]:
     return dict(zip(zip(*key, strict=True), inserts.pages.tolist(), strict=True))
 
 
-def build(recording: Recording, files: Array) -> tuple[Program, list[str]]:
-    """Return the recording's Program on ``files`` (FILE), and notes of what was assumed."""
+@dataclass(frozen=True)
+class Built:
+    """A recording's program; ``holes`` are (file row, page) that were read without I/O.
+
+    ``notes`` say what the recording lacked.
+    """
+
+    program: Program
+    holes: list[tuple[int, int]]
+    notes: list[str]
+
+
+def build(recording: Recording, files: Array) -> Built:
+    """Return the recording's Program on ``files`` (FILE, one for each of the recording's)."""
     builder = Builder(recording, files)
     builder.follow(moments(recording))
-    program = builder.program()
     notes = [f"{count} {what}" for what, count in sorted(builder.assumed.items())]
-    return program, notes
+    return Built(builder.program(), builder.holes, notes)
