@@ -1,7 +1,9 @@
-"""Speed of the emulation of the kernel's readahead: accesses times windows per second, as JSON.
+"""Speed of the emulation of the kernel's readahead; prints JSON.
 
-The accesses are a start-up's: many files, mapped and faulted in mostly forward steps, and some
-read in one go; every page once. Both kinds of work are measured with all CPUs and with one.
+The accesses are those of a recorded start-up (examples/python-start), repeated with files of
+their own until there are enough. Speed is accesses × windows per second of ``counts``: the
+median of --repeat calls, windows spread evenly from 0 to --largest pages, with all CPUs and
+with one.
 """
 
 from __future__ import annotations
@@ -9,72 +11,90 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import platform
 import statistics
 import time
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Op, Program
-from emulator.linux.requests import EXTENT, Limits
-from emulator.linux.rules import rules_for
+from analyzer.ingest.load import load
+from analyzer.optimizer.linux import inputs
+from emulator.linux.operations import Op, Program
+from emulator.linux.rules import rules_for, version_of
 from emulator.linux.windows import Emulation
 
-PAGES_PER_FILE = 200
+CAPTURE = Path(__file__).parents[1] / "examples/python-start/python-start.capture.tar.xz"
 
 
-def program(accesses: int, seed: int = 1) -> Program:
-    random = np.random.default_rng(seed)
-    files = max(accesses // PAGES_PER_FILE, 1)
-    file = np.sort(random.integers(0, files, accesses))
-    page = random.integers(0, 2 * PAGES_PER_FILE, accesses)
-    near = random.random(accesses) < 0.7  # a page behind the one before
-    page[1:] = np.where(near[1:], page[:-1] + 1, page[1:])
-    order = np.argsort(random.permutation(files)[file] + random.random(accesses), kind="stable")
-    operations = np.zeros(accesses, OPERATION)
-    mapped = random.random(files) < 0.7
-    operations["op"] = np.where(mapped[file], Op.FAULT, Op.READ)[order]
-    operations["handle"] = operations["mapping"] = file[order]
-    page = np.minimum(page, 4 * PAGES_PER_FILE - 1)[order]
-    operations["at"] = np.where(operations["op"] == Op.READ, page * 4096, page)
-    operations["length"] = np.where(operations["op"] == Op.READ, 4096, 0)
-    mappings = np.zeros(files, MAPPING)
-    mappings["handle"] = np.arange(files)
-    mappings["pages"] = 4 * PAGES_PER_FILE
-    mappings["flags"] = random.random(files) < 0.3
-    table = np.zeros(files, FILE)
-    table["size"], table["window"], table["large_folios"] = 4 * PAGES_PER_FILE * 4096, -1, 1
-    return Program(operations, mappings, np.arange(files, dtype=np.uint32), table)
+def repeated(program: Program, times: int) -> Program:
+    """Return a program that does everything ``times`` times, each time on other files."""
+    rows = (len(program.handles), len(program.mappings), len(program.files))
+    operations, mappings, handles = [], [], []
+    for at in range(times):
+        one = program.operations.copy()
+        direct = np.isin(one["op"], (Op.SINGLE, Op.PRESENT))
+        one["handle"] += np.where(direct, at * rows[2], at * rows[0]).astype(np.uint32)
+        one["mapping"] += np.uint32(at * rows[1])
+        operations.append(one)
+        mapped = program.mappings.copy()
+        mapped["handle"] += np.uint32(at * rows[0])
+        mappings.append(mapped)
+        handles.append(program.handles + np.uint32(at * rows[2]))
+    return Program(
+        np.concatenate(operations),
+        np.concatenate(mappings),
+        np.concatenate(handles),
+        np.tile(program.files, times),
+    )
 
 
-def seconds(emulation: Emulation, windows: list[int], repeat: int) -> float:
-    found = []
+def timed(emulation: Emulation, windows: list[int], repeat: int) -> tuple[float, float]:
+    """Return medians of the seconds on the clock and of those of all CPUs together."""
+    seconds, cpu_seconds = [], []
     for _ in range(repeat):
-        start = time.perf_counter()
+        start, cpu_start = time.perf_counter(), time.process_time()
         emulation.counts(windows)
-        found.append(time.perf_counter() - start)
-    return statistics.median(found)
+        seconds.append(time.perf_counter() - start)
+        cpu_seconds.append(time.process_time() - cpu_start)
+    return statistics.median(seconds), statistics.median(cpu_seconds)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--accesses", type=int, default=1_000_000)
     parser.add_argument("--windows", type=int, default=64)
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--largest", type=int, default=256, help="window, pages")
+    parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--kernel", default="6.18")
     args = parser.parse_args()
-    version = tuple(map(int, args.kernel.split(".")))
-    made = program(args.accesses)
-    group = np.zeros(len(made.files), np.uint32)
-    limits = Limits(1280, 128, 65536)
-    emulation = Emulation(made, rules_for(version), Machine(), limits, np.zeros(0, EXTENT), group)
-    windows = [round(at * 256 / args.windows) for at in range(args.windows)]
+    version = version_of(args.kernel)
+    taken = inputs(load(CAPTURE), version)
+    times = -(-args.accesses // len(taken.program.operations))
+    program = repeated(taken.program, times)
+    group = np.zeros(len(program.files), np.uint32)
+    machine, limits = taken.machine(0)
+    extents = np.zeros(0, taken.extents.dtype)
+    emulation = Emulation(program, rules_for(version), machine, limits, extents, group)
+    windows = np.linspace(0, args.largest, args.windows).astype(int).tolist()
+    result: dict[str, Any] = {
+        "accesses": len(program.operations),
+        "windows": args.windows,
+        "kernel": args.kernel,
+        "machine": platform.machine(),
+        "load": os.getloadavg()[0],
+    }
     everywhere = os.sched_getaffinity(0)
-    result = {"accesses": args.accesses, "windows": args.windows, "kernel": args.kernel}
     for name, cpus in (("all_cpus", everywhere), ("one_cpu", {min(everywhere)})):
         os.sched_setaffinity(0, cpus)
-        took = seconds(emulation, windows, args.repeat)
-        rate = args.accesses * args.windows / took
-        result[name] = {"cpus": len(cpus), "seconds": took, "access_windows_per_s": rate}
+        seconds, cpu_seconds = timed(emulation, windows, args.repeat)
+        result[name] = {
+            "cpus": len(cpus),
+            "seconds": seconds,
+            "cpu_seconds": cpu_seconds,
+            "access_windows_per_s": len(program.operations) * args.windows / seconds,
+        }
     print(json.dumps(result))
 
 

@@ -14,7 +14,7 @@ struct array {
     bool writable;
 };
 
-enum { OPERATIONS, MAPPINGS, HANDLES, FILES, EXTENTS, GROUP, RULES, MACHINE, REQUESTS, PAGES, ARRAYS };
+enum { OPERATIONS, MAPPINGS, HANDLES, FILES, EXTENTS, GROUP, RULES, MACHINE, WINDOWS, REQUESTS, PAGES, ARRAYS };
 
 static const struct array EXPECTED[ARRAYS] = {
     [OPERATIONS] = {"operations", sizeof(struct lx_operation), false},
@@ -25,6 +25,7 @@ static const struct array EXPECTED[ARRAYS] = {
     [GROUP] = {"group", sizeof(uint32_t), false},
     [RULES] = {"rules", sizeof(int32_t), false},
     [MACHINE] = {"machine", sizeof(int64_t), false},
+    [WINDOWS] = {"windows", sizeof(int64_t), false},
     [REQUESTS] = {"requests", sizeof(int64_t), true},
     [PAGES] = {"pages", sizeof(int64_t), true},
 };
@@ -70,7 +71,8 @@ static bool
 lengths_agree(const Py_buffer *views)
 {
     return views[GROUP].shape[0] == views[FILES].shape[0] &&
-           views[REQUESTS].shape[0] == views[PAGES].shape[0] &&
+           views[REQUESTS].shape[0] == views[PAGES].shape[0] && views[WINDOWS].shape[0] > 0 &&
+           views[PAGES].shape[0] % views[WINDOWS].shape[0] == 0 &&
            views[RULES].len == sizeof(struct lx_rules) &&
            views[MACHINE].len == sizeof(struct lx_machine);
 }
@@ -88,7 +90,7 @@ raise(int error)
 }
 
 static PyObject *
-run(const Py_buffer *views, long long window, bool log)
+run(const Py_buffer *views, bool log)
 {
     struct lx_program program = {
         views[OPERATIONS].buf, (size_t)views[OPERATIONS].shape[0],
@@ -96,13 +98,15 @@ run(const Py_buffer *views, long long window, bool log)
         views[HANDLES].buf,    (size_t)views[HANDLES].shape[0],
         views[FILES].buf,      (size_t)views[FILES].shape[0],
         views[EXTENTS].buf,    (size_t)views[EXTENTS].shape[0],
-        views[GROUP].buf,      (size_t)views[PAGES].shape[0],
+        views[GROUP].buf,      (size_t)(views[PAGES].shape[0] / views[WINDOWS].shape[0]),
+        !log,
     };
     struct lx_counts counts = {
         .requests = views[REQUESTS].buf, .pages = views[PAGES].buf, .log = log};
     int error;
     Py_BEGIN_ALLOW_THREADS error =
-        lx_emulate(&program, views[RULES].buf, views[MACHINE].buf, window, &counts);
+        lx_emulate(&program, views[RULES].buf, views[MACHINE].buf, views[WINDOWS].buf,
+                   (size_t)views[WINDOWS].shape[0], &counts);
     Py_END_ALLOW_THREADS PyObject *inserts = NULL;
     if (!error)
         inserts = PyBytes_FromStringAndSize(
@@ -113,25 +117,25 @@ run(const Py_buffer *views, long long window, bool log)
 
 PyDoc_STRVAR(emulate_doc,
              "emulate(operations, mappings, handles, files, extents, group, rules, machine,\n"
-             "        requests, pages, window, log)\n\n"
-             "Add to requests and pages (int64, by group) what one window reads; return the\n"
-             "folios inserted (INSERT records as bytes) if log is true, else b''.");
+             "        windows, requests, pages, log)\n\n"
+             "Add to requests and pages (int64, by window and group) what is read; return the\n"
+             "folios inserted (INSERT records as bytes) if log is true, else b''. If it is false,\n"
+             "operations on one file must stand together.");
 
 static PyObject *
 emulate(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
     PyObject *o[ARRAYS];
     Py_buffer views[ARRAYS];
-    long long window;
     int log;
-    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOLp", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
-                          &o[6], &o[7], &o[8], &o[9], &window, &log))
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOp", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
+                          &o[6], &o[7], &o[8], &o[9], &o[10], &log))
         return NULL;
     if (get_arrays(o, views) < 0)
         return NULL;
     PyObject *inserts = NULL;
     if (lengths_agree(views))
-        inserts = run(views, window, log);
+        inserts = run(views, log);
     else
         PyErr_SetString(PyExc_ValueError, "arrays that belong together differ in length");
     release_arrays(views, ARRAYS);

@@ -14,9 +14,9 @@ def emulate(
     group: npt.NDArray[np.uint32],
     rules: npt.NDArray[np.int32],
     machine: npt.NDArray[np.int64],
+    windows: npt.NDArray[np.int64],
     requests: npt.NDArray[np.int64],
     pages: npt.NDArray[np.int64],
-    window: int,
     log: bool,
 ) -> bytes: ...
 def error_texts() -> list[tuple[str, str]]: ...

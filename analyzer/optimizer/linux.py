@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from analyzer.optimizer.window import disks_of_files, predict
 from analyzer.prediction import Curve, Prediction
 from analyzer.replay.build import build
 from emulator.linux.filesystems import SQUASHFS_BLOCK, WITHOUT_WINDOW, has_large_folios
-from emulator.linux.operations import FILE, Machine, Op, Program
+from emulator.linux.operations import FILE, Machine, Program
 from emulator.linux.requests import EXTENT, SECTOR, Limits
 from emulator.linux.rules import KernelError, Version, rules_for, version_of
 from emulator.linux.windows import Emulated, Emulation
@@ -37,30 +37,59 @@ def predict_linux(
     kernel's; C_opt, G_formula and the windows chosen by them stay those of the published fixed
     window (:func:`predict`). Raises KernelError for a kernel that is unknown, else as predict.
     """
-    release = _release(recording, model)
-    version = version_of(release)
+    version = version_of(_release(recording, model))
     fixed = predict(recording, windows)
-    files = _files(recording, version)
-    built = build(recording, files)
-    program = built.program
-    disks, disk_of_file = disks_of_files(recording)
-    extents = _extents(recording, built.holes)
-    counts = {}
-    for row, disk in enumerate(disks.tolist()):
-        own = disk_of_file == row
-        part = replace(program, operations=program.operations[_on_files(program, own)])
-        machine, limits = _machine(recording, _device(recording, disk))
-        group = np.zeros(len(files), np.uint32)
-        emulation = Emulation(part, rules_for(version), machine, limits, extents, group)
-        counts[disk] = emulation.counts(fixed.total.windows)
+    taken = inputs(recording, version)
+    counts = {
+        disk: _on_disk(taken, version, row).counts(fixed.total.windows)
+        for row, disk in enumerate(taken.disks)
+    }
     devices = [_with(curve, counts[dev_of(curve.dev)]) for curve in fixed.devices]
     return replace(
         fixed,
         model=f"{PREFIX}-{'.'.join(map(str, version))}",
         devices=devices,
         total=_total(fixed.total, devices),
-        notes=(*fixed.notes, *_notes(version, built.notes, files)),
+        notes=(*fixed.notes, *_notes(version, taken)),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What the emulation of a recording takes.
+
+    ``disks`` are dev_t, ``disk_of_file`` (by file row) indexes them; ``extents`` is an EXTENT
+    table; ``notes`` say what was assumed.
+    """
+
+    recording: Recording
+    program: Program
+    extents: Array
+    disks: list[int]
+    disk_of_file: Array
+    notes: list[str]
+
+    def machine(self, row: int) -> tuple[Machine, Limits]:
+        """Return what the kernel has been told, and of the disk ``disks[row]``."""
+        return _machine(self.recording, _device(self.recording, self.disks[row]))
+
+
+def inputs(recording: Recording, version: Version) -> Inputs:
+    """Return a recording's program, files and their places, for a kernel."""
+    built = build(recording, _files(recording, version))
+    disks, disk_of_file = disks_of_files(recording)
+    extents = _extents(recording, built.holes)
+    return Inputs(recording, built.program, extents, disks.tolist(), disk_of_file, built.notes)
+
+
+def _on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
+    """Return the emulation of what was done on one disk."""
+    program = taken.program
+    wanted = (taken.disk_of_file == row)[program.file_of_operations()]
+    part = replace(program, operations=program.operations[wanted])
+    group = np.zeros(len(program.files), np.uint32)
+    machine, limits = taken.machine(row)
+    return Emulation(part, rules_for(version), machine, limits, taken.extents, group)
 
 
 def _release(recording: Recording, model: str) -> str:
@@ -132,21 +161,6 @@ def _around(
         yield file, at, (file << 40) + at, 1 << 39, 1
 
 
-def _on_files(program: Program, wanted: Array) -> Array:
-    """Return a mask of the operations on some of the files."""
-    operations = program.operations
-    op = operations["op"]
-    handle = np.where(op == Op.FAULT, 0, operations["handle"])
-    if len(program.mappings):
-        mapping = np.where(op == Op.FAULT, operations["mapping"], 0)
-        handle = np.where(op == Op.FAULT, program.mappings["handle"][mapping], handle)
-    direct = (op == Op.SINGLE) | (op == Op.PRESENT)
-    file = np.where(direct, operations["handle"], 0)
-    if len(program.handles):
-        file = np.where(direct, file, program.handles[np.where(direct, 0, handle)])
-    return np.asarray(wanted[file])
-
-
 def _machine(recording: Recording, device: Device | None) -> tuple[Machine, Limits]:
     page = recording.page_size
     limits = _limits(device)
@@ -191,7 +205,7 @@ def _replaced(curve: Curve, f: list[int], pages: list[int]) -> Curve:
     return replace(curve, f=f, pages=pages, g=wasted, pareto=front)
 
 
-def _notes(version: Version, assumed: list[str], files: Array) -> list[str]:
+def _notes(version: Version, taken: Inputs) -> list[str]:
     name = ".".join(map(str, version[:2]))
     found = [
         f"F, pages and G are those of the readahead of Linux {name}; C_opt, G formula and the "
@@ -199,8 +213,8 @@ def _notes(version: Version, assumed: list[str], files: Array) -> list[str]:
     ]
     if version[:2] not in CONFIRMED:
         found.append(f"the readahead of Linux {name} is not confirmed on a running kernel")
-    if assumed:
-        found.append(f"not in the capture, so assumed: accesses {'; '.join(assumed)}")
-    if files["block_pages"].any():
+    if taken.notes:
+        found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")
+    if taken.program.files["block_pages"].any():
         found.append("squashfs: blocks of 128 KiB assumed, one request for each")
     return found

@@ -12,15 +12,14 @@ is_cached(const struct lx_handle *file, int64_t page)
 static bool
 is_filled(struct lx_area *area, int64_t page)
 {
-    return lx_has(&area->filled, (uint64_t)(page - area->start));
+    return lx_has(&area->filled, (uint64_t)page);
 }
 
 /* Put page table entries for pages [first, end). */
 static void
 fill(struct lx_kernel *k, struct lx_area *area, int64_t first, int64_t end)
 {
-    lx_insert_all(&k->arena, &area->filled, (uint64_t)(first - area->start),
-                  (uint64_t)(end - area->start));
+    lx_insert_all(&k->arena, &area->filled, (uint64_t)first, (uint64_t)end);
 }
 
 /* Whether a folio can be mapped whole: in the VMA, one page table and the file. */
@@ -34,37 +33,68 @@ fits(const struct lx_kernel *k, const struct lx_area *area, struct lx_folio foli
            index + pages <= area->file->inode->last;
 }
 
+/* The single pages among ``bits`` of a leaf: map them, return how many count. */
+static int64_t
+map_singles(struct lx_kernel *k, struct lx_area *area, int64_t page, uint64_t bits)
+{
+    uint64_t new = lx_insert_bits(&k->arena, &area->filled, (uint64_t)page, bits);
+    return __builtin_popcountll(k->rules->around == LX_AROUND_FILLED ? new : bits);
+}
+
+/* A large folio, of which [at, end) is tried: map it, return how many pages count. */
+static int64_t
+map_large(struct lx_kernel *k, struct lx_area *area, struct lx_folio folio, int64_t at, int64_t end)
+{
+    int64_t behind = (int64_t)(folio.index + (UINT64_C(1) << folio.order));
+    if (k->rules->around == LX_AROUND_FOLIO && fits(k, area, folio))
+        at = (int64_t)folio.index;
+    else
+        behind = lx_min(behind, end);
+    int64_t counted = behind - at;
+    if (k->rules->around == LX_AROUND_FILLED)
+        for (int64_t page = at; page < behind; page++)
+            counted -= is_filled(area, page);
+    fill(k, area, at, behind);
+    return counted;
+}
+
+/* The pages [first, end) that fault-around tries (do_fault_around). */
+static void
+around_window(const struct lx_kernel *k, const struct lx_area *area, int64_t page, int64_t *first,
+              int64_t *end)
+{
+    int64_t around = k->machine->fault_around, table = k->machine->table_pages;
+    int64_t vpn = area->address + page - area->start;
+    int64_t low = lx_max(lx_max(vpn / around * around, area->address), vpn / table * table);
+    int64_t high = lx_min(lx_min(low + around, area->address + area->pages),
+                          (vpn / table + 1) * table);
+    *first = low - vpn + page;
+    *end = lx_min(high - vpn + page, area->file->inode->last + 1);
+}
+
 /* do_fault_around, filemap_map_pages; whether the page was mapped. */
 static bool
 map_around(struct lx_kernel *k, struct lx_area *area, int64_t page)
 {
-    struct lx_inode *inode = area->file->inode;
+    struct lx_tree *tree = &area->file->inode->tree;
     struct lx_state *state = &area->file->state;
-    int64_t around = k->machine->fault_around, table = k->machine->table_pages;
-    int64_t vpn = area->address + page - area->start;
-    int64_t first = lx_max(lx_max(vpn / around * around, area->address), vpn / table * table);
-    int64_t behind = lx_min(lx_min(first + around, area->address + area->pages),
-                            (vpn / table + 1) * table);
-    int64_t at = first - vpn + page, end = lx_min(behind - vpn + page, inode->last + 1);
-    int64_t counted = 0;
+    int64_t at, end, counted = 0;
+    around_window(k, area, page, &at, &end);
     while (at < end) {
-        struct lx_folio folio;
-        if (!lx_find(&inode->tree, (uint64_t)at, &folio)) {
-            at++;
-            continue;
-        }
-        int64_t next = (int64_t)(folio.index + (UINT64_C(1) << folio.order));
-        if (!lx_is_marked(&inode->tree, (uint64_t)at)) {
-            int64_t low = at, high = lx_min(next, end);
-            if (k->rules->around == LX_AROUND_FOLIO && folio.order && fits(k, area, folio)) {
-                low = (int64_t)folio.index;
-                high = next;
-            }
-            counted += high - low;
-            if (k->rules->around == LX_AROUND_FILLED)
-                counted -= (int64_t)lx_count(&area->filled, (uint64_t)(low - area->start),
-                                             (uint64_t)(high - area->start));
-            fill(k, area, low, high);
+        const struct lx_leaf *leaf = lx_leaf_of(tree, (uint64_t)at);
+        int64_t next = lx_min((at / LX_SLOTS + 1) * LX_SLOTS, end);
+        uint64_t bits = leaf ? leaf->present & ~leaf->marked & lx_bits((uint64_t)at, (uint64_t)end) : 0;
+        uint64_t large = bits ? bits & leaf->large : 0;
+        if (bits & ~large)
+            counted += map_singles(k, area, at, bits & ~large);
+        while (large) {
+            int64_t first = at / LX_SLOTS * LX_SLOTS + __builtin_ctzll(large);
+            struct lx_folio folio = {(uint64_t)first, 0};
+            lx_find(tree, (uint64_t)first, &folio);
+            counted += map_large(k, area, folio, first, end);
+            int64_t behind = (int64_t)(folio.index + (UINT64_C(1) << folio.order));
+            next = lx_max(next, behind);
+            large &= behind % LX_SLOTS ? UINT64_MAX << behind % LX_SLOTS : 0;
         }
         at = next;
     }

@@ -94,9 +94,10 @@ struct lx_program {
     size_t n_extents;
     const uint32_t *group; /* of each file */
     size_t n_groups;
+    bool by_file; /* operations on one file stand together */
 };
 
-/* Counts by group; ``inserts`` is NULL, or a growing log. */
+/* Counts by group, one window behind the other; ``inserts`` is NULL, or a growing log. */
 struct lx_counts {
     int64_t *requests, *pages;
     struct lx_insert *inserts;
@@ -111,6 +112,7 @@ struct lx_inode {
     uint64_t size;
     bool large_folios;
     size_t extents, n_extents;
+    uint64_t stamp; /* of the kernel when it was last made new */
 };
 
 struct lx_state {
@@ -122,6 +124,7 @@ struct lx_state {
 struct lx_handle {
     struct lx_inode *inode;
     struct lx_state state;
+    uint64_t stamp;
 };
 
 struct lx_area {
@@ -129,6 +132,7 @@ struct lx_area {
     int64_t start, pages, address;
     unsigned flags;
     struct lx_tree filled;
+    uint64_t stamp;
 };
 
 /* ``folios`` folios of one order, one behind the other. */
@@ -148,6 +152,8 @@ struct lx_kernel {
     struct lx_handle *handles;
     struct lx_area *areas;
     int64_t window;
+    int64_t *requests, *pages; /* of the window */
+    uint64_t stamp;            /* files, handles and areas of another one are as new */
     struct lx_piece *run; /* what the ->readahead call in progress reads, in order */
     size_t run_length, run_room;
     uint32_t runs;
@@ -198,10 +204,10 @@ void lx_fault(struct lx_kernel *k, struct lx_area *area, int64_t page, bool writ
 /* linux_requests.c: count the run in progress and forget it. */
 void lx_end_run(struct lx_kernel *k, struct lx_inode *inode);
 
-/* linux_run.c: run the program with a window in pages. Negative: an error. */
+/* linux_run.c: run the program with each of the windows (pages). Negative: an error. */
 LX_WARN_UNUSED int lx_emulate(const struct lx_program *program, const struct lx_rules *rules,
-                              const struct lx_machine *machine, int64_t window,
-                              struct lx_counts *counts);
+                              const struct lx_machine *machine, const int64_t *windows,
+                              size_t n_windows, struct lx_counts *counts);
 const char *lx_message(int error);
 const char *lx_remedy(int error);
 

@@ -15,7 +15,7 @@ struct bio {
 static void
 close_bio(struct lx_kernel *k, uint32_t group, struct bio *bio)
 {
-    k->counts->requests[group] += bio->open;
+    k->requests[group] += bio->open;
     *bio = (struct bio){0};
 }
 
@@ -29,7 +29,7 @@ add_folio(struct lx_kernel *k, uint32_t group, struct bio *bio, int64_t sectors)
     while (sectors) {
         int64_t taken = lx_min(lx_min(sectors, longest), most - bio->sectors);
         if (!taken || bio->segments == limits->max_segments) {
-            k->counts->requests[group]++;
+            k->requests[group]++;
             bio->sectors = bio->segments = 0;
             continue;
         }
@@ -86,7 +86,7 @@ static void
 add_range(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group, struct bio *bio,
           uint64_t first, uint64_t behind, int64_t folio, int64_t unit)
 {
-    int64_t *pages = &k->counts->pages[group], counted = 0;
+    int64_t *pages = &k->pages[group], counted = 0;
     if (!inode->n_extents) {
         add(k, group, bio, ((uint64_t)inode->row << 40) + first, (int64_t)(behind - first), folio,
             0);
@@ -120,12 +120,12 @@ count_blocks(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group)
         int64_t end = lx_min(first + k->run[i].folios, inode->last + 1);
         if (first >= end)
             continue;
-        k->counts->pages[group] += end - first;
+        k->pages[group] += end - first;
         lowest = lx_min(lowest, first);
         highest = lx_max(highest, end - 1);
     }
     if (highest >= 0)
-        k->counts->requests[group] += highest / inode->block_pages - lowest / inode->block_pages + 1;
+        k->requests[group] += highest / inode->block_pages - lowest / inode->block_pages + 1;
 }
 
 static void

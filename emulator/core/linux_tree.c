@@ -8,6 +8,7 @@ enum { BLOCK_BYTES = 1 << 20 };
 
 struct lx_block {
     struct lx_block *next;
+    size_t size;
     char bytes[];
 };
 
@@ -23,6 +24,7 @@ lx_alloc(struct lx_arena *arena, size_t size)
             return NULL;
         }
         block->next = arena->blocks;
+        block->size = whole;
         arena->blocks = block;
         arena->used = 0;
     }
@@ -39,6 +41,20 @@ lx_free(struct lx_arena *arena)
         free(block);
     }
     arena->blocks = NULL;
+}
+
+void
+lx_reset(struct lx_arena *arena)
+{
+    struct lx_block *kept = arena->blocks;
+    if (!kept)
+        return;
+    if (kept->next || kept->size > BLOCK_BYTES) {
+        lx_free(arena);
+        return;
+    }
+    memset(kept->bytes, 0, arena->used);
+    arena->used = 0;
 }
 
 struct lx_leaf *
@@ -148,18 +164,14 @@ lx_insert(struct lx_arena *arena, struct lx_tree *tree, struct lx_folio folio, b
         leaf->present |= bits;
         if (marked)
             leaf->marked |= bits;
+        if (!folio.order)
+            continue;
+        leaf->large |= bits;
         memset(leaf->order + page % LX_SLOTS, (int)folio.order,
                pages < LX_SLOTS ? pages : LX_SLOTS);
     }
     grow(tree, last, own_shift(folio.order));
     return true;
-}
-
-/* Bits [from, to) of 64. */
-static uint64_t
-mask_of(unsigned from, unsigned to)
-{
-    return (to < LX_SLOTS ? (UINT64_C(1) << to) - 1 : UINT64_MAX) & UINT64_MAX << from;
 }
 
 /* How many of the pages [page, end) are in the leaf of the first. */
@@ -178,36 +190,32 @@ lx_insert_pages(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uin
     struct lx_leaf *leaf = make_leaf(arena, tree, page);
     if (!leaf)
         return 0;
-    uint64_t taken = leaf->present & mask_of(from, from + (unsigned)pages);
+    uint64_t taken = leaf->present & lx_bits(page, end);
     if (taken)
         pages = (uint64_t)__builtin_ctzll(taken) - from;
     if (pages) {
-        leaf->present |= mask_of(from, from + (unsigned)pages);
+        leaf->present |= lx_bits(page, page + pages);
         grow(tree, page + pages - 1, 0);
     }
     return pages;
 }
 
+uint64_t
+lx_insert_bits(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t bits)
+{
+    struct lx_leaf *leaf = make_leaf(arena, tree, page);
+    if (!leaf)
+        return 0;
+    bits &= ~leaf->present;
+    leaf->present |= bits;
+    return bits;
+}
+
 void
 lx_insert_all(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end)
 {
-    for (uint64_t pages; page < end; page += pages) {
-        struct lx_leaf *leaf = make_leaf(arena, tree, page);
-        if (!leaf)
-            return;
-        pages = in_leaf(page, end);
-        unsigned from = page % LX_SLOTS;
-        leaf->present |= mask_of(from, from + (unsigned)pages);
-    }
-}
-
-uint64_t
-lx_count(struct lx_tree *tree, uint64_t page, uint64_t end)
-{
-    uint64_t found = 0;
-    for (; page < end; page++)
-        found += lx_has(tree, page);
-    return found;
+    for (; page < end; page += in_leaf(page, end))
+        lx_insert_bits(arena, tree, page, lx_bits(page, end));
 }
 
 uint64_t

@@ -9,9 +9,9 @@
 #define LX_SLOTS 64
 #define LX_SLOT_BITS 6
 
-/* 64 pages. ``marked`` is PG_readahead, set for all pages of a folio. */
+/* 64 pages. ``marked`` is PG_readahead, ``large`` an order above 0, for all pages of a folio. */
 struct lx_leaf {
-    uint64_t present, marked;
+    uint64_t present, marked, large;
     uint8_t order[LX_SLOTS];
 };
 
@@ -19,10 +19,10 @@ struct lx_node {
     void *slots[LX_SLOTS]; /* nodes, or leaves below a node of shift LX_SLOT_BITS */
 };
 
-/* All memory of one emulation, freed at once. ``failed`` once there was too little. */
+/* All memory of one emulation, zeroed, freed at once. ``failed`` once there was too little. */
 struct lx_arena {
     struct lx_block *blocks;
-    size_t used;
+    size_t used; /* of the first block */
     bool failed;
 };
 
@@ -46,6 +46,9 @@ struct lx_folio {
 
 void *lx_alloc(struct lx_arena *arena, size_t size);
 void lx_free(struct lx_arena *arena);
+
+/* Forget all that was allocated, and keep memory for what comes. */
+void lx_reset(struct lx_arena *arena);
 
 /* lx_leaf_of for a leaf that was not used last. */
 struct lx_leaf *lx_descend(struct lx_tree *tree, uint64_t page);
@@ -92,8 +95,16 @@ uint64_t lx_insert_pages(struct lx_arena *arena, struct lx_tree *tree, uint64_t 
 /* Insert the single pages of [page, end) that are absent into a plain tree. */
 void lx_insert_all(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end);
 
-/* How many pages of [page, end) are in a tree. */
-uint64_t lx_count(struct lx_tree *tree, uint64_t page, uint64_t end);
+/* Insert pages of a leaf into a plain tree; return which of ``bits`` were absent. */
+uint64_t lx_insert_bits(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t bits);
+
+/* Bits of the pages [page, end) that are in the leaf of the first. */
+static inline uint64_t
+lx_bits(uint64_t page, uint64_t end)
+{
+    uint64_t from = page % LX_SLOTS, to = from + (end - page);
+    return (to < LX_SLOTS ? (UINT64_C(1) << to) - 1 : UINT64_MAX) & UINT64_MAX << from;
+}
 
 /* Whether a page is in a tree. */
 static inline bool

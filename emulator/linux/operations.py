@@ -62,6 +62,22 @@ class Program:
     handles: npt.NDArray[np.uint32]
     files: npt.NDArray[np.void]
 
+    def file_of_operations(self) -> npt.NDArray[np.int64]:
+        """Return the file row of each operation; -1 where it refers to no row."""
+        op, row = self.operations["op"], self.operations["handle"]
+        of_mapping = _at(self.mappings["handle"], self.operations["mapping"])
+        handle = np.where(op == Op.FAULT, of_mapping, row.astype(np.int64))
+        direct = (op == Op.SINGLE) | (op == Op.PRESENT)
+        return np.where(direct, row, _at(self.handles, handle))
+
+
+def _at(values: npt.NDArray[np.uint32], rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return values by row, -1 where there is no such row."""
+    known = (rows >= 0) & (rows < len(values))
+    found = np.full(len(rows), -1, np.int64)
+    found[known] = values[rows[known]]
+    return found
+
 
 @dataclass(frozen=True)
 class Machine:

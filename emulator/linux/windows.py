@@ -65,40 +65,47 @@ class Emulation:
                     f"{name}: expected a one-dimensional array of {dtype}", "pass the right kind"
                 )
         emulate: Callable[..., bytes] = _linux.emulate
-        self._emulate = partial(
-            emulate,
-            *(np.ascontiguousarray(array) for array, _ in arrays.values()),
-            np.array([int(value) for value in astuple(rules)], np.int32),
-            np.array([*astuple(machine), *astuple(limits)], np.int64),
-        )
+        operations, *others = (np.ascontiguousarray(array) for array, _ in arrays.values())
+        told = np.array([int(value) for value in astuple(rules)], np.int32)
+        numbers = np.array([*astuple(machine), *astuple(limits)], np.int64)
+        self._in_time = partial(emulate, operations, *others, told, numbers)
+        # Files do not act upon each other: file by file needs little memory, and stays in cache.
+        by_file = operations[np.argsort(program.file_of_operations(), kind="stable")]
+        self._by_file = partial(emulate, by_file, *others, told, numbers)
         self._groups = int(group.max()) + 1 if len(group) else 0
 
     def counts(self, windows: Sequence[int]) -> Emulated:
         """Return the counts under each of ``windows`` (pages)."""
-        counts = np.zeros((2, len(windows), self._groups), np.int64)
-        with ThreadPoolExecutor(max_workers=len(os.sched_getaffinity(0))) as pool:
-            jobs = [
-                pool.submit(self._run, counts[0, at], counts[1, at], window, False)
-                for at, window in enumerate(windows)
-            ]
-            for job in jobs:
-                job.result()
-        return Emulated(counts[0].T.copy(), counts[1].T.copy())
+        threads = min(len(os.sched_getaffinity(0)), len(windows))
+        requests, pages = np.zeros((2, self._groups, len(windows)), np.int64)
+        parts = [slice(first, None, threads) for first in range(threads)]
+        with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
+            found = pool.map(self._counts, [list(windows)[part] for part in parts])
+            for part, (made, read) in zip(parts, found, strict=True):
+                requests[:, part], pages[:, part] = made.T, read.T
+        return Emulated(requests, pages)
 
     def inserts(self, window: int) -> npt.NDArray[np.void]:
         """Return the folios (INSERT) that enter the page cache under one window, in order."""
-        unused = np.zeros((2, self._groups), np.int64)
-        return np.frombuffer(self._run(unused[0], unused[1], window, True), INSERT)
+        requests, pages = np.zeros((2, self._groups), np.int64)
+        return np.frombuffer(self._run(self._in_time, [window], requests, pages, True), INSERT)
 
+    def _counts(self, windows: Sequence[int]) -> npt.NDArray[np.int64]:
+        """Return requests and pages by window and group."""
+        counts = np.zeros((2, len(windows), self._groups), np.int64)
+        self._run(self._by_file, windows, counts[0].ravel(), counts[1].ravel(), False)
+        return counts
+
+    @staticmethod
     def _run(
-        self,
+        emulate: Callable[..., bytes],
+        windows: Sequence[int],
         requests: npt.NDArray[np.int64],
         pages: npt.NDArray[np.int64],
-        window: int,
         log: bool,
     ) -> bytes:
         try:
-            return self._emulate(requests, pages, window, log)
+            return emulate(np.array(windows, np.int64), requests, pages, log)
         except ValueError as error:
             message, *remedy = error.args
             raise EmulationError(message, remedy[0] if remedy else "record again") from error

@@ -135,7 +135,7 @@ def test_arrays_of_another_kind_are_refused():
     with pytest.raises(EmulationError):
         core(wrong)
     with pytest.raises(TypeError):
-        _linux.emulate(*[np.zeros(1, np.uint8)] * 10, 8, False)
+        _linux.emulate(*[np.zeros(1, np.uint8)] * 11, False)
 
 
 def test_every_error_has_a_text():
