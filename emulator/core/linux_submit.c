@@ -216,7 +216,15 @@ read_folios(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t 
     int64_t limit = lx_min(inode->last, start + state->size - 1);
     int64_t mark = start + state->size - state->async_size;
     int64_t index = start, stopped = -1;
-    while (index <= limit) {
+    while (index <= limit && chosen == 0) { /* the same, faster */
+        int64_t new = insert_some(k, inode, index, limit + 1, mark);
+        if (!new) {
+            stopped = index;
+            break;
+        }
+        index += new;
+    }
+    while (index <= limit && stopped < 0) {
         unsigned order = fitting(k, chosen, index, limit);
         int64_t pages = INT64_C(1) << order;
         int64_t rounded = k->rules->marks_upwards ? mark + pages - 1 : mark;
