@@ -378,5 +378,6 @@ def build(recording: Recording, files: Array) -> Built:
     """Return the recording's Program on ``files`` (FILE, one for each of the recording's)."""
     builder = Builder(recording, files)
     builder.follow(moments(recording))
+    program = builder.program()
     notes = [f"{count} {what}" for what, count in sorted(builder.assumed.items())]
-    return Built(builder.program(), builder.holes, notes)
+    return Built(program, builder.holes, notes)

@@ -1,7 +1,7 @@
 /* On-demand readahead, 2.6.23 and later: emulator/linux/ondemand.py. */
 #include "linux_kernel.h"
 
-enum { TWO_MIB = 2 << 20, RAMP_STEP = 2 };
+enum { TWO_MIB = 2 << 20, RAMP_STEP = 2, PLENTY = 1 << 20 };
 
 static int64_t
 forced_limit(const struct lx_kernel *k, const struct lx_handle *file)
@@ -14,7 +14,7 @@ forced_limit(const struct lx_kernel *k, const struct lx_handle *file)
     case LX_FORCED_IO:
         return lx_max(k->machine->io_pages, file->state.pages);
     default:
-        return file->inode->last + 1;
+        return PLENTY;
     }
 }
 

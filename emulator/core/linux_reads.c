@@ -1,6 +1,8 @@
 /* read(2) on the page cache: emulator/linux/reads.py. */
 #include "linux_kernel.h"
 
+enum { MAX_COUNT = 0x7FFFF000 }; /* MAX_RW_COUNT, bytes */
+
 /* do_generic_mapping_read, 2.6.11 to 2.6.22. */
 static void
 read_adaptive(struct lx_kernel *k, struct lx_handle *file, int64_t first, int64_t end,
@@ -42,7 +44,8 @@ void
 lx_read(struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count)
 {
     struct lx_state *state = &file->state;
-    int64_t size = k->machine->page_size, from = (int64_t)position, asked = (int64_t)count;
+    int64_t size = k->machine->page_size, from = (int64_t)position;
+    int64_t asked = lx_min((int64_t)count, MAX_COUNT);
     int64_t end = lx_min(from + asked, (int64_t)file->inode->size);
     if (from >= end)
         return;

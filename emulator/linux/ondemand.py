@@ -9,6 +9,7 @@ from emulator.linux.window import initial_size, next_size
 
 _TWO_MIB = 2 << 20
 _RAMP_STEP = 2
+PLENTY = 1 << 20  # pages: up to 3.14 memory is the limit, which is taken to be this
 
 
 def miss(kernel: Kernel, file: OpenFile, page: int, request: int) -> None:
@@ -49,7 +50,7 @@ def willneed(kernel: Kernel, file: OpenFile, start: int, pages: int) -> None:
 def _forced_limit(kernel: Kernel, file: OpenFile) -> int:
     """Return the pages that one force_page_cache_readahead reads at most."""
     if kernel.rules.forced == Forced.UNLIMITED:
-        return file.inode.last + 1  # nothing is read behind the end of the file
+        return PLENTY
     return {
         Forced.TWO_MIB: _TWO_MIB // kernel.machine.page_size,
         Forced.WINDOW: kernel.window,

@@ -6,10 +6,13 @@ from emulator.linux import adaptive, ondemand
 from emulator.linux.kernel import Kernel, OpenFile
 from emulator.linux.rules import Algorithm, PrevPos
 
+MAX_COUNT = 0x7FFFF000  # MAX_RW_COUNT, bytes
+
 
 def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> None:
     """Read ``count`` bytes at ``position``."""
     inode, state, rules = file.inode, file.state, kernel.rules
+    count = min(count, MAX_COUNT)
     end = min(position + count, inode.size)
     if position >= end:
         return

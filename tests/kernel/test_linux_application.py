@@ -1,0 +1,110 @@
+"""A real application, recorded once at read_ahead_kb=0: what it reads at other windows.
+
+Every folio and every request of runs at those windows is the one predicted.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from loop_image import loop_image
+
+from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.tables import Kind, Rwbs
+from analyzer.optimizer.linux import inputs, predict_linux
+from boards.mounts import mount_of, read_mounts
+from emulator.linux.reference import emulate
+from emulator.linux.rules import rules_for, version_of
+from tracer.backends.tracefs import TracefsBackend
+from tracer.record import RecordOptions, record
+from tracer.run import RunOptions
+
+WINDOWS_KB = (0, 4, 16, 64, 128, 256)
+RELEASE = version_of(os.uname().release)
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no application was predicted"),
+    pytest.mark.skipif(RELEASE < (6, 12), reason="needs access events (Linux 6.12)"),
+]
+
+
+@pytest.fixture(scope="module")
+def loop(tmp_path_factory):
+    with loop_image(tmp_path_factory.mktemp("application")) as image:
+        with Path("/usr/bin/perl").open("rb") as program:
+            (image.mountpoint / "program").write_bytes(program.read())
+        (image.mountpoint / "program").chmod(0o755)
+        os.sync()
+        yield image
+
+
+def application(loop):
+    """A shell that runs programs and reads files in three ways, all of them on the image."""
+    busybox, data = loop.busybox, loop.data
+    return [
+        str(busybox),
+        "sh",
+        "-c",
+        f"{busybox} cat {data} >/dev/null; {busybox} dd if={data} of=/dev/null bs=7000 skip=3;"
+        f"{busybox} md5sum {busybox} {loop.mountpoint}/program; {loop.mountpoint}/program -e 1;"
+        f"{busybox} tail -c 100 {data}",
+    ]
+
+
+def recorded(loop, kb, output):
+    options = RunOptions(application(loop), allow_warm=True)
+    wanted = RecordOptions(options, wait_s=300.0, read_ahead_kb=kb)
+    record(wanted, TracefsBackend(), output, inodes_of)
+    return load(output)
+
+
+def device(loop):
+    mount = mount_of(loop.mountpoint, read_mounts())
+    assert mount is not None
+    major, minor = map(int, mount.dev.split(":"))
+    return major << 20 | minor
+
+
+def folios(recording, dev):
+    data = recording.inserts.data
+    own = (data["dev"] == dev) & np.isin(data["pid"], list(recording.threads))
+    return [
+        tuple(row)
+        for row in zip(*(data[c][own].tolist() for c in ("ino", "index", "value")), strict=True)
+    ]
+
+
+def requests(recording, dev):
+    """Requests of file data: their sectors lie in an extent of a file."""
+    events = recording.trace.events
+    flags = events["flags"]
+    issued = (events["kind"] == Kind.RQ_ISSUE) & (events["dev"] == dev)
+    issued &= ((flags & Rwbs.READ) > 0) & ((flags & Rwbs.META) == 0)
+    pieces = [e for entry in recording.entries if entry for e in entry.extents or []]
+    return sum(
+        any(e.physical <= sector * 512 < e.physical + e.length for e in pieces)
+        for sector in events["index"][issued].tolist()
+    )
+
+
+@pytest.mark.skipif(shutil.which("busybox") is None, reason="busybox is missing")
+def test_folios_and_requests_at_other_windows_are_those_predicted(loop, tmp_path):
+    dev = device(loop)
+    base = recorded(loop, 0, tmp_path / "0")
+    predicted = predict_linux(base, windows=[kb * 1024 // base.page_size for kb in WINDOWS_KB])
+    curve = next(curve for curve in predicted.devices if curve.name == loop.device)
+    taken = inputs(base, RELEASE)
+    row = taken.disks.index(dev)
+    names, ino = base.files["dev"].tolist(), base.files["ino"].tolist()
+    for at, kb in enumerate(WINDOWS_KB):
+        run = recorded(loop, kb, tmp_path / f"at{kb}") if kb else base
+        window = kb * 1024 // base.page_size
+        outcome = emulate(taken.program, rules_for(RELEASE), window, taken.machine(row)[0])
+        expected = [(ino[f], i, o) for f, i, o, _ in outcome.inserts if names[f] == dev]
+        assert expected == folios(run, dev), kb
+        assert curve.f[at] == requests(run, dev), kb
