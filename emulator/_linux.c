@@ -14,7 +14,20 @@ struct array {
     bool writable;
 };
 
-enum { OPERATIONS, MAPPINGS, HANDLES, FILES, EXTENTS, GROUP, RULES, MACHINE, WINDOWS, REQUESTS, PAGES, ARRAYS };
+enum {
+    OPERATIONS,
+    MAPPINGS,
+    HANDLES,
+    FILES,
+    EXTENTS,
+    GROUP,
+    RULES,
+    MACHINE,
+    WINDOWS,
+    REQUESTS,
+    PAGES,
+    ARRAYS
+};
 
 static const struct array EXPECTED[ARRAYS] = {
     [OPERATIONS] = {"operations", sizeof(struct lx_operation), false},
@@ -93,12 +106,18 @@ static PyObject *
 run(const Py_buffer *views, bool log)
 {
     struct lx_program program = {
-        views[OPERATIONS].buf, (size_t)views[OPERATIONS].shape[0],
-        views[MAPPINGS].buf,   (size_t)views[MAPPINGS].shape[0],
-        views[HANDLES].buf,    (size_t)views[HANDLES].shape[0],
-        views[FILES].buf,      (size_t)views[FILES].shape[0],
-        views[EXTENTS].buf,    (size_t)views[EXTENTS].shape[0],
-        views[GROUP].buf,      (size_t)(views[PAGES].shape[0] / views[WINDOWS].shape[0]),
+        views[OPERATIONS].buf,
+        (size_t)views[OPERATIONS].shape[0],
+        views[MAPPINGS].buf,
+        (size_t)views[MAPPINGS].shape[0],
+        views[HANDLES].buf,
+        (size_t)views[HANDLES].shape[0],
+        views[FILES].buf,
+        (size_t)views[FILES].shape[0],
+        views[EXTENTS].buf,
+        (size_t)views[EXTENTS].shape[0],
+        views[GROUP].buf,
+        (size_t)(views[PAGES].shape[0] / views[WINDOWS].shape[0]),
         !log,
     };
     struct lx_counts counts = {

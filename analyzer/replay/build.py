@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
-from analyzer.replay.images import MAP_ANONYMOUS, MAP_SHARED, PROT_EXEC, Area, Handle, Image
+from analyzer.replay.draft import MOST_PAGES, Draft
+from analyzer.replay.images import (
+    MAP_ANONYMOUS,
+    MAP_SHARED,
+    PROT_EXEC,
+    UNKNOWN,
+    Area,
+    Handle,
+    Image,
+)
 from analyzer.replay.timeline import Moment, What, moments
-from emulator.linux.operations import MAPPING, OPERATION, MapFlag, Op, Program
+from emulator.linux.operations import MapFlag, Op, Program
 
 _WILLNEED = 3  # MADV_WILLNEED, POSIX_FADV_WILLNEED
 _FADVICE = {0: Op.NORMAL, 1: Op.RANDOM, 2: Op.SEQUENTIAL, 3: Op.WILLNEED}
-_NO_DESCRIPTOR = -1
 _LARGEST_ORDER = 20  # of a folio; above any real one
 _LARGEST = 1 << 50  # bytes or pages; an argument beyond it is nonsense
 
@@ -48,19 +53,11 @@ class Builder:
     def __init__(self, recording: Recording, files: Array) -> None:
         self.recording = recording
         self.page_size = recording.page_size
-        self.files = files
-        self.handles: list[int] = []
-        self.rows: list[tuple[int, int, int, int, int]] = []  # OPERATION
-        self.mappings: list[tuple[int, int, int, int, int]] = []  # MAPPING
+        self.draft = Draft(files, recording.page_size)
         self.threads: dict[int, Thread] = {}
-        self.assumed: Counter[str] = Counter()
-        self._touched: set[tuple[int, int]] = set()
         inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
         self._file = {inode: row for row, inode in enumerate(inodes)}
         self._read = _pages_by_insert(recording)
-        self.holes: list[tuple[int, int]] = []  # file, page: read without I/O
-        self._inserted: set[tuple[int, int]] = set()
-        self._loose: list[tuple[int, int, int]] = []  # inserts: place in rows, file, page
 
     def follow(self, told: Iterable[Moment]) -> None:
         """Take in what happened, in order."""
@@ -83,16 +80,6 @@ class Builder:
                 case _:
                     self._call(thread, What(moment.what), values)
 
-    def program(self) -> Program:
-        """Return what was followed."""
-        rows = [*self._resident(), *self._with_loose()]
-        return Program(
-            np.array(rows, OPERATION),
-            np.array(self.mappings, MAPPING),
-            np.array(self.handles, np.uint32),
-            self.files,
-        )
-
     def _thread(self, pid: int) -> Thread:
         if pid not in self.threads:
             self.threads[pid] = Thread(Image())
@@ -105,6 +92,7 @@ class Builder:
         file = self._file.get((dev, ino))
         if file is None or last < first:
             return
+        last = min(last, first + MOST_PAGES - 1)
         goes_on = thread.last[0] == file and thread.last[2] == last and first > thread.last[1]
         reading, thread.reading = thread.reading, None
         thread.last = (file, first, last)
@@ -112,13 +100,9 @@ class Builder:
             return
         handle = self._handle(thread, file, reading)
         position, count = self._extent(handle, reading, first, last)
-        self._add(Op.READ, handle.row, 0, position, count)
-        size = int(self.files["size"][file])
-        end = position + count if size < 0 else min(position + count, size)
+        end = self.draft.read(handle, file, position, count)
         if reading is None or reading.position is None:
             handle.position = end
-        for page in range(first, min(last, -(-end // self.page_size) - 1) + 1):
-            self._touched.add((file, page))
 
     def _handle(self, thread: Thread, file: int, reading: Reading | None) -> Handle:
         """Return the struct file of a read."""
@@ -126,13 +110,13 @@ class Builder:
         if reading is None:
             handle = thread.kernel_reads.get(file)
             if handle is None:
-                handle = thread.kernel_reads[file] = image.others[file] = self._open(file)
+                handle = thread.kernel_reads[file] = image.others[file] = self.draft.open(file)
             return handle
         handle = image.descriptors.get(reading.descriptor)
         if handle is None or handle.file not in (None, file):
-            handle = image.descriptors[reading.descriptor] = self._open(file)
+            handle = image.descriptors[reading.descriptor] = self.draft.open(file)
         if handle.file is None:
-            self._know(handle, file)
+            self.draft.know(handle, file)
         return handle
 
     def _extent(
@@ -155,22 +139,12 @@ class Builder:
         if file is None:
             return
         area = thread.image.find(file, page) or self._assume(thread, file, page)
-        if area is None:
-            return
-        if area.handle.row < 0:
-            self._know(area.handle, file)
-        if area.row is None:
-            area.row = len(self.mappings)
-            pages = area.end - area.first
-            at = (area.handle.row, area.start, pages, area.first, int(area.flags))
-            self.mappings.append(at)
-        self._add(Op.FAULT, 0, area.row, page, 0)
+        self.draft.fault(area, file, page)
         thread.brings = (file, page, page + 1)
-        self._touched.add((file, page))
 
-    def _assume(self, thread: Thread, file: int, page: int) -> Area | None:
+    def _assume(self, thread: Thread, file: int, page: int) -> Area:
         """Map a file as its program headers say, or else whole: no system call told of it."""
-        handle = thread.image.others.get(file) or self._open(file)
+        handle = thread.image.others.get(file) or self.draft.open(file)
         thread.image.others[file] = handle
         entry = self.recording.entries[file]
         segments = entry.segments if entry else []
@@ -178,15 +152,14 @@ class Builder:
             first = segment.at // self.page_size
             end = -(-(segment.at + segment.length) // self.page_size)
             flags = MapFlag.EXEC if segment.executable else MapFlag(0)
-            area = Area(first, end, handle, first, flags)
-            thread.image.areas.append(area)
+            thread.image.add(Area(first, end, handle, first, flags))
         found = thread.image.find(file, page)
         if found is None:
-            self.assumed["mapped whole, without flags"] += 1
-            found = Area(0, max(page + 1, self._file_pages(file)), handle, 0, MapFlag(0))
-            thread.image.areas.append(found)
+            self.draft.assumed["mapped whole, without flags"] += 1
+            found = Area(0, max(page + 1, self.draft.pages_of(file)), handle, 0, MapFlag(0))
+            thread.image.add(found)
         elif segments:
-            self.assumed["mapped as their program headers say"] += 1
+            self.draft.assumed["mapped as their program headers say"] += 1
         return found
 
     def _insert(self, moment: Moment) -> None:
@@ -195,18 +168,16 @@ class Builder:
         file = self._file.get((dev, ino))
         if file is None:
             return
-        pages = range(page, page + (1 << min(order, _LARGEST_ORDER)))
-        self._inserted.update((file, one) for one in pages)
+        self.draft.inserted(file, page, 1 << min(order, _LARGEST_ORDER))
         own = self.recording.threads is None or moment.pid in self.recording.threads
         silent = self._read.get((dev, ino, page)) == 0
         about, first, end = self._thread(moment.pid).brings
         if own and silent and about == file and first <= page < end:
-            self.holes.append((file, page))
+            self.draft.holes.append((file, page))
         elif not own or (silent and self._is_stored(file, page)):
-            self._add(Op.PRESENT, file, 0, page, 1)
-            self._touched.add((file, page))
+            self.draft.present(file, page)
         else:
-            self._loose.append((len(self.rows), file, page))
+            self.draft.unexplained(file, page)
 
     def _unbounded(self, thread: Thread, dev: int, ino: int, page: int, pages: int) -> None:
         """Several pages in one go without a window: advice, if no system call told of it."""
@@ -218,13 +189,8 @@ class Builder:
             return
         if "syscalls:sys_enter_fadvise64" in self.recording.trace.event_names:
             return
-        handle = thread.image.others.get(file) or self._open(file)
-        self._willneed(handle, file, page, pages)
-
-    def _willneed(self, handle: Handle, file: int, page: int, pages: int) -> None:
-        self._add(Op.WILLNEED, handle.row, 0, page, pages)
-        last = min(page + pages, self._file_pages(file))
-        self._touched.update((file, at) for at in range(page, last))
+        handle = thread.image.others.get(file) or self.draft.open(file)
+        self.draft.willneed(handle, file, page, pages)
 
     def _exec(self, thread: Thread) -> None:
         """The files that the kernel has read for exec are the new program's, and mapped."""
@@ -245,7 +211,7 @@ class Builder:
                 thread.reading = Reading(values[0], values[1], values[2])
             case What.OPENED:
                 if values[0] >= 0:
-                    image.descriptors[values[0]] = Handle(_NO_DESCRIPTOR)
+                    image.descriptors[values[0]] = Handle(UNKNOWN)
             case What.MMAP:
                 thread.mapping = values
             case What.MAPPED:
@@ -288,56 +254,22 @@ class Builder:
             low, high = max(first, area.first), min(end, area.end)
             if low < high and area.handle.file is not None and area.handle.row >= 0:
                 start = area.start + low - area.first
-                self._willneed(area.handle, area.handle.file, start, high - low)
+                self.draft.willneed(area.handle, area.handle.file, start, high - low)
 
     def _fadvise(self, image: Image, descriptor: int, at: int, length: int, advice: int) -> None:
         handle = image.descriptors.get(descriptor)
         if handle is None or handle.file is None or handle.row < 0 or advice not in _FADVICE:
             return
+        if not 0 <= at < _LARGEST:
+            return
         op = _FADVICE[advice]
         if op != Op.WILLNEED:
-            self._add(op, handle.row, 0, 0, 0)
+            self.draft.advise(op, handle)
             return
         start, end = _pages(at, length, self.page_size)
-        pages = end - start if length > 0 else self._file_pages(handle.file) - start
+        pages = end - start if length > 0 else self.draft.pages_of(handle.file) - start
         if 0 < pages < _LARGEST:
-            self._willneed(handle, handle.file, start, pages)
-
-    # Writing it down.
-
-    def _open(self, file: int) -> Handle:
-        handle = Handle(_NO_DESCRIPTOR)
-        self._know(handle, file)
-        return handle
-
-    def _know(self, handle: Handle, file: int) -> None:
-        """Give a struct file its row once its file is known."""
-        handle.row, handle.file = len(self.handles), file
-        self.handles.append(file)
-
-    def _add(self, op: Op, handle: int, mapping: int, at: int, length: int) -> None:
-        self.rows.append((op, handle, mapping, at, length))
-
-    def _resident(self) -> list[tuple[int, int, int, int, int]]:
-        """Return the pages that were touched and never inserted: there before the run."""
-        pages = sorted(self._touched - self._inserted)
-        return [(Op.PRESENT, file, 0, page, 1) for file, page in pages]
-
-    def _with_loose(self) -> list[tuple[int, int, int, int, int]]:
-        """Return the operations, with single reads of the pages that none of them touches."""
-        found: list[tuple[int, int, int, int, int]] = []
-        done = 0
-        for at, file, page in self._loose:
-            if (file, page) not in self._touched:
-                found += self.rows[done:at]
-                done = at
-                found.append((Op.SINGLE, file, 0, page, 1))
-                self._touched.add((file, page))
-                self.assumed["read singly, how is not known"] += 1
-        return found + self.rows[done:]
-
-    def _file_pages(self, file: int) -> int:
-        return -(-int(self.files["size"][file]) // self.page_size)
+            self.draft.willneed(handle, handle.file, start, pages)
 
     def _is_stored(self, file: int, page: int) -> bool:
         """Return whether the page has data on the device, as far as that is known."""
@@ -378,6 +310,6 @@ def build(recording: Recording, files: Array) -> Built:
     """Return the recording's Program on ``files`` (FILE, one for each of the recording's)."""
     builder = Builder(recording, files)
     builder.follow(moments(recording))
-    program = builder.program()
-    notes = [f"{count} {what}" for what, count in sorted(builder.assumed.items())]
-    return Built(program, builder.holes, notes)
+    program = builder.draft.program()
+    notes = [f"{count} {what}" for what, count in sorted(builder.draft.assumed.items())]
+    return Built(program, builder.draft.holes, notes)

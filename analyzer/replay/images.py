@@ -22,11 +22,12 @@ _ADVICE = {
     MADV_HUGEPAGE: (MapFlag(0), MapFlag.HUGE),
     MADV_NOHUGEPAGE: (MapFlag.HUGE, MapFlag(0)),
 }
+UNKNOWN = -1  # row of a struct file of which no page was seen yet
 
 
 @dataclass(slots=True)
 class Handle:
-    """A struct file; ``file`` is its row, None until a page of it is seen."""
+    """A struct file; ``file`` is the row of its file, None until a page of it is seen."""
 
     row: int
     file: int | None = None
@@ -63,9 +64,19 @@ class Image:
     descriptors: dict[int, Handle] = field(default_factory=dict)
     others: dict[int, Handle] = field(default_factory=dict)  # by file: read without a descriptor
     areas: list[Area] = field(default_factory=list)
+    _near: dict[int, Area] = field(default_factory=dict)  # by file: what find returned last
 
     def find(self, file: int, page: int) -> Area | None:
         """Return the latest mapping of a page, or one of which the file is not known yet."""
+        near = self._near.get(file)
+        if near is not None and near.holds(page):
+            return near
+        found = self._search(file, page)
+        if found is not None:
+            self._near[file] = found
+        return found
+
+    def _search(self, file: int, page: int) -> Area | None:
         for area in reversed(self.areas):
             if area.handle.file == file and area.holds(page):
                 return area
@@ -78,7 +89,12 @@ class Image:
     def map(self, area: Area) -> None:
         """Add a mapping over whatever was there."""
         self.cut(area.first, area.end)
+        self.add(area)
+
+    def add(self, area: Area) -> None:
+        """Add a mapping of which the address is not known."""
         self.areas.append(area)
+        self._near.clear()
 
     def cut(self, first: int, end: int) -> list[Area]:
         """Take virtual pages out of all mappings; return the pieces taken out."""
@@ -94,6 +110,7 @@ class Image:
             if high < area.end:
                 kept.append(area.part(high, area.end))
         self.areas = kept
+        self._near.clear()
         return taken
 
     def protect(self, first: int, end: int, protection: int) -> None:
@@ -110,7 +127,7 @@ class Image:
         if all(area.flags == area.flags & ~clear | put for area in self._over(first, end)):
             return
         for area in self.cut(first, end):
-            self.areas.append(area.part(area.first, area.end, area.flags & ~clear | put))
+            self.add(area.part(area.first, area.end, area.flags & ~clear | put))
 
     def _over(self, first: int, end: int) -> list[Area]:
         return [area for area in self.areas if area.first < end and first < area.end]

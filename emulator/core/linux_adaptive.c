@@ -74,8 +74,7 @@ static void
 stay_in_ahead(const struct lx_kernel *k, struct lx_state *state)
 {
     if (state->ahead_size && !k->rules->off_is_negative)
-        state->prev_page =
-            lx_min(state->prev_page, state->ahead_start + state->ahead_size - 1);
+        state->prev_page = lx_min(state->prev_page, state->ahead_start + state->ahead_size - 1);
 }
 
 static void

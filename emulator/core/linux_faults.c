@@ -29,8 +29,7 @@ fits(const struct lx_kernel *k, const struct lx_area *area, struct lx_folio foli
     int64_t index = (int64_t)folio.index, pages = INT64_C(1) << folio.order;
     int64_t first = area->address + index - area->start, table = k->machine->table_pages;
     return area->start <= index && index + pages <= area->start + area->pages &&
-           first / table == (first + pages - 1) / table &&
-           index + pages <= area->file->inode->last;
+           first / table == (first + pages - 1) / table && index + pages <= area->file->inode->last;
 }
 
 /* The single pages among ``bits`` of a leaf: map them, return how many count. */
@@ -66,8 +65,8 @@ around_window(const struct lx_kernel *k, const struct lx_area *area, int64_t pag
     int64_t around = k->machine->fault_around, table = k->machine->table_pages;
     int64_t vpn = area->address + page - area->start;
     int64_t low = lx_max(lx_max(vpn / around * around, area->address), vpn / table * table);
-    int64_t high = lx_min(lx_min(low + around, area->address + area->pages),
-                          (vpn / table + 1) * table);
+    int64_t high =
+        lx_min(lx_min(low + around, area->address + area->pages), (vpn / table + 1) * table);
     *first = low - vpn + page;
     *end = lx_min(high - vpn + page, area->file->inode->last + 1);
 }
@@ -83,7 +82,8 @@ map_around(struct lx_kernel *k, struct lx_area *area, int64_t page)
     while (at < end) {
         const struct lx_leaf *leaf = lx_leaf_of(tree, (uint64_t)at);
         int64_t next = lx_min((at / LX_SLOTS + 1) * LX_SLOTS, end);
-        uint64_t bits = leaf ? leaf->present & ~leaf->marked & lx_bits((uint64_t)at, (uint64_t)end) : 0;
+        uint64_t bits =
+            leaf ? leaf->present & ~leaf->marked & lx_bits((uint64_t)at, (uint64_t)end) : 0;
         uint64_t large = bits ? bits & leaf->large : 0;
         if (bits & ~large)
             counted += map_singles(k, area, at, bits & ~large);

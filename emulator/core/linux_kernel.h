@@ -18,7 +18,7 @@ enum lx_error {
     LX_BAD_LIMIT = -5,
 };
 #define LX_LAST_ERROR LX_BAD_LIMIT
-#define LX_MAX_WINDOW (1 << 20) /* pages */
+#define LX_MAX_WINDOW (1 << 20)          /* pages */
 #define LX_MAX_PAGES (UINT64_C(1) << 36) /* of a file: 256 TiB of 4 KiB pages */
 
 /* The enumerations of emulator/linux/rules.py, with their values. */
@@ -29,7 +29,13 @@ enum { LX_CONTEXT_NONE, LX_CONTEXT_ANY, LX_CONTEXT_LONGER };
 enum { LX_ORDERS_SINGLE, LX_ORDERS_PLUS_TWO, LX_ORDERS_RAMP };
 enum { LX_PREV_LAST_PAGE, LX_PREV_EVERY_PAGE, LX_PREV_NEXT_BYTE };
 enum { LX_FORCED_UNLIMITED, LX_FORCED_TWO_MIB, LX_FORCED_WINDOW, LX_FORCED_IO };
-enum { LX_FAULT_HIT_COUNT, LX_FAULT_MARKER, LX_FAULT_MISS_COUNT, LX_FAULT_SEQUENTIAL, LX_FAULT_AROUND };
+enum {
+    LX_FAULT_HIT_COUNT,
+    LX_FAULT_MARKER,
+    LX_FAULT_MISS_COUNT,
+    LX_FAULT_SEQUENTIAL,
+    LX_FAULT_AROUND
+};
 enum { LX_AROUND_NONE, LX_AROUND_FILLED, LX_AROUND_ELIGIBLE, LX_AROUND_FOLIO };
 
 /* Rules, in the order of the fields of emulator/linux/rules.py. */
@@ -47,7 +53,17 @@ struct lx_machine {
 };
 
 /* Records of emulator/linux/operations.py (aligned numpy dtypes). */
-enum { LX_OPEN, LX_READ, LX_FAULT, LX_NORMAL, LX_SEQUENTIAL, LX_RANDOM, LX_WILLNEED, LX_SINGLE, LX_PRESENT };
+enum {
+    LX_OPEN,
+    LX_READ,
+    LX_FAULT,
+    LX_NORMAL,
+    LX_SEQUENTIAL,
+    LX_RANDOM,
+    LX_WILLNEED,
+    LX_SINGLE,
+    LX_PRESENT
+};
 enum { LX_EXEC = 1, LX_MAP_SEQUENTIAL = 2, LX_MAP_RANDOM = 4, LX_HUGE = 8, LX_SHARED = 16 };
 
 struct lx_operation {
@@ -154,7 +170,7 @@ struct lx_kernel {
     int64_t window;
     int64_t *requests, *pages; /* of the window */
     uint64_t stamp;            /* files, handles and areas of another one are as new */
-    struct lx_piece *run; /* what the ->readahead call in progress reads, in order */
+    struct lx_piece *run;      /* what the ->readahead call in progress reads, in order */
     size_t run_length, run_room;
     uint32_t runs;
 };

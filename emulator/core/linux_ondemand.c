@@ -64,8 +64,8 @@ decide_early(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t 
         lx_read_range(k, file, page, request, 0);
         return;
     } else if (marked && k->rules->algorithm == LX_STRAY) {
-        int64_t hole = (int64_t)lx_next_hole(&file->inode->tree, (uint64_t)page,
-                                             (uint64_t)limit + 1);
+        int64_t hole =
+            (int64_t)lx_next_hole(&file->inode->tree, (uint64_t)page, (uint64_t)limit + 1);
         if (hole - page > limit)
             return;
         state->start = hole;

@@ -167,8 +167,8 @@ lx_end_run(struct lx_kernel *k, struct lx_inode *inode)
         for (size_t i = 0; i < k->run_length; i++) {
             const struct lx_piece *piece = &k->run[i];
             uint64_t first = piece->index * unit, folio = unit << piece->order;
-            add_range(k, inode, group, &bio, first, first + folio * piece->folios,
-                      (int64_t)folio, (int64_t)unit);
+            add_range(k, inode, group, &bio, first, first + folio * piece->folios, (int64_t)folio,
+                      (int64_t)unit);
         }
         close_bio(k, group, &bio);
     }

@@ -197,9 +197,8 @@ is_sound(const struct lx_machine *machine)
 {
     const int64_t most = INT64_C(1) << 40;
     const int64_t values[][2] = {
-        {machine->page_size, 512},  {machine->io_pages, 0},
-        {machine->fault_around, 1}, {machine->table_pages, 1},
-        {machine->exec_order, 0},   {machine->max_sectors_kb, 1},
+        {machine->page_size, 512},  {machine->io_pages, 0},           {machine->fault_around, 1},
+        {machine->table_pages, 1},  {machine->exec_order, 0},         {machine->max_sectors_kb, 1},
         {machine->max_segments, 1}, {machine->max_segment_size, 512},
     };
     for (size_t i = 0; i < sizeof(values) / sizeof(*values); i++)
@@ -256,8 +255,7 @@ lx_emulate(const struct lx_program *program, const struct lx_rules *rules,
            const struct lx_machine *machine, const int64_t *windows, size_t n_windows,
            struct lx_counts *counts)
 {
-    struct lx_kernel k = {
-        .rules = rules, .machine = machine, .program = program, .counts = counts};
+    struct lx_kernel k = {.rules = rules, .machine = machine, .program = program, .counts = counts};
     int error = check(&k, windows, n_windows);
     if (!error)
         error = set_up(&k);

@@ -296,8 +296,7 @@ load(struct cursor *at)
     at->node = 0;
     at->offset = (int)(at->index >> root);
     /* A sibling slot leads to its folio's head. */
-    while (!lx_find(at->tree, (uint64_t)at->index, &folio) ||
-           own_shift(folio.order) != at->shift) {
+    while (!lx_find(at->tree, (uint64_t)at->index, &folio) || own_shift(folio.order) != at->shift) {
         if (here(at, &order) != NODE)
             return false;
         descend(at);

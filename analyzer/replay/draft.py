@@ -1,0 +1,126 @@
+"""The operations of a recording while they are written down."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+
+from analyzer.ingest.tables import Array
+from analyzer.replay.images import UNKNOWN, Area, Handle
+from emulator.linux.operations import MAPPING, OPERATION, Op, Program
+
+Row = tuple[int, int, int, int, int]
+MOST_PAGES = 1 << 20  # of one operation: no read(2) and no advice brings in more
+
+
+class Draft:
+    """Rows of a Program on ``files`` (FILE), and which pages its operations touch.
+
+    ``holes`` are (file row, page) that were read without I/O; ``assumed`` counts what was not
+    in the recording.
+    """
+
+    def __init__(self, files: Array, page_size: int) -> None:
+        self.files = files
+        self.page_size = page_size
+        self.assumed: Counter[str] = Counter()
+        self.holes: list[tuple[int, int]] = []
+        self._rows: list[Row] = []  # OPERATION
+        self._handles: list[int] = []
+        self._mappings: list[Row] = []  # MAPPING
+        self._touched: set[tuple[int, int]] = set()
+        self._inserted: set[tuple[int, int]] = set()
+        self._loose: list[tuple[int, int, int]] = []  # inserts: place in _rows, file, page
+
+    def open(self, file: int) -> Handle:
+        """Return a new struct file."""
+        handle = Handle(UNKNOWN)
+        self.know(handle, file)
+        return handle
+
+    def know(self, handle: Handle, file: int) -> None:
+        """Give a struct file its row once its file is known."""
+        handle.row, handle.file = len(self._handles), file
+        self._handles.append(file)
+
+    def read(self, handle: Handle, file: int, position: int, count: int) -> int:
+        """Add a read(2); return where it ended."""
+        self._add(Op.READ, handle.row, 0, position, count)
+        size = int(self.files["size"][file])
+        end = position + count if size < 0 else min(position + count, size)
+        self._touch(file, position // self.page_size, -(-end // self.page_size))
+        return end
+
+    def fault(self, area: Area, file: int, page: int) -> None:
+        """Add a fault on a mapped page."""
+        if area.handle.row < 0:
+            self.know(area.handle, file)
+        if area.row is None:
+            area.row = len(self._mappings)
+            pages = area.end - area.first
+            row = (area.handle.row, area.start, pages, area.first, int(area.flags))
+            self._mappings.append(row)
+        self._add(Op.FAULT, 0, area.row, page, 0)
+        self._touch(file, page, page + 1)
+
+    def advise(self, op: Op, handle: Handle) -> None:
+        """Add lasting advice."""
+        self._add(op, handle.row, 0, 0, 0)
+
+    def willneed(self, handle: Handle, file: int, page: int, pages: int) -> None:
+        """Add advice that reads."""
+        self._add(Op.WILLNEED, handle.row, 0, page, pages)
+        self._touch(file, page, min(page + pages, self.pages_of(file)))
+
+    def present(self, file: int, page: int) -> None:
+        """Add a page that is there from now on, without a read."""
+        self._add(Op.PRESENT, file, 0, page, 1)
+        self._touch(file, page, page + 1)
+
+    def inserted(self, file: int, page: int, pages: int) -> None:
+        """Note that pages entered the page cache."""
+        self._inserted.update((file, one) for one in range(page, page + pages))
+
+    def unexplained(self, file: int, page: int) -> None:
+        """Note a page that was read here; perhaps an operation before or behind touches it."""
+        self._loose.append((len(self._rows), file, page))
+
+    def pages_of(self, file: int) -> int:
+        """Return the pages of a file; below 1 if its size is unknown."""
+        return -(-int(self.files["size"][file]) // self.page_size)
+
+    def program(self) -> Program:
+        """Return what was written down."""
+        rows = [*self._resident(), *self._with_loose()]
+        return Program(
+            np.array(rows, OPERATION),
+            np.array(self._mappings, MAPPING),
+            np.array(self._handles, np.uint32),
+            self.files,
+        )
+
+    def _add(self, op: Op, handle: int, mapping: int, at: int, length: int) -> None:
+        self._rows.append((op, handle, mapping, at, length))
+
+    def _touch(self, file: int, page: int, end: int) -> None:
+        end = min(end, page + MOST_PAGES)
+        self._touched.update((file, one) for one in range(page, end))
+
+    def _resident(self) -> list[Row]:
+        """Return the pages that were touched and never inserted: there before the run."""
+        pages = sorted(self._touched - self._inserted)
+        return [(Op.PRESENT, file, 0, page, 1) for file, page in pages]
+
+    def _with_loose(self) -> list[Row]:
+        """Return the operations, with single reads of the pages that none of them touches."""
+        found: list[Row] = []
+        done = 0
+        for at, file, page in self._loose:
+            if (file, page) not in self._touched:
+                found += self._rows[done:at]
+                done = at
+                found.append((Op.SINGLE, file, 0, page, 1))
+                self._touched.add((file, page))
+                self.assumed["read singly, how is not known"] += 1
+        return found + self._rows[done:]
