@@ -3,7 +3,7 @@
 The accesses are those of a recorded start-up (examples/python-start), repeated with files of
 their own until there are enough. Speed is accesses × windows per second of ``counts``: the
 median of --repeat calls, windows spread evenly from 0 to --largest pages, with all CPUs and
-with one.
+with one. The peer is the plain Python of emulator/linux/reference.py on the capture itself.
 """
 
 from __future__ import annotations
@@ -20,11 +20,13 @@ from typing import Any
 import numpy as np
 
 from analyzer.ingest.load import load
-from analyzer.optimizer.linux import inputs
+from analyzer.optimizer.linux import Inputs, inputs
 from emulator.linux.operations import Op, Program
-from emulator.linux.rules import rules_for, version_of
+from emulator.linux.reference import emulate
+from emulator.linux.rules import Rules, rules_for, version_of
 from emulator.linux.windows import Emulation
 
+PEER_WINDOWS = (0, 8, 32, 128)
 CAPTURE = Path(__file__).parents[1] / "examples/python-start/python-start.capture.tar.xz"
 
 
@@ -61,6 +63,15 @@ def timed(emulation: Emulation, windows: list[int], repeat: int) -> tuple[float,
     return statistics.median(seconds), statistics.median(cpu_seconds)
 
 
+def peer(taken: Inputs, rules: Rules) -> float:
+    """Return the speed of the plain Python on the capture itself."""
+    start = time.perf_counter()
+    for window in PEER_WINDOWS:
+        emulate(taken.program, rules, window, taken.machine(0)[0])
+    seconds = time.perf_counter() - start
+    return len(taken.program.operations) * len(PEER_WINDOWS) / seconds
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--accesses", type=int, default=1_000_000)
@@ -85,6 +96,7 @@ def main() -> None:
         "machine": platform.machine(),
         "load": os.getloadavg()[0],
     }
+    result["plain_python_access_windows_per_s"] = peer(taken, rules_for(version))
     everywhere = os.sched_getaffinity(0)
     for name, cpus in (("all_cpus", everywhere), ("one_cpu", {min(everywhere)})):
         os.sched_setaffinity(0, cpus)

@@ -1,8 +1,8 @@
 """Which readahead rule holds from which kernel version: one table.
 
 The rules themselves stand where they are used. A version is a tuple as in the release string:
-(2, 6, 32), (6, 18, 44). Trees that were read are named in docs/readahead.md; a border between
-two of them is the first version known or, failing that, believed to have the rule.
+(2, 6, 32), (6, 18, 44). ``source`` names the tree in which a rule was read, and the newest one
+read without it; the border between them is the first version believed to have it.
 """
 
 from __future__ import annotations
