@@ -70,6 +70,7 @@ guard() {
         return
     fi
     undo_leftovers >"$job/leftovers"
+    find_tracefs && exec 6<"$tracing" # or another foreread's end would unmount it
     (
         record >"$job/facts"
         : >"$job/recorded"
@@ -172,12 +173,12 @@ await() {
     fi
 }
 
-# stop: end the run and keep it; prints "early" if it has not begun.
+# stop: end the run and keep it; prints "state early" if it has not begun.
 stop() {
     if [ -e "$job/released" ]; then
         over signal
     else
-        echo early
+        echo state early
     fi
 }
 
