@@ -34,7 +34,8 @@ class RecordOptions:
 
     ``read_ahead_kb`` is in force on every mounted disk during the run (and on those named in
     ``devices``); anything but 0 makes a contaminated capture. ``buffer_kib`` per CPU is chosen
-    by the machine's memory if None. ``wait_s``: how long to wait for another foreread.
+    by the machine's memory if None. ``probes``: with kernel probes for the accesses that an older
+    kernel has no events of (on a target). ``wait_s``: how long to wait for another foreread.
     ``foreread`` is the version and ``words`` are the command-line options that the capture
     names.
     """
@@ -44,6 +45,7 @@ class RecordOptions:
     devices: tuple[str, ...] = ()
     events: tuple[str, ...] = WANTED_EVENTS
     buffer_kib: int | None = None
+    probes: bool = False
     wait_s: float = 0.0
     foreread: str = ""
     words: tuple[str, ...] = ()

@@ -60,20 +60,7 @@ prepare_tracing() {
     *) die "the target's kernel has no event $indispensable" \
         "use a kernel from 3.10 on with CONFIG_FTRACE and event tracing" ;;
     esac
-    add_open_probe
-}
-
-# add_open_probe: define an event with the path of every open, if the kernel has event probes.
-add_open_probe() {
-    case $present in *syscalls:sys_enter_openat*) ;; *) return 0 ;; esac
-    group=foreread_${owner% *}_${owner#* }
-    echo "$group" >"$job/probes"
-    if (echo "e:$group/openat $open_probe" >>"$tracing/dynamic_events") 2>/dev/null; then
-        echo "probe $group"
-    else
-        rm -f "$job/probes"
-        echo "note the kernel has no event probes: paths of opens are not recorded"
-    fi
+    add_probes
 }
 
 # start_tracing: record all events that there are.
@@ -81,7 +68,9 @@ start_tracing() {
     for event in $present; do
         echo 1 >"$instance/events/${event%%:*}/${event#*:}/enable"
     done
-    [ ! -e "$job/probes" ] || echo 1 >"$instance/events/$group/openat/enable"
+    for name in $own; do
+        echo 1 >"$instance/events/$group/$name/enable"
+    done
     echo 1 >"$instance/tracing_on"
 }
 
@@ -101,10 +90,7 @@ remove_tracing() {
             place=${made%/instances/*}
         done <"$1/instances"
     fi
-    if [ -e "$1/probes" ]; then
-        read -r group <"$1/probes"
-        echo "-:$group/" >>"$place/dynamic_events"
-    fi
+    [ ! -e "$1/probes" ] || remove_probes "$1"
     if [ -e "$1/mounted" ]; then
         read -r place <"$1/mounted"
         umount "$place"
@@ -120,7 +106,7 @@ print_trace() {
     done
     if [ -e "$job/probes" ]; then
         read -r group <"$job/probes"
-        set -- "$@" "$place/events/$group/openat/format"
+        set -- "$@" "$place/events/$group"/*/format
     fi
     grep -s '' "$@" | sed "s|^$place/events/|format |"
     read -r marks instance <"$job/pair"
