@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,6 +13,7 @@ from boards.device import Devices
 from boards.mounts import MountPoint
 
 NAME = r"[\w.!+-]*[\w!+-][\w.!+-]*"  # of a disk, a partition, an attribute: neither . nor ..
+_LONGEST_NAME = 200
 _DEV = r"\d{1,7}:\d{1,7}"
 _SYSFS = re.compile(
     rf"/sys/(block/{NAME}/(?:dev|size|device/model|device/name|loop/backing_file"
@@ -28,7 +29,8 @@ def parse_sysfs(lines: Iterable[str]) -> dict[str, str]:
     """Return contents by path below /sys from lines ``PATH:LINE``; others are left out."""
     contents: defaultdict[str, list[str]] = defaultdict(list)
     for match in filter(None, map(_SYSFS.fullmatch, lines)):
-        contents[match[1]].append(match[2])
+        if max(map(len, match[1].split("/"))) <= _LONGEST_NAME:
+            contents[match[1]].append(match[2])
     return {path: "\n".join(content) for path, content in contents.items()}
 
 
@@ -56,8 +58,10 @@ def _write(root: Path, files: Mapping[str, str]) -> None:
     for path in ("block", "class/bdi", "fs/btrfs"):
         (root / path).mkdir(parents=True)
     for path, content in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(content, errors="surrogateescape")
+        # What is a file in one line and a directory in another one is in no sysfs.
+        with suppress(FileExistsError, NotADirectoryError, IsADirectoryError):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(content, errors="surrogateescape")
 
 
 def _link(link: Path, target: Path) -> None:
