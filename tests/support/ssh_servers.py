@@ -72,6 +72,12 @@ class SshServer:
         self.process.wait()
         self.log.close()
 
+    def freeze(self) -> None:
+        """Stop the server and its sessions where they are, as a hanging kernel would."""
+        for pid in [*_descendants(self.process.pid), self.process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
     def stop(self) -> None:
         """Kill it and all that runs in its sessions."""
         if self.process.poll() is None:
