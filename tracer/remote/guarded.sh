@@ -81,7 +81,7 @@ guard() {
     fi
     undo_leftovers >"$job/leftovers"
     # Kept open, or another foreread's end would unmount it; where there is none, prepare says so.
-    (find_tracefs) >/dev/null 2>&1 && find_tracefs && exec 6<"$tracing"
+    find_tracefs && exec 6<"$tracing"
     (
         make_run >"$job/facts"
         : >"$job/recorded"
