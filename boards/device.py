@@ -45,11 +45,20 @@ class DeviceError(LookupError):
 
 
 class Devices:
-    """The block devices of this machine; ``sys`` and ``mounts`` can be replaced in tests."""
+    """The block devices of this machine, or of another one that ``sys`` and ``mounts`` describe.
 
-    def __init__(self, sys: Path = Path("/sys"), mounts: list[MountPoint] | None = None) -> None:
+    If they are ``copied``, nothing but them is looked at: device nodes and links are elsewhere.
+    """
+
+    def __init__(
+        self,
+        sys: Path = Path("/sys"),
+        mounts: list[MountPoint] | None = None,
+        copied: bool = False,
+    ) -> None:
         self.sys = sys
         self.mounts = read_mounts() if mounts is None else mounts
+        self._copied = copied
 
     def disk(self, name: str) -> Disk:
         """Return the disk called ``name``; DeviceError if there is none."""
@@ -86,7 +95,7 @@ class Devices:
         if disk:
             return [disk]
         mounts = [mount for mount in self.mounts if mount.dev == dev]
-        devs = [source_dev for mount in mounts if (source_dev := _block_dev(mount.source))]
+        devs = [found for mount in mounts if (found := self._source_dev(mount.source))]
         members = [member for source in devs for member in self._btrfs_members(source)]
         layers = [layer for mount in mounts for layer in self._overlay_layers(mount)]
         return _unique(
@@ -98,7 +107,7 @@ class Devices:
 
     def disks_of_path(self, path: Path) -> list[str]:
         """Return the disks that reading the file ``path`` reads from, the nearest only."""
-        mount = mount_of(path, self.mounts)
+        mount = self._mount_of(path)
         return self.disks_of_superblock(mount.dev) if mount else []
 
     def below(self, name: str) -> list[str]:
@@ -183,9 +192,22 @@ class Devices:
             return []
         options = dict(option.partition("=")[::2] for option in mount.super_options.split(","))
         paths = [*options.get("lowerdir", "").split(":"), options.get("upperdir", "")]
-        below = [mount_of(Path(path), self.mounts) for path in paths if path]
+        below = [self._mount_of(Path(path)) for path in paths if path]
         # An overlay over the root hides its own layers: the path then leads back to itself.
         return _unique(m.dev for m in below if m is not None and m.fstype != "overlay")
+
+    def _mount_of(self, path: Path) -> MountPoint | None:
+        return mount_of(path, self.mounts, follow=not self._copied)
+
+    def _source_dev(self, source: str) -> str | None:
+        """Return "major:minor" of what is mounted if that is a block device."""
+        if not self._copied:
+            return _block_dev(source)
+        name = source.rpartition("/")[2]
+        disks = sorted((self.sys / "block").iterdir())
+        places = [disk for disk in disks if disk.name == name]
+        places += [part for disk in disks for part in disk.iterdir() if part.name == name]
+        return next((dev for place in places if (dev := _text(place / "dev"))), None)
 
     def _btrfs_members(self, dev: str) -> list[str]:
         for filesystem in self._btrfs_with(dev):
@@ -202,7 +224,7 @@ class Devices:
         named = [superblock] if self.disk_of_dev(superblock) is None else []
         for mount in self.mounts:
             if mount.dev == superblock and mount.fstype == "btrfs":
-                source_dev = _block_dev(mount.source) or ""
+                source_dev = self._source_dev(mount.source) or ""
                 links = [filesystem / "bdi" for filesystem in self._btrfs_with(source_dev)]
                 named += [link.resolve().name for link in links if link.exists()]
         # fuseblk names its own after the block device, with a suffix (fs/fuse/inode.c, 6.12).

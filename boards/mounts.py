@@ -48,9 +48,12 @@ def parse_mount(line: str) -> MountPoint:
     )
 
 
-def mount_of(path: Path, mounts: list[MountPoint]) -> MountPoint | None:
-    """Return the mount that ``path`` is reached through, or None if none covers it."""
-    real = os.path.realpath(path)
+def mount_of(path: Path, mounts: list[MountPoint], follow: bool = True) -> MountPoint | None:
+    """Return the mount that ``path`` is reached through, or None if none covers it.
+
+    ``follow`` the links in it, which are this machine's.
+    """
+    real = os.path.realpath(path) if follow else str(path)
     covering = [mount for mount in mounts if is_under(real, mount.mountpoint)]
     # Of two mounts on one directory the later one is seen: max() keeps the first of equals.
     return max(reversed(covering), key=lambda mount: len(mount.mountpoint), default=None)

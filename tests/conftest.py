@@ -6,6 +6,12 @@ import signal
 import subprocess
 from pathlib import Path
 
+from hypothesis import settings
+
+# On a loaded machine a process that an example starts takes any time.
+settings.register_profile("untimed", deadline=None)
+settings.load_profile("untimed")
+
 # CI, nohup or a background job had Ctrl-C ignored, and that is inherited.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -101,12 +101,19 @@ def _mappings(pids: Iterable[int] | None = None) -> Iterator[tuple[tuple[str, in
             lines = os.fsdecode(Path(f"/proc/{pid}/maps").read_bytes()).split("\n")
         except OSError:
             continue  # it has ended, or is a kernel thread
-        for words in (line.split(None, 5) for line in lines):
-            if len(words) == 6 and words[4] != "0" and words[5].startswith("/"):
-                major, minor = (int(number, 16) for number in words[3].split(":"))
-                start, end = (int(address, 16) for address in words[0].split("-"))
-                link = Path(f"/proc/{pid}/map_files/{start:x}-{end:x}")
-                yield (f"{major}:{minor}", int(words[4])), words[5], link
+        for line in lines:
+            if mapping := parse_mapping(line):
+                start, end = (int(address, 16) for address in line.split(None, 1)[0].split("-"))
+                yield *mapping, Path(f"/proc/{pid}/map_files/{start:x}-{end:x}")
+
+
+def parse_mapping(line: str) -> tuple[tuple[str, int], str] | None:
+    """Return (dev, ino) and path of a line of /proc/PID/maps, None if it maps no file."""
+    words = line.split(None, 5)
+    if len(words) < 6 or words[4] == "0" or not words[5].startswith("/"):
+        return None
+    major, minor = (int(number, 16) for number in words[3].split(":"))
+    return (f"{major}:{minor}", int(words[4])), words[5]
 
 
 def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:

@@ -34,12 +34,12 @@ def find_files(
     complete = True
     for dev in sorted({dev for dev, _ in inodes}):
         wanted = {ino for found_dev, ino in inodes if found_dev == dev and (dev, ino) not in paths}
-        for root in _roots(dev, mounts):
+        for root in visible_roots(dev, mounts):
             complete &= _walk(root, dev, wanted, paths, mounts, deadline)
     return [_entry(inode, paths.get(inode)) for inode in sorted(inodes)], complete
 
 
-def _roots(dev: str, mounts: list[MountPoint]) -> list[str]:
+def visible_roots(dev: str, mounts: list[MountPoint]) -> list[str]:
     """Return where the file system is visible, the widest view first."""
     last_at = {mount.mountpoint: mount for mount in mounts}
     visible = [mount for mount in mounts if mount.dev == dev and last_at[mount.mountpoint] == mount]

@@ -65,7 +65,12 @@ def device(devices: Devices, name: str) -> Device:
 
 def available_memory_kib() -> int:
     """Return how much memory can be had without swapping (an estimate before Linux 3.14)."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
+    return available_kib(Path("/proc/meminfo").read_text())
+
+
+def available_kib(meminfo: str) -> int:
+    """Return the same from a text of /proc/meminfo."""
+    lines = meminfo.splitlines()
     kib = {name: int(rest.split()[0]) for name, _, rest in (x.partition(":") for x in lines)}
     return kib.get("MemAvailable", kib["MemFree"] + kib["Cached"])
 
@@ -75,14 +80,20 @@ def _kernel_long_size(machine: str) -> int:
     return 8 if "64" in machine or machine == "s390x" else struct.calcsize("l")
 
 
-def _cpu_model() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(errors="surrogateescape").splitlines()
-    except OSError:
-        return platform.processor()
+def cpu_model(cpuinfo: str) -> str:
+    """Return the CPU's name from a text of /proc/cpuinfo, or an empty string."""
+    lines = cpuinfo.splitlines()
     pairs = [(key.strip(), value.strip()) for key, _, value in (x.partition(":") for x in lines)]
     named = dict(reversed(pairs))
-    return next((named[key] for key in _CPU_KEYS if named.get(key)), platform.processor())
+    return next((named[key] for key in _CPU_KEYS if named.get(key)), "")
+
+
+def _cpu_model() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="surrogateescape")
+    except OSError:
+        text = ""
+    return cpu_model(text) or platform.processor()
 
 
 def _memory_kib() -> int:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 import os
-import shutil
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,17 +16,16 @@ from boards.device import Devices
 from tracer import capture as capture_files
 from tracer import metadata, tracefs
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded, RecordError
-from tracer.capture import FILES, METADATA, TRACE, Capture, Device, FileEntry, dev_text
+from tracer.capture import TRACE, Capture, Device, FileEntry, dev_text
 from tracer.files import find_files
 from tracer.interrupts import orderly_exit
 from tracer.journal import Journal, restore_leftovers, unrestored
+from tracer.output import no_space_as_error, output_directory
 from tracer.run import Run, RunOptions, run_cold
 
 InodesOf = Callable[[Path], set[tuple[int, int]]]
-_MINIMAL_FREE_BYTES = 8 << 20
 _BUFFER_KIB = 32 << 10  # per CPU: a start-up of 0.5 million events fits without draining
 _ALL_BUFFERS_KIB = 512 << 10
-_PARTIAL = {TRACE, FILES, f"{FILES}.part", f"{METADATA}.part"}
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,8 @@ class RecordOptions:
 
     ``read_ahead_kb`` is in force on every mounted disk during the run (and on those named in
     ``devices``); anything but 0 makes a contaminated capture. ``buffer_kib`` per CPU is chosen
-    by the machine's memory if None. ``wait_s``: how long to wait for another foreread.
+    by the machine's memory if None. ``probes``: with kernel probes for the accesses that an older
+    kernel has no events of (on a target). ``wait_s``: how long to wait for another foreread.
     ``foreread`` is the version and ``words`` are the command-line options that the capture
     names.
     """
@@ -47,6 +45,7 @@ class RecordOptions:
     devices: tuple[str, ...] = ()
     events: tuple[str, ...] = WANTED_EVENTS
     buffer_kib: int | None = None
+    probes: bool = False
     wait_s: float = 0.0
     foreread: str = ""
     words: tuple[str, ...] = ()
@@ -66,7 +65,7 @@ def record(
         notes = unrestored(restore_leftovers())
         options.run.executable()
         _check_backend(backend)
-        with _output_directory(output), _no_space_as_error(output):
+        with output_directory(output), no_space_as_error(output):
             return _record(options, backend, output, inodes_of, notes)
 
 
@@ -86,7 +85,7 @@ def _record(
         devices = Devices()
         disks = _set_windows(journal, devices, options, notes)
         run, recorded = _run_recorded(options, backend, trace, events)
-    notes += [*run.notes, *recorded.notes, *_lost_notes(recorded)]
+    notes += [*run.notes, *recorded.notes, *lost_notes(recorded.lost)]
     notes += unrestored([*journal.leftovers, *journal.restored])
     files = _files(trace, run, devices, inodes_of, notes)
     capture = Capture(
@@ -123,7 +122,9 @@ def _run_recorded(
     options: RecordOptions, backend: Backend, trace: Path, events: list[str]
 ) -> tuple[Run, Recorded]:
     """Make the run under the recorder."""
-    buffer_kib = options.buffer_kib or _buffer_kib()
+    buffer_kib = options.buffer_kib or default_buffer_kib(
+        metadata.available_memory_kib(), os.cpu_count() or 1
+    )
     with ExitStack() as stack:
         stack.callback(backend.stop)
         run = run_cold(
@@ -203,80 +204,13 @@ def _check_events(missing: list[str]) -> None:
         )
 
 
-def _lost_notes(recorded: Recorded) -> list[str]:
-    lost = sum(recorded.lost.values())
-    return [f"{lost} events were lost: record again with a larger --buffer-kib"] if lost else []
+def lost_notes(lost: dict[int, int]) -> list[str]:
+    """Return a note if events were lost on any CPU."""
+    events = sum(lost.values())
+    return [f"{events} events were lost: record again with a larger --buffer-kib"] if events else []
 
 
-def _buffer_kib() -> int:
+def default_buffer_kib(available_kib: int, cpus: int) -> int:
     """Return the KiB per CPU: what a large start-up needs, or a tenth of the memory at hand."""
-    cpus = os.cpu_count() or 1
-    share_kib = min(metadata.available_memory_kib() // 10, _ALL_BUFFERS_KIB) // cpus
+    share_kib = min(available_kib // 10, _ALL_BUFFERS_KIB) // cpus
     return max(1024, min(_BUFFER_KIB, share_kib))
-
-
-@contextmanager
-def _output_directory(output: Path) -> Iterator[None]:
-    """Make the directory of the capture; take it away again if there will be no capture."""
-    existed = output.exists()
-    if existed:
-        _check_output(output)
-        _clear(output)
-    try:
-        _make_output(output)
-        _check_space(output)
-        yield
-    except BaseException:
-        _clear(output)
-        if not existed and output.is_dir():
-            with suppress(OSError):  # somebody has put something else there meanwhile
-                output.rmdir()
-        raise
-
-
-def _make_output(output: Path) -> None:
-    try:
-        (output / TRACE).mkdir(parents=True)
-    except OSError as error:
-        message = f"{output} cannot be made: {error.strerror}"
-        raise RecordError(message, "give another directory") from error
-
-
-def _check_output(output: Path) -> None:
-    """Refuse to touch anything but an empty directory or an interrupted capture."""
-    if not output.is_dir():
-        raise RecordError(f"{output} is a file", "give the name of a new directory")
-    names = {entry.name for entry in output.iterdir()}
-    if METADATA in names:
-        raise RecordError(f"{output} is a capture already", "give another name, or remove it")
-    if not names <= _PARTIAL:
-        raise RecordError(f"{output} holds other files", "give the name of a new directory")
-
-
-def _clear(output: Path) -> None:
-    shutil.rmtree(output / TRACE, ignore_errors=True)
-    for name in _PARTIAL - {TRACE} | {METADATA}:
-        with suppress(OSError):
-            (output / name).unlink()
-
-
-def _check_space(output: Path) -> None:
-    free = shutil.disk_usage(output).free
-    if free < _MINIMAL_FREE_BYTES:
-        raise RecordError(
-            f"{output} has {free >> 20} MiB of free space, {_MINIMAL_FREE_BYTES >> 20} are needed",
-            "make room, or give a directory on another file system",
-        )
-
-
-@contextmanager
-def _no_space_as_error(output: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
-            raise
-        raise RecordError(
-            f"no space is left for the capture in {output}; every knob was restored",
-            "make room, or give a directory on another file system",
-        ) from error

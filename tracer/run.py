@@ -24,7 +24,7 @@ from tracer.command import (
     find_executable,
     terminate,
 )
-from tracer.ending import Ending, Over, Watch
+from tracer.ending import EndedBy, Ending, Over, Watch
 from tracer.interrupts import uninterrupted
 
 
@@ -137,7 +137,7 @@ def _released(
             ended=ended,
             cold=proof,
             mapped=cold.mapped_files(living),
-            notes=[*_exit_notes(ended), *_living_notes(over, living, options)],
+            notes=[*exit_notes(ended), *living_notes(over.by, len(living), options)],
         )
         keep = options.keep_running
         return run
@@ -148,7 +148,8 @@ def _released(
                 held.poll()
 
 
-def _exit_notes(ended: Ended | None) -> list[str]:
+def exit_notes(ended: Ended | None) -> list[str]:
+    """Return a note if the command failed."""
     if ended is None or ended.exit_status == 0:
         return []
     if ended.signal is not None:
@@ -156,12 +157,13 @@ def _exit_notes(ended: Ended | None) -> list[str]:
     return [f"the command failed with exit status {ended.exit_status}"]
 
 
-def _living_notes(over: Over, living: set[int], options: RunOptions) -> list[str]:
-    if over.by != "exit" or not living:
+def living_notes(by: EndedBy, living: int, options: RunOptions) -> list[str]:
+    """Return a note if so many processes of the command outlived the first one."""
+    if by != "exit" or not living:
         return []
     fate = "they were left running" if options.keep_running else "they were ended"
     return [
-        f"the command's first process exited while {len(living)} of its processes still ran "
+        f"the command's first process exited while {living} of its processes still ran "
         f"({fate}): to record until a daemon is up, end by idleness, output or duration"
     ]
 

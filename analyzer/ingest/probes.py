@@ -17,7 +17,7 @@ from analyzer.ingest.tables import Array, Kind, Table
 
 # readahead(2), madvise and fadvise read pages that no probe names, after any probe that found its
 # page cached. With right offsets, starts of applications had none; with wrong ones all are.
-MOST_DISAGREEING = 0.05
+MOST_DISAGREEING = 0.02
 
 _NATIVE = {Kind.PROBED_FAULT: Kind.FAULT, Kind.PROBED_READ: Kind.GET_PAGES}
 _WHAT = {Kind.PROBED_FAULT: "page faults", Kind.PROBED_READ: "reads"}

@@ -43,7 +43,7 @@ touches = st.lists(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(touches, st.lists(st.integers(-1, 50), min_size=3, max_size=3), st.integers(0, 12))
 def test_agrees_with_the_plain_model_file_by_file(accesses, file_pages, window):
     found = waste(recording(accesses, file_pages), window)
@@ -54,7 +54,7 @@ def test_agrees_with_the_plain_model_file_by_file(accesses, file_pages, window):
         assert found.wasted[row] == loaded - len(own)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(touches, st.integers(0, 12))
 def test_runs_are_disjoint_from_accesses_and_add_up(accesses, window):
     found = waste(recording(accesses, [-1] * 3), window)

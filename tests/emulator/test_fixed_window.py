@@ -47,7 +47,7 @@ def recordings(draw: st.DrawFn) -> tuple[list[tuple[int, int]], list[int]]:
 
 
 @pytest.mark.parametrize("isa", ISAS)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(recording=recordings(), max_window=st.sampled_from([0, 1, 2, 31, 32, 63, 64, 100]))
 def test_core_agrees_with_the_reference(
     isa: Isa, recording: tuple[list[tuple[int, int]], list[int]], max_window: int

@@ -15,6 +15,7 @@ import errno
 import os
 import select
 import struct
+import sys
 import threading
 from contextlib import ExitStack
 from pathlib import Path
@@ -27,7 +28,9 @@ from tracer.metadata import available_memory_kib
 CLOCK = "mono"
 OPENS = "foreread:openat"  # a probe of our own: sys_enter_openat with the path as a string
 _OPENAT = "syscalls:sys_enter_openat"
-_PROBE_ARGUMENTS = "dfd=$dfd:s32 flags=$flags:x32 path=+0($filename):ustring"
+EVENT_PROBE = (
+    f"{_OPENAT.replace(':', '.')} dfd=$dfd:s32 flags=$flags:x32 path=+0($filename):ustring"
+)
 # kernel/trace/ring_buffer.c: the commit word's bit for events lost before this page
 _MISSED_EVENTS = 1 << 31
 _MEMORY_SHARE = 4  # at most this part of the available memory holds pages not saved yet
@@ -204,7 +207,7 @@ class _Drain:
 
 def open_probe(group: str) -> str:
     """Return the definition of the event ``group``/openat (Documentation/trace/eprobetrace.rst)."""
-    return f"e:{group}/openat {_OPENAT.replace(':', '.')} {_PROBE_ARGUMENTS}"
+    return f"e:{group}/openat {EVENT_PROBE}"
 
 
 def lost_events(stats: str) -> int:
@@ -213,11 +216,13 @@ def lost_events(stats: str) -> int:
     return sum(int(counts.get(key, 0)) for key in ("overrun", "commit overrun", "dropped events"))
 
 
-def missed_marks(pages: list[bytes]) -> int:
+def missed_marks(
+    pages: list[bytes], byte_order: str = sys.byteorder, long_size: int = struct.calcsize("l")
+) -> int:
     """Return how many pages say that events before them were lost (a lower bound of these)."""
     # Page header: u64 timestamp, local_t commit; flags are in the commit's lower 32 bits.
-    low = 8 if struct.pack("=H", 1) == b"\1\0" else 8 + struct.calcsize("l") - 4
-    commits = (struct.unpack_from("=I", page, low)[0] for page in pages)
+    form, low = ("<I", 8) if byte_order == "little" else (">I", 8 + long_size - 4)
+    commits = (struct.unpack_from(form, page, low)[0] for page in pages)
     return sum(bool(commit & _MISSED_EVENTS) for commit in commits)
 
 

@@ -23,18 +23,25 @@ _LONGEST_ARGUMENT = 63  # MAX_ARGSTR_LEN, kernel/trace/trace_probe.h
 
 @dataclass(frozen=True)
 class ProbePlan:
-    """Lines to write, one a write, to kprobe_events (or dynamic_events).
+    """What to define: by the probe's name, its function and arguments.
 
-    ``events`` are the probes in order, their names in tracefs GROUP/NAME; ``removals`` undoes
-    the definitions. ``origin`` says where the struct offsets come from.
+    In tracefs a probe is the event GROUP/NAME. ``origin`` says where the struct offsets come from.
     """
 
     group: str
-    events: tuple[str, ...]
-    definitions: list[str]
-    removals: list[str]
+    bodies: dict[str, str]
     origin: str
     notes: list[str]
+
+    @property
+    def definitions(self) -> list[str]:
+        """The lines to write, one a write, to kprobe_events (or dynamic_events)."""
+        return [f"p:{self.group}/{name} {body}" for name, body in self.bodies.items()]
+
+    @property
+    def removals(self) -> list[str]:
+        """The lines that undo the definitions."""
+        return [f"-:{self.group}/{name}" for name in self.bodies]
 
 
 def plan(
@@ -64,12 +71,9 @@ def plan(
     call = convention_of(machine)
     offsets = find_offsets(kernel_release, machine, btf)
     lines = _Lines(call, offsets, version)
-    events = tuple(name for name in PROBES if name in wanted)
     return ProbePlan(
         group=group,
-        events=events,
-        definitions=[_checked(f"p:{group}/{name} {lines.of(name)}") for name in events],
-        removals=[f"-:{group}/{name}" for name in events],
+        bodies={name: _checked(lines.of(name)) for name in PROBES if name in wanted},
         origin=offsets.origin,
         notes=[f"probes: struct offsets from {offsets.origin}"],
     )
@@ -142,12 +146,12 @@ def _version(release: str) -> tuple[int, int]:
     return int(match[1]), int(match[2])
 
 
-def _checked(definition: str) -> str:
-    longest = max(len(word) for word in definition.split()[2:])
+def _checked(body: str) -> str:
+    longest = max(len(word) for word in body.split()[1:])
     if longest > _LONGEST_ARGUMENT:
         raise ProbeError(
             f"a probe's argument has {longest} characters, of which kernels take "
             f"{_LONGEST_ARGUMENT}",
             "record without probes, and report the kernel's version as a bug",
         )
-    return definition
+    return body

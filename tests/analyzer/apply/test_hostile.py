@@ -130,7 +130,7 @@ def test_value_that_is_no_value_is_refused(tmp_path, value):
         write_scripts(plan(value=value), tmp_path)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.lists(st.text(min_size=1), min_size=1, max_size=200))
 def test_quoted_text_comes_back_from_a_shell(texts):
     shell = shutil.which("dash") or shutil.which("sh")

@@ -14,9 +14,7 @@ from analyzer.ingest import perfdata
 
 NAMES = ["file", "pipe", "zstd", "mixed"]
 FINE = {"ok", "TraceError"}
-examples = settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+examples = settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def read_everything(path: Path) -> None:

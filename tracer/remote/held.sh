@@ -1,0 +1,199 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# The command of a job: held just before its exec, released, watched, ended with all it started.
+# Its processes are known by FOREREAD_JOB=TOKEN in their environment, and by its session.
+mark=FOREREAD_JOB=${job##*-}
+
+# find_executable NAME: set executable to the file that exec would run.
+find_executable() {
+    executable=
+    case $1 in
+    */*)
+        executable=$1
+        [ -f "$1" ] || die "the command $1 does not exist on the target" "check its spelling"
+        [ -x "$1" ] || die "the command $1 cannot be executed" "make it executable: chmod +x"
+        return
+        ;;
+    esac
+    IFS=:
+    for folder in $PATH; do
+        [ -z "$executable" ] && [ -f "$folder/$1" ] && [ -x "$folder/$1" ] &&
+            executable=$folder/$1
+    done
+    unset IFS
+    [ -n "$executable" ] || die "the command $1 does not exist on the target" \
+        "check its spelling, or give its path (PATH there is $PATH)"
+}
+
+# helper FUNCTION [ARGUMENT...]: run it in the background until the job is over.
+helper() {
+    "$@" &
+    echo $! >>"$job/helpers"
+}
+
+# pump STREAM: keep the beginning of the command's output, take the rest from it.
+pump() {
+    exec <"$job/$1.pipe" >"$job/$1" 9>&-
+    head -c "$output_bytes"
+    exec cat >/dev/null
+}
+
+# pump_matching STREAM: the same, and the run is over when a line of it matches.
+pump_matching() {
+    mkfifo "$job/$1.copy"
+    head -c "$output_bytes" <"$job/$1.copy" >"$job/$1" &
+    tee "$job/$1.copy" <"$job/$1.pipe" 2>/dev/null | {
+        ! grep -E -q -e "$until_output" || over output
+        exec cat >/dev/null
+    }
+}
+
+# hold EXECUTABLE NAME [ARGUMENT...]: start a process that waits to exec the command; set
+# command (its pid) and waited (the one to wait for, another one under some kinds of su).
+hold() {
+    file=$1
+    shift 2
+    for stream in stdout stderr; do
+        mkfifo "$job/$stream.pipe"
+        pump"${until_output:+_matching}" "$stream" &
+    done
+    mkfifo "$job/gate" "$job/ready"
+    exec 7<>"$job/ready" 8<>"$job/gate"
+    # shellcheck disable=SC2016
+    held="trap 'echo unexecuted ${job##*-} >&2' EXIT; echo \$\$ >&7; read -r _ <&8"
+    held="$held; exec \"\$@\" 7>&- 8>&-"
+    (
+        cd "$directory" || exit
+        export "${mark?}"
+        exec </dev/null >"$job/stdout.pipe" 2>"$job/stderr.pipe" 5>&- 6>&- 9>&-
+        if [ -n "$user" ]; then
+            su -s /bin/sh -c "$held" -- "$user" sh "$file" "$@"
+            status=$?
+            echo none >&7 # heard only if it did not even begin
+            exit $status
+        fi
+        # shellcheck disable=SC2086
+        exec $own_session $shell -c "$held" sh "$file" "$@"
+    ) &
+    waited=$!
+    read -r command <&7
+    [ "$command" != none ] || die "no command can be run as $user: $(cat "$job/stderr")" \
+        "try it on the target: su $user"
+    echo "$command" >"$job/command"
+}
+
+# ---- when the run is over ----
+
+# over WHY: say so, once; the recorder is woken until it knows.
+over() {
+    (set -C && echo "$1" >"$job/over") 2>/dev/null
+    read -r recorder <"$job/recorder"
+    while [ ! -e "$job/ended" ] && kill -USR1 "$recorder" 2>/dev/null; do
+        sleep 1
+    done
+}
+
+# after_duration: over when so many seconds have passed since the release.
+after_duration() {
+    exec 9<>"$job/never"
+    read -r _ <"$job/gate.duration"
+    [ "$tick_s" != 1 ] || duration_s=$((${duration_s%.*} + 1)) # no fractions: rounded up
+    pause "$duration_s"
+    over duration
+}
+
+# after_idleness: over when no disk was read for idle_cs (hundredths of a second); keeps the
+# time of the last read.
+after_idleness() {
+    exec 9<>"$job/never"
+    read -r _ <"$job/gate.idle"
+    reads=
+    while pause "$tick_s" || :; do
+        before=$reads reads=
+        for stat in /sys/block/*/stat; do
+            read -r _ _ sectors _ <"$stat" && reads="$reads $sectors"
+        done
+        uptime
+        if [ "$reads" != "$before" ]; then
+            last=$now
+        elif [ $((now - last)) -ge "$idle_cs" ]; then
+            echo "$last" >"$job/idle_since"
+            over idle
+            return
+        fi
+    done
+}
+
+# start_watchers: make ready what else than its exit ends the run.
+start_watchers() {
+    mkfifo "$job/never" "$job/gate.duration" "$job/gate.idle"
+    exec 5<>"$job/gate.duration" 6<>"$job/gate.idle"
+    [ -z "$duration_s" ] || helper after_duration
+    [ -z "$idle_cs" ] || helper after_idleness
+}
+
+# release_and_wait: let the command go and return when the run is over; set why, and status (of
+# the command, empty if it still runs).
+release_and_wait() {
+    trap : USR1
+    echo >&5
+    echo >&6
+    echo >&8
+    while [ ! -e "$job/over" ]; do
+        wait "$waited"
+        status=$?
+        kill -0 "$waited" 2>/dev/null || break
+        status=
+    done
+    (set -C && echo exit >"$job/over") 2>/dev/null
+    : >"$job/ended"
+    read -r why <"$job/over"
+}
+
+# ---- the command's processes ----
+
+# has_mark PID MARK: whether MARK is in the environment that the process was started with.
+has_mark() {
+    while read -r variables || [ -n "$variables" ]; do
+        case $variables in *"$2"*) return 0 ;; esac
+    done <"/proc/$1/environ"
+    return 1
+}
+
+# living DIRECTORY KEY: set pids to the living processes of that job's command. By the session
+# only while the job lives: the number may be somebody else's later.
+living() {
+    pids='' leader=-
+    [ "$2" = leftover ] || read -r leader <"$1/command" || leader=-
+    for process in /proc/[0-9]*; do
+        process=${process#/proc/}
+        start_of "$process"
+        [ -n "$started" ] || continue
+        if [ "$session" = "$leader" ] || has_mark "$process" "FOREREAD_JOB=${1##*-}"; then
+            pids="$pids $process"
+        fi
+    done 2>/dev/null
+}
+
+# end_command DIRECTORY KEY: SIGTERM, and after five seconds SIGKILL, to all that is left of it.
+end_command() {
+    [ -e "$1/command" ] || return 0
+    uptime
+    patience=$((now + 500)) signal=TERM
+    while living "$1" "$2" && [ -n "$pids" ]; do
+        # shellcheck disable=SC2086
+        [ -z "$signal" ] || kill -$signal $pids 2>/dev/null
+        signal=
+        uptime
+        [ "$now" -lt $patience ] || signal=KILL
+        [ "$now" -lt $((patience + 300)) ] || return 0
+        nap
+    done
+}
+
+# end_helpers DIRECTORY KEY: end the watchers; pumps end with the command.
+end_helpers() {
+    [ "$2" != leftover ] && [ -e "$1/helpers" ] && [ ! -e "$1/keep" ] || return 0
+    while read -r pid; do
+        kill "$pid" 2>/dev/null
+    done <"$1/helpers"
+}

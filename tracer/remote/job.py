@@ -1,0 +1,181 @@
+"""One job on a target: its folder there, its script, its verbs, and its orderly end.
+
+The script is all the shell files that the job needs, one after another. Whatever it changes on
+the target belongs to a guard process there, which puts it back when it has not heard of this
+side for ``lease_s`` of the target's seconds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import secrets
+import shlex
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Self
+
+from boards.target import Result, Target, TargetError
+from tracer.backends.base import RecordError
+from tracer.interrupts import uninterrupted
+
+STEP_S = 60.0  # what a step may take that only asks or starts something
+SILENT_S = 10  # how long the guard waits for a host that is not heard of
+_WARPED = 2.0  # a clock faster than this runs ahead of ours: an emulated board that is idle
+_MARGIN = 4.0
+
+
+@dataclass(frozen=True)
+class Fact:
+    """One line of an answer: ``KEY VALUE``."""
+
+    key: str
+    value: str
+
+
+class Job:
+    """A job made of the shell files ``parts``; use it in a ``with`` block, which ends it.
+
+    ``shell`` are the words that start the target's shell. The script is copied there from the
+    job ``like``, if there is one of the same parts. Raises RecordError for what the
+    target says it cannot do, TargetError when it cannot be asked.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        parts: Sequence[str],
+        shell: Sequence[str] = ("sh",),
+        like: Job | None = None,
+    ) -> None:
+        self.target = target
+        self.folder = ""
+        self.shell = list(shell)
+        self._script = b"\n".join(_part(name) for name in (*parts, "verb.sh"))
+        self._like = like
+        self._clock_rate: float = like._clock_rate if like else 1.0
+        self._clocks: tuple[float, float] | None = None
+
+    def __enter__(self) -> Self:
+        words = [*self.shell, "-c", _part("place.sh").decode(), "sh", secrets.token_hex(8)]
+        answer = self._run(words, "looking for a place on the target")
+        places = [fact.value for fact in facts(answer.stdout) if fact.key == "place"]
+        if len(places) != 1 or not places[0].startswith("/") or not places[0].isprintable():
+            raise _senseless("where its folders in memory are")
+        self.folder = places[0]
+        try:
+            self._bring_script()
+        except BaseException:
+            self.finish()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.finish()
+
+    def settings(self, values: Mapping[str, str], command: Sequence[str]) -> None:
+        """Give the script its settings: shell variables by name, and the command's words."""
+        assignments = [f"{name}={shlex.quote(value)}" for name, value in values.items()]
+        assignments += [f"shell={shlex.quote(shlex.join(self.shell))}"]
+        words = shlex.join(command)
+        text = "\n".join([*assignments, f'run_command() {{ "$@" {words}; }}', ""])
+        self._push("settings", os.fsencode(text))
+
+    def ask(
+        self, *words: str, step: str, timeout_s: float = STEP_S, within_s: float | None = None
+    ) -> list[Fact]:
+        """Run a verb and return the facts that it prints; as ``raw``."""
+        return facts(self.raw(*words, step=step, timeout_s=timeout_s, within_s=within_s).stdout)
+
+    def raw(
+        self, *words: str, step: str, timeout_s: float = STEP_S, within_s: float | None = None
+    ) -> Result:
+        """Run a verb and return what it prints; ``step`` names it in errors.
+
+        ``within_s``: how soon after its start the target hears of us again, ``timeout_s`` if None.
+        """
+        lease = str(self.lease_s(timeout_s if within_s is None else within_s))
+        return self._run([*self.shell, f"{self.folder}/job.sh", lease, *words], step, timeout_s)
+
+    def lease_s(self, within_s: float) -> int:
+        """Return for how many of its own seconds the target's guard is patient."""
+        return math.ceil((within_s + SILENT_S) * self._clock_rate)
+
+    def saw_clock(self, uptime_s: float) -> None:
+        """Compare the target's clock with ours; one that runs ahead makes the lease longer.
+
+        An emulated board may let idle time pass at once: ten of its seconds are nothing here.
+        """
+        now_s = time.monotonic()
+        if self._clocks:
+            ratio = (uptime_s - self._clocks[0]) / max(now_s - self._clocks[1], 1e-3)
+            if ratio > _WARPED:
+                self._clock_rate = max(self._clock_rate, _MARGIN * ratio)
+        self._clocks = uptime_s, now_s
+
+    def finish(self) -> None:
+        """End the job on the target: everything is put back, and its folder is gone."""
+        folder, self.folder = self.folder, ""
+        if not folder:
+            return
+        with uninterrupted(), contextlib.suppress(TargetError, RecordError):
+            self.folder = folder
+            self.raw("finish", step="putting everything back on the target")
+        self.folder = ""
+
+    def _bring_script(self) -> None:
+        if self._like is None:
+            self._push("job.sh", self._script)
+        else:
+            copy = ["-c", 'cat "$1/job.sh" >"$2/job.sh"', "sh", self._like.folder, self.folder]
+            self._run([*self.shell, *copy], "copying the script on the target")
+
+    def _push(self, name: str, content: bytes) -> None:
+        with tempfile.NamedTemporaryFile(prefix="foreread-") as file:
+            file.write(content)
+            file.flush()
+            try:
+                self.target.push(Path(file.name), f"{self.folder}/{name}", 0o600)
+            except OSError as error:
+                raise RecordError(
+                    f"{self.folder} on the target cannot be written: {error.strerror}",
+                    "make room in the target's memory",
+                ) from error
+
+    def _run(self, words: Sequence[str], step: str, timeout_s: float = STEP_S) -> Result:
+        try:
+            done = self.target.run(words, timeout_s=timeout_s)
+        except TargetError as error:
+            raise TargetError(f"{step}: {error}", error.remedy) from error
+        if done.status:
+            for fact in facts(done.stdout):
+                if fact.key == "error":
+                    message, _, remedy = fact.value.partition("|")
+                    raise RecordError(message, remedy)
+            last = os.fsdecode(done.stderr.strip().rpartition(b"\n")[2]) or "without a word"
+            raise RecordError(
+                f"{step} failed with status {done.status}: {last}",
+                "the target needs a POSIX shell, such as busybox ash",
+            )
+        return done
+
+
+def facts(answer: bytes) -> list[Fact]:
+    """Return the facts in what a verb has printed."""
+    lines = os.fsdecode(answer).split("\n")
+    return [Fact(*line.split(" ", 1)) for line in lines if " " in line]
+
+
+def _senseless(what: str) -> RecordError:
+    return RecordError(
+        f"the target's answer makes no sense: {what}", "see what its shell prints at log-in"
+    )
+
+
+def _part(name: str) -> bytes:
+    return (resources.files("tracer.remote") / name).read_bytes()

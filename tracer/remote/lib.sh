@@ -1,0 +1,225 @@
+# shellcheck shell=sh disable=SC2034,SC2154,SC2209,SC3045
+# What every job on a target needs: applets, the lock, the journal of knobs, the page cache.
+# The files of a job are one script on the target, for busybox ash and other POSIX shells.
+# Results are lines "KEY VALUE" on stdout, a failure is "error TEXT|REMEDY".
+#
+# usage: SHELL DIRECTORY/job.sh LEASE VERB [ARGUMENT...]
+#   LEASE      seconds within which the host is heard of again, - for what the target does itself
+#   DIRECTORY  PLACE/foreread-TOKEN: of this job alone, in memory. "settings" in it holds quoted
+#              assignments, and run_command, which calls its arguments with the command's words
+set -u
+umask 077
+export LC_ALL=C
+job=${0%/*}
+places=${job%/*}
+lock=$places/foreread.lock
+local_lock=/run/foreread/lock # held through descriptor 3
+tab=$(printf '\t')
+shell=sh
+# shellcheck source=/dev/null
+[ ! -e "$job/settings" ] || . "$job/settings"
+
+die() {
+    echo "error $1|$2"
+    exit 1
+}
+
+# need APPLET...: fail, naming all that are missing.
+need() {
+    lacking=
+    for applet; do
+        command -v "$applet" >/dev/null || lacking="$lacking $applet"
+    done
+    [ -z "$lacking" ] || die "the target lacks$lacking" \
+        "build its busybox with them, or make its PATH ($PATH) lead to them"
+}
+
+# fact KEY FILE: print the lines of FILE as facts.
+fact() {
+    sed "s/^/$1 /" "$2" 2>/dev/null
+    echo
+}
+
+# start_of PID: set started (clock ticks since boot, empty if it is no more) and session.
+start_of() {
+    started='' session=''
+    { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
+    # shellcheck disable=SC2086
+    set -- ${stat##*) }
+    [ "$1" = Z ] || [ "$1" = X ] || started=${20}
+    session=$4
+}
+
+# alive "PID START": whether that very process still runs.
+alive() {
+    start_of "${1%% *}"
+    [ -n "$started" ] && [ "$started" = "${1##* }" ]
+}
+
+# uptime: set now to hundredths of a second since boot.
+uptime() {
+    read -r now _ </proc/uptime
+    now=${now%.*}${now#*.}
+}
+
+# pause SECONDS: sleep without starting a program, where the shell can; a line from descriptor 9,
+# a fifo that the caller has open both ways, ends it. tick_s is the shortest pause.
+tick_s=0.1
+for tick_s in 0.1 1 ''; do
+    [ -z "$tick_s" ] || : | read -r -t "$tick_s" _ 2>/dev/null || [ $? -ne 1 ] || break
+done
+if [ -n "$tick_s" ]; then
+    pause() { read -r -t "$1" _ <&9; }
+else
+    sleep 0.1 2>/dev/null && tick_s=0.1 || tick_s=1
+    pause() { sleep "$1"; }
+fi
+
+# nap: sleep for a tenth of a second, or for one where sleep takes no fractions.
+nap() {
+    sleep 0.1 2>/dev/null || sleep 1
+}
+
+# ---- the lock, and what a dead owner left ----
+
+# take_lock: make this process the owner of the target's knobs; where somebody else is, print the
+# error and return 1.
+take_lock() {
+    start_of $$
+    me="$$ $started"
+    tries=0
+    until own_lock; do
+        if [ $tries -ge "$lock_wait_s" ]; then
+            echo "error another foreread (pid ${owner%% *}) is using the knobs of this target|wait\
+ until it has finished; record and sweep do with --wait SECONDS"
+            return 1
+        fi
+        tries=$((tries + 1))
+        sleep 1
+    done
+    echo "$me" >"$job/owner"
+}
+
+# own_lock: take the lock unless it has a living owner, and with it that of a foreread which runs
+# on the target itself.
+own_lock() {
+    if ! (set -C && echo "$me" >"$lock") 2>/dev/null; then
+        sleep 1 # its owner may be about to write its name
+        { read -r owner <"$lock"; } 2>/dev/null || owner='? ?'
+        ! alive "$owner" && rm -f "$lock" && (set -C && echo "$me" >"$lock") 2>/dev/null || return
+    fi
+    if [ -w "$local_lock" ] && command -v flock >/dev/null; then
+        exec 3<>"$local_lock"
+        if ! flock -n 3; then
+            read -r owner <&3
+            exec 3>&-
+            rm -f "$lock"
+            return 1
+        fi
+        echo $$ >"$local_lock"
+    fi
+}
+
+# undo_leftovers: put back what dead jobs have changed; the caller holds the lock.
+undo_leftovers() {
+    for other in "$places"/foreread-*; do
+        if [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -O "$other/owner" ]; then
+            read -r owner <"$other/owner"
+            alive "$owner" || undo "$other" leftover
+        fi
+    done
+}
+
+# ---- knobs: every change is in the journal before it is made ----
+
+# set_knob KNOB VALUE: print "knob KNOB OLD TAKEN", or "unset KNOB OLD WHY" if it was refused.
+set_knob() {
+    { read -r old <"$1"; } 2>/dev/null || return 0
+    echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
+    if why=$( (echo "$2" >"$1") 2>&1); then
+        read -r taken <"$1"
+        [ "$taken" = "$2" ] || echo "$1$tab$old$tab$taken" >>"$job/journal"
+        echo "knob $1$tab$old$tab$taken"
+    else
+        echo "unset $1$tab$old$tab${why##*: }"
+    fi
+}
+
+# restore DIRECTORY KEY: undo its journal, the last change first; print "KEY KNOB OLD PROBLEM".
+# What a dead job (KEY leftover) has changed and somebody else since then is left.
+restore() {
+    [ -e "$1/journal" ] || return 0
+    sed '1!G;h;$!d' "$1/journal" | while IFS=$tab read -r knob old new; do
+        case $knob in
+        *..*) ;;
+        /sys/* | /proc/sys/*) put_back "$2" "$knob" "$old" "$new" ;;
+        esac
+    done
+    mv -f "$1/journal" "$1/journal.done"
+}
+
+# put_back KEY KNOB OLD NEW: give the knob its old value again.
+put_back() {
+    problem='' value=''
+    if ! { read -r value <"$2"; } 2>/dev/null; then
+        problem='the device is gone'
+    elif [ "$value" = "$3" ]; then
+        :
+    elif [ "$1" = leftover ] && [ "$value" != "$4" ]; then
+        problem="left at $value, which somebody else has set"
+    elif ! (echo "$3" >"$2") 2>/dev/null; then
+        problem="it stayed at $value"
+    else
+        read -r value <"$2"
+        [ "$value" = "$3" ] || problem="the kernel made it $value"
+    fi
+    echo "$1 $2$tab$3$tab$problem"
+}
+
+# undo DIRECTORY KEY: end the command of a job, put everything back, remove its folder.
+# Each step may have been done already.
+undo() {
+    stop_tracing "$1"
+    [ -e "$1/keep" ] || end_command "$1" "$2"
+    end_helpers "$1" "$2"
+    restore "$1" "$2"
+    remove_tracing "$1"
+    [ "$1" != "$job" ] || rm -f "$lock"
+    rm -rf "$1"
+}
+
+# ---- the page cache ----
+
+# drop: write back what is dirty, then drop page cache, directory entries and inodes.
+drop() {
+    sync
+    echo 3 >/proc/sys/vm/drop_caches
+}
+
+# count_cached: set cached (file pages in the page cache that are no tmpfs's) and pinned (those
+# that processes map, or that are memory themselves, as on a ramfs), in KiB.
+count_cached() {
+    Cached=0 Buffers=0 Shmem=0 Mapped=0 Unevictable=0 Mlocked=0
+    while read -r key kib _; do
+        case $key in
+        Cached: | Buffers: | Shmem: | Mapped: | Unevictable: | Mlocked:) eval "${key%:}=$kib" ;;
+        esac
+    done </proc/meminfo
+    cached=$((Cached + Buffers - Shmem))
+    pinned=$((Mapped + (Unevictable > Mlocked ? Unevictable - Mlocked : 0)))
+}
+
+# drop_and_prove ALLOWED_KIB: drop until no more than so much is cached that nobody maps; print
+# "cold BEFORE AFTER PINNED" (KiB). Fails if it never is, unless allow_warm is set.
+drop_and_prove() {
+    count_cached
+    before=$cached
+    for attempt in 1 2 3 4 5; do
+        drop || return 1
+        count_cached
+        [ $((cached - pinned)) -gt "$1" ] || break
+        nap # somebody else's reads may still be under way
+    done
+    echo "cold $before $cached $pinned"
+    [ $((cached - pinned)) -le "$1" ] || [ -n "$allow_warm" ] || return 2
+}

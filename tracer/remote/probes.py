@@ -1,0 +1,45 @@
+"""What a target's kernel is to be probed for, as its script takes it."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from boards.target import Target
+from tracer.backends.base import RecordError
+from tracer.probes import FAULT, MAP, OPEN, READ, ProbeError, ProbePlan, plan
+from tracer.remote.machine import Machine
+
+_BTF = "/sys/kernel/btf/vmlinux"
+# Not needed where the kernel has this event. The path of an open is better taken in the kernel:
+# the caller's string, which an event probe reads, may not be in memory yet.
+_INSTEAD_OF = {
+    FAULT: "filemap:mm_filemap_fault",
+    READ: "filemap:mm_filemap_get_pages",
+    MAP: "-",
+    OPEN: "-",
+}
+
+
+def plan_probes(target: Target, machine: Machine) -> ProbePlan:
+    """Return the probes of the target's kernel; raises RecordError where they are not known."""
+    try:
+        return plan(machine.kernel, machine.machine, _btf(target))
+    except ProbeError as error:
+        raise RecordError(str(error), error.remedy) from error
+
+
+def lines(probes: ProbePlan) -> str:
+    """Return lines NAME EVENT BODY, as add_probes of probes.sh reads them."""
+    return "\n".join(f"{name} {_INSTEAD_OF[name]} {body}" for name, body in probes.bodies.items())
+
+
+def _btf(target: Target) -> bytes | None:
+    """Return the kernel's BTF, some megabytes; None where it has none."""
+    with tempfile.TemporaryDirectory(prefix="foreread-btf-") as scratch:
+        copy = Path(scratch) / "vmlinux"
+        try:
+            target.pull(_BTF, copy)
+        except FileNotFoundError:
+            return None
+        return copy.read_bytes()

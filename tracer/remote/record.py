@@ -1,0 +1,189 @@
+"""Record one cold run on a target as a capture, the same as of a run on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import structs
+
+from boards.device import Devices
+from boards.target import Target
+from tracer import capture as capture_files
+from tracer import metadata
+from tracer.backends.base import INDISPENSABLE
+from tracer.backends.tracefs import EVENT_PROBE
+from tracer.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
+from tracer.interrupts import orderly_exit
+from tracer.journal import unrestored
+from tracer.output import no_space_as_error, output_directory
+from tracer.probes import ProbePlan
+from tracer.record import InodesOf, RecordOptions, default_buffer_kib, lost_notes
+from tracer.remote import guarded_run, probes
+from tracer.remote.files import find_files
+from tracer.remote.guarded_run import (
+    directory,
+    losing_no_target,
+    pass_on_output,
+    run_to_end,
+    settings,
+)
+from tracer.remote.job import Job
+from tracer.remote.machine import Machine
+from tracer.remote.pages import save_trace
+from tracer.remote.run_facts import RunFacts, TraceFacts
+from tracer.run import exit_notes, living_notes
+
+PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    machine: Machine
+    devices: Devices
+    disks: list[str]
+    probes: ProbePlan | None
+
+
+def record_on(
+    target: Target,
+    options: RecordOptions,
+    output: Path,
+    inodes_of: InodesOf | None = None,
+    shell: Sequence[str] = ("sh",),
+) -> Capture:
+    """Record one cold run on ``target`` into the directory ``output``; as ``tracer.record``.
+
+    The command's output is passed on when the run is over. ``shell`` starts the target's shell.
+    Ctrl-C ends the run and keeps the capture. Raises RecordError; also when the connection is
+    lost: then the target's guard puts everything back.
+    """
+    guarded_run.check(options.run)
+    with (
+        orderly_exit(),
+        output_directory(output),
+        no_space_as_error(output),
+        losing_no_target() as told,
+        Job(target, PARTS, shell) as job,
+    ):
+        told.append(job)
+        machine = Machine.parse(job.ask("probe", step="asking the target what it is"))
+        job.saw_clock(machine.uptime_s)
+        with machine.devices() as devices:
+            planned = probes.plan_probes(target, machine) if options.probes else None
+            prepared = _Prepared(machine, devices, devices.mounted(), planned)
+            return _record(job, prepared, options, output, inodes_of)
+
+
+def _record(
+    job: Job,
+    prepared: _Prepared,
+    options: RecordOptions,
+    output: Path,
+    inodes_of: InodesOf | None,
+) -> Capture:
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    machine, devices = prepared.machine, prepared.devices
+    disks = list(dict.fromkeys([*prepared.disks, *options.devices]))
+    described = [metadata.device(devices, name) for name in disks]
+    job.settings(_settings(prepared, options, disks), options.run.command)
+    run_to_end(job)
+    facts = job.ask("result", step="fetching the result")
+    run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
+    pass_on_output(job, options.run.streams)
+    lost, long_size = save_trace(job, traced, machine.byte_order, output / TRACE)
+    notes = [
+        *(prepared.probes.notes if prepared.probes else []),
+        *run.notes,
+        *exit_notes(run.ended),
+        *living_notes(run.by, run.living, options.run),
+        *lost_notes(lost),
+        *unrestored(run.restored),
+    ]
+    files = _files(job, run, devices, output / TRACE, inodes_of, notes)
+    capture = Capture(
+        foreread=options.foreread,
+        created=created,
+        backend="tracefs",
+        backend_version=machine.kernel,
+        host=_host(machine, long_size),
+        command=options.run.command,
+        cwd=directory(options.run),
+        pid=run.pid,
+        exit_status=run.ended.exit_status if run.ended else None,
+        signal=run.ended.signal if run.ended else None,
+        options=list(options.words),
+        ended_by=run.by,
+        wall_seconds=(run.end_ns - run.start_ns) / 1e9,
+        start_ns=run.start_ns,
+        end_ns=run.end_ns,
+        clock=traced.clock,
+        read_ahead_kb=options.read_ahead_kb,
+        events=traced.events,
+        events_missing=traced.missing,
+        lost={str(cpu): events for cpu, events in sorted(lost.items())},
+        cold=run.cold,
+        devices=[_in_force(device, run, notes) for device in described],
+        mounts=metadata.mounts(devices),
+        notes=notes,
+    )
+    capture_files.write(output, capture, files)
+    return capture
+
+
+def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> dict[str, str]:
+    """Return the shell variables that tell the target's recorder what to do."""
+    machine, devices = prepared.machine, prepared.devices
+    knobs = [*devices.read_ahead_knobs(disks), *devices.other_knobs()]
+    buffer_kib = options.buffer_kib or default_buffer_kib(machine.available_kib, machine.cpu_count)
+    return {
+        **settings(machine, options.run, options.wait_s),
+        "knobs": " ".join(knobs),
+        "read_ahead_kb": str(options.read_ahead_kb),
+        "events": " ".join(options.events),
+        "indispensable": INDISPENSABLE,
+        "open_probe": EVENT_PROBE,
+        "kprobes": probes.lines(prepared.probes) if prepared.probes else "",
+        "buffer_kib": str(buffer_kib),
+    }
+
+
+def _files(
+    job: Job,
+    run: RunFacts,
+    devices: Devices,
+    trace: Path,
+    inodes_of: InodesOf | None,
+    notes: list[str],
+) -> list[FileEntry]:
+    try:
+        found = inodes_of(trace) if inodes_of else set()
+    except ValueError as error:
+        notes.append(f"the trace could not be read to look for its files: {error}")
+        found = set()
+    inodes = set(run.mapped) | {(dev_text(dev), ino) for dev, ino in found}
+    files, search_notes = find_files(job, inodes, devices.mounts, run.mapped)
+    notes += search_notes
+    return files
+
+
+def _host(machine: Machine, long_size: int) -> Host:
+    return Host(
+        kernel=machine.kernel,
+        version=machine.version,
+        machine=machine.machine,
+        nodename=machine.nodename,
+        page_size=machine.page_size,
+        byte_order=machine.byte_order,
+        long_size=long_size,
+        cpu_model=machine.cpu_model,
+        cpu_count=machine.cpu_count,
+        memory_kib=machine.memory_kib,
+    )
+
+
+def _in_force(device: Device, run: RunFacts, notes: list[str]) -> Device:
+    knob = f"/sys/block/{device.name}/queue/read_ahead_kb"
+    return structs.replace(device, read_ahead_kb=run.windows.get(knob, device.read_ahead_kb_before))
