@@ -60,7 +60,7 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="put the target's old values back, and remove what --install put there",
     )
-    add_target(parser)
+    add_target(parser, "install")
     parser.add_argument(
         "--init",
         choices=(AUTO, *INITS),
