@@ -17,6 +17,7 @@ from typing import IO
 
 from boards.console_frames import (
     Answer,
+    Began,
     Block,
     Event,
     Listener,
@@ -25,7 +26,16 @@ from boards.console_frames import (
     decode,
     printf_pieces,
 )
-from boards.console_prompt import BOOTS, INTERRUPT, LEAVE, UART_BYTES, UART_GAP_S, Prompt
+from boards.console_prompt import (
+    BOOTS,
+    INTERRUPT,
+    LEAVE,
+    PACED_AFTER,
+    UART_BYTES,
+    UART_GAP_S,
+    Prompt,
+    agent_text,
+)
 from boards.serial_line import SerialLine
 from boards.target import TargetError
 
@@ -38,7 +48,6 @@ STALE_S = 0.2
 # The agent says every five seconds that a command still runs.
 SILENT_S, LOST_S = 12.0, 30.0
 TRIES = 10
-PACED_AFTER = 3
 
 _REMEDY = "see what the console shows, with a terminal program"
 
@@ -56,10 +65,12 @@ class Console:
         self.used = self._lost_at = time.monotonic()
         prompt = Prompt(line, password)
         prompt.find()
-        size = int(BLOCK_S / line.byte_s) if line.byte_s else LARGEST_BLOCK_BYTES
-        self._sum, self._form = prompt.start_agent(self._mark, min(size, LARGEST_BLOCK_BYTES))
         self._logged_in = prompt.logged_in
+        self._sum = prompt.sum_name()
         self._listener = Listener(self._mark, self._sum)
+        size = int(BLOCK_S / line.byte_s) if line.byte_s else LARGEST_BLOCK_BYTES
+        prompt.load(self._mark, self._sum, min(size, LARGEST_BLOCK_BYTES))
+        self._form = self._load()
 
     def close(self) -> None:
         """Leave the console as it was found."""
@@ -90,10 +101,12 @@ class Console:
         ``end`` is the time.monotonic() after which it is a TimeoutError.
         """
         self._end = end
-        self._progress()
-        self._tell("script", script)
+        for piece in printf_pieces(script, LINE):
+            self._tell(f"script {piece}")
         for data in stdin:
-            self._tell("input", data)
+            for piece in printf_pieces(data, LINE):
+                self._tell(f"input {piece}")
+        self._progress()
         self._number += 1
         status = self._follow(
             checked_line(f"{self._number} run -", self._sum), {"out": out, "err": err}
@@ -101,12 +114,27 @@ class Console:
         self.used = time.monotonic()
         return status
 
-    def _tell(self, verb: str, data: bytes) -> None:
-        for piece in printf_pieces(data, LINE):
-            self._number += 1
-            line = checked_line(f"{self._number} {verb} {piece}", self._sum)
-            if not any(self._answered(line) for _ in range(TRIES)):
-                raise TargetError("the console answers no more", _REMEDY)
+    def _load(self) -> str:
+        """Send the agent, start it, and return the form of its blocks."""
+        for piece in printf_pieces(agent_text(), LINE):
+            self._tell(piece)
+        self._number += 1
+        for _ in range(TRIES):
+            self._send(checked_line(f"{self._number} .", self._sum))
+            while (event := self._hear(ANSWER_S)) is not None:
+                if isinstance(event, Began) and event.amiss:
+                    raise TargetError(f"the console's shell has {event.amiss}", "add that to it")
+                if isinstance(event, Began):
+                    return event.form
+        raise TargetError("the shell did not start what was sent to it", _REMEDY)
+
+    def _tell(self, words: str) -> None:
+        """Send words until the agent has them."""
+        self._number += 1
+        line = checked_line(f"{self._number} {words}", self._sum)
+        self._progress()
+        if not any(self._answered(line) for _ in range(TRIES)):
+            raise TargetError("the console answers no more", _REMEDY)
 
     def _answered(self, line: bytes) -> bool:
         """Send a line and say whether the agent took it."""
@@ -139,6 +167,7 @@ class Console:
                     reply, quiet_s = f"{self._number} {kind} {index}\n".encode(), STALE_S
                     if index == taken.get(kind):
                         sinks[kind].write(_decoded(body, self._form))
+                        sinks[kind].flush()
                         taken[kind] += 1
                         self._send(reply)
                         reply, quiet_s = b"\n", SILENT_S

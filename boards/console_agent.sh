@@ -1,12 +1,13 @@
 #!/bin/sh
 # Runs at a board's console for foreread: takes checked lines, runs commands, and answers in
 # checked blocks, since a console loses bytes and the kernel writes into its middle.
-# $1: the mark that begins all answers; $2: md5sum or another one; $3: bytes in a block
+# $0: the mark that begins all answers; $1: md5sum or another one; $2: bytes in a block;
+# $3: the number of the last line; $4: how the terminal was set
 #
 # A line is "SUM NUMBER VERB PAYLOAD"; SUM is that of the rest. What is not understood is answered
 # by the last answer once more, and no number is obeyed twice.
 set -f
-mark=$1 sum=$2 size=$3 dir='' pulse='' timed='' last=0
+mark=$0 sum=$1 size=$2 last=$3 saved=$4 dir='' pulse='' timed=''
 exec 3<&0
 
 for place in "${TMPDIR:-/tmp}" /run /dev/shm /var/tmp /dev; do
@@ -18,7 +19,6 @@ done
     echo "$mark! no writable directory"
     exit 1
 }
-saved=$(stty -g 2>/dev/null)
 leave() {
     [ -z "$pulse" ] || kill "$pulse" 2>/dev/null
     rm -rf "$dir"
@@ -103,10 +103,13 @@ run() {
     echo "$mark $number"
     beat 2>/dev/null &
     pulse=$!
+    # Both outputs are pipes, as programs expect that open /dev/stderr.
     {
-        sh "$dir/script" <"$dir/input" 2>"$dir/errors" 3<&-
-        echo $? >"$dir/status"
-    } | send out
+        {
+            sh "$dir/script" <"$dir/input" 2>&1 >&4 3<&- 4>&-
+            echo $? >"$dir/status"
+        } | cat >"$dir/errors"
+    } 4>&1 | send out
     send err <"$dir/errors"
     kill $pulse
     pulse=''
@@ -125,7 +128,7 @@ obey() {
     esac
 }
 
-answer="$mark 0 $form"
+answer="$mark+ $form"
 say
 while hear; do
     [ "$line" != ': foreread-leave' ] || exit 0

@@ -18,6 +18,7 @@ LARGEST_BLOCK = 1 << 20
 NOISE_KEPT = 2000
 # printk's time, and the caller where that is shown too (CONFIG_PRINTK_CALLER).
 _KERNEL_LINE = re.compile(rb"\[ *\d+\.\d{6}\](?:\[ *[CT]\d+\])? [^\n]*\n")
+_BEGAN = re.compile(rb"([+!]) ([ -~]{1,80})")
 _ANSWER = re.compile(rb" (\d{1,9})( failed)?")
 
 
@@ -27,6 +28,14 @@ class Answer:
 
     number: int
     failed: bool
+
+
+@dataclass(frozen=True)
+class Began:
+    """The agent runs; ``form`` is that of its blocks, or it ends since something is ``amiss``."""
+
+    form: str
+    amiss: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,7 @@ class Sign:
     what: str
 
 
-Event = Answer | Block | Sign
+Event = Answer | Began | Block | Sign
 
 
 class Listener:
@@ -78,10 +87,11 @@ class Listener:
         """Take one event off the buffer; None if there is no whole one."""
         while True:
             before, found, after = self._buffer.partition(self._mark)
-            kept = 0 if found else len(self._mark) - 1
-            self._note(before[: len(before) - kept])
+            # What may be the first half of a mark is kept.
+            kept = len(before) if found else max(0, len(before) - len(self._mark) + 1)
+            self._note(before[:kept])
             if not found:
-                self._buffer = before[len(before) - kept :]
+                self._buffer = before[kept:]
                 return None
             self._buffer = found + after
             if not after:
@@ -89,7 +99,7 @@ class Listener:
             sign = after[:1]
             if sign == b"<":
                 return self._block()
-            if sign == b" ":
+            if sign in b" +!":
                 return self._answer(after)
             self._buffer = after[1:]
             if sign in b"-.>":
@@ -100,6 +110,9 @@ class Listener:
         if not newline:
             return None
         self._buffer = rest
+        if began := _BEGAN.fullmatch(line):
+            text = began[2].decode("ascii", "replace")
+            return Began(text, "") if began[1] == b"+" else Began("", text)
         words = _ANSWER.fullmatch(line)
         return Answer(int(words[1]), bool(words[2])) if words else Sign("damaged")
 

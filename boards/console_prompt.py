@@ -6,14 +6,13 @@ looked for is never typed as such: ``echo ab''cd`` shows abcd only when a shell 
 
 from __future__ import annotations
 
-import hashlib
 import re
 import secrets
 import time
 from collections.abc import Callable
 from importlib import resources
 
-from boards.console_frames import SUMS, printf_pieces
+from boards.console_frames import SUMS
 from boards.serial_line import SerialLine
 from boards.target import TargetError
 
@@ -21,14 +20,22 @@ AGENT = "console_agent.sh"
 LEAVE = b"\n: foreread-leave\n"
 INTERRUPT = b"\x03"
 USER = b"root"
-TRIES = 4
-SHOWN_S, OBEYED_S, LOGIN_S = 1.5, 3.0, 15.0
-# A shell that edits its lines takes 1024 characters (busybox), one that shows them fewer well.
-TYPED, TYPED_WHEN_LOST = 200, 50
-# A UART's buffer is 16 bytes: what was lost is sent in pieces that fit, with time between.
-UART_BYTES, UART_GAP_S = 16, 0.003
+# How long the line is quiet until something else is tried: longer with each try.
+TRIES, LONGEST_QUIET_S = 6, 4.0
+SHOWN_S, LOGIN_S, LONGEST_S = 1.5, 15.0, 30.0
+# A UART's buffer is 16 bytes: where much is lost, pieces that fit are sent, with time between.
+UART_BYTES, UART_GAP_S, PACED_AFTER = 16, 0.003, 3
 
 LOGIN = re.compile(rb"login: ?\Z", re.IGNORECASE)
+# Takes lines of sum, number and text, one at a time, as the agent will; "." is the last one. Its
+# arguments are the mark, the sum's name and the size of blocks.
+_LOADER = (
+    'm=$0;o=$(stty -g);trap "stty $o" 0;trap "exit 1" 2;stty -echo;i=0;f=;'
+    "while echo $m $i;read -r s n l;do "
+    'if [ "$(printf "%s\\n" "$n $l"|$1)" = "$s  -" ]&&[ "$n" = $((i+1)) ];then '
+    'i=$n;[ "$l" = . ]&&break;f=$f$l;fi;done;exec sh -c "$(printf "$f")" $m $1 $2 $i "$o"'
+)
+
 PASSWORD = re.compile(rb"password: ?\Z", re.IGNORECASE)
 SHELL = re.compile(rb"[#$] ?(?:\x1b\[[0-9;?]*[a-zA-Z])*\Z")
 ENTER = re.compile(rb"press Enter to activate this console\.\s*\Z")
@@ -40,7 +47,7 @@ _REFUSED = re.compile(rb"login incorrect", re.IGNORECASE)
 _SHOWN = re.compile(b"|".join(p.pattern for p in (LOGIN, PASSWORD, SHELL, ENTER)), re.IGNORECASE)
 _AFTER_NAME = re.compile(b"|".join(p.pattern for p in (PASSWORD, SHELL)), re.IGNORECASE)
 _AFTER_PASSWORD = re.compile(_REFUSED.pattern + b"|" + SHELL.pattern, re.IGNORECASE)
-_ANYTHING_LONG = 100_000
+_HEARD_BYTES = 100_000
 
 
 class Prompt:
@@ -50,56 +57,45 @@ class Prompt:
         self.logged_in = False
         self._line = line
         self._password = password
-        self._paced = False
+        self._losses = 0
         self._heard = b""
 
     def find(self) -> None:
         """Return once a shell obeys; raises TargetError."""
-        for attempt in range(TRIES):
+        for attempt in range(2):
             self._type(INTERRUPT + b"\n" if attempt else b"\n")
             self._wait(_SHOWN, SHOWN_S)
             if LOGIN.search(self._heard):
                 self._log_in()
             self._type(LEAVE)
-            if self._obeys(":"):
+            if self._obeys(":", tries=3):
                 return
-            self._paced = True
         raise self._no_prompt()
 
-    def start_agent(self, mark: str, block_bytes: int) -> tuple[str, str]:
-        """Start the agent, and return the sum and the form that it uses; raises TargetError."""
-        tries = (
-            ":; for _s in " + " ".join(SUMS) + "; do echo | $_s >/dev/null 2>&1 && break; _s=; done"
+    def sum_name(self) -> str:
+        """Return which of SUMS the shell has; raises TargetError."""
+        found = self._obeys(
+            f"for _s in {' '.join(SUMS)}; do echo | $_s >/dev/null 2>&1 && break; _s=; done",
+            "$_s.",
+            rb"(\w*)\.",
         )
-        found = self._obeys(tries, "$_s.", rb"(\w*)\.")
-        if not found or found[1].decode() not in SUMS:
+        if found is None:
+            raise self._lost()
+        if not found[1]:
             raise TargetError(
                 f"the console's shell has none of {', '.join(SUMS)}",
                 "put a busybox with md5sum on the board, or reach it by ssh",
             )
-        sum_name = found[1].decode()
-        for attempt in range(TRIES):
-            if self._typed(agent_text(), TYPED_WHEN_LOST if attempt else TYPED, sum_name):
-                break
-            self._paced = True
-        else:
-            raise self._lost("too much is lost on the line")
+        return found[1].decode("ascii", "replace")
+
+    def load(self, mark: str, sum_name: str, block_bytes: int) -> None:
+        """Start what takes the agent line by line and becomes it; raises TargetError."""
         half = len(mark) // 2
-        self._type(
-            f'sh -c "$(printf "$_f")" foreread {mark[:half]}\'\'{mark[half:]} {sum_name}'
-            f" {block_bytes}; unset _f _s\n".encode()
-        )
-        started = self._wait(
-            re.compile(mark.encode() + rb"(?: 0 (\w+)|! ([^\r\n]*))\r?\n"), LOGIN_S
-        )
-        if started is None:
-            raise self._lost("the shell did not start what was sent to it")
-        if started[2] is not None:
-            raise TargetError(
-                f"the console's shell has {started[2].decode('ascii', 'replace')}",
-                "put that on the board, or reach it by ssh",
-            )
-        return sum_name, started[1].decode()
+        said = f"{mark[:half]}''{mark[half:]}"
+        loader = f"sh -c '{_LOADER}' {said} {sum_name} {block_bytes}\n".encode()
+        started = re.compile(mark.encode() + rb" 0\n")
+        if self._typed(lambda: (loader, started)) is None:
+            raise self._lost()
 
     def _log_in(self) -> None:
         self._type(USER + b"\n")
@@ -113,34 +109,53 @@ class Prompt:
                 )
         self.logged_in = True
 
-    def _typed(self, text: bytes, size: int, sum_name: str) -> bool:
-        """Put ``text`` into the shell's variable _f, as printf wants it; say if it is there."""
-        pieces = list(printf_pieces(text, size))
-        if not self._obeys("_f="):
-            return False
-        if not all(self._obeys(f"_f=$_f'{piece}'") for piece in pieces):
-            return False
-        digest = hashlib.new(sum_name.removesuffix("sum"), "".join(pieces).encode() + b"\n")
-        there = self._obeys(f"_t=$(printf '%s\\n' \"$_f\" | {sum_name})", "$_t", rb"(\w+)")
-        return there is not None and there[1].decode() == digest.hexdigest()
+    def _obeys(
+        self, command: str, more: str = "", pattern: bytes = b"", tries: int = TRIES
+    ) -> re.Match[bytes] | None:
+        """Have the shell run a command and say a new word; return the match of what it said.
 
-    def _obeys(self, command: str, more: str = "", pattern: bytes = b"") -> re.Match[bytes] | None:
-        """Have the shell run a command and say a new word; return the match of what it said."""
-        word = secrets.token_hex(6)
-        self._type(f"{command}; echo {word[:6]}''{word[6:]}{more}\n".encode())
-        return self._wait(re.compile(word.encode() + pattern), OBEYED_S)
+        In a shell of its own, which leaves no variables behind.
+        """
+
+        def line() -> tuple[bytes, re.Pattern[bytes]]:
+            word = secrets.token_hex(6)
+            typed = f"({command}; echo {word[:6]}''{word[6:]}{more})\n"
+            return typed.encode(), re.compile(word.encode() + pattern)
+
+        return self._typed(line, tries)
+
+    def _typed(
+        self, line: Callable[[], tuple[bytes, re.Pattern[bytes]]], tries: int = TRIES
+    ) -> re.Match[bytes] | None:
+        """Type a line until the shell says what it should: what is lost is typed again."""
+        for attempt in range(tries):
+            typed, pattern = line()
+            self._type((INTERRUPT + b"\n" if attempt else b"") + typed)
+            if match := self._wait(pattern, LONGEST_QUIET_S / 2 ** (tries - 1 - attempt)):
+                return match
+            self._losses += 1
+        return None
 
     def _type(self, data: bytes) -> None:
         self._heard = b""
-        self._line.write(data, *((UART_BYTES, UART_GAP_S) if self._paced else ()))
+        paced = self._losses > PACED_AFTER
+        self._line.write(data, *((UART_BYTES, UART_GAP_S) if paced else ()))
 
-    def _wait(self, pattern: re.Pattern[bytes], limit_s: float) -> re.Match[bytes] | None:
-        """Return the match in what was heard since something was typed, None if there is none."""
-        end = time.monotonic() + limit_s
+    def _wait(self, pattern: re.Pattern[bytes], quiet_s: float) -> re.Match[bytes] | None:
+        """Return the match in what is heard after typing; None if that ends without it."""
+        end = time.monotonic() + LONGEST_S
         while (match := pattern.search(self._heard)) is None and time.monotonic() < end:
-            self._heard += self._line.read(end - time.monotonic())
-            self._heard = self._heard[-_ANYTHING_LONG:]
+            data = self._line.read(quiet_s)
+            if not data:
+                break
+            self._heard = (self._heard + data.replace(b"\r", b""))[-_HEARD_BYTES:]
         return match
+
+    def _lost(self) -> TargetError:
+        return TargetError(
+            "too much is lost on the line",
+            "see the cable and the baud rate; close what else uses the line",
+        )
 
     def _no_prompt(self) -> TargetError:
         heard = self._heard.decode("ascii", "replace").split("\n")
@@ -156,9 +171,6 @@ class Prompt:
             "see it with a terminal program: it has to show a root shell or a login prompt",
         )
 
-    def _lost(self, reason: str) -> TargetError:
-        return TargetError(reason, "see the cable and the baud rate; close what else uses the line")
-
 
 def wait_until_up(line: SerialLine, end: float) -> None:
     """Listen until a prompt stands still; a byte sent before might stop a boot loader.
@@ -172,7 +184,7 @@ def wait_until_up(line: SerialLine, end: float) -> None:
         data = line.read(min(still_s if prompt else NOTHING_S, left))
         if not data:
             return
-        heard = (heard + data.replace(b"\r", b""))[-_ANYTHING_LONG:]
+        heard = (heard + data.replace(b"\r", b""))[-_HEARD_BYTES:]
 
 
 def agent_text() -> bytes:

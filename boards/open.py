@@ -7,6 +7,7 @@ from pathlib import Path
 
 from msgspec import UNSET, UnsetType
 
+from boards.emulated.live import started, target_of
 from boards.profile import (
     LocalTransport,
     SshTransport,
@@ -27,13 +28,17 @@ def open_target(
 
     ``local``, ``ssh://[USER@]HOST[:PORT]``, or a board profile's name or file.
     ``known_hosts`` and ``identity`` come before the profile's.
-    Raises TargetError and ProfileError.
+    An emulated board is one that was started by that name, or boots for this target alone.
+    Raises TargetError, ProfileError and BoardError.
     """
     if text == LOCAL:
         return nullcontext(LocalTarget())
     if "://" in text:
         return SshTarget(SshAddress.parse(text), known_hosts, identity)
-    transport = load_profile(text).transport
+    if board := started(text):
+        return board.target()
+    profile = load_profile(text)
+    transport = profile.transport
     if isinstance(transport, LocalTransport):
         return nullcontext(LocalTarget())
     if isinstance(transport, SshTransport):
@@ -48,9 +53,7 @@ def open_target(
             f"the profile {text} does not say how its board is reached",
             'give ssh://USER@HOST, or add to it: [transport] kind = "ssh", url = "ssh://…"',
         )
-    raise TargetError(
-        f"the board of profile {text} is an emulated one", "start it with `foreread boards run`"
-    )
+    return target_of(profile, transport.board)
 
 
 def _beside(folder: Path, path: str | UnsetType) -> Path | None:

@@ -1,44 +1,41 @@
 """Run a sweep: the command cold at every window, several times, in shuffled order.
 
-Which disks? Those whose window a user would set for this application: the disks that hold the
-file system of its executable and of every path given, or exactly those named. Their windows
-are set, the windows of all others stay as they are. Requests and pages are those of the same
-disks, without disks that another one of them is made of: a read of a loop or dm device would
-be counted twice. They include whatever else reads from these disks meanwhile.
+Where the runs are made is a bench: this machine (tracer.local_bench), or a target.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Protocol
 
 from boards.device import SECTOR_BYTES, Devices
 from tracer.backends.base import RecordError
+from tracer.command import Ended
+from tracer.ending import EndedBy
 from tracer.interrupts import orderly_exit
-from tracer.journal import Journal, restore_leftovers, unrestored
-from tracer.run import Run, RunOptions, run_cold
+from tracer.run import RunOptions
 from tracer.sweep import Point, Sweep
-
-_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 @dataclass(frozen=True)
 class SweepOptions:
     """What to sweep.
 
-    Every window of ``windows_kb`` is run ``repeat`` times; each round is shuffled anew by
-    ``seed``, so that slow drifts of the machine do not favour a window. ``with_default`` adds
-    the window that the first disk has now, against which the others are held. ``devices`` names
-    the disks; by default they are those of the executable and of ``paths``.
+    Every window that ``windows_kb`` returns for the machine's page size (bytes) is run ``repeat``
+    times; each round is shuffled anew by ``seed``, so that slow drifts of the machine do not favour
+    a window. ``with_default`` adds the window that the first disk has now, against which the others
+    are held. ``devices`` names the disks; by default they are those of the executable and of
+    ``paths``.
     """
 
     run: RunOptions
-    windows_kb: tuple[int, ...]
+    windows_kb: Callable[[int], tuple[int, ...]]
     repeat: int = 3
     seed: int = 0
     with_default: bool = False
@@ -46,6 +43,37 @@ class SweepOptions:
     paths: tuple[Path, ...] = ()
     wait_s: float = 0.0
     foreread: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One cold run: the window in force, and the reads that the swept disks served in it."""
+
+    read_ahead_kb: int
+    seconds: float
+    requests: int
+    sectors: int
+    by: EndedBy
+    ended: Ended | None
+    notes: list[str]
+
+
+class Bench(Protocol):
+    """Where the runs of a sweep are made; whatever it changes it puts back at its end."""
+
+    kernel: str
+    page_bytes: int
+    disks: list[str]  # those whose window is set
+    notes: list[str]
+
+    def default_kb(self) -> int:
+        """Return the window that the first disk has now."""
+
+    def run(self, read_ahead_kb: int) -> Measured:
+        """Make one cold run of the command at that window."""
+
+
+OpenBench = Callable[["SweepOptions"], AbstractContextManager[Bench]]
 
 
 @dataclass(frozen=True)
@@ -70,6 +98,7 @@ class _Samples:
 
 def sweep(
     options: SweepOptions,
+    bench: OpenBench,
     save: Callable[[Sweep], None],
     progress: Callable[[Progress], None],
 ) -> Sweep:
@@ -79,16 +108,17 @@ def sweep(
     Ctrl-C returns what there is, if there is anything. Raises RecordError, also when the command
     fails: its times would mean nothing.
     """
+    if options.repeat < 1:
+        raise RecordError("a sweep needs one run of each window at least", "give --repeat 1")
     with orderly_exit():
-        left = restore_leftovers()
-        measurement = _Measurement(options)
+        measurement: _Measurement | None = None
         try:
-            with Journal(wait_s=options.wait_s) as journal:
-                measurement.note(*unrestored([*left, *journal.leftovers]))
-                measurement.run_all(journal, save, progress)
+            with bench(options) as opened:
+                measurement = _Measurement(options, opened)
+                measurement.run_all(save, progress)
         except KeyboardInterrupt:
-            partial = measurement.sweep(complete=False)
-            if not partial.points:
+            partial = measurement.sweep(complete=False) if measurement else None
+            if partial is None or not partial.points:
                 raise
             return partial
         done = measurement.sweep(complete=True)
@@ -103,63 +133,52 @@ def schedule(windows_kb: tuple[int, ...], repeat: int, seed: int) -> list[int]:
     return [window for one in rounds for window in one]
 
 
-def whole_pages(windows_kb: tuple[int, ...]) -> tuple[int, ...]:
+def whole_pages(windows_kb: tuple[int, ...], page_bytes: int) -> tuple[int, ...]:
     """Return the windows rounded down to whole pages, as the kernel does, without doubles."""
-    page_kb = _PAGE_BYTES // 1024
+    page_kb = page_bytes // 1024
     return tuple(sorted({window // page_kb * page_kb for window in windows_kb}))
 
 
 class _Measurement:
     """A sweep under way."""
 
-    def __init__(self, options: SweepOptions) -> None:
-        _check(options)
+    def __init__(self, options: SweepOptions, bench: Bench) -> None:
         self._options = options
-        self._devices = Devices()
-        self._disks = _disks(options, self._devices)
-        self._counted = _not_below_another(self._disks, self._devices)
-        self._knobs = self._devices.read_ahead_knobs(self._disks)
-        self._windows = whole_pages(options.windows_kb)
+        self._bench = bench
+        asked = _windows(options, bench.page_bytes)
+        self._windows = whole_pages(asked, bench.page_bytes)
         self._samples: dict[int, _Samples] = {}
         self._created = datetime.now(UTC).isoformat(timespec="seconds")
-        self._default_kb: int | None = None
-        self._notes: list[str] = []
-        if set(self._windows) != set(options.windows_kb):
-            self.note("windows were rounded down to whole pages, as the kernel does")
-
-    def run_all(
-        self,
-        journal: Journal,
-        save: Callable[[Sweep], None],
-        progress: Callable[[Progress], None],
-    ) -> None:
-        """Make every run; the first one, slower after a mount, is not counted."""
-        self._default_kb = int(journal.target.read_knob(self._knobs[0]))
-        if self._options.with_default:
+        self._default_kb = bench.default_kb()
+        self._notes = list(bench.notes)
+        if set(self._windows) != set(asked):
+            self._note("windows were rounded down to whole pages, as the kernel does")
+        if options.with_default:
             self._windows = tuple(sorted({*self._windows, self._default_kb}))
+
+    def run_all(self, save: Callable[[Sweep], None], progress: Callable[[Progress], None]) -> None:
+        """Make every run; the first one, slower after a mount, is not counted."""
         order = schedule(self._windows, self._options.repeat, self._options.seed)
         started = time.monotonic()
         for number, window in enumerate([order[0], *order]):
-            in_force = self._set(journal, window)
-            run, requests, sectors = self._measure()
+            run = self._bench.run(window)
+            _check_run(run)
+            self._note(*run.notes)
             if number > 0:
-                sample = self._samples.setdefault(in_force, _Samples())
-                sample.seconds.append(run.seconds)
-                sample.requests.append(requests)
-                sample.pages.append(sectors * SECTOR_BYTES / _PAGE_BYTES)
+                self._add(run)
                 save(self.sweep(complete=False))
             left_s = (time.monotonic() - started) / (number + 1) * (len(order) - number)
-            progress(Progress(number, len(order), in_force, run.seconds, left_s))
+            progress(Progress(number, len(order), run.read_ahead_kb, run.seconds, left_s))
 
     def sweep(self, complete: bool) -> Sweep:
         """Return what has been measured so far."""
         return Sweep(
             foreread=self._options.foreread,
             created=self._created,
-            kernel=os.uname().release,
-            page_size=_PAGE_BYTES,
+            kernel=self._bench.kernel,
+            page_size=self._bench.page_bytes,
             command=self._options.run.command,
-            devices=self._disks,
+            devices=self._bench.disks,
             default_read_ahead_kb=self._default_kb,
             complete=complete,
             notes=list(self._notes),
@@ -174,53 +193,55 @@ class _Measurement:
             ],
         )
 
-    def _set(self, journal: Journal, window: int) -> int:
-        """Set the window of all disks; return the one the kernel took."""
-        taken = window
-        for knob in self._knobs:
-            try:
-                taken = int(journal.set(knob, str(window)))
-            except OSError as error:
-                raise RecordError(
-                    f"{knob} cannot be set to {window}: {error.strerror}",
-                    "run as root, on a disk whose window can be written",
-                ) from error
-            if taken != window:
-                self.note(f"{knob}: the kernel made {window} to {taken}")
-        return taken
+    def _add(self, run: Measured) -> None:
+        sample = self._samples.setdefault(run.read_ahead_kb, _Samples())
+        sample.seconds.append(run.seconds)
+        sample.requests.append(run.requests)
+        sample.pages.append(run.sectors * SECTOR_BYTES / self._bench.page_bytes)
 
-    def _measure(self) -> tuple[Run, int, int]:
-        """Make one run; return it with the requests and sectors that the disks read."""
-        counts: list[tuple[int, int]] = []
-        run = run_cold(
-            self._options.run,
-            begin=lambda: counts.append(self._read_counts()),
-            end=lambda: counts.append(self._read_counts()),
-        )
-        _check_run(run)
-        self.note(*run.notes)
-        (requests, sectors), (requests_after, sectors_after) = counts
-        return run, requests_after - requests, sectors_after - sectors
-
-    def _read_counts(self) -> tuple[int, int]:
-        counters = [self._devices.counters(name) for name in self._counted]
-        return sum(c.requests for c in counters), sum(c.sectors for c in counters)
-
-    def note(self, *notes: str) -> None:
+    def _note(self, *notes: str) -> None:
         """Add notes to the sweep, each once."""
         self._notes += [note for note in notes if note not in self._notes]
 
 
-def _check(options: SweepOptions) -> None:
-    if not options.windows_kb or min(options.windows_kb) < 0:
+def disks_to_sweep(options: SweepOptions, devices: Devices, executable: Path) -> list[str]:
+    """Return the disks whose window a user would set for this application.
+
+    Those that hold the file system of its executable and of every path given, or exactly those
+    named; the windows of all others stay as they are.
+    """
+    if options.devices:
+        return [devices.disk(name).name for name in options.devices]
+    paths = [executable, *options.paths]
+    disks = [disk for path in paths for disk in devices.disks_of_path(path)]
+    if not disks:
+        raise RecordError(
+            f"the file system of {paths[0]} is on no disk of its machine",
+            "name the disk to sweep with --device",
+        )
+    return list(dict.fromkeys(disks))
+
+
+def disks_to_count(disks: list[str], devices: Devices) -> list[str]:
+    """Return those of ``disks`` that no other one is made of.
+
+    A read of a loop or dm device would be counted twice. What else reads from these disks
+    meanwhile is counted too.
+    """
+    below = {lower for disk in disks for lower in devices.below(disk)}
+    return [disk for disk in disks if disk not in below]
+
+
+def _windows(options: SweepOptions, page_bytes: int) -> tuple[int, ...]:
+    windows_kb = options.windows_kb(page_bytes)
+    if not windows_kb or min(windows_kb) < 0:
         raise RecordError("a sweep needs windows of 0 KiB or more", "give them with --windows")
-    if options.repeat < 1:
-        raise RecordError("a sweep needs one run of each window at least", "give --repeat 1")
+    return windows_kb
 
 
-def _check_run(run: Run) -> None:
+def _check_run(run: Measured) -> None:
     """Stop the sweep after a run that says nothing about start-up."""
-    if run.over.by == "signal":
+    if run.by == "signal":
         raise KeyboardInterrupt
     if run.ended and run.ended.exit_status != 0:
         raise RecordError(
@@ -228,22 +249,3 @@ def _check_run(run: Run) -> None:
             "make the command succeed when run by hand; for one that does not end by itself, "
             "end its runs by --until-idle, --until-output or --duration",
         )
-
-
-def _disks(options: SweepOptions, devices: Devices) -> list[str]:
-    """Return the disks to sweep."""
-    if options.devices:
-        return [devices.disk(name).name for name in options.devices]
-    paths = [options.run.executable(), *options.paths]
-    disks = [disk for path in paths for disk in devices.disks_of_path(path)]
-    if not disks:
-        raise RecordError(
-            f"the file system of {paths[0]} is on no disk of this machine",
-            "name the disk to sweep with --device",
-        )
-    return list(dict.fromkeys(disks))
-
-
-def _not_below_another(disks: list[str], devices: Devices) -> list[str]:
-    below = {lower for disk in disks for lower in devices.below(disk)}
-    return [disk for disk in disks if disk not in below]

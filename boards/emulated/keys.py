@@ -26,7 +26,7 @@ def make_keys(folder: Path) -> dict[str, bytes]:
     return files
 
 
-def write_known_hosts(folder: Path, port: int) -> None:
-    """Write ``known_hosts`` for the board that answers on that loopback port."""
+def write_known_hosts(folder: Path, host: str, port: int) -> None:
+    """Write ``known_hosts`` for the board that answers there."""
     key = (folder / "host_key.pub").read_text()
-    (folder / "known_hosts").write_text(f"[127.0.0.1]:{port} {key}")
+    (folder / "known_hosts").write_text(f"[{host}]:{port} {key}")

@@ -2,64 +2,53 @@
 
 from __future__ import annotations
 
+import json
 import shutil
-import socket
-import subprocess
 import tempfile
-import time
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
-from boards.emulated import guest_protocol, image, keys, state
-from boards.emulated.board import check_memory, least_memory_mib
-from boards.emulated.error import BoardError, require_tool
-from boards.emulated.initramfs import job_initramfs
-from boards.emulated.parts import DEFAULT_PACKAGES, Parts
-from boards.emulated.qemu import PANIC, Boot, Disk, escaped, last_line, qemu_words
+from msgspec import UnsetType
+
+from boards.emulated import coming_up, launch, state
+from boards.emulated.error import BoardError
+from boards.emulated.launch import LiveOptions
+from boards.profile import FixedCost, Profile, builtin_names, profile_name
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
-from boards.target import TargetError
 
-# Main memory that applications have when nobody says how much there is.
-_ROOM_MIB = 128
+__all__ = ["EmulatedTarget", "LiveBoard", "LiveOptions", "boot", "start", "started"]
+
+Tell = Callable[[str], None]
 
 
-@dataclass(frozen=True)
-class LiveOptions:
-    """A live board: ``latency_ns`` and ``ns_per_kib`` are its disk's cost.
-
-    Without ``memory_mib`` it has what its disk takes and 128 MiB. ``append`` are words for the
-    kernel's command line, ``rtc`` is where its clock begins (QEMU's -rtc base).
-    """
-
-    board: str
-    kernel: str = "6.1"
-    packages: tuple[str, ...] = DEFAULT_PACKAGES
-    fs: str = "ext4"
-    latency_ns: int = 1_000_000
-    ns_per_kib: int = 50_000
-    memory_mib: int | None = None
-    swap_mib: int = 32
-    read_only: bool = False
-    append: str = ""
-    rtc: str = "utc"
-    network: bool = True
-    time_out_s: float = 120.0
+def _silent(step: str) -> None:
+    pass
 
 
 class LiveBoard:
-    """A board that runs, and the folder that holds what belongs to it."""
+    """A board that was started, by the folder that holds what belongs to it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @property
+    def name(self) -> str:
+        """What it is called."""
+        return self.folder.name
+
+    @property
+    def options(self) -> dict[str, object]:
+        """What it was started with."""
+        return dict(json.loads((self.folder / launch.OPTIONS).read_text()))
+
+    @property
     def address(self) -> SshAddress:
         """Where its ssh server is."""
-        port = int((self.folder / "port").read_text())
-        return SshAddress("127.0.0.1", "root", port)
+        port = int((self.folder / launch.PORT).read_text())
+        return SshAddress(launch.HOST, "root", port)
 
     @property
     def known_hosts(self) -> Path:
@@ -72,9 +61,23 @@ class LiveBoard:
         return self.folder / "identity"
 
     @property
+    def console(self) -> str:
+        """The URL of the serial port, on which a shell waits."""
+        return f"serial://{self.folder / launch.SERIAL}"
+
+    @property
     def log(self) -> Path:
         """All that it said on its console."""
-        return self.folder / "console"
+        return self.folder / launch.LOG
+
+    def ssh_words(self) -> list[str]:
+        """Return the command with which a user reaches it."""
+        files = ["-i", str(self.identity), "-o", f"UserKnownHostsFile={self.known_hosts}"]
+        return ["ssh", *files, "-p", str(self.address.port), f"root@{launch.HOST}"]
+
+    def target(self) -> SshTarget:
+        """Return it as a target; closing that leaves the board running."""
+        return SshTarget(self.address, self.known_hosts, self.identity)
 
     def stop(self) -> None:
         """End it and remove what belonged to it."""
@@ -83,11 +86,9 @@ class LiveBoard:
 
 
 class EmulatedTarget(SshTarget):
-    """A live board as a target; stopped when it is closed."""
+    """A live board booted as a target, which closing stops; raises BoardError."""
 
-    def __init__(
-        self, options: LiveOptions, tell: Callable[[str], None] = lambda step: None
-    ) -> None:
+    def __init__(self, options: LiveOptions, tell: Tell = _silent) -> None:
         self.board = boot(options, tell)
         super().__init__(self.board.address, self.board.known_hosts, self.board.identity)
 
@@ -97,111 +98,82 @@ class EmulatedTarget(SshTarget):
         self.board.stop()
 
 
-def boot(options: LiveOptions, tell: Callable[[str], None] = lambda step: None) -> LiveBoard:
-    """Boot a board for this process, with which it ends; raises BoardError."""
-    folder = Path(tempfile.mkdtemp(prefix="foreread-board-"))
-    board = LiveBoard(folder)
+def boot(options: LiveOptions, tell: Tell = _silent) -> LiveBoard:
+    """Boot a board for this process, with which it ends at the latest; raises BoardError."""
+    made = launch.make(options, tell)
+    board = LiveBoard(Path(tempfile.mkdtemp(prefix="foreread-board-")))
+    weakref.finalize(board, LiveBoard.stop, LiveBoard(board.folder))
     try:
-        start(options, folder, tell, tied=True)
+        _come_up(board, launch.launch(made, board.folder, tied=True), options, tell)
     except BaseException:
         board.stop()
         raise
-    weakref.finalize(board, LiveBoard.stop, LiveBoard(folder))
     return board
 
 
-def start(
-    options: LiveOptions, folder: Path, tell: Callable[[str], None], tied: bool = False
-) -> None:
-    """Boot a board whose state is kept in an empty ``folder``; raises BoardError.
+def start(options: LiveOptions, name: str | None = None, tell: Tell = _silent) -> LiveBoard:
+    """Boot a board that stays until it is stopped; raises BoardError.
 
-    ``tied`` to this process, it ends when this one does.
+    Its name, which is that of the board if none is given, must not be taken.
     """
-    image.check_file_system(options.fs)
-    parts = Parts(options.board, options.kernel, options.packages, tell=tell)
-    files, disk = parts.boot_files(), parts.live_image(options.fs, options.swap_mib)
-    memory = options.memory_mib or least_memory_mib(parts, disk) + _ROOM_MIB
-    check_memory(parts, memory, disk)
-    shutil.copyfile(disk, folder / "disk")
-    job = keys.make_keys(folder) | {"settings": _settings(options)}
-    (folder / "initrd").write_bytes((files / "initramfs").read_bytes() + job_initramfs(job))
-    port = _free_port()
-    (folder / "port").write_text(str(port))
-    keys.write_known_hosts(folder, port)
-    append = " ".join(["quiet rdinit=/live net.ifnames=0", options.append]).strip()
-    begin = Boot(files / "kernel", folder / "initrd", memory, append)
-    disks = [Disk("image", folder / "disk", writable=options.fs != "squashfs")]
-    words = qemu_words(parts.machine, begin, disks, parts.machine.icount(sleeps=True))
-    words += ["-rtc", f"base={options.rtc},clock=vm", *_console(folder)]
-    words += _network(parts.machine.bus, port) if options.network else ["-nic", "none"]
+    name = name or options.board
+    _check_name(name, options.board)
+    board = LiveBoard(state.default_states() / name)
+    state.check_free(board.folder)
+    made = launch.make(options, tell)
+    try:
+        with state.claimed(board.folder):
+            process = launch.launch(made, board.folder, tied=False)
+        _come_up(board, process, options, tell)
+    except state.TakenError:
+        raise
+    except BaseException:
+        board.stop()
+        raise
+    return board
+
+
+def started(name: str) -> LiveBoard | None:
+    """Return the board that was started by that name, if it runs."""
+    return next((board for board in running() if board.name == name), None)
+
+
+def running() -> list[LiveBoard]:
+    """Return the boards that were started and run, sorted by name."""
+    return [LiveBoard(folder) for folder in state.folders(state.default_states())]
+
+
+def target_of(profile: Profile, board: str) -> SshTarget:
+    """Return the started board of the profile's name, else one booted for this target alone.
+
+    Raises BoardError.
+    """
+    found = started(profile.name)
+    return found.target() if found else EmulatedTarget(options_of(profile, board))
+
+
+def options_of(profile: Profile, board: str) -> LiveOptions:
+    """Return how a board of the profile starts; what it does not say is as always."""
+    options = LiveOptions(board)
+    if not isinstance(profile.kernel, UnsetType):
+        options = replace(options, kernel=profile.kernel.release)
+    if not isinstance(profile.memory, UnsetType):
+        options = replace(options, memory_mib=profile.memory.size_mib)
+    costs = [disk.cost for disk in profile.storage if isinstance(disk.cost, FixedCost)]
+    if costs:
+        latency_ns, ns_per_kib = round(costs[0].latency_us * 1000), round(costs[0].ns_per_kib)
+        options = replace(options, latency_ns=latency_ns, ns_per_kib=ns_per_kib)
+    return options
+
+
+def _come_up(board: LiveBoard, process: launch.Process, options: LiveOptions, tell: Tell) -> None:
     tell(f"booting {options.board}")
-    process = _spawn(folder, words, tied)
-    if options.network:
-        _wait(LiveBoard(folder), process, options.time_out_s)
+    coming_up.wait(board.target, process, board.folder, options)
 
 
-def _settings(options: LiveOptions) -> bytes:
-    mode = "ro" if options.read_only or options.fs == "squashfs" else "rw"
-    return guest_protocol.assignments(
-        {
-            "LATENCY_NS": options.latency_ns,
-            "NS_PER_KIB": options.ns_per_kib,
-            "AWAKE": 1,
-            "FS": options.fs,
-            "ROOT_OPTIONS": f"{mode},noatime",
-        }
-    )
-
-
-def _console(folder: Path) -> list[str]:
-    log = f"logfile={escaped(folder / 'console')},logappend=on"
-    return ["-chardev", f"pty,id=console,{log}", "-serial", "chardev:console"]
-
-
-def _network(bus: str, port: int) -> list[str]:
-    # restrict: the guest reaches neither this machine nor what is behind it.
-    net = f"user,id=net,restrict=on,ipv6=off,hostfwd=tcp:127.0.0.1:{port}-:22"
-    return ["-netdev", net, "-device", f"virtio-net-{bus},netdev=net"]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
-def _spawn(folder: Path, words: list[str], tied: bool) -> subprocess.Popen[bytes]:
-    if tied:
-        words = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM", *words]
-    with (folder / "qemu").open("wb") as log:
-        return subprocess.Popen(
-            state.recorded(folder, words),
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,  # a Ctrl-C is ours, and it is stopped then
+def _check_name(name: str, board: str) -> None:
+    if name != profile_name(name) or (name != board and name in ("local", *builtin_names())):
+        raise BoardError(
+            f"a started board cannot be called {name!r}",
+            "give a name of small letters, digits and dashes that is no board's",
         )
-
-
-def _wait(board: LiveBoard, process: subprocess.Popen[bytes], time_out_s: float) -> None:
-    """Return once ssh answers; raises BoardError that says how far the board came."""
-    end = time.monotonic() + time_out_s
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            raise BoardError(f"QEMU ended{last_line(board.folder / 'qemu')}", "see its message")
-        said = board.log.read_text(errors="replace") if board.log.exists() else ""
-        if PANIC.search(said) or "board: failed" in said:
-            break
-        if "board: ssh" in said and _answers(board):
-            return
-        time.sleep(0.1)
-    raise BoardError(f"the board did not come up{last_line(board.log)}", "see its console")
-
-
-def _answers(board: LiveBoard) -> bool:
-    with SshTarget(board.address, board.known_hosts, board.identity) as target:
-        try:
-            return target.run(["true"], timeout_s=10).status == 0
-        except TargetError:
-            return False

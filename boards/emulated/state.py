@@ -7,12 +7,19 @@ there is never one that cannot be found.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import select
+import shutil
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
+from boards.emulated.error import BoardError
+
 PROCESS = "process"
+_LOCK = ".lock"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _KILL_AFTER_S = 5
 _RECORD = f'cat /proc/$$/stat {_BOOT_ID} >"$0" && exec "$@"'
@@ -22,6 +29,39 @@ def default_states() -> Path:
     """Return the folder of the started boards by the XDG base directory rules."""
     base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
     return Path(base) / "foreread" / "boards"
+
+
+class TakenError(BoardError):
+    """A board of that name runs."""
+
+
+def check_free(folder: Path) -> None:
+    """Raise TakenError if the board of that folder runs."""
+    if runs(folder):
+        raise TakenError(
+            f"a board called {folder.name} runs already",
+            f"use it, end it by `foreread boards stop {folder.name}`, or give another --name",
+        )
+
+
+@contextmanager
+def claimed(folder: Path) -> Iterator[None]:
+    """Make the folder of a board, in which its process is begun within the block.
+
+    Raises TakenError if one runs there already; one that ended leaves no trace.
+    """
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (folder.parent / _LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        check_free(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(mode=0o700)
+        yield
+
+
+def folders(states: Path) -> list[Path]:
+    """Return the folders of the boards that run, sorted."""
+    return sorted(path for path in states.glob("*/") if runs(path))
 
 
 def recorded(folder: Path, words: list[str]) -> list[str]:

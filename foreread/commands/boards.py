@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import UNSET
 
+from boards.emulated.live import running
 from boards.live import live_profile
 from boards.profile import (
     FixedCost,
@@ -26,8 +27,13 @@ from boards.profile import (
 from boards.profile_toml import encode_profile
 from foreread import table
 from foreread.cli import printable
+from foreread.commands import boards_start
 
-RUN_MODULE = "foreread.commands.boards_run"
+MORE = {
+    "run": "start an emulated board and run a command on it",
+    "start": "start an emulated board that stays, as a target",
+    "stop": "end emulated boards that were started",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,11 +47,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for sub, function in ((listing, _list), (show, _show), (new, _new)):
         sub.set_defaults(act=function)
         _add_json(sub)
-    if find_spec(RUN_MODULE):
-        run_module = import_module(RUN_MODULE)
-        sub = actions.add_parser("run", help="start an emulated board and run a command on it")
-        run_module.add_arguments(sub)
-        sub.set_defaults(act=run_module.run)
+    for name, summary in MORE.items():
+        module = import_module(f"foreread.commands.boards_{name}")
+        sub = actions.add_parser(name, help=summary)
+        module.add_arguments(sub)
+        sub.set_defaults(act=module.run)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,13 +71,16 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def _list(args: argparse.Namespace) -> int:
-    profiles = known_profiles()
+    profiles, started = known_profiles(), running()
     if args.json:
-        print(json.dumps({"schema": 1, "boards": msgspec.to_builtins(profiles)}))
+        document = {"schema": 1, "boards": msgspec.to_builtins(profiles)}
+        print(json.dumps(document | {"running": [boards_start.document(b) for b in started]}))
         return 0
     head = ("board", "CPU", "cost model", "facts", "what")
     rows = [(p.name, _architecture(p), _cost_models(p), _origin(p), p.title) for p in profiles]
     print(table.render(head, rows, left=frozenset(range(5))))
+    for board in started:
+        print(f"{board.name} runs: {shlex.join(board.ssh_words())}")
     return 0
 
 

@@ -8,10 +8,10 @@ import json
 import sys
 from dataclasses import asdict
 
-from boards.emulated import MACHINES, Board, BoardError, BoardRun, RunPlan
+from boards.emulated import Board, BoardError, BoardRun, RunPlan
 from boards.emulated.board import DEFAULT_PACKAGES
-from boards.emulated.image import FILE_SYSTEMS
 from foreread.arguments import add_windows, parse_windows
+from foreread.board_arguments import add_board, positive, tell
 from foreread.table import render
 
 _GUEST_PAGE_SIZE = 4096
@@ -21,22 +21,11 @@ _DEFAULT_WINDOWS = "128k"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.usage = f"{parser.prog} BOARD [options] -- COMMAND [ARGUMENT ...]"
-    parser.add_argument("board", metavar="BOARD", help=", ".join(MACHINES))
-    parser.add_argument("--kernel", default="6.1", metavar="X.Y", help="Debian's kernel (6.1)")
-    parser.add_argument(
-        "--package",
-        dest="packages",
-        action="append",
-        metavar="NAME",
-        help="Debian package to put on the board, with all it depends on; may be given again "
-        f"({', '.join(DEFAULT_PACKAGES)})",
-    )
-    parser.add_argument("--fs", choices=FILE_SYSTEMS, default="ext4", help="file system (ext4)")
-    _add_device(parser)
+    add_board(parser, least_memory="256 MiB")
     add_windows(parser, _DEFAULT_WINDOWS)
-    parser.add_argument("--repeat", type=_positive, default=1, metavar="N", help="runs a window")
+    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="runs a window")
     parser.add_argument(
-        "--time-out", type=_positive, default=300, metavar="S", help="real seconds for all (300)"
+        "--time-out", type=positive, default=300, metavar="S", help="real seconds for all (300)"
     )
     # The parent command has it too; without a default here, either place will do.
     parser.add_argument(
@@ -47,22 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _add_device(parser: argparse.ArgumentParser) -> None:
-    device = parser.add_argument_group("the board's memory and the cost of its disk")
-    device.add_argument(
-        "--memory-mib", type=_positive, default=256, metavar="N", help="the disk's included (256)"
-    )
-    device.add_argument(
-        "--latency-us", type=_count, default=1000, metavar="N", help="each request (1000)"
-    )
-    device.add_argument(
-        "--ns-per-kib", type=_count, default=50_000, metavar="N", help="each KiB read (50000)"
-    )
-
-
 def run(args: argparse.Namespace) -> int:
     """Run the command on the board, pass on what it printed, and print the table."""
-    board = Board(args.board, args.kernel, args.packages or DEFAULT_PACKAGES, tell=_tell)
+    board = Board(args.board, args.kernel, args.packages or DEFAULT_PACKAGES, tell=tell)
     result = board.run(_plan(args))
     if args.json:
         print(json.dumps(_document(args, result)))
@@ -82,7 +58,7 @@ def _plan(args: argparse.Namespace) -> RunPlan:
         latency_ns=args.latency_us * 1000,
         ns_per_kib=args.ns_per_kib,
         fs=args.fs,
-        memory_mib=args.memory_mib,
+        memory_mib=args.memory_mib or 256,
         time_out_s=args.time_out,
     )
 
@@ -127,19 +103,3 @@ def _table(result: BoardRun) -> str:
         for one in result.runs
     ]
     return render(("KiB", "guest seconds", "requests", "KiB read", "exit"), rows)
-
-
-def _tell(step: str) -> None:
-    print(f"foreread: {step}", file=sys.stderr, flush=True)
-
-
-def _positive(text: str) -> int:
-    return _count(text, least=1)
-
-
-def _count(text: str, least: int = 0) -> int:
-    """Return a number that fits the slow disk's 32-bit parameters."""
-    number = int(text)
-    if not least <= number <= 4_000_000:
-        raise argparse.ArgumentTypeError(f"{text} is not between {least} and 4000000")
-    return number

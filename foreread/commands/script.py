@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from pathlib import Path
 
@@ -97,7 +98,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_usage(args: argparse.Namespace) -> None:
+    made = (args.capture, args.output, args.read_ahead_kb, args.after_boot_kb, args.after_seconds)
     if args.uninstall:
+        if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
+            raise UsageError("--uninstall takes --target and --force alone")
         return
     for given, name in ((args.capture, "CAPTURE"), (args.output, "-o DIR")):
         if given is None:
@@ -160,7 +164,7 @@ def _print_installed(done: Installed, target: str) -> None:
         print(f"  {printable(line)}")
     for note in done.notes:
         print(f"note: {note}")
-    where = "" if target == LOCAL else f" --target {target}"
+    where = "" if target == LOCAL else f" --target {shlex.quote(target)}"
     print(f"at once, without a boot: {manifest.script} start")
     print(
         f"boot once without: add foreread=off to the kernel command line\n"

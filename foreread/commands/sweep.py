@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
+from functools import partial
 from pathlib import Path
 from statistics import median
 
@@ -16,6 +16,7 @@ from foreread.cli import printable
 from foreread.run_arguments import add_run, run_options
 from foreread.table import render
 from foreread.version import VERSION
+from tracer.local_bench import local_bench
 from tracer.sweep import Sweep, check_writable, write_sweep
 from tracer.sweep_run import Progress, SweepOptions, sweep
 
@@ -45,11 +46,11 @@ def run(args: argparse.Namespace) -> int:
     """Sweep, with a progress line, and print the table."""
     if args.repeat < 1:
         raise UsageError("--repeat: at least 1")
-    page_size = os.sysconf("SC_PAGE_SIZE")
-    windows = parse_windows(_DEFAULT_WINDOWS if args.windows is None else args.windows, page_size)
+    text = _DEFAULT_WINDOWS if args.windows is None else args.windows
+    _windows_kb(text, 4096)  # wrong usage is told before anything is done
     options = SweepOptions(
         run=run_options(args),
-        windows_kb=tuple(window * page_size // 1024 for window in windows),
+        windows_kb=partial(_windows_kb, text),
         repeat=args.repeat,
         seed=args.seed,
         with_default=args.windows is None,
@@ -58,13 +59,17 @@ def run(args: argparse.Namespace) -> int:
         foreread=VERSION,
     )
     check_writable(args.output)
-    result = sweep(options, lambda partial: write_sweep(args.output, partial), _show_progress)
+    result = sweep(options, local_bench, partial(write_sweep, args.output), _show_progress)
     print(file=sys.stderr)
     if args.json:
         print(json.dumps(msgspec.to_builtins(result)))
     else:
         print(_text(result))
     return 0
+
+
+def _windows_kb(text: str, page_bytes: int) -> tuple[int, ...]:
+    return tuple(window * page_bytes // 1024 for window in parse_windows(text, page_bytes))
 
 
 def _show_progress(progress: Progress) -> None:

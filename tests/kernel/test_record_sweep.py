@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import shutil
+from functools import partial
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
 
 from boards.device import DeviceError
+from boards.target import LocalTarget
 from tracer.backends.base import RecordError
 from tracer.command import Streams
 from tracer.ending import Ending
+from tracer.local_bench import local_bench
+from tracer.remote.bench import bench_on
 from tracer.run import RunOptions
 from tracer.sweep_run import SweepOptions, sweep
 
@@ -36,23 +41,23 @@ def nowhere():
 def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **run):
     options = SweepOptions(
         RunOptions([str(word) for word in command], allow_warm=True, **run),
-        windows_kb,
+        lambda _: windows_kb,
         repeat,
         devices=devices,
         wait_s=120.0,
     )
-    return sweep(options, save, lambda _: None)
+    return sweep(options, local_bench, save, lambda _: None)
 
 
 def test_the_window_in_force_is_measured_too(loop, nowhere):
     options = SweepOptions(
         RunOptions([str(loop.busybox), "true"], streams=nowhere),
-        (0,),
+        lambda _: (0,),
         repeat=1,
         with_default=True,
         wait_s=120.0,
     )
-    result = sweep(options, lambda _: None, lambda _: None)
+    result = sweep(options, local_bench, lambda _: None, lambda _: None)
     assert [point.read_ahead_kb for point in result.points] == sorted([0, WINDOW_KB])
 
 
@@ -92,10 +97,10 @@ def test_a_sweep_interrupted_before_its_first_run_counted_is_no_sweep(loop, nowh
 
     command = [str(loop.busybox), "true"]
     options = SweepOptions(
-        RunOptions(command, streams=nowhere, allow_warm=True), (0,), wait_s=120.0
+        RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=120.0
     )
     with pytest.raises(KeyboardInterrupt):
-        sweep(options, lambda _: None, interrupt)
+        sweep(options, local_bench, lambda _: None, interrupt)
 
 
 def test_a_failing_command_stops_the_sweep(loop):
@@ -122,3 +127,24 @@ def test_odd_windows_are_rounded_and_noted(loop, nowhere):
 def test_an_unknown_disk_is_refused(loop):
     with pytest.raises(DeviceError, match="nosuchdisk"):
         run_sweep(["true"], (0,), devices=("nosuchdisk",))
+
+
+def test_a_target_measures_the_same_reads(loop, nowhere):
+    def requests_and_pages(bench):
+        options = SweepOptions(
+            RunOptions([str(loop.busybox), "cat", str(loop.data)], streams=nowhere),
+            lambda _: (0, 16, 64),
+            repeat=2,
+            wait_s=120.0,
+        )
+        result = sweep(options, bench, lambda _: None, lambda _: None)
+        assert result.complete
+        assert result.devices == [loop.device]
+        assert result.default_read_ahead_kb == WINDOW_KB
+        assert loop.restored_kb() == WINDOW_KB
+        assert all(min(point.seconds) > 0 for point in result.points)
+        return [(one.read_ahead_kb, min(one.requests), min(one.pages)) for one in result.points]
+
+    busybox_sh = (shutil.which("busybox"), "sh")
+    on_target = partial(bench_on, LocalTarget(), shell=busybox_sh)
+    assert requests_and_pages(on_target) == requests_and_pages(local_bench)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import pty
 import random
@@ -11,7 +10,6 @@ import select
 import signal
 import socket
 import subprocess
-import termios
 import threading
 import time
 from collections.abc import Sequence
@@ -32,7 +30,7 @@ class ConsoleBoard:
         self.received = b""
         self._folder = folder
         self._tty = tty
-        self._command = list(command)
+        self._command = [*(["busybox", "setsid", "-c"] if tty else []), *command]
         self._server = socket.create_server(("127.0.0.1", 0))
         self._client: socket.socket | None = None
         self._stopped = False
@@ -55,8 +53,7 @@ class ConsoleBoard:
             stderr=slave,
             cwd=self._folder,
             env={"PATH": os.environ["PATH"], "HOME": str(self._folder), "TERM": "vt100"},
-            start_new_session=True,
-            preexec_fn=(lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0)) if self._tty else None,
+            start_new_session=not self._tty,
         )
         self._slave = slave  # kept, so that the pty outlives what runs on it
 

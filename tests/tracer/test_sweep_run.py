@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
+from typing import ClassVar
 
 import pytest
 from hypothesis import given
@@ -9,6 +11,19 @@ from hypothesis import strategies as st
 from tracer.backends.base import RecordError
 from tracer.run import RunOptions
 from tracer.sweep_run import SweepOptions, schedule, sweep, whole_pages
+
+
+class UnusedBench:
+    kernel, page_bytes = "6.18", 4096
+    disks: ClassVar = ["sda"]
+    notes: ClassVar = []
+
+    def default_kb(self):
+        return 128
+
+    def run(self, read_ahead_kb):
+        raise AssertionError(read_ahead_kb)
+
 
 WINDOWS = st.lists(st.integers(0, 4096), min_size=1, max_size=12, unique=True).map(tuple)
 
@@ -30,12 +45,14 @@ def test_rounds_differ_from_each_other():
 
 @given(WINDOWS)
 def test_windows_become_whole_pages_like_in_the_kernel(windows):
-    rounded = whole_pages(windows)
-    assert list(rounded) == sorted({window - window % 4 for window in windows})
+    for page_bytes in (4096, 65536):
+        kib = page_bytes // 1024
+        rounded = whole_pages(windows, page_bytes)
+        assert list(rounded) == sorted({window - window % kib for window in windows})
 
 
 @pytest.mark.parametrize(("windows", "repeat"), [((), 1), ((-4, 8), 1), ((4,), 0)])
 def test_senseless_sweeps_are_refused(windows, repeat):
-    options = SweepOptions(RunOptions(["true"]), windows, repeat)
+    options = SweepOptions(RunOptions(["true"]), lambda _: windows, repeat)
     with pytest.raises(RecordError, match="a sweep needs"):
-        sweep(options, lambda _: None, lambda _: None)
+        sweep(options, lambda _: nullcontext(UnusedBench()), lambda _: None, lambda _: None)

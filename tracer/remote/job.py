@@ -41,29 +41,35 @@ class Fact:
 class Job:
     """A job made of the shell files ``parts``; use it in a ``with`` block, which ends it.
 
-    ``shell`` are the words that start the target's shell. Raises RecordError for what the
+    ``shell`` are the words that start the target's shell. The script is copied there from the
+    job ``like``, if there is one of the same parts. Raises RecordError for what the
     target says it cannot do, TargetError when it cannot be asked.
     """
 
     def __init__(
-        self, target: Target, parts: Sequence[str], shell: Sequence[str] = ("sh",)
+        self,
+        target: Target,
+        parts: Sequence[str],
+        shell: Sequence[str] = ("sh",),
+        like: Job | None = None,
     ) -> None:
         self.target = target
         self.folder = ""
-        self._shell = list(shell)
+        self.shell = list(shell)
         self._script = b"\n".join(_part(name) for name in (*parts, "verb.sh"))
-        self._clock_rate = 1.0
+        self._like = like
+        self._clock_rate: float = like._clock_rate if like else 1.0
         self._clocks: tuple[float, float] | None = None
 
     def __enter__(self) -> Self:
-        words = [*self._shell, "-c", _part("place.sh").decode(), "sh", secrets.token_hex(8)]
+        words = [*self.shell, "-c", _part("place.sh").decode(), "sh", secrets.token_hex(8)]
         answer = self._run(words, "looking for a place on the target")
         places = [fact.value for fact in facts(answer.stdout) if fact.key == "place"]
         if len(places) != 1 or not places[0].startswith("/") or not places[0].isprintable():
             raise _senseless("where its folders in memory are")
         self.folder = places[0]
         try:
-            self._push("job.sh", self._script)
+            self._bring_script()
         except BaseException:
             self.finish()
             raise
@@ -75,7 +81,7 @@ class Job:
     def settings(self, values: Mapping[str, str], command: Sequence[str]) -> None:
         """Give the script its settings: shell variables by name, and the command's words."""
         assignments = [f"{name}={shlex.quote(value)}" for name, value in values.items()]
-        assignments += [f"shell={shlex.quote(shlex.join(self._shell))}"]
+        assignments += [f"shell={shlex.quote(shlex.join(self.shell))}"]
         words = shlex.join(command)
         text = "\n".join([*assignments, f'run_command() {{ "$@" {words}; }}', ""])
         self._push("settings", os.fsencode(text))
@@ -94,7 +100,7 @@ class Job:
         ``within_s``: how soon after its start the target hears of us again, ``timeout_s`` if None.
         """
         lease = str(self.lease_s(timeout_s if within_s is None else within_s))
-        return self._run([*self._shell, f"{self.folder}/job.sh", lease, *words], step, timeout_s)
+        return self._run([*self.shell, f"{self.folder}/job.sh", lease, *words], step, timeout_s)
 
     def lease_s(self, within_s: float) -> int:
         """Return for how many of its own seconds the target's guard is patient."""
@@ -121,6 +127,13 @@ class Job:
             self.folder = folder
             self.raw("finish", step="putting everything back on the target")
         self.folder = ""
+
+    def _bring_script(self) -> None:
+        if self._like is None:
+            self._push("job.sh", self._script)
+        else:
+            copy = ["-c", 'cat "$1/job.sh" >"$2/job.sh"', "sh", self._like.folder, self.folder]
+            self._run([*self.shell, *copy], "copying the script on the target")
 
     def _push(self, name: str, content: bytes) -> None:
         with tempfile.NamedTemporaryFile(prefix="foreread-") as file:

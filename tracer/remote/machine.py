@@ -20,6 +20,8 @@ from tracer import metadata
 from tracer.backends.base import RecordError
 from tracer.remote.job import Fact
 
+_UNEXPLAINED_KIB = 4096  # as tracer.cold: what others read meanwhile, superblocks
+_UNEXPLAINED_SHARE = 1000
 _NAME = r"[\w.!+-]*[\w!+-][\w.!+-]*"  # of a disk, a partition, an attribute: neither . nor ..
 _DEV = r"\d{1,7}:\d{1,7}"
 _SYSFS = re.compile(
@@ -53,6 +55,11 @@ class Machine:
     mounts: list[MountPoint]
     sysfs: dict[str, str]  # content by path below /sys
     bdis: dict[str, str]  # name of the backing device by path of a link to it
+
+    @property
+    def allowed_kib(self) -> int:
+        """How much may be cached, and mapped by nobody, when a run begins."""
+        return max(_UNEXPLAINED_KIB, self.memory_kib // _UNEXPLAINED_SHARE)
 
     @classmethod
     def parse(cls, facts: list[Fact]) -> Machine:

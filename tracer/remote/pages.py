@@ -9,7 +9,7 @@ from pathlib import Path
 from tracer.backends.base import RecordError
 from tracer.backends.tracefs import OPENS, lost_events, missed_marks
 from tracer.remote.job import Job
-from tracer.remote.run_facts import RunFacts
+from tracer.remote.run_facts import TraceFacts
 
 # Pages are fetched in pieces, larger ones as long as the connection is fast enough for them.
 _SMALLEST_PIECE, _LARGEST_PIECE = 1 << 16, 1 << 22
@@ -20,19 +20,23 @@ _FORMAT = re.compile(r"header_page|header_event|[\w.-]+/[\w.-]+/format", re.ASCI
 _LARGEST_PAGE = 1 << 20
 
 
-def save_trace(job: Job, run: RunFacts, byte_order: str, trace: Path) -> tuple[dict[int, int], int]:
+def save_trace(
+    job: Job, traced: TraceFacts, byte_order: str, trace: Path
+) -> tuple[dict[int, int], int]:
     """Save pages, formats and statistics in ``trace``; return lost events by CPU and long's size.
 
     Raises RecordError when a page did not arrive whole.
     """
-    offset, data_bytes, long_size = _layout(run.formats.get("header_page", ""))
+    offset, data_bytes, long_size = _layout(traced.formats.get("header_page", ""))
     page_bytes = offset + data_bytes
-    for path, text in run.formats.items():
+    for path, text in traced.formats.items():
         if not _FORMAT.fullmatch(path) or ".." in path:
             raise RecordError(f"the target sent a file called {path!r}", "see what it runs")
-        _write(trace / ("" if path.startswith("header") else "events") / _public(path, run), text)
+        _write(
+            trace / ("" if path.startswith("header") else "events") / _public(path, traced), text
+        )
     lost = {}
-    for cpu, stats in sorted(run.stats.items()):
+    for cpu, stats in sorted(traced.stats.items()):
         pages = _pages(job, cpu, page_bytes, data_bytes)
         lost[cpu] = max(lost_events(stats), missed_marks(pages, byte_order, long_size))
         _write(trace / f"stats/cpu{cpu}", stats)
@@ -75,11 +79,11 @@ def _layout(header_page: str) -> tuple[int, int, int]:
     return offset, data_bytes, long_size
 
 
-def _public(path: str, run: RunFacts) -> str:
+def _public(path: str, traced: TraceFacts) -> str:
     """Return where an event's format belongs: those of our own have a pid in their group."""
     group, _, rest = path.partition("/")
     own = OPENS.partition(":")[0]
-    return f"{own}/{rest}" if run.probe_group and group == run.probe_group else path
+    return f"{own}/{rest}" if traced.probe_group and group == traced.probe_group else path
 
 
 def _write(path: Path, text: str) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -12,10 +10,10 @@ from pathlib import Path
 from msgspec import structs
 
 from boards.device import Devices
-from boards.target import Target, TargetError
+from boards.target import Target
 from tracer import capture as capture_files
 from tracer import metadata
-from tracer.backends.base import INDISPENSABLE, RecordError
+from tracer.backends.base import INDISPENSABLE
 from tracer.backends.tracefs import EVENT_PROBE
 from tracer.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
 from tracer.interrupts import orderly_exit
@@ -23,19 +21,22 @@ from tracer.journal import unrestored
 from tracer.output import no_space_as_error, output_directory
 from tracer.probes import ProbePlan
 from tracer.record import InodesOf, RecordOptions, default_buffer_kib, lost_notes
-from tracer.remote import probes
+from tracer.remote import guarded_run, probes
 from tracer.remote.files import find_files
+from tracer.remote.guarded_run import (
+    directory,
+    losing_no_target,
+    pass_on_output,
+    run_to_end,
+    settings,
+)
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 from tracer.remote.pages import save_trace
-from tracer.remote.run_facts import RunFacts
+from tracer.remote.run_facts import RunFacts, TraceFacts
 from tracer.run import exit_notes, living_notes
 
-PARTS = ("lib.sh", "held.sh", "probes.sh", "tracing.sh", "record.sh")
-_AWAIT_S = 5  # how long the target is waited for before it hears of us again
-_OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
-_UNEXPLAINED_KIB = 4096  # as tracer.cold: what others read meanwhile, superblocks
-_UNEXPLAINED_SHARE = 1000
+PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,6 @@ class _Prepared:
     machine: Machine
     devices: Devices
     disks: list[str]
-    allowed_kib: int
     probes: ProbePlan | None
 
 
@@ -60,14 +60,12 @@ def record_on(
     Ctrl-C ends the run and keeps the capture. Raises RecordError; also when the connection is
     lost: then the target's guard puts everything back.
     """
-    if not options.run.command:
-        raise RecordError("no command was given", "give it after --")
-    options.run.ending.check()
+    guarded_run.check(options.run)
     with (
         orderly_exit(),
         output_directory(output),
         no_space_as_error(output),
-        _lost_connection() as told,
+        losing_no_target() as told,
         Job(target, PARTS, shell) as job,
     ):
         told.append(job)
@@ -75,13 +73,8 @@ def record_on(
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
             planned = probes.plan_probes(target, machine) if options.probes else None
-            prepared = _prepare(machine, devices, planned)
+            prepared = _Prepared(machine, devices, devices.mounted(), planned)
             return _record(job, prepared, options, output, inodes_of)
-
-
-def _prepare(machine: Machine, devices: Devices, planned: ProbePlan | None) -> _Prepared:
-    allowed_kib = max(_UNEXPLAINED_KIB, machine.memory_kib // _UNEXPLAINED_SHARE)
-    return _Prepared(machine, devices, devices.mounted(), allowed_kib, planned)
 
 
 def _record(
@@ -96,12 +89,11 @@ def _record(
     disks = list(dict.fromkeys([*prepared.disks, *options.devices]))
     described = [metadata.device(devices, name) for name in disks]
     job.settings(_settings(prepared, options, disks), options.run.command)
-    _run(job)
-    run = RunFacts.parse(
-        job.ask("result", step="fetching the result"), machine.page_size, prepared.allowed_kib
-    )
-    _pass_on_output(job, options)
-    lost, long_size = save_trace(job, run, machine.byte_order, output / TRACE)
+    run_to_end(job)
+    facts = job.ask("result", step="fetching the result")
+    run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
+    pass_on_output(job, options.run.streams)
+    lost, long_size = save_trace(job, traced, machine.byte_order, output / TRACE)
     notes = [
         *(prepared.probes.notes if prepared.probes else []),
         *run.notes,
@@ -118,7 +110,7 @@ def _record(
         backend_version=machine.kernel,
         host=_host(machine, long_size),
         command=options.run.command,
-        cwd=_directory(options),
+        cwd=directory(options.run),
         pid=run.pid,
         exit_status=run.ended.exit_status if run.ended else None,
         signal=run.ended.signal if run.ended else None,
@@ -127,10 +119,10 @@ def _record(
         wall_seconds=(run.end_ns - run.start_ns) / 1e9,
         start_ns=run.start_ns,
         end_ns=run.end_ns,
-        clock=run.clock,
+        clock=traced.clock,
         read_ahead_kb=options.read_ahead_kb,
-        events=run.events,
-        events_missing=run.missing,
+        events=traced.events,
+        events_missing=traced.missing,
         lost={str(cpu): events for cpu, events in sorted(lost.items())},
         cold=run.cold,
         devices=[_in_force(device, run, notes) for device in described],
@@ -143,10 +135,11 @@ def _record(
 
 def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> dict[str, str]:
     """Return the shell variables that tell the target's recorder what to do."""
-    machine, devices, ending = prepared.machine, prepared.devices, options.run.ending
+    machine, devices = prepared.machine, prepared.devices
     knobs = [*devices.read_ahead_knobs(disks), *devices.other_knobs()]
     buffer_kib = options.buffer_kib or default_buffer_kib(machine.available_kib, machine.cpu_count)
     return {
+        **settings(machine, options.run, options.wait_s),
         "knobs": " ".join(knobs),
         "read_ahead_kb": str(options.read_ahead_kb),
         "events": " ".join(options.events),
@@ -154,44 +147,7 @@ def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> 
         "open_probe": EVENT_PROBE,
         "kprobes": probes.lines(prepared.probes) if prepared.probes else "",
         "buffer_kib": str(buffer_kib),
-        "allowed_kib": str(prepared.allowed_kib),
-        "allow_warm": "yes" if options.run.allow_warm else "",
-        "keep_running": "yes" if options.run.keep_running else "",
-        "directory": _directory(options),
-        "user": options.run.user or "",
-        "duration_s": "" if ending.duration_s is None else f"{ending.duration_s:.3f}",
-        "idle_cs": "" if ending.idle_ms is None else str(max(1, round(ending.idle_ms / 10))),
-        "until_output": ending.output or "",
-        "output_bytes": str(_OUTPUT_BYTES),
-        "lock_wait_s": str(round(options.wait_s)),
-        "own_session": "setsid" if "setsid" in machine.applets else "",
     }
-
-
-def _run(job: Job) -> None:
-    """Start the run and return when it is over; Ctrl-C ends it."""
-    job.ask("start", step="starting the recording", within_s=_AWAIT_S)
-    interrupted = False
-    while True:
-        try:
-            if interrupted and job.ask("stop", step="ending the recording")[:1]:
-                raise KeyboardInterrupt  # it had not begun
-            answer = job.ask("await", str(_AWAIT_S), step="recording", within_s=_AWAIT_S)
-            if any(fact.key == "state" and fact.value == "over" for fact in answer):
-                return
-        except KeyboardInterrupt:
-            if interrupted:
-                raise
-            interrupted = True
-
-
-def _pass_on_output(job: Job, options: RecordOptions) -> None:
-    streams = options.run.streams
-    for name, descriptor in (("stdout", streams.stdout), ("stderr", streams.stderr)):
-        rest = memoryview(job.raw("output", name, step="fetching the command's output").stdout)
-        with contextlib.suppress(OSError):  # our reader has gone
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
 
 
 def _files(
@@ -231,23 +187,3 @@ def _host(machine: Machine, long_size: int) -> Host:
 def _in_force(device: Device, run: RunFacts, notes: list[str]) -> Device:
     knob = f"/sys/block/{device.name}/queue/read_ahead_kb"
     return structs.replace(device, read_ahead_kb=run.windows.get(knob, device.read_ahead_kb_before))
-
-
-def _directory(options: RecordOptions) -> str:
-    return str(options.run.cwd or "/")
-
-
-@contextlib.contextmanager
-def _lost_connection() -> Iterator[list[Job]]:
-    """Make a lost connection an error that says what becomes of the target."""
-    jobs: list[Job] = []
-    try:
-        yield jobs
-    except TargetError as error:
-        if not jobs:
-            raise
-        raise RecordError(
-            f"{error}; the guard on the target ends the command and puts everything back "
-            f"within {jobs[0].lease_s(_AWAIT_S)} s of its time",
-            error.remedy,
-        ) from error

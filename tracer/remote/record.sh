@@ -1,217 +1,31 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# The verbs of a recording. One process of the target, the guard, owns it: it puts everything
-# back when the run is over, the host is not heard of any more, or the recorder has died.
+# What a recording does around its run, and the search for the files that were read.
 
-# probe: print what the host must know to choose the settings.
-probe() {
-    need cat dd grep head mkdir mkfifo mv rm rmdir sed sleep sync uname
-    fact kernel /proc/sys/kernel/osrelease
-    fact version /proc/sys/kernel/version
-    fact nodename /proc/sys/kernel/hostname
-    echo "machine $(uname -m)"
-    fact cpus /sys/devices/system/cpu/online
-    fact uptime /proc/uptime
-    fact meminfo /proc/meminfo
-    fact cpuinfo /proc/cpuinfo
-    fact mount /proc/self/mountinfo
-    grep KernelPageSize /proc/self/smaps | sed -n 's/^/page /;1p'
-    # EI_DATA of an ELF header: 2 is big-endian
-    order=$(dd if=/proc/self/exe bs=1 skip=5 count=1 2>/dev/null)
-    [ "$order" = "$(printf '\002')" ] && echo "order big" || echo "order little"
-    for applet in setsid su tee find; do
-        ! command -v $applet >/dev/null || echo "applet $applet"
-    done
-    print_disks
-}
-
-# print_disks: print the files of sysfs that describe the disks, as "sys PATH:LINE".
-print_disks() {
-    for disk in /sys/block/*; do
-        grep -s '' /dev/null "$disk"/dev "$disk"/size "$disk"/device/model "$disk"/device/name \
-            "$disk"/loop/backing_file "$disk"/slaves/*/dev "$disk"/queue/* \
-            "$disk"/*/partition "$disk"/*/start "$disk"/*/dev
-    done | sed 's/^/sys /'
-    grep -s '' /dev/null /sys/class/bdi/*/read_ahead_kb /sys/fs/btrfs/*/devices/*/dev |
-        sed 's/^/sys /'
-    for bdi in /sys/fs/btrfs/*/bdi; do
-        [ ! -d "$bdi" ] || echo "bdi $bdi $(cd -P "$bdi" && pwd -P)"
-    done
-} 2>/dev/null
-
-# start: begin the job, in the background.
-start() {
-    grep -q '^Uid:[[:space:]]*0[[:space:]]' /proc/self/status ||
-        die "recording needs root on the target" "reach it as root"
-    [ -z "$user" ] || grep -q "^$user:" /etc/passwd ||
-        die "the target has no user $user" "see its /etc/passwd for the users"
-    [ -z "$user" ] || need su
-    [ -z "$until_output" ] || need tee
-    [ -z "$until_output" ] || grep -E -q -e "$until_output" /dev/null || [ $? -lt 2 ] ||
-        die "grep on the target does not take $until_output" "see regex(7), extended expressions"
-    (cd "$directory") 2>/dev/null || die "the target has no folder $directory" "give another"
-    run_command find_executable
-    mkfifo "$job/wake" "$job/changed"
-    if [ -n "$own_session" ]; then
-        # shellcheck disable=SC2086
-        $own_session $shell "$job/job.sh" - guard </dev/null >"$job/log" 2>&1 &
-    else
-        (trap '' HUP && exec $shell "$job/job.sh" - guard) </dev/null >"$job/log" 2>&1 &
-    fi
-    echo started
-}
-
-# guard: own the job until it is finished, or the host is gone.
-guard() {
-    exec 9<>"$job/wake" 4<>"$job/changed"
-    if ! take_lock >"$job/facts"; then
-        conclude
-        pause 30
-        rm -rf "$job"
-        return
-    fi
-    undo_leftovers >"$job/leftovers"
-    (
-        record >"$job/facts"
-        : >"$job/recorded"
-        echo >&9
-    ) 3>&- 4>&- &
-    echo $! >"$job/recorder"
-    while [ ! -e "$job/finish" ]; do
-        pause 2
-        uptime
-        read -r lease <"$job/lease"
-        [ "$now" -lt "$lease" ] || break
-        [ -e "$job/state" ] || settle
-    done
-    read -r recorder <"$job/recorder"
-    kill -9 "$recorder" 2>/dev/null
-    undo "$job" restored
-}
-
-# settle: once the recorder has ended, put everything back but what the host still has to read.
-settle() {
-    read -r recorder <"$job/recorder"
-    start_of "$recorder"
-    [ -z "$started" ] || return 0
-    stop_tracing "$job"
-    [ -e "$job/keep" ] || end_command "$job" restored
-    restore "$job" restored >"$job/restored"
-    conclude
-}
-
-# conclude: tell the host that the recorder has ended, and how.
-conclude() {
-    state=over
-    [ -e "$job/recorded" ] || state="error the recorder on the target died: $(sed -n '$p' "$job/log")\
-|see why there: it may have been out of memory, or killed"
-    grep '^error ' "$job/facts" >"$job/state.new" || echo "$state" >"$job/state.new"
-    mv "$job/state.new" "$job/state"
-    echo >&4
-}
-
-# record: make the run; what is printed are the facts of it.
-record() {
-    read -r recorder _ </proc/self/stat
-    trap : USR1
-    run_command find_executable
-    for knob in $knobs; do
-        set_knob "$knob" "$read_ahead_kb" || die "$job is full" "make room in memory"
-    done
+prepare() {
     prepare_tracing
-    start_watchers
-    run_command hold "$executable"
-    drop_and_prove "$allowed_kib"
-    case $? in
-    1) die "the caches of the target cannot be dropped" "reach it as root" ;;
-    2) die "the target's caches are not cold ($cached KiB are cached, $pinned KiB mapped)" \
-        "end what reads files meanwhile, or accept it with --allow-warm" ;;
-    esac
+}
+
+begin() {
     start_tracing
-    drop
-    : >"$job/released"
-    echo start >"$marks/trace_marker"
-    release_and_wait
-    echo end >"$marks/trace_marker"
+}
+
+mark() {
+    echo "$1" >"$marks/trace_marker"
+}
+
+end() {
     echo 0 >"$instance/tracing_on"
-    print_run
 }
 
-# print_run: print how the run went, and what the living processes of the command map.
-print_run() {
-    uptime
-    idle_since=$now
-    [ "$why" != idle ] || read -r idle_since <"$job/idle_since"
-    [ -z "$keep_running" ] || : >"$job/keep"
-    ! grep -q "^unexecuted ${job##*-}\$" "$job/stderr" ||
-        die "the command cannot be executed" "run it by hand on the target first"
-    living "$job" restored
-    # shellcheck disable=SC2086
-    set -- $pids
-    echo "run $command $why ${status:--} $((now - idle_since)) $#"
-    for process; do
-        fact map "/proc/$process/maps"
-    done
-}
-
-# await SECONDS: print the state of the job once it is over, or after so many seconds.
-await() {
-    exec 9<>"$job/changed"
-    seconds=$1
-    while [ "$seconds" -gt 0 ] && [ ! -e "$job/state" ]; do
-        pause 1
-        seconds=$((seconds - 1))
-    done
-    if [ -e "$job/state" ]; then
-        ! grep '^error ' "$job/state" || exit 1
-        echo "state over"
-    elif { read -r owner <"$job/owner"; } 2>/dev/null && ! alive "$owner"; then
-        undo "$job" restored
-        die "the guard on the target died" "see why there: it may have been out of memory"
-    else
-        echo "state running"
-    fi
-}
-
-# stop: end the run and keep it; prints "early" if it has not begun.
-stop() {
-    if [ -e "$job/released" ]; then
-        over signal
-    else
-        echo early
-    fi
-}
-
-# result: print all facts of the run but the pages.
-result() {
-    cat "$job/facts" "$job/leftovers" "$job/restored"
+print_result() {
     print_trace
-}
-
-# output STREAM: print what was kept of the command's output.
-output() {
-    cat "$job/$1"
-}
-
-# finish: end the job, whatever its state, and return once nothing of it is left.
-finish() {
-    : >"$job/finish"
-    if { read -r owner <"$job/owner"; } 2>/dev/null && alive "$owner"; then
-        echo >>"$job/wake"
-        tries=0
-        while [ -d "$job" ] && [ $tries -lt 150 ]; do
-            nap
-            tries=$((tries + 1))
-        done
-    else
-        undo "$job" restored
-    fi
 }
 
 # find_inodes SECONDS DIRECTORY INODE...: print "INODE SIZE PATH" and a NUL for each found.
 find_inodes() {
     limit_s=$1 top=$2
     shift 2
-    if ! find "$top" -xdev -maxdepth 0 -inum 0 2>/dev/null; then
+    if ! find /proc/self/comm -inum 0 2>/dev/null; then
         echo lacking >&2
         return
     fi

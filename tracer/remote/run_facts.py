@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from tracer.backends.base import RecordError
@@ -13,21 +15,23 @@ from tracer.command import Ended
 from tracer.ending import EndedBy
 from tracer.journal import Restored
 from tracer.remote.job import Fact
+from tracer.remote.machine import Machine
 
 _REASONS: tuple[EndedBy, ...] = ("exit", "signal", "duration", "idle", "output")
 _MARK = re.compile(r"(?:.*\s)?(\d{1,12})\.(\d{6}): [^:]*: (start|end)\s*", re.ASCII)
 _CENTISECOND_NS = 10_000_000
 _MARK_NS = 500  # marks are rounded to microseconds
+_COARSE = "times are to a hundredth of a second (/proc/uptime): the kernel has no trace instances"
 _LARGEST_PID = 1 << 22
 _SIGNALLED = 128
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """One run on a target; times are those of the trace's clock.
+    """One run on a target; times are those of a trace's clock, CLOCK_MONOTONIC if it has that.
 
-    ``windows`` are those in force, by knob; ``formats`` the texts by path below tracefs' events,
-    ``stats`` by CPU.
+    ``windows`` are those in force, by knob; ``reads`` the requests and sectors that a sweep's
+    disks have read in the run.
     """
 
     pid: int
@@ -36,39 +40,25 @@ class RunFacts:
     living: int
     start_ns: int
     end_ns: int
-    clock: str
-    probe_group: str
     cold: Cold
-    events: list[str]
-    missing: list[str]
     windows: dict[str, int]
+    reads: tuple[int, int]
     mapped: dict[tuple[str, int], str]
-    formats: dict[str, str]
-    stats: dict[int, str]
     restored: list[Restored]
     notes: list[str]
 
     @classmethod
-    def parse(cls, facts: list[Fact], page_size: int, allowed_kib: int) -> RunFacts:
-        """Read the answer to ``result``."""
-        lines: defaultdict[str, list[str]] = defaultdict(list)
-        for fact in facts:
-            lines[fact.key].append(fact.value)
-        try:
-            return cls._parse(lines, page_size, allowed_kib)
-        except (ValueError, LookupError, TypeError) as error:
-            raise RecordError(
-                f"the target's description of the run makes no sense ({error})",
-                "record again; see whether the target's memory is full",
-            ) from error
+    def parse(cls, facts: list[Fact], machine: Machine) -> RunFacts:
+        """Read the answer to ``result``; raises RecordError."""
+        with _strictly():
+            return cls._parse(_by_key(facts), machine)
 
     @classmethod
-    def _parse(cls, lines: dict[str, list[str]], page_size: int, allowed_kib: int) -> RunFacts:
+    def _parse(cls, lines: dict[str, list[str]], machine: Machine) -> RunFacts:
         pid, by, ended, idle_ns, living = _run(lines["run"][0])
-        marks = dict(mark for line in reversed(lines["mark"]) if (mark := _mark(line)))
-        start_ns, end_ns = marks["start"] - _MARK_NS, marks["end"] - idle_ns
-        stats = {int(cpu): text for cpu, text in _texts(lines["stats"], " ").items()}
-        if not stats or not 0 <= start_ns <= end_ns:
+        start_ns, marked_end_ns = _times(lines)
+        end_ns = marked_end_ns - idle_ns
+        if not 0 <= start_ns <= end_ns:
             raise ValueError("it is not whole")
         unset = [line.split("\t") for line in lines["unset"]]
         windows = [line.split("\t") for line in lines["knob"]]
@@ -79,24 +69,85 @@ class RunFacts:
             living=living,
             start_ns=start_ns,
             end_ns=end_ns,
-            clock=lines["clock"][0],
-            probe_group="".join(lines["probe"]),
-            cold=_cold(lines["cold"][0], page_size, allowed_kib),
-            events=lines["event"],
-            missing=lines["missing"],
+            cold=_cold(lines["cold"][0], machine.page_size, machine.allowed_kib),
             windows={
                 **{knob: int(old) for knob, old, _ in unset},
                 **{knob: int(taken) for knob, _, taken in windows},
             },
+            reads=_reads(lines["before"], lines["after"]),
             mapped=dict(filter(None, map(parse_mapping, lines["map"]))),
-            formats=_texts(lines["format"], ":"),
-            stats=stats,
             restored=[Restored(*x.split("\t")) for x in lines["leftover"] + lines["restored"]],
             notes=[
                 *lines["note"],
+                *([_COARSE] if lines["uptime"] else []),
                 *(f"{knob} cannot be set ({why}): it stayed at {old}" for knob, old, why in unset),
             ],
         )
+
+
+@dataclass(frozen=True)
+class TraceFacts:
+    """What was traced: ``formats`` by path below tracefs' events, ``stats`` by CPU."""
+
+    clock: str
+    probe_group: str
+    events: list[str]
+    missing: list[str]
+    formats: dict[str, str]
+    stats: dict[int, str]
+
+    @classmethod
+    def parse(cls, facts: list[Fact]) -> TraceFacts:
+        """Read the answer to ``result``; raises RecordError."""
+        lines = _by_key(facts)
+        with _strictly():
+            stats = {int(cpu): text for cpu, text in _texts(lines["stats"], " ").items()}
+            if not stats:
+                raise ValueError("it is not whole")
+            return cls(
+                clock=lines["clock"][0],
+                probe_group="".join(lines["probe"]),
+                events=lines["event"],
+                missing=lines["missing"],
+                formats=_texts(lines["format"], ":"),
+                stats=stats,
+            )
+
+
+@contextmanager
+def _strictly() -> Iterator[None]:
+    try:
+        yield
+    except (ValueError, LookupError, TypeError) as error:
+        raise RecordError(
+            f"the target's description of the run makes no sense ({error})",
+            "run it again; see whether the target's memory is full",
+        ) from error
+
+
+def _by_key(facts: list[Fact]) -> defaultdict[str, list[str]]:
+    lines: defaultdict[str, list[str]] = defaultdict(list)
+    for fact in facts:
+        lines[fact.key].append(fact.value)
+    return lines
+
+
+def _times(lines: dict[str, list[str]]) -> tuple[int, int]:
+    """Return when the run began and ended, in ns."""
+    if lines["uptime"]:
+        uptimes = dict(line.split(" ") for line in lines["uptime"])
+        return _CENTISECOND_NS * int(uptimes["start"]), _CENTISECOND_NS * int(uptimes["end"])
+    marks = dict(mark for line in reversed(lines["mark"]) if (mark := _mark(line)))
+    return marks["start"] - _MARK_NS, marks["end"]
+
+
+def _reads(before: list[str], after: list[str]) -> tuple[int, int]:
+    """Return requests and sectors between two countings of some disks."""
+    counts = [[[int(n) for n in line.split(" ")] for line in lines] for lines in (before, after)]
+    requests, sectors = (
+        sum(disk[at] for disk in counts[1]) - sum(disk[at] for disk in counts[0]) for at in (0, 1)
+    )
+    return requests, sectors
 
 
 def _run(line: str) -> tuple[int, EndedBy, Ended | None, int, int]:

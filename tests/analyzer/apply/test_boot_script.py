@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+
 import pytest
 
 from analyzer.apply import ApplyPlan, Board, Disk, Setting
@@ -349,3 +351,59 @@ def test_restore_that_fails_is_told_and_can_be_repeated(board):
     board.put(WINDOW, "2048")
     board.run("stop")
     assert board.window == "128"
+
+
+BOOT_ID = "proc/sys/kernel/random/boot_id"
+
+
+def test_a_run_that_outlives_a_boot_is_not_believed(board):
+    board.put(BOOT_ID, "first")
+    board.start()
+    board.run("boot-done")
+    assert board.window == "512"
+    board.put(BOOT_ID, "second")
+    board.put(WINDOW, "100")
+    assert board.run("status").returncode == 3
+    board.start()
+    assert board.window == "2048", "boots anew"
+    board.run("stop")
+    assert board.window == "100", "not the value before the first boot"
+    assert not list(board.path("run").iterdir())
+
+
+def test_dry_run_tells_by_its_status_whether_all_would_be_set(board):
+    assert board.run("dry-run").returncode == 0
+    board.put("proc/cmdline", "foreread=off")
+    assert board.run("dry-run").returncode == 0, "of this boot only"
+    board.put("proc/sys/kernel/osrelease", "5.10")
+    assert board.run("dry-run").returncode == 1
+    board.put("proc/sys/kernel/osrelease", "6.1")
+    board.path(WINDOW).unlink()
+    assert board.run("dry-run").returncode == 1
+    board.put(f"{WINDOW.rpartition('/')[0]}/../size", "1")
+    assert board.run("dry-run").returncode == 1
+
+
+def test_restart(board):
+    board.start()
+    board.put(WINDOW, "64")
+    assert board.run("restart").returncode == 0
+    assert board.window == "2048"
+    board.run("stop")
+    assert board.window == "128"
+
+
+def test_run_by_an_init_the_kernel_log_alone_is_told(board):
+    link = board.path("S05foreread")
+    link.symlink_to(board.path("out/foreread-apply"))
+    done = subprocess.run(
+        [*board.command, link, "start"], capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    assert "128 -> 2048" in board.get("dev/kmsg")
+    board.run("stop")
+    board.path("dev/kmsg").unlink()
+    done = subprocess.run(
+        [*board.command, link, "start"], capture_output=True, text=True, check=True
+    )
+    assert "128 -> 2048" in done.stderr, "where there is no kernel log"

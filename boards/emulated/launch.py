@@ -1,0 +1,151 @@
+"""Starts QEMU for a live board, in a folder that gets all that belongs to it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from boards.emulated import guest_protocol, image, keys, state
+from boards.emulated.board import check_memory, least_memory_mib
+from boards.emulated.error import require_tool
+from boards.emulated.initramfs import job_initramfs
+from boards.emulated.machines import Machine
+from boards.emulated.parts import DEFAULT_PACKAGES, Parts
+from boards.emulated.qemu import Boot, Disk, escaped, qemu_words
+
+HOST = "127.0.0.1"
+OPTIONS, PORT, SERIAL, LOG, QEMU_LOG = "options", "port", "serial", "console", "qemu"
+# Main memory that applications have when nobody says how much there is.
+_ROOM_MIB = 128
+
+Process = subprocess.Popen[bytes]
+
+
+@dataclass(frozen=True)
+class LiveOptions:
+    """A live board: ``latency_ns`` and ``ns_per_kib`` are its disk's cost.
+
+    Without ``memory_mib`` it has what its disk takes and 128 MiB. ``append`` are more words for
+    the kernel's command line, ``rtc`` is where its clock begins (QEMU's -rtc base=).
+    The swap file is on the slow disk; a root that is never written to (squashfs) has none.
+    """
+
+    board: str
+    kernel: str = "6.1"
+    packages: tuple[str, ...] = DEFAULT_PACKAGES
+    fs: str = "ext4"
+    latency_ns: int = 1_000_000
+    ns_per_kib: int = 50_000
+    memory_mib: int | None = None
+    swap_mib: int = 32
+    read_only: bool = False
+    append: str = ""
+    rtc: str = "utc"
+    network: bool = True
+    time_out_s: float = 180.0
+
+
+@dataclass(frozen=True)
+class Made:
+    """What a board boots from, built and kept in the cache."""
+
+    options: LiveOptions
+    machine: Machine
+    boot_files: Path
+    image: Path
+    memory_mib: int
+
+
+def make(options: LiveOptions, tell: Callable[[str], None]) -> Made:
+    """Build what is not in the cache; raises BoardError."""
+    image.check_file_system(options.fs)
+    parts = Parts(options.board, options.kernel, options.packages, tell=tell)
+    disk = parts.live_image(options.fs, options.swap_mib)
+    memory_mib = options.memory_mib or least_memory_mib(parts, disk) + _ROOM_MIB
+    check_memory(parts, memory_mib, disk)
+    return Made(options, parts.machine, parts.boot_files(), disk, memory_mib)
+
+
+def launch(made: Made, folder: Path, tied: bool) -> Process:
+    """Start QEMU with its files in an empty folder; raises BoardError.
+
+    ``tied`` to this process, it ends when this one does.
+    """
+    port = _free_port()
+    (folder / PORT).write_text(str(port))
+    (folder / OPTIONS).write_text(json.dumps(asdict(made.options)))
+    job = keys.make_keys(folder) | {"settings": _settings(made.options)}
+    keys.write_known_hosts(folder, HOST, port)
+    shutil.copyfile(made.image, folder / "disk")
+    initramfs = (made.boot_files / "initramfs").read_bytes()
+    (folder / "initrd").write_bytes(initramfs + job_initramfs(job))
+    return _spawn(folder, _words(made, folder, port), tied)
+
+
+def _words(made: Made, folder: Path, port: int) -> list[str]:
+    options, machine = made.options, made.machine
+    append = f"quiet rdinit=/live net.ifnames=0 {options.append}".strip()
+    boot = Boot(made.boot_files / "kernel", folder / "initrd", made.memory_mib, append)
+    disk = Disk("image", folder / "disk", writable=options.fs != "squashfs")
+    # Idle time is real: else hours would pass in the guest while the host thinks of its answer.
+    words = qemu_words(machine, boot, [disk], machine.icount(sleeps=True))
+    words += ["-rtc", f"base={options.rtc},clock=vm"]
+    # The socket's path is relative, since it may have 107 characters at most.
+    log = f"logfile={escaped(folder / LOG)},logappend=on"
+    words += ["-chardev", f"socket,id=serial,path={SERIAL},server=on,wait=off,{log}"]
+    return [*words, "-serial", "chardev:serial", *_network(options, machine, port)]
+
+
+def _network(options: LiveOptions, machine: Machine, port: int) -> list[str]:
+    if not options.network:
+        return ["-nic", "none"]
+    # restrict: the guest reaches neither this machine nor what is behind it.
+    net = f"user,id=net,restrict=on,ipv6=off,hostfwd=tcp:{HOST}:{port}-:22"
+    return ["-netdev", net, "-device", f"virtio-net-{machine.bus},netdev=net"]
+
+
+def _settings(options: LiveOptions) -> bytes:
+    mode = "ro" if options.read_only or options.fs == "squashfs" else "rw"
+    return guest_protocol.assignments(
+        {
+            "LATENCY_NS": options.latency_ns,
+            "NS_PER_KIB": options.ns_per_kib,
+            "AWAKE": 1,
+            "FS": options.fs,
+            "ROOT_OPTIONS": f"{mode},noatime",
+        }
+    )
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _spawn(folder: Path, words: list[str], tied: bool) -> Process:
+    if tied:
+        words = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM", *words]
+    with (folder / QEMU_LOG).open("wb") as log:
+        process = subprocess.Popen(
+            state.recorded(folder, words),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            cwd=folder,
+            start_new_session=True,  # Ctrl-C is for us, who stop it then
+        )
+    try:
+        while process.poll() is None and not state.runs(folder):
+            time.sleep(0.01)
+    except BaseException:
+        process.kill()
+        raise
+    return process

@@ -1,0 +1,119 @@
+"""The three experiments of the 2010 paper again, on an emulated board.
+
+    python examples/paper/run.py [-o DIR] [player] [browser] [tv] [squashfs]
+
+Of each, one cold run is recorded at read_ahead_kb=0; F² + G² picks the quasi-optimal window from
+it; the paper's list of windows is measured; the optimisation that the pick misses is printed beside
+the paper's. DIR/paper.json has it all, the captures are beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+
+from answer import Answer, Outcome, Row, answer, measured_text, summary_text
+from experiments import BOARD, DEVICES, EXPERIMENTS, PAGE_KIB, Device, Experiment
+
+LIVE = "paper"  # what the board is called that the runs are recorded on
+
+
+def foreread(*words: object) -> str:
+    """Run a command of foreread and return its stdout; what it tells goes to stderr as it comes."""
+    line = [sys.executable, "-m", "foreread", *map(str, words)]
+    return subprocess.run(line, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def board_words(one: Experiment, device: Device) -> list[object]:
+    """Return the board with the application, and what its disk costs."""
+    packages = [word for name in one.packages for word in ("--package", name)]
+    cost = ["--latency-us", device.latency_us, "--ns-per-kib", device.ns_per_kib]
+    return [BOARD, *packages, "--fs", one.fs, *cost]
+
+
+@contextmanager
+def live_board(one: Experiment) -> Iterator[None]:
+    """Have the board up for the block."""
+    foreread("boards", "start", *board_words(one, DEVICES[0]), "--name", LIVE)
+    try:
+        yield
+    finally:
+        foreread("boards", "stop", LIVE)
+
+
+def record(one: Experiment, capture: Path) -> None:
+    """Record one cold run, as on any board."""
+    with live_board(one):
+        foreread("record", "--target", LIVE, "--json", "-o", capture, "--", *one.command)
+
+
+def measure(one: Experiment, device: Device, windows: list[int], repeat: int) -> list[Row]:
+    """Return what cold runs took, a row for each window."""
+    kib = ",".join(f"{window * PAGE_KIB}k" for window in windows)
+    runs = ["--memory-mib", one.memory_mib, "--windows", kib, "--repeat", repeat]
+    words = [*board_words(one, device), *runs, "--time-out", 3600, "--json", "--", *one.command]
+    found = json.loads(foreread("boards", "run", *words))["runs"]
+    return [
+        _row(window, [run for run in found if run["read_ahead_kb"] == window * PAGE_KIB])
+        for window in windows
+    ]
+
+
+def _row(window: int, runs: list[dict[str, int]]) -> Row:
+    seconds = [run["guest_ns"] / 1e9 for run in runs]
+    requests = median(run["requests"] for run in runs)
+    pages = median(run["read_kib"] for run in runs) / PAGE_KIB
+    return Row(window, median(seconds), requests, pages, seconds)
+
+
+def run(name: str, folder: Path, repeat: int) -> Outcome:
+    """Make one experiment and print its tables as they come."""
+    begin = time.monotonic()
+    one, capture = EXPERIMENTS[name], folder / f"{name}.capture"
+    print(f"\n== {name}: {one.title}", flush=True)
+    record(one, capture)
+    prediction = json.loads(foreread("predict", capture, "--json"))["total"]
+    picked = (prediction["quasi_optimal"], prediction["predicted_best"])
+    windows = sorted({*one.windows, *picked} - {None})
+    answers: list[Answer] = []
+    for device in DEVICES:
+        rows = measure(one, device, windows, repeat)
+        answers.append(answer(device.name, rows, *picked, one.default))
+        print(f"\n{device}\n{measured_text(answers[-1], one.paper)}", flush=True)
+    return Outcome(name, one, prediction, answers, time.monotonic() - begin)
+
+
+def main() -> int:
+    """Run the experiments asked for, and sum up."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="EXPERIMENT", help=", ".join(EXPERIMENTS))
+    parser.add_argument("-o", "--output", type=Path, default=Path("paper-out"), metavar="DIR")
+    parser.add_argument("--repeat", type=int, default=1, metavar="N", help="cold runs a window (1)")
+    args = parser.parse_args()
+    for name in set(args.names) - set(EXPERIMENTS):
+        parser.error(f"no experiment {name!r}: say {', '.join(EXPERIMENTS)}")
+    if args.output.exists():
+        parser.error(f"{args.output} exists already: give another folder with -o, or remove it")
+    args.output.mkdir(parents=True)
+    outcomes: list[Outcome] = []
+    try:
+        for name in args.names or EXPERIMENTS:
+            outcomes.append(run(name, args.output, args.repeat))
+            document = json.dumps([asdict(one) for one in outcomes], indent=1)
+            (args.output / "paper.json").write_text(document + "\n")
+    except subprocess.CalledProcessError as error:  # foreread has said what went wrong
+        return error.returncode
+    print(f"\n{summary_text(outcomes)}\n\nAll of it: {args.output / 'paper.json'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

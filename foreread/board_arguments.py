@@ -1,0 +1,53 @@
+"""Arguments of the commands that boot an emulated board."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from boards.emulated import MACHINES
+from boards.emulated.image import FILE_SYSTEMS
+from boards.emulated.parts import DEFAULT_PACKAGES
+
+
+def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
+    """Add the board, what is on it, its memory and the cost of its disk."""
+    parser.add_argument("board", metavar="BOARD", help=", ".join(MACHINES))
+    parser.add_argument("--kernel", default="6.1", metavar="X.Y", help="Debian's kernel (6.1)")
+    parser.add_argument(
+        "--package",
+        dest="packages",
+        action="append",
+        metavar="NAME",
+        help="Debian package to put on the board, with all it depends on; may be given again "
+        f"({', '.join(DEFAULT_PACKAGES)})",
+    )
+    parser.add_argument("--fs", choices=FILE_SYSTEMS, default="ext4", help="file system (ext4)")
+    device = parser.add_argument_group("the board's memory and the cost of its disk")
+    device.add_argument(
+        "--memory-mib", type=positive, metavar="N", help=f"the disk's included ({least_memory})"
+    )
+    device.add_argument(
+        "--latency-us", type=_count, default=1000, metavar="N", help="each request (1000)"
+    )
+    device.add_argument(
+        "--ns-per-kib", type=_count, default=50_000, metavar="N", help="each KiB moved (50000)"
+    )
+
+
+def positive(text: str) -> int:
+    """Return a number of 1 or more, as an argument's type."""
+    return _count(text, least=1)
+
+
+def tell(step: str) -> None:
+    """Say what is being done, on stderr."""
+    print(f"foreread: {step}", file=sys.stderr, flush=True)
+
+
+def _count(text: str, least: int = 0) -> int:
+    """Return a number that fits the slow disk's 32-bit parameters."""
+    number = int(text)
+    if not least <= number <= 4_000_000:
+        raise argparse.ArgumentTypeError(f"{text} is not between {least} and 4000000")
+    return number

@@ -1,0 +1,70 @@
+"""``foreread boards start``: an emulated board that stays, as a target."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+
+from boards.emulated.live import LiveBoard, LiveOptions, start
+from boards.emulated.parts import DEFAULT_PACKAGES
+from foreread.board_arguments import add_board, positive, tell
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_board(parser, least_memory="what the disk takes and 128 MiB")
+    parser.add_argument("--name", metavar="NAME", help="what to call it (BOARD)")
+    parser.add_argument(
+        "--read-only", action="store_true", help="mount the root so (default: ext4 is written to)"
+    )
+    parser.add_argument(
+        "--append", default="", metavar="WORDS", help="more words for the kernel's command line"
+    )
+    parser.add_argument(
+        "--time-out", type=positive, default=180, metavar="S", help="real seconds to boot (180)"
+    )
+    parser.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="machine-readable, on stdout"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Boot the board and say how it is reached."""
+    board = start(_options(args), args.name, tell)
+    if args.json:
+        print(json.dumps(document(board)))
+    else:
+        print(f"{board.name} runs: --target {board.name} means it from now on.")
+        print(f"  log in:  {shlex.join(board.ssh_words())}")
+        print(f"  console: {board.console}")
+        print(f"  end it:  foreread boards stop {board.name}")
+    return 0
+
+
+def document(board: LiveBoard) -> dict[str, object]:
+    """Return how a started board is reached, for JSON."""
+    return {
+        "name": board.name,
+        "url": str(board.address),
+        "known_hosts": str(board.known_hosts),
+        "identity": str(board.identity),
+        "console": board.console,
+        "log": str(board.log),
+        "options": board.options,
+    }
+
+
+def _options(args: argparse.Namespace) -> LiveOptions:
+    return LiveOptions(
+        board=args.board,
+        kernel=args.kernel,
+        packages=tuple(args.packages or DEFAULT_PACKAGES),
+        fs=args.fs,
+        latency_ns=args.latency_us * 1000,
+        ns_per_kib=args.ns_per_kib,
+        memory_mib=args.memory_mib,
+        read_only=args.read_only,
+        append=args.append,
+        time_out_s=args.time_out,
+    )

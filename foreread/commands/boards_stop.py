@@ -1,0 +1,43 @@
+"""``foreread boards stop``: end boards that were started."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from boards.emulated import BoardError
+from boards.emulated.live import LiveBoard, running, started
+from foreread.arguments import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("names", metavar="NAME", nargs="*", help="as `foreread boards list` says")
+    parser.add_argument("--all", action="store_true", help="all that run")
+    parser.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="machine-readable, on stdout"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Stop the boards, all of them or none if one is not there."""
+    if bool(args.names) == args.all:
+        raise UsageError("say which boards, or --all")
+    boards = running() if args.all else [_named(name) for name in args.names]
+    for board in boards:
+        board.stop()
+    names = [board.name for board in boards]
+    print(json.dumps({"schema": 1, "stopped": names}) if args.json else _sentence(names))
+    return 0
+
+
+def _named(name: str) -> LiveBoard:
+    board = started(name)
+    if board is None:
+        there = ", ".join(one.name for one in running()) or "none"
+        raise BoardError(f"no board called {name!r} runs", f"those that run: {there}")
+    return board
+
+
+def _sentence(names: list[str]) -> str:
+    return f"stopped: {', '.join(names)}" if names else "none ran"

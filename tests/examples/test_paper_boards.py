@@ -1,0 +1,77 @@
+"""examples/paper end to end: its smallest experiment, on the emulated board."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.boards
+
+RUN = Path(__file__).parents[2] / "examples/paper/run.py"
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("paper") / "out"
+    words = [sys.executable, RUN, "-o", folder, "--repeat", "2", "player"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads((folder / "paper.json").read_text())
+    assert (folder / "player.capture/capture.json").is_file()
+    return found, done.stdout
+
+
+def test_the_quasi_optimal_window_is_the_least_of_the_criterion(outcome):
+    prediction = outcome[0]["prediction"]
+    criterion = [
+        f**2 + (f * (w + 1) - prediction["tap"]) ** 2
+        for w, f in zip(prediction["windows"], prediction["F"], strict=True)
+    ]
+    assert prediction["C_opt"] == criterion
+    assert prediction["windows"][criterion.index(min(criterion))] == prediction["quasi_optimal"]
+    assert prediction["tap"] > 100  # the player, its libraries, the sound
+
+
+def test_the_papers_windows_are_measured_and_the_picked_one(outcome):
+    found = outcome[0]
+    wanted = sorted({*found["experiment"]["windows"], found["prediction"]["quasi_optimal"]})
+    for answer in found["answers"]:
+        assert [row["window"] for row in answer["rows"]] == wanted
+        for row in answer["rows"]:
+            assert len(row["runs_seconds"]) == 2
+            assert row["pages"] >= row["requests"] > 0
+
+
+def test_the_missed_optimisation_is_that_of_the_rows(outcome):
+    for answer in outcome[0]["answers"]:
+        seconds = {row["window"]: row["seconds"] for row in answer["rows"]}
+        default = seconds[outcome[0]["experiment"]["default"]]
+        least = min(seconds.values())
+        assert answer["best"]["seconds"] == least
+        assert answer["best"]["missed_points"] == 0
+        quasi = answer["quasi_optimal"]
+        assert quasi["seconds"] == seconds[outcome[0]["prediction"]["quasi_optimal"]]
+        missed = 100 * (quasi["seconds"] - least) / default
+        assert quasi["missed_points"] == pytest.approx(missed, abs=1e-9)
+
+
+def test_the_devices_differ_by_their_cost(outcome):
+    """Without readahead nothing overlaps: each request and each KiB costs what it is to."""
+    nand, sd = outcome[0]["answers"]
+    assert (nand["device"], sd["device"]) == ("nand", "sd")
+    of_nand, of_sd = nand["rows"][0], sd["rows"][0]
+    assert of_nand["window"] == of_sd["window"] == 0
+    assert (of_nand["requests"], of_nand["pages"]) == (of_sd["requests"], of_sd["pages"])
+    dearer = of_nand["requests"] * (1000 - 100) - of_nand["pages"] * 4 * (100 - 50)
+    seconds = of_sd["seconds"] - of_nand["seconds"]
+    assert seconds == pytest.approx(dearer / 1e6, rel=0.01)
+
+
+def test_what_is_printed_has_the_papers_figures(outcome):
+    last = [line for line in outcome[1].splitlines() if line.startswith("player")]
+    assert [line.split()[-1] for line in last] == ["0.37", "0.37"]
+    assert [line.split()[1] for line in last] == ["nand", "sd"]

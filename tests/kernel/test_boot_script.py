@@ -1,0 +1,309 @@
+"""The boot script on emulated boards: installed through ssh, applied by a real boot.
+
+An application that the board's init starts writes down the window as its first act, so that
+what is read here was in force before it opened a file. Figures are printed (``make test-boards``
+shows them), in guest time.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from analyzer.apply import (
+    ApplyPlan,
+    Board,
+    Disk,
+    InstallError,
+    Setting,
+    install,
+    uninstall,
+)
+from analyzer.apply.manifest import MANIFEST
+from boards.emulated.live import EmulatedTarget, LiveOptions
+
+pytestmark = pytest.mark.boards
+
+KNOB = "/sys/block/slow0/queue/read_ahead_kb"
+CLOCK = "/sys/module/slowdisk/parameters/now_ns"
+SCRIPT = "/usr/sbin/foreread-apply"
+APPLICATION = f"""#!/bin/sh
+read -r kb <{KNOB}
+read -r begin <{CLOCK}
+read -r requests_a _ sectors_a _ </sys/block/slow0/stat
+madplay -Q -o null: -t 1 /sample.mp3
+read -r end <{CLOCK}
+read -r requests_b _ sectors_b _ </sys/block/slow0/stat
+echo "$kb $((end - begin)) $((requests_b - requests_a)) $((sectors_b - sectors_a))" >/run/app.part
+mv /run/app.part "/run/app-${{0##*/}}"
+"""
+MARK = f"#!/bin/sh\nread -r now <{CLOCK}\necho $now >/run/${{0##*/}}\n"
+BOOT_S = 120.0
+
+
+@dataclass(frozen=True)
+class Start:
+    """One start of the application, at the window that it found."""
+
+    kb: int
+    guest_ns: int
+    requests: int
+    sectors: int
+
+
+class BootedBoard:
+    """An emulated board with the application; what is installed is taken off after each test."""
+
+    def __init__(self, target: EmulatedTarget) -> None:
+        self.target = target
+        self.put("/usr/bin/app", APPLICATION)
+        self.put("/etc/inittab", self.text("/etc/inittab") + "\n::once:/usr/bin/app\n", 0o644)
+
+    def put(self, path: str, text: str, mode: int = 0o755) -> None:
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(text)
+            file.flush()
+            self.target.push(Path(file.name), path, mode)
+
+    def text(self, path: str) -> str:
+        return self.sh(f"cat {path}")
+
+    def sh(self, line: str) -> str:
+        done = self.target.run(["sh", "-c", line], timeout_s=60)
+        assert done.status == 0, (line, done)
+        return done.stdout.decode().strip()
+
+    def status(self, line: str) -> int:
+        return self.target.run(["sh", "-c", line], timeout_s=60).status
+
+    @property
+    def kb(self) -> int:
+        return int(self.target.read_knob(KNOB))
+
+    @property
+    def log(self) -> str:
+        return self.sh("dmesg | grep foreread: || :")
+
+    def boot(self) -> None:
+        self.target.reboot(BOOT_S)
+
+    def start(self, name: str = "app") -> Start:
+        """Return what the application wrote down at this boot, once it has."""
+        for _ in range(100):
+            if self.status(f"[ -e /run/app-{name} ]") == 0:
+                return Start(*map(int, self.text(f"/run/app-{name}").split()))
+            time.sleep(0.2)
+        raise AssertionError("the application did not run")
+
+    def plan(self, kb: int = 64, **changes) -> ApplyPlan:
+        size = int(self.target.read_knob("/sys/block/slow0/size")) * 512
+        setting = Setting("queue/read_ahead_kb", str(kb), "tested", Disk("slow0", size))
+        machine, release = self.sh("uname -mr").split()[::-1]
+        board = Board(machine, ".".join(release.split(".")[:2]), "linux,dummy-virt")
+        after = changes.pop("after", None)
+        settings = (setting, replace(setting, value=str(after), phase="after"))
+        return ApplyPlan(settings[: 1 + (after is not None)], board, "a run of app", **changes)
+
+    def files_of_foreread(self) -> str:
+        return self.sh("find / -xdev -name '*foreread*' -not -path '/proc/*' -not -path '/sys/*'")
+
+
+def tell(capsys, text):
+    with capsys.disabled():
+        print(f"\n  {text}", end="")
+
+
+@pytest.fixture(scope="module")
+def booted():
+    with EmulatedTarget(LiveOptions("arm64")) as target:
+        yield BootedBoard(target)
+
+
+@pytest.fixture
+def board(booted):
+    yield booted
+    booted.sh("mount -o remount,rw /; rm -f /ballast /etc/init.d/S04* /etc/init.d/S06*")
+    if booted.status(f"[ -e {MANIFEST} ]") == 0:
+        uninstall(booted.target, force=True)
+    assert booted.files_of_foreread() == ""
+
+
+def test_values_are_in_force_before_the_application_starts(board):
+    assert board.kb == 128
+    done = install(board.target, board.plan(64))
+    assert (done.manifest.init, done.fits) == ("busybox", True)
+    assert board.kb == 128, "not before the next boot"
+    board.boot()
+    assert board.start().kb == 64
+    assert "128 -> 64" in board.log
+    assert board.status(f"{SCRIPT} status") == 0
+    assert board.status(f"{SCRIPT} stop") == 0
+    assert board.kb == 128
+    assert board.status(f"{SCRIPT} status") == 3
+    assert board.status("/etc/init.d/S05foreread restart") == 0
+    assert board.kb == 64
+    uninstall(board.target)
+    assert board.kb == 128
+    board.boot()
+    assert board.start().kb == 128
+
+
+def test_two_phases_end_with_the_init_scripts(board):
+    board.sh("cp /usr/bin/app /etc/init.d/S06early")
+    install(board.target, board.plan(64, after=32))
+    board.boot()
+    assert board.start("S06early").kb == 64
+    assert board.start().kb == 32, "inittab's come after the init scripts"
+    assert board.status(f"{SCRIPT} status") == 0
+    board.sh(f"{SCRIPT} stop")
+    assert board.kb == 128
+
+
+def test_two_phases_by_time(board):
+    install(board.target, board.plan(64, after=32, boot_done_seconds=15))
+    board.boot()
+    assert board.start().kb == 64
+    for _ in range(300):
+        if board.kb != 64:
+            break
+        time.sleep(0.2)
+    assert board.kb == 32
+    assert float(board.text("/proc/uptime").split()[0]) > 15
+
+
+def test_board_it_was_not_made_for(board):
+    other = replace(board.plan(64), board=Board("aarch64", "5.10", "Some Board"))
+    with pytest.raises(InstallError, match=r"made for kernel '5\.10'"):
+        install(board.target, other)
+    assert not install(board.target, other, force=True).fits
+    board.boot()
+    assert board.start().kb == 128
+    assert "made for kernel '5.10', and this is '6.1" in board.log
+    assert "made for model 'Some Board'" in board.log
+    assert board.status(f"{SCRIPT} status") == 3
+
+
+def test_read_only_knob(board):
+    install(board.target, board.plan(64))
+    board.put(
+        "/etc/init.d/S04lock",
+        f"#!/bin/sh\ncp {KNOB} /run/knob\nmount -o bind /run/knob {KNOB}\n"
+        f"mount -o remount,bind,ro {KNOB}\n",
+    )
+    board.boot()
+    assert board.start().kb == 128
+    assert f"{KNOB}: read-only, or takes no 64: still 128" in board.log
+    assert board.status(f"{SCRIPT} status") == 1
+
+
+def test_full_root_keeps_what_it_had(board):
+    install(board.target, board.plan(64))
+    before = board.sh(f"sha256sum {SCRIPT} {MANIFEST}")
+    board.sh(
+        "dd if=/dev/zero of=/ballast bs=64k 2>/dev/null; dd if=/dev/zero bs=512 >>/ballast"
+        " 2>/dev/null; sync; df / | grep -q ' 100% '"
+    )
+    with pytest.raises(InstallError, match="No space left") as error:
+        install(board.target, board.plan(32))
+    assert "free some space" in error.value.remedy
+    assert board.sh(f"sha256sum {SCRIPT} {MANIFEST}") == before
+    assert ".foreread" not in board.files_of_foreread()
+    uninstall(board.target)
+    board.sh(": >/ballast; dd if=/dev/zero of=/ballast bs=64k 2>/dev/null; :")
+    board.sh("dd if=/dev/zero bs=512 >>/ballast 2>/dev/null; :")
+    with pytest.raises(InstallError, match="No space left"):
+        install(board.target, board.plan(32))
+    assert board.files_of_foreread() == ""
+
+
+def test_read_only_root(board):
+    board.sh("mount -o remount,ro /")
+    with pytest.raises(InstallError, match="/etc of the target is read-only") as error:
+        install(board.target, board.plan())
+    assert "remount,rw" in error.value.remedy
+    board.sh("mount -o remount,rw /")
+    install(board.target, board.plan(64))
+    board.sh("mount -o remount,ro /")
+    with pytest.raises(InstallError, match="read-only"):
+        uninstall(board.target)
+    assert board.status(f"[ -e {SCRIPT} ]") == 0
+
+
+def test_root_that_boots_read_only_is_set_too(board):
+    install(board.target, board.plan(64))
+    board.put("/etc/init.d/S04readonly", "#!/bin/sh\nmount -o remount,ro /\n")
+    board.boot()
+    assert board.start().kb == 64
+    assert board.status(f"{SCRIPT} stop") == 0
+    assert board.kb == 128
+
+
+def test_inittab_where_init_scripts_are_not_run(board):
+    rcs = board.text("/etc/init.d/rcS")
+    own = rcs.replace("for script in /etc/init.d/S??*; do", "for script in $LIST; do")
+    assert own != rcs
+    board.put(
+        "/etc/init.d/rcS",
+        f"#!/bin/sh\nLIST='/etc/init.d/S40network /etc/init.d/S50dropbear'\n{own}\n",
+    )
+    inittab = board.text("/etc/inittab")
+    try:
+        done = install(board.target, board.plan(64))
+        assert "::sysinit:/usr/sbin/foreread-apply start" in board.text("/etc/inittab")
+        assert done.notes
+        board.boot()
+        assert board.start().kb == 64
+        uninstall(board.target)
+        assert board.text("/etc/inittab") == inittab
+    finally:
+        board.put("/etc/init.d/rcS", rcs + "\n")
+
+
+def test_kernel_command_line_switches_it_off(capsys):
+    with EmulatedTarget(LiveOptions("arm64", append="foreread=off")) as target:
+        board = BootedBoard(target)
+        install(target, board.plan(64))
+        board.boot()
+        assert board.start().kb == 128
+        assert "foreread=off on the kernel command line: nothing set" in board.log
+        assert board.status(f"{SCRIPT} status") == 3
+
+
+def test_cost_of_the_boot_and_the_first_start(board, capsys):
+    """Three boots with and without: the script's time, and the application right after boot."""
+    for name in ("S04mark", "S06mark"):
+        board.put(f"/etc/init.d/{name}", MARK)
+
+    def boots():
+        spans, ends, starts = [], [], []
+        for _ in range(3):
+            board.boot()
+            begin, end = (int(board.text(f"/run/{name}")) for name in ("S04mark", "S06mark"))
+            spans.append((end - begin) / 1e6)
+            ends.append(end / 1e6)
+            starts.append(board.start())
+        return median(spans), median(ends), starts
+
+    span, end, default = boots()
+    install(board.target, board.plan(64))
+    span_with, end_with, applied = boots()
+    ms = [median(one.guest_ns for one in starts) / 1e6 for starts in (default, applied)]
+    tell(
+        capsys,
+        f"arm64: the script takes {span_with - span:.1f} ms of a boot, which is "
+        f"{end_with - end:+.1f} ms longer up to there",
+    )
+    tell(
+        capsys,
+        f"arm64: first start after boot, 128 KiB {ms[0]:.1f} ms, 64 KiB {ms[1]:.1f} ms: "
+        f"ratio {ms[1] / ms[0]:.3f}",
+    )
+    assert {one.kb for one in default} == {128}
+    assert {one.kb for one in applied} == {64}
+    assert {one.sectors for one in applied} < {one.sectors for one in default} or ms[1] < ms[0]
+    assert span_with - span <= 20

@@ -1,0 +1,428 @@
+"""The target's recorder on the running kernel: busybox ash and dash, without a wire between."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+from raw_pages import read_events
+
+import tracer
+from analyzer.ingest import tracefs as tracefs_pages
+from analyzer.ingest.tables import Kind
+from boards.target import LocalTarget
+from tracer import capture as capture_files
+from tracer import tracefs
+from tracer.backends.base import RecordError
+from tracer.backends.tracefs import TracefsBackend
+from tracer.command import Streams
+from tracer.ending import Ending
+from tracer.record import RecordOptions, record
+from tracer.remote.record import record_on
+from tracer.run import RunOptions
+
+WAIT_S = 120.0  # for another foreread on this machine
+INSERT = "filemap/mm_filemap_add_to_page_cache"
+SHELLS = (("busybox", "sh"), ("dash",))
+PLACES = ("/run", "/dev/shm", "/tmp")
+DRIVER = """
+import sys
+from pathlib import Path
+from boards.target import LocalTarget
+from tracer.record import RecordOptions
+from tracer.remote.record import record_on
+from tracer.run import RunOptions
+options = RecordOptions(RunOptions(sys.argv[2:], allow_warm=True), wait_s=120.0)
+record_on(LocalTarget(), options, Path(sys.argv[1]), shell=("busybox", "sh"))
+"""
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(
+        os.geteuid() != 0, reason="needs root: recording on a target was not checked"
+    ),
+]
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        yield image
+    assert image.device not in "".join(leftovers())
+
+
+@pytest.fixture(params=SHELLS, ids=lambda words: words[0])
+def shell(request):
+    return request.param
+
+
+def record_here(output, command, shell=SHELLS[0], inodes_of=None, allow_warm=True, **run):
+    command = [str(word) for word in command]
+    options = RecordOptions(RunOptions(command, allow_warm=allow_warm, **run), wait_s=WAIT_S)
+    return record_on(LocalTarget(), options, output, inodes_of, shell)
+
+
+def jobs():
+    return [path for place in PLACES for path in Path(place).glob("foreread-*/job.sh")]
+
+
+def leftovers():
+    """Return what the journals of jobs that are still there have changed."""
+    journals = [path.parent / "journal" for path in jobs()]
+    return [path.read_text() for path in journals if path.exists()]
+
+
+def is_running(pid):
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def device_number(path):
+    device = path.stat().st_dev
+    return os.major(device) << 20 | os.minor(device)
+
+
+def inodes_on(device):
+    def inodes(trace):
+        events = read_events(trace, INSERT)
+        return {(e["s_dev"], e["i_ino"]) for e in events if e["s_dev"] == device}
+
+    return inodes
+
+
+def pages_on(trace, path, pid=None):
+    """Return the (inode, page) that were inserted on the file system of ``path``, in order."""
+    device = device_number(path)
+    return [
+        (event["i_ino"], event["index"])
+        for event in read_events(trace, INSERT)
+        if event["s_dev"] == device and pid in (None, event["common_pid"])
+    ]
+
+
+def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
+    # To /dev/null in both: the code that cat runs depends on what its output is.
+    command = [loop.busybox, "sh", "-c", f"exec {loop.busybox} cat {loop.data} >/dev/null"]
+    device = device_number(loop.data)
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+        streams = Streams(nowhere.fileno(), nowhere.fileno())
+        there = record_here(
+            tmp_path / "there", command, shell, inodes_on(device), False, streams=streams
+        )
+        options = RecordOptions(
+            RunOptions([str(word) for word in command], allow_warm=True, streams=streams),
+            wait_s=WAIT_S,
+        )
+        here = record(options, TracefsBackend(), tmp_path / "here", inodes_on(device))
+    pages = pages_on(tmp_path / "there/trace", loop.data, there.pid)
+    local = pages_on(tmp_path / "here/trace", loop.data, here.pid)
+    assert set(pages) ^ set(local) == set()
+    assert [page for ino, page in pages if ino == loop.data.stat().st_ino] == list(range(64))
+    assert (there.ended_by, there.exit_status, there.notes) == ("exit", 0, here.notes)
+    assert sum(there.lost.values()) == 0
+    assert there.cold.proven
+    same = ("host", "command", "events", "events_missing", "clock", "read_ahead_kb", "backend")
+    assert [getattr(there, name) for name in same] == [getattr(here, name) for name in same]
+    mine = [next(d for d in c.devices if d.name == loop.device) for c in (there, here)]
+    assert mine[0] == mine[1]
+    assert (mine[0].read_ahead_kb_before, mine[0].read_ahead_kb) == (WINDOW_KB, 0)
+    mounts = [
+        next(
+            m for m in c.mounts if m.source == mine[0].name or m.mountpoint == str(loop.mountpoint)
+        )
+        for c in (there, here)
+    ]
+    assert mounts[0] == mounts[1]
+    assert capture_files.read(tmp_path / "there")[1] == capture_files.read(tmp_path / "here")[1]
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_times_are_those_of_the_trace(loop, tmp_path, shell):
+    capture = record_here(tmp_path / "capture", ["sleep", "0.3"], shell)
+    events = tracefs_pages.read(tmp_path / "capture/trace").events
+    mine = (events["kind"] == Kind.EXEC) & (events["pid"] == capture.pid)
+    execs = events["time_ns"][mine].tolist()
+    assert len(execs) == 1
+    assert capture.start_ns < execs[0] < capture.end_ns
+    assert 0.3 <= capture.wall_seconds < 60
+
+
+def test_names_of_files_come_through_exactly(loop, tmp_path, shell):
+    names = [b"new\nline", b"\"quo'te", b"\x1b[31mred", b"\xff\xfe", b" $(id);`id` ", b"-n"]
+    for name in names:
+        path = os.path.join(os.fsencode(loop.mountpoint), name)  # noqa: PTH118
+        with open(path, "wb") as file:  # noqa: PTH123
+            file.write(os.urandom(5000))
+    script = 'cd "$1" && for f in ./*; do read -r _ <"$f"; done; :'
+    record_here(
+        tmp_path / "capture",
+        [loop.busybox, "sh", "-c", script, "sh", loop.mountpoint],
+        shell,
+        inodes_on(device_number(loop.data)),
+    )
+    files = capture_files.read(tmp_path / "capture")[1]
+    found = {os.fsencode(f.path): f.size_bytes for f in files if f.path}
+    mounted = os.fsencode(loop.mountpoint)
+    assert {mounted + b"/" + name for name in names} <= set(found)
+    assert {found[mounted + b"/" + name] for name in names} == {5000}
+
+
+def test_words_of_the_command_are_not_expanded(loop, tmp_path, shell, capfd):
+    words = ["$(id)", "`id`", "a'b", 'c"d', "*", "new\nline", "", "\\t"]
+    record_here(tmp_path / "capture", ["printf", "<%s>", *words], shell)
+    assert capfd.readouterr().out == "".join(f"<{word}>" for word in words)
+
+
+def test_output_ends_the_run(loop, tmp_path, shell, capfd):
+    script = "echo starting; echo 'now up' >&2; exec sleep 60"
+    capture = record_here(
+        tmp_path / "capture", ["sh", "-c", script], shell, ending=Ending(output="w +up$")
+    )
+    assert (capture.ended_by, capture.exit_status) == ("output", None)
+    assert not is_running(capture.pid)
+    assert capfd.readouterr() == ("starting\n", "now up\n")
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_idleness_ends_the_run_at_the_last_read(loop, tmp_path, shell):
+    script = f"sleep 0.5; {loop.busybox} cat {loop.data} >/dev/null; exec sleep 60"
+    capture = record_here(
+        tmp_path / "capture", ["sh", "-c", script], shell, ending=Ending(idle_ms=2000)
+    )
+    assert (capture.ended_by, capture.exit_status) == ("idle", None)
+    data = [page for ino, page in pages_on(tmp_path / "capture/trace", loop.data) if page]
+    assert set(range(1, 64)) <= set(data)
+    assert not is_running(capture.pid)
+
+
+def test_a_duration_can_leave_the_command_running(loop, tmp_path, shell):
+    capture = record_here(
+        tmp_path / "capture",
+        ["sleep", "60"],
+        shell,
+        ending=Ending(duration_s=0.2),
+        keep_running=True,
+    )
+    assert (capture.ended_by, capture.exit_status) == ("duration", None)
+    assert is_running(capture.pid)
+    os.kill(capture.pid, signal.SIGKILL)
+
+
+def test_a_daemon_is_found_told_of_and_ended(loop, tmp_path, shell):
+    pid_file = tmp_path / "pid"
+    script = (
+        f"setsid sh -c 'echo $$ >{pid_file}; exec sleep 60' & while [ ! -s {pid_file} ]; do :; done"
+    )
+    capture = record_here(tmp_path / "capture", ["sh", "-c", script], shell)
+    assert (capture.ended_by, capture.exit_status) == ("exit", 0)
+    assert any("daemon" in note for note in capture.notes)
+    assert not is_running(int(pid_file.read_text()))
+
+
+def test_a_failing_command_still_makes_a_capture(loop, tmp_path, shell):
+    capture = record_here(tmp_path / "capture", ["sh", "-c", "exit 7"], shell)
+    assert (capture.exit_status, capture.signal) == (7, None)
+    killed = record_here(tmp_path / "killed", ["sh", "-c", "kill -9 $$"], shell)
+    assert (killed.exit_status, killed.signal) == (None, 9)
+
+
+def test_the_command_runs_as_another_user(loop, tmp_path, shell, capfd):
+    capture = record_here(
+        tmp_path / "capture", ["sh", "-c", "id -un; echo $$"], shell, user="nobody"
+    )
+    assert capfd.readouterr().out == f"nobody\n{capture.pid}\n"
+
+
+@pytest.mark.parametrize(
+    ("run", "message"),
+    [
+        ({"command": ["/nonexistent/command"]}, "does not exist"),
+        ({"command": ["nonexistent-command"]}, "does not exist"),
+        ({"command": ["/etc/passwd"]}, "cannot be executed"),
+        ({"command": ["true"], "user": "no such user"}, "no user"),
+        ({"command": ["true"], "cwd": Path("/nonexistent")}, "no folder"),
+        ({"command": ["true"], "ending": Ending(output="a{2,1}")}, "a{2,1}"),
+    ],
+)
+def test_what_cannot_be_run_is_refused_and_touches_nothing(loop, tmp_path, shell, run, message):
+    with pytest.raises(RecordError, match=message) as error:
+        record_here(tmp_path / "capture", shell=shell, **run)
+    assert error.value.remedy
+    assert not (tmp_path / "capture").exists()
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_an_interpreter_that_is_missing_is_an_error_and_restores(loop, tmp_path, shell):
+    script = loop.mountpoint / "script"
+    script.write_text("#!/nonexistent/interpreter\n")
+    script.chmod(0o755)
+    with pytest.raises(RecordError, match="cannot be executed"):
+        record_here(tmp_path / "capture", [script], shell)
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_a_target_without_rights_says_so(tmp_path):
+    class Unprivileged(LocalTarget):
+        def run(self, command, stdin=b"", timeout_s=None):
+            return super().run(["setpriv", "--reuid=65534", *command], stdin, timeout_s)
+
+        def push(self, source, destination, mode=0o644):
+            super().push(source, destination, mode)
+            os.chown(destination, 65534, -1)
+
+    with pytest.raises(RecordError, match="needs root"):
+        record_on(Unprivileged(), RecordOptions(RunOptions(["true"])), tmp_path / "capture")
+    assert not (tmp_path / "capture").exists()
+
+
+def test_missing_applets_are_named_all_at_once(tmp_path):
+    applets = tmp_path / "bin"
+    applets.mkdir()
+    for name in ("env", "dash", "mkdir", "cat", "chmod", "mv", "wc"):
+        (applets / name).symlink_to(subprocess.check_output(["which", name], text=True).strip())
+    shell = (str(applets / "env"), f"PATH={applets}", str(applets / "dash"))
+    with pytest.raises(RecordError, match="lacks dd grep head mkfifo rm rmdir sed sleep") as error:
+        record_here(tmp_path / "capture", ["true"], shell)
+    assert "busybox" in error.value.remedy
+
+
+@pytest.fixture
+def recording(loop, tmp_path):
+    """A foreread in a process of its own that records a command which does not end."""
+    before = set(jobs())
+    pid_file = tmp_path / "pid"
+    command = ["sh", "-c", f"echo $$ >{pid_file}; exec sleep 600"]
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER, tmp_path / "capture", *command],
+        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+        start_new_session=True,
+    ) as driver:
+        assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 180)
+        (job,) = [
+            path.parent
+            for path in set(jobs()) - before
+            if str(tmp_path) in (path.parent / "settings").read_text()
+        ]
+        assert loop.window_kb() == 0
+        yield driver, int(pid_file.read_text()), job
+        driver.kill()
+    assert until(lambda: not job.exists())
+
+
+def assert_undone(job, instances, pid, loop):
+    assert until(lambda: not job.exists())
+    assert loop.restored_kb() == WINDOW_KB
+    assert not any(Path(one).exists() for one in instances)
+    assert not is_running(pid)
+
+
+def instances_of(job):
+    instances = (job / "instances").read_text().split()
+    assert len(instances) == 2
+    assert all(Path(one).is_dir() for one in instances)
+    return instances
+
+
+def test_ctrl_c_ends_and_keeps_the_recording(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    driver.send_signal(signal.SIGINT)
+    assert driver.wait(timeout=60) == 0
+    assert capture_files.read(tmp_path / "capture")[0].ended_by == "signal"
+    assert_undone(job, instances, pid, loop)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_abort_and_restore(recording, loop, tmp_path, number):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    driver.send_signal(number)
+    assert driver.wait(timeout=60) != 0
+    assert not (tmp_path / "capture").exists()
+    assert_undone(job, instances, pid, loop)
+
+
+def test_the_guard_undoes_all_when_the_host_vanishes(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    driver.kill()
+    assert_undone(job, instances, pid, loop)
+    with pytest.raises(capture_files.CaptureError, match="partial"):
+        capture_files.read(tmp_path / "capture")
+
+
+def test_the_guard_undoes_all_when_the_recorder_is_killed(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    os.kill(int((job / "recorder").read_text()), signal.SIGKILL)
+    assert driver.wait(timeout=60) != 0
+    assert not (tmp_path / "capture").exists()
+    assert_undone(job, instances, pid, loop)
+
+
+def test_a_dead_guard_is_noticed_by_the_host(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    os.kill(int((job / "owner").read_text().split()[0]), signal.SIGKILL)
+    assert driver.wait(timeout=60) != 0
+    assert_undone(job, instances, pid, loop)
+
+
+def test_what_dead_processes_left_is_put_back_by_the_next_recording(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    for victim in (
+        driver.pid,
+        int((job / "owner").read_text().split()[0]),
+        int((job / "recorder").read_text()),
+    ):
+        os.kill(victim, signal.SIGKILL)
+    driver.wait(timeout=60)
+    assert loop.window_kb() == 0
+    capture = record_here(tmp_path / "next", ["true"])
+    assert capture.exit_status == 0
+    disk = next(d for d in capture.devices if d.name == loop.device)
+    assert disk.read_ahead_kb_before == WINDOW_KB
+    assert_undone(job, instances, pid, loop)
+
+
+def test_a_second_recording_is_refused_and_names_the_first(recording, tmp_path):
+    _, _, job = recording
+    owner = (job / "owner").read_text().split()[0]
+    with pytest.raises(RecordError, match=f"pid {owner}"):
+        record_on(LocalTarget(), RecordOptions(RunOptions(["true"])), tmp_path / "second")
+    with pytest.raises(RecordError, match=f"pid {owner}"):
+        record(RecordOptions(RunOptions(["true"])), TracefsBackend(), tmp_path / "third")
+    assert not (tmp_path / "second").exists()
+
+
+def test_the_guard_hears_no_hangup(recording, loop):
+    _, pid, job = recording
+    for name in ("owner", "recorder"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int((job / name).read_text().split()[0]), signal.SIGHUP)
+    assert not until(lambda: not is_running(pid), 3)
+    assert loop.window_kb() == 0
+
+
+def test_tracefs_is_as_it_was(tmp_path):
+    before = tracefs.find()
+    record_here(tmp_path / "capture", ["true"])
+    assert tracefs.find() == before

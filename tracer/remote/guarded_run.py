@@ -1,0 +1,90 @@
+"""One cold run of a command on a target, owned there by a guard: started, awaited, its output."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+from boards.target import TargetError
+from tracer.backends.base import RecordError
+from tracer.command import Streams
+from tracer.remote.job import Job
+from tracer.remote.machine import Machine
+from tracer.run import RunOptions
+
+PARTS = ("lib.sh", "held.sh", "tracing.sh", "guarded.sh")
+_AWAIT_S = 5  # how long the target is waited for before it hears of us again
+_OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
+
+
+def settings(machine: Machine, run: RunOptions, wait_s: float) -> dict[str, str]:
+    """Return the shell variables that tell the target how to make the run."""
+    ending = run.ending
+    return {
+        "allowed_kib": str(machine.allowed_kib),
+        "allow_warm": "yes" if run.allow_warm else "",
+        "keep_running": "yes" if run.keep_running else "",
+        "directory": directory(run),
+        "user": run.user or "",
+        "duration_s": "" if ending.duration_s is None else f"{ending.duration_s:.3f}",
+        "idle_cs": "" if ending.idle_ms is None else str(max(1, round(ending.idle_ms / 10))),
+        "until_output": ending.output or "",
+        "output_bytes": str(_OUTPUT_BYTES),
+        "lock_wait_s": str(round(wait_s)),
+        "own_session": "setsid" if "setsid" in machine.applets else "",
+    }
+
+
+def directory(run: RunOptions) -> str:
+    """Return the working directory of the command on the target."""
+    return str(run.cwd or "/")
+
+
+def check(run: RunOptions) -> None:
+    """Raise RecordError where there is nothing to run, or no sense in how it ends."""
+    if not run.command:
+        raise RecordError("no command was given", "give it after --")
+    run.ending.check()
+
+
+def run_to_end(job: Job) -> None:
+    """Start the run and return when it is over; Ctrl-C ends it."""
+    job.ask("start", step="starting the run", within_s=_AWAIT_S)
+    interrupted = False
+    while True:
+        try:
+            if interrupted and job.ask("stop", step="ending the run")[:1]:
+                raise KeyboardInterrupt  # it had not begun
+            answer = job.ask("await", str(_AWAIT_S), step="running the command", within_s=_AWAIT_S)
+            if any(fact.key == "state" and fact.value == "over" for fact in answer):
+                return
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+
+
+def pass_on_output(job: Job, streams: Streams) -> None:
+    """Write what the command printed to our own streams."""
+    for name, descriptor in (("stdout", streams.stdout), ("stderr", streams.stderr)):
+        rest = memoryview(job.raw("output", name, step="fetching the command's output").stdout)
+        with contextlib.suppress(OSError):  # our reader has gone
+            while rest:
+                rest = rest[os.write(descriptor, rest) :]
+
+
+@contextlib.contextmanager
+def losing_no_target() -> Iterator[list[Job]]:
+    """Make a lost connection an error that says what becomes of the target."""
+    jobs: list[Job] = []
+    try:
+        yield jobs
+    except TargetError as error:
+        if not jobs:
+            raise
+        raise RecordError(
+            f"{error}; the guard on the target ends the command and puts everything back "
+            f"within {jobs[0].lease_s(_AWAIT_S)} s of its time",
+            error.remedy,
+        ) from error
