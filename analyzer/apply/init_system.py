@@ -22,7 +22,7 @@ UNITS, INIT_D = "/etc/systemd/system", "/etc/init.d"
 INITTAB, RCS = "/etc/inittab", "/etc/init.d/rcS"
 SYSTEMD_RUNS, OPENRC, INSSERV = "/run/systemd/system", "/sbin/openrc", "/etc/init.d/.depend.boot"
 PROBED = (SYSTEMD_RUNS, OPENRC, INSSERV, "/etc/rcS.d")
-_RCS_RUNS = re.compile(r"^[^#\n]*(/etc/init\.d|/etc/rc\.d|/etc/rcS\.d)/S", re.MULTILINE)
+_RCS_RUNS = re.compile(r"^[^#\n]*(/etc/init\.d|/etc/rc\.d|/etc/rcS\.d)/S[?*\[]", re.MULTILINE)
 _SYSINIT = re.compile(r"^[^#:]*:[^:]*:sysinit:(?P<command>.*)$")
 
 

@@ -10,14 +10,17 @@ from pathlib import Path
 import msgspec
 
 from analyzer.ingest.load import inodes_of
-from foreread.arguments import buffer_kib, window_kb
+from boards.open import LOCAL, open_target
+from foreread.arguments import UsageError, buffer_kib, window_kb
 from foreread.cli import printable
 from foreread.run_arguments import add_run, option_words, run_options
+from foreread.target_arguments import add_target
 from foreread.version import VERSION
 from foreread.wording import ended_text
 from tracer.backends.select import AUTO, choose
 from tracer.capture import Capture
 from tracer.record import RecordOptions, record
+from tracer.remote.record import record_on
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="CAPTURE", type=Path, required=True, help="folder to make"
     )
+    add_target(parser, "record")
     parser.add_argument(
         "--backend",
         choices=(AUTO, "tracefs", "trace-cmd", "perf"),
@@ -49,9 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record and say what came of it."""
-    backend, why = choose(args.backend)
-    if args.backend == AUTO:
-        print(f"foreread: {printable(why)}", file=sys.stderr)
+    if args.target != LOCAL and args.backend not in (AUTO, "tracefs"):
+        raise UsageError(f"--backend {args.backend}: on a target, tracefs is the one there is")
     options = RecordOptions(
         run=run_options(args),
         read_ahead_kb=args.read_ahead_kb,
@@ -60,12 +63,22 @@ def run(args: argparse.Namespace) -> int:
         foreread=VERSION,
         words=option_words(args),
     )
-    capture = record(options, backend, args.output, inodes_of)
+    capture = _record(args, options)
     if args.json:
         print(json.dumps({"capture": str(args.output), **msgspec.to_builtins(capture)}))
     else:
         print(_text(capture, args.output), file=sys.stderr)
     return 0
+
+
+def _record(args: argparse.Namespace, options: RecordOptions) -> Capture:
+    if args.target != LOCAL:
+        with open_target(args.target) as target:
+            return record_on(target, options, args.output, inodes_of)
+    backend, why = choose(args.backend)
+    if args.backend == AUTO:
+        print(f"foreread: {printable(why)}", file=sys.stderr)
+    return record(options, backend, args.output, inodes_of)
 
 
 def _text(capture: Capture, output: Path) -> str:

@@ -120,7 +120,8 @@ def tell(capsys, text):
 
 @pytest.fixture(scope="module")
 def booted():
-    with EmulatedTarget(LiveOptions("arm64")) as target:
+    # No swap file: while it is in use, the root cannot become read-only.
+    with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:
         yield BootedBoard(target)
 
 
@@ -190,11 +191,14 @@ def test_board_it_was_not_made_for(board):
 
 def test_read_only_knob(board):
     install(board.target, board.plan(64))
-    board.put(
-        "/etc/init.d/S04lock",
-        f"#!/bin/sh\ncp {KNOB} /run/knob\nmount -o bind /run/knob {KNOB}\n"
-        f"mount -o remount,bind,ro {KNOB}\n",
+    lock = (
+        "mkdir /run/ro",
+        "mount -t tmpfs ro /run/ro",
+        f"cat {KNOB} >/run/ro/knob",
+        "mount -t tmpfs -o remount,ro ro /run/ro",
+        f"mount -o bind /run/ro/knob {KNOB}",
     )
+    board.put("/etc/init.d/S04lock", "\n".join(["#!/bin/sh", *lock, ""]))
     board.boot()
     assert board.start().kb == 128
     assert f"{KNOB}: read-only, or takes no 64: still 128" in board.log
@@ -239,6 +243,7 @@ def test_root_that_boots_read_only_is_set_too(board):
     board.put("/etc/init.d/S04readonly", "#!/bin/sh\nmount -o remount,ro /\n")
     board.boot()
     assert board.start().kb == 64
+    assert "/dev/slow0 / ext4 ro," in board.text("/proc/mounts")
     assert board.status(f"{SCRIPT} stop") == 0
     assert board.kb == 128
 
@@ -265,7 +270,7 @@ def test_inittab_where_init_scripts_are_not_run(board):
 
 
 def test_kernel_command_line_switches_it_off(capsys):
-    with EmulatedTarget(LiveOptions("arm64", append="foreread=off")) as target:
+    with EmulatedTarget(LiveOptions("arm64", swap_mib=0, append="foreread=off")) as target:
         board = BootedBoard(target)
         install(target, board.plan(64))
         board.boot()

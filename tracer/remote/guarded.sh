@@ -80,6 +80,8 @@ guard() {
         return
     fi
     undo_leftovers >"$job/leftovers"
+    # Kept open, or another foreread's end would unmount it; where there is none, prepare says so.
+    (find_tracefs) >/dev/null 2>&1 && find_tracefs && exec 6<"$tracing"
     (
         make_run >"$job/facts"
         : >"$job/recorded"
@@ -182,12 +184,12 @@ await() {
     fi
 }
 
-# stop: end the run and keep it; prints "early" if it has not begun.
+# stop: end the run and keep it; prints "state early" if it has not begun.
 stop() {
     if [ -e "$job/released" ]; then
         over signal
     else
-        echo early
+        echo state early
     fi
 }
 

@@ -14,8 +14,7 @@ find_tracefs() {
         echo /sys/kernel/debug >"$job/mounted"
         tracing=/sys/kernel/debug/tracing
     fi
-    [ -d $tracing/events ] || die "tracefs cannot be mounted at $tracing: ${why##*: }" \
-        "use a kernel with CONFIG_FTRACE and event tracing"
+    [ -d $tracing/events ]
 }
 
 # make_instance NAME BUFFER_KIB: set made to a new instance of that clock and size.
@@ -35,7 +34,8 @@ make_instance() {
 
 # prepare_tracing: make both instances and print which events there are.
 prepare_tracing() {
-    find_tracefs
+    [ -d "$tracing/events" ] || die "tracefs cannot be mounted at $tracing: ${why##*: }" \
+        "use a kernel with CONFIG_FTRACE and event tracing"
     make_instance marks 16
     marks=$made
     echo 1 >"$marks/tracing_on"
@@ -92,6 +92,7 @@ remove_tracing() {
     fi
     [ ! -e "$1/probes" ] || remove_probes "$1"
     if [ -e "$1/mounted" ]; then
+        exec 6<&-
         read -r place <"$1/mounted"
         umount "$place"
     fi

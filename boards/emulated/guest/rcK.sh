@@ -9,4 +9,4 @@ sleep 1
 kill -KILL -1
 swapoff -a
 mount -o remount,ro / || echo u >/proc/sysrq-trigger
-exec /usr/sbin/board-save
+exec /usr/lib/board/save

@@ -1,0 +1,1 @@
+"""The kernel's own readahead, version by version."""

@@ -1,0 +1,248 @@
+"""Page faults on mapped files: filemap_nopage, filemap_fault and fault-around (mm/filemap.c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from emulator.linux import adaptive, ondemand
+from emulator.linux.cache import Folio
+from emulator.linux.kernel import Kernel, OpenFile
+from emulator.linux.operations import MapFlag
+from emulator.linux.rules import Algorithm, Around, Fault
+
+LOTS_OF_MISSES = 100  # MMAP_LOTSAMISS
+MISSES_KEPT = 10 * LOTS_OF_MISSES
+
+
+@dataclass(slots=True)
+class Mapping:
+    """A VMA: ``pages`` of ``file`` from ``start`` on, at virtual page ``address``.
+
+    ``filled`` are the pages of the file that have a page table entry.
+    """
+
+    file: OpenFile
+    start: int
+    pages: int
+    address: int
+    flags: MapFlag
+    filled: set[int] = field(default_factory=set)
+
+    @property
+    def end(self) -> int:
+        """Return the page of the file behind the mapping."""
+        return self.start + self.pages
+
+
+def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> None:
+    """Touch a page of a mapping (do_fault); nothing happens if it has its entry already."""
+    inode = mapping.file.inode
+    if page > inode.last or page in mapping.filled:
+        return
+    around = not write and kernel.rules.around and kernel.machine.fault_around > 1
+    if around and _map_around(kernel, mapping, page):
+        return
+    absent = inode.cache.get(page) is None
+    if kernel.rules.fault < Fault.SEQUENTIAL:
+        _early_fault(kernel, mapping, page)
+    else:
+        _fault(kernel, mapping, page)
+    # A page that had to be read is waited for without the lock: the fault is then done again.
+    if absent and around and _map_around(kernel, mapping, page):
+        return
+    _finish(kernel, mapping, page, write=write)
+
+
+def _early_fault(kernel: Kernel, mapping: Mapping, page: int) -> None:
+    """filemap_nopage to 2.6.22, filemap_fault to 2.6.30."""
+    file, flags, state = mapping.file, mapping.flags, mapping.file.state
+    cache, rules = file.inode.cache, kernel.rules
+    adaptive_rules = rules.algorithm == Algorithm.ADAPTIVE
+    read_around = False
+    if flags & MapFlag.SEQUENTIAL and not flags & MapFlag.RANDOM:
+        if adaptive_rules:
+            adaptive.page_cache_readahead(kernel, file, page, 1)
+        else:
+            _sequential_fault(kernel, file, page)
+    if cache.get(page) is None:
+        if flags & MapFlag.SEQUENTIAL and adaptive_rules and not flags & MapFlag.RANDOM:
+            adaptive.handle_ra_miss(kernel, file)
+        elif not flags & (MapFlag.RANDOM | MapFlag.SEQUENTIAL):
+            read_around = _read_around_by_counts(kernel, file, page)
+        kernel.read_single(file, page)
+    if not read_around:
+        if rules.fault == Fault.MISS_COUNT:
+            state.miss -= 1
+        else:
+            state.hit += 1
+    if rules.fault != Fault.HIT_COUNT:
+        state.prev_page = page
+
+
+def _sequential_fault(kernel: Kernel, file: OpenFile, page: int) -> None:
+    """MADV_SEQUENTIAL, 2.6.23 to 2.6.30: as a read(2) of the page."""
+    if file.inode.cache.get(page) is None:
+        ondemand.miss(kernel, file, page, 1)
+    folio = file.inode.cache.get(page)
+    if folio is not None and folio.marked:
+        ondemand.marker(kernel, file, folio, page, 1)
+
+
+def _read_around_by_counts(kernel: Kernel, file: OpenFile, page: int) -> bool:
+    """Read around the page unless misses outweigh hits; return whether that was tried."""
+    state = file.state
+    state.miss += 1
+    if state.miss > state.hit + LOTS_OF_MISSES:  # hit stays 0 where there is one counter
+        return False
+    if state.pages:
+        kernel.read_range(file, max(0, page - state.pages // 2), state.pages, 0)
+    return file.inode.cache.get(page) is not None
+
+
+def _fault(kernel: Kernel, mapping: Mapping, page: int) -> None:
+    """filemap_fault, 2.6.31 and later."""
+    file, rules = mapping.file, kernel.rules
+    folio = file.inode.cache.get(page)
+    if folio is not None:
+        _async_readahead(kernel, mapping, folio, page)
+    else:
+        _sync_readahead(kernel, mapping, page)
+        if file.inode.cache.get(page) is None:
+            kernel.read_single(file, page)
+        folio = file.inode.cache.get(page)
+        if rules.fault_again and folio is not None:
+            _async_readahead(kernel, mapping, folio, page)
+    if rules.fault == Fault.SEQUENTIAL:
+        file.state.prev_page = page
+
+
+def _async_readahead(kernel: Kernel, mapping: Mapping, folio: Folio, page: int) -> None:
+    """do_async_mmap_readahead: the page is there."""
+    state = mapping.file.state
+    if mapping.flags & MapFlag.RANDOM or (kernel.rules.xarray and not state.pages):
+        return
+    state.miss = max(state.miss - 1, 0)
+    if folio.marked:
+        ondemand.marker(kernel, mapping.file, folio, page, state.pages)
+
+
+def _sync_readahead(kernel: Kernel, mapping: Mapping, page: int) -> None:
+    """do_sync_mmap_readahead: the page is absent."""
+    file, flags, rules = mapping.file, mapping.flags, kernel.rules
+    state = file.state
+    huge = rules.huge_window and flags & MapFlag.HUGE
+    if huge and not rules.huge_counts:
+        _read_huge(kernel, mapping, page)
+        return
+    if not huge:
+        executes = rules.exec_window and flags & MapFlag.EXEC
+        if (flags & MapFlag.RANDOM and not executes) or not state.pages:
+            return
+        if flags & MapFlag.SEQUENTIAL or _continues(kernel, file, page):
+            ondemand.miss(kernel, file, page, state.pages)
+            return
+    if not flags & MapFlag.SEQUENTIAL:
+        if state.miss < MISSES_KEPT or rules.fault == Fault.SEQUENTIAL:
+            state.miss += 1
+        if state.miss > LOTS_OF_MISSES:
+            return
+    if huge:
+        _read_huge(kernel, mapping, page)
+    elif rules.exec_window and flags & MapFlag.EXEC:
+        _read_exec(kernel, mapping, page)
+    else:
+        _read_around(kernel, file, page)
+
+
+def _continues(kernel: Kernel, file: OpenFile, page: int) -> bool:
+    """2.6.31 to 2.6.39: a fault behind the last page touched is a sequential read."""
+    return kernel.rules.fault == Fault.SEQUENTIAL and page - 1 == file.state.prev_page
+
+
+def _read_around(kernel: Kernel, file: OpenFile, page: int) -> None:
+    state = file.state
+    state.start = max(0, page - state.pages // 2)
+    state.size = state.pages
+    state.async_size = 0 if kernel.rules.fault == Fault.SEQUENTIAL else state.pages // 4
+    state.order = 0
+    kernel.submit(file)
+
+
+def _read_exec(kernel: Kernel, mapping: Mapping, page: int) -> None:
+    """VM_EXEC: forward, in folios the processor likes, within the mapping (6.17)."""
+    state, order = mapping.file.state, kernel.machine.exec_order
+    align = 1 << order
+    state.order = order
+    state.start = max(page // align * align, mapping.start)
+    end = -(-(state.start + state.pages) // align) * align
+    state.size = min(end, mapping.end) - state.start
+    state.async_size = 0
+    kernel.submit(mapping.file)
+
+
+def _read_huge(kernel: Kernel, mapping: Mapping, page: int) -> None:
+    """VM_HUGEPAGE: the PMD of the page and the next one; ``start`` stays as it was."""
+    state, pmd = mapping.file.state, kernel.machine.table_pages
+    state.size = pmd if mapping.flags & MapFlag.RANDOM else 2 * pmd
+    state.async_size = pmd
+    state.order = pmd.bit_length() - 1
+    kernel.submit_at(mapping.file, page // pmd * pmd, state.order)
+
+
+def _map_around(kernel: Kernel, mapping: Mapping, page: int) -> bool:
+    """do_fault_around, filemap_map_pages; return whether ``page`` was mapped."""
+    start, end = around_window(kernel, mapping, page)
+    state, cache, inode = mapping.file.state, mapping.file.inode.cache, mapping.file.inode
+    counted, at = 0, start
+    end = min(end, inode.last + 1)
+    while at < end:
+        folio = cache.get(at)
+        if folio is None or folio.marked:
+            at += 1 if folio is None else folio.index + folio.pages - at
+            continue
+        pages = _mapped_of(kernel, mapping, folio, at, end)
+        new = [one for one in pages if one not in mapping.filled]
+        counted += len(new) if kernel.rules.around == Around.FILLED else len(pages)
+        mapping.filled.update(new)
+        at = folio.index + folio.pages
+    state.miss = max(state.miss - counted, 0)
+    return page in mapping.filled
+
+
+def around_window(kernel: Kernel, mapping: Mapping, page: int) -> tuple[int, int]:
+    """Return the pages of the file [start, end) that fault-around tries (do_fault_around)."""
+    vpn = mapping.address + page - mapping.start
+    around, table = kernel.machine.fault_around, kernel.machine.table_pages
+    first = max(vpn // around * around, mapping.address, vpn // table * table)
+    behind = min(first + around, mapping.address + mapping.pages, (vpn // table + 1) * table)
+    return first - vpn + page, behind - vpn + page
+
+
+def _mapped_of(kernel: Kernel, mapping: Mapping, folio: Folio, at: int, end: int) -> range:
+    """Return the pages of a folio that are mapped together (filemap_map_folio_range)."""
+    if kernel.rules.around == Around.FOLIO and folio.order and _fits(kernel, mapping, folio):
+        return range(folio.index, folio.index + folio.pages)
+    return range(at, min(folio.index + folio.pages, end))
+
+
+def _fits(kernel: Kernel, mapping: Mapping, folio: Folio) -> bool:
+    """Return whether a whole folio can be mapped: in the VMA, one page table and the file."""
+    first = mapping.address + folio.index - mapping.start
+    table = kernel.machine.table_pages
+    behind = folio.index + folio.pages
+    return (
+        mapping.start <= folio.index
+        and behind <= mapping.end
+        and first // table == (first + folio.pages - 1) // table
+        and behind <= mapping.file.inode.last  # the kernel's test leaves the last page out
+    )
+
+
+def _finish(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> None:
+    """finish_fault: one page, or from 6.18 on its folio where it is not copied."""
+    mapping.filled.add(page)
+    folio = mapping.file.inode.cache.get(page)
+    copied = write and not mapping.flags & MapFlag.SHARED
+    whole = kernel.rules.around == Around.FOLIO and not copied
+    if folio and whole and _fits(kernel, mapping, folio):
+        mapping.filled.update(range(folio.index, folio.index + folio.pages))

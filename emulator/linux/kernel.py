@@ -1,0 +1,186 @@
+"""What all parts of the emulation share: rules, files, and reading ranges into the cache."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from emulator.linux.cache import Folio, PageCache
+from emulator.linux.operations import Machine, Outcome
+from emulator.linux.rules import Orders, Rules
+from emulator.linux.window import State
+
+FORCED_CHUNK = 2 << 20  # bytes: force_page_cache_readahead reads in such steps
+
+
+@dataclass(slots=True)
+class Inode:
+    """A file; ``last`` is the index of its last page, -1 of an empty one."""
+
+    row: int
+    size: int
+    last: int
+    large_folios: bool
+    block_pages: int
+    cache: PageCache = field(default_factory=PageCache)
+
+
+@dataclass(slots=True)
+class OpenFile:
+    """A struct file."""
+
+    inode: Inode
+    state: State
+
+
+@dataclass
+class Kernel:
+    """One kernel with one window (pages) for all its devices."""
+
+    rules: Rules
+    machine: Machine
+    window: int
+    outcome: Outcome = field(default_factory=Outcome)
+
+    @property
+    def max_order(self) -> int:
+        """Return MAX_PAGECACHE_ORDER: folios are at most as large as a PMD."""
+        return self.machine.table_pages.bit_length() - 1
+
+    def read_single(self, file: OpenFile, page: int) -> None:
+        """filemap_create_folio, page_cache_read: one page through ->read_folio."""
+        inode = file.inode
+        if self._insert(inode, Folio(page, 0)):
+            if inode.block_pages:
+                self._fill(inode, page, page + 1)
+            self._end_run()
+
+    def _fill(self, inode: Inode, start: int, end: int) -> None:
+        """squashfs_copy_cache: what else came with the blocks of the pages up to ``end``.
+
+        It counts bytes down, and past the end of the file only an exact 0 stops it.
+        """
+        block = inode.block_pages
+        behind = -(-end // block) * block
+        if inode.size % self.machine.page_size == 0:
+            behind = min(behind, inode.last + 1)
+        for page in range(start // block * block, behind):
+            self._insert(inode, Folio(page, 0))
+
+    def read_range(self, file: OpenFile, start: int, pages: int, ahead: int) -> int:
+        """do_page_cache_ra, __do_page_cache_readahead: absent pages, one by one.
+
+        The page ``ahead`` pages before the end is marked, if it was absent. Returns how many
+        pages were absent.
+        """
+        inode, rules = file.inode, self.rules
+        if rules.clamps_first:
+            pages = min(pages, inode.last - start + 1)
+        mark = start + pages - ahead if 0 < ahead <= pages else None
+        absent = run = 0
+        for page in range(start, min(start + pages, inode.last + 1)):
+            if self._insert(inode, Folio(page, 0, page == mark)):
+                absent, run = absent + 1, run + 1
+            elif run and rules.runs_apart:
+                self._readahead(file, page - run, page)
+                run = 0
+        if run:
+            self._readahead(file, start + pages - run, start + pages)
+        return absent
+
+    def _readahead(self, file: OpenFile, start: int, end: int) -> None:
+        """Give a run of new pages to the file system (->readahead, before 5.8 ->readpages)."""
+        if file.inode.block_pages:
+            if self.rules.expands:
+                self._expand(file, start, end)
+            else:
+                self._fill(file.inode, start, end)
+        self._end_run()
+
+    def _expand(self, file: OpenFile, start: int, end: int) -> None:
+        """readahead_expand to whole blocks (squashfs_readahead): downwards, then upwards.
+
+        Upwards it goes beyond the end of the file, and a whole block further where the run ends
+        on the border of one.
+        """
+        inode, block = file.inode, file.inode.block_pages
+        for page in range(start - 1, start // block * block - 1, -1):
+            if not self._insert(inode, Folio(page, 0)):
+                break
+        for page in range(end, (end // block + 1) * block):
+            if not self._insert(inode, Folio(page, 0)):
+                break
+            file.state.size += 1
+            file.state.async_size += 1
+
+    def read_forced(self, file: OpenFile, start: int, pages: int) -> None:
+        """force_page_cache_readahead: in chunks of 2 MiB, without a marker."""
+        chunk = FORCED_CHUNK // self.machine.page_size
+        for at in range(start, start + pages, chunk):
+            self.read_range(file, at, min(chunk, start + pages - at), 0)
+
+    def submit(self, file: OpenFile, order: int = 0) -> None:
+        """Read the window of the state from its ``start`` (ra_submit, page_cache_ra_order)."""
+        self.submit_at(file, file.state.start, order)
+
+    def submit_at(self, file: OpenFile, start: int, order: int = 0) -> None:
+        """Read the state's window, but from ``start`` on (page_cache_ra_order)."""
+        inode, state = file.inode, file.state
+        self.outcome.windows.append((inode.row, start, state.size, state.async_size))
+        chosen = self._folio_order(inode, state, order)
+        if chosen is None:
+            self.read_range(file, start, state.size, state.async_size)
+            return
+        stopped = self._read_folios(file, start, chosen)
+        if stopped is None:
+            return
+        done = 0 if self.rules.overshoots else stopped - start
+        if state.size > done:
+            self.read_range(file, stopped, state.size - done, state.async_size)
+
+    def _folio_order(self, inode: Inode, state: State, order: int) -> int | None:
+        """Return the order of the folios of a window; None for pages one by one."""
+        if self.rules.orders == Orders.RAMP:
+            state.order = self._at_most(state.order, state.size) if inode.large_folios else 0
+            return state.order if inode.large_folios else None
+        if self.rules.orders == Orders.SINGLE or not inode.large_folios or state.size < 4:
+            return None
+        return self._at_most(order + 2, state.size) if order < self.max_order else order
+
+    def _at_most(self, order: int, pages: int) -> int:
+        return min(order, self.max_order, pages.bit_length() - 1)
+
+    def _read_folios(self, file: OpenFile, start: int, chosen: int) -> int | None:
+        """The loop of page_cache_ra_order; return where a cached page stopped it, or None."""
+        inode, state = file.inode, file.state
+        limit = min(inode.last, start + state.size - 1)
+        mark = start + state.size - state.async_size
+        index, stopped = start, None
+        while index <= limit:
+            order = self._fitting(chosen, index, limit)
+            pages = 1 << order
+            rounded = mark + pages - 1 if self.rules.marks_upwards else mark
+            if not self._insert(inode, Folio(index, order, index == rounded // pages * pages)):
+                stopped = index
+                break
+            index += pages
+        if index > start:
+            self._end_run()
+        return stopped
+
+    def _fitting(self, order: int, index: int, limit: int) -> int:
+        """Return the order of the folio at ``index``: aligned, and not beyond ``limit``."""
+        if index % (1 << order):
+            order = (index & -index).bit_length() - 1
+        while index + (1 << order) - 1 > limit:
+            order -= 1
+        return 0 if order == 1 and not self.rules.order_one else order
+
+    def _insert(self, inode: Inode, folio: Folio) -> bool:
+        if not inode.cache.add(folio):
+            return False
+        outcome = self.outcome
+        outcome.inserts.append((inode.row, folio.index, folio.order, outcome.runs))
+        return True
+
+    def _end_run(self) -> None:
+        self.outcome.runs += 1

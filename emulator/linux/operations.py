@@ -1,0 +1,87 @@
+"""What goes into the emulation: what an application did, on which files, on what device."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, IntFlag
+
+import numpy as np
+import numpy.typing as npt
+
+
+class Op(IntEnum):
+    """What an operation does; which columns it uses stands behind it."""
+
+    OPEN = 0  # handle: a new struct file
+    READ = 1  # handle, at: byte position, length: bytes
+    FAULT = 2  # mapping, at: page index in the file; length: 1 if it writes
+    NORMAL = 3  # handle: POSIX_FADV_NORMAL, and so on
+    SEQUENTIAL = 4
+    RANDOM = 5
+    WILLNEED = 6  # handle, at: first page, length: pages
+
+
+class MapFlag(IntFlag):
+    """What a mapping is to readahead (vm_flags)."""
+
+    EXEC = 1
+    SEQUENTIAL = 2  # MADV_SEQUENTIAL
+    RANDOM = 4  # MADV_RANDOM
+    HUGE = 8  # MADV_HUGEPAGE
+    SHARED = 16  # MAP_SHARED
+
+
+OPERATION = np.dtype(
+    [("op", "u1"), ("handle", "u4"), ("mapping", "u4"), ("at", "u8"), ("length", "u8")]
+)
+# start and pages: what of the file is mapped; address: first virtual page number.
+MAPPING = np.dtype(
+    [("handle", "u4"), ("start", "u8"), ("pages", "u8"), ("address", "u8"), ("flags", "u1")]
+)
+# size in bytes, -1 if unknown; block_pages: pages that a squashfs block fills, else 0.
+FILE = np.dtype([("size", "i8"), ("large_folios", "u1"), ("block_pages", "u4")])
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Operations in time order, with the rows they refer to.
+
+    ``operations`` (OPERATION), ``mappings`` (MAPPING) and ``files`` (FILE) are structured
+    arrays; ``handles`` (u4) is the file row of each struct file.
+    """
+
+    operations: npt.NDArray[np.void]
+    mappings: npt.NDArray[np.void]
+    handles: npt.NDArray[np.uint32]
+    files: npt.NDArray[np.void]
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What the kernel has been told: sizes are in pages unless they say otherwise.
+
+    ``io_pages`` is the device's largest request (max_sectors_kb); ``fault_around`` the pages of
+    fault_around_bytes; ``exec_order`` that of executable folios (arm64: 64 KiB).
+    ``table_pages`` are the pages of one last-level page table, as large as a PMD.
+    """
+
+    page_size: int = 4096
+    io_pages: int = 320
+    fault_around: int = 16
+    table_pages: int = 512
+    exec_order: int = 0
+
+
+@dataclass
+class Outcome:
+    """What the kernel did under one window.
+
+    ``inserts`` are the folios (file, index, order, run) in order of insertion. Those of one
+    ``run`` (numbered from 0) were read by one ->readahead or ->read_folio call with a plug of
+    its own. ``windows`` are the readahead decisions (file, start, size, async size) before
+    end of file and cached pages cut them: what ra_submit and page_cache_ra_order were given.
+    """
+
+    inserts: list[tuple[int, int, int, int]] = field(default_factory=list)
+    runs: int = 0
+    windows: list[tuple[int, int, int, int]] = field(default_factory=list)

@@ -1,0 +1,61 @@
+"""read(2) on the page cache: do_generic_mapping_read to filemap_read (mm/filemap.c)."""
+
+from __future__ import annotations
+
+from emulator.linux import adaptive, ondemand
+from emulator.linux.kernel import Kernel, OpenFile
+from emulator.linux.rules import Algorithm, PrevPos
+
+
+def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> None:
+    """Read ``count`` bytes at ``position``."""
+    inode, state, rules = file.inode, file.state, kernel.rules
+    end = min(position + count, inode.size)
+    if position >= end:
+        return
+    page_size = kernel.machine.page_size
+    page = first = position // page_size
+    behind = -(-(position + count) // page_size)  # last_index: not cut at the end of the file
+    if rules.algorithm == Algorithm.ADAPTIVE:
+        _read_adaptive(kernel, file, first, -(-end // page_size), _asked(kernel, position, count))
+        return
+    while page * page_size < end:
+        page = _next_page(kernel, file, page, behind)
+        if rules.prev_pos == PrevPos.EVERY_PAGE:
+            state.prev_page = min(page * page_size, end) // page_size
+    last = (end - 1) // page_size
+    state.prev_page = last if rules.prev_pos == PrevPos.LAST_PAGE else end // page_size
+
+
+def _next_page(kernel: Kernel, file: OpenFile, page: int, behind: int) -> int:
+    """filemap_get_pages: bring in ``page``; return the first page behind what it is in."""
+    cache = file.inode.cache
+    if cache.get(page) is None:
+        ondemand.miss(kernel, file, page, behind - page)
+    folio = cache.get(page)
+    if folio is None:
+        kernel.read_single(file, page)
+        return page + 1
+    at = folio.index if kernel.rules.folio_index else page
+    if folio.marked:
+        ondemand.marker(kernel, file, folio, at, behind - at)
+    return folio.index + folio.pages
+
+
+def _asked(kernel: Kernel, position: int, count: int) -> int:
+    """Return the page behind those that readahead is told of: 2.6.11 leaves out a part of one."""
+    page_size = kernel.machine.page_size
+    if kernel.rules.off_is_negative:
+        return position // page_size - (-count // page_size)
+    return -(-(position + count) // page_size)
+
+
+def _read_adaptive(kernel: Kernel, file: OpenFile, first: int, end: int, asked: int) -> None:
+    """do_generic_mapping_read, 2.6.11 to 2.6.22: the pages from ``first`` up to ``end``."""
+    due = first
+    for page in range(first, end):
+        if page == due and page < asked:
+            due = adaptive.page_cache_readahead(kernel, file, page, asked - page)
+        if file.inode.cache.get(page) is None:
+            adaptive.handle_ra_miss(kernel, file)
+            kernel.read_single(file, page)

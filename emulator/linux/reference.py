@@ -1,0 +1,88 @@
+"""The kernel's readahead, plain and slow: what the C core must agree with.
+
+One pass over the operations for one window, with the kernel's own functions in Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from emulator.linux import ondemand, reads
+from emulator.linux.faults import Mapping, fault
+from emulator.linux.kernel import Inode, Kernel, OpenFile
+from emulator.linux.operations import Machine, MapFlag, Op, Outcome, Program
+from emulator.linux.rules import Rules
+from emulator.linux.window import State
+
+_UNKNOWN_SIZE = 1 << 60  # bytes: no clip at the end of the file
+
+
+def emulate(program: Program, rules: Rules, window: int, machine: Machine | None = None) -> Outcome:
+    """Return what a kernel of ``rules`` reads with a window of ``window`` pages."""
+    return Replay(program, rules, window, machine or Machine()).run()
+
+
+class Replay:
+    """The state of all files while a program runs."""
+
+    def __init__(self, program: Program, rules: Rules, window: int, machine: Machine) -> None:
+        self.kernel = Kernel(rules, machine, window)
+        self.program = program
+        self.inodes = [
+            _inode(row, file, machine) for row, file in enumerate(program.files.tolist())
+        ]
+        self.files = [self._opened(row) for row in program.handles.tolist()]
+        self.mappings = [self._mapping(row) for row in program.mappings.tolist()]
+
+    def run(self) -> Outcome:
+        """Do all operations."""
+        for op, handle, mapping, at, length in self.program.operations.tolist():
+            if op == Op.FAULT:
+                fault(self.kernel, self.mappings[mapping], at, write=length > 0)
+            elif op == Op.OPEN:
+                self.files[handle].state = State(self._window(self.files[handle].inode))
+            elif op == Op.READ:
+                reads.read(self.kernel, self.files[handle], at, length)
+            elif op == Op.WILLNEED:
+                ondemand.willneed(self.kernel, self.files[handle], at, length)
+            else:
+                self._advise(self.files[handle], op)
+        return self.kernel.outcome
+
+    def _window(self, inode: Inode) -> int:
+        """Return the ra_pages of the file's bdi."""
+        off = inode.block_pages and not self.kernel.rules.block_window
+        return 0 if off else self.kernel.window
+
+    def _advise(self, file: OpenFile, advice: int) -> None:
+        """generic_fadvise."""
+        state, window = file.state, self._window(file.inode)
+        flag = self.kernel.rules.random_flag
+        if advice == Op.RANDOM:
+            state.random = flag
+            state.pages = state.pages if flag else 0
+        else:
+            state.random = False
+            state.pages = 2 * window if advice == Op.SEQUENTIAL else window
+
+    def _opened(self, row: int) -> OpenFile:
+        return OpenFile(self.inodes[row], State(self._window(self.inodes[row])))
+
+    def _mapping(self, row: Sequence[int]) -> Mapping:
+        handle, start, pages, address, flags = row
+        return Mapping(self.files[handle], start, pages, address, MapFlag(flags))
+
+
+def _inode(row: int, file: Sequence[int], machine: Machine) -> Inode:
+    size, large, block_pages = file
+    size = _UNKNOWN_SIZE if size < 0 else size
+    return Inode(row, size, -(-size // machine.page_size) - 1, bool(large), block_pages)
+
+
+def pages_of(outcome: Outcome) -> set[tuple[int, int]]:
+    """Return the set of (file, page) that an outcome read."""
+    return {
+        (file, page)
+        for file, index, order, _ in outcome.inserts
+        for page in range(index, index + (1 << order))
+    }

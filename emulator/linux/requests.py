@@ -1,0 +1,142 @@
+"""From pages read to block requests: extents, and the limits of the device (block/blk-merge.c)."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from emulator.linux.operations import Outcome
+
+SECTOR = 512
+# Where a file is on its device, in 512-byte sectors: ``at`` in the file, ``sector`` on the
+# device. ``read`` is 0 for extents that were never written (FIEMAP_EXTENT_UNWRITTEN).
+EXTENT = np.dtype(
+    [("file", "u4"), ("at", "u8"), ("sector", "u8"), ("sectors", "u8"), ("read", "u1")]
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a request may be: max_sectors_kb, max_segments, max_segment_size (bytes) of a queue."""
+
+    max_sectors_kb: int
+    max_segments: int = 1 << 16
+    max_segment_size: int = 1 << 30
+
+
+@dataclass(slots=True)
+class Bio:
+    """What one bio reads: from ``sector`` on, ``folios`` are lengths in sectors."""
+
+    sector: int
+    folios: list[int]
+
+    @property
+    def end(self) -> int:
+        """Return the sector behind it."""
+        return self.sector + sum(self.folios)
+
+
+class Layout:
+    """Where files are. A file without extents is taken to be in one piece."""
+
+    def __init__(self, extents: npt.NDArray[np.void]) -> None:
+        self._by_file: dict[int, list[tuple[int, int, int, int]]] = {}
+        for file, *extent in np.sort(extents, order=["file", "at"]).tolist():
+            self._by_file.setdefault(file, []).append(tuple(extent))
+
+    def pieces(self, file: int, first: int, behind: int) -> Iterator[tuple[int, int]]:
+        """Yield (sector on the device, sectors) of what is read of a range of the file."""
+        extents = self._by_file.get(file)
+        if extents is None:
+            yield (file << 40) + first, behind - first
+            return
+        row = max(bisect_right(extents, first, key=lambda extent: extent[0]) - 1, 0)
+        for at, sector, sectors, read in extents[row:]:
+            if at >= behind:
+                break
+            low, high = max(at, first), min(at + sectors, behind)
+            if low < high and read:
+                yield sector + low - at, high - low
+
+
+def requests(
+    outcome: Outcome,
+    layout: Layout,
+    limits: Limits,
+    page_size: int,
+    joined: Sequence[bool] | None = None,
+) -> list[tuple[int, int, int]]:
+    """Return the requests (file, first sector, sectors), in order.
+
+    A bio ends where the next block of the file is not the next one of the device; a plug holds
+    the bios of one ->readahead call, so that nothing is merged across two. A folio is a segment,
+    unless ``joined`` says of its insert that it lies behind the one before it in memory, too:
+    that is chance, and matters only above max_segments folios. Without it all lie apart.
+    """
+    found: list[tuple[int, int, int]] = []
+    at = 0
+    for run in _runs(outcome):
+        file = run[0][0]
+        together = joined[at : at + len(run)] if joined else [False] * len(run)
+        at += len(run)
+        for bio in _bios(run, together, layout, page_size):
+            found += [(file, *part) for part in _split(bio, limits)]
+    return found
+
+
+def _runs(outcome: Outcome) -> Iterator[list[tuple[int, int, int, int]]]:
+    """Yield the inserts of each ->readahead call."""
+    run: list[tuple[int, int, int, int]] = []
+    for insert in outcome.inserts:
+        if run and run[-1][3] != insert[3]:
+            yield run
+            run = []
+        run.append(insert)
+    if run:
+        yield run
+
+
+def _bios(
+    run: list[tuple[int, int, int, int]], joined: Sequence[bool], layout: Layout, page_size: int
+) -> Iterator[Bio]:
+    """Yield the bios of one call (ext4_mpage_readpages, iomap_readahead)."""
+    unit = page_size // SECTOR
+    bio: Bio | None = None
+    end = -1
+    for (file, index, order, _), follows in zip(run, joined, strict=True):
+        behind = index + (1 << order)
+        for sector, sectors in layout.pieces(file, index * unit, behind * unit):
+            if bio is not None and end == sector:
+                if follows:
+                    bio.folios[-1] += sectors
+                else:
+                    bio.folios.append(sectors)
+            else:
+                if bio is not None:
+                    yield bio
+                bio = Bio(sector, [sectors])
+            end = sector + sectors
+    if bio is not None:
+        yield bio
+
+
+def _split(bio: Bio, limits: Limits) -> Iterator[tuple[int, int]]:
+    """Yield (sector, sectors) of the requests of one bio (bio_split_rw)."""
+    most = limits.max_sectors_kb * 1024 // SECTOR
+    longest = limits.max_segment_size // SECTOR
+    start, sectors, segments = bio.sector, 0, 0
+    for folio in bio.folios:
+        left = folio
+        while left:
+            taken = min(left, longest, most - sectors)
+            if not taken or segments == limits.max_segments:
+                yield start, sectors
+                start, sectors, segments = start + sectors, 0, 0
+                continue
+            left, sectors, segments = left - taken, sectors + taken, segments + 1
+    yield start, sectors

@@ -1,0 +1,269 @@
+"""Which readahead rule holds from which kernel version: one table.
+
+The rules themselves stand where they are used. A version is a tuple as in the release string:
+(2, 6, 32), (6, 18, 44). Trees that were read are named in docs/readahead.md; a border between
+two of them is the first version known or, failing that, believed to have the rule.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+Version = tuple[int, ...]
+
+
+class KernelError(ValueError):
+    """A kernel release that no rule is known for; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class Algorithm(IntEnum):
+    """What decides about a window (mm/readahead.c)."""
+
+    ADAPTIVE = 0  # page_cache_readahead: a current and an ahead window
+    MARKER = 1  # ondemand_readahead of 2.6.23: first markers, no history
+    STRAY = 2  # 2.6.24: markers that the state does not know are followed up
+    ONDEMAND = 3  # 2.6.31: also looks for cached history
+    SPLIT = 4  # 6.11: page_cache_sync_ra and page_cache_async_ra
+
+
+class NoHole(IntEnum):
+    """A marker without state whose next M pages are all cached (page_cache_next_miss)."""
+
+    NOTHING = 0
+    BEHIND = 1  # reads from i + M
+    STUCK = 2  # reads from i, where all is cached
+
+
+class Merge(IntEnum):
+    """What happens to a window whose first page would carry its own marker."""
+
+    NONE = 0
+    WHOLE = 1  # the next window is added
+    CAPPED = 2  # the same up to M; beyond it M, half of it asynchronous
+
+
+class Context(IntEnum):
+    """What is made of k cached pages before a miss (try_context_readahead)."""
+
+    NONE = 0
+    ANY = 1  # any history starts a window
+    LONGER = 2  # only one longer than the request; one page asynchronous
+
+
+class Orders(IntEnum):
+    """How page_cache_ra_order chooses the size of folios."""
+
+    SINGLE = 0
+    PLUS_TWO = 1  # the marked folio's order + 2, if the window has 4 pages
+    RAMP = 2  # the state's order, raised by 2 at each asynchronous window
+
+
+class PrevPos(IntEnum):
+    """What a read(2) leaves in prev_pos."""
+
+    LAST_PAGE = 0  # the last page touched, when the call ends
+    EVERY_PAGE = 1  # the next byte, after each page
+    NEXT_BYTE = 2  # the next byte, when the call ends
+
+
+class Forced(IntEnum):
+    """The limit of force_page_cache_readahead: fadvise, readahead(2), FMODE_RANDOM."""
+
+    UNLIMITED = 0
+    TWO_MIB = 1
+    WINDOW = 2
+    IO = 3  # the device's largest request, or the window if that is larger
+
+
+class Fault(IntEnum):
+    """What an mmap fault on an absent page does (mm/filemap.c)."""
+
+    HIT_COUNT = 0  # filemap_nopage: misses against hits, read-around without state
+    MARKER_HIT_COUNT = 1  # filemap_fault of 2.6.23: the same with markers
+    MISS_COUNT = 2  # 2.6.24: one counter
+    SEQUENTIAL = 3  # 2.6.31: prev_pos counts, read-around without marker
+    AROUND = 4  # 3.0: read-around, a quarter of it asynchronous
+
+
+class Around(IntEnum):
+    """What fault-around (filemap_map_pages) takes off mmap_miss."""
+
+    NONE = 0  # there is no fault-around
+    FILLED = 1  # each page table entry that was empty
+    ELIGIBLE = 2  # each page that could be mapped
+    FOLIO = 3  # the same; a large folio is mapped whole
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of one kernel."""
+
+    algorithm: Algorithm = Algorithm.ADAPTIVE
+    off_is_negative: bool = True  # ADAPTIVE: "off" is a size of -1; a first read at 0 only
+    two_mib_window: bool = False  # a window has at most 2 MiB
+    grows_to_io: bool = False  # a larger read gets a window up to the device's largest request
+    runs_apart: bool = False  # each run of absent pages is a ->readahead call of its own
+    zero_is_forced: bool = False  # without a window a page is a forced read, not ->readpage
+    clamps_first: bool = False  # the marker is placed after the window was cut at end of file
+    xarray: bool = False  # the history scan stops one page short of M
+    no_hole: NoHole = NoHole.NOTHING
+    keeps_larger: bool = False  # a window beyond M does not shrink
+    merge: Merge = Merge.NONE
+    context: Context = Context.NONE
+    orders: Orders = Orders.SINGLE
+    marks_upwards: bool = False  # the marker's index is rounded up to the folio
+    order_one: bool = False  # folios of two pages exist
+    overshoots: bool = False  # behind a cached page the whole window is read once more
+    folio_index: bool = False  # read(2): a marker's index is its folio's first
+    expands: bool = False  # squashfs: readahead grows to whole blocks, the window with it
+    block_window: bool = True  # squashfs: its files have a window at all
+    prev_pos: PrevPos = PrevPos.LAST_PAGE
+    random_flag: bool = False  # POSIX_FADV_RANDOM sets FMODE_RANDOM instead of a window of 0
+    forced: Forced = Forced.UNLIMITED
+    fault: Fault = Fault.HIT_COUNT
+    fault_again: bool = False  # the fault is done again from the start, marker included
+    around: Around = Around.NONE
+    exec_window: bool = False  # VM_EXEC: forward from the fault, within the mapping
+    huge_window: bool = False  # VM_HUGEPAGE: two PMDs
+    huge_counts: bool = False  # only after the test of mmap_miss
+
+
+@dataclass(frozen=True)
+class Change:
+    """From ``since`` on the ``rules`` are these; ``source`` is where it was read."""
+
+    since: Version
+    rules: dict[str, object]
+    source: str
+
+
+CHANGES: tuple[Change, ...] = (
+    Change((2, 6, 11), {}, "2.6.11 mm/readahead.c page_cache_readahead, filemap_nopage"),
+    Change((2, 6, 18), {"off_is_negative": False}, "2.6.18 page_cache_readahead"),
+    Change(
+        (2, 6, 23),
+        {"algorithm": Algorithm.MARKER, "fault": Fault.MARKER_HIT_COUNT},
+        "2.6.23.17 ondemand_readahead, filemap_fault",
+    ),
+    Change(
+        (2, 6, 24),
+        {"algorithm": Algorithm.STRAY, "fault": Fault.MISS_COUNT},
+        "2.6.24 ondemand_readahead, filemap_fault",
+    ),
+    Change(
+        (2, 6, 31),
+        {
+            "algorithm": Algorithm.ONDEMAND,
+            "context": Context.ANY,
+            "merge": Merge.WHOLE,
+            "fault": Fault.SEQUENTIAL,
+        },
+        "2.6.31.3 ondemand_readahead, do_sync_mmap_readahead",
+    ),
+    Change((2, 6, 34), {"random_flag": True}, "2.6.37 mm/fadvise.c; absent 2.6.32"),
+    Change((2, 6, 37), {"fault_again": True}, "2.6.37 filemap_fault, VM_FAULT_RETRY"),
+    Change((3, 0), {"fault": Fault.AROUND}, "3.0.101 do_sync_mmap_readahead"),
+    Change((3, 7), {"fault_again": False}, "3.10 FAULT_FLAG_TRIED; absent 3.4"),
+    Change((3, 12), {"context": Context.LONGER}, "4.4 try_context_readahead; absent 3.10"),
+    Change(
+        (3, 15),
+        {"around": Around.FILLED, "two_mib_window": True, "forced": Forced.TWO_MIB},
+        "3.19 filemap_map_pages, max_sane_readahead; absent 3.10",
+    ),
+    Change(
+        (4, 4),
+        {"two_mib_window": False, "forced": Forced.WINDOW},
+        "4.4.155 force_page_cache_readahead",
+    ),
+    Change((4, 9), {"around": Around.ELIGIBLE}, "4.9 filemap_map_pages"),
+    Change(
+        (4, 10),
+        {"grows_to_io": True, "forced": Forced.IO},
+        "4.10.1 ondemand_readahead, bdi->io_pages",
+    ),
+    Change(
+        (4, 19),
+        {"runs_apart": True, "merge": Merge.CAPPED},
+        "4.19 __do_page_cache_readahead, ondemand_readahead; absent 4.10",
+    ),
+    Change(
+        (4, 20),
+        {"xarray": True, "no_hole": NoHole.BEHIND},
+        "5.4.286 page_cache_prev_miss, page_cache_next_miss; absent 4.19",
+    ),
+    Change(
+        (5, 10),
+        {"clamps_first": True, "zero_is_forced": True},
+        "5.10.13 do_page_cache_ra; absent 5.4",
+    ),
+    Change((5, 12), {"prev_pos": PrevPos.EVERY_PAGE}, "5.12.9 filemap_read; absent 5.10"),
+    Change((5, 16), {"block_window": False}, "5.17 squashfs_fill_super: an own bdi; absent 5.15"),
+    Change(
+        (5, 18),
+        {
+            "orders": Orders.PLUS_TWO,
+            "marks_upwards": True,
+            "overshoots": True,
+            "folio_index": True,
+            "huge_window": True,
+        },
+        "5.19 page_cache_ra_order, do_sync_mmap_readahead; absent 5.17",
+    ),
+    Change((6, 0), {"block_window": True, "expands": True}, "6.1.192 squashfs_readahead"),
+    Change((6, 1), {"marks_upwards": False, "keeps_larger": True}, "6.1.192 ra_alloc_folio"),
+    Change((6, 2), {"keeps_larger": False}, "6.6.63 ondemand_readahead"),
+    Change((6, 6), {"prev_pos": PrevPos.NEXT_BYTE}, "6.6.63 filemap_read; absent 6.1"),
+    Change((6, 9), {"order_one": True}, "6.11.11 page_cache_ra_order; absent 6.6"),
+    Change(
+        (6, 11),
+        {
+            "algorithm": Algorithm.SPLIT,
+            "merge": Merge.NONE,
+            "no_hole": NoHole.STUCK,
+            "overshoots": False,
+        },
+        "6.11.11 page_cache_sync_ra, page_cache_async_ra; absent 6.6",
+    ),
+    Change(
+        (6, 12),
+        {"no_hole": NoHole.NOTHING, "keeps_larger": True, "overshoots": True},
+        "6.12.117 page_cache_next_miss, page_cache_ra_order",
+    ),
+    Change((6, 13), {"no_hole": NoHole.STUCK}, "6.13.7 page_cache_next_miss"),
+    Change((6, 14), {"overshoots": False}, "6.14 page_cache_ra_order"),
+    Change(
+        (6, 17),
+        {"no_hole": NoHole.NOTHING, "orders": Orders.RAMP, "exec_window": True},
+        "6.17 page_cache_async_ra, do_sync_mmap_readahead; absent 6.14",
+    ),
+    Change((6, 18), {"around": Around.FOLIO}, "6.18.35 filemap_map_folio_range, finish_fault"),
+    Change((6, 19), {"huge_counts": True}, "6.19.9 do_sync_mmap_readahead"),
+)
+
+
+def version_of(release: str) -> Version:
+    """Return the numbers that a release string ("6.18.44-amd64", "2.6.32") starts with."""
+    match = re.match(r"(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?", release)
+    if match is None:
+        raise KernelError(f"{release!r} is no kernel release", "name a version such as linux-5.10")
+    return tuple(int(number) for number in match.groups() if number is not None)
+
+
+def rules_for(version: Version) -> Rules:
+    """Return the rules of a kernel. Raises KernelError before 2.6.11."""
+    if version < CHANGES[0].since:
+        text = ".".join(map(str, version))
+        raise KernelError(
+            f"the readahead of Linux {text} is not known", "choose a model from linux-2.6.11 on"
+        )
+    rules = Rules()
+    for change in CHANGES:
+        if change.since <= version:
+            rules = replace(rules, **change.rules)  # type: ignore[arg-type]
+    return rules
