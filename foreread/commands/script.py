@@ -60,7 +60,7 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="put the target's old values back, and remove what --install put there",
     )
-    add_target(parser, "install")
+    add_target(parser)
     parser.add_argument(
         "--init",
         choices=(AUTO, *INITS),

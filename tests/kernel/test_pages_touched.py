@@ -99,7 +99,7 @@ def test_pages_touched_are_the_pages_loaded(name, tmp_path, capsys):
     tell(capsys, f"{name}: {len(touched)} pages touched, {len(loaded)} loaded")
     assert len(loaded) > 100
     assert touched == loaded
-    assert capture.lost == {cpu: 0 for cpu in capture.lost}
+    assert capture.lost == dict.fromkeys(capture.lost, 0)
     origin = "BTF" if name in BTF else "table"
     assert any(note.startswith(f"probes: struct offsets from {origin}") for note in capture.notes)
     assert_mappings_and_opens(recording, sizes)
