@@ -119,7 +119,7 @@ EXPERIMENTS = {
         paper=BROWSER,
     ),
     "tv": Experiment(
-        title="media player with 200 libraries (mpv) playing a second to null outputs",
+        title="media player with over 200 libraries (mpv) playing a second to null outputs",
         packages=("mpv",),
         command=_WATCH,
         memory_mib=768,

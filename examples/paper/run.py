@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
@@ -23,7 +24,7 @@ from statistics import median
 from answer import Answer, Outcome, Row, answer, measured_text, summary_text
 from experiments import BOARD, DEVICES, EXPERIMENTS, PAGE_KIB, Device, Experiment
 
-LIVE = "paper"  # what the board is called that the runs are recorded on
+LIVE = f"paper-{os.getpid()}"  # what the board is called that the runs are recorded on
 
 
 def foreread(*words: object) -> str:
