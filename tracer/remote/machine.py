@@ -12,13 +12,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Literal, cast
+from typing import Literal
 
 from boards.device import Devices
 from boards.mounts import MountPoint, parse_mount
 from tracer import metadata
-from tracer.backends.base import RecordError
-from tracer.remote.job import Fact
+from tracer.remote.job import Fact, making_sense
 
 _UNEXPLAINED_KIB = 4096  # as tracer.cold: what others read meanwhile, superblocks
 _UNEXPLAINED_SHARE = 1000
@@ -33,6 +32,7 @@ _SYSFS = re.compile(
 )
 _DEVICE = re.compile(rf"block/{_NAME}(?:/{_NAME})?/dev", re.ASCII)  # a disk or a partition
 _BDI = re.compile(rf"(/sys/fs/btrfs/[0-9a-f-]{{36}}/bdi) /sys/\S*/({_NAME})", re.ASCII)
+_BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
 _CPUS = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
 
 
@@ -64,13 +64,8 @@ class Machine:
     @classmethod
     def parse(cls, facts: list[Fact]) -> Machine:
         """Read the answer to ``probe``; raises RecordError."""
-        try:
+        with making_sense("what it is"):
             return cls._parse(facts)
-        except (ValueError, LookupError) as error:
-            raise RecordError(
-                f"the target's description of itself makes no sense ({error})",
-                "see what its shell prints at log-in, and whether /proc and /sys are mounted",
-            ) from error
 
     @classmethod
     def _parse(cls, facts: list[Fact]) -> Machine:
@@ -89,11 +84,11 @@ class Machine:
             version=lines["version"][0],
             machine=lines["machine"][0],
             nodename=lines["nodename"][0],
-            page_size=_kib(lines["page"][0]) * 1024,
-            byte_order=cast(Literal["little", "big"], lines["order"][0]),
+            page_size=_positive(_kib(lines["page"][0]) * 1024),
+            byte_order=_BYTE_ORDERS[lines["order"][0]],
             cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])),
-            cpu_count=_count(lines["cpus"][0]),
-            memory_kib=_kib(lines["meminfo"][0]),
+            cpu_count=_positive(_count(lines["cpus"][0])),
+            memory_kib=_positive(_kib(lines["meminfo"][0])),
             available_kib=metadata.available_kib(meminfo),
             uptime_s=float(lines["uptime"][0].split()[0]),
             applets=frozenset(lines["applet"]),
@@ -106,15 +101,18 @@ class Machine:
     def devices(self) -> Iterator[Devices]:
         """Yield the target's disks, from a copy of its sysfs that lasts as long as the block."""
         with TemporaryDirectory(prefix="foreread-sys-") as name:
-            root = Path(name)
-            _write(root, self.sysfs)
-            for path, bdi in self.bdis.items():
-                (root / "class/bdi" / bdi).mkdir(parents=True, exist_ok=True)
-                _link(root / path, root / "class/bdi" / bdi)
-            for path, dev in self.sysfs.items():
-                if _DEVICE.fullmatch(path) and re.fullmatch(_DEV, dev, re.ASCII):
-                    _link(root / "dev/block" / dev, (root / path).parent)
-            yield Devices(root, self.mounts, copied=True)
+            with making_sense("what disks it has"):
+                self._copy(Path(name))
+            yield Devices(Path(name), self.mounts, copied=True)
+
+    def _copy(self, root: Path) -> None:
+        _write(root, self.sysfs)
+        for path, bdi in self.bdis.items():
+            (root / "class/bdi" / bdi).mkdir(parents=True, exist_ok=True)
+            _link(root / path, root / "class/bdi" / bdi)
+        for path, dev in self.sysfs.items():
+            if _DEVICE.fullmatch(path) and re.fullmatch(_DEV, dev, re.ASCII):
+                _link(root / "dev/block" / dev, (root / path).parent)
 
 
 def _write(root: Path, files: dict[str, str]) -> None:
@@ -129,6 +127,12 @@ def _link(link: Path, target: Path) -> None:
     link.parent.mkdir(parents=True, exist_ok=True)
     if not link.exists():
         link.symlink_to(target)
+
+
+def _positive(number: int) -> int:
+    if number < 1:
+        raise ValueError(f"{number} is not positive")
+    return number
 
 
 def _kib(line: str) -> int:
