@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show = actions.add_parser("show", help="say what a board is made of")
     show.add_argument("board", metavar="NAME|FILE", help="a name from the list, or a TOML file")
     new = actions.add_parser("new", help="make a profile of a board that runs")
-    add_target(new, "look")
+    add_target(new)
     new.add_argument("-o", "--output", metavar="FILE", type=Path, help="file to make (stdout)")
     for sub, function in ((listing, _list), (show, _show), (new, _new)):
         sub.set_defaults(act=function)

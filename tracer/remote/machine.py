@@ -72,7 +72,7 @@ class Machine:
             nodename=lines["nodename"][0],
             page_size=_positive(_kib(lines["page"][0]) * 1024),
             byte_order=_BYTE_ORDERS[lines["order"][0]],
-            cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])),
+            cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])) or "".join(lines["board"]),
             cpu_count=_positive(_count(lines["cpus"][0])),
             memory_kib=_positive(_kib(lines["meminfo"][0])),
             available_kib=metadata.available_kib(meminfo),
