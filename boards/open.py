@@ -5,20 +5,27 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from msgspec import UNSET, UnsetType
+from msgspec import UnsetType
 
+from boards.adb import AdbAddress, AdbTarget
 from boards.emulated.live import started, target_of
 from boards.profile import (
+    AdbTransport,
     LocalTransport,
+    QemuTransport,
+    SerialTransport,
     SshTransport,
     load_profile,
     profile_path,
 )
+from boards.serial import SerialTarget
+from boards.serial_line import SerialAddress
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, Target, TargetError
 
 LOCAL = "local"
+FORMS = "local, ssh://USER@HOST, serial:///dev/ttyUSB0, serial://HOST:PORT, adb://SERIAL"
 
 
 def open_target(
@@ -26,34 +33,54 @@ def open_target(
 ) -> AbstractContextManager[Target]:
     """Return the target that ``text`` names, for a ``with`` statement that closes it.
 
-    ``local``, ``ssh://[USER@]HOST[:PORT]``, or a board profile's name or file.
-    ``known_hosts`` and ``identity`` come before the profile's.
-    An emulated board is one that was started by that name, or boots for this target alone.
-    Raises TargetError, ProfileError and BoardError.
+    One of ``FORMS``, or a board profile's name or file. ``known_hosts`` and ``identity`` are
+    for ssh, and come before the profile's. An emulated board is one that was started by that
+    name, or boots for this target alone. Raises TargetError, ProfileError and BoardError.
     """
     if text == LOCAL:
         return nullcontext(LocalTarget())
     if "://" in text:
-        return SshTarget(SshAddress.parse(text), known_hosts, identity)
+        return _open_url(text, known_hosts, identity)
     if board := started(text):
         return board.target()
+    return _of_profile(text, known_hosts, identity)
+
+
+def _of_profile(
+    text: str, known_hosts: Path | None, identity: Path | None
+) -> AbstractContextManager[Target]:
     profile = load_profile(text)
-    transport = profile.transport
-    if isinstance(transport, LocalTransport):
-        return nullcontext(LocalTarget())
-    if isinstance(transport, SshTransport):
-        folder = profile_path(text).parent
-        return SshTarget(
-            SshAddress.parse(transport.url),
-            known_hosts or _beside(folder, transport.known_hosts),
-            identity or _beside(folder, transport.identity),
-        )
-    if transport is UNSET:
-        raise TargetError(
-            f"the profile {text} does not say how its board is reached",
-            'give ssh://USER@HOST, or add to it: [transport] kind = "ssh", url = "ssh://…"',
-        )
-    return target_of(profile, transport.board)
+    match profile.transport:
+        case LocalTransport():
+            return nullcontext(LocalTarget())
+        case SshTransport() as ssh:
+            folder = profile_path(text).parent
+            return SshTarget(
+                SshAddress.parse(ssh.url),
+                known_hosts or _beside(folder, ssh.known_hosts),
+                identity or _beside(folder, ssh.identity),
+            )
+        case SerialTransport(url=url) | AdbTransport(url=url):
+            return _open_url(url, None, None)
+        case QemuTransport(board=name):
+            return target_of(profile, name)
+    raise TargetError(
+        f"the profile {text} does not say how its board is reached",
+        'give ssh://USER@HOST, or add to it: [transport] kind = "ssh", url = "ssh://…"',
+    )
+
+
+def _open_url(
+    url: str, known_hosts: Path | None, identity: Path | None
+) -> AbstractContextManager[Target]:
+    match url.partition("://")[0]:
+        case "ssh":
+            return SshTarget(SshAddress.parse(url), known_hosts, identity)
+        case "serial":
+            return SerialTarget(SerialAddress.parse(url))
+        case "adb":
+            return AdbTarget(AdbAddress.parse(url))
+    raise TargetError(f"{url!r}: a target is not reached so", f"say one of: {FORMS}")
 
 
 def _beside(folder: Path, path: str | UnsetType) -> Path | None:

@@ -1,4 +1,4 @@
-"""The argument that names the target of a command."""
+"""The argument that names the machine to work on."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import argparse
 from boards.open import LOCAL
 
 
-def add_target(parser: argparse.ArgumentParser, what: str) -> None:
-    """Add ``--target``; ``what`` is done there."""
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add ``--target T``."""
     parser.add_argument(
         "--target",
         metavar="T",
         default=LOCAL,
-        help=f"{what} on this board: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, "
-        "or a profile (default: this machine)",
+        help="machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, or a board "
+        "profile (default: this machine)",
     )

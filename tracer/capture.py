@@ -83,13 +83,36 @@ class Device(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
 
 
+class Extent(msgspec.Struct, frozen=True, array_like=True):
+    """A part of a file in one piece on its file system's device, in bytes (FIEMAP)."""
+
+    at: Count
+    physical: Count
+    length: Count
+    written: bool  # else it reads as zeros, without I/O
+
+
+class Segment(msgspec.Struct, frozen=True, array_like=True):
+    """A part of a program or library that is mapped when it runs, in bytes (PT_LOAD)."""
+
+    at: Count
+    length: Count
+    executable: bool
+    writable: bool
+
+
 class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An inode seen in the trace."""
+    """An inode seen in the trace.
+
+    ``extents`` is None where they are not known; ``segments`` are an ELF file's.
+    """
 
     dev: str
     ino: int
     path: str | None
     size_bytes: FileSize
+    extents: list[Extent] | None = None
+    segments: list[Segment] = []
 
 
 class Resident(msgspec.Struct, frozen=True, kw_only=True):

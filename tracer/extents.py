@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import struct
 from collections.abc import Iterator
 
@@ -38,12 +37,3 @@ def extents_of(descriptor: int) -> Iterator[tuple[int, int, int, bool]]:
             start = logical + length
         if flags & _LAST:
             return
-
-
-def extents_at(path: str | bytes) -> list[tuple[int, int, int, bool]]:
-    """Return the extents of the file at ``path``; see :func:`extents_of`."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        return list(extents_of(descriptor))
-    finally:
-        os.close(descriptor)

@@ -7,13 +7,21 @@ stays without a path.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 import time
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+import msgspec
+
 from boards.mounts import MountPoint
-from tracer.capture import FileEntry
+from tracer.capture import Extent, FileEntry, Segment
+from tracer.elf import segments_of
+from tracer.extents import extents_of
 
 SEARCH_S = 20.0
 Inode = tuple[str, int]  # "major:minor" of the superblock, inode number
@@ -81,10 +89,33 @@ def _entries(directory: str) -> list[os.DirEntry[str]]:
 
 def _entry(inode: Inode, path: str | None) -> FileEntry:
     dev, ino = inode
-    size = -1
-    if path is not None:
-        try:
-            size = Path(path).lstat().st_size
-        except OSError:
-            path = None  # deleted since
-    return FileEntry(dev=dev, ino=ino, path=path, size_bytes=size)
+    nothing = FileEntry(dev=dev, ino=ino, path=path, size_bytes=-1)
+    if path is None:
+        return nothing
+    try:
+        status = Path(path).lstat()
+    except OSError:
+        return msgspec.structs.replace(nothing, path=None)  # deleted since
+    found = msgspec.structs.replace(nothing, size_bytes=status.st_size)
+    return _with_layout(found, path) if stat.S_ISREG(status.st_mode) else found
+
+
+def _with_layout(entry: FileEntry, path: str) -> FileEntry:
+    """Add where the file is on its device and how it is mapped, as far as can be known."""
+    extents, segments = None, []
+    with suppress(OSError), open_regular(path) as descriptor:
+        segments = [Segment(*segment) for segment in segments_of(descriptor)]
+        extents = [Extent(*extent) for extent in extents_of(descriptor)]
+    return msgspec.structs.replace(entry, extents=extents, segments=segments)
+
+
+@contextmanager
+def open_regular(path: str) -> Iterator[int]:
+    """Open a file for reading; OSError if it is a link or no regular file by now."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "no regular file", path)
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -120,7 +120,6 @@ def _settings(options: LiveOptions) -> bytes:
         {
             "LATENCY_NS": options.latency_ns,
             "NS_PER_KIB": options.ns_per_kib,
-            "AWAKE": 1,
             "FS": options.fs,
             "ROOT_OPTIONS": f"{mode},noatime",
         }

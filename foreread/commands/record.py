@@ -11,6 +11,7 @@ import msgspec
 
 from analyzer.ingest.load import inodes_of
 from boards.open import LOCAL, open_target
+from boards.target import LocalTarget, Target
 from foreread.arguments import UsageError, buffer_kib, window_kb
 from foreread.cli import printable
 from foreread.run_arguments import add_run, option_words, run_options
@@ -22,13 +23,15 @@ from tracer.capture import Capture
 from tracer.record import RecordOptions, record
 from tracer.remote.record import record_on
 
+TARGETS_BACKEND = "tracefs"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
         "-o", "--output", metavar="CAPTURE", type=Path, required=True, help="folder to make"
     )
-    add_target(parser, "record")
+    add_target(parser)
     parser.add_argument(
         "--backend",
         choices=(AUTO, "tracefs", "trace-cmd", "perf"),
@@ -53,17 +56,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record and say what came of it."""
-    if args.target != LOCAL and args.backend not in (AUTO, "tracefs"):
-        raise UsageError(f"--backend {args.backend}: on a target, tracefs is the one there is")
     options = RecordOptions(
         run=run_options(args),
         read_ahead_kb=args.read_ahead_kb,
         buffer_kib=args.buffer_kib,
         wait_s=args.wait,
         foreread=VERSION,
-        words=option_words(args),
+        words=(*_target_words(args.target), *option_words(args)),
     )
-    capture = _record(args, options)
+    with open_target(args.target) as target:
+        capture = _record(args, options, target)
     if args.json:
         print(json.dumps({"capture": str(args.output), **msgspec.to_builtins(capture)}))
     else:
@@ -71,14 +73,19 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _record(args: argparse.Namespace, options: RecordOptions) -> Capture:
-    if args.target != LOCAL:
-        with open_target(args.target) as target:
-            return record_on(target, options, args.output, inodes_of)
-    backend, why = choose(args.backend)
-    if args.backend == AUTO:
-        print(f"foreread: {printable(why)}", file=sys.stderr)
-    return record(options, backend, args.output, inodes_of)
+def _record(args: argparse.Namespace, options: RecordOptions, target: Target) -> Capture:
+    if isinstance(target, LocalTarget):
+        backend, why = choose(args.backend)
+        if args.backend == AUTO:
+            print(f"foreread: {printable(why)}", file=sys.stderr)
+        return record(options, backend, args.output, inodes_of)
+    if args.backend not in (AUTO, TARGETS_BACKEND):
+        raise UsageError(f"--backend: a target is recorded by {TARGETS_BACKEND}")
+    return record_on(target, options, args.output, inodes_of)
+
+
+def _target_words(target: str) -> tuple[str, ...]:
+    return () if target == LOCAL else ("--target", target)
 
 
 def _text(capture: Capture, output: Path) -> str:

@@ -18,6 +18,7 @@ from boards.open import LOCAL, open_target
 from boards.target import TargetError
 from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
+from foreread.target_arguments import add_target
 
 AUTO = "auto"
 
@@ -59,9 +60,7 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="put the target's old values back, and remove what --install put there",
     )
-    parser.add_argument(
-        "--target", metavar="T", default=LOCAL, help="the board: local, ssh://USER@HOST, a profile"
-    )
+    add_target(parser)
     parser.add_argument(
         "--init",
         choices=(AUTO, *INITS),

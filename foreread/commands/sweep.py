@@ -11,7 +11,8 @@ from statistics import median
 
 import msgspec
 
-from boards.open import LOCAL, open_target
+from boards.open import open_target
+from boards.target import LocalTarget
 from foreread.arguments import UsageError, add_windows, parse_windows
 from foreread.cli import printable
 from foreread.run_arguments import add_run, run_options
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="SWEEP", type=Path, required=True, help="file to write (JSON)"
     )
-    add_target(parser, "sweep")
+    add_target(parser)
     add_windows(parser, f"{_DEFAULT_WINDOWS} and the one in force")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs a window (3)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the shuffling (0)")
@@ -74,10 +75,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _sweep(args: argparse.Namespace, options: SweepOptions) -> Sweep:
     save = partial(write_sweep, args.output)
-    if args.target == LOCAL:
-        return sweep(options, local_bench, save, _show_progress)
     with open_target(args.target) as target:
-        return sweep(options, partial(bench_on, target), save, _show_progress)
+        here = isinstance(target, LocalTarget)
+        bench = local_bench if here else partial(bench_on, target)
+        return sweep(options, bench, save, _show_progress)
 
 
 def _windows_kb(text: str, page_bytes: int) -> tuple[int, ...]:

@@ -3,13 +3,15 @@
 import contextlib
 import os
 import shutil
+import socket
+import sys
 import termios
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from console_board import PRINTK, ConsoleBoard
+from console_board import PRINTK, ConsoleBoard, tty_to
 from hypothesis import strategies as st
 
 import boards.console
@@ -96,10 +98,39 @@ def test_other_shells_at_the_prompt(shell, tmp_path):
 
 def test_a_console_that_is_no_terminal_of_its_shell(tmp_path):
     """As /dev/console: no job control, and Ctrl-C reaches nobody."""
-    with console(tmp_path, tty=False) as board:
+    with console(tmp_path, controls=False) as board:
         for _ in range(2):
             with connect(board) as target:
                 assert target.run(["cat"], b"in").stdout == b"in"
+
+
+def test_over_a_tty_and_over_a_socket_file(own_board, tmp_path):
+    with tty_to(own_board) as path, SerialTarget(SerialAddress.parse(f"serial://{path}")) as target:
+        assert target.run(["cat"], b"in" * 1000).stdout == b"in" * 1000
+        with pytest.raises(TargetError, match="lock") as busy:
+            SerialTarget(SerialAddress.parse(f"serial://{path}")).run(["true"])
+        assert "fuser" in busy.value.remedy
+    with console(tmp_path, socket_file=tmp_path / "sock") as board, connect(board) as target:
+        assert board.url == f"serial://{tmp_path}/sock"
+        assert target.run(["cat"], b"in").stdout == b"in"
+
+
+def test_what_is_not_there_is_said(tmp_path):
+    (tmp_path / "file").touch()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        closed = f"127.0.0.1:{probe.getsockname()[1]}"
+        for place in (f"{tmp_path}/absent", f"{tmp_path}/file", closed):
+            with pytest.raises(TargetError) as refused:
+                SerialTarget(SerialAddress.parse(f"serial://{place}")).run(["true"])
+            assert refused.value.remedy
+
+
+def test_without_pyserial_the_remedy_names_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "serial", None)
+    with pytest.raises(TargetError, match="pyserial") as refused:
+        SerialTarget(SerialAddress("/dev/null")).run(["true"])
+    assert "foreread[serial]" in refused.value.remedy
 
 
 APPLETS = "sh cat wc mv rm chmod printf dd mkdir sleep echo sed kill stty"

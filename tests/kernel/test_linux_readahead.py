@@ -25,7 +25,8 @@ from emulator.linux.reference import emulate
 from emulator.linux.requests import EXTENT, Layout, Limits, requests
 from emulator.linux.rules import rules_for, version_of
 from tracer import tracefs
-from tracer.extents import extents_at
+from tracer.extents import extents_of
+from tracer.files import open_regular
 
 WINDOWS = (0, 1, 2, 3, 4, 7, 8, 16, 25, 32, 64, 128)  # pages
 EXAMPLES = int(os.environ.get("FOREREAD_JUDGE_EXAMPLES", "25"))  # raise it to judge new rules
@@ -68,11 +69,11 @@ class Place:
         return Limits(*map(self.judge.limit, names))
 
     def extents(self, sizes: list[int]) -> np.ndarray:
-        rows = [
-            (row, at // 512, sector // 512, length // 512, written)
-            for row, size in enumerate(sizes)
-            for at, sector, length, written in extents_at(str(self.paths[size]))
-        ]
+        rows = []
+        for row, size in enumerate(sizes):
+            with open_regular(str(self.paths[size])) as descriptor:
+                for *where, written in extents_of(descriptor):
+                    rows.append((row, *(number // 512 for number in where), written))
         return np.array(rows, EXTENT)
 
 

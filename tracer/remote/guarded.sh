@@ -81,7 +81,7 @@ guard() {
     fi
     undo_leftovers >"$job/leftovers"
     # Kept open, or another foreread's end would unmount it; where there is none, prepare says so.
-    (find_tracefs) >/dev/null 2>&1 && find_tracefs && exec 6<"$tracing"
+    find_tracefs && exec 6<"$tracing"
     (
         make_run >"$job/facts"
         : >"$job/recorded"
@@ -102,9 +102,11 @@ guard() {
 
 # settle: once the recorder has ended, put everything back but what the host still has to read.
 settle() {
-    read -r recorder <"$job/recorder"
-    start_of "$recorder"
-    [ -z "$started" ] || return 0
+    if [ ! -e "$job/recorded" ]; then
+        read -r recorder <"$job/recorder"
+        start_of "$recorder"
+        [ -z "$started" ] || return 0
+    fi
     stop_tracing "$job"
     [ -e "$job/keep" ] || end_command "$job" restored
     restore "$job" restored >"$job/restored"

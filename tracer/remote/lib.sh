@@ -138,7 +138,10 @@ set_knob() {
     echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
     if why=$( (echo "$2" >"$1") 2>&1); then
         read -r taken <"$1"
-        [ "$taken" = "$2" ] || echo "$1$tab$old$tab$taken" >>"$job/journal"
+        if [ "$taken" != "$2" ]; then
+            echo "$1$tab$old$tab$taken" >>"$job/journal"
+            echo "note $1: the kernel made $2 to $taken"
+        fi
         echo "knob $1$tab$old$tab$taken"
     else
         echo "unset $1$tab$old$tab${why##*: }"

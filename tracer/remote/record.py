@@ -125,7 +125,7 @@ def _record(
         events_missing=traced.missing,
         lost={str(cpu): events for cpu, events in sorted(lost.items())},
         cold=run.cold,
-        devices=[_in_force(device, run, notes) for device in described],
+        devices=[_in_force(device, run) for device in described],
         mounts=metadata.mounts(devices),
         notes=notes,
     )
@@ -184,6 +184,13 @@ def _host(machine: Machine, long_size: int) -> Host:
     )
 
 
-def _in_force(device: Device, run: RunFacts, notes: list[str]) -> Device:
+def _in_force(device: Device, run: RunFacts) -> Device:
+    """Return the disk with its windows: the one found once what others had left was put back."""
     knob = f"/sys/block/{device.name}/queue/read_ahead_kb"
-    return structs.replace(device, read_ahead_kb=run.windows.get(knob, device.read_ahead_kb_before))
+    before = run.before.get(knob, device.read_ahead_kb_before)
+    return structs.replace(
+        device,
+        read_ahead_kb_before=before,
+        read_ahead_kb=run.windows.get(knob, before),
+        queue={**device.queue, "read_ahead_kb": str(before)},
+    )

@@ -30,8 +30,8 @@ _SIGNALLED = 128
 class RunFacts:
     """One run on a target; times are those of a trace's clock, CLOCK_MONOTONIC if it has that.
 
-    ``windows`` are those in force, by knob; ``reads`` the requests and sectors that a sweep's
-    disks have read in the run.
+    ``windows`` are those in force, ``before`` those as found, by knob; ``reads`` the requests
+    and sectors that a sweep's disks have read in the run.
     """
 
     pid: int
@@ -42,6 +42,7 @@ class RunFacts:
     end_ns: int
     cold: Cold
     windows: dict[str, int]
+    before: dict[str, int]
     reads: tuple[int, int]
     mapped: dict[tuple[str, int], str]
     restored: list[Restored]
@@ -74,6 +75,7 @@ class RunFacts:
                 **{knob: int(old) for knob, old, _ in unset},
                 **{knob: int(taken) for knob, _, taken in windows},
             },
+            before={knob: int(old) for knob, old, _ in [*unset, *windows]},
             reads=_reads(lines["before"], lines["after"]),
             mapped=dict(filter(None, map(parse_mapping, lines["map"]))),
             restored=[Restored(*x.split("\t")) for x in lines["leftover"] + lines["restored"]],
