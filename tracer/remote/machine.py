@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 from boards.device import Devices
 from boards.mounts import MountPoint, parse_mount
 from boards.sysfs_copy import NAME, copied_devices, parse_sysfs
 from tracer import metadata
-from tracer.backends.base import RecordError
-from tracer.remote.job import Fact
+from tracer.remote.job import Fact, making_sense
 
 _UNEXPLAINED_KIB = 4096  # as tracer.cold: what others read meanwhile, superblocks
 _UNEXPLAINED_SHARE = 1000
 _BDI = re.compile(rf"(/sys/fs/btrfs/[0-9a-f-]{{36}}/bdi) /sys/\S*/({NAME})", re.ASCII)
+_BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
 _CPUS = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
 
 
@@ -52,13 +53,8 @@ class Machine:
     @classmethod
     def parse(cls, facts: list[Fact]) -> Machine:
         """Read the answer to ``probe``; raises RecordError."""
-        try:
+        with making_sense("what it is"):
             return cls._parse(facts)
-        except (ValueError, LookupError) as error:
-            raise RecordError(
-                f"the target's description of itself makes no sense ({error})",
-                "see what its shell prints at log-in, and whether /proc and /sys are mounted",
-            ) from error
 
     @classmethod
     def _parse(cls, facts: list[Fact]) -> Machine:
@@ -74,11 +70,11 @@ class Machine:
             version=lines["version"][0],
             machine=lines["machine"][0],
             nodename=lines["nodename"][0],
-            page_size=_kib(lines["page"][0]) * 1024,
-            byte_order=cast(Literal["little", "big"], lines["order"][0]),
-            cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])),
-            cpu_count=_count(lines["cpus"][0]),
-            memory_kib=_kib(lines["meminfo"][0]),
+            page_size=_positive(_kib(lines["page"][0]) * 1024),
+            byte_order=_BYTE_ORDERS[lines["order"][0]],
+            cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])) or "".join(lines["board"]),
+            cpu_count=_positive(_count(lines["cpus"][0])),
+            memory_kib=_positive(_kib(lines["meminfo"][0])),
             available_kib=metadata.available_kib(meminfo),
             uptime_s=float(lines["uptime"][0].split()[0]),
             applets=frozenset(lines["applet"]),
@@ -87,9 +83,20 @@ class Machine:
             bdis=bdis,
         )
 
-    def devices(self) -> AbstractContextManager[Devices]:
+    @contextmanager
+    def devices(self) -> Iterator[Devices]:
         """Yield the target's disks, from a copy of its sysfs that lasts as long as the block."""
-        return copied_devices(self.sysfs, self.mounts, self.bdis)
+        with ExitStack() as stack:
+            with making_sense("what disks it has"):
+                copied = copied_devices(self.sysfs, self.mounts, self.bdis)
+                devices = stack.enter_context(copied)
+            yield devices
+
+
+def _positive(number: int) -> int:
+    if number < 1:
+        raise ValueError(f"{number} is not positive")
+    return number
 
 
 def _kib(line: str) -> int:
