@@ -116,7 +116,7 @@ class BootedBoard:
         end = time.monotonic() + PATIENCE_S
         while not what():
             assert time.monotonic() < end, "it never was"
-            time.sleep(0.2)
+            time.sleep(1)
 
     def plan(self, kb: int = 64, **changes) -> ApplyPlan:
         """Return a plan that fits this board."""
