@@ -111,26 +111,25 @@ def test_kernel_command_line_switches_it_off():
 
 
 def test_cost_of_the_boot(board, capsys):
-    """Three boots with and without; systemd notes when it forked the script, and its end."""
+    """Three boots with and without; beside it a dozen other units want processor and disk."""
 
-    def milliseconds(what, unit=""):
-        return int(board.sh(f"systemctl show -P {what}TimestampMonotonic {unit}")) / 1000
+    def show(what, unit=""):
+        return int(board.sh(f"systemctl show -P {what} {unit}"))
 
     def boot():
         board.boot()
         board.sh("systemctl is-system-running --wait || :")
-        return milliseconds("Finish")
+        return show("FinishTimestampMonotonic") / 1000
 
     without = median(boot() for _ in range(3))
     install(board.target, board.plan(64))
-    applied, own = [], []
+    applied, cpu = [], []
     for _ in range(3):
         applied.append(boot())
-        begin, end = (milliseconds(f"ExecMain{w}", "foreread.service") for w in ("Start", "Exit"))
-        own.append(end - begin)
+        cpu.append(show("CPUUsageNSec", "foreread.service") / 1e6)
     tell(
         capsys,
-        f"arm64, systemd: the script takes {median(own):.1f} ms; the whole boot {without:.0f} ms "
-        f"without it, {median(applied) - without:+.0f} ms with it and its window",
+        f"arm64, systemd: the script takes {median(cpu):.1f} ms of processor time; the whole boot "
+        f"{without:.0f} ms without it, {median(applied) - without:+.0f} ms with it and its window",
     )
-    assert median(own) <= 20
+    assert median(cpu) <= 20
