@@ -22,7 +22,7 @@ DISKS = (
     "squashfs",
 )
 # What a live board has besides: its network, and the schedulers that can be chosen.
-OTHERS = ("virtio_net", "virtio_rng", "bfq", "kyber_iosched", "mq_deadline", "autofs4")
+OTHERS = ("virtio_net", "bfq", "kyber_iosched", "mq_deadline", "autofs4")
 
 
 def load_order(modules: Path, wanted: Iterable[str] = DISKS) -> dict[str, bytes]:
