@@ -103,6 +103,8 @@ def main() -> int:
             (args.output / "paper.json").write_text(document + "\n")
     except subprocess.CalledProcessError as error:  # foreread has said what went wrong
         return error.returncode
+    except KeyboardInterrupt:
+        return 130
     print(f"\n{summary_text(outcomes)}\n\nAll of it: {args.output / 'paper.json'}")
     return 0
 
