@@ -8,7 +8,7 @@ from pathlib import Path
 from msgspec import UNSET, UnsetType
 
 from boards.adb import AdbAddress, AdbTarget
-from boards.emulated.live import started, target_of
+from boards.emulated.live import Tell, started, target_of
 from boards.profile import (
     AdbTransport,
     LocalTransport,
@@ -35,13 +35,16 @@ FORMS = "local, ssh://USER@HOST, serial:///dev/ttyUSB0, serial://HOST:PORT, adb:
 
 
 def open_target(
-    text: str, known_hosts: Path | None = None, identity: Path | None = None
+    text: str,
+    known_hosts: Path | None = None,
+    identity: Path | None = None,
+    tell: Tell = lambda step: None,
 ) -> AbstractContextManager[Target]:
     """Return the target that ``text`` names, for a ``with`` statement that closes it.
 
     One of ``FORMS``, or a board profile's name or file. ``known_hosts`` and ``identity`` are
     for ssh, and come before the profile's. An emulated board is one that was started by that
-    name, or boots for this target alone. Raises TargetError, ProfileError and BoardError.
+    name, or boots for this target alone, of which ``tell`` is told. Raises TargetError, ProfileError and BoardError.
     """
     if text == LOCAL:
         return nullcontext(LocalTarget())
@@ -49,7 +52,7 @@ def open_target(
         return _open_url(text, known_hosts, identity)
     if board := started(text):
         return board.target()
-    return _of_profile(text, known_hosts, identity)
+    return _of_profile(text, known_hosts, identity, tell)
 
 
 def transport_of(text: str) -> Transport | UnsetType:
@@ -78,7 +81,7 @@ def transport_of(text: str) -> Transport | UnsetType:
 
 
 def _of_profile(
-    text: str, known_hosts: Path | None, identity: Path | None
+    text: str, known_hosts: Path | None, identity: Path | None, tell: Tell
 ) -> AbstractContextManager[Target]:
     profile = load_profile(text)
     match profile.transport:
@@ -94,7 +97,7 @@ def _of_profile(
         case SerialTransport(url=url) | AdbTransport(url=url):
             return _open_url(url, None, None)
         case QemuTransport(board=name):
-            return target_of(profile, name)
+            return target_of(profile, name, tell)
     raise TargetError(
         f"the profile {text} does not say how its board is reached",
         'give ssh://USER@HOST, or add to it: [transport] kind = "ssh", url = "ssh://…"',

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 
 from boards.open import LOCAL
 
@@ -16,3 +17,8 @@ def add_target(parser: argparse.ArgumentParser) -> None:
         help="machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, or a board "
         "profile (default: this machine)",
     )
+
+
+def tell(step: str) -> None:
+    """Say what is being done, on stderr."""
+    print(f"foreread: {step}", file=sys.stderr, flush=True)

@@ -29,7 +29,7 @@ from boards.profile_toml import encode_profile
 from foreread import table
 from foreread.cli import printable
 from foreread.commands import boards_start
-from foreread.target_arguments import add_target
+from foreread.target_arguments import add_target, tell
 
 MORE = {
     "run": "start an emulated board and run a command on it",
@@ -100,7 +100,7 @@ def _new(args: argparse.Namespace) -> int:
     if args.target == LOCAL:
         profile = live_profile()
     else:
-        with open_target(args.target) as target:
+        with open_target(args.target, tell=tell) as target:
             profile = target_profile(target, transport_of(args.target))
     text = encode_profile(profile)
     if args.output is not None:

@@ -8,7 +8,8 @@ import shlex
 
 from boards.emulated.live import LiveBoard, LiveOptions, start
 from boards.emulated.parts import DEFAULT_PACKAGES
-from foreread.board_arguments import add_board, positive, tell
+from foreread.board_arguments import add_board, positive
+from foreread.target_arguments import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

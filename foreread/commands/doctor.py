@@ -10,7 +10,7 @@ from boards.open import LOCAL, open_target
 from boards.target import LocalTarget
 from foreread.arguments import UsageError
 from foreread.cli import printable
-from foreread.target_arguments import add_target
+from foreread.target_arguments import add_target, tell
 from tracer.doctor import Diagnosis, examine
 from tracer.journal import Restored, restore_leftovers
 from tracer.remote.doctor import examine_target
@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
 def _examine(place: str) -> Diagnosis:
     if place == LOCAL:
         return examine()
-    with open_target(place) as target:
+    with open_target(place, tell=tell) as target:
         return examine() if isinstance(target, LocalTarget) else examine_target(target)
 
 

@@ -15,7 +15,7 @@ from boards.target import LocalTarget, Target
 from foreread.arguments import UsageError, buffer_kib, window_kb
 from foreread.cli import printable
 from foreread.run_arguments import add_run, option_words, run_options
-from foreread.target_arguments import add_target
+from foreread.target_arguments import add_target, tell
 from foreread.version import VERSION
 from foreread.wording import ended_text
 from tracer.backends.select import AUTO, choose
@@ -71,7 +71,7 @@ def run(args: argparse.Namespace) -> int:
         foreread=VERSION,
         words=(*_target_words(args), *option_words(args)),
     )
-    with open_target(args.target) as target:
+    with open_target(args.target, tell=tell) as target:
         capture = _record(args, options, target)
     if args.json:
         print(json.dumps({"capture": str(args.output), **msgspec.to_builtins(capture)}))

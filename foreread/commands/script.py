@@ -18,7 +18,7 @@ from boards.open import LOCAL, open_target
 from boards.target import TargetError
 from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
-from foreread.target_arguments import add_target
+from foreread.target_arguments import add_target, tell
 
 AUTO = "auto"
 
@@ -125,7 +125,7 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
 
 
 def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
-    with open_target(args.target) as target:
+    with open_target(args.target, tell=tell) as target:
         if isinstance(target, EmulatedTarget):
             raise TargetError(
                 f"{args.target} was booted for this command alone, and ends with it",
@@ -181,7 +181,7 @@ def _print_installed(done: Installed, target: str) -> None:
 
 
 def _uninstall(args: argparse.Namespace) -> int:
-    with open_target(args.target) as target:
+    with open_target(args.target, tell=tell) as target:
         removed = uninstall(target, force=args.force)
     if args.json:
         print(json.dumps({"schema": 1, "removed": removed.paths, "restored": removed.said}))

@@ -17,7 +17,7 @@ from foreread.arguments import UsageError, add_windows, parse_windows
 from foreread.cli import printable
 from foreread.run_arguments import add_run, run_options
 from foreread.table import render
-from foreread.target_arguments import add_target
+from foreread.target_arguments import add_target, tell
 from foreread.version import VERSION
 from tracer.local_bench import local_bench
 from tracer.remote.bench import bench_on
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _sweep(args: argparse.Namespace, options: SweepOptions) -> Sweep:
     save = partial(write_sweep, args.output)
-    with open_target(args.target) as target:
+    with open_target(args.target, tell=tell) as target:
         here = isinstance(target, LocalTarget)
         bench = local_bench if here else partial(bench_on, target)
         return sweep(options, bench, save, _show_progress)
