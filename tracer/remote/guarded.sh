@@ -6,7 +6,7 @@
 
 # probe: print what the host must know to choose the settings.
 probe() {
-    need cat dd grep head mkdir mkfifo mv rm rmdir sed sleep sync uname
+    need cat dd grep head ls mkdir mkfifo mv rm rmdir sed sleep sync uname
     fact kernel /proc/sys/kernel/osrelease
     fact version /proc/sys/kernel/version
     fact nodename /proc/sys/kernel/hostname
