@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from boards.adb import AdbAddress, AdbTarget
 from boards.emulated.live import started, target_of
@@ -15,6 +15,7 @@ from boards.profile import (
     QemuTransport,
     SerialTransport,
     SshTransport,
+    Transport,
     load_profile,
     profile_path,
 )
@@ -25,6 +26,11 @@ from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, Target, TargetError
 
 LOCAL = "local"
+_SCHEMES: dict[str, type[SshTransport | SerialTransport | AdbTransport]] = {
+    "ssh": SshTransport,
+    "serial": SerialTransport,
+    "adb": AdbTransport,
+}
 FORMS = "local, ssh://USER@HOST, serial:///dev/ttyUSB0, serial://HOST:PORT, adb://SERIAL"
 
 
@@ -44,6 +50,31 @@ def open_target(
     if board := started(text):
         return board.target()
     return _of_profile(text, known_hosts, identity)
+
+
+def transport_of(text: str) -> Transport | UnsetType:
+    """Return how the target that ``text`` names is reached, as a profile anywhere says it.
+
+    Raises TargetError and ProfileError.
+    """
+    if text == LOCAL:
+        return LocalTransport()
+    for scheme, kind in _SCHEMES.items():
+        if text.startswith(f"{scheme}://"):
+            return kind(url=text)
+    if board := started(text):
+        files = (str(board.known_hosts.absolute()), str(board.identity.absolute()))
+        return SshTransport(url=str(board.address), known_hosts=files[0], identity=files[1])
+    transport = load_profile(text).transport
+    if isinstance(transport, SshTransport):
+        folder = profile_path(text).parent.absolute()
+        known_hosts, identity = transport.known_hosts, transport.identity
+        return SshTransport(
+            url=transport.url,
+            known_hosts=str(_beside(folder, known_hosts)) if known_hosts else UNSET,
+            identity=str(_beside(folder, identity)) if identity else UNSET,
+        )
+    return transport
 
 
 def _of_profile(

@@ -95,7 +95,7 @@ class _Installation:
     def __init__(self, board: BoardAccess, plan: ApplyPlan, init: Init | None, force: bool) -> None:
         self.board, self.plan, self.force = board, plan, force
         self.facts = board.look()
-        self.init = init or init_of(self.facts.exe, self.facts.has, self.facts.inittab)
+        self.init = init or init_of(self.facts.exe, self.facts.has)
         self.before = installed(board) or Manifest(init=self.init, script=SCRIPT_PLACES[0])
         self.inittab = without_lines(self.facts.inittab, self.before.lines.get(INITTAB, ()))
         self.layout = layout_for(self.init, plan, _place(self.facts), self.inittab, self.facts.rcs)

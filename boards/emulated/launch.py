@@ -94,7 +94,8 @@ def launch(made: Made, folder: Path, tied: bool) -> Process:
 
 def _words(made: Made, folder: Path, port: int) -> list[str]:
     options, machine = made.options, made.machine
-    append = f"quiet rdinit=/live net.ifnames=0 {options.append}".strip()
+    # norandmaps: else each boot keeps other pages in memory, and runs differ by a few requests.
+    append = f"quiet rdinit=/live net.ifnames=0 norandmaps {options.append}".strip()
     boot = Boot(made.boot_files / "kernel", folder / "initrd", made.memory_mib, append)
     disk = Disk("image", folder / "disk", writable=options.fs != "squashfs")
     # Idle time is real: else hours would pass in the guest while the host thinks of its answer.

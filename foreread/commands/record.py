@@ -51,6 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="trace buffer per CPU (default: by memory)",
     )
+    parser.add_argument(
+        "--probes",
+        action="store_true",
+        help="on a target whose kernel has no events of page faults, reads and mappings: see them "
+        "by kernel probes",
+    )
     add_run(parser)
 
 
@@ -60,9 +66,10 @@ def run(args: argparse.Namespace) -> int:
         run=run_options(args),
         read_ahead_kb=args.read_ahead_kb,
         buffer_kib=args.buffer_kib,
+        probes=args.probes,
         wait_s=args.wait,
         foreread=VERSION,
-        words=(*_target_words(args.target), *option_words(args)),
+        words=(*_target_words(args), *option_words(args)),
     )
     with open_target(args.target) as target:
         capture = _record(args, options, target)
@@ -75,6 +82,10 @@ def run(args: argparse.Namespace) -> int:
 
 def _record(args: argparse.Namespace, options: RecordOptions, target: Target) -> Capture:
     if isinstance(target, LocalTarget):
+        if args.probes:
+            raise UsageError(
+                "--probes: for targets only; this machine is one at ssh://root@localhost"
+            )
         backend, why = choose(args.backend)
         if args.backend == AUTO:
             print(f"foreread: {printable(why)}", file=sys.stderr)
@@ -84,8 +95,10 @@ def _record(args: argparse.Namespace, options: RecordOptions, target: Target) ->
     return record_on(target, options, args.output, inodes_of)
 
 
-def _target_words(target: str) -> tuple[str, ...]:
-    return () if target == LOCAL else ("--target", target)
+def _target_words(args: argparse.Namespace) -> tuple[str, ...]:
+    if args.target == LOCAL:
+        return ()
+    return ("--target", args.target, *(["--probes"] if args.probes else []))
 
 
 def _text(capture: Capture, output: Path) -> str:

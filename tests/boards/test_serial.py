@@ -282,27 +282,27 @@ def test_what_is_no_shell_is_said(tmp_path, monkeypatch, command, said):
         assert refused.value.remedy
 
 
-def test_closing_leaves_the_console_as_it_was(own_board):
+def test_closing_leaves_the_console_as_it_was(own_board, tmp_path):
     # At its prompt the shell edits the line itself.
     wait_until(lambda: not termios.tcgetattr(own_board.master)[3] & termios.ICANON)
     before = termios.tcgetattr(own_board.master)
     with connect(own_board) as target:
         target.run(["true"])
-        folder = Path(f"/tmp/foreread-{target._console._mark}")
+        (folder,) = (tmp_path / "home").glob("foreread-*")
         assert folder.is_dir()
         assert not termios.tcgetattr(own_board.master)[3] & termios.ECHO
     wait_until(lambda: not folder.exists())
     wait_until(lambda: termios.tcgetattr(own_board.master) == before)
 
 
-def test_one_host_after_another_finds_the_console(own_board):
+def test_one_host_after_another_finds_the_console(own_board, tmp_path):
     """The first is gone without a word, as after a kill -9 or with the cable pulled."""
     first = connect(own_board)
     assert first.run(["true"]).status == 0
     own_board.hang_up()
     with connect(own_board) as second:
         assert second.run(["true"]).status == 0
-    assert not list(Path("/tmp").glob(f"foreread-{first._console._mark}"))
+    assert not list((tmp_path / "home").glob("foreread-*"))
 
 
 def wait_until(condition, seconds=10):

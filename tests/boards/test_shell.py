@@ -18,7 +18,7 @@ from adbd import Adbd, client_of
 from console_board import ConsoleBoard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from ssh_servers import SshServer, missing
+from ssh_servers import SshServer, can_mount, missing
 
 from boards.serial import SerialTarget
 from boards.serial_line import SerialAddress
@@ -26,8 +26,15 @@ from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, TargetError
 
+# A full disk and a read-only one, of the target alone.
+MOUNTS = "mount -t tmpfs -o size=16k none /media\nmount -t tmpfs -o ro none /mnt\n"
+INSIDE = ["unshare", "--mount", "--propagation=private", "sh", "-c", MOUNTS + 'exec "$@"', "sh"]
 NAMES = ["plain", "two words", "quo'te", 'dou"ble', "new\nline", "-dash", "$HOME `id`;*", "\udcff"]
 anything = st.binary(max_size=300).map(lambda data: os.fsdecode(data.replace(b"\0", b"")))
+
+
+def inside():
+    return INSIDE if can_mount() else []
 
 
 @contextlib.contextmanager
@@ -35,7 +42,7 @@ def over_ssh(kind, folder):
     reason = missing(kind)
     if reason:
         pytest.skip(reason)
-    server = SshServer(kind, folder)
+    server = SshServer(kind, folder, MOUNTS)
     try:
         address = SshAddress.parse(server.url)
         with SshTarget(address, server.known_hosts, server.identity) as target:
@@ -48,7 +55,7 @@ def over_ssh(kind, folder):
 def at_console(kind, folder):
     if not shutil.which("busybox"):
         pytest.skip("no busybox: serial targets are not checked")
-    board = ConsoleBoard(["busybox", "ash", "-i"], folder)
+    board = ConsoleBoard([*inside(), "busybox", "ash", "-i"], folder)
     try:
         with SerialTarget(SerialAddress.parse(board.url)) as target:
             yield target
@@ -60,7 +67,7 @@ def at_console(kind, folder):
 def by_adb(kind, folder):
     if not (shutil.which("adb") and shutil.which("busybox")):
         pytest.skip("no adb client, or no busybox: adb targets are not checked")
-    device = Adbd()
+    device = Adbd([*inside(), "busybox", "sh", "-c"])
     try:
         with client_of(device, folder) as target:
             yield target
@@ -169,6 +176,18 @@ def test_a_full_disk_is_no_space(target, tmp_path):
         target.push(Path(__file__), f"{tmp_path}/file")
     assert full.value.errno == errno.ENOSPC
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_and_a_read_only_disk_keep_nothing(target, tmp_path):
+    if not can_mount():
+        pytest.skip("mounting needs root: full and read-only disks are not checked")
+    sent = tmp_path / "sent"
+    sent.write_bytes(bytes(100_000))
+    for folder, code in (("/media", errno.ENOSPC), ("/mnt", errno.EROFS)):
+        with pytest.raises(OSError) as refused:
+            target.push(sent, f"{folder}/file")
+        assert refused.value.errno == code
+        assert target.run(["ls", "-A", folder]).stdout == b""
 
 
 def test_knobs_are_read_written_and_refused_as_on_this_machine(target, tmp_path):

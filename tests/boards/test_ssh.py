@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from ssh_servers import SshServer, missing
 
 import boards.shell
+import boards.ssh_connection
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, TargetError
@@ -180,6 +181,40 @@ def test_a_file_cut_off_on_its_way_never_gets_its_name(own_server, tmp_path):
         own_server.start()
         wait_until(lambda: not Path(f"{there}.part").exists())
     assert "pushing" in str(failures[0])
+    assert not there.exists()
+
+
+@pytest.mark.parametrize("fault", ["cut", "freeze"])
+@pytest.mark.parametrize("step", ["running sh -c", "pushing", "pulling"])
+def test_a_server_lost_in_the_middle_is_said_with_the_step(
+    own_server, tmp_path, monkeypatch, fault, step
+):
+    monkeypatch.setitem(boards.ssh_connection._OPTIONS, "ServerAliveInterval", "1")
+    there, sign = tmp_path / "there", tmp_path / "sign"
+    source = tmp_path / "source"
+    with source.open("wb") as file:
+        file.truncate(1 << 30)
+    acts = {
+        "running sh -c": lambda: target.run(["sh", "-c", f"touch {sign}; sleep 1000"]),
+        "pushing": lambda: target.push(source, str(there)),
+        "pulling": lambda: target.pull(str(source), there),
+    }
+    part = Path(f"{there}.part")
+    striker = threading.Thread(
+        target=lambda: (
+            wait_until(lambda: sign.exists() or part.exists()),
+            getattr(own_server, fault)(),
+        )
+    )
+    with connect(own_server) as target:
+        target.connection.open()
+        striker.start()
+        with pytest.raises(TargetError, match=step) as lost:
+            acts[step]()
+        striker.join()
+    own_server.stop()
+    part.unlink(missing_ok=True)
+    assert lost.value.remedy
     assert not there.exists()
 
 

@@ -63,7 +63,12 @@ class ConsoleBoard:
             stdout=slave,
             stderr=slave,
             cwd=self._folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(self._folder), "TERM": "vt100"},
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self._folder),
+                "TMPDIR": str(self._folder),
+                "TERM": "vt100",
+            },
             start_new_session=not self._controls,
         )
         self._slave = slave  # kept, so that the pty outlives what runs on it

@@ -15,6 +15,9 @@ probe() {
     fact uptime /proc/uptime
     fact meminfo /proc/meminfo
     fact cpuinfo /proc/cpuinfo
+    model=''
+    { read -r model </proc/device-tree/model || :; } 2>/dev/null
+    echo "board $model"
     fact mount /proc/self/mountinfo
     grep KernelPageSize /proc/self/smaps | sed -n 's/^/page /;1p'
     # EI_DATA of an ELF header: 2 is big-endian

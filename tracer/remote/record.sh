@@ -41,7 +41,7 @@ find_inodes() {
         set -- $(ls -dlni -- "$path")
         printf "%s %s %s\000" "$1" "$6" "$path"' sh {} \; 2>/dev/null &
     search=$!
-    (sleep "$limit_s" && kill $search) </dev/null >/dev/null 2>&1 &
+    (exec 9<>"$job/never" && pause "$limit_s"; kill $search) </dev/null >/dev/null 2>&1 &
     limiter=$!
     wait $search
     status=$?

@@ -84,6 +84,8 @@ stop_tracing() {
 
 # remove_tracing DIRECTORY: remove what the job has made in tracefs, and the mount.
 remove_tracing() {
+    # One that hangs, or whose host is gone, would keep its instance.
+    [ ! -e "$1/reader" ] || kill "$(cat "$1/reader")"
     if [ -e "$1/instances" ]; then
         while read -r made; do
             [ ! -d "$made" ] || rmdir "$made"
@@ -135,7 +137,10 @@ pages() {
         [ "${#bytes}" -gt 15 ] || count=$(((bytes + $4 - 1) / $4))
         [ $count -ge 1 ] || count=1
         [ $count -le "$2" ] || count=$2
-        dd if="$instance/per_cpu/cpu$1/trace_pipe_raw" bs="$3" count="$count" 2>/dev/null
+        dd if="$instance/per_cpu/cpu$1/trace_pipe_raw" bs="$3" count="$count" 2>/dev/null &
+        echo $! >"$job/reader"
+        wait $!
+        rm -f "$job/reader"
     fi
     echo "pages $count" >&2
 }

@@ -10,9 +10,11 @@ from dataclasses import replace
 
 import pytest
 from chroot_board import BUILDROOT_RCS, ROOT_MOUNT, ChrootBoard, plan
+from console_board import ConsoleBoard
 
 from analyzer.apply import ApplyError, Board, InstallError, install, uninstall
 from analyzer.apply.manifest import MANIFEST
+from boards.serial import SerialAddress, SerialTarget
 from boards.target import Result, TargetError
 
 
@@ -121,6 +123,16 @@ def test_inittab_line_comes_after_the_last_sysinit(tmp_path):
     install(board, plan(512))
     assert "once" not in board.get("etc/inittab")
     assert board.get("etc/inittab").count("foreread") == 1
+
+
+def test_openrc_under_busybox_init_gets_a_line_before_its_default_services(board):
+    openrc = ["::sysinit:/sbin/openrc sysinit", "::sysinit:/sbin/openrc boot"]
+    rest = ["::wait:/sbin/openrc default", "", "tty1::respawn:/sbin/getty 38400 tty1", ""]
+    board.put("etc/inittab", "\n".join([*openrc, *rest]))
+    board.put("sbin/openrc", "")
+    install(board, plan())
+    line = "::sysinit:/usr/sbin/foreread-apply start"
+    assert board.get("etc/inittab").split("\n") == [*openrc, line, *rest]
 
 
 def test_lines_that_others_add_to_inittab_stay(tmp_path):
@@ -237,7 +249,7 @@ def test_where_etc_alone_can_be_written_the_script_goes_there(board):
     ("exe", "there", "section"),
     [
         ("/sbin/runit-init", None, "Any other init"),
-        ("/bin/busybox", "sbin/openrc", "Any other init"),
+        ("/sbin/init", "sbin/openrc", "Any other init"),
         ("/sbin/init", "etc/init.d/.depend.boot", "busybox init or System V"),
         ("", None, "Any other init"),
     ],
@@ -329,6 +341,26 @@ def test_a_commit_that_fails_in_the_middle_is_taken_back(board):
             install(board, plan(64))
     finally:
         subprocess.run(["umount", busy], check=True)
+    assert board.tree() == before
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs mknod: nothing was installed by a console")
+def test_a_serial_console_is_enough(tmp_path):
+    board = ChrootBoard(tmp_path / "board")
+    for name, minor in (("null", 3), ("tty", 0)):
+        device = os.makedev(1 if name == "null" else 5, minor)
+        os.mknod(board.root / "dev" / name, 0o20666, device)
+    subprocess.run(["chroot", board.root, "/bin/busybox", "--install", "-s", "/bin"], check=True)
+    before = board.tree()
+    console = ConsoleBoard(["chroot", str(board.root), "/bin/sh", "-i"], tmp_path)
+    try:
+        with SerialTarget(SerialAddress.parse(console.url)) as target:
+            assert install(target, plan()).fits
+            assert started(board) == "512"
+            uninstall(target)
+    finally:
+        console.stop()
     assert board.tree() == before
 
 
