@@ -26,7 +26,7 @@ from tracer.interrupts import uninterrupted
 
 STEP_S = 60.0  # what a step may take that only asks or starts something
 SILENT_S = 10  # how long the guard waits for a host that is not heard of
-_WARPED = 2.0  # a clock faster than this runs ahead of ours: an emulated board that is idle
+_AHEAD_S = 2.0  # a clock that gains so much between two answers runs ahead: an emulated board's
 _MARGIN = 4.0
 
 
@@ -115,9 +115,9 @@ class Job:
         """
         now_s = time.monotonic()
         if self._clocks:
-            ratio = (uptime_s - self._clocks[0]) / max(now_s - self._clocks[1], 1e-3)
-            if ratio > _WARPED:
-                self._clock_rate = max(self._clock_rate, _MARGIN * ratio)
+            there_s, here_s = uptime_s - self._clocks[0], now_s - self._clocks[1]
+            if there_s > here_s + _AHEAD_S:
+                self._clock_rate = max(self._clock_rate, _MARGIN * there_s / max(here_s, 1e-2))
         self._clocks = uptime_s, now_s
 
     def finish(self) -> None:
