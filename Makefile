@@ -11,7 +11,7 @@ C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := .ci/run .ci/packages $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-boards test-package lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-boards paper test-package lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -46,6 +46,10 @@ test-boards: $(READY) ## the whole main job on emulated boards (QEMU; network at
 	@.ci/packages $(PYTHON) boards
 	$(BIN)/python -m pytest -q -rs -s -m boards
 
+paper: $(READY) ## the 2010 paper's experiments again, on emulated boards, in paper-out (QEMU)
+	@.ci/packages $(PYTHON) boards
+	$(BIN)/python examples/paper/run.py
+
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
 	$(BIN)/python -m pytest -q -rs -m package
 
@@ -65,7 +69,7 @@ fuzz: $(READY) ## fuzz every reader under ASan and UBSan for FUZZ_SECONDS each (
 	@PYTHON=$(BIN)/python sh fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist *.egg-info demo-out fuzz-out
+	rm -rf $(VENV) build dist *.egg-info demo-out paper-out fuzz-out
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find $(SOURCES) -name '*.so' -delete

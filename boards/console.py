@@ -19,6 +19,7 @@ from boards.console_frames import (
     Answer,
     Began,
     Block,
+    Ended,
     Event,
     Listener,
     Sign,
@@ -101,7 +102,8 @@ class Console:
         ``end`` is the time.monotonic() after which it is a TimeoutError.
         """
         self._end = end
-        for piece in printf_pieces(script, LINE):
+        *pieces, last = printf_pieces(script + b"\n", LINE)
+        for piece in pieces:
             self._tell(f"script {piece}")
         for data in stdin:
             for piece in printf_pieces(data, LINE):
@@ -109,7 +111,7 @@ class Console:
         self._progress()
         self._number += 1
         status = self._follow(
-            checked_line(f"{self._number} run -", self._sum), {"out": out, "err": err}
+            checked_line(f"{self._number} run {last}", self._sum), {"out": out, "err": err}
         )
         self.used = time.monotonic()
         return status
@@ -144,7 +146,7 @@ class Console:
             match event:
                 case Answer(number=self._number, failed=failed):
                     if failed:
-                        raise TargetError("what was sent finds no space there", "free some in /tmp")
+                        raise _no_space()
                     self._progress()
                     return True
             quiet_s = STALE_S
@@ -161,21 +163,23 @@ class Console:
                 case None:
                     self._send(reply)
                     reply, quiet_s = b"\n", SILENT_S
-                case Block(number=self._number, kind="end", body=body):
-                    return _status(body)
-                case Block(number=self._number, kind=kind, index=index, body=body):
+                case Ended(number=self._number, status=status):
+                    return status
+                case Block(number=self._number, kind=kind, index=index) as block:
                     reply, quiet_s = f"{self._number} {kind} {index}\n".encode(), STALE_S
                     if index == taken.get(kind):
-                        sinks[kind].write(_decoded(body, self._form))
+                        sinks[kind].write(_decoded(block, self._form))
                         sinks[kind].flush()
                         taken[kind] += 1
                         self._send(reply)
                         reply, quiet_s = b"\n", SILENT_S
                         self._progress()
+                case Answer(number=self._number, failed=True):
+                    raise _no_space()
                 case Answer(number=self._number) | Sign("alive"):
                     reply, quiet_s = b"\n", SILENT_S
                     self._progress()
-                case Answer() | Block():  # of an earlier line: this one was not taken
+                case Answer() | Block() | Ended():  # of an earlier line: this one was not taken
                     reply, quiet_s = line, STALE_S
                 case Sign("damaged"):
                     reply, quiet_s = b"\n", STALE_S
@@ -209,15 +213,12 @@ class Console:
         self.line.write(line, *((UART_BYTES, UART_GAP_S) if paced else ()))
 
 
-def _status(body: bytes) -> int:
-    text = body.strip()
-    if not text.isdigit() or len(text) > 3:
-        raise TargetError(f"the console told {text[:20]!r} for an exit status", _REMEDY)
-    return int(text)
+def _no_space() -> TargetError:
+    return TargetError("there is no space for what was sent", "free some in the board's /tmp")
 
 
-def _decoded(body: bytes, form: str) -> bytes:
+def _decoded(block: Block, form: str) -> bytes:
     try:
-        return decode(body, form)
+        return decode(block, form)
     except ValueError as error:
         raise TargetError(f"the console sent what is no {form}", _REMEDY) from error

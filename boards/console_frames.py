@@ -10,6 +10,7 @@ import base64
 import binascii
 import hashlib
 import re
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -18,7 +19,10 @@ LARGEST_BLOCK = 1 << 20
 NOISE_KEPT = 2000
 # printk's time, and the caller where that is shown too (CONFIG_PRINTK_CALLER).
 _KERNEL_LINE = re.compile(rb"\[ *\d+\.\d{6}\](?:\[ *[CT]\d+\])? [^\n]*\n")
+_HEAD = re.compile(rb"\d{1,9} (?:out|err) \d{1,9} (?:raw|gzip)")
 _BEGAN = re.compile(rb"([+!]) ([ -~]{1,80})")
+# Twice the same: this line has no sum.
+_ENDED = re.compile(rb"= (\d{1,9}) (\d{1,3}) \2")
 _ANSWER = re.compile(rb" (\d{1,9})( failed)?")
 
 
@@ -40,12 +44,24 @@ class Began:
 
 @dataclass(frozen=True)
 class Block:
-    """A block that came whole: number of the command, kind, index, and the encoded body."""
+    """A block that came whole: number of the command, kind, index, and the encoded body.
+
+    ``packing`` is "raw" or "gzip".
+    """
 
     number: int
     kind: str
     index: int
+    packing: str
     body: bytes
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The command of that number ended with ``status``."""
+
+    number: int
+    status: int
 
 
 @dataclass(frozen=True)
@@ -55,7 +71,7 @@ class Sign:
     what: str
 
 
-Event = Answer | Began | Block | Sign
+Event = Answer | Began | Block | Ended | Sign
 
 
 class Listener:
@@ -99,7 +115,7 @@ class Listener:
             sign = after[:1]
             if sign == b"<":
                 return self._block()
-            if sign in b" +!":
+            if sign in b" +!=":
                 return self._answer(after)
             self._buffer = after[1:]
             if sign in b"-.>":
@@ -113,6 +129,8 @@ class Listener:
         if began := _BEGAN.fullmatch(line):
             text = began[2].decode("ascii", "replace")
             return Began(text, "") if began[1] == b"+" else Began("", text)
+        if ended := _ENDED.fullmatch(line):
+            return Ended(int(ended[1]), int(ended[2]))
         words = _ANSWER.fullmatch(line)
         return Answer(int(words[1]), bool(words[2])) if words else Sign("damaged")
 
@@ -146,19 +164,29 @@ class Listener:
 
 def _parsed(text: bytes) -> Event:
     head, _, body = text.partition(b"\n")
-    words = head.decode("ascii", "replace").split(" ")
-    if len(words) != 3 or not (words[0].isdecimal() and words[2].isdecimal()):
+    words = _HEAD.fullmatch(head)
+    if words is None:
         return Sign("damaged")
-    return Block(int(words[0]), words[1], int(words[2]), body)
+    number, kind, index, packing = words[0].decode().split(" ")
+    return Block(int(number), kind, int(index), packing, body)
 
 
-def decode(body: bytes, form: str) -> bytes:
-    """Return the bytes of a block's body in ``base64`` or ``hex``; raises ValueError."""
+def decode(block: Block, form: str) -> bytes:
+    """Return what is in a block whose body is in ``base64`` or ``hex``; raises ValueError."""
+    digits = b"".join(block.body.split())
     try:
-        digits = b"".join(body.split())
-        return bytes.fromhex(digits.decode()) if form == "hex" else base64.b64decode(digits, None)
-    except binascii.Error as error:
+        data = bytes.fromhex(digits.decode()) if form == "hex" else base64.b64decode(digits)
+        return data if block.packing == "raw" else _unpacked(data)
+    except (binascii.Error, zlib.error) as error:
         raise ValueError(str(error)) from error
+
+
+def _unpacked(data: bytes) -> bytes:
+    gzip = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    unpacked = gzip.decompress(data, LARGEST_BLOCK)
+    if not gzip.eof:
+        raise ValueError("a packed block that is cut off, or far too large")
+    return unpacked
 
 
 def checked_line(words: str, sum_name: str) -> bytes:

@@ -1,15 +1,24 @@
-"""The profile of the machine that this runs on, from /proc and /sys; nothing is measured."""
+"""The profile of a running machine, this one or a target, from /proc and /sys.
+
+Nothing is measured and nothing is believed: what a target does not say, or says in a way that
+no kernel does, is absent.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
-from boards.device import Devices
+from boards.device import DeviceError, Devices
+from boards.mounts import MountPoint, parse_mount
 from boards.profile import (
     Cpu,
     Defaults,
@@ -18,39 +27,118 @@ from boards.profile import (
     Memory,
     Profile,
     Storage,
+    Transport,
+    decode_profile,
     profile_name,
 )
+from boards.profile_toml import encode_profile
+from boards.sysfs_copy import copied_devices, parse_sysfs
+from boards.target import Target
 
 # In /proc/cpuinfo, by architecture: x86, arm, mips, powerpc and others.
 _MODEL_KEYS = ("model name", "cpu model", "Processor", "cpu", "uarch")
 _KINDS = {"nvme": "NVMe", "mmcblk": "MMC", "sd": "SCSI", "vd": "virtio", "loop": "loop"}
 _SELECTED = re.compile(r"\[(.+?)\]")
+_ORDERS: dict[bytes, Literal["little", "big"]] = {b"\1": "little", b"\2": "big"}
+_LONGEST, _LARGEST = 200, 1 << 53
+_READ_S = 60.0
+_SYSFS = (
+    "cd / && for f in sys/block/*/dev sys/block/*/size sys/block/*/device/model"
+    " sys/block/*/device/name sys/block/*/loop/backing_file sys/block/*/slaves/*/dev"
+    " sys/block/*/queue/read_ahead_kb sys/block/*/queue/scheduler sys/block/*/*/partition"
+    " sys/block/*/*/dev sys/fs/btrfs/*/devices/*/dev; do"
+    ' [ -r "$f" ] && read -r line <"$f" && echo "/$f:$line"; done; :'
+)
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What a machine says of itself, as it says it; empty where it does not."""
+
+    nodename: str
+    machine: str
+    release: str
+    page_size: int | None
+    cores: int | None
+    byte_order: Literal["little", "big"] | None
+    cpuinfo: str
+    meminfo: str
+    swappiness: str
 
 
 def live_profile(devices: Devices | None = None, proc: Path = Path("/proc")) -> Profile:
     """Return what this machine is made of; ``proc`` and ``devices`` can be replaced in tests."""
-    devices = devices or Devices()
     host = os.uname()
-    size_kib = _first(proc / "meminfo", ("MemTotal",)).split()
-    swappiness = _text(proc / "sys/vm/swappiness")
+    facts = _Facts(
+        nodename=host.nodename,
+        machine=host.machine,
+        release=host.release,
+        page_size=os.sysconf("SC_PAGE_SIZE"),
+        cores=os.cpu_count(),
+        byte_order=sys.byteorder,
+        cpuinfo=_text(proc / "cpuinfo"),
+        meminfo=_text(proc / "meminfo"),
+        swappiness=_text(proc / "sys/vm/swappiness"),
+    )
+    return _profile(facts, devices or Devices(), LocalTransport())
+
+
+def target_profile(target: Target, transport: Transport | UnsetType = UNSET) -> Profile:
+    """Return what a target is made of; raises TargetError, and ProfileError on nonsense."""
+    names = [*_said(target, ["uname", "-n"]), *_said(target, ["uname", "-m"])]
+    pages = _said(target, ["grep", "-m1", "KernelPageSize", "/proc/self/smaps"])
+    elf = target.run(["dd", "if=/proc/self/exe", "bs=1", "skip=5", "count=1"], timeout_s=_READ_S)
+    facts = _Facts(
+        nodename=names[0] if len(names) == 2 else "",
+        machine=names[1] if len(names) == 2 else "",
+        release=_knob(target, "/proc/sys/kernel/osrelease"),
+        page_size=_times(_amount("".join(pages).partition(":")[2].strip().partition(" ")[0]), 1024),
+        cores=_cores(_knob(target, "/sys/devices/system/cpu/online")),
+        byte_order=_ORDERS.get(elf.stdout),  # EI_DATA of the ELF header
+        cpuinfo=_knob(target, "/proc/cpuinfo"),
+        meminfo=_knob(target, "/proc/meminfo"),
+        swappiness=_knob(target, "/proc/sys/vm/swappiness"),
+    )
+    sysfs = parse_sysfs(_said(target, ["sh", "-c", _SYSFS]))
+    mounts = list(_mounts(_knob(target, "/proc/self/mountinfo")))
+    with copied_devices(sysfs, mounts, {}) as devices:
+        profile = _profile(facts, devices, transport)
+    return decode_profile(encode_profile(profile).encode(), "what the target says of itself")
+
+
+def _profile(facts: _Facts, devices: Devices, transport: Transport | UnsetType) -> Profile:
+    machine, release = _word(facts.machine), _word(facts.release)
+    kib = _amount(_first(facts.meminfo, ("MemTotal",)).partition(" ")[0])
+    swappiness = _amount(facts.swappiness)
     return Profile(
         schema=1,
-        name=profile_name(host.nodename),
-        title=f"{host.nodename} ({host.machine})",
+        name=profile_name(facts.nodename),
+        title=f"{_word(facts.nodename) or 'a board'} ({machine or 'CPU not known'})",
         measured_here=True,
         cpu=Cpu(
-            architecture=host.machine,
-            model=_first(proc / "cpuinfo", _MODEL_KEYS) or UNSET,
-            cores=os.cpu_count() or UNSET,
-            byte_order=sys.byteorder,
-        ),
-        memory=Memory(size_mib=max(1, int(size_kib[0]) // 1024)) if size_kib else UNSET,
-        kernel=Kernel(release=host.release, page_size_bytes=os.sysconf("SC_PAGE_SIZE")),
-        storage=[_storage(name, devices) for name in devices.mounted()],
-        defaults=Defaults(swappiness=int(swappiness)) if swappiness else UNSET,
-        transport=LocalTransport(),
+            architecture=machine,
+            model=_word(_first(facts.cpuinfo, _MODEL_KEYS)) or UNSET,
+            cores=facts.cores or UNSET,
+            byte_order=facts.byte_order or UNSET,
+        )
+        if machine
+        else UNSET,
+        memory=Memory(size_mib=max(1, kib // 1024)) if kib else UNSET,
+        kernel=Kernel(release=release, page_size_bytes=facts.page_size or UNSET)
+        if release
+        else UNSET,
+        storage=list(_storages(devices)),
+        defaults=UNSET if swappiness is None else Defaults(swappiness=swappiness),
+        transport=transport,
         notes=["Read from the live machine: values in force then, and no cost model."],
     )
+
+
+def _storages(devices: Devices) -> Iterator[Storage]:
+    for name in devices.mounted():
+        # A disk that is gone by now, or of which a target says nonsense.
+        with suppress(DeviceError, ValueError, OSError):
+            yield _storage(name, devices)
 
 
 def _storage(name: str, devices: Devices) -> Storage:
@@ -58,24 +146,67 @@ def _storage(name: str, devices: Devices) -> Storage:
     chosen = _SELECTED.search(queue.get("scheduler", ""))
     superblocks = devices.superblocks(name)
     fstypes = {mount.fstype for mount in devices.mounts if mount.dev in superblocks} - {"overlay"}
+    read_ahead_kb = _amount(queue.get("read_ahead_kb", ""))
+    size = disk.size_bytes
     return Storage(
-        name=name,
+        name=_word(name) or UNSET,
         kind=next((kind for start, kind in _KINDS.items() if name.startswith(start)), "block"),
-        model=disk.model or UNSET,
-        size_mib=disk.size_bytes >> 20,
-        file_systems=sorted(fstypes),
-        read_ahead_kb=_number(queue.get("read_ahead_kb", "")),
-        scheduler=chosen[1] if chosen else UNSET,
+        model=_word(disk.model) or UNSET,
+        size_mib=size >> 20 if 0 <= size < _LARGEST else UNSET,
+        file_systems=sorted(filter(None, map(_word, fstypes))),
+        read_ahead_kb=UNSET if read_ahead_kb is None else read_ahead_kb,
+        scheduler=_word(chosen[1] if chosen else "") or UNSET,
     )
 
 
-def _number(text: str) -> int | UnsetType:
-    return int(text) if text.isdecimal() else UNSET
+def _said(target: Target, command: Sequence[str]) -> list[str]:
+    """Return the lines that a command prints, none if it fails."""
+    done = target.run(command, timeout_s=_READ_S)
+    return os.fsdecode(done.stdout).splitlines() if done.status == 0 else []
 
 
-def _first(path: Path, keys: tuple[str, ...]) -> str:
-    """Return the first value of the first of ``keys`` that the file has."""
-    pairs = [line.partition(":") for line in reversed(_text(path).splitlines())]
+def _knob(target: Target, path: str) -> str:
+    try:
+        return target.read_knob(path)
+    except OSError:
+        return ""
+
+
+def _mounts(mountinfo: str) -> Iterator[MountPoint]:
+    for line in mountinfo.split("\n"):
+        with suppress(ValueError, IndexError):
+            yield parse_mount(line)
+
+
+def _cores(online: str) -> int | None:
+    """Return how many CPUs a list like ``0-3,5`` names."""
+    spans = [part.split("-") for part in online.split(",")]
+    if not all(0 < len(span) < 3 and all(map(_is_number, span)) for span in spans):
+        return None
+    count = sum(int(span[-1]) - int(span[0]) + 1 for span in spans)
+    return count if 0 < count < _LARGEST else None
+
+
+def _amount(text: str) -> int | None:
+    return int(text) if _is_number(text) and int(text) < _LARGEST else None
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 20
+
+
+def _times(number: int | None, factor: int) -> int | None:
+    return None if not number or number * factor > _LARGEST else number * factor
+
+
+def _word(text: str) -> str:
+    """Return ``text`` if it is one that a kernel shows, else nothing."""
+    return text.strip() if len(text) <= _LONGEST and text.isprintable() else ""
+
+
+def _first(text: str, keys: tuple[str, ...]) -> str:
+    """Return the first value of the first of ``keys`` that a text of ``key: value`` has."""
+    pairs = [line.partition(":") for line in reversed(text.splitlines())]
     values = {key.strip(): value.strip() for key, _, value in pairs}
     return next((values[key] for key in keys if values.get(key)), "")
 

@@ -7,53 +7,115 @@ from pathlib import Path
 
 from msgspec import UNSET, UnsetType
 
-from boards.emulated.live import started, target_of
+from boards.adb import AdbAddress, AdbTarget
+from boards.emulated.live import Tell, started, target_of
 from boards.profile import (
+    AdbTransport,
     LocalTransport,
+    QemuTransport,
+    SerialTransport,
     SshTransport,
+    Transport,
     load_profile,
     profile_path,
 )
+from boards.serial import SerialTarget
+from boards.serial_line import SerialAddress
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, Target, TargetError
 
 LOCAL = "local"
+_SCHEMES: dict[str, type[SshTransport | SerialTransport | AdbTransport]] = {
+    "ssh": SshTransport,
+    "serial": SerialTransport,
+    "adb": AdbTransport,
+}
+FORMS = "local, ssh://USER@HOST, serial:///dev/ttyUSB0, serial://HOST:PORT, adb://SERIAL"
 
 
 def open_target(
-    text: str, known_hosts: Path | None = None, identity: Path | None = None
+    text: str,
+    known_hosts: Path | None = None,
+    identity: Path | None = None,
+    tell: Tell = lambda step: None,
 ) -> AbstractContextManager[Target]:
     """Return the target that ``text`` names, for a ``with`` statement that closes it.
 
-    ``local``, ``ssh://[USER@]HOST[:PORT]``, or a board profile's name or file.
-    ``known_hosts`` and ``identity`` come before the profile's.
-    An emulated board is one that was started by that name, or boots for this target alone.
-    Raises TargetError, ProfileError and BoardError.
+    One of ``FORMS``, or a board profile's name or file. ``known_hosts`` and ``identity`` are
+    for ssh, and come before the profile's. An emulated board is one that was started by that
+    name, or boots for this target alone, of which ``tell`` is told. Raises TargetError,
+    ProfileError and BoardError.
     """
     if text == LOCAL:
         return nullcontext(LocalTarget())
     if "://" in text:
-        return SshTarget(SshAddress.parse(text), known_hosts, identity)
+        return _open_url(text, known_hosts, identity)
     if board := started(text):
         return board.target()
-    profile = load_profile(text)
-    transport = profile.transport
-    if isinstance(transport, LocalTransport):
-        return nullcontext(LocalTarget())
+    return _of_profile(text, known_hosts, identity, tell)
+
+
+def transport_of(text: str) -> Transport | UnsetType:
+    """Return how the target that ``text`` names is reached, as a profile anywhere says it.
+
+    Raises TargetError and ProfileError.
+    """
+    if text == LOCAL:
+        return LocalTransport()
+    for scheme, kind in _SCHEMES.items():
+        if text.startswith(f"{scheme}://"):
+            return kind(url=text)
+    if board := started(text):
+        files = (str(board.known_hosts.absolute()), str(board.identity.absolute()))
+        return SshTransport(url=str(board.address), known_hosts=files[0], identity=files[1])
+    transport = load_profile(text).transport
     if isinstance(transport, SshTransport):
-        folder = profile_path(text).parent
-        return SshTarget(
-            SshAddress.parse(transport.url),
-            known_hosts or _beside(folder, transport.known_hosts),
-            identity or _beside(folder, transport.identity),
+        folder = profile_path(text).parent.absolute()
+        known_hosts, identity = transport.known_hosts, transport.identity
+        return SshTransport(
+            url=transport.url,
+            known_hosts=str(_beside(folder, known_hosts)) if known_hosts else UNSET,
+            identity=str(_beside(folder, identity)) if identity else UNSET,
         )
-    if transport is UNSET:
-        raise TargetError(
-            f"the profile {text} does not say how its board is reached",
-            'give ssh://USER@HOST, or add to it: [transport] kind = "ssh", url = "ssh://…"',
-        )
-    return target_of(profile, transport.board)
+    return transport
+
+
+def _of_profile(
+    text: str, known_hosts: Path | None, identity: Path | None, tell: Tell
+) -> AbstractContextManager[Target]:
+    profile = load_profile(text)
+    match profile.transport:
+        case LocalTransport():
+            return nullcontext(LocalTarget())
+        case SshTransport() as ssh:
+            folder = profile_path(text).parent
+            return SshTarget(
+                SshAddress.parse(ssh.url),
+                known_hosts or _beside(folder, ssh.known_hosts),
+                identity or _beside(folder, ssh.identity),
+            )
+        case SerialTransport(url=url) | AdbTransport(url=url):
+            return _open_url(url, None, None)
+        case QemuTransport(board=name):
+            return target_of(profile, name, tell)
+    raise TargetError(
+        f"the profile {text} does not say how its board is reached",
+        'give ssh://USER@HOST, or add to it: [transport] kind = "ssh", url = "ssh://…"',
+    )
+
+
+def _open_url(
+    url: str, known_hosts: Path | None, identity: Path | None
+) -> AbstractContextManager[Target]:
+    match url.partition("://")[0]:
+        case "ssh":
+            return SshTarget(SshAddress.parse(url), known_hosts, identity)
+        case "serial":
+            return SerialTarget(SerialAddress.parse(url))
+        case "adb":
+            return AdbTarget(AdbAddress.parse(url))
+    raise TargetError(f"{url!r}: a target is not reached so", f"say one of: {FORMS}")
 
 
 def _beside(folder: Path, path: str | UnsetType) -> Path | None:

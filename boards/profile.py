@@ -141,12 +141,27 @@ class SshTransport(_Part, frozen=True, tag_field="kind", tag="ssh"):
     identity: Text | UnsetType = UNSET
 
 
+class SerialTransport(_Part, frozen=True, tag_field="kind", tag="serial"):
+    """A serial console: ``serial:///dev/ttyUSB0?baud=115200`` or ``serial://HOST:PORT``."""
+
+    url: Annotated[str, Meta(pattern=r"^serial://", max_length=4000)]
+
+
+class AdbTransport(_Part, frozen=True, tag_field="kind", tag="adb"):
+    """Android's debug bridge: ``adb://SERIAL``."""
+
+    url: Annotated[str, Meta(pattern=r"^adb://", max_length=4000)]
+
+
 class QemuTransport(_Part, frozen=True, tag_field="kind", tag="qemu"):
     """An emulated board, started by ``foreread boards run``."""
 
     board: Name
     machine: Text | UnsetType = UNSET
     cpu: Text | UnsetType = UNSET
+
+
+Transport = LocalTransport | SshTransport | SerialTransport | AdbTransport | QemuTransport
 
 
 class Profile(_Part, frozen=True):
@@ -165,7 +180,7 @@ class Profile(_Part, frozen=True):
     kernel: Kernel | UnsetType = UNSET
     storage: list[Storage] = []
     defaults: Defaults | UnsetType = UNSET
-    transport: LocalTransport | SshTransport | QemuTransport | UnsetType = UNSET
+    transport: Transport | UnsetType = UNSET
     sources: list[Text] = []
     notes: list[Text] = []
 

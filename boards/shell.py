@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Self
 
-from boards.target import Result, TargetError
+from boards.target import NoRights, Result, TargetError
 
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 REBOOT = "reboot"
@@ -29,7 +29,12 @@ _ERRNO = {os.strerror(code): code for code in errno.errorcode}
 
 
 class ShellTarget(ABC):
-    """All of a target on top of ``execute``; a context manager, closed at its end."""
+    """All of a target on top of ``execute``; a context manager, closed at its end.
+
+    ``rights`` says how to be root there.
+    """
+
+    rights = "log in as root"
 
     def __enter__(self) -> Self:
         return self
@@ -92,7 +97,7 @@ class ShellTarget(ABC):
             )
             done = self.execute(line, f"pushing {destination}", file)
         if done.status:
-            raise _os_error(done.stderr or b"its size changed on the way", destination)
+            raise self._os_error(done.stderr or b"its size changed on the way", destination)
 
     def pull(self, source: str, destination: Path) -> None:
         """Copy a file from the target; it gets its name once it is here whole."""
@@ -102,7 +107,7 @@ class ShellTarget(ABC):
                 line = f"export LC_ALL=C; {_present(source)}; cat {_quote(source)}"
                 done = self.execute(line, f"pulling {source}", stdout=file)
             if done.status:
-                raise _os_error(done.stderr, source)
+                raise self._os_error(done.stderr, source)
             part.replace(destination)
         finally:
             part.unlink(missing_ok=True)
@@ -128,7 +133,7 @@ class ShellTarget(ABC):
         while time.monotonic() < end:
             with contextlib.suppress(TargetError, OSError):
                 self._settle(end)
-                if self.read_knob(BOOT_ID) != before:
+                if time.monotonic() < end and self.read_knob(BOOT_ID) != before:
                     return
             time.sleep(min(1.0, max(0.0, end - time.monotonic())))
         raise TargetError(
@@ -139,11 +144,21 @@ class ShellTarget(ABC):
     def _settle(self, end: float) -> None:  # noqa: B027  (most have nothing to do)
         """Do what has to come before the first command after a reboot."""
 
+    def _os_error(self, stderr: bytes, path: str) -> OSError:
+        """Return the OSError that the last line of stderr ends with."""
+        text = os.fsdecode(stderr).strip()
+        last = text.splitlines()[-1] if text else "failed without a word"
+        reason = last.rpartition(": ")[2]
+        code = _ERRNO.get(reason, errno.EIO)
+        if code in (errno.EACCES, errno.EPERM):
+            return NoRights(code, reason, path, self.rights)
+        return OSError(code, reason, path)
+
     def _knob(self, path: str, line: str, step: str, stdin: bytes = b"") -> str:
         whole = f"export LC_ALL=C; {_present(path)}; {line}"
         done = self.execute(whole, step, stdin, timeout_s=KNOB_S)
         if done.status:
-            raise _os_error(done.stderr, path)
+            raise self._os_error(done.stderr, path)
         return os.fsdecode(done.stdout).rstrip("\n")
 
 
@@ -164,11 +179,3 @@ def _absolute(path: str) -> None:
     """Refuse what a command might take for an option, or the shell for another directory."""
     if not path.startswith("/"):
         raise ValueError(f"{path!r} is no absolute path")
-
-
-def _os_error(stderr: bytes, path: str) -> OSError:
-    """Return the OSError that the last line of stderr ends with."""
-    text = os.fsdecode(stderr).strip()
-    last = text.splitlines()[-1] if text else "failed without a word"
-    reason = last.rpartition(": ")[2]
-    return OSError(_ERRNO.get(reason, errno.EIO), reason, path)

@@ -13,6 +13,8 @@ from boards.target import Result
 class SshTarget(ShellTarget):
     """A machine behind an ssh server; a context manager, closed at its end."""
 
+    rights = "log in as root: ssh://root@HOST"
+
     def __init__(
         self, address: SshAddress, known_hosts: Path | None = None, identity: Path | None = None
     ) -> None:

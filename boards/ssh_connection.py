@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Self
 
+from boards.client import run_client, through_stdin
 from boards.target import Result, TargetError, too_slow
 
 CONNECT_S = 10
@@ -130,10 +131,7 @@ class SshConnection:
         ``line`` reaches a POSIX shell as it is: quoting is the caller's. A long one needs dd.
         """
         self.open()
-        words = os.fsencode(line)
-        if len(words) > LONGEST_LINE and isinstance(stdin, bytes):
-            # dd takes from stdin exactly the line, and leaves the rest to it.
-            stdin, line = words + stdin, f'eval "$(dd bs=1 count={len(words)} 2>/dev/null)"'
+        line, stdin = through_stdin(line, stdin, LONGEST_LINE)
         guarded = (
             f"(\n{line}\n); s=$?; [ $s != {SSH_FAILED} ] || echo '{OWN_255.decode()[:-1]}' >&2"
         )
@@ -184,24 +182,13 @@ class SshConnection:
         stdout: IO[bytes] | None,
         timeout_s: float | None,
     ) -> Result:
-        given, source = (stdin, None) if isinstance(stdin, bytes) else (None, stdin)
         # ssh would run the command over a connection of its own when the master fails: perhaps
         # for the second time. Without a way to the host it cannot.
         command = [*self._command(["-o", "ControlMaster=no", "-o", "ProxyCommand=false"]), *words]
-        ssh = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE if source is None else source,
-            stdout=subprocess.PIPE if stdout is None else stdout,
-            stderr=subprocess.PIPE,
-        )
-        with ssh:
-            try:
-                out, errors = ssh.communicate(given, timeout_s)
-            except subprocess.TimeoutExpired:
-                raise too_slow(str(self.address), step, timeout_s or 0) from None
-            finally:
-                ssh.kill()  # on a time-out or an interrupt; an ended one does not notice
-        return Result(ssh.returncode, out or b"", errors)
+        try:
+            return run_client(command, stdin, stdout, timeout_s)
+        except TimeoutError:
+            raise too_slow(str(self.address), step, timeout_s or 0) from None
 
     def _command(self, more: Sequence[str]) -> list[str]:
         options = [f"-o{name}={value}" for name, value in self._options.items()]

@@ -21,6 +21,14 @@ class TargetError(RuntimeError):
         self.remedy = remedy
 
 
+class NoRights(PermissionError):
+    """What the target lets only root do; ``remedy`` says how to be that there."""
+
+    def __init__(self, code: int, reason: str, path: str, remedy: str) -> None:
+        super().__init__(code, reason, path)
+        self.remedy = remedy
+
+
 def too_slow(place: str, step: str, limit_s: float) -> TargetError:
     """Return the error of a step that took too long."""
     return TargetError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 
 from boards.emulated import MACHINES
 from boards.emulated.image import FILE_SYSTEMS
@@ -38,11 +37,6 @@ def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
 def positive(text: str) -> int:
     """Return a number of 1 or more, as an argument's type."""
     return _count(text, least=1)
-
-
-def tell(step: str) -> None:
-    """Say what is being done, on stderr."""
-    print(f"foreread: {step}", file=sys.stderr, flush=True)
 
 
 def _count(text: str, least: int = 0) -> int:

@@ -136,8 +136,8 @@ def _complain(error: Exception) -> int:
 
 
 def _message(error: Exception) -> str:
-    """Return what happened; a bare OSError without its number."""
-    if isinstance(error, OSError) and error.strerror and not hasattr(error, "remedy"):
+    """Return what happened; an OSError without its number."""
+    if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import settings
 
 # On a loaded machine a process that an example starts takes any time.
-settings.register_profile("untimed")
+settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
 # CI, nohup or a background job had Ctrl-C ignored, and that is inherited.

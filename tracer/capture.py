@@ -54,7 +54,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     page_size: PageBytes
     byte_order: Literal["little", "big"]
     long_size: int
-    cpu_model: str = ""
+    cpu_model: str = ""  # or the board's, from the device tree, where the CPU tells none
     cpu_count: Count
     memory_kib: Count
 

@@ -89,11 +89,14 @@ def cpu_model(cpuinfo: str) -> str:
 
 
 def _cpu_model() -> str:
-    try:
-        text = Path("/proc/cpuinfo").read_text(errors="surrogateescape")
-    except OSError:
-        text = ""
-    return cpu_model(text) or platform.processor()
+    """Return the CPU's name, or on 64-bit ARM, which tells none, that of the board."""
+    texts = []
+    for path in ("/proc/cpuinfo", "/proc/device-tree/model"):
+        try:
+            texts.append(Path(path).read_text(errors="surrogateescape"))
+        except OSError:
+            texts.append("")
+    return cpu_model(texts[0]) or texts[1].rstrip("\0") or platform.processor()
 
 
 def _memory_kib() -> int:

@@ -22,7 +22,7 @@ UNITS, INIT_D = "/etc/systemd/system", "/etc/init.d"
 INITTAB, RCS = "/etc/inittab", "/etc/init.d/rcS"
 SYSTEMD_RUNS, OPENRC, INSSERV = "/run/systemd/system", "/sbin/openrc", "/etc/init.d/.depend.boot"
 PROBED = (SYSTEMD_RUNS, OPENRC, INSSERV, "/etc/rcS.d")
-_RCS_RUNS = re.compile(r"^[^#\n]*(/etc/init\.d|/etc/rc\.d|/etc/rcS\.d)/S", re.MULTILINE)
+_RCS_RUNS = re.compile(r"^[^#\n]*(/etc/init\.d|/etc/rc\.d|/etc/rcS\.d)/S[?*\[]", re.MULTILINE)
 _SYSINIT = re.compile(r"^[^#:]*:[^:]*:sysinit:(?P<command>.*)$")
 
 
@@ -39,7 +39,7 @@ class Layout:
     lines: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def init_of(exe: str, has: frozenset[str], inittab: str) -> Init:
+def init_of(exe: str, has: frozenset[str]) -> Init:
     """Return the init system whose process 1 is ``exe``; ``has`` are those of PROBED there.
 
     Raises ApplyError for one that is not known.
@@ -49,10 +49,10 @@ def init_of(exe: str, has: frozenset[str], inittab: str) -> Init:
         return "systemd"
     if name == "procd":
         return "procd"
-    if OPENRC in has or "openrc" in inittab:
-        raise _unknown("OpenRC")
-    if name == "busybox":
+    if name == "busybox":  # with OpenRC below it, too: its inittab starts that
         return "busybox"
+    if OPENRC in has:
+        raise _unknown("OpenRC")
     if name == "init" and INSSERV not in has and "/etc/rcS.d" in has:
         return "sysv"
     if INSSERV in has:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,9 +15,9 @@ import msgspec
 
 from analyzer.apply.board_access import BoardAccess, BoardFacts, InstallError, refused_by_target
 from analyzer.apply.init_system import (
+    INITTAB,
     SYSTEMD_RUNS,
     Init,
-    Layout,
     init_of,
     layout_for,
     with_lines,
@@ -78,8 +77,10 @@ def uninstall(target: Target, *, force: bool = False) -> Removed:
                 f"nothing is installed on the target: it has no {MANIFEST}",
                 "what was installed by hand is removed by hand: INSTALL.md",
             )
+        facts = board.look()
+        _refuse_unwritable(facts)
         _refuse_changed(board.states(manifest.paths), _expected(manifest), force)
-        return _remove(board, manifest)
+        return _remove(board, facts, manifest)
     except OSError as error:
         raise refused_by_target(error) from error
 
@@ -94,17 +95,10 @@ class _Installation:
     def __init__(self, board: BoardAccess, plan: ApplyPlan, init: Init | None, force: bool) -> None:
         self.board, self.plan, self.force = board, plan, force
         self.facts = board.look()
-        self.init = init or init_of(self.facts.exe, self.facts.has, self.facts.inittab)
-        self.before = installed(board)
-        self.layout = self._layout()
-
-    def _layout(self) -> Layout:
-        script = _place(self.facts)
-        own_lines = [
-            line for lines in (self.before.lines if self.before else {}).values() for line in lines
-        ]
-        self.inittab = without_lines(self.facts.inittab, own_lines)
-        return layout_for(self.init, self.plan, script, self.inittab, self.facts.rcs)
+        self.init = init or init_of(self.facts.exe, self.facts.has)
+        self.before = installed(board) or Manifest(init=self.init, script=SCRIPT_PLACES[0])
+        self.inittab = without_lines(self.facts.inittab, self.before.lines.get(INITTAB, ()))
+        self.layout = layout_for(self.init, plan, _place(self.facts), self.inittab, self.facts.rcs)
 
     def run(self) -> Installed:
         with tempfile.TemporaryDirectory() as folder:
@@ -113,18 +107,17 @@ class _Installation:
             self._refuse_conflicts(manifest)
             places = [*sources, *self.layout.links, MANIFEST]
             made = self.board.call("prepare", *places)
-            manifest = msgspec.structs.replace(manifest, directories=self._directories(made))
+            directories = [*made, *self.before.directories]
+            manifest = msgspec.structs.replace(manifest, directories=directories)
             sources[MANIFEST] = Path(folder, "manifest")
             sources[MANIFEST].write_bytes(encode(manifest))
             try:
                 self._stage(sources)
                 would_do, fits = self._check()
-                self.board.call("commit", *places, "--", *self._obsolete(manifest))
             except BaseException:
-                with contextlib.suppress(InstallError, TargetError, OSError):
-                    self.board.call("discard", *places)
-                    self.board.call("remove", "--", *made)
+                self._discard(places, made)
                 raise
+        self._commit(places, made, manifest)
         _reload_systemd(self.board, self.facts)
         return Installed(manifest, would_do, fits, self._notes())
 
@@ -132,8 +125,7 @@ class _Installation:
         """Write the files; return place -> file."""
         write_scripts(self.plan, folder, self.layout.script)
         sources = {place: folder / name for place, name in self.layout.files.items()}
-        earlier = self.before.lines if self.before else {}
-        for path in {**earlier, **self.layout.lines}:
+        for path in {**self.before.lines, **self.layout.lines}:
             lines = self.layout.lines.get(path, ())
             sources[path] = folder / "edited"
             text = with_lines(self.inittab, lines) if lines else self.inittab
@@ -149,13 +141,10 @@ class _Installation:
             lines={path: list(lines) for path, lines in self.layout.lines.items()},
         )
 
-    def _directories(self, made: Sequence[str]) -> list[str]:
-        return [*made, *(self.before.directories if self.before else ())]
-
     def _refuse_conflicts(self, manifest: Manifest) -> None:
         """Refuse to replace what is neither as it was installed nor as it shall be."""
         accepted = _expected(manifest)
-        for path, known in (_expected(self.before) if self.before else {}).items():
+        for path, known in _expected(self.before).items():
             accepted[path] = [*accepted.get(path, []), *known]
         _refuse_changed(self.board.states([*accepted]), accepted, self.force)
         for path, state in self.board.states([*manifest.lines]).items():
@@ -194,39 +183,45 @@ class _Installation:
             )
         return [*complaints, *said], not done.status
 
-    def _obsolete(self, manifest: Manifest) -> list[str]:
-        before = self.before.paths if self.before else []
-        return [path for path in before if path not in manifest.paths]
+    def _commit(self, places: list[str], made: list[str], manifest: Manifest) -> None:
+        obsolete = [path for path in self.before.paths if path not in manifest.paths]
+        try:
+            self.board.call("commit", *places, "--", *obsolete)
+        except InstallError:  # it has ended; after any other error it may still be at work there
+            self._discard(places, made)
+            raise
+
+    def _discard(self, places: list[str], made: list[str]) -> None:
+        with contextlib.suppress(InstallError, TargetError, OSError):
+            self.board.call("discard", *places)
+            self.board.call("remove", "--", *made)
 
     def _notes(self) -> list[str]:
         if not self.layout.lines:
             return []
         script = self.layout.script
         notes = [
-            f"what {INIT_SCRIPTS} starts comes before it: to set the values earlier, call "
-            f"`{script} start` there"
+            "what the sysinit lines of /etc/inittab start comes before it: to set the values "
+            f"earlier, call `{script} start` there"
         ]
         if self.plan.has_after and self.plan.boot_done_seconds is None:
             notes.append(f"call `{script} boot-done` where the boot is over")
         return notes
 
 
-INIT_SCRIPTS = "a sysinit line of /etc/inittab"
-
-
 def _place(facts: BoardFacts) -> str:
     """Return where the script goes: /usr/sbin, or /etc where that alone can be written."""
-    obstacles = {}
-    for place in SCRIPT_PLACES:
-        directory = place.rpartition("/")[0]
-        obstacles[directory] = facts.obstacle(directory)
-    if obstacles["/etc"]:
+    _refuse_unwritable(facts)
+    return next(place for place in SCRIPT_PLACES if not facts.obstacle(place.rpartition("/")[0]))
+
+
+def _refuse_unwritable(facts: BoardFacts) -> None:
+    if obstacle := facts.obstacle("/etc"):
         raise InstallError(
-            f"/etc of the target {obstacles['/etc']}",
+            f"/etc of the target {obstacle}",
             "make it writable for the time (mount -o remount,rw /), or build the files into the "
             'image: INSTALL.md, "Yocto" and "Buildroot"',
         )
-    return next(place for place in SCRIPT_PLACES if not obstacles[place.rpartition("/")[0]])
 
 
 def _waiting(place: str) -> str:
@@ -251,8 +246,7 @@ def _refuse_changed(states: dict[str, str], accepted: dict[str, list[str]], forc
             )
 
 
-def _remove(board: BoardAccess, manifest: Manifest) -> Removed:
-    facts = board.look()
+def _remove(board: BoardAccess, facts: BoardFacts, manifest: Manifest) -> Removed:
     if SYSTEMD_RUNS in facts.has:
         board.target.run(["systemctl", "stop", "foreread.service"], timeout_s=30.0)
     done = board.target.run([manifest.script, "restore"], timeout_s=30.0)

@@ -22,7 +22,7 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     schema: int = 1
     init: Init
     script: str
-    files: dict[str, str]
+    files: dict[str, str] = {}
     links: dict[str, str] = {}
     lines: dict[str, list[str]] = {}
     directories: list[str] = []  # that were made for them

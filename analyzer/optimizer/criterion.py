@@ -64,10 +64,15 @@ def _bracket(value: Callable[[int], int], last: int) -> tuple[int, int]:
     before, at, step = 0, 0, 1
     while at < last:
         after = min(at + step, last)
-        if value(after) > value(at):
+        if value(after) > value(at) or _valley_between(value, at, after):
             return before, after
         before, at, step = at, after, 2 * step
     return before, last
+
+
+def _valley_between(value: Callable[[int], int], at: int, after: int) -> bool:
+    """Return whether two equal values have others between them, which a step has jumped over."""
+    return value(after) == value(at) and _end_of_plateau(value, at, after) < after
 
 
 def _downhill(value: Callable[[int], int], at: int, last: int) -> int:

@@ -31,7 +31,7 @@ class Board(Parts):
     def _boot(self, plan: RunPlan, boot: Path, disk: Path, scratch: Path) -> BoardRun:
         result, initrd, log = scratch / "result", scratch / "initrd", scratch / "console"
         job = {
-            "settings": guest_protocol.settings(plan, awake=not self.machine.idle_skips),
+            "settings": guest_protocol.settings(plan),
             "command": guest_protocol.command_script(plan.command),
         }
         initrd.write_bytes((boot / "initramfs").read_bytes() + job_initramfs(job))

@@ -50,17 +50,13 @@ class Result:
     stderr: bytes
 
 
-def settings(plan: RunPlan, awake: bool) -> bytes:
-    """Return the guest's settings, a shell script of assignments.
-
-    ``awake``: the processor never sleeps while the slow disk serves (slowdisk.c).
-    """
+def settings(plan: RunPlan) -> bytes:
+    """Return the guest's settings, a shell script of assignments."""
     values = {
         "WINDOWS": " ".join(map(str, plan.windows_kb)),
         "REPEAT": plan.repeat,
         "LATENCY_NS": plan.latency_ns,
         "NS_PER_KIB": plan.ns_per_kib,
-        "AWAKE": int(awake),
         "FS": plan.fs,
     }
     return assignments(values)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 from pathlib import Path
@@ -55,7 +56,9 @@ def _ext4(tree: Path, image: Path, free_mib: int) -> None:
     size_kib += free_mib * 1024
     options = ["-q", "-F", "-t", "ext4", "-m", "0", "-b", "4096", "-O", "^has_journal"]
     same = ["-U", _UUID, "-E", f"root_owner=0:0,lazy_itable_init=0,hash_seed={_UUID}"]
-    call([tool, *options, *same, "-d", tree, image, f"{size_kib}k"], _SPACE)
+    # The files belong to whoever unpacked them, and shall be root's on the board.
+    unshare = [] if os.getuid() == 0 else [require_tool("unshare", "util-linux"), "-r"]
+    call([*unshare, tool, *options, *same, "-d", tree, image, f"{size_kib}k"], _SPACE)
 
 
 def _squashfs(tree: Path, image: Path) -> None:

@@ -13,8 +13,9 @@ from pathlib import Path
 
 from boards.emulated import guest_protocol, image, keys, state
 from boards.emulated.board import check_memory, least_memory_mib
-from boards.emulated.error import require_tool
+from boards.emulated.error import BoardError, require_tool
 from boards.emulated.initramfs import job_initramfs
+from boards.emulated.live_root import PACKAGES as INITS
 from boards.emulated.machines import Machine
 from boards.emulated.parts import DEFAULT_PACKAGES, Parts
 from boards.emulated.qemu import Boot, Disk, escaped, qemu_words
@@ -29,16 +30,17 @@ Process = subprocess.Popen[bytes]
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """A live board: ``latency_ns`` and ``ns_per_kib`` are its disk's cost.
+    """A live board; ``latency_ns`` and ``ns_per_kib`` are its disk's cost.
 
-    Without ``memory_mib`` it has what its disk takes and 128 MiB. ``append`` are more words for
-    the kernel's command line, ``rtc`` is where its clock begins (QEMU's -rtc base=).
-    The swap file is on the slow disk; a root that is never written to (squashfs) has none.
+    ``init`` is "busybox" or "systemd". Without ``memory_mib`` it has what its disk takes and
+    128 MiB. ``append`` are more words for the kernel's command line, ``rtc`` is where its clock
+    begins (QEMU's -rtc base=). The swap file is on the slow disk; a squashfs has none.
     """
 
     board: str
     kernel: str = "6.1"
     packages: tuple[str, ...] = DEFAULT_PACKAGES
+    init: str = "busybox"
     fs: str = "ext4"
     latency_ns: int = 1_000_000
     ns_per_kib: int = 50_000
@@ -65,8 +67,10 @@ class Made:
 def make(options: LiveOptions, tell: Callable[[str], None]) -> Made:
     """Build what is not in the cache; raises BoardError."""
     image.check_file_system(options.fs)
+    if options.init not in INITS:
+        raise BoardError(f"no board has {options.init!r} for init", f"say {' or '.join(INITS)}")
     parts = Parts(options.board, options.kernel, options.packages, tell=tell)
-    disk = parts.live_image(options.fs, options.swap_mib)
+    disk = parts.live_image(options.fs, options.init, options.swap_mib)
     memory_mib = options.memory_mib or least_memory_mib(parts, disk) + _ROOM_MIB
     check_memory(parts, memory_mib, disk)
     return Made(options, parts.machine, parts.boot_files(), disk, memory_mib)
@@ -90,7 +94,8 @@ def launch(made: Made, folder: Path, tied: bool) -> Process:
 
 def _words(made: Made, folder: Path, port: int) -> list[str]:
     options, machine = made.options, made.machine
-    append = f"quiet rdinit=/live net.ifnames=0 {options.append}".strip()
+    # norandmaps: else each boot keeps other pages in memory, and runs differ by a few requests.
+    append = f"quiet rdinit=/live net.ifnames=0 norandmaps {options.append}".strip()
     boot = Boot(made.boot_files / "kernel", folder / "initrd", made.memory_mib, append)
     disk = Disk("image", folder / "disk", writable=options.fs != "squashfs")
     # Idle time is real: else hours would pass in the guest while the host thinks of its answer.
@@ -116,7 +121,6 @@ def _settings(options: LiveOptions) -> bytes:
         {
             "LATENCY_NS": options.latency_ns,
             "NS_PER_KIB": options.ns_per_kib,
-            "AWAKE": 1,
             "FS": options.fs,
             "ROOT_OPTIONS": f"{mode},noatime",
         }

@@ -143,13 +143,13 @@ def running() -> list[LiveBoard]:
     return [LiveBoard(folder) for folder in state.folders(state.default_states())]
 
 
-def target_of(profile: Profile, board: str) -> SshTarget:
+def target_of(profile: Profile, board: str, tell: Tell = _silent) -> SshTarget:
     """Return the started board of the profile's name, else one booted for this target alone.
 
     Raises BoardError.
     """
     found = started(profile.name)
-    return found.target() if found else EmulatedTarget(options_of(profile, board))
+    return found.target() if found else EmulatedTarget(options_of(profile, board), tell)
 
 
 def options_of(profile: Profile, board: str) -> LiveOptions:

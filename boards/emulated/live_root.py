@@ -6,51 +6,75 @@ import re
 from pathlib import Path
 
 from boards.emulated.error import BoardError, call, require_tool
+from boards.emulated.systemd_root import add_systemd_files
 
-PACKAGES = ("dropbear-bin",)
 FREE_MIB = 16
-_GUEST = Path(__file__).parent / "guest"
-# Programs and their sources.
-SCRIPTS = {
-    "etc/init.d/rcS": _GUEST / "rcS.sh",
-    "etc/init.d/rcK": _GUEST / "rcK.sh",
-    "etc/init.d/S40network": _GUEST / "network.sh",
-    "etc/init.d/S50dropbear": _GUEST / "dropbear.sh",
-    "usr/sbin/board-save": _GUEST / "board-save.sh",
-    "usr/sbin/board-console": _GUEST / "board-console.sh",
+GUEST = Path(__file__).parent / "guest"
+_OWN = "usr/lib/board"
+# The board's own programs, and by which names init finds them.
+_PROGRAMS = ("console", "dropbear", "network", "save")
+_BUSYBOX_SCRIPTS = {"etc/init.d/rcS": "rcS.sh", "etc/init.d/rcK": "rcK.sh"}
+_BUSYBOX_LINKS = {"etc/init.d/S40network": "network", "etc/init.d/S50dropbear": "dropbear"}
+PACKAGES = {
+    "busybox": ("dropbear-bin",),
+    "systemd": ("dash", "dropbear-bin", "systemd", "systemd-sysv"),
 }
+_INITTAB = """\
+::sysinit:/etc/init.d/rcS
+::respawn:/usr/lib/board/console
+::shutdown:/etc/init.d/rcK
+"""
 _FILES = {
-    "etc/inittab": "::sysinit:/etc/init.d/rcS\n"
-    "::respawn:/usr/sbin/board-console\n"
-    "::shutdown:/etc/init.d/rcK\n",
     "etc/passwd": "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n",
     "etc/group": "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n",
     "etc/shells": "/bin/sh\n",
     "etc/hosts": "127.0.0.1 localhost\n",
     "etc/hostname": "board\n",
-    "etc/fstab": "/dev/slow0 / auto defaults 0 0\n",
 }
-_FOLDERS = ("dev", "etc/init.d", "proc", "root", "run", "sys", "tmp", "usr/sbin", "var/tmp")
+_FOLDERS = ("dev", "etc", "proc", "root", "run", "sys", "tmp", _OWN, "var/tmp")
 # Applets stand in busybox by name, sorted, each with a NUL at its end (applet_names).
 _APPLETS = re.compile(rb"\0\[\0\[\[\0((?:[a-z0-9][a-z0-9_.-]*\0)+)")
 _SWAP_UUID = "0f1e2d3c-4b5a-4697-8879-6a5b4c3d2e1f"
 
 
-def add_live_files(tree: Path, swap_mib: int) -> None:
+def add_live_files(tree: Path, init: str, swap_mib: int) -> None:
     """Add init, its scripts and the commands of busybox, which is there; raises BoardError."""
     for name in _FOLDERS:
         (tree / name).mkdir(parents=True, exist_ok=True)
     (tree / "root").chmod(0o700)
     for name, text in _FILES.items():
         (tree / name).write_text(text)
-    for name, source in SCRIPTS.items():
-        (tree / name).write_bytes(source.read_bytes())
-        (tree / name).chmod(0o755)
+    for name in _PROGRAMS:
+        add_program(tree / _OWN / name, f"{name}.sh")
     # The key that may log in is this start's, and not the image's.
     (tree / "root/.ssh").symlink_to("/run/board/ssh")
     _add_applets(tree)
+    if init == "busybox":
+        _add_busybox_init(tree)
+    else:
+        add_systemd_files(tree)
     if swap_mib:
         _add_swap(tree / "swapfile", swap_mib)
+
+
+def source_files() -> list[Path]:
+    """Return all that the root is made of besides its packages."""
+    return [path for path in sorted(GUEST.rglob("*")) if path.is_file()]
+
+
+def add_program(path: Path, script: str) -> None:
+    """Put one of the guest's scripts at ``path``."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes((GUEST / script).read_bytes())
+    path.chmod(0o755)
+
+
+def _add_busybox_init(tree: Path) -> None:
+    (tree / "etc/inittab").write_text(_INITTAB)
+    for name, script in _BUSYBOX_SCRIPTS.items():
+        add_program(tree / name, script)
+    for name, program in _BUSYBOX_LINKS.items():
+        (tree / name).symlink_to(f"/{_OWN}/{program}")
 
 
 def applets(busybox: bytes) -> list[str]:

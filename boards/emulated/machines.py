@@ -101,6 +101,21 @@ MACHINES = {
             cross="mipsel-linux-gnu-",
             least_memory_mib=48,
         ),
+        Machine(
+            name="s390x",
+            debian="s390x",
+            flavour="s390x",
+            kernels=("6.1",),
+            qemu="qemu-system-s390x",
+            qemu_package="qemu-system-misc",
+            options=("-machine", "s390-ccw-virtio"),
+            icount_shift=1,
+            idle_skips=True,
+            bus="ccw",
+            console="ttyS1",
+            cross="s390x-linux-gnu-",
+            least_memory_mib=128,
+        ),
     )
 }
 

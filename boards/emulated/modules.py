@@ -12,9 +12,17 @@ from collections.abc import Iterable
 from pathlib import Path
 
 # What mounts the disks; a kernel that has one of these built in has no such module.
-DISKS = ("virtio_pci", "virtio_mmio", "virtio_blk", "crc32c_generic", "ext4", "squashfs")
+DISKS = (
+    "virtio_pci",
+    "virtio_mmio",
+    "virtio_ccw",
+    "virtio_blk",
+    "crc32c_generic",
+    "ext4",
+    "squashfs",
+)
 # What a live board has besides: its network, and the schedulers that can be chosen.
-OTHERS = ("virtio_net", "virtio_rng", "bfq", "kyber_iosched", "mq_deadline", "autofs4")
+OTHERS = ("virtio_net", "bfq", "kyber_iosched", "mq_deadline", "autofs4")
 
 
 def load_order(modules: Path, wanted: Iterable[str] = DISKS) -> dict[str, bytes]:

@@ -8,14 +8,22 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from boards.emulated import image, initramfs, live_root, modules, slowdisk_build, store
+from boards.emulated import (
+    image,
+    initramfs,
+    live_root,
+    modules,
+    slowdisk_build,
+    store,
+    systemd_root,
+)
 from boards.emulated.error import BoardError
 from boards.emulated.machines import MACHINES, host_is, machine
 from boards.emulated.packages import AptRoot, find_kernel, unpack
 
 # A change of what makes the boot files makes them anew.
 _BOOT_CODE = (initramfs.__file__, modules.__file__, slowdisk_build.__file__)
-_LIVE_CODE = (image.__file__, live_root.__file__)
+_LIVE_CODE = (image.__file__, live_root.__file__, systemd_root.__file__)
 DEFAULT_PACKAGES = ("madplay",)
 
 
@@ -52,13 +60,12 @@ class Parts:
         place = self._place / f"image-{fs}-{key}"
         return store.folder(place, lambda into: self._build_image(fs, into)) / "image"
 
-    def live_image(self, fs: str, swap_mib: int) -> Path:
+    def live_image(self, fs: str, init: str, swap_mib: int) -> Path:
         """Return the image of a live board's root, built the first time."""
-        made_by = (*map(Path, _LIVE_CODE), *live_root.SCRIPTS.values())
-        code = (file.read_bytes() for file in made_by)
-        key = store.digest(*self.packages, str(swap_mib), *code)
+        code = [file.read_bytes() for file in (*map(Path, _LIVE_CODE), *live_root.source_files())]
+        key = store.digest(*self.packages, init, str(swap_mib), *code)
         place = self._place / f"live-{fs}-{key}"
-        build = lambda into: self._build_live_image(fs, swap_mib, into)  # noqa: E731
+        build = lambda into: self._build_live_image(fs, init, swap_mib, into)  # noqa: E731
         return store.folder(place, build) / "image"
 
     @property
@@ -127,14 +134,16 @@ class Parts:
         fetch = lambda debs: self._apt.closure(names, debs)  # noqa: E731
         return self._downloaded(f"apps-{store.digest(*names)}", fetch)
 
-    def _build_live_image(self, fs: str, swap_mib: int, into: Path) -> None:
-        archives = self._applications(sorted({*self.packages, *live_root.PACKAGES}))
+    def _build_live_image(self, fs: str, init: str, swap_mib: int, into: Path) -> None:
+        archives = self._applications(sorted({*self.packages, *live_root.PACKAGES[init]}))
         self.tell(f"building the {fs} image of a live board")
         with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
             tree = Path(name) / "tree"
             unpack(archives, tree)
+            if init == "systemd":
+                systemd_root.merge_usr(tree)
             image.add_board_files(tree, self._busybox(Path(name)))
-            live_root.add_live_files(tree, swap_mib if fs == "ext4" else 0)
+            live_root.add_live_files(tree, init, swap_mib if fs == "ext4" else 0)
             image.build_image(tree, fs, into / "image", live_root.FREE_MIB)
 
     def _build_image(self, fs: str, into: Path) -> None:

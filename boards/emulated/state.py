@@ -100,9 +100,10 @@ def _hold(folder: Path) -> int | None:
         written = (folder / PROCESS).read_text()
         pid = int(written.split()[0])
         held = os.pidfd_open(pid)
-    except (OSError, ValueError, IndexError):
+    except (OSError, ValueError, IndexError, OverflowError):
         return None
-    if _identity(pid) == _same(written):
+    now = _identity(pid)
+    if now is not None and now == _same(written):
         return held
     os.close(held)
     return None

@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -23,7 +22,7 @@ from statistics import median
 from answer import Answer, Outcome, Row, answer, measured_text, summary_text
 from experiments import BOARD, DEVICES, EXPERIMENTS, PAGE_KIB, Device, Experiment
 
-LIVE = "paper"  # what the board is called that the runs are recorded on
+TARGET = f"paper-{os.getpid()}"  # what the board is called that is started and stopped here
 
 
 def foreread(*words: object) -> str:
@@ -33,34 +32,27 @@ def foreread(*words: object) -> str:
 
 
 def board_words(one: Experiment, device: Device) -> list[object]:
-    """Return the board with the application, and what its disk costs."""
-    packages = [word for name in one.packages for word in ("--package", name)]
-    cost = ["--latency-us", device.latency_us, "--ns-per-kib", device.ns_per_kib]
-    return [BOARD, *packages, "--fs", one.fs, *cost]
-
-
-@contextmanager
-def live_board(one: Experiment) -> Iterator[None]:
-    """Have the board up for the block."""
-    foreread("boards", "start", *board_words(one, DEVICES[0]), "--name", LIVE)
-    try:
-        yield
-    finally:
-        foreread("boards", "stop", LIVE)
+    """Return the options of a board with the application, whose disk costs what the device does."""
+    words: list[object] = ["--fs", one.fs, "--memory-mib", one.memory_mib]
+    words += ["--latency-us", device.latency_us, "--ns-per-kib", device.ns_per_kib]
+    return words + [word for name in one.packages for word in ("--package", name)]
 
 
 def record(one: Experiment, capture: Path) -> None:
-    """Record one cold run, as on any board."""
-    with live_board(one):
-        foreread("record", "--target", LIVE, "--json", "-o", capture, "--", *one.command)
+    """Record one cold run on a live board, as on any target."""
+    foreread("boards", "start", BOARD, "--name", TARGET, *board_words(one, DEVICES[0]))
+    try:
+        foreread("record", "--target", TARGET, "--json", "-o", capture, "--", *one.command)
+    finally:
+        foreread("boards", "stop", TARGET)
 
 
 def measure(one: Experiment, device: Device, windows: list[int], repeat: int) -> list[Row]:
     """Return what cold runs took, a row for each window."""
     kib = ",".join(f"{window * PAGE_KIB}k" for window in windows)
-    runs = ["--memory-mib", one.memory_mib, "--windows", kib, "--repeat", repeat]
-    words = [*board_words(one, device), *runs, "--time-out", 3600, "--json", "--", *one.command]
-    found = json.loads(foreread("boards", "run", *words))["runs"]
+    runs = ["--windows", kib, "--repeat", repeat, "--time-out", 3600, "--json"]
+    words = [*board_words(one, device), *runs, "--", *one.command]
+    found = json.loads(foreread("boards", "run", BOARD, *words))["runs"]
     return [
         _row(window, [run for run in found if run["read_ahead_kb"] == window * PAGE_KIB])
         for window in windows
@@ -111,6 +103,8 @@ def main() -> int:
             (args.output / "paper.json").write_text(document + "\n")
     except subprocess.CalledProcessError as error:  # foreread has said what went wrong
         return error.returncode
+    except KeyboardInterrupt:
+        return 130
     print(f"\n{summary_text(outcomes)}\n\nAll of it: {args.output / 'paper.json'}")
     return 0
 

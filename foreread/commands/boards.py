@@ -13,7 +13,8 @@ import msgspec
 from msgspec import UNSET
 
 from boards.emulated.live import running
-from boards.live import live_profile
+from boards.live import live_profile, target_profile
+from boards.open import LOCAL, open_target, transport_of
 from boards.profile import (
     FixedCost,
     PacedCost,
@@ -28,6 +29,7 @@ from boards.profile_toml import encode_profile
 from foreread import table
 from foreread.cli import printable
 from foreread.commands import boards_start
+from foreread.target_arguments import add_target, tell
 
 MORE = {
     "run": "start an emulated board and run a command on it",
@@ -42,7 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = actions.add_parser("list", help="name the boards that are known")
     show = actions.add_parser("show", help="say what a board is made of")
     show.add_argument("board", metavar="NAME|FILE", help="a name from the list, or a TOML file")
-    new = actions.add_parser("new", help="make a profile of this machine")
+    new = actions.add_parser("new", help="make a profile of a board that runs")
+    add_target(new)
     new.add_argument("-o", "--output", metavar="FILE", type=Path, help="file to make (stdout)")
     for sub, function in ((listing, _list), (show, _show), (new, _new)):
         sub.set_defaults(act=function)
@@ -94,7 +97,11 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def _new(args: argparse.Namespace) -> int:
-    profile = live_profile()
+    if args.target == LOCAL:
+        profile = live_profile()
+    else:
+        with open_target(args.target, tell=tell) as target:
+            profile = target_profile(target, transport_of(args.target))
     text = encode_profile(profile)
     if args.output is not None:
         _write_new(args.output, text)

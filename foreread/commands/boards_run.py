@@ -11,8 +11,9 @@ from dataclasses import asdict
 from boards.emulated import Board, BoardError, BoardRun, RunPlan
 from boards.emulated.board import DEFAULT_PACKAGES
 from foreread.arguments import add_windows, parse_windows
-from foreread.board_arguments import add_board, positive, tell
+from foreread.board_arguments import add_board, positive
 from foreread.table import render
+from foreread.target_arguments import tell
 
 _GUEST_PAGE_SIZE = 4096
 _DEFAULT_WINDOWS = "128k"

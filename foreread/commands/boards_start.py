@@ -8,13 +8,17 @@ import shlex
 
 from boards.emulated.live import LiveBoard, LiveOptions, start
 from boards.emulated.parts import DEFAULT_PACKAGES
-from foreread.board_arguments import add_board, positive, tell
+from foreread.board_arguments import add_board, positive
+from foreread.target_arguments import tell
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_board(parser, least_memory="what the disk takes and 128 MiB")
     parser.add_argument("--name", metavar="NAME", help="what to call it (BOARD)")
+    parser.add_argument(
+        "--systemd", action="store_true", help="systemd is its init (default: busybox)"
+    )
     parser.add_argument(
         "--read-only", action="store_true", help="mount the root so (default: ext4 is written to)"
     )
@@ -60,6 +64,7 @@ def _options(args: argparse.Namespace) -> LiveOptions:
         board=args.board,
         kernel=args.kernel,
         packages=tuple(args.packages or DEFAULT_PACKAGES),
+        init="systemd" if args.systemd else "busybox",
         fs=args.fs,
         latency_ns=args.latency_us * 1000,
         ns_per_kib=args.ns_per_kib,

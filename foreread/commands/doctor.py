@@ -6,13 +6,19 @@ import argparse
 import json
 from dataclasses import asdict
 
+from boards.open import LOCAL, open_target
+from boards.target import LocalTarget
+from foreread.arguments import UsageError
 from foreread.cli import printable
+from foreread.target_arguments import add_target, tell
 from tracer.doctor import Diagnosis, examine
 from tracer.journal import Restored, restore_leftovers
+from tracer.remote.doctor import examine_target
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
+    add_target(parser)
     parser.add_argument(
         "--restore",
         action="store_true",
@@ -22,14 +28,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis; exit 1 if nothing can be recorded here."""
+    if args.restore and args.target != LOCAL:
+        raise UsageError("--restore is for this machine: a target's guard puts its knobs back")
     restored = restore_leftovers() if args.restore else []
-    diagnosis = examine()
+    diagnosis = _examine(args.target)
     if args.json:
         document = {"schema": 1, **asdict(diagnosis), "can_record": diagnosis.can_record}
         print(json.dumps({**document, "restored": [asdict(one) for one in restored]}))
     else:
         print("\n".join([*_restored_text(restored, args.restore), *_text(diagnosis)]))
     return 0 if diagnosis.can_record else 1
+
+
+def _examine(place: str) -> Diagnosis:
+    if place == LOCAL:
+        return examine()
+    with open_target(place, tell=tell) as target:
+        return examine() if isinstance(target, LocalTarget) else examine_target(target)
 
 
 def _restored_text(restored: list[Restored], asked: bool) -> list[str]:

@@ -10,14 +10,20 @@ from pathlib import Path
 import msgspec
 
 from analyzer.ingest.load import inodes_of
-from foreread.arguments import buffer_kib, window_kb
+from boards.open import LOCAL, open_target
+from boards.target import LocalTarget, Target
+from foreread.arguments import UsageError, buffer_kib, window_kb
 from foreread.cli import printable
 from foreread.run_arguments import add_run, option_words, run_options
+from foreread.target_arguments import add_target, tell
 from foreread.version import VERSION
 from foreread.wording import ended_text
 from tracer.backends.select import AUTO, choose
 from tracer.capture import Capture
 from tracer.record import RecordOptions, record
+from tracer.remote.record import record_on
+
+TARGETS_BACKEND = "tracefs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,6 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="CAPTURE", type=Path, required=True, help="folder to make"
     )
+    add_target(parser)
     parser.add_argument(
         "--backend",
         choices=(AUTO, "tracefs", "trace-cmd", "perf"),
@@ -44,28 +51,54 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="trace buffer per CPU (default: by memory)",
     )
+    parser.add_argument(
+        "--probes",
+        action="store_true",
+        help="on a target whose kernel has no events of page faults, reads and mappings: see them "
+        "by kernel probes",
+    )
     add_run(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Record and say what came of it."""
-    backend, why = choose(args.backend)
-    if args.backend == AUTO:
-        print(f"foreread: {printable(why)}", file=sys.stderr)
     options = RecordOptions(
         run=run_options(args),
         read_ahead_kb=args.read_ahead_kb,
         buffer_kib=args.buffer_kib,
+        probes=args.probes,
         wait_s=args.wait,
         foreread=VERSION,
-        words=option_words(args),
+        words=(*_target_words(args), *option_words(args)),
     )
-    capture = record(options, backend, args.output, inodes_of)
+    with open_target(args.target, tell=tell) as target:
+        capture = _record(args, options, target)
     if args.json:
         print(json.dumps({"capture": str(args.output), **msgspec.to_builtins(capture)}))
     else:
         print(_text(capture, args.output), file=sys.stderr)
     return 0
+
+
+def _record(args: argparse.Namespace, options: RecordOptions, target: Target) -> Capture:
+    if isinstance(target, LocalTarget):
+        if args.probes:
+            raise UsageError(
+                "--probes: for targets only; this machine is one at ssh://root@localhost"
+            )
+        backend, why = choose(args.backend)
+        if args.backend == AUTO:
+            print(f"foreread: {printable(why)}", file=sys.stderr)
+        return record(options, backend, args.output, inodes_of)
+    if args.backend not in (AUTO, TARGETS_BACKEND):
+        raise UsageError(f"--backend: a target is recorded by {TARGETS_BACKEND}")
+    return record_on(target, options, args.output, inodes_of)
+
+
+def _target_words(args: argparse.Namespace) -> tuple[str, ...]:
+    if args.target == LOCAL:
+        return ()
+    return ("--target", args.target, *(["--probes"] if args.probes else []))
 
 
 def _text(capture: Capture, output: Path) -> str:

@@ -13,9 +13,12 @@ from analyzer.apply.init_system import INITS
 from analyzer.ingest.load import load
 from analyzer.optimizer import predict
 from analyzer.prediction import Verdict
+from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
+from boards.target import TargetError
 from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
+from foreread.target_arguments import add_target, tell
 
 AUTO = "auto"
 
@@ -57,9 +60,7 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="put the target's old values back, and remove what --install put there",
     )
-    parser.add_argument(
-        "--target", metavar="T", default=LOCAL, help="the board: local, ssh://USER@HOST, a profile"
-    )
+    add_target(parser)
     parser.add_argument(
         "--init",
         choices=(AUTO, *INITS),
@@ -80,11 +81,7 @@ def run(args: argparse.Namespace) -> int:
         return _uninstall(args)
     plan = _plan(args)
     files = write_scripts(plan, args.output)
-    done = None
-    if args.install:
-        with open_target(args.target) as target:
-            init = None if args.init == AUTO else args.init
-            done = install(target, plan, init, force=args.force)
+    done = _install(args, plan) if args.install else None
     if args.json:
         print(json.dumps(_document(plan, files, done)))
         return 0
@@ -125,6 +122,17 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
         boot_done_seconds=args.after_seconds,
         restore_on_stop=not args.no_restore,
     )
+
+
+def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
+    with open_target(args.target, tell=tell) as target:
+        if isinstance(target, EmulatedTarget):
+            raise TargetError(
+                f"{args.target} was booted for this command alone, and ends with it",
+                f"first `foreread boards start {args.target}`, then install",
+            )
+        init = None if args.init == AUTO else args.init
+        return install(target, plan, init, force=args.force)
 
 
 def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> dict[str, object]:
@@ -173,7 +181,7 @@ def _print_installed(done: Installed, target: str) -> None:
 
 
 def _uninstall(args: argparse.Namespace) -> int:
-    with open_target(args.target) as target:
+    with open_target(args.target, tell=tell) as target:
         removed = uninstall(target, force=args.force)
     if args.json:
         print(json.dumps({"schema": 1, "removed": removed.paths, "restored": removed.said}))

@@ -11,12 +11,16 @@ from statistics import median
 
 import msgspec
 
+from boards.open import open_target
+from boards.target import LocalTarget
 from foreread.arguments import UsageError, add_windows, parse_windows
 from foreread.cli import printable
 from foreread.run_arguments import add_run, run_options
 from foreread.table import render
+from foreread.target_arguments import add_target, tell
 from foreread.version import VERSION
 from tracer.local_bench import local_bench
+from tracer.remote.bench import bench_on
 from tracer.sweep import Sweep, check_writable, write_sweep
 from tracer.sweep_run import Progress, SweepOptions, sweep
 
@@ -28,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "-o", "--output", metavar="SWEEP", type=Path, required=True, help="file to write (JSON)"
     )
+    add_target(parser)
     add_windows(parser, f"{_DEFAULT_WINDOWS} and the one in force")
     parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs a window (3)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the shuffling (0)")
@@ -59,13 +64,21 @@ def run(args: argparse.Namespace) -> int:
         foreread=VERSION,
     )
     check_writable(args.output)
-    result = sweep(options, local_bench, partial(write_sweep, args.output), _show_progress)
+    result = _sweep(args, options)
     print(file=sys.stderr)
     if args.json:
         print(json.dumps(msgspec.to_builtins(result)))
     else:
         print(_text(result))
     return 0
+
+
+def _sweep(args: argparse.Namespace, options: SweepOptions) -> Sweep:
+    save = partial(write_sweep, args.output)
+    with open_target(args.target, tell=tell) as target:
+        here = isinstance(target, LocalTarget)
+        bench = local_bench if here else partial(bench_on, target)
+        return sweep(options, bench, save, _show_progress)
 
 
 def _windows_kb(text: str, page_bytes: int) -> tuple[int, ...]:

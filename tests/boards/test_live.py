@@ -1,12 +1,18 @@
 """The profile of the live machine, and of a made-up one."""
 
 import os
+from pathlib import Path
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec import UNSET
 
 from boards.device import Devices
-from boards.live import live_profile
+from boards.live import live_profile, target_profile
 from boards.mounts import MountPoint
-from boards.profile import decode_profile
+from boards.profile import ProfileError, decode_profile
 from boards.profile_toml import encode_profile
+from boards.target import LocalTarget, Result
 
 CPUINFO = "processor\t: 0\nmodel name\t: ARMv7 Processor rev 5 (v7l)\n\nHardware\t: Generic\n"
 
@@ -58,3 +64,103 @@ def test_what_a_machine_does_not_say_is_absent(tmp_path):
         assert f"{unknown} =" not in text
         assert f"[{unknown}]" not in text
     assert decode_profile(text.encode(), "F")
+
+
+def test_a_target_says_of_this_machine_what_it_says_itself():
+    there, here = target_profile(LocalTarget()), live_profile()
+    assert (there.name, there.cpu, there.memory, there.kernel) == (
+        here.name,
+        here.cpu,
+        here.memory,
+        here.kernel,
+    )
+    # Another test may mount or unmount a disk meanwhile: those of the root are always there.
+    root = Devices().disks_of_path(Path("/"))
+    assert {disk.name for disk in there.storage} >= set(root)
+    assert {disk.name: disk.file_systems for disk in there.storage}.items() >= {
+        disk.name: disk.file_systems for disk in here.storage if disk.name in root
+    }.items()
+
+
+class Liar:
+    """A target that answers as it likes."""
+
+    def __init__(self, answers):
+        self.answers = answers
+
+    def run(self, command, stdin=b"", timeout_s=None, stdout=None):
+        return Result(0, self.answers.get(command[0], b""), b"")
+
+    def read_knob(self, path):
+        if path not in self.answers:
+            raise FileNotFoundError(path)
+        return os.fsdecode(self.answers[path])
+
+
+KNOBS = [
+    "/proc/sys/kernel/osrelease",
+    "/sys/devices/system/cpu/online",
+    "/proc/cpuinfo",
+    "/proc/meminfo",
+    "/proc/sys/vm/swappiness",
+    "/proc/self/mountinfo",
+]
+SENSE = [
+    b"9" * 400,
+    b"-1",
+    "\u0661\u0662".encode(),
+    b"x" * 5000,
+    b'x"\n[transport]\nkind = "local"',
+    b"\xff\x00\x1b[2J",
+    b"MemTotal: 99999999999999999999 kB",
+    b"MemTotal: kB",
+    b"KernelPageSize:   18014398509481984 kB",
+    b"0-99999999999999999999",
+    b"5-0,,",
+    b"1 0 8:0 / / rw - ext4 /dev/sda rw",
+    b"1 0 8:0 / / rw - " + b"e" * 9000 + b" /dev/sda rw",
+    b"1 0 0:5 / / rw - overlay none rw,lowerdir=/:/a,upperdir=/,workdir=/w",
+    b"/sys/block/sda/dev:8:0\n/sys/block/sda/size:abc\n/sys/block/../../etc/dev:1:1",
+    b"/sys/block/sda/dev:8:0\n/sys/block/sda/size:99999999999999999999999",
+    b"/sys/block/" + b"a" * 300 + b"/dev:8:0",
+    b"/sys/block/sda/dev:8:0\n/sys/block/sda/dev/dev:8:1",
+    b"/sys/block/sda/dev:8:0\n/sys/block/sda/queue/scheduler:[\x1b[0m]",
+]
+answers = st.dictionaries(
+    st.sampled_from(["uname", "grep", "dd", "sh", *KNOBS]), st.sampled_from(SENSE) | st.binary()
+)
+
+
+@given(answers=answers)
+@example(answers={"/proc/self/mountinfo": SENSE[11], "sh": SENSE[14]})
+@example(answers={"/proc/self/mountinfo": SENSE[11], "sh": SENSE[15]})
+@example(answers={"/proc/self/mountinfo": SENSE[11], "sh": SENSE[16]})
+@example(answers={"/proc/self/mountinfo": SENSE[11], "sh": SENSE[17]})
+@example(answers={"/proc/self/mountinfo": SENSE[11], "sh": SENSE[18]})
+@example(answers={"/proc/self/mountinfo": SENSE[12], "sh": SENSE[18]})
+@example(answers=dict.fromkeys(["uname", *KNOBS], SENSE[4]))
+def test_what_a_hostile_target_says_is_absent_or_refused(answers):
+    try:
+        profile = target_profile(Liar(answers))
+    except ProfileError as error:
+        assert error.remedy
+    else:
+        assert decode_profile(encode_profile(profile).encode(), "F") == profile
+        assert profile.transport is UNSET
+
+
+def test_absurd_facts_are_absent():
+    profile = target_profile(
+        Liar(
+            {
+                "uname": b"x\x1b[2J\n",
+                "/proc/meminfo": SENSE[6],
+                "/sys/devices/system/cpu/online": SENSE[9],
+                "/proc/sys/vm/swappiness": SENSE[0],
+                "/proc/sys/kernel/osrelease": b"6.1.0",
+            }
+        )
+    )
+    assert (profile.cpu, profile.memory, profile.defaults) == (UNSET, UNSET, UNSET)
+    assert profile.kernel.release == "6.1.0"
+    assert (profile.storage, profile.kernel.page_size_bytes) == ([], UNSET)

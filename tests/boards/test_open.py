@@ -4,8 +4,10 @@ import tempfile
 
 import pytest
 
+from boards.adb import AdbTarget
 from boards.open import open_target
 from boards.profile import ProfileError
+from boards.serial import SerialTarget
 from boards.ssh import SshTarget
 from boards.target import LocalTarget, TargetError
 
@@ -34,7 +36,50 @@ def test_a_profile_names_files_beside_itself(tmp_path):
         assert link.resolve() == (tmp_path / "hosts").resolve()
 
 
-@pytest.mark.parametrize("text", ["serial:///dev/ttyS0", "ssh://", "dtv-x260"])
+@pytest.mark.parametrize(
+    ("url", "kind"),
+    [
+        ("serial:///dev/ttyUSB0?baud=9600", SerialTarget),
+        ("serial://terminal-server:2001", SerialTarget),
+        ("adb://0123456789ABCDEF", AdbTarget),
+        ("adb://", AdbTarget),
+    ],
+)
+def test_a_serial_or_adb_url_and_a_profile_with_it(url, kind, tmp_path):
+    profile = tmp_path / "mine.toml"
+    scheme = url.partition(":")[0]
+    profile.write_text(HEAD + f'[transport]\nkind = "{scheme}"\nurl = "{url}"\n')
+    for text in (url, str(profile)):
+        with open_target(text) as target:
+            assert isinstance(target, kind)
+            assert target.place == url
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ssh://",
+        "dtv-x260",
+        "telnet://board",
+        "SSH://board",
+        "://",
+        "serial://",
+        "serial://board",
+        "serial://board:0",
+        "serial://board:99999",
+        "serial://-oboard:1",
+        "serial://dev/ttyUSB0",
+        "serial:///dev/ttyUSB0?baud=fast",
+        "serial:///dev/ttyUSB0?baud=0",
+        "serial:///dev/ttyUSB0?speed=9600",
+        "serial:///dev/tty USB0",
+        "serial:///dev/tty%20USB0",
+        "serial:///dev/tty\n",
+        "serial:///dev/tty\0",
+        "serial://board:1\n",
+        "serial:///dev/ttyS0#x",
+    ],
+)
 def test_what_cannot_be_reached_says_how_to_go_on(text):
     with pytest.raises(TargetError) as refused:
         open_target(text)

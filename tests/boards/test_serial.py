@@ -1,25 +1,24 @@
 """SerialTarget at a busybox shell on a real pty, over lines that are as bad as real ones."""
 
 import contextlib
-import errno
 import os
 import shutil
-import stat
+import socket
+import sys
 import termios
 import threading
 import time
 from pathlib import Path
 
 import pytest
-from console_board import PRINTK, ConsoleBoard
-from hypothesis import HealthCheck, example, given, settings
+from console_board import PRINTK, ConsoleBoard, tty_to
 from hypothesis import strategies as st
 
 import boards.console
 import boards.shell
 from boards.serial import PASSWORD_VARIABLE, SerialTarget
 from boards.serial_line import SerialAddress
-from boards.target import LocalTarget, TargetError
+from boards.target import TargetError
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("busybox"), reason="no busybox: serial targets are not checked"
@@ -62,86 +61,11 @@ def own_board(tmp_path):
         yield running
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(word=anything)
-@example(word="-n")
-@example(word=" leading and trailing ")
-@example(word="'\n\\'\"$(exit 3)`exit 4`%s\\c!")
-@example(word=os.fsdecode(bytes(range(1, 256))))
-@example(word="x" * 20_000 + "'" * 500)
-def test_any_word_reaches_the_command_as_it_is(target, word):
-    assert target.run(["printf", "%s", word]).stdout == os.fsencode(word)
-
-
 @pytest.mark.parametrize("size", [0, 1, 20_000])
 def test_stdin_and_both_outputs_are_kept_apart(target, size):
     data = os.urandom(size)
     done = target.run(["sh", "-c", 'tee /dev/stderr | cat; printf %s "$0" >&2', "end"], data)
     assert (done.stdout, done.stderr) == (data, data + b"end")
-
-
-@pytest.mark.parametrize("status", [0, 1, 126, 255])
-def test_the_status_is_the_commands(target, status):
-    done = target.run(["sh", "-c", f"echo out; echo err >&2; exit {status}"])
-    assert (done.status, done.stdout, done.stderr) == (status, b"out\n", b"err\n")
-
-
-def test_statuses_are_a_local_targets(target):
-    for command in (["/no/such/command"], ["/etc"], ["sh", "-c", "kill -9 $$"], ["false"]):
-        assert target.run(command).status == LocalTarget().run(command).status
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_files_of_any_name_go_and_come_back(target, tmp_path, name):
-    sent, back = tmp_path / "sent", tmp_path / "back"
-    sent.write_bytes(bytes(range(256)) * 10)
-    target.push(sent, f"{tmp_path}/{name}", mode=0o751)
-    target.pull(f"{tmp_path}/{name}", back)
-    assert back.read_bytes() == sent.read_bytes()
-    assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o751
-    assert not list(tmp_path.glob("*.part"))
-
-
-def test_a_large_file_comes_back(target, tmp_path):
-    there, back = tmp_path / "there", tmp_path / "back"
-    there.write_bytes(os.urandom(1 << 20) + b"odd")
-    target.pull(str(there), back)
-    assert back.read_bytes() == there.read_bytes()
-
-
-def test_output_goes_to_a_file_as_it_comes(target, tmp_path):
-    begun, out = tmp_path / "begun", tmp_path / "out"
-    script = f"echo first; while [ ! -e {begun} ]; do :; done; head -c 300000 /dev/zero; exit 3"
-    with out.open("wb") as file:
-        watcher = threading.Thread(
-            target=lambda: (wait_until(lambda: out.stat().st_size == 6), begun.touch())
-        )
-        watcher.start()
-        done = target.run(["sh", "-c", script], stdout=file)
-        watcher.join()
-    assert (done.status, done.stdout) == (3, b"")
-    assert out.read_bytes() == b"first\n" + bytes(300_000)
-
-
-def test_refusals_are_the_oserrors_of_this_machine(target, tmp_path):
-    with pytest.raises(FileNotFoundError):
-        target.pull(f"{tmp_path}/absent", tmp_path / "back")
-    with pytest.raises(OSError):
-        target.push(Path(__file__), f"{tmp_path}/no/such/folder/file")
-    (tmp_path / "file.part").symlink_to("/dev/full")
-    with pytest.raises(OSError) as full:
-        target.push(Path(__file__), f"{tmp_path}/file")
-    assert full.value.errno == errno.ENOSPC
-    assert not list(tmp_path.iterdir())
-
-
-def test_knobs(target, tmp_path):
-    knob = tmp_path / "kn'ob"
-    knob.write_text("128\n")
-    assert target.read_knob(str(knob)) == "128"
-    assert target.write_knob(str(knob), "64") == "64" == LocalTarget().read_knob(str(knob))
-    with pytest.raises(FileNotFoundError):
-        target.write_knob(f"{tmp_path}/absent", "1")
 
 
 def test_after_a_time_out_the_command_is_gone_and_the_prompt_back(target, tmp_path):
@@ -174,10 +98,39 @@ def test_other_shells_at_the_prompt(shell, tmp_path):
 
 def test_a_console_that_is_no_terminal_of_its_shell(tmp_path):
     """As /dev/console: no job control, and Ctrl-C reaches nobody."""
-    with console(tmp_path, tty=False) as board:
+    with console(tmp_path, controls=False) as board:
         for _ in range(2):
             with connect(board) as target:
                 assert target.run(["cat"], b"in").stdout == b"in"
+
+
+def test_over_a_tty_and_over_a_socket_file(own_board, tmp_path):
+    with tty_to(own_board) as path, SerialTarget(SerialAddress.parse(f"serial://{path}")) as target:
+        assert target.run(["cat"], b"in" * 1000).stdout == b"in" * 1000
+        with pytest.raises(TargetError, match="lock") as busy:
+            SerialTarget(SerialAddress.parse(f"serial://{path}")).run(["true"])
+        assert "fuser" in busy.value.remedy
+    with console(tmp_path, socket_file=tmp_path / "sock") as board, connect(board) as target:
+        assert board.url == f"serial://{tmp_path}/sock"
+        assert target.run(["cat"], b"in").stdout == b"in"
+
+
+def test_what_is_not_there_is_said(tmp_path):
+    (tmp_path / "file").touch()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        closed = f"127.0.0.1:{probe.getsockname()[1]}"
+        for place in (f"{tmp_path}/absent", f"{tmp_path}/file", closed):
+            with pytest.raises(TargetError) as refused:
+                SerialTarget(SerialAddress.parse(f"serial://{place}")).run(["true"])
+            assert refused.value.remedy
+
+
+def test_without_pyserial_the_remedy_names_it(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "serial", None)
+    with pytest.raises(TargetError, match="pyserial") as refused:
+        SerialTarget(SerialAddress("/dev/null")).run(["true"])
+    assert "foreread[serial]" in refused.value.remedy
 
 
 APPLETS = "sh cat wc mv rm chmod printf dd mkdir sleep echo sed kill stty"
@@ -329,27 +282,27 @@ def test_what_is_no_shell_is_said(tmp_path, monkeypatch, command, said):
         assert refused.value.remedy
 
 
-def test_closing_leaves_the_console_as_it_was(own_board):
+def test_closing_leaves_the_console_as_it_was(own_board, tmp_path):
     # At its prompt the shell edits the line itself.
     wait_until(lambda: not termios.tcgetattr(own_board.master)[3] & termios.ICANON)
     before = termios.tcgetattr(own_board.master)
     with connect(own_board) as target:
         target.run(["true"])
-        folder = Path(f"/tmp/foreread-{target._console._mark}")
+        (folder,) = (tmp_path / "home").glob("foreread-*")
         assert folder.is_dir()
         assert not termios.tcgetattr(own_board.master)[3] & termios.ECHO
     wait_until(lambda: not folder.exists())
     wait_until(lambda: termios.tcgetattr(own_board.master) == before)
 
 
-def test_one_host_after_another_finds_the_console(own_board):
+def test_one_host_after_another_finds_the_console(own_board, tmp_path):
     """The first is gone without a word, as after a kill -9 or with the cable pulled."""
     first = connect(own_board)
     assert first.run(["true"]).status == 0
     own_board.hang_up()
     with connect(own_board) as second:
         assert second.run(["true"]).status == 0
-    assert not list(Path("/tmp").glob(f"foreread-{first._console._mark}"))
+    assert not list((tmp_path / "home").glob("foreread-*"))
 
 
 def wait_until(condition, seconds=10):

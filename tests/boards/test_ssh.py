@@ -1,7 +1,6 @@
 """SshTarget against real servers on loopback: OpenSSH's, and dropbear with a busybox shell."""
 
 import contextlib
-import errno
 import gc
 import os
 import signal
@@ -11,11 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from ssh_servers import SshServer, missing
 
 import boards.shell
+import boards.ssh_connection
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, TargetError
@@ -42,128 +41,6 @@ def target(server):
 
 def connect(server):
     return SshTarget(SshAddress.parse(server.url), server.known_hosts, server.identity)
-
-
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
-@given(word=anything)
-@example(word="-n")
-@example(word="'\n\\'\"$(exit 3)`exit 4`")
-@example(word=os.fsdecode(bytes(range(1, 256))))
-@example(word="x" * 60_000 + "'" * 2_000)
-def test_any_word_reaches_the_command_as_it_is(target, word):
-    assert target.run(["printf", "%s", word]).stdout == os.fsencode(word)
-
-
-@pytest.mark.parametrize("size", [0, 1, 300_000])
-def test_stdin_reaches_the_command_behind_a_line_of_any_length(target, size):
-    data = os.urandom(size)
-    for word in ("short", "long" * 5_000):
-        done = target.run(["sh", "-c", 'cat; printf %s "$0" >&2', word], data)
-        assert (done.stdout, done.stderr) == (data, word.encode())
-
-
-def test_output_goes_to_a_file_as_it_comes(target, tmp_path):
-    begun, out = tmp_path / "begun", tmp_path / "out"
-    script = f"echo first; while [ ! -e {begun} ]; do :; done; head -c 3000000 /dev/zero; exit 3"
-    with out.open("wb") as file:
-        watcher = threading.Thread(
-            target=lambda: (wait_until(lambda: out.stat().st_size == 6), begun.touch())
-        )
-        watcher.start()
-        done = target.run(["sh", "-c", script], stdout=file)
-        watcher.join()
-    assert (done.status, done.stdout) == (3, b"")
-    assert out.read_bytes() == b"first\n" + bytes(3_000_000)
-
-
-@pytest.mark.parametrize("status", [0, 1, 126, 254, 255])
-def test_the_status_is_the_commands(target, status):
-    script = f"echo out; echo err >&2; exit {status}"
-    done = target.run(["sh", "-c", script])
-    assert (done.status, done.stdout, done.stderr) == (status, b"out\n", b"err\n")
-
-
-def test_statuses_are_a_local_targets(target):
-    for command in (["/no/such/command"], ["/etc"], ["sh", "-c", "kill -9 $$"], ["false"]):
-        assert target.run(command).status == LocalTarget().run(command).status
-
-
-def test_a_nul_is_refused(target):
-    with pytest.raises(ValueError, match="NUL"):
-        target.run(["echo", "a\0b"])
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_files_of_any_name_go_and_come_back(target, tmp_path, name):
-    sent, back = tmp_path / "sent", tmp_path / "back"
-    sent.write_bytes(bytes(range(256)) * 50)
-    target.push(sent, f"{tmp_path}/{name}", mode=0o751)
-    target.pull(f"{tmp_path}/{name}", back)
-    assert back.read_bytes() == sent.read_bytes()
-    assert stat.S_IMODE((tmp_path / name).stat().st_mode) == 0o751
-    assert not list(tmp_path.glob("*.part"))
-
-
-def test_a_large_file_goes_and_comes_back(target, tmp_path):
-    sent, back = tmp_path / "sent", tmp_path / "back"
-    sent.write_bytes(os.urandom(1 << 20) * 24 + b"odd")
-    target.push(sent, f"{tmp_path}/there")
-    target.pull(f"{tmp_path}/there", back)
-    assert back.read_bytes() == sent.read_bytes()
-
-
-def test_what_is_missing_is_not_pulled_and_nothing_is_left(target, tmp_path):
-    with pytest.raises(FileNotFoundError):
-        target.pull(f"{tmp_path}/absent", tmp_path / "back")
-    with pytest.raises(OSError):
-        target.push(Path(__file__), f"{tmp_path}/no/such/folder/file")
-    assert not list(tmp_path.iterdir())
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full: full disks not checked")
-def test_a_full_disk_is_no_space(target, tmp_path):
-    (tmp_path / "file.part").symlink_to("/dev/full")
-    with pytest.raises(OSError) as full:
-        target.push(Path(__file__), f"{tmp_path}/file")
-    assert full.value.errno == errno.ENOSPC
-    assert not list(tmp_path.iterdir())
-
-
-def test_knobs_are_read_written_and_refused_as_on_this_machine(target, tmp_path):
-    knob = tmp_path / "kn'ob"
-    knob.write_text("128\n")
-    assert target.read_knob(str(knob)) == "128"
-    assert target.write_knob(str(knob), "64") == "64" == LocalTarget().read_knob(str(knob))
-    absent = f"{tmp_path}/absent"
-    for act in (lambda: target.read_knob(absent), lambda: target.write_knob(absent, "1")):
-        with pytest.raises(FileNotFoundError):
-            act()
-    assert not Path(absent).exists()
-
-
-def test_the_kernels_refusal_is_the_same_oserror_as_here(target):
-    """The kernel takes no such value, whoever asks: nothing is changed by this."""
-    knob = "/proc/sys/vm/swappiness"
-    errnos = []
-    for machine in (target, LocalTarget()):
-        with pytest.raises(OSError) as refused:
-            machine.write_knob(knob, "99999")
-        errnos.append(refused.value.errno)
-    assert errnos[0] == errnos[1]
-    assert target.read_knob(knob) == LocalTarget().read_knob(knob)
-
-
-def test_a_relative_path_is_refused(target):
-    for act in (target.read_knob, lambda p: target.push(Path(__file__), p)):
-        with pytest.raises(ValueError, match="absolute"):
-            act("-rf")
-
-
-def test_a_time_out_names_the_step(target):
-    with pytest.raises(TargetError, match=r"sleep 5 took longer than 0\.2 s") as slow:
-        target.run(["sleep", "5"], timeout_s=0.2)
-    assert slow.value.remedy
-    assert target.run(["true"]).status == 0
 
 
 def test_one_connection_serves_all_commands(target):
@@ -304,6 +181,40 @@ def test_a_file_cut_off_on_its_way_never_gets_its_name(own_server, tmp_path):
         own_server.start()
         wait_until(lambda: not Path(f"{there}.part").exists())
     assert "pushing" in str(failures[0])
+    assert not there.exists()
+
+
+@pytest.mark.parametrize("fault", ["cut", "freeze"])
+@pytest.mark.parametrize("step", ["running sh -c", "pushing", "pulling"])
+def test_a_server_lost_in_the_middle_is_said_with_the_step(
+    own_server, tmp_path, monkeypatch, fault, step
+):
+    monkeypatch.setitem(boards.ssh_connection._OPTIONS, "ServerAliveInterval", "1")
+    there, sign = tmp_path / "there", tmp_path / "sign"
+    source = tmp_path / "source"
+    with source.open("wb") as file:
+        file.truncate(1 << 30)
+    acts = {
+        "running sh -c": lambda: target.run(["sh", "-c", f"touch {sign}; sleep 1000"]),
+        "pushing": lambda: target.push(source, str(there)),
+        "pulling": lambda: target.pull(str(source), there),
+    }
+    part = Path(f"{there}.part")
+    striker = threading.Thread(
+        target=lambda: (
+            wait_until(lambda: sign.exists() or part.exists()),
+            getattr(own_server, fault)(),
+        )
+    )
+    with connect(own_server) as target:
+        target.connection.open()
+        striker.start()
+        with pytest.raises(TargetError, match=step) as lost:
+            acts[step]()
+        striker.join()
+    own_server.stop()
+    part.unlink(missing_ok=True)
+    assert lost.value.remedy
     assert not there.exists()
 
 

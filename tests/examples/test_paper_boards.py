@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +12,16 @@ import pytest
 
 pytestmark = pytest.mark.boards
 
-RUN = Path(__file__).parents[2] / "examples/paper/run.py"
+ROOT = Path(__file__).parents[2]
+RUN = ROOT / "examples/paper/run.py"
 
 
 @pytest.fixture(scope="module")
 def outcome(tmp_path_factory):
     folder = tmp_path_factory.mktemp("paper") / "out"
     words = [sys.executable, RUN, "-o", folder, "--repeat", "2", "player"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    here = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, env=here, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     (found,) = json.loads((folder / "paper.json").read_text())
     assert (folder / "player.capture/capture.json").is_file()

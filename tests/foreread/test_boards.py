@@ -8,6 +8,11 @@ from boards.profile import builtin_names, decode_profile
 from foreread.cli import main
 
 
+@pytest.fixture(autouse=True)
+def _nothing_started(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+
 def test_list_names_every_board(capsys):
     assert main(["boards", "list"]) == 0
     text = capsys.readouterr().out

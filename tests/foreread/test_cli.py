@@ -163,3 +163,9 @@ def test_a_sweep_of_another_command_is_said(tmp_path):
     assert "another command" not in own
     told = foreread("validate", capture, tmp_path / "sweep").stdout
     assert "another command" in told and "that of the sweep 3.10" in told
+
+
+def test_probes_are_for_targets(tmp_path):
+    done = foreread("record", "--probes", "-o", tmp_path / "capture", "--", "true")
+    assert done.returncode == 2
+    assert "--probes: for targets only" in done.stderr

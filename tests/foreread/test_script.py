@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from chroot_board import ChrootBoard
 
+from boards.emulated.live import EmulatedTarget
 from foreread.cli import main
 from foreread.commands import script
 
@@ -29,7 +30,7 @@ def board(tmp_path, monkeypatch):
     if not can_chroot():
         pytest.skip("needs busybox, and chroot or user namespaces: installing was not run")
     board = ChrootBoard(tmp_path / "board")
-    monkeypatch.setattr(script, "open_target", lambda text: nullcontext(board))
+    monkeypatch.setattr(script, "open_target", lambda text, tell: nullcontext(board))
     return board
 
 
@@ -71,6 +72,14 @@ def test_install_and_uninstall_say_what_they_did(board, tmp_path, capsys):
     assert "removed: /usr/sbin/foreread-apply\n" in capsys.readouterr().out
     assert main(["script", "--uninstall"]) == 1
     assert "nothing is installed" in capsys.readouterr().err
+
+
+def test_a_board_that_ends_with_the_command_is_refused(tmp_path, monkeypatch, capsys):
+    brief = EmulatedTarget.__new__(EmulatedTarget)  # which boots none
+    monkeypatch.setattr(script, "open_target", lambda text, tell: nullcontext(brief))
+    out = str(tmp_path / "out")
+    assert main(["script", CAPTURE, "-o", out, "--install", "--target", "arm64"]) == 1
+    assert "foreread boards start arm64" in capsys.readouterr().err
 
 
 def test_json_of_both(board, tmp_path, capsys):

@@ -1,126 +1,29 @@
-"""The boot script on emulated boards: installed through ssh, applied by a real boot.
+"""The boot script on emulated boards with busybox init: installed through ssh, applied by a boot.
 
-An application that the board's init starts writes down the window as its first act, so that
-what is read here was in force before it opened a file. Figures are printed (``make test-boards``
-shows them), in guest time.
+Figures are printed (``make test-boards`` shows them), in guest time.
 """
 
 from __future__ import annotations
 
-import tempfile
-import time
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from statistics import median
 
 import pytest
+from booted_board import CLOCK, KNOB, SCRIPT, BootedBoard, tell
 
-from analyzer.apply import (
-    ApplyPlan,
-    Board,
-    Disk,
-    InstallError,
-    Setting,
-    install,
-    uninstall,
-)
+from analyzer.apply import Board, InstallError, install, uninstall
 from analyzer.apply.manifest import MANIFEST
 from boards.emulated.live import EmulatedTarget, LiveOptions
 
 pytestmark = pytest.mark.boards
 
-KNOB = "/sys/block/slow0/queue/read_ahead_kb"
-CLOCK = "/sys/module/slowdisk/parameters/now_ns"
-SCRIPT = "/usr/sbin/foreread-apply"
-APPLICATION = f"""#!/bin/sh
-read -r kb <{KNOB}
-read -r begin <{CLOCK}
-read -r requests_a _ sectors_a _ </sys/block/slow0/stat
-madplay -Q -o null: -t 1 /sample.mp3
-read -r end <{CLOCK}
-read -r requests_b _ sectors_b _ </sys/block/slow0/stat
-echo "$kb $((end - begin)) $((requests_b - requests_a)) $((sectors_b - sectors_a))" >/run/app.part
-mv /run/app.part "/run/app-${{0##*/}}"
-"""
 MARK = f"#!/bin/sh\nread -r now <{CLOCK}\necho $now >/run/${{0##*/}}\n"
-BOOT_S = 120.0
-
-
-@dataclass(frozen=True)
-class Start:
-    """One start of the application, at the window that it found."""
-
-    kb: int
-    guest_ns: int
-    requests: int
-    sectors: int
-
-
-class BootedBoard:
-    """An emulated board with the application; what is installed is taken off after each test."""
-
-    def __init__(self, target: EmulatedTarget) -> None:
-        self.target = target
-        self.put("/usr/bin/app", APPLICATION)
-        self.put("/etc/inittab", self.text("/etc/inittab") + "\n::once:/usr/bin/app\n", 0o644)
-
-    def put(self, path: str, text: str, mode: int = 0o755) -> None:
-        with tempfile.NamedTemporaryFile("w") as file:
-            file.write(text)
-            file.flush()
-            self.target.push(Path(file.name), path, mode)
-
-    def text(self, path: str) -> str:
-        return self.sh(f"cat {path}")
-
-    def sh(self, line: str) -> str:
-        done = self.target.run(["sh", "-c", line], timeout_s=60)
-        assert done.status == 0, (line, done)
-        return done.stdout.decode().strip()
-
-    def status(self, line: str) -> int:
-        return self.target.run(["sh", "-c", line], timeout_s=60).status
-
-    @property
-    def kb(self) -> int:
-        return int(self.target.read_knob(KNOB))
-
-    @property
-    def log(self) -> str:
-        return self.sh("dmesg | grep foreread: || :")
-
-    def boot(self) -> None:
-        self.target.reboot(BOOT_S)
-
-    def start(self, name: str = "app") -> Start:
-        """Return what the application wrote down at this boot, once it has."""
-        for _ in range(100):
-            if self.status(f"[ -e /run/app-{name} ]") == 0:
-                return Start(*map(int, self.text(f"/run/app-{name}").split()))
-            time.sleep(0.2)
-        raise AssertionError("the application did not run")
-
-    def plan(self, kb: int = 64, **changes) -> ApplyPlan:
-        size = int(self.target.read_knob("/sys/block/slow0/size")) * 512
-        setting = Setting("queue/read_ahead_kb", str(kb), "tested", Disk("slow0", size))
-        machine, release = self.sh("uname -mr").split()[::-1]
-        board = Board(machine, ".".join(release.split(".")[:2]), "linux,dummy-virt")
-        after = changes.pop("after", None)
-        settings = (setting, replace(setting, value=str(after), phase="after"))
-        return ApplyPlan(settings[: 1 + (after is not None)], board, "a run of app", **changes)
-
-    def files_of_foreread(self) -> str:
-        return self.sh("find / -xdev -name '*foreread*' -not -path '/proc/*' -not -path '/sys/*'")
-
-
-def tell(capsys, text):
-    with capsys.disabled():
-        print(f"\n  {text}", end="")
 
 
 @pytest.fixture(scope="module")
 def booted():
-    with EmulatedTarget(LiveOptions("arm64")) as target:
+    # No swap file: while it is in use, the root cannot become read-only.
+    with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:
         yield BootedBoard(target)
 
 
@@ -128,9 +31,7 @@ def booted():
 def board(booted):
     yield booted
     booted.sh("mount -o remount,rw /; rm -f /ballast /etc/init.d/S04* /etc/init.d/S06*")
-    if booted.status(f"[ -e {MANIFEST} ]") == 0:
-        uninstall(booted.target, force=True)
-    assert booted.files_of_foreread() == ""
+    booted.take_off()
 
 
 def test_values_are_in_force_before_the_application_starts(board):
@@ -168,11 +69,7 @@ def test_two_phases_by_time(board):
     install(board.target, board.plan(64, after=32, boot_done_seconds=15))
     board.boot()
     assert board.start().kb == 64
-    for _ in range(300):
-        if board.kb != 64:
-            break
-        time.sleep(0.2)
-    assert board.kb == 32
+    board.wait_for(lambda: board.kb == 32)
     assert float(board.text("/proc/uptime").split()[0]) > 15
 
 
@@ -190,11 +87,14 @@ def test_board_it_was_not_made_for(board):
 
 def test_read_only_knob(board):
     install(board.target, board.plan(64))
-    board.put(
-        "/etc/init.d/S04lock",
-        f"#!/bin/sh\ncp {KNOB} /run/knob\nmount -o bind /run/knob {KNOB}\n"
-        f"mount -o remount,bind,ro {KNOB}\n",
+    lock = (
+        "mkdir /run/ro",
+        "mount -t tmpfs ro /run/ro",
+        f"cat {KNOB} >/run/ro/knob",
+        "mount -t tmpfs -o remount,ro ro /run/ro",
+        f"mount -o bind /run/ro/knob {KNOB}",
     )
+    board.put("/etc/init.d/S04lock", "\n".join(["#!/bin/sh", *lock, ""]))
     board.boot()
     assert board.start().kb == 128
     assert f"{KNOB}: read-only, or takes no 64: still 128" in board.log
@@ -239,6 +139,7 @@ def test_root_that_boots_read_only_is_set_too(board):
     board.put("/etc/init.d/S04readonly", "#!/bin/sh\nmount -o remount,ro /\n")
     board.boot()
     assert board.start().kb == 64
+    assert "/dev/slow0 / ext4 ro," in board.text("/proc/mounts")
     assert board.status(f"{SCRIPT} stop") == 0
     assert board.kb == 128
 
@@ -265,7 +166,7 @@ def test_inittab_where_init_scripts_are_not_run(board):
 
 
 def test_kernel_command_line_switches_it_off(capsys):
-    with EmulatedTarget(LiveOptions("arm64", append="foreread=off")) as target:
+    with EmulatedTarget(LiveOptions("arm64", swap_mib=0, append="foreread=off")) as target:
         board = BootedBoard(target)
         install(target, board.plan(64))
         board.boot()

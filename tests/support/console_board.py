@@ -12,26 +12,36 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Sequence
+import tty
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 PRINTK = b"[ 1234.567890] mmcblk0: a message of the kernel, in the middle of a line\r\n"
 
 
 class ConsoleBoard:
-    """A program on a pty, reached at a TCP port of loopback by one client after another.
+    """A program on a pty, reached by one client after another: at a TCP port, or a socket file.
 
     ``faults`` may be changed at any time. ``heard`` is what the board's side wrote.
     """
 
-    def __init__(self, command: Sequence[str], folder: Path, tty: bool = True) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: Path,
+        controls: bool = True,
+        socket_file: Path | None = None,
+    ) -> None:
         self.faults = Faults()
         self.heard = b""
         self.received = b""
         self._folder = folder
-        self._tty = tty
-        self._command = [*(["busybox", "setsid", "-c"] if tty else []), *command]
-        self._server = socket.create_server(("127.0.0.1", 0))
+        self._controls = controls
+        self._command = [*(["busybox", "setsid", "-c"] if controls else []), *command]
+        if socket_file:
+            self._server = socket.create_server(str(socket_file), family=socket.AF_UNIX)
+        else:
+            self._server = socket.create_server(("127.0.0.1", 0))
         self._client: socket.socket | None = None
         self._stopped = False
         self.power_on()
@@ -41,7 +51,8 @@ class ConsoleBoard:
 
     @property
     def url(self) -> str:
-        return f"serial://127.0.0.1:{self._server.getsockname()[1]}"
+        where = self._server.getsockname()
+        return f"serial://{where}" if isinstance(where, str) else "serial://{}:{}".format(*where)
 
     def power_on(self) -> None:
         """Start the program on a new pty."""
@@ -52,8 +63,13 @@ class ConsoleBoard:
             stdout=slave,
             stderr=slave,
             cwd=self._folder,
-            env={"PATH": os.environ["PATH"], "HOME": str(self._folder), "TERM": "vt100"},
-            start_new_session=not self._tty,
+            env={
+                "PATH": os.environ["PATH"],
+                "HOME": str(self._folder),
+                "TMPDIR": str(self._folder),
+                "TERM": "vt100",
+            },
+            start_new_session=not self._controls,
         )
         self._slave = slave  # kept, so that the pty outlives what runs on it
 
@@ -101,7 +117,8 @@ class ConsoleBoard:
                 client, _ = self._server.accept()
             except (TimeoutError, OSError):
                 continue
-            client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            if client.family == socket.AF_INET:
+                client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._client = client
             with contextlib.suppress(OSError):
                 while data := client.recv(self.faults.piece):
@@ -164,3 +181,29 @@ def session_of(leader: int) -> list[int]:
                 if int(fields[3]) == leader:
                     found.append(int(entry.name))
     return sorted(found, key=lambda pid: pid == leader)
+
+
+@contextlib.contextmanager
+def tty_to(board: ConsoleBoard) -> Iterator[str]:
+    """Yield the path of a tty that leads to the board, as a USB adapter's does."""
+    master, slave = pty.openpty()
+    tty.setraw(slave)
+    end = socket.create_connection(board._server.getsockname())
+    open_ends = {master: end.sendall, end.fileno(): lambda data: os.write(master, data)}
+    ending, ended = os.pipe()
+
+    def relay() -> None:
+        while ending not in (ready := select.select([*open_ends, ending], [], [])[0]):
+            for fd in ready:
+                open_ends[fd](os.read(fd, 4096))
+
+    pump = threading.Thread(target=relay)
+    pump.start()
+    try:
+        yield os.ttyname(slave)
+    finally:
+        os.write(ended, b"end")
+        pump.join()
+        end.close()
+        for fd in (master, slave, ending, ended):
+            os.close(fd)

@@ -23,9 +23,9 @@ def missing(kind: str) -> str:
     unchecked = f"ssh targets are not checked against {kind}"
     if not shutil.which(binary, path=PATH) or not shutil.which("ssh"):
         return f"no {binary}, or no ssh client: {unchecked}"
-    if kind == "openssh" and os.getuid() == 0 and not (_can_mount() or Path("/run/sshd").exists()):
+    if kind == "openssh" and os.getuid() == 0 and not (can_mount() or Path("/run/sshd").exists()):
         return f"root's sshd needs /run/sshd, or a mount namespace to make it in: {unchecked}"
-    if kind == "dropbear" and not _can_mount():
+    if kind == "dropbear" and not can_mount():
         return f"dropbear needs a home of its own, and that a mount namespace (root): {unchecked}"
     if kind == "dropbear" and not shutil.which("busybox"):
         return f"no busybox: {unchecked}"
@@ -35,8 +35,9 @@ def missing(kind: str) -> str:
 class SshServer:
     """A running server; ``known_hosts`` and ``identity`` are what a client needs."""
 
-    def __init__(self, kind: str, folder: Path) -> None:
+    def __init__(self, kind: str, folder: Path, mounts: str = "") -> None:
         self.kind = kind
+        self.mounts = mounts  # lines of shell, where mounting is possible
         self.folder = folder
         self.identity = folder / "identity"
         self.known_hosts = folder / "known_hosts"
@@ -71,6 +72,12 @@ class SshServer:
         self.process.wait()
         self.log.close()
 
+    def freeze(self) -> None:
+        """Stop the server and its sessions where they are, as a hanging kernel would."""
+        for pid in [*_descendants(self.process.pid), self.process.pid]:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
     def stop(self) -> None:
         """Kill it and all that runs in its sessions."""
         if self.process.poll() is None:
@@ -82,7 +89,7 @@ class SshServer:
         _keygen(host_key)
         self._trust(host_key.with_suffix(".pub").read_text())
         # Without PAM and without our own shadow, a user who has no password is "locked".
-        pam = "no" if _can_mount() else "yes"
+        pam = "no" if can_mount() else "yes"
         (self.folder / "sshd_config").write_text(
             f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {host_key}\nPidFile none\n"
             f"AuthorizedKeysFile {self.identity}.pub\nStrictModes no\nUsePAM {pam}\n"
@@ -108,7 +115,7 @@ class SshServer:
 
     def _in_namespace(self, command: list, shell: str, mounts: str) -> list:
         """Return the command in a mount namespace where the user's home is the folder."""
-        if not _can_mount():
+        if not can_mount():
             return command
         user = pwd.getpwuid(os.getuid())
         passwd, shadow = self.folder / "passwd", self.folder / "shadow"
@@ -121,7 +128,7 @@ class SshServer:
         script.write_text(
             f"set -e\nmount -t tmpfs none /run\nmkdir -m 755 /run/sshd\n"
             f"mount --bind {passwd} /etc/passwd\nmount --bind {shadow} /etc/shadow\n"
-            f'{mounts}exec "$@"\n'
+            f'{mounts}{self.mounts}exec "$@"\n'
         )
         return ["unshare", "--mount", "--propagation=private", "sh", script, *command]
 
@@ -130,7 +137,7 @@ class SshServer:
         self.known_hosts.write_text(f"[127.0.0.1]:{self.port} {kind} {text}\n")
 
 
-def _can_mount() -> bool:
+def can_mount() -> bool:
     probe = ["unshare", "--mount", "--propagation=private", "mount", "-t", "tmpfs", "none", "/run"]
     try:
         return subprocess.run(probe, capture_output=True, check=False).returncode == 0

@@ -50,6 +50,7 @@ def plan(
     btf: bytes | None,
     wanted: Collection[str] = PROBES,
     group: str = "foreread",
+    at_any_risk: bool = False,
 ) -> ProbePlan:
     """Return the definitions of the ``wanted`` probes (of PROBES).
 
@@ -58,7 +59,8 @@ def plan(
     ``file_fault`` file, ino, dev, index (pages); ``file_read`` file, ino, dev, pos, count
     (bytes); ``file_map`` file (0 for anonymous memory, whose other file fields mean nothing),
     ino, dev, index (pages), addr, len (bytes), vm_flags; ``openat`` dfd, path, flags.
-    Raises ProbeError where the offsets, the machine or the kernel are not known.
+    Raises ProbeError where the offsets, the machine or the kernel are not known, and where probes
+    are known to endanger the machine, unless ``at_any_risk``.
     """
     version = _version(kernel_release)
     if version < _OLDEST:
@@ -69,6 +71,8 @@ def plan(
     if not _GROUP.fullmatch(group):
         raise ProbeError(f"{group!r} can be no group of events", "this is a bug: report it")
     call = convention_of(machine)
+    if call.danger and not at_any_risk:
+        raise ProbeError(call.danger, "record without probes, at read_ahead_kb=0")
     offsets = find_offsets(kernel_release, machine, btf)
     lines = _Lines(call, offsets, version)
     return ProbePlan(

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import os
 import re
+import tempfile
 import time
+
+import msgspec
 
 from boards.mounts import MountPoint
 from tracer.backends.base import RecordError
-from tracer.capture import FileEntry
+from tracer.capture import FileEntry, Segment
+from tracer.elf import segments_of
 from tracer.files import Inode, visible_roots
 from tracer.remote.job import STEP_S, Job
 
 SEARCH_S = 60
 _MOST_INODES = 1000  # in one search: a command line has an end
-_FOUND = re.compile(rb"(\d{1,20}) (\d{1,19}) (/.*)", re.S)
+_FOUND = re.compile(rb"(\d{1,20}) (\d{1,19}) (ELF|-) (/.*)", re.S)
+_HEAD_BYTES = 4096  # of an ELF file: its program headers are in there
+_MOST_HEADS = 64
 
 
 def find_files(
@@ -29,14 +35,39 @@ def find_files(
         for inode in inodes
     }
     notes: list[str] = []
+    programs: list[Inode] = []
     end_s = time.monotonic() + SEARCH_S
     for dev in sorted({dev for dev, _ in inodes}):
         for root in visible_roots(dev, mounts):
             wanted = sorted(ino for d, ino in inodes if d == dev and entries[d, ino].size_bytes < 0)
             for at in range(0, len(wanted), _MOST_INODES):
                 limit_s = max(1, round(end_s - time.monotonic()))
-                _search(job, root, dev, wanted[at : at + _MOST_INODES], entries, notes, limit_s)
+                some = wanted[at : at + _MOST_INODES]
+                programs += _search(job, root, dev, some, entries, notes, limit_s)
+    _add_segments(job, entries, programs)
     return [entries[inode] for inode in sorted(entries)], list(dict.fromkeys(notes))
+
+
+def _add_segments(job: Job, entries: dict[Inode, FileEntry], programs: list[Inode]) -> None:
+    """Say which parts of programs and libraries are mapped, from the beginnings of the files."""
+    for at in range(0, len(programs), _MOST_HEADS):
+        some = programs[at : at + _MOST_HEADS]
+        paths = [entries[inode].path or "" for inode in some]
+        step = "looking into programs and libraries"
+        heads = job.raw("heads", str(_HEAD_BYTES), *paths, step=step).stdout
+        if len(heads) != len(some) * _HEAD_BYTES:
+            raise RecordError(f"{step}: the answer was cut off", "record again")
+        for number, inode in enumerate(some):
+            head = heads[number * _HEAD_BYTES : (number + 1) * _HEAD_BYTES]
+            segments = [Segment(*segment) for segment in _segments(head)]
+            entries[inode] = msgspec.structs.replace(entries[inode], segments=segments)
+
+
+def _segments(head: bytes) -> list[tuple[int, int, bool, bool]]:
+    with tempfile.TemporaryFile() as file:
+        file.write(head)
+        file.flush()
+        return segments_of(file.fileno())
 
 
 def _search(
@@ -47,7 +78,8 @@ def _search(
     entries: dict[Inode, FileEntry],
     notes: list[str],
     limit_s: int,
-) -> None:
+) -> list[Inode]:
+    """Complete the entries of what is found below ``root``; return the ELF files among it."""
     done = job.raw(
         "find_inodes",
         str(limit_s),
@@ -65,8 +97,11 @@ def _search(
         raise RecordError(
             f"the search for files below {root} was cut off", "see that the target is in reach"
         )
-    for record in done.stdout.split(b"\0"):
-        if (match := _FOUND.fullmatch(record)) and (dev, int(match[1])) in entries:
-            entries[dev, int(match[1])] = FileEntry(
-                dev=dev, ino=int(match[1]), path=os.fsdecode(match[3]), size_bytes=int(match[2])
-            )
+    programs = []
+    for match in filter(None, map(_FOUND.fullmatch, done.stdout.split(b"\0"))):
+        inode = dev, int(match[1])
+        if inode in entries:
+            path, size = os.fsdecode(match[4]), int(match[2])
+            entries[inode] = FileEntry(dev=dev, ino=inode[1], path=path, size_bytes=size)
+            programs += [inode] if match[3] == b"ELF" else []
+    return programs

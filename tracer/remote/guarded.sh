@@ -6,7 +6,7 @@
 
 # probe: print what the host must know to choose the settings.
 probe() {
-    need cat dd grep head mkdir mkfifo mv rm rmdir sed sleep sync uname
+    need cat dd grep head ls mkdir mkfifo mv rm rmdir sed sleep sync uname
     fact kernel /proc/sys/kernel/osrelease
     fact version /proc/sys/kernel/version
     fact nodename /proc/sys/kernel/hostname
@@ -15,6 +15,9 @@ probe() {
     fact uptime /proc/uptime
     fact meminfo /proc/meminfo
     fact cpuinfo /proc/cpuinfo
+    model=''
+    { read -r model </proc/device-tree/model || :; } 2>/dev/null
+    echo "board $model"
     fact mount /proc/self/mountinfo
     grep KernelPageSize /proc/self/smaps | sed -n 's/^/page /;1p'
     # EI_DATA of an ELF header: 2 is big-endian
@@ -80,6 +83,8 @@ guard() {
         return
     fi
     undo_leftovers >"$job/leftovers"
+    # Kept open, or another foreread's end would unmount it; where there is none, prepare says so.
+    find_tracefs && exec 6<"$tracing"
     (
         make_run >"$job/facts"
         : >"$job/recorded"
@@ -100,9 +105,11 @@ guard() {
 
 # settle: once the recorder has ended, put everything back but what the host still has to read.
 settle() {
-    read -r recorder <"$job/recorder"
-    start_of "$recorder"
-    [ -z "$started" ] || return 0
+    if [ ! -e "$job/recorded" ]; then
+        read -r recorder <"$job/recorder"
+        start_of "$recorder"
+        [ -z "$started" ] || return 0
+    fi
     stop_tracing "$job"
     [ -e "$job/keep" ] || end_command "$job" restored
     restore "$job" restored >"$job/restored"
@@ -182,12 +189,12 @@ await() {
     fi
 }
 
-# stop: end the run and keep it; prints "early" if it has not begun.
+# stop: end the run and keep it; prints "state early" if it has not begun.
 stop() {
     if [ -e "$job/released" ]; then
         over signal
     else
-        echo early
+        echo state early
     fi
 }
 

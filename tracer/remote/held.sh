@@ -64,15 +64,20 @@ hold() {
     (
         cd "$directory" || exit
         export "${mark?}"
-        exec </dev/null >"$job/stdout.pipe" 2>"$job/stderr.pipe" 9>&-
+        exec </dev/null >"$job/stdout.pipe" 2>"$job/stderr.pipe" 5>&- 6>&- 9>&-
         if [ -n "$user" ]; then
-            exec su -s /bin/sh -c "$held" "$user" sh "$file" "$@"
+            su -s /bin/sh -c "$held" -- "$user" sh "$file" "$@"
+            status=$?
+            echo none >&7 # heard only if it did not even begin
+            exit $status
         fi
         # shellcheck disable=SC2086
         exec $own_session $shell -c "$held" sh "$file" "$@"
     ) &
     waited=$!
     read -r command <&7
+    [ "$command" != none ] || die "no command can be run as $user: $(cat "$job/stderr")" \
+        "try it on the target: su $user"
     echo "$command" >"$job/command"
 }
 

@@ -14,7 +14,7 @@ import secrets
 import shlex
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -26,7 +26,7 @@ from tracer.interrupts import uninterrupted
 
 STEP_S = 60.0  # what a step may take that only asks or starts something
 SILENT_S = 10  # how long the guard waits for a host that is not heard of
-_WARPED = 2.0  # a clock faster than this runs ahead of ours: an emulated board that is idle
+_AHEAD_S = 2.0  # a clock that gains so much between two answers runs ahead: an emulated board's
 _MARGIN = 4.0
 
 
@@ -64,10 +64,12 @@ class Job:
     def __enter__(self) -> Self:
         words = [*self.shell, "-c", _part("place.sh").decode(), "sh", secrets.token_hex(8)]
         answer = self._run(words, "looking for a place on the target")
-        places = [fact.value for fact in facts(answer.stdout) if fact.key == "place"]
-        if len(places) != 1 or not places[0].startswith("/") or not places[0].isprintable():
-            raise _senseless("where its folders in memory are")
-        self.folder = places[0]
+        with making_sense("where its memory is"):
+            said = {fact.key: fact.value for fact in facts(answer.stdout)}
+            if not (said["place"].startswith("/") and said["place"].isprintable()):
+                raise ValueError(said["place"])
+            self.saw_clock(float(said["uptime"].split()[0]))
+            self.folder = said["place"]
         try:
             self._bring_script()
         except BaseException:
@@ -113,9 +115,9 @@ class Job:
         """
         now_s = time.monotonic()
         if self._clocks:
-            ratio = (uptime_s - self._clocks[0]) / max(now_s - self._clocks[1], 1e-3)
-            if ratio > _WARPED:
-                self._clock_rate = max(self._clock_rate, _MARGIN * ratio)
+            there_s, here_s = uptime_s - self._clocks[0], now_s - self._clocks[1]
+            if there_s > here_s + _AHEAD_S:
+                self._clock_rate = max(self._clock_rate, _MARGIN * there_s / max(here_s, 1e-2))
         self._clocks = uptime_s, now_s
 
     def finish(self) -> None:
@@ -171,10 +173,19 @@ def facts(answer: bytes) -> list[Fact]:
     return [Fact(*line.split(" ", 1)) for line in lines if " " in line]
 
 
-def _senseless(what: str) -> RecordError:
-    return RecordError(
-        f"the target's answer makes no sense: {what}", "see what its shell prints at log-in"
-    )
+@contextlib.contextmanager
+def making_sense(of: str) -> Iterator[None]:
+    """Make what goes wrong while an answer is read, which may be anything, a RecordError."""
+    try:
+        yield
+    except (ValueError, LookupError, TypeError, ArithmeticError, OSError) as error:
+        if hasattr(error, "remedy"):
+            raise
+        raise RecordError(
+            f"the target's answer makes no sense: {of} ({error})",
+            "see what its shell prints at log-in, that /proc and /sys are mounted, "
+            "and that it has free memory",
+        ) from error
 
 
 def _part(name: str) -> bytes:

@@ -120,6 +120,12 @@ own_lock() {
     fi
 }
 
+# release_lock DIRECTORY: remove the lock if it is that job's.
+release_lock() {
+    { read -r holder <"$lock" && read -r owner <"$1/owner"; } 2>/dev/null || return 0
+    [ "$holder" != "$owner" ] || rm -f "$lock"
+}
+
 # undo_leftovers: put back what dead jobs have changed; the caller holds the lock.
 undo_leftovers() {
     for other in "$places"/foreread-*; do
@@ -138,7 +144,10 @@ set_knob() {
     echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
     if why=$( (echo "$2" >"$1") 2>&1); then
         read -r taken <"$1"
-        [ "$taken" = "$2" ] || echo "$1$tab$old$tab$taken" >>"$job/journal"
+        if [ "$taken" != "$2" ]; then
+            echo "$1$tab$old$tab$taken" >>"$job/journal"
+            echo "note $1: the kernel made $2 to $taken"
+        fi
         echo "knob $1$tab$old$tab$taken"
     else
         echo "unset $1$tab$old$tab${why##*: }"
@@ -184,7 +193,7 @@ undo() {
     end_helpers "$1" "$2"
     restore "$1" "$2"
     remove_tracing "$1"
-    [ "$1" != "$job" ] || rm -f "$lock"
+    release_lock "$1"
     rm -rf "$1"
 }
 

@@ -8,31 +8,20 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Literal, cast
+from typing import Literal
 
 from boards.device import Devices
 from boards.mounts import MountPoint, parse_mount
+from boards.sysfs_copy import NAME, copied_devices, parse_sysfs
 from tracer import metadata
-from tracer.backends.base import RecordError
-from tracer.remote.job import Fact
+from tracer.remote.job import Fact, making_sense
 
 _UNEXPLAINED_KIB = 4096  # as tracer.cold: what others read meanwhile, superblocks
 _UNEXPLAINED_SHARE = 1000
-_NAME = r"[\w.!+-]*[\w!+-][\w.!+-]*"  # of a disk, a partition, an attribute: neither . nor ..
-_DEV = r"\d{1,7}:\d{1,7}"
-_SYSFS = re.compile(
-    rf"/sys/(block/{_NAME}/(?:dev|size|device/model|device/name|loop/backing_file"
-    rf"|slaves/{_NAME}/dev|queue/{_NAME}|{_NAME}/(?:partition|start|dev))"
-    rf"|class/bdi/(?:{_DEV}|{_NAME})(?:-fuseblk)?/read_ahead_kb"
-    rf"|fs/btrfs/[0-9a-f-]{{36}}/devices/{_NAME}/dev):(.*)",
-    re.ASCII,
-)
-_DEVICE = re.compile(rf"block/{_NAME}(?:/{_NAME})?/dev", re.ASCII)  # a disk or a partition
-_BDI = re.compile(rf"(/sys/fs/btrfs/[0-9a-f-]{{36}}/bdi) /sys/\S*/({_NAME})", re.ASCII)
+_BDI = re.compile(rf"(/sys/fs/btrfs/[0-9a-f-]{{36}}/bdi) /sys/\S*/({NAME})", re.ASCII)
+_BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
 _CPUS = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
 
 
@@ -64,23 +53,15 @@ class Machine:
     @classmethod
     def parse(cls, facts: list[Fact]) -> Machine:
         """Read the answer to ``probe``; raises RecordError."""
-        try:
+        with making_sense("what it is"):
             return cls._parse(facts)
-        except (ValueError, LookupError) as error:
-            raise RecordError(
-                f"the target's description of itself makes no sense ({error})",
-                "see what its shell prints at log-in, and whether /proc and /sys are mounted",
-            ) from error
 
     @classmethod
     def _parse(cls, facts: list[Fact]) -> Machine:
         lines: defaultdict[str, list[str]] = defaultdict(list)
-        sysfs: defaultdict[str, list[str]] = defaultdict(list)
         bdis = {}
         for fact in facts:
             lines[fact.key].append(fact.value)
-        for match in filter(None, map(_SYSFS.fullmatch, lines["sys"])):
-            sysfs[match[1]].append(match[2])
         for match in filter(None, map(_BDI.fullmatch, lines["bdi"])):
             bdis[match[1].removeprefix("/sys/")] = match[2]
         meminfo = "\n".join(lines["meminfo"])
@@ -89,46 +70,33 @@ class Machine:
             version=lines["version"][0],
             machine=lines["machine"][0],
             nodename=lines["nodename"][0],
-            page_size=_kib(lines["page"][0]) * 1024,
-            byte_order=cast(Literal["little", "big"], lines["order"][0]),
-            cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])),
-            cpu_count=_count(lines["cpus"][0]),
-            memory_kib=_kib(lines["meminfo"][0]),
+            page_size=_positive(_kib(lines["page"][0]) * 1024),
+            byte_order=_BYTE_ORDERS[lines["order"][0]],
+            cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])) or "".join(lines["board"]),
+            cpu_count=_positive(_count(lines["cpus"][0])),
+            memory_kib=_positive(_kib(lines["meminfo"][0])),
             available_kib=metadata.available_kib(meminfo),
             uptime_s=float(lines["uptime"][0].split()[0]),
             applets=frozenset(lines["applet"]),
             mounts=[parse_mount(line) for line in lines["mount"]],
-            sysfs={path: "\n".join(content) for path, content in sysfs.items()},
+            sysfs=parse_sysfs(lines["sys"]),
             bdis=bdis,
         )
 
     @contextmanager
     def devices(self) -> Iterator[Devices]:
         """Yield the target's disks, from a copy of its sysfs that lasts as long as the block."""
-        with TemporaryDirectory(prefix="foreread-sys-") as name:
-            root = Path(name)
-            _write(root, self.sysfs)
-            for path, bdi in self.bdis.items():
-                (root / "class/bdi" / bdi).mkdir(parents=True, exist_ok=True)
-                _link(root / path, root / "class/bdi" / bdi)
-            for path, dev in self.sysfs.items():
-                if _DEVICE.fullmatch(path) and re.fullmatch(_DEV, dev, re.ASCII):
-                    _link(root / "dev/block" / dev, (root / path).parent)
-            yield Devices(root, self.mounts, copied=True)
+        with ExitStack() as stack:
+            with making_sense("what disks it has"):
+                copied = copied_devices(self.sysfs, self.mounts, self.bdis)
+                devices = stack.enter_context(copied)
+            yield devices
 
 
-def _write(root: Path, files: dict[str, str]) -> None:
-    for path in ("block", "class/bdi", "fs/btrfs"):
-        (root / path).mkdir(parents=True)
-    for path, content in files.items():
-        (root / path).parent.mkdir(parents=True, exist_ok=True)
-        (root / path).write_text(content, errors="surrogateescape")
-
-
-def _link(link: Path, target: Path) -> None:
-    link.parent.mkdir(parents=True, exist_ok=True)
-    if not link.exists():
-        link.symlink_to(target)
+def _positive(number: int) -> int:
+    if number < 1:
+        raise ValueError(f"{number} is not positive")
+    return number
 
 
 def _kib(line: str) -> int:

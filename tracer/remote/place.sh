@@ -24,6 +24,7 @@ for place in /run /dev/shm /tmp /var/run /var/tmp; do
     tmpfs | ramfs | rootfs)
         if mkdir "$place/foreread-$1" 2>/dev/null; then
             echo "place $place/foreread-$1"
+            echo "uptime $(cat /proc/uptime)"
             exit
         fi
         ;;

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from msgspec import structs
+import msgspec
 
 from boards.device import Devices
 from boards.target import Target
@@ -30,7 +30,7 @@ from tracer.remote.guarded_run import (
     run_to_end,
     settings,
 )
-from tracer.remote.job import Job
+from tracer.remote.job import Job, making_sense
 from tracer.remote.machine import Machine
 from tracer.remote.pages import save_trace
 from tracer.remote.run_facts import RunFacts, TraceFacts
@@ -43,7 +43,6 @@ PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
 class _Prepared:
     machine: Machine
     devices: Devices
-    disks: list[str]
     probes: ProbePlan | None
 
 
@@ -73,7 +72,7 @@ def record_on(
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
             planned = probes.plan_probes(target, machine) if options.probes else None
-            prepared = _Prepared(machine, devices, devices.mounted(), planned)
+            prepared = _Prepared(machine, devices, planned)
             return _record(job, prepared, options, output, inodes_of)
 
 
@@ -86,9 +85,11 @@ def _record(
 ) -> Capture:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     machine, devices = prepared.machine, prepared.devices
-    disks = list(dict.fromkeys([*prepared.disks, *options.devices]))
-    described = [metadata.device(devices, name) for name in disks]
-    job.settings(_settings(prepared, options, disks), options.run.command)
+    with making_sense("what disks it has"):
+        disks = list(dict.fromkeys([*devices.mounted(), *options.devices]))
+        described = [metadata.device(devices, name) for name in disks]
+        told = _settings(prepared, options, disks)
+    job.settings(told, options.run.command)
     run_to_end(job)
     facts = job.ask("result", step="fetching the result")
     run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
@@ -125,10 +126,12 @@ def _record(
         events_missing=traced.missing,
         lost={str(cpu): events for cpu, events in sorted(lost.items())},
         cold=run.cold,
-        devices=[_in_force(device, run, notes) for device in described],
+        devices=[_in_force(device, run) for device in described],
         mounts=metadata.mounts(devices),
         notes=notes,
     )
+    with making_sense("what a capture says of it"):
+        msgspec.convert(msgspec.to_builtins(capture), Capture)
     capture_files.write(output, capture, files)
     return capture
 
@@ -184,6 +187,13 @@ def _host(machine: Machine, long_size: int) -> Host:
     )
 
 
-def _in_force(device: Device, run: RunFacts, notes: list[str]) -> Device:
+def _in_force(device: Device, run: RunFacts) -> Device:
+    """Return the disk with its windows: the one found once what others had left was put back."""
     knob = f"/sys/block/{device.name}/queue/read_ahead_kb"
-    return structs.replace(device, read_ahead_kb=run.windows.get(knob, device.read_ahead_kb_before))
+    before = run.before.get(knob, device.read_ahead_kb_before)
+    return msgspec.structs.replace(
+        device,
+        read_ahead_kb_before=before,
+        read_ahead_kb=run.windows.get(knob, before),
+        queue={**device.queue, "read_ahead_kb": str(before)},
+    )

@@ -21,7 +21,8 @@ print_result() {
     print_trace
 }
 
-# find_inodes SECONDS DIRECTORY INODE...: print "INODE SIZE PATH" and a NUL for each found.
+# find_inodes SECONDS DIRECTORY INODE...: print "INODE SIZE KIND PATH" and a NUL for each found;
+# KIND is ELF or -.
 find_inodes() {
     limit_s=$1 top=$2
     shift 2
@@ -37,11 +38,12 @@ find_inodes() {
     # shellcheck disable=SC2016,SC2086
     find "$top" -xdev \( $expression \) -exec $shell -c '
         set -f
-        path=$1
+        path=$1 kind=-
+        [ ! -f "$path" ] || [ "$(dd if="$path" bs=1 skip=1 count=3)" != ELF ] || kind=ELF
         set -- $(ls -dlni -- "$path")
-        printf "%s %s %s\000" "$1" "$6" "$path"' sh {} \; 2>/dev/null &
+        printf "%s %s %s %s\000" "$1" "$6" $kind "$path"' sh {} \; 2>/dev/null &
     search=$!
-    (sleep "$limit_s" && kill $search) </dev/null >/dev/null 2>&1 &
+    (exec 9<>"$job/never" && pause "$limit_s"; kill $search) </dev/null >/dev/null 2>&1 &
     limiter=$!
     wait $search
     status=$?
@@ -50,3 +52,11 @@ find_inodes() {
     echo "$status" >&2
 }
 
+# heads BYTES PATH...: print so many bytes of the beginning of each file, filled up with NULs.
+heads() {
+    size=$1
+    shift
+    for path; do
+        dd if="$path" bs="$size" count=1 conv=sync || dd if=/dev/zero bs="$size" count=1
+    done 2>/dev/null
+}

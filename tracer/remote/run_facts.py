@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tracer.backends.base import RecordError
 from tracer.capture import Cold
 from tracer.cold import parse_mapping
 from tracer.command import Ended
 from tracer.ending import EndedBy
 from tracer.journal import Restored
-from tracer.remote.job import Fact
+from tracer.remote.job import Fact, making_sense
 from tracer.remote.machine import Machine
 
 _REASONS: tuple[EndedBy, ...] = ("exit", "signal", "duration", "idle", "output")
@@ -30,8 +27,8 @@ _SIGNALLED = 128
 class RunFacts:
     """One run on a target; times are those of a trace's clock, CLOCK_MONOTONIC if it has that.
 
-    ``windows`` are those in force, by knob; ``reads`` the requests and sectors that a sweep's
-    disks have read in the run.
+    ``windows`` are those in force, ``before`` those as found, by knob; ``reads`` the requests
+    and sectors that a sweep's disks have read in the run.
     """
 
     pid: int
@@ -42,6 +39,7 @@ class RunFacts:
     end_ns: int
     cold: Cold
     windows: dict[str, int]
+    before: dict[str, int]
     reads: tuple[int, int]
     mapped: dict[tuple[str, int], str]
     restored: list[Restored]
@@ -50,7 +48,7 @@ class RunFacts:
     @classmethod
     def parse(cls, facts: list[Fact], machine: Machine) -> RunFacts:
         """Read the answer to ``result``; raises RecordError."""
-        with _strictly():
+        with making_sense("how the run went"):
             return cls._parse(_by_key(facts), machine)
 
     @classmethod
@@ -74,6 +72,7 @@ class RunFacts:
                 **{knob: int(old) for knob, old, _ in unset},
                 **{knob: int(taken) for knob, _, taken in windows},
             },
+            before={knob: int(old) for knob, old, _ in [*unset, *windows]},
             reads=_reads(lines["before"], lines["after"]),
             mapped=dict(filter(None, map(parse_mapping, lines["map"]))),
             restored=[Restored(*x.split("\t")) for x in lines["leftover"] + lines["restored"]],
@@ -100,7 +99,7 @@ class TraceFacts:
     def parse(cls, facts: list[Fact]) -> TraceFacts:
         """Read the answer to ``result``; raises RecordError."""
         lines = _by_key(facts)
-        with _strictly():
+        with making_sense("how the run went"):
             stats = {int(cpu): text for cpu, text in _texts(lines["stats"], " ").items()}
             if not stats:
                 raise ValueError("it is not whole")
@@ -112,17 +111,6 @@ class TraceFacts:
                 formats=_texts(lines["format"], ":"),
                 stats=stats,
             )
-
-
-@contextmanager
-def _strictly() -> Iterator[None]:
-    try:
-        yield
-    except (ValueError, LookupError, TypeError) as error:
-        raise RecordError(
-            f"the target's description of the run makes no sense ({error})",
-            "run it again; see whether the target's memory is full",
-        ) from error
 
 
 def _by_key(facts: list[Fact]) -> defaultdict[str, list[str]]:
@@ -153,7 +141,7 @@ def _reads(before: list[str], after: list[str]) -> tuple[int, int]:
 def _run(line: str) -> tuple[int, EndedBy, Ended | None, int, int]:
     """Return pid, reason, how the command ended, ns since the last read, living processes."""
     pid, reason, status, idle_cs, living = line.split(" ")
-    by = next(one for one in _REASONS if one == reason)
+    by = _REASONS[_REASONS.index(reason)]
     if not 0 < int(pid) <= _LARGEST_PID:
         raise ValueError(f"no process has the number {pid}")
     return int(pid), by, _ended(status), int(idle_cs) * _CENTISECOND_NS, int(living)

@@ -35,5 +35,4 @@ fill_slow_disk() {
 set_cost() {
     echo "$LATENCY_NS" >/sys/module/slowdisk/parameters/latency_ns
     echo "$NS_PER_KIB" >/sys/module/slowdisk/parameters/ns_per_kib
-    echo "$AWAKE" >/sys/module/slowdisk/parameters/awake
 }

@@ -7,6 +7,6 @@ done
 kill -TERM -1
 sleep 1
 kill -KILL -1
-swapoff -a
+[ ! -e /swapfile ] || swapoff /swapfile
 mount -o remount,ro / || echo u >/proc/sysrq-trigger
-exec /usr/sbin/board-save
+exec /usr/lib/board/save

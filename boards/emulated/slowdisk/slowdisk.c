@@ -5,8 +5,9 @@
  * the sum over its requests. Costs are parameters and may be changed at any time.
  *
  * An emulator that counts instructions for time has to wait in real time while the processor
- * sleeps, and wakes it late. With ``awake`` the processor counts on instead while a request is
- * served, in a thread that stands back for all others.
+ * sleeps, and wakes it late. So the processor counts on instead while a request is served, in a
+ * thread that stands back for all others; what it counts are instructions that cost the emulator
+ * nothing, and the wait is over in no time.
  */
 #include <linux/blk-mq.h>
 #include <linux/highmem.h>
@@ -28,10 +29,6 @@ static unsigned int ns_per_kib;
 module_param(ns_per_kib, uint, 0644);
 MODULE_PARM_DESC(ns_per_kib, "cost of each KiB moved in nanoseconds");
 
-static bool awake;
-module_param(awake, bool, 0644);
-MODULE_PARM_DESC(awake, "keep the processor from sleeping while a request is served");
-
 /* The monotonic clock, so that a shell can read the time without starting a program. */
 static int
 now_get(char *text, const struct kernel_param *unused)
@@ -51,17 +48,12 @@ static struct slow_disk {
     struct task_struct *waker;
 } slow;
 
-static bool
-shall_wait(void)
-{
-    return READ_ONCE(slow.serving) && READ_ONCE(awake);
-}
-
 /* The lowest priority alone would still get its share: whoever else can run is let run. */
 static void
 count_on(void)
 {
-    while (shall_wait()) {
+    while (READ_ONCE(slow.serving)) {
+        asm volatile(".rept 256\n nop\n .endr");
         if (!single_task_running())
             yield();
         cond_resched();
@@ -75,7 +67,7 @@ keep_awake(void *unused)
     while (!kthread_should_stop()) {
         count_on();
         set_current_state(TASK_INTERRUPTIBLE);
-        if (!shall_wait() && !kthread_should_stop())
+        if (!READ_ONCE(slow.serving) && !kthread_should_stop())
             schedule();
         __set_current_state(TASK_RUNNING);
     }
@@ -147,8 +139,7 @@ slow_queue_rq(struct blk_mq_hw_ctx *context, const struct blk_mq_queue_data *que
         return status;
     WRITE_ONCE(slow.serving, request);
     hrtimer_start(&slow.timer, ns_to_ktime(cost_ns(request)), HRTIMER_MODE_REL);
-    if (awake)
-        wake_up_process(slow.waker);
+    wake_up_process(slow.waker);
     return BLK_STS_OK;
 }
 

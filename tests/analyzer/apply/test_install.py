@@ -10,10 +10,12 @@ from dataclasses import replace
 
 import pytest
 from chroot_board import BUILDROOT_RCS, ROOT_MOUNT, ChrootBoard, plan
+from console_board import ConsoleBoard
 
 from analyzer.apply import ApplyError, Board, InstallError, install, uninstall
 from analyzer.apply.manifest import MANIFEST
-from boards.target import TargetError
+from boards.serial import SerialAddress, SerialTarget
+from boards.target import Result, TargetError
 
 
 def can_chroot() -> bool:
@@ -121,6 +123,16 @@ def test_inittab_line_comes_after_the_last_sysinit(tmp_path):
     install(board, plan(512))
     assert "once" not in board.get("etc/inittab")
     assert board.get("etc/inittab").count("foreread") == 1
+
+
+def test_openrc_under_busybox_init_gets_a_line_before_its_default_services(board):
+    openrc = ["::sysinit:/sbin/openrc sysinit", "::sysinit:/sbin/openrc boot"]
+    rest = ["::wait:/sbin/openrc default", "", "tty1::respawn:/sbin/getty 38400 tty1", ""]
+    board.put("etc/inittab", "\n".join([*openrc, *rest]))
+    board.put("sbin/openrc", "")
+    install(board, plan())
+    line = "::sysinit:/usr/sbin/foreread-apply start"
+    assert board.get("etc/inittab").split("\n") == [*openrc, line, *rest]
 
 
 def test_lines_that_others_add_to_inittab_stay(tmp_path):
@@ -237,7 +249,7 @@ def test_where_etc_alone_can_be_written_the_script_goes_there(board):
     ("exe", "there", "section"),
     [
         ("/sbin/runit-init", None, "Any other init"),
-        ("/bin/busybox", "sbin/openrc", "Any other init"),
+        ("/sbin/init", "sbin/openrc", "Any other init"),
         ("/sbin/init", "etc/init.d/.depend.boot", "busybox init or System V"),
         ("", None, "Any other init"),
     ],
@@ -259,24 +271,27 @@ def test_init_can_be_given(tmp_path):
 
 
 class Faulty(ChrootBoard):
-    """Fails at the push or run number ``fail_at`` with ``error``."""
+    """Fails at the push or run number ``fail_at``: with ``error``, or as a command does."""
 
     def __init__(self, root, error):
         super().__init__(root)
         self.error, self.fail_at, self.calls = error, 1 << 30, 0
 
-    def _count(self):
+    def _fails(self):
         self.calls += 1
-        if self.calls == self.fail_at:
-            raise self.error
+        return self.calls == self.fail_at
 
     def push(self, *words):
-        self._count()
+        if self._fails():
+            raise self.error
         super().push(*words)
 
     def run(self, *words, **more):
-        self._count()
-        return super().run(*words, **more)
+        if not self._fails():
+            return super().run(*words, **more)
+        if isinstance(self.error, OSError):
+            return Result(1, b"", f"cp: {self.error.strerror}\n".encode())
+        raise self.error
 
 
 @pytest.mark.parametrize("upgrade", [False, True])
@@ -302,7 +317,10 @@ def test_whatever_step_fails_the_board_keeps_what_it_had(tmp_path, error, upgrad
         try:
             install(board, plan(64))
         except (InstallError, TargetError, KeyboardInterrupt) as raised:
-            assert board.tree() == before, fail_at
+            # Cut off from a board that may be at work, nothing is removed under its hands.
+            ended = isinstance(error, OSError)
+            left = {n: x for n, x in board.tree().items() if ended or ".foreread-new" not in n}
+            assert left == before, fail_at
             assert isinstance(raised, KeyboardInterrupt) or raised.remedy
         else:
             break
@@ -323,6 +341,26 @@ def test_a_commit_that_fails_in_the_middle_is_taken_back(board):
             install(board, plan(64))
     finally:
         subprocess.run(["umount", busy], check=True)
+    assert board.tree() == before
+
+
+@pytest.mark.kernel
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs mknod: nothing was installed by a console")
+def test_a_serial_console_is_enough(tmp_path):
+    board = ChrootBoard(tmp_path / "board")
+    for name, minor in (("null", 3), ("tty", 0)):
+        device = os.makedev(1 if name == "null" else 5, minor)
+        os.mknod(board.root / "dev" / name, 0o20666, device)
+    subprocess.run(["chroot", board.root, "/bin/busybox", "--install", "-s", "/bin"], check=True)
+    before = board.tree()
+    console = ConsoleBoard(["chroot", str(board.root), "/bin/sh", "-i"], tmp_path)
+    try:
+        with SerialTarget(SerialAddress.parse(console.url)) as target:
+            assert install(target, plan()).fits
+            assert started(board) == "512"
+            uninstall(target)
+    finally:
+        console.stop()
     assert board.tree() == before
 
 
@@ -348,7 +386,7 @@ def test_uninstall_without_installation(board):
         '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{"/etc/passwd":"0"}}',
         '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{},'
         '"links":{"/etc/x/../../root/foreread":"0"}}',
-        '{"init":"busybox","script":"/bin/busybox","files":{}}',
+        '{"init":"busybox","script":"/bin/busybox"}',
         '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{},'
         '"lines":{"/etc/passwd":["root"]}}',
         '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{},"directories":["/home"]}',
@@ -366,7 +404,7 @@ def test_a_hostile_manifest_removes_nothing(board, manifest):
 
 
 def test_rcs_is_read_as_init_reads_it(board):
-    board.put("etc/init.d/rcS", "# for i in /etc/init.d/S??*\nmount -a\n")
+    board.put("etc/init.d/rcS", "# for i in /etc/init.d/S??*\n/etc/init.d/S01mine\n")
     assert install(board, plan()).manifest.lines
     uninstall(board)
     (board.root / "etc/inittab").unlink()

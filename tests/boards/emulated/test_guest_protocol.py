@@ -81,6 +81,6 @@ def test_arguments_survive_the_shell(words):
 
 def test_settings_are_what_the_shell_reads():
     plan = RunPlan(["x"], windows_kb=(0, 128), repeat=3, latency_ns=5, ns_per_kib=7, fs="squashfs")
-    script = settings(plan, awake=False) + b'echo "$WINDOWS,$REPEAT,$LATENCY_NS,$NS_PER_KIB,$FS"'
+    script = settings(plan) + b'echo "$WINDOWS,$REPEAT,$LATENCY_NS,$NS_PER_KIB,$FS"'
     printed = subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout
     assert printed == b"0 128,3,5,7,squashfs\n"

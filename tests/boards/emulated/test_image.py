@@ -45,6 +45,9 @@ def test_an_image_holds_the_tree(fs, tmp_path):
     words = [program, *options, tmp_path / "image", *path]
     sample = subprocess.run(words, capture_output=True, check=True).stdout
     assert sample == (tree / SAMPLE).read_bytes()
+    if fs == "ext4":  # whoever built it
+        words = [program, "-R", f"stat /{SAMPLE}", tmp_path / "image"]
+        assert b"User:     0 " in subprocess.run(words, capture_output=True, check=True).stdout
 
 
 def test_a_file_with_many_names_takes_its_room_once(tmp_path):

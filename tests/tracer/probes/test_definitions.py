@@ -55,7 +55,7 @@ def test_btf_counts_before_the_table():
 
 
 def test_only_what_is_wanted_is_defined():
-    found = plan(*MIPS, None, [OPEN, READ])
+    found = plan(*ARMHF, None, [OPEN, READ])
     assert list(found.bodies) == [READ, OPEN]
     assert [line.split()[0] for line in found.definitions] == [
         "p:foreread/file_read",
@@ -64,7 +64,7 @@ def test_only_what_is_wanted_is_defined():
 
 
 def test_arguments_on_the_stack_and_the_function_of_older_kernels():
-    (mapping,) = plan(*MIPS, None, [MAP]).definitions
+    (mapping,) = plan(*MIPS, None, [MAP], at_any_risk=True).definitions
     assert "index=$stack4:u32" in mapping  # o32 keeps room for the first four
     (read,) = plan("5.10.0-33-amd64", "x86_64", btf_of({}), [READ]).definitions
     assert " generic_file_read_iter " in read
@@ -79,6 +79,7 @@ def test_arguments_on_the_stack_and_the_function_of_older_kernels():
         ("4.10.17", "mips", "4.11 or later"),
         ("5.10.0-33-armmp", "armv7l", "no BTF"),
         ("6.1.0", "parisc64", "machine 'parisc64'"),
+        (*MIPS, "brought down"),
         ("6.10.3", "armv7l", "no BTF"),
         ("nonsense; rm -rf /", "armv7l", "no kernel release"),
         ("", "armv7l", "no kernel release"),
@@ -131,4 +132,5 @@ def test_every_entry_that_ships_is_whole_and_gives_definitions():
     assert {"armv7l", "mips", "s390x"} <= {entry.machine for entry in entries}
     for entry in entries:
         assert set(entry.offsets) == set(MEMBERS)
-        assert len(plan(entry.release, entry.machine, None).definitions) == len(PROBES)
+        found = plan(entry.release, entry.machine, None, at_any_risk=True)
+        assert len(found.definitions) == len(PROBES)

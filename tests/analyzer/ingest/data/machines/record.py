@@ -29,7 +29,8 @@ APPLETS += ("timeout", "uname")
 
 def initramfs(root: Path, release: str, machine: str, busybox: bytes) -> bytes:
     modules = load_order(root / "lib/modules" / release, MODULES)
-    definitions = "".join(f"{line}\n" for line in plan(release, machine, None).definitions)
+    probes = plan(release, machine, None, at_any_risk=True)
+    definitions = "".join(f"{line}\n" for line in probes.definitions)
     entries = {name: Entry(DIRECTORY) for name in FOLDERS}
     entries["init"] = Entry(PROGRAM, (HERE / "init.sh").read_bytes())
     entries["bin/busybox"] = Entry(PROGRAM, busybox)

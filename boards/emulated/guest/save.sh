@@ -6,7 +6,7 @@ for candidate in /sys/block/vd*; do
         echo 0 >/sys/module/slowdisk/parameters/latency_ns
         echo 0 >/sys/module/slowdisk/parameters/ns_per_kib
         echo 1 >/proc/sys/vm/drop_caches
-        dd if=/dev/slow0 of="/dev/${candidate##*/}" bs=1M 2>/dev/null || echo "board: not saved"
+        dd if=/dev/slow0 of="/dev/${candidate##*/}" bs=1M 2>/dev/null || echo "board: not saved" >/dev/console
         sync
     fi
 done

@@ -1,0 +1,44 @@
+"""What a live board's root has when its init is systemd: units, and what postinst would make."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+_UNITS = Path(__file__).parent / "guest" / "systemd"
+_ETC = "etc/systemd/system"
+_WANTED = f"{_ETC}/multi-user.target.wants"
+_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+
+
+def merge_usr(tree: Path) -> None:
+    """Move what packages put beside /usr into it, as this release of Debian has it installed."""
+    for name in _MERGED:
+        beside = tree / name
+        if beside.is_dir() and not beside.is_symlink():
+            shutil.copytree(beside, tree / "usr" / name, symlinks=True, dirs_exist_ok=True)
+            shutil.rmtree(beside)
+            beside.symlink_to(f"usr/{name}")
+
+
+def add_systemd_files(tree: Path) -> None:
+    """Add the board's units, and see that it comes up as it is each time."""
+    (tree / _WANTED).mkdir(parents=True)
+    for unit in sorted(_UNITS.iterdir()):
+        shutil.copyfile(unit, tree / _ETC / unit.name)
+        (tree / _WANTED / unit.name).symlink_to(f"/{_ETC}/{unit.name}")
+    (tree / _ETC / "default.target").symlink_to("/usr/lib/systemd/system/multi-user.target")
+    # Without a D-Bus, logind's ttys cannot be there either.
+    (tree / _ETC / "getty.target").symlink_to("/dev/null")
+    # busybox's shell would take its own reboot for systemd's.
+    (tree / "bin/sh").unlink()
+    (tree / "bin/sh").symlink_to("dash")
+    # Empty: a new one for each board, and yet no "first boot", which would enable every unit.
+    (tree / "etc/machine-id").touch()
+    # Without udev no tty would ever be ready for the getty that systemd starts by itself.
+    generators = tree / "etc/systemd/system-generators"
+    generators.mkdir()
+    (generators / "systemd-getty-generator").symlink_to("/dev/null")
+    hook = tree / "usr/lib/systemd/system-shutdown/board-save"
+    hook.parent.mkdir(exist_ok=True)
+    hook.symlink_to("/usr/lib/board/save")

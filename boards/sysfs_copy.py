@@ -1,0 +1,70 @@
+"""Another machine's disks, from a copy of the part of its sysfs that says what they are."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from boards.device import Devices
+from boards.mounts import MountPoint
+
+NAME = r"[\w.!+-]*[\w!+-][\w.!+-]*"  # of a disk, a partition, an attribute: neither . nor ..
+_LONGEST_NAME = 200
+_DEV = r"\d{1,7}:\d{1,7}"
+_SYSFS = re.compile(
+    rf"/sys/(block/{NAME}/(?:dev|size|device/model|device/name|loop/backing_file"
+    rf"|slaves/{NAME}/dev|queue/{NAME}|{NAME}/(?:partition|start|dev))"
+    rf"|class/bdi/(?:{_DEV}|{NAME})(?:-fuseblk)?/read_ahead_kb"
+    rf"|fs/btrfs/[0-9a-f-]{{36}}/devices/{NAME}/dev):(.*)",
+    re.ASCII,
+)
+_DEVICE = re.compile(rf"block/{NAME}(?:/{NAME})?/dev", re.ASCII)  # a disk or a partition
+
+
+def parse_sysfs(lines: Iterable[str]) -> dict[str, str]:
+    """Return contents by path below /sys from lines ``PATH:LINE``; others are left out."""
+    contents: defaultdict[str, list[str]] = defaultdict(list)
+    for match in filter(None, map(_SYSFS.fullmatch, lines)):
+        if max(map(len, match[1].split("/"))) <= _LONGEST_NAME:
+            contents[match[1]].append(match[2])
+    return {path: "\n".join(content) for path, content in contents.items()}
+
+
+@contextmanager
+def copied_devices(
+    sysfs: Mapping[str, str], mounts: list[MountPoint], bdis: Mapping[str, str]
+) -> Iterator[Devices]:
+    """Yield the disks, from a copy of sysfs that lasts as long as the block.
+
+    ``bdis`` are names of backing devices by path of a link to them.
+    """
+    with TemporaryDirectory(prefix="foreread-sys-") as name:
+        root = Path(name)
+        _write(root, sysfs)
+        for path, bdi in bdis.items():
+            (root / "class/bdi" / bdi).mkdir(parents=True, exist_ok=True)
+            _link(root / path, root / "class/bdi" / bdi)
+        for path, dev in sysfs.items():
+            if _DEVICE.fullmatch(path) and re.fullmatch(_DEV, dev, re.ASCII):
+                _link(root / "dev/block" / dev, (root / path).parent)
+        yield Devices(root, mounts, copied=True)
+
+
+def _write(root: Path, files: Mapping[str, str]) -> None:
+    for path in ("block", "class/bdi", "fs/btrfs"):
+        (root / path).mkdir(parents=True)
+    for path, content in files.items():
+        # What is a file in one line and a directory in another one is in no sysfs.
+        with suppress(FileExistsError, NotADirectoryError, IsADirectoryError):
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(content, errors="surrogateescape")
+
+
+def _link(link: Path, target: Path) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if not link.exists():
+        link.symlink_to(target)

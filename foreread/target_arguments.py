@@ -1,0 +1,24 @@
+"""The argument that names the machine to work on."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from boards.open import LOCAL
+
+
+def add_target(parser: argparse.ArgumentParser) -> None:
+    """Add ``--target T``."""
+    parser.add_argument(
+        "--target",
+        metavar="T",
+        default=LOCAL,
+        help="machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, or a board "
+        "profile (default: this machine)",
+    )
+
+
+def tell(step: str) -> None:
+    """Say what is being done, on stderr."""
+    print(f"foreread: {step}", file=sys.stderr, flush=True)

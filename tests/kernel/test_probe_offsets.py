@@ -1,0 +1,43 @@
+"""The table of offsets is what kernels' headers, and their BTF, say."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+import pytest
+
+from boards.emulated.live import EmulatedTarget, LiveOptions
+from boards.emulated.machines import MACHINES
+from boards.emulated.packages import unpack
+from boards.emulated.parts import Parts
+from boards.emulated.slowdisk_build import _relocate
+from tracer.probes.make_table import derive
+from tracer.probes.offsets import find_offsets
+
+pytestmark = pytest.mark.boards
+
+UNAME = {"x86_64": "x86_64", "arm64": "aarch64", "armhf": "armv7l", "mipsel": "mips"}
+
+
+@pytest.mark.parametrize("name", MACHINES)
+def test_the_table_is_what_the_headers_say(name, tmp_path):
+    parts = Parts(name)
+    parts.boot_files()  # for which the headers are fetched
+    debs = max((parts.cache / name).glob("debs-headers-6.1.*"))
+    unpack(sorted(debs.glob("*.deb")), tmp_path)
+    tree = tmp_path / "usr/src" / debs.name.replace("debs", "linux", 1)
+    _relocate(tree / "Makefile", tmp_path)
+    entry = derive(tree, UNAME[name], None, parts.machine.cross)
+    assert tree.name.endswith(entry.release)
+    assert entry.offsets == find_offsets(entry.release, UNAME[name], None).of
+
+
+@pytest.mark.parametrize("name", ["x86_64", "arm64"])
+def test_the_table_is_what_the_kernels_btf_says(name, tmp_path):
+    with closing(EmulatedTarget(LiveOptions(name))) as target:
+        release, machine = target.run(["uname", "-rm"]).stdout.decode().split()
+        target.pull("/sys/kernel/btf/vmlinux", tmp_path / "btf")
+    assert machine == UNAME[name]
+    own = find_offsets(release, machine, (tmp_path / "btf").read_bytes())
+    assert own.origin == "BTF"
+    assert own.of == find_offsets(release, machine, None).of

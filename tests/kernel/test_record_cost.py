@@ -1,0 +1,46 @@
+"""What recording costs a start on an emulated board, in guest time: recorded and not, in turn."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from statistics import median
+
+import pytest
+
+from boards.emulated.image import SAMPLE
+from boards.emulated.live import EmulatedTarget, LiveOptions
+from tracer.command import Streams
+from tracer.record import RecordOptions
+from tracer.remote.bench import bench_on
+from tracer.remote.record import record_on
+from tracer.run import RunOptions
+from tracer.sweep_run import SweepOptions
+
+pytestmark = pytest.mark.boards
+MOST = 0.05
+PAIRS = 3  # after one that reads what no later one does
+
+
+def test_recording_loses_nothing_and_costs_little(tmp_path, capsys):
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    run = RunOptions(
+        ["madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}"], streams=Streams(nowhere, nowhere)
+    )
+    sweep = SweepOptions(run, windows_kb=(0,), repeat=1)
+    costs = []
+    with closing(EmulatedTarget(LiveOptions("arm64"))) as target:
+        for number in range(1 + PAIRS):
+            with bench_on(target, sweep) as bench:
+                bare_s = bench.run(0).seconds
+            capture = record_on(target, RecordOptions(run), tmp_path / str(number))
+            assert sum(capture.lost.values()) == 0
+            costs.append(capture.wall_seconds / bare_s - 1)
+        left = target.run(["sh", "-c", "ls -d /run/foreread*; mount -t tracefs"]).stdout
+    os.close(nowhere)
+    with capsys.disabled():
+        print(
+            f"\n  arm64: recording costs {', '.join(f'{cost:.2%}' for cost in costs[1:])}", end=""
+        )
+    assert median(costs[1:]) <= MOST
+    assert left == b""

@@ -1,0 +1,107 @@
+"""What can happen to a board while it is recorded: it restarts, it hangs, its clock is wrong.
+
+On a real kernel in QEMU; the window must be the board's own again whatever happened.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from boards.emulated.live import EmulatedTarget, LiveOptions
+from boards.emulated.state import PROCESS
+from boards.target import TargetError
+from tracer.backends.base import RecordError
+from tracer.ending import Ending
+from tracer.record import RecordOptions
+from tracer.remote.record import record_on
+from tracer.run import RunOptions
+
+pytestmark = pytest.mark.boards
+
+KNOB = "/sys/block/slow0/queue/read_ahead_kb"
+DEFAULT_KB = "128"
+BOOT_S = 300.0
+
+
+@pytest.fixture
+def board():
+    with EmulatedTarget(LiveOptions("arm64", rtc="1970-01-01")) as target:
+        yield target
+
+
+def record_until_ended(target, output):
+    """Record a command that runs for as long as nothing happens to it."""
+    run = RunOptions(["sleep", "100000"], ending=Ending(duration_s=3600.0))
+    return record_on(target, RecordOptions(run), output)
+
+
+def once_recording(target, then):
+    """Do ``then`` as soon as the board's window says that a recording has begun."""
+
+    def watch():
+        with target.board.target() as second:
+            while second.read_knob(KNOB) == DEFAULT_KB:
+                time.sleep(0.2)
+            then()
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    return watcher
+
+
+def until(condition, seconds=120.0):
+    """Return whether the condition came true; a board that is away does not count."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(TargetError):
+            if condition():
+                return True
+        time.sleep(0.5)
+    return False
+
+
+def nothing_is_left(target):
+    leftovers = "ls -d /run/foreread* /sys/kernel/tracing/instances/* 2>/dev/null"
+    return target.run(["sh", "-c", leftovers]).stdout == b""
+
+
+def test_a_clock_of_1970_does_not_matter(board, tmp_path):
+    capture = record_on(board, RecordOptions(RunOptions(["madplay", "--version"])), tmp_path / "c")
+    assert board.run(["date", "+%Y"]).stdout == b"1970\n"
+    assert capture.created > "2026"
+    assert capture.start_ns < capture.end_ns
+    assert capture.cold.proven
+    assert board.read_knob(KNOB) == DEFAULT_KB
+
+
+def test_a_board_that_restarts_in_the_middle(board, tmp_path):
+    restart = ["sh", "-c", "(sleep 1; reboot -f) </dev/null >/dev/null 2>&1 &"]
+    watcher = once_recording(board, lambda: board.board.target().run(restart))
+    with pytest.raises(RecordError) as error:
+        record_until_ended(board, tmp_path / "c")
+    watcher.join()
+    assert error.value.remedy
+    assert not (tmp_path / "c").exists()
+    assert until(lambda: board.read_knob(KNOB) == DEFAULT_KB, BOOT_S)
+    assert nothing_is_left(board)
+
+
+def test_a_board_that_hangs_is_an_error_that_names_the_step(board, tmp_path):
+    qemu = int((board.board.folder / PROCESS).read_text().split()[0])
+    watcher = once_recording(board, lambda: os.kill(qemu, signal.SIGSTOP))
+    try:
+        with pytest.raises(RecordError, match=r"running the command.*guard"):
+            record_until_ended(board, tmp_path / "c")
+    finally:
+        watcher.join()
+        os.kill(qemu, signal.SIGCONT)
+    assert not (tmp_path / "c").exists()
+    # It was the host that was lost, as the board sees it: the guard puts everything back.
+    assert until(lambda: board.read_knob(KNOB) == DEFAULT_KB)
+    assert until(lambda: nothing_is_left(board))

@@ -1,0 +1,126 @@
+"""Recordings over real ssh servers on loopback, and what becomes of them when the wire is cut."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+from raw_pages import read_events
+from ssh_servers import SshServer, missing
+
+from boards.ssh import SshTarget
+from boards.ssh_connection import SshAddress
+from tracer import capture as capture_files
+from tracer.backends.base import RecordError
+from tracer.journal import Journal
+from tracer.record import RecordOptions
+from tracer.remote.record import record_on
+from tracer.run import RunOptions
+
+INSERT = "filemap/mm_filemap_add_to_page_cache"
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: recording over ssh was not checked"),
+]
+
+
+@pytest.fixture
+def loop(tmp_path):
+    # The servers have a /run of their own, and with it no lock that keeps others away.
+    with Journal(wait_s=120.0), loop_image(tmp_path) as image:
+        yield image
+
+
+@pytest.fixture(params=["openssh", "dropbear"])
+def server(request, loop, tmp_path):
+    reason = missing(request.param)
+    if reason:
+        pytest.skip(reason)
+    running = SshServer(request.param, tmp_path / "server")
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def target(server):
+    with SshTarget(SshAddress.parse(server.url), server.known_hosts, server.identity) as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path):
+    (tmp_path / "server").mkdir()
+
+
+def record_there(target, output, command):
+    run = RunOptions([str(word) for word in command], allow_warm=True)
+    return record_on(target, RecordOptions(run), output)
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
+
+
+def is_running(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def test_every_page_is_recorded(loop, target, tmp_path, capfdbinary):
+    capture = record_there(target, tmp_path / "capture", [loop.busybox, "cat", loop.data])
+    assert capfdbinary.readouterr().out == loop.data.read_bytes()
+    inode = loop.data.stat().st_ino
+    inserts = read_events(tmp_path / "capture/trace", INSERT)
+    mine = [event for event in inserts if event["common_pid"] == capture.pid]
+    assert [event["index"] for event in mine if event["i_ino"] == inode] == list(range(64))
+    assert sum(capture.lost.values()) == 0
+    assert loop.window_kb() == WINDOW_KB
+    assert target.run(["sh", "-c", "ls -d /run/foreread*"]).stdout == b""
+
+
+def test_a_cut_connection_leaves_no_capture_and_nothing_changed(loop, server, target, tmp_path):
+    pid_file = tmp_path / "pid"
+    cutter = threading.Thread(target=lambda: (until(pid_file.exists), server.cut()))
+    cutter.start()
+    script = f"echo $$ >{pid_file}; exec sleep 600"
+    with pytest.raises(RecordError, match="guard") as error:
+        record_there(target, tmp_path / "capture", ["sh", "-c", script])
+    cutter.join()
+    assert "running the command" in str(error.value)
+    assert not (tmp_path / "capture").exists()
+    assert until(lambda: loop.window_kb() == WINDOW_KB)
+    assert until(lambda: not is_running(int(pid_file.read_text())))
+
+
+def test_a_full_memory_file_system_is_said(loop, target, tmp_path):
+    filled = target.run(["sh", "-c", "mount -o remount,size=80k /run && cat /dev/zero >/run/full"])
+    assert b"space" in filled.stderr
+    with pytest.raises(RecordError, match="cannot be written") as error:
+        record_there(target, tmp_path / "capture", ["true"])
+    assert "room" in error.value.remedy
+    assert not (tmp_path / "capture").exists()
+
+
+def test_memory_that_gets_full_during_the_run_makes_no_silent_capture(loop, target, tmp_path):
+    script = "cat /dev/zero >/run/full 2>&-; echo output; exit 0"
+    size = 160 << 10
+    target.run(["mount", "-o", f"remount,size={size}", "/run"])
+    try:
+        capture = record_there(target, tmp_path / "capture", ["sh", "-c", script])
+    except RecordError as error:
+        assert error.remedy
+        with pytest.raises(capture_files.CaptureError):
+            capture_files.read(tmp_path / "capture")
+    else:
+        assert capture.exit_status == 0
+        assert capture_files.read(tmp_path / "capture")[0] == capture
+    assert until(lambda: loop.window_kb() == WINDOW_KB)

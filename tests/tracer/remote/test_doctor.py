@@ -1,0 +1,96 @@
+"""What a target's doctor finds: on this machine as a target, and in hostile answers."""
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from boards.target import LocalTarget, Result
+from tracer import doctor, tracefs
+from tracer.backends.base import WANTED_EVENTS
+from tracer.remote.doctor import APPLETS, examine_target
+
+
+class Liar:
+    def __init__(self, answer, release="6.1.0"):
+        self.answer = answer
+        self.release = release
+
+    def run(self, command, stdin=b"", timeout_s=None, stdout=None):
+        return Result(0, self.answer, b"")
+
+    def read_knob(self, path):
+        return self.release
+
+
+def lines(**facts):
+    pairs = [f"{key} {value}" for key, values in facts.items() for value in values]
+    return "\n".join(pairs).encode()
+
+
+GOOD = {
+    "uid": ["0"],
+    "tracefs": ["/sys/kernel/tracing"],
+    "event": WANTED_EVENTS,
+    "writable": ["/proc/sys/vm/drop_caches", "/sys/block/mmcblk0/queue/read_ahead_kb"],
+}
+
+
+def test_this_machine_as_a_target_is_what_it_is_found_to_be():
+    there = examine_target(LocalTarget())
+    here = doctor.examine()
+    assert (there.kernel, there.generation) == (here.kernel, here.generation)
+    found = {one.name: one for one in there.findings}
+    assert found["user"].ok == (os.geteuid() == 0)
+    assert found["applets"].ok
+    place = tracefs.find()
+    if place:
+        missing = [one.name for one in doctor.event_findings(place) if one.name != "events"]
+        assert [name for name in found if name.startswith("event ")] == missing
+
+
+def test_a_board_that_has_all_it_takes():
+    diagnosis = examine_target(Liar(lines(**GOOD)))
+    assert diagnosis.can_record
+    assert diagnosis.backend == "tracefs"
+
+
+@pytest.mark.parametrize(
+    ("change", "finding"),
+    [
+        ({"uid": ["1000"]}, "user"),
+        ({"lacking": ["mkfifo"]}, "applets"),
+        ({"tracefs": []}, "tracefs"),
+        ({"event": WANTED_EVENTS[1:]}, "events"),
+        ({"writable": GOOD["writable"][:1]}, "read_ahead_kb"),
+        ({"writable": GOOD["writable"][1:]}, "drop_caches"),
+    ],
+)
+def test_what_is_in_the_way_is_named_with_its_remedy(change, finding):
+    diagnosis = examine_target(Liar(lines(**GOOD | change)))
+    (found,) = (one for one in diagnosis.findings if one.name == finding)
+    assert not found.ok
+    assert found.remedy
+    assert not diagnosis.can_record
+
+
+def test_tracefs_that_is_not_mounted_yet_is_no_obstacle():
+    facts = GOOD | {"tracefs": [], "event": [], "mountable": ["tracefs"]}
+    assert examine_target(Liar(lines(**facts))).can_record
+
+
+keys = st.sampled_from(["uid", "tracefs", "event", "writable", "lacking", "left", "nonsense"])
+answers = st.lists(st.tuples(keys, st.text(max_size=40)))
+
+
+@given(answer=st.binary() | answers.map(lambda pairs: "\n".join(map(" ".join, pairs)).encode()))
+def test_no_answer_breaks_it(answer):
+    diagnosis = examine_target(Liar(answer, release=os.fsdecode(answer)))
+    assert diagnosis.findings
+
+
+def test_only_applets_that_are_asked_for_are_missing():
+    diagnosis = examine_target(Liar(lines(lacking=["$(reboot)", *APPLETS[:1]])))
+    (found,) = (one for one in diagnosis.findings if one.name == "applets")
+    assert found.detail == f"lacking: {APPLETS[0]}"

@@ -1,0 +1,157 @@
+"""What can be recorded on a target, what is in the way, and how to remove it.
+
+Asked of a shell there, which changes nothing; the answer may come from anybody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from importlib import resources
+
+from boards.target import Target
+from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
+from tracer.doctor import Diagnosis, Finding, kernel_finding
+from tracer.kernel import cost_of_missing, generation_of
+
+APPLETS: tuple[str, ...] = (
+    "cat",
+    "dd",
+    "grep",
+    "head",
+    "mkdir",
+    "mkfifo",
+    "mv",
+    "rm",
+    "rmdir",
+    "sed",
+    "sleep",
+)
+APPLETS += ("sync", "uname", "wc", "chmod", "mount", "umount", "readlink")
+DROP_CACHES = "/proc/sys/vm/drop_caches"
+_ASK_S = 60.0
+_AS_ROOT = "log in as root there (adb: adb root)"
+
+Facts = dict[str, list[str]]
+
+
+def examine_target(target: Target) -> Diagnosis:
+    """Return what can be recorded on the target; raises TargetError."""
+    script = resources.files(__package__).joinpath("doctor.sh").read_text()
+    words = ["sh", "-c", script, "sh", " ".join(WANTED_EVENTS), " ".join(APPLETS)]
+    answer = target.run(words, timeout_s=_ASK_S)
+    facts = _facts(answer.stdout)
+    release = _release(target)
+    findings = [
+        kernel_finding(release),
+        _user(facts),
+        _applets(facts),
+        _tracefs(facts),
+        *_events(facts),
+        _windows(facts),
+        _drop_caches(facts),
+        _probes(facts),
+        _btf(facts),
+        _fault_around(facts),
+        _leftovers(facts),
+    ]
+    vital = ("user", "applets", "tracefs", "events", "read_ahead_kb", "drop_caches")
+    works = all(one.ok for one in findings if one.name in vital)
+    generation = generation_of(release)
+    return Diagnosis(
+        release, generation.name if generation else "", "tracefs" if works else "", findings
+    )
+
+
+def _facts(answer: bytes) -> Facts:
+    facts: defaultdict[str, list[str]] = defaultdict(list)
+    for line in os.fsdecode(answer).splitlines():
+        key, _, value = line.partition(" ")
+        facts[key].append(value)
+    return facts
+
+
+def _release(target: Target) -> str:
+    try:
+        return target.read_knob("/proc/sys/kernel/osrelease")
+    except OSError:
+        return ""
+
+
+def _user(facts: Facts) -> Finding:
+    uid = "".join(facts["uid"][:1])
+    return Finding("user", uid == "0", f"user id {uid or '?'}", "" if uid == "0" else _AS_ROOT)
+
+
+def _applets(facts: Facts) -> Finding:
+    lacking = [name for name in facts["lacking"] if name in APPLETS]
+    if not lacking:
+        return Finding("applets", True, "all that are needed")
+    remedy = "build its busybox with them, or make its PATH lead to them"
+    return Finding("applets", False, f"lacking: {' '.join(lacking)}", remedy)
+
+
+def _tracefs(facts: Facts) -> Finding:
+    if facts["tracefs"]:
+        return Finding("tracefs", True, f"at {facts['tracefs'][0]}")
+    if facts["mountable"]:
+        return Finding("tracefs", True, "not mounted or not readable; recording mounts it")
+    return Finding("tracefs", False, "not in this kernel", "a kernel with CONFIG_FTRACE")
+
+
+def _events(facts: Facts) -> list[Finding]:
+    if not facts["tracefs"]:
+        remedy = "mount -t tracefs tracefs /sys/kernel/tracing, as root, to see them"
+        return [Finding("events", bool(facts["mountable"]), "not seen before it is", remedy)]
+    missing = [event for event in WANTED_EVENTS if event not in facts["event"]]
+    counted = f"{len(WANTED_EVENTS) - len(missing)} of {len(WANTED_EVENTS)} wanted events"
+    newer = "a newer kernel, or one with more of CONFIG_FTRACE"
+    return [
+        Finding("events", INDISPENSABLE not in missing, counted, newer if missing else ""),
+        *(Finding(f"event {event}", False, cost_of_missing(event), newer) for event in missing),
+    ]
+
+
+def _windows(facts: Facts) -> Finding:
+    knobs = [path for path in facts["writable"] if path.endswith("/read_ahead_kb")]
+    disks = sorted({path.split("/")[3] for path in knobs if path.startswith("/sys/block/")})
+    if disks:
+        return Finding("read_ahead_kb", True, f"writable: {' '.join(disks)}")
+    detail = "not writable: a capture is contaminated"
+    return Finding("read_ahead_kb", False, detail, _AS_ROOT + ", with /sys mounted writable")
+
+
+def _drop_caches(facts: Facts) -> Finding:
+    if DROP_CACHES in facts["writable"]:
+        return Finding("drop_caches", True, "writable")
+    return Finding("drop_caches", False, "not writable: caches cannot be made cold", _AS_ROOT)
+
+
+def _probes(facts: Facts) -> Finding:
+    if facts["probes"]:
+        return Finding("kernel probes", True, "can stand in for missing events")
+    known = "cannot stand in for missing events, as far as can be seen"
+    return Finding("kernel probes", False, known, "a kernel with CONFIG_KPROBE_EVENTS")
+
+
+def _btf(facts: Facts) -> Finding:
+    if facts["btf"]:
+        return Finding("BTF", True, "types of the kernel")
+    detail = "none: probes need a kernel whose offsets foreread knows"
+    return Finding("BTF", False, detail, "a kernel with CONFIG_DEBUG_INFO_BTF")
+
+
+def _fault_around(facts: Facts) -> Finding:
+    if facts["fault_around"]:
+        return Finding("fault_around_bytes", True, "can be lowered to see every touch")
+    detail = "not readable: touches of cached pages stay hidden; none matter in a run from cold"
+    return Finding(
+        "fault_around_bytes", False, detail, "mount -t debugfs debugfs /sys/kernel/debug"
+    )
+
+
+def _leftovers(facts: Facts) -> Finding:
+    if not facts["left"]:
+        return Finding("leftovers", True, "none")
+    remedy = "of a recording that runs, or of a killed one: the next one puts the knobs back"
+    return Finding("leftovers", False, ", ".join(facts["left"][:5]), remedy)

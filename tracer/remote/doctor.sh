@@ -1,0 +1,39 @@
+# shellcheck shell=sh
+# What a target has of what recording needs, as lines "KEY VALUE"; nothing is changed.
+# $1: the wanted events; $2: the needed applets
+while read -r key uid _; do
+    [ "$key" != Uid: ] || echo "uid $uid"
+done </proc/self/status
+tracefs=
+for place in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+    [ -r "$place/events" ] && tracefs=$place && break
+done
+if [ "$tracefs" ]; then
+    echo "tracefs $tracefs"
+    for event in $1; do
+        [ ! -e "$tracefs/events/${event%%:*}/${event#*:}" ] || echo "event $event"
+    done
+    [ ! -w "$tracefs/kprobe_events" ] || echo "probes kernel"
+    for instance in "$tracefs"/instances/foreread*; do
+        [ ! -e "$instance" ] || echo "left $instance"
+    done
+else
+    # A file system without a disk: "nodev NAME".
+    while read -r _ kind; do
+        [ "$kind" != tracefs ] || echo "mountable $kind"
+    done </proc/filesystems
+fi
+[ ! -r /sys/kernel/btf/vmlinux ] || echo "btf vmlinux"
+for applet in $2; do
+    command -v "$applet" >/dev/null || echo "lacking $applet"
+done
+for knob in /proc/sys/vm/drop_caches /sys/block/*/queue/read_ahead_kb /sys/class/bdi/*/read_ahead_kb; do
+    [ ! -w "$knob" ] || echo "writable $knob"
+done
+[ ! -r /sys/kernel/debug/fault_around_bytes ] || echo "fault_around yes"
+for place in /dev/shm /run /tmp /var/tmp /dev; do
+    for left in "$place"/foreread-*/journal "$place"/foreread.lock; do
+        [ ! -e "$left" ] || echo "left $left"
+    done
+done
+:
