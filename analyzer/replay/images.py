@@ -86,6 +86,10 @@ class Image:
                 return area
         return None
 
+    def maps(self, file: int) -> bool:
+        """Return whether a part of a file is known to be mapped."""
+        return any(area.handle.file == file for area in self.areas)
+
     def map(self, area: Area) -> None:
         """Add a mapping over whatever was there."""
         self.cut(area.first, area.end)
