@@ -124,6 +124,10 @@ class Builder:
                 handle = thread.kernel_reads[file] = image.others[file] = self.draft.open(file)
             return handle
         handle = image.descriptors.get(reading.descriptor)
+        if handle is None:
+            handle = image.original_of(reading.descriptor, file)
+        if handle is not None:
+            image.descriptors[reading.descriptor] = handle
         if handle is None or handle.file not in (None, file):
             handle = image.descriptors[reading.descriptor] = self.draft.open(file)
         if handle.file is None:
