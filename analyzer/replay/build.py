@@ -17,7 +17,7 @@ from analyzer.replay.images import (
     Handle,
     Image,
 )
-from analyzer.replay.misses import BY_UNKNOWN_CALLS, Missed, Way, ways_of
+from analyzer.replay.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS, Missed, Way, ways_of
 from analyzer.replay.timeline import Moment, What, moments
 from emulator.linux.operations import MapFlag, Op, Program
 
@@ -204,18 +204,19 @@ class Builder:
 
     def _missed(self, thread: Thread, file: int, page: int, way: Way) -> None:
         """A page was read in; ``way`` is by what."""
+        self.draft.assumed[BY_KIND if way == Way.UNTOLD else BY_FLAG] += 1
+        most = None
+        if way != Way.ADVICE and thread.reading is not None:
+            most = (max(thread.reading.count, 2) - 2) // self.page_size + 2
+        likely = Way.READ if way == Way.UNTOLD else way
+        if thread.missed is not None and thread.missed.extend(file, page, likely, most):
+            return
+        self._settle(thread)
         if way == Way.UNTOLD:
             way = self._likely(thread, file)
-            self.draft.assumed["taken as reads or faults by calls and kinds of files"] += 1
-        else:
-            self.draft.assumed["told as reads or faults by flags of block reads"] += 1
         if way == Way.FAULT:
-            self._settle(thread)
             self._fault_on(thread, file, page)
-            return
-        gaps = way == Way.READ and thread.reading is not None
-        if thread.missed is None or not thread.missed.extend(file, page, way, gaps):
-            self._settle(thread)
+        else:
             thread.missed = Missed(file, page, page, way)
 
     def _likely(self, thread: Thread, file: int) -> Way:

@@ -17,10 +17,13 @@ from analyzer.ingest.inserts import PLAIN_FILE_SYSTEMS, READ_ONLY_FILE_SYSTEMS, 
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Kind
-from emulator.linux.rules import version_of
+from emulator.linux.rules import KernelError, version_of
 
 _FORCED_READAHEAD = (5, 10)
 _WHOLE = 128 << 10  # bytes; up to here a file read from end to end is taken as one read(2)
+# What is said of assumptions.
+BY_FLAG = "told as reads or faults by flags of block reads"
+BY_KIND = "taken as reads or faults by calls and kinds of files"
 BY_UNKNOWN_CALLS = (
     f"read by unknown calls: of a page each, or a whole file up to {_WHOLE >> 10} KiB"
 )
@@ -48,11 +51,14 @@ class Missed:
     last: int
     way: Way
 
-    def extend(self, file: int, page: int, way: Way, gaps: bool) -> bool:
-        """Take in a page further on, and return whether it fits; ``gaps`` are pages cached."""
-        fits = (file, way) == (self.file, self.way) and page > self.last
-        if not gaps:
-            fits = fits and page == self.last + 1
+    def extend(self, file: int, page: int, way: Way, most: int | None) -> bool:
+        """Take in a page further on, and return whether it fits.
+
+        The call touches ``most`` pages, between which some may have been cached; if that is not
+        known, only the next page fits.
+        """
+        end = self.last + 2 if most is None else self.first + most
+        fits = (file, way) == (self.file, self.way) and self.last < page < end
         self.last = page if fits else self.last
         return fits
 
@@ -109,5 +115,7 @@ def _are_told(recording: Recording) -> bool:
 
 
 def _flags_reads(recording: Recording) -> bool:
-    kernel = recording.kernel
-    return kernel is not None and version_of(kernel) >= _FORCED_READAHEAD
+    try:
+        return version_of(recording.kernel or "") >= _FORCED_READAHEAD
+    except KernelError:  # a name that is no release says nothing
+        return False

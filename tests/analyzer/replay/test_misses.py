@@ -12,15 +12,13 @@ from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.replay.build import build
-from analyzer.replay.misses import BY_UNKNOWN_CALLS, Missed, Way
+from analyzer.replay.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS, Missed, Way
 from emulator.linux.operations import FILE, MapFlag, Op
 from tracer.capture import FileEntry, Mount, Segment
 
 PAGE = 4096
 AHEAD = R | int(Rwbs.AHEAD)
 PROGRAM = [Segment(0, 3 * PAGE, False, False), Segment(3 * PAGE, 4 * PAGE, True, False)]
-FLAGS = "told as reads or faults by flags of block reads"
-KINDS = "taken as reads or faults by calls and kinds of files"
 
 
 def in_at(time_ns, ino, page, flags=AHEAD, pid=ROOT_PID):
@@ -69,7 +67,7 @@ def test_the_flag_tells_a_read_from_a_fault_and_calls_how_long_it_was():
     built = made(events, [entry(1, segments=PROGRAM)], calls)
     assert done(built) == [(Op.READ, 0, 832), (Op.FAULT, 4, 0)]
     assert built.program.mappings.tolist() == [(0, 3, 4, 3, MapFlag.EXEC)]
-    assert built.notes == ["1 mapped as their program headers say", f"2 {FLAGS}"]
+    assert built.notes == ["1 mapped as their program headers say", f"2 {BY_FLAG}"]
 
 
 def test_a_mapping_of_which_no_call_tells_shares_the_struct_file_that_was_read():
@@ -118,12 +116,12 @@ def test_without_calls_a_small_file_is_read_whole_and_a_larger_one_by_the_page()
     assert found[1:] == [(Op.READ, at * PAGE, PAGE) for at in range(40)]
 
 
-@pytest.mark.parametrize("kernel,fstype", [("5.4.0", "ext4"), ("6.1.0", "btrfs")])
+@pytest.mark.parametrize("kernel,fstype", [("5.4.0", "ext4"), ("6.1.0", "btrfs"), ("own", "ext4")])
 def test_where_flags_say_nothing_the_kind_of_file_does(kernel, fstype):
     events = [*in_at(1000, 5, 4), *in_at(2000, 6, 7, flags=R)]
     built = made(events, [entry(5, segments=PROGRAM), entry(6)], kernel=kernel, fstype=fstype)
     assert done(built) == [(Op.FAULT, 4, 0), (Op.READ, 7 * PAGE, PAGE)]
-    assert f"2 {KINDS}" in built.notes
+    assert f"2 {BY_KIND}" in built.notes
 
 
 def test_where_flags_say_nothing_a_call_in_progress_does():
@@ -157,3 +155,11 @@ def test_a_read_holds_all_that_it_missed_wherever_the_struct_file_stood():
     assert missed.around(9 * PAGE, 3 * PAGE, PAGE) == (9 * PAGE, 3 * PAGE)
     assert missed.around(0, PAGE, PAGE) == (10 * PAGE + 1, PAGE)
     assert missed.around(0, 10, PAGE) == (11 * PAGE - 9, 10)
+
+
+def test_pages_too_far_apart_for_one_call_were_not_missed_by_it():
+    """Before 5.10: a loader that read 832 bytes faults on the library without another call."""
+    events = [page for i, at in enumerate((0, 4, 5)) for page in in_at(1000 + i * 10, 1, at)]
+    calls = {"sys_exit_openat": [(500, 3)], "sys_enter_read": [(900, 3, 832)]}
+    built = made(events, [entry(1, segments=PROGRAM)], calls, kernel="5.4.0")
+    assert done(built) == [(Op.READ, 0, 832), (Op.FAULT, 4, 0), (Op.FAULT, 5, 0)]
