@@ -49,6 +49,8 @@ def open_target(
     """
     if text == LOCAL:
         return nullcontext(LocalTarget())
+    if not text:
+        raise TargetError("no target is named", f"say one of {FORMS}, or a board profile")
     if "://" in text:
         return _open_url(text, known_hosts, identity)
     if board := started(text):

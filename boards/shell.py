@@ -80,7 +80,8 @@ class ShellTarget(ABC):
         ends only what has a terminal.
         """
         line = " ".join(map(_quote, command))
-        step = f"running {line[:_SHOWN]}{'…' if len(line) > _SHOWN else ''}"
+        shown = command[0] if "\n" in line else line  # a script is not to be seen in an error
+        step = f"running {shown[:_SHOWN]}{'…' if len(shown) > _SHOWN else ''}"
         return self.execute(line, step, stdin, stdout, timeout_s)
 
     def push(self, source: Path, destination: str, mode: int = 0o644) -> None:

@@ -22,7 +22,7 @@ from emulator.linux.windows import Emulated, Emulation
 from tracer.capture import Capture, Device, Mount
 
 PREFIX = "linux"
-CONFIRMED: tuple[Version, ...] = ((6, 18),)  # by tests/kernel/test_linux_readahead.py
+CONFIRMED: tuple[Version, ...] = ((6, 1), (6, 12), (6, 18))  # tests/kernel/test_linux_*.py
 _FAULT_AROUND = 64 << 10  # bytes, mm/memory.c
 _EXEC_FOLIO = 64 << 10  # bytes, arch/arm64/include/asm/pgtable.h exec_folio_order
 _NO_LIMITS = Limits(1280)

@@ -44,6 +44,13 @@ struct lx_folio {
     unsigned order;
 };
 
+/* The shift of the xarray node that holds a folio. */
+static inline int
+lx_own_shift(unsigned order)
+{
+    return (int)(order / LX_SLOT_BITS) * LX_SLOT_BITS;
+}
+
 void *lx_alloc(struct lx_arena *arena, size_t size);
 void lx_free(struct lx_arena *arena);
 

@@ -16,7 +16,7 @@ SIZES = (
     33 * PAGE - 1,
     100 * PAGE,
     700 * PAGE,
-    5000 * PAGE,
+    4000 * PAGE,
 )
 _LENGTHS = (1, 100, PAGE, 5000, 2 * PAGE, 8 * PAGE, 32 * PAGE, 64 * PAGE, 400 * PAGE)
 _STRIDES = (1, 1, 1, 2, 3, 5, 16, 20, 70, -1, -7)
