@@ -39,6 +39,7 @@ class Inserts:
 
     ``pages`` (int64) is how many pages each insert of ``data`` brought in by a read: 0 for
     written pages and holes. ``group`` (int64) is how many pages were read together with it.
+    ``ahead`` (bool) says whether one of these reads was flagged as readahead.
     ``row`` is where each of ``data`` stands among the events.
     ``reads_recorded`` is False if the trace has no block events: then all inserts count.
     """
@@ -48,6 +49,7 @@ class Inserts:
     row: Array
     pages: Array
     group: Array
+    ahead: Array
     reads_recorded: bool
 
 
@@ -69,16 +71,17 @@ def find_inserts(
     reads = _data_reads(events, rows, bdev, page_size, first_sectors)
     if reads is None:
         size = folio_pages(data)
-        return Inserts(data, metadata, rows[~internal], size, size, False)
+        unflagged = np.zeros(data.rows, bool)
+        return Inserts(data, metadata, rows[~internal], size, size, unflagged, False)
     reads[rows[~internal]] = True
     sequence = events.take(reads)
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
-    pages, group = _fill(sequence, page_size, compressing)
     data_rows = sequence["kind"] == Kind.INSERT
-    pages, group = pages[data_rows], group[data_rows]
+    pages, group, ahead = (column[data_rows] for column in _fill(sequence, page_size, compressing))
     every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
     pages = np.where(np.isin(data["dev"], every), folio_pages(data), pages)
-    return Inserts(data, metadata, rows[~internal], pages, np.maximum(group, pages), True)
+    group = np.maximum(group, pages)
+    return Inserts(data, metadata, rows[~internal], pages, group, ahead, True)
 
 
 def folio_pages(inserts: Table) -> Array:
@@ -160,17 +163,20 @@ def _follows(pid: Array, inserts: Array, wanted: Array, rows: Array) -> Array:
     return found[len(inserts) :]
 
 
-def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, Array]:
+def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, Array, Array]:
     """Credit reads to the inserts before them in the same thread.
 
-    ``sequence`` holds inserts and reads in time order. Returns int64 arrays by row: pages
-    filled (0: none, or the row is a read) and pages filled by the same reads.
+    ``sequence`` holds inserts and reads in time order. Returns arrays by row: pages filled
+    (int64; 0: none, or the row is a read), pages filled by the same reads (int64), and whether
+    one of these reads was flagged as readahead.
     """
     order = np.argsort(sequence["pid"], kind="stable")
     pid, is_read = sequence["pid"][order], sequence["kind"][order] != Kind.INSERT
     size = np.where(is_read, 0, folio_pages(sequence)[order])
     run = _runs(pid, is_read)
-    available = _pages_of_next_run(run, pid, is_read, sequence["value"][order], page_size)
+    sectors = _of_next_run(run, pid, is_read, sequence["value"][order])
+    available = np.ceil(sectors * 512 / page_size)
+    flagged = _of_next_run(run, pid, is_read, sequence["flags"][order] & Rwbs.AHEAD) > 0
 
     # Of a run of inserts the last ones are filled, as many as the reads have pages; where
     # pages are compressed, those of the last one's inode.
@@ -190,7 +196,9 @@ def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, A
     pages[order] = np.where(filled, size, 0)
     filled_in_run = np.bincount(run, np.where(filled, size, 0))[run] if len(run) else total
     group[order] = np.where(filled, filled_in_run, 0)
-    return pages, group
+    ahead = np.empty(len(order), bool)
+    ahead[order] = filled & flagged
+    return pages, group, ahead
 
 
 def _runs(pid: Array, is_read: Array) -> Array:
@@ -200,15 +208,13 @@ def _runs(pid: Array, is_read: Array) -> Array:
     return np.asarray(np.cumsum(starts))
 
 
-def _pages_of_next_run(
-    run: Array, pid: Array, is_read: Array, sectors: Array, page_size: int
-) -> Array:
-    """Return, for each row, the pages read by the run after its own, if of the same thread."""
+def _of_next_run(run: Array, pid: Array, is_read: Array, values: Array) -> Array:
+    """Return, for each insert, the sum of the reads of the run after its own, if of its thread."""
     if not len(run):
         return run
     runs = int(run[-1]) + 2
-    sectors_of = np.bincount(run, np.where(is_read, sectors, 0), runs)
+    sum_of = np.bincount(run, np.where(is_read, values, 0), runs)
     thread_of = np.full(runs, -1, np.int64)
     thread_of[run] = pid
     same = thread_of[run] == thread_of[run + 1]
-    return np.asarray(np.where(same & ~is_read, np.ceil(sectors_of[run + 1] * 512 / page_size), 0))
+    return np.asarray(np.where(same & ~is_read, sum_of[run + 1], 0))

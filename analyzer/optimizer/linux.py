@@ -215,6 +215,12 @@ def _notes(version: Version, taken: Inputs) -> list[str]:
         found.append(f"the readahead of Linux {name} is not confirmed on a running kernel")
     if taken.notes:
         found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")
+    capture = taken.recording.capture
+    if capture is not None and capture.cold.resident_pages:
+        found.append(
+            f"{capture.cold.resident_pages} pages that running processes map stayed cached, which "
+            "ones is not in the capture: windows that reach them are predicted to read them"
+        )
     if taken.program.files["block_pages"].any():
         found.append("squashfs: blocks of 128 KiB assumed, one request for each")
     return found

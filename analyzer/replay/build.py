@@ -17,6 +17,7 @@ from analyzer.replay.images import (
     Handle,
     Image,
 )
+from analyzer.replay.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS, Missed, Way, ways_of
 from analyzer.replay.timeline import Moment, What, moments
 from emulator.linux.operations import MapFlag, Op, Program
 
@@ -45,6 +46,7 @@ class Thread:
     last: tuple[int, int, int] = (-1, -1, -1)  # file, next page, last page of a read seen
     brings: tuple[int, int, int] = (-1, 0, 0)  # file, pages [first, end) about to be read
     kernel_reads: dict[int, Handle] = field(default_factory=dict)  # files that exec reads
+    missed: Missed | None = None  # pages that a call in progress has read in
 
 
 class Builder:
@@ -58,12 +60,15 @@ class Builder:
         inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
         self._file = {inode: row for row, inode in enumerate(inodes)}
         self._read = _pages_by_insert(recording)
+        self._ways = ways_of(recording)
 
     def follow(self, told: Iterable[Moment]) -> None:
         """Take in what happened, in order."""
         for moment in told:
             thread = self._thread(moment.pid)
             values = moment.values
+            if moment.what != What.INSERT:
+                self._settle(thread)
             match moment.what:
                 case What.FAULT:
                     self._fault(thread, *values[:3])
@@ -79,6 +84,8 @@ class Builder:
                     self._exec(thread)
                 case _:
                     self._call(thread, What(moment.what), values)
+        for thread in self.threads.values():
+            self._settle(thread)
 
     def _thread(self, pid: int) -> Thread:
         if pid not in self.threads:
@@ -99,8 +106,12 @@ class Builder:
         if goes_on and reading is None:
             return
         handle = self._handle(thread, file, reading)
-        position, count = self._extent(handle, reading, first, last)
-        end = self.draft.read(handle, file, position, count)
+        self._read_at(handle, file, reading, self._extent(handle, reading, first, last))
+
+    def _read_at(
+        self, handle: Handle, file: int, reading: Reading | None, extent: tuple[int, int]
+    ) -> None:
+        end = self.draft.read(handle, file, *extent)
         if reading is None or reading.position is None:
             handle.position = end
 
@@ -113,10 +124,15 @@ class Builder:
                 handle = thread.kernel_reads[file] = image.others[file] = self.draft.open(file)
             return handle
         handle = image.descriptors.get(reading.descriptor)
+        if handle is None:
+            handle = image.original_of(reading.descriptor, file)
+        if handle is not None:
+            image.descriptors[reading.descriptor] = handle
         if handle is None or handle.file not in (None, file):
             handle = image.descriptors[reading.descriptor] = self.draft.open(file)
         if handle.file is None:
             self.draft.know(handle, file)
+        image.others.setdefault(file, handle)  # which a mapping may share, if no call tells of it
         return handle
 
     def _extent(
@@ -138,9 +154,12 @@ class Builder:
         file = self._file.get((dev, ino))
         if file is None:
             return
+        self._fault_on(thread, file, page)
+        thread.brings = (file, page, page + 1)
+
+    def _fault_on(self, thread: Thread, file: int, page: int) -> None:
         area = thread.image.find(file, page) or self._assume(thread, file, page)
         self.draft.fault(area, file, page)
-        thread.brings = (file, page, page + 1)
 
     def _assume(self, thread: Thread, file: int, page: int) -> Area:
         """Map a file as its program headers say, or else whole: no system call told of it."""
@@ -176,8 +195,58 @@ class Builder:
             self.draft.holes.append((file, page))
         elif not own or (silent and self._is_stored(file, page)):
             self.draft.present(file, page)
+        elif (dev, ino, page) in self._ways:
+            self._missed(self._thread(moment.pid), file, page, self._ways[dev, ino, page])
         else:
             self.draft.unexplained(file, page)
+
+    # What a page that was read in tells, where no event tells of reads and faults.
+
+    def _missed(self, thread: Thread, file: int, page: int, way: Way) -> None:
+        """A page was read in; ``way`` is by what."""
+        self.draft.assumed[BY_KIND if way == Way.UNTOLD else BY_FLAG] += 1
+        most = None
+        if way != Way.ADVICE and thread.reading is not None:
+            most = (max(thread.reading.count, 2) - 2) // self.page_size + 2
+        likely = Way.READ if way == Way.UNTOLD else way
+        if thread.missed is not None and thread.missed.extend(file, page, likely, most):
+            return
+        self._settle(thread)
+        if way == Way.UNTOLD:
+            way = self._likely(thread, file)
+        if way == Way.FAULT:
+            self._fault_on(thread, file, page)
+        else:
+            thread.missed = Missed(file, page, page, way)
+
+    def _likely(self, thread: Thread, file: int) -> Way:
+        """Return what a file's pages are mostly touched by: a mapping, or the call in progress."""
+        if thread.reading is not None:
+            handle = thread.image.descriptors.get(thread.reading.descriptor)
+            return Way.READ if handle is None or handle.file in (None, file) else Way.FAULT
+        entry = self.recording.entries[file]
+        program = entry is not None and bool(entry.segments)
+        return Way.FAULT if program or thread.image.maps(file) else Way.READ
+
+    def _settle(self, thread: Thread) -> None:
+        """Write down the call that has read in what a thread missed."""
+        missed, thread.missed = thread.missed, None
+        if missed is None:
+            return
+        if missed.way == Way.ADVICE:
+            handle = thread.image.others.get(missed.file) or self.draft.open(missed.file)
+            self.draft.willneed(handle, missed.file, missed.first, missed.last + 1 - missed.first)
+            return
+        reading, thread.reading = thread.reading, None
+        handle = self._handle(thread, missed.file, reading)
+        if reading is not None and 0 < reading.count < _LARGEST:
+            position = handle.position if reading.position is None else reading.position
+            extents = [missed.around(position, reading.count, self.page_size)]
+        else:
+            self.draft.assumed[BY_UNKNOWN_CALLS] += missed.last + 1 - missed.first
+            extents = missed.guessed(self.draft.pages_of(missed.file), self.page_size)
+        for extent in extents:
+            self._read_at(handle, missed.file, reading, extent)
 
     def _unbounded(self, thread: Thread, dev: int, ino: int, page: int, pages: int) -> None:
         """Several pages in one go without a window: advice, if no system call told of it."""

@@ -86,6 +86,16 @@ class Image:
                 return area
         return None
 
+    def original_of(self, descriptor: int, file: int) -> Handle | None:
+        """Return what a descriptor that no call opened may be a duplicate of: one below it."""
+        below = sorted((d for d in self.descriptors if d < descriptor), reverse=True)
+        found = (self.descriptors[d] for d in below)
+        return next((handle for handle in found if handle.file in (None, file)), None)
+
+    def maps(self, file: int) -> bool:
+        """Return whether a part of a file is known to be mapped."""
+        return any(area.handle.file == file for area in self.areas)
+
     def map(self, area: Area) -> None:
         """Add a mapping over whatever was there."""
         self.cut(area.first, area.end)

@@ -30,6 +30,7 @@ class What(IntEnum):
     MADVISE = 106  # address, length, advice
     FADVISE = 107  # fd, position, length, advice
     READAHEAD = 108  # fd, position, length
+    OTHER = 109  # a call of which nothing matters but that it was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,23 @@ def moments(recording: Recording) -> Iterator[Moment]:
         times.append(time)
         found += [Moment(what, call[0], call[1:]) for call in calls]
     order = np.argsort(np.concatenate(times), kind="stable")
-    yield from (found[at] for at in order.tolist())
+    told = [found[at] for at in order.tolist()]
+    for at in _last_before_exec(told):
+        told[at] = Moment(What.OTHER, told[at].pid, ())
+    yield from told
+
+
+def _last_before_exec(told: list[Moment]) -> list[int]:
+    """Return the reads that are a thread's last call before an exec: what follows, exec reads."""
+    found = []
+    ends: dict[int, bool] = {}  # by thread: whether its next call is an exec
+    for at in range(len(told) - 1, -1, -1):
+        what, pid = told[at].what, told[at].pid
+        if what in (What.READ, What.PREAD) and ends.get(pid):
+            found.append(at)
+        if what == What.EXEC or what >= What.READ:
+            ends[pid] = what == What.EXEC
+    return found
 
 
 def _system_calls(recording: Recording) -> Iterator[tuple[What, Array, list[tuple[int, ...]]]]:

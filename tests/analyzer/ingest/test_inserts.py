@@ -191,3 +191,21 @@ def test_an_absurd_folio_order_is_bounded(order):
     events = table(insert(5, 0), read(100, 1))
     events["value"][0] = np.uint64(order)
     assert find_inserts(events, PAGE, EXT4).pages[0] <= 1 << 20
+
+
+def test_the_readahead_flag_of_a_read_is_that_of_the_inserts_it_fills():
+    """Also with the read of an extent tree in between, and another thread's."""
+    ahead = R | int(Rwbs.AHEAD)
+    events = table(
+        insert(5, 0),
+        metadata_insert(40),
+        read(320, 1, flags=ahead | int(Rwbs.META)),
+        insert(6, 0, pid=2),
+        read(800, 1, flags=ahead, pid=2),
+        read(100, 1),
+        insert(5, 1),
+        insert(5, 2),
+        read(108, 2, flags=ahead),
+        insert(5, 3),
+    )
+    assert find_inserts(events, PAGE, EXT4).ahead.tolist() == [False, True, True, True, False]

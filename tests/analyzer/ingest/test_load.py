@@ -13,60 +13,15 @@ import numpy as np
 import pytest
 from event_table import DISK, event, insert, metadata_insert, read, table
 from msgspec import structs
+from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.load import inodes_of, interpret, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
 from tracer import capture as capture_format
-from tracer.capture import Capture, CaptureError, Cold, Device, FileEntry, Host, Mount
+from tracer.capture import CaptureError, FileEntry, Mount
 
 PAGES = Path(__file__).parent / "data/ftrace/pages"
-ROOT_PID = 100
-
-
-def capture_of(**changes):
-    base = {
-        "foreread": "0",
-        "created": "2026-01-01T00:00:00+00:00",
-        "backend": "tracefs",
-        "host": Host(
-            kernel="6.18.0",
-            version="#1",
-            machine="x86_64",
-            page_size=4096,
-            byte_order="little",
-            long_size=8,
-            cpu_count=2,
-            memory_kib=1 << 20,
-        ),
-        "command": ["app"],
-        "cwd": "/",
-        "pid": ROOT_PID,
-        "exit_status": 0,
-        "ended_by": "exit",
-        "wall_seconds": 1.0,
-        "start_ns": 0,
-        "end_ns": 1 << 62,
-        "clock": "mono",
-        "read_ahead_kb": 0,
-        "events": [],
-        "events_missing": [],
-        "lost": {},
-        "cold": Cold(proven=True, how="", resident_pages=0, resident=[]),
-        "devices": [
-            Device(
-                dev="7:0",
-                name="loop0",
-                filesystems=["7:0", "7:1"],
-                size_bytes=1 << 30,
-                read_ahead_kb_before=128,
-                read_ahead_kb=0,
-                queue={},
-            )
-        ],
-        "mounts": [Mount(dev="7:0", mountpoint="/", fstype="ext4", source="", options="")],
-    }
-    return Capture(**{**base, **changes})
 
 
 def recording_of(*events, pids="tree", entries=(), **changes):

@@ -6,6 +6,8 @@ from dataclasses import replace
 
 import pytest
 from event_table import event, insert, read, table
+from msgspec import structs
+from run_metadata import capture_of
 
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
@@ -94,3 +96,12 @@ def test_unknown_kernels_are_refused_with_a_remedy(kernel, model):
 
 def test_only_files_of_the_right_kind_have_large_folios():
     assert inputs(recorded((LOOP, 0)), (6, 18)).program.files["large_folios"].tolist() == [0]
+
+
+def test_pages_that_stayed_cached_are_told_of():
+    recording = recorded((LOOP, 0))
+    cold = structs.replace(capture_of().cold, resident_pages=7)
+    notes = predict_linux(replace(recording, capture=capture_of(cold=cold))).notes
+    assert any(note.startswith("7 pages that running processes map stayed") for note in notes)
+    notes = predict_linux(replace(recording, capture=capture_of())).notes
+    assert not any("stayed cached" in note for note in notes)
