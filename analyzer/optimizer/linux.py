@@ -59,11 +59,12 @@ class Inputs:
     """What the emulation of a recording takes.
 
     ``disks`` are dev_t, ``disk_of_file`` (by file row) indexes them; ``extents`` is an EXTENT
-    table; ``notes`` say what was assumed.
+    table; ``times`` (ns) are those of the operations; ``notes`` say what was assumed.
     """
 
     recording: Recording
     program: Program
+    times: Array
     extents: Array
     disks: list[int]
     disk_of_file: Array
@@ -79,7 +80,9 @@ def inputs(recording: Recording, version: Version) -> Inputs:
     built = build(recording, _files(recording, version))
     disks, disk_of_file = disks_of_files(recording)
     extents = _extents(recording, built.holes)
-    return Inputs(recording, built.program, extents, disks.tolist(), disk_of_file, built.notes)
+    return Inputs(
+        recording, built.program, built.times, extents, disks.tolist(), disk_of_file, built.notes
+    )
 
 
 def _on_disk(taken: Inputs, version: Version, row: int) -> Emulation:

@@ -63,6 +63,7 @@ class Builder:
         """Take in what happened, in order."""
         for moment in told:
             thread = self._thread(moment.pid)
+            self.draft.now_ns = moment.time_ns
             values = moment.values
             match moment.what:
                 case What.FAULT:
@@ -298,10 +299,12 @@ def _pages_by_insert(recording: Recording) -> dict[tuple[int, int, int], int]:
 class Built:
     """A recording's program; ``holes`` are (file row, page) that were read without I/O.
 
+    ``times`` (u8, ns of the trace clock) are those of the operations, 0 before the run;
     ``notes`` say what the recording lacked.
     """
 
     program: Program
+    times: Array
     holes: list[tuple[int, int]]
     notes: list[str]
 
@@ -310,6 +313,6 @@ def build(recording: Recording, files: Array) -> Built:
     """Return the recording's Program on ``files`` (FILE, one for each of the recording's)."""
     builder = Builder(recording, files)
     builder.follow(moments(recording))
-    program = builder.draft.program()
+    program, times = builder.draft.program()
     notes = [f"{count} {what}" for what, count in sorted(builder.draft.assumed.items())]
-    return Built(program, builder.draft.holes, notes)
+    return Built(program, times, builder.draft.holes, notes)

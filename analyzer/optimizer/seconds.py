@@ -1,0 +1,94 @@
+"""Seconds of a start-up by window: the timed replay of a recording, on one disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analyzer.device_model import DeviceModelError, learn
+from analyzer.ingest.recording import Recording
+from analyzer.optimizer.linux import Inputs
+from analyzer.replay.steps import cpu_cost, own_requests, steps_of
+from emulator.device import FixedCost
+from emulator.linux.requests import Layout
+from emulator.linux.rules import Version, rules_for
+from emulator.linux.timed import CpuCost, Run, timed
+
+MOST_WINDOWS = 64
+# In pages: what is replayed of more windows than MOST_WINDOWS.
+LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1023)
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """``by_window`` (pages) are what start-ups take; ``notes`` say on what assumptions."""
+
+    by_window: dict[int, float]
+    notes: tuple[str, ...]
+
+
+def predict_seconds(
+    taken: Inputs, version: Version, windows: Sequence[int], device: FixedCost | None = None
+) -> Seconds:
+    """Return the seconds of a recording's run under ``windows``, or the ladder of so many.
+
+    ``device`` is learnt from the recording if it is None. Raises DeviceModelError where seconds
+    cannot be told, and says why.
+    """
+    recording = taken.recording
+    capture = recording.capture
+    if capture is None or recording.contaminated:
+        raise DeviceModelError(
+            "seconds need a capture that foreread recorded at read_ahead_kb=0",
+            "record one: foreread record",
+        )
+    if len(taken.disks) != 1:
+        raise DeviceModelError("seconds are predicted for one disk only", "see F and pages")
+    if taken.program.files["block_pages"].any():
+        raise DeviceModelError("seconds are not predicted for squashfs yet", "see F and pages")
+    requests = recording.requests.take(recording.requests["dev"] == taken.disks[0])
+    learnt = learn(requests) if device is None else device
+    machine, limits = taken.machine(0)
+    own = own_requests(recording, requests)
+    found = steps_of(
+        taken.program, taken.times, requests, own, capture.start_ns, capture.end_ns
+    )
+    run = Run(
+        taken.program,
+        found.steps,
+        found.tail_ns,
+        rules_for(version),
+        machine,
+        limits,
+        Layout(taken.extents),
+    )
+    cpu = cpu_cost(recording)
+    recorded = timed(run, 0, learnt)
+    chosen = [w for w in windows if len(windows) <= MOST_WINDOWS or w in LADDER]
+    seconds = {
+        window: timed(run, window, learnt, cpu, recorded).total_ns / 1e9 for window in chosen
+    }
+    return Seconds(seconds, _notes(recording, device is None, learnt, cpu, recorded.total_ns))
+
+
+def _notes(
+    recording: Recording, is_learnt: bool, device: FixedCost, cpu: CpuCost, again_ns: float
+) -> tuple[str, ...]:
+    cost = f"{device.latency_ns / 1000:,.0f} µs a request and {device.ns_per_kib / 1000:.1f} µs a KiB"
+    where = (
+        f"learnt from the capture's requests (median residual {device.spread_ns / 1000:.1f} µs)"
+        if is_learnt
+        else "as given"
+    )
+    found = [
+        f"seconds: one request at a time, {cost}, {where}; the processor spends "
+        f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "
+        "threads are replayed as one sequence"
+    ]
+    capture = recording.capture
+    if capture is not None:
+        took = (capture.end_ns - capture.start_ns) / 1e9
+        found.append(
+            f"replayed as it was recorded the run takes {again_ns / 1e9:.3f} s; it took {took:.3f} s"
+        )
+    return tuple(found)
