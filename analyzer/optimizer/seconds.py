@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analyzer.device_model import DeviceModelError, learn
 from analyzer.ingest.recording import Recording
-from analyzer.optimizer.linux import Inputs
-from analyzer.replay.steps import cpu_cost, own_requests, steps_of
+from analyzer.optimizer.inputs import Inputs
+from analyzer.optimizer.verdict import decide_by_seconds
+from analyzer.prediction import Curve, Prediction
+from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_recording
 from emulator.device import FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
 from emulator.linux.timed import CpuCost, Run, timed
+from emulator.linux.windows import MAX_WINDOW
 
 MOST_WINDOWS = 64
 # In pages: what is replayed of more windows than MOST_WINDOWS.
@@ -27,13 +30,52 @@ class Seconds:
     notes: tuple[str, ...]
 
 
+def with_seconds(
+    found: Prediction, taken: Inputs, version: Version, device: FixedCost | None
+) -> Prediction:
+    """Return a prediction with seconds and the verdict by them, or a note on why it has none."""
+    total = found.total
+    current = _window_of(total.current_read_ahead_kb, found.page_size)
+    try:
+        seconds = predict_seconds(taken, version, total.windows, current, device)
+    except DeviceModelError as error:
+        if device is not None:
+            raise
+        return replace(found, notes=(*found.notes, f"no seconds: {error} -- {error.remedy}"))
+    now = None if current is None else seconds.by_window.get(current)
+    total = _with(total, seconds)
+    return replace(
+        found,
+        total=total,
+        devices=[_with(curve, seconds) for curve in found.devices],
+        verdict=decide_by_seconds(found.verdict, total, now),
+        notes=(*found.notes, *seconds.notes),
+    )
+
+
+def _window_of(kb: int | None, page_size: int) -> int | None:
+    window = None if kb is None else kb * 1024 // page_size
+    return window if window is not None and window <= MAX_WINDOW else None
+
+
+def _with(curve: Curve, seconds: Seconds) -> Curve:
+    column = [seconds.by_window.get(window) for window in curve.windows]
+    timed = {w: s for w, s in zip(curve.windows, column, strict=True) if s is not None}
+    best = min(timed, key=lambda window: (timed[window], window))
+    return replace(curve, seconds=column, predicted_best=best)
+
+
 def predict_seconds(
-    taken: Inputs, version: Version, windows: Sequence[int], device: FixedCost | None = None
+    taken: Inputs,
+    version: Version,
+    windows: Sequence[int],
+    current: int | None = None,
+    device: FixedCost | None = None,
 ) -> Seconds:
     """Return the seconds of a recording's run under ``windows``, or the ladder of so many.
 
-    ``device`` is learnt from the recording if it is None. Raises DeviceModelError where seconds
-    cannot be told, and says why.
+    The ``current`` window is among them. ``device`` is learnt from the recording if it is None.
+    Raises DeviceModelError where seconds cannot be told, and says why.
     """
     recording = taken.recording
     capture = recording.capture
@@ -50,9 +92,9 @@ def predict_seconds(
     learnt = learn(requests) if device is None else device
     machine, limits = taken.machine(0)
     own = own_requests(recording, requests)
-    found = steps_of(
-        taken.program, taken.times, requests, own, capture.start_ns, capture.end_ns
-    )
+    span = (capture.start_ns, capture.end_ns)
+    as_recorded = steps_of(taken.program, taken.times, requests, own, *span)
+    found = without_recording(as_recorded, recording.trace.events, *span)
     run = Run(
         taken.program,
         found.steps,
@@ -64,17 +106,26 @@ def predict_seconds(
     )
     cpu = cpu_cost(recording)
     recorded = timed(run, 0, learnt)
-    chosen = [w for w in windows if len(windows) <= MOST_WINDOWS or w in LADDER]
     seconds = {
-        window: timed(run, window, learnt, cpu, recorded).total_ns / 1e9 for window in chosen
+        window: timed(run, window, learnt, cpu, recorded).total_ns / 1e9
+        for window in _replayed(windows, current)
     }
     return Seconds(seconds, _notes(recording, device is None, learnt, cpu, recorded.total_ns))
+
+
+def _replayed(windows: Sequence[int], current: int | None) -> list[int]:
+    few = len(windows) <= MOST_WINDOWS
+    chosen = {window for window in windows if few or window in LADDER}
+    chosen |= set() if current is None else {current}
+    return sorted(chosen or {*list(windows)[:MOST_WINDOWS]})
 
 
 def _notes(
     recording: Recording, is_learnt: bool, device: FixedCost, cpu: CpuCost, again_ns: float
 ) -> tuple[str, ...]:
-    cost = f"{device.latency_ns / 1000:,.0f} µs a request and {device.ns_per_kib / 1000:.1f} µs a KiB"
+    cost = (
+        f"{device.latency_ns / 1000:,.0f} µs a request and {device.ns_per_kib / 1000:.1f} µs a KiB"
+    )
     where = (
         f"learnt from the capture's requests (median residual {device.spread_ns / 1000:.1f} µs)"
         if is_learnt
@@ -89,6 +140,7 @@ def _notes(
     if capture is not None:
         took = (capture.end_ns - capture.start_ns) / 1e9
         found.append(
-            f"replayed as it was recorded the run takes {again_ns / 1e9:.3f} s; it took {took:.3f} s"
+            f"replayed with the window as recorded, and without what recording took, the run "
+            f"takes {again_ns / 1e9:.3f} s; it took {took:.3f} s"
         )
     return tuple(found)

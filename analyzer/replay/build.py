@@ -23,6 +23,7 @@ from emulator.linux.operations import MapFlag, Op, Program
 _WILLNEED = 3  # MADV_WILLNEED, POSIX_FADV_WILLNEED
 _FADVICE = {0: Op.NORMAL, 1: Op.RANDOM, 2: Op.SEQUENTIAL, 3: Op.WILLNEED}
 _LARGEST_ORDER = 20  # of a folio; above any real one
+_MOST_AROUND = 512  # pages that fault-around maps at most: one page table
 _LARGEST = 1 << 50  # bytes or pages; an argument beyond it is nonsense
 
 
@@ -70,6 +71,8 @@ class Builder:
                     self._fault(thread, *values[:3])
                 case What.GET_PAGES:
                     self._pages(thread, *values)
+                case What.MAP_PAGES:
+                    self._mapped(*values)
                 case What.INSERT:
                     self._insert(moment)
                 case What.RA_UNBOUNDED:
@@ -142,6 +145,12 @@ class Builder:
         area = thread.image.find(file, page) or self._assume(thread, file, page)
         self.draft.fault(area, file, page)
         thread.brings = (file, page, page + 1)
+
+    def _mapped(self, dev: int, ino: int, first: int, last: int) -> None:
+        """Fault-around has mapped what was cached of some pages."""
+        file = self._file.get((dev, ino))
+        if file is not None and 0 <= last - first < _MOST_AROUND:
+            self.draft.mapped(file, first, last + 1)
 
     def _assume(self, thread: Thread, file: int, page: int) -> Area:
         """Map a file as its program headers say, or else whole: no system call told of it."""

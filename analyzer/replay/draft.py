@@ -33,6 +33,7 @@ class Draft:
         self._mappings: list[Row] = []  # MAPPING
         self._touched: set[tuple[int, int]] = set()
         self._inserted: set[tuple[int, int]] = set()
+        self._cached: set[tuple[int, int]] = set()  # before the run, by what was mapped
         self._loose: list[tuple[int, int, int, int]] = []  # inserts: row, time, file, page
 
     def open(self, file: int) -> Handle:
@@ -84,6 +85,17 @@ class Draft:
         """Note that pages entered the page cache."""
         self._inserted.update((file, one) for one in range(page, page + pages))
 
+    def mapped(self, file: int, first: int, end: int) -> None:
+        """Note that fault-around mapped pages: if none of them was read, others were cached.
+
+        Which ones the kernel does not tell. Whoever mapped them before had them mapped in the same
+        blocks, so that all are taken to be there, but for those that are read later.
+        """
+        pages = self.pages_of(file)
+        around = {(file, one) for one in range(first, min(end, pages) if pages > 0 else end)}
+        if not around & self._inserted:
+            self._cached |= around
+
     def unexplained(self, file: int, page: int) -> None:
         """Note a page that was read here; perhaps an operation before or behind touches it."""
         self._loose.append((len(self._rows), self.now_ns, file, page))
@@ -114,8 +126,11 @@ class Draft:
         self._touched.update((file, one) for one in range(page, end))
 
     def _resident(self) -> list[Timed]:
-        """Return the pages that were touched and never inserted: there before the run."""
-        pages = sorted(self._touched - self._inserted)
+        """Return the pages that were there before the run: used and never inserted."""
+        pages = sorted((self._touched | self._cached) - self._inserted)
+        found = len(self._cached - self._touched - self._inserted)
+        if found:
+            self.assumed["pages cached before, next to one that was"] = found
         return [(0, (Op.PRESENT, file, 0, page, 1)) for file, page in pages]
 
     def _with_loose(self) -> list[Timed]:

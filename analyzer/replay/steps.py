@@ -16,6 +16,7 @@ from emulator.linux.operations import Program
 from emulator.linux.requests import SECTOR
 from emulator.linux.timed import STEP, CpuCost
 
+_SOONEST = 1  # percentile of the time between events: little else happens in it
 _WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
 
 
@@ -92,12 +93,33 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     return np.asarray(own)
 
 
+def event_cost(events: Table) -> float:
+    """Return what recording one event takes (ns): how soon another follows on the same CPU."""
+    order = np.lexsort((events["time_ns"], events["cpu"]))
+    time, cpu = events["time_ns"][order].astype(np.float64), events["cpu"][order]
+    apart = np.diff(time)[np.diff(cpu) == 0]
+    return float(np.percentile(apart, _SOONEST)) if len(apart) else 0.0
+
+
+def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -> Steps:
+    """Return the steps without what recording the run's events took."""
+    within = (events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)
+    chosen = events.take(within)
+    gaps = steps.steps["gap_ns"]
+    computed = float(gaps.sum()) + steps.tail_ns
+    spent = min(chosen.rows * event_cost(chosen), computed)
+    share = 1 - spent / computed if computed else 1.0
+    kept = steps.steps.copy()
+    kept["gap_ns"] = gaps * share
+    return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
+
+
 def cpu_cost(recording: Recording) -> CpuCost:
     """Return what the processor spends on a request, and on a page, by the events of faults.
 
     A page: from the fault to its insertion, which allocates it. A request: from there until the
     request is issued, and from its completion to the thread's next event, where that comes soonest.
-    Nothing where the kernel has no events of faults.
+    Less what recording them takes. Nothing where the kernel has no events of faults.
     """
     events = recording.trace.events
     kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
@@ -110,7 +132,8 @@ def cpu_cost(recording: Recording) -> CpuCost:
     submit = float(np.median(time[single + 3] - time[single + 1]))
     behind = single[single + 5 < len(time)]
     wake = float(np.percentile(time[behind + 5] - time[behind + 4], _WAKE_SHARE))
-    return CpuCost(submit + wake, page)
+    each = event_cost(events)
+    return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
 
 
 _MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)

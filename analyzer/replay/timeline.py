@@ -18,6 +18,7 @@ class What(IntEnum):
     INSERT = Kind.INSERT
     FAULT = Kind.FAULT
     GET_PAGES = Kind.GET_PAGES
+    MAP_PAGES = Kind.MAP_PAGES
     RA_UNBOUNDED = Kind.RA_UNBOUNDED
     FORK = Kind.FORK
     EXEC = Kind.EXEC
@@ -56,7 +57,15 @@ _SYSCALLS: dict[What, tuple[str, tuple[str, ...]]] = {
     What.FADVISE: ("sys_enter_fadvise64", ("fd", "offset", "len", "advice")),
     What.READAHEAD: ("sys_enter_readahead", ("fd", "offset", "count")),
 }
-_EVENTS = (Kind.INSERT, Kind.FAULT, Kind.GET_PAGES, Kind.RA_UNBOUNDED, Kind.FORK, Kind.EXEC)
+_EVENTS = (
+    Kind.INSERT,
+    Kind.FAULT,
+    Kind.GET_PAGES,
+    Kind.MAP_PAGES,
+    Kind.RA_UNBOUNDED,
+    Kind.FORK,
+    Kind.EXEC,
+)
 
 
 def moments(recording: Recording) -> Iterator[Moment]:
