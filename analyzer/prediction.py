@@ -15,7 +15,8 @@ class Curve:
     ``windows`` are in pages (Rws), ``g_formula`` is equation 3 of the 2010 paper, ``g`` the
     pages really loaded in vain, ``c_opt`` equation 7 (exact integers). ``seconds`` needs a
     device model and is None without one, or for windows that were not replayed.
-    ``turning_points`` counts the local minima of C_opt; ``iterated`` is what the paper's turning-point iteration finds.
+    ``turning_points`` counts the local minima of C_opt; ``iterated`` is what the paper's
+    turning-point iteration finds.
     """
 
     dev: str
