@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+
+import numpy as np
 
 from analyzer.device_model import DeviceModelError, learn
 from analyzer.ingest.recording import Recording
@@ -22,12 +24,20 @@ MOST_WINDOWS = 64
 LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1023)
 
 
+MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
+_PAGE_SECTORS = 8
+
+
 @dataclass(frozen=True)
 class Seconds:
-    """``by_window`` (pages) are what start-ups take; ``notes`` say on what assumptions."""
+    """``by_window`` (pages) are what start-ups take; ``notes`` say on what assumptions.
+
+    ``doubts`` are why they are not confirmed: a run that is unlike those that were judged.
+    """
 
     by_window: dict[int, float]
     notes: tuple[str, ...]
+    doubts: tuple[str, ...] = ()
 
 
 def with_seconds(
@@ -44,12 +54,17 @@ def with_seconds(
         return replace(found, notes=(*found.notes, f"no seconds: {error} -- {error.remedy}"))
     now = None if current is None else seconds.by_window.get(current)
     total = _with(total, seconds)
+    verdict, notes = found.verdict, [*found.notes, *seconds.notes]
+    if seconds.doubts:
+        notes.append(f"seconds are not confirmed, and not decided by: {'; '.join(seconds.doubts)}")
+    else:
+        verdict = decide_by_seconds(verdict, total, now)
     return replace(
         found,
         total=total,
         devices=[_with(curve, seconds) for curve in found.devices],
-        verdict=decide_by_seconds(found.verdict, total, now),
-        notes=(*found.notes, *seconds.notes),
+        verdict=verdict,
+        notes=tuple(notes),
     )
 
 
@@ -110,14 +125,27 @@ def predict_seconds(
         window: timed(run, window, learnt, cpu, recorded).total_ns / 1e9
         for window in _replayed(windows, current)
     }
-    return Seconds(seconds, _notes(recording, device is None, learnt, cpu, recorded.total_ns))
+    notes = _notes(recording, device is None, learnt, cpu, recorded.total_ns)
+    return Seconds(seconds, notes, tuple(_doubts(recording, learnt, cpu)))
 
 
 def _replayed(windows: Sequence[int], current: int | None) -> list[int]:
     few = len(windows) <= MOST_WINDOWS
     chosen = {window for window in windows if few or window in LADDER}
-    chosen |= set() if current is None else {current}
-    return sorted(chosen or {*list(windows)[:MOST_WINDOWS]})
+    chosen = chosen or set(windows[:MOST_WINDOWS])
+    return sorted(chosen if current is None else chosen | {current})
+
+
+def _doubts(recording: Recording, device: FixedCost, cpu: CpuCost) -> Iterator[str]:
+    """Yield what docs/models.md does not hold the seconds against measurements for."""
+    threads = len(np.unique(recording.accesses["pid"]))
+    cpus = recording.capture.host.cpu_count if recording.capture else 1
+    if threads > 1 and cpus > 1:
+        yield f"{threads} threads read on {cpus} CPUs, and are replayed one after the other"
+    if not cpu.request_ns:
+        yield "what the processor spends on a request is not in the capture (no events of faults)"
+    if device.spread_ns > MOST_SPREAD * device.service_ns(_PAGE_SECTORS):
+        yield "the disk's times do not follow the size of requests: no fixed cost"
 
 
 def _notes(
