@@ -14,8 +14,9 @@ class Curve:
 
     ``windows`` are in pages (Rws), ``g_formula`` is equation 3 of the 2010 paper, ``g`` the
     pages really loaded in vain, ``c_opt`` equation 7 (exact integers). ``seconds`` needs a
-    device model and is None without one. ``turning_points`` counts the local minima of C_opt;
-    ``iterated`` is what the paper's turning-point iteration finds.
+    device model and is None without one, or for windows that were not replayed.
+    ``turning_points`` counts the local minima of C_opt; ``iterated`` is what the paper's
+    turning-point iteration finds.
     """
 
     dev: str
@@ -28,7 +29,7 @@ class Curve:
     g_formula: list[int]
     pages: list[int]
     c_opt: list[int]
-    seconds: list[float] | None
+    seconds: list[float | None] | None
     quasi_optimal: int
     predicted_best: int | None
     iterated: int

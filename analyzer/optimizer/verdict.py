@@ -10,6 +10,8 @@ from analyzer.prediction import Curve, Verdict
 FEW_PAGES = 32  # 128 KiB of 4 KiB pages, the kernel's default window: one request reads them all
 MARGIN_PERCENT = 10  # of C_opt, a sum of squares: about 5 % in requests and pages
 
+KEEP_PERCENT = 1  # of the seconds now: what predictions can be off by
+
 
 @dataclass(frozen=True)
 class Point:
@@ -56,6 +58,30 @@ def decide(total: Curve, current: Point | None, contaminated: bool, lost: int) -
 BY_CRITERION = (
     "; this follows the published criterion F² + G², which knows nothing of the device's speed"
 )
+
+
+def decide_by_seconds(published: Verdict, total: Curve, now: float | None) -> Verdict:
+    """Return the verdict by predicted seconds; ``published`` is that of the criterion.
+
+    ``now`` are the seconds with the current window, None if it is unknown. ``keep``: the fewest
+    seconds are less than KEEP_PERCENT below ``now``. Where nothing can gain, nothing is told.
+    """
+    if published.action == "none" or total.seconds is None or total.predicted_best is None:
+        return published
+    at = total.windows.index(total.predicted_best)
+    kb, seconds = total.read_ahead_kb[at], total.seconds[at]
+    if seconds is None:
+        return published
+    _, _, doubt = published.why.partition("; doubtful")
+    behind = f"; doubtful{doubt}" if doubt else ""
+    best = f"{seconds:.3f} s predicted at {kb:,} KiB"
+    current = total.current_read_ahead_kb
+    if now is None or current is None:
+        return Verdict("set", kb, f"{best} are fewest; the current window is unknown{behind}")
+    if (now - seconds) * 100 <= KEEP_PERCENT * now:
+        why = f"{now:.3f} s predicted at {current:,} KiB, the current window: {best} is no"
+        return Verdict("keep", current, f"{why} more than {KEEP_PERCENT} % less{behind}")
+    return Verdict("set", kb, f"{best}, against {now:.3f} s at {current:,} KiB now{behind}")
 
 
 def _best(total: Curve) -> Point:

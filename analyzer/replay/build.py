@@ -24,6 +24,7 @@ from emulator.linux.operations import MapFlag, Op, Program
 _WILLNEED = 3  # MADV_WILLNEED, POSIX_FADV_WILLNEED
 _FADVICE = {0: Op.NORMAL, 1: Op.RANDOM, 2: Op.SEQUENTIAL, 3: Op.WILLNEED}
 _LARGEST_ORDER = 20  # of a folio; above any real one
+_MOST_AROUND = 512  # pages that fault-around maps at most: one page table
 _LARGEST = 1 << 50  # bytes or pages; an argument beyond it is nonsense
 
 
@@ -66,6 +67,7 @@ class Builder:
         """Take in what happened, in order."""
         for moment in told:
             thread = self._thread(moment.pid)
+            self.draft.now_ns = moment.time_ns
             values = moment.values
             if moment.what != What.INSERT:
                 self._settle(thread)
@@ -74,6 +76,8 @@ class Builder:
                     self._fault(thread, *values[:3])
                 case What.GET_PAGES:
                     self._pages(thread, *values)
+                case What.MAP_PAGES:
+                    self._mapped(*values)
                 case What.INSERT:
                     self._insert(moment)
                 case What.RA_UNBOUNDED:
@@ -160,6 +164,12 @@ class Builder:
     def _fault_on(self, thread: Thread, file: int, page: int) -> None:
         area = thread.image.find(file, page) or self._assume(thread, file, page)
         self.draft.fault(area, file, page)
+
+    def _mapped(self, dev: int, ino: int, first: int, last: int) -> None:
+        """Fault-around has mapped what was cached of some pages."""
+        file = self._file.get((dev, ino))
+        if file is not None and 0 <= last - first < _MOST_AROUND:
+            self.draft.mapped(file, first, last + 1)
 
     def _assume(self, thread: Thread, file: int, page: int) -> Area:
         """Map a file as its program headers say, or else whole: no system call told of it."""
@@ -367,10 +377,12 @@ def _pages_by_insert(recording: Recording) -> dict[tuple[int, int, int], int]:
 class Built:
     """A recording's program; ``holes`` are (file row, page) that were read without I/O.
 
+    ``times`` (u8, ns of the trace clock) are those of the operations, 0 before the run;
     ``notes`` say what the recording lacked.
     """
 
     program: Program
+    times: Array
     holes: list[tuple[int, int]]
     notes: list[str]
 
@@ -379,6 +391,6 @@ def build(recording: Recording, files: Array) -> Built:
     """Return the recording's Program on ``files`` (FILE, one for each of the recording's)."""
     builder = Builder(recording, files)
     builder.follow(moments(recording))
-    program = builder.draft.program()
+    program, times = builder.draft.program()
     notes = [f"{count} {what}" for what, count in sorted(builder.draft.assumed.items())]
-    return Built(program, builder.draft.holes, notes)
+    return Built(program, times, builder.draft.holes, notes)

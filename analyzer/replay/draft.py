@@ -11,6 +11,7 @@ from analyzer.replay.images import UNKNOWN, Area, Handle
 from emulator.linux.operations import MAPPING, OPERATION, Op, Program
 
 Row = tuple[int, int, int, int, int]
+Timed = tuple[int, Row]  # when (ns), OPERATION
 MOST_PAGES = 1 << 20  # of one operation: no read(2) and no advice brings in more
 
 
@@ -26,12 +27,14 @@ class Draft:
         self.page_size = page_size
         self.assumed: Counter[str] = Counter()
         self.holes: list[tuple[int, int]] = []
-        self._rows: list[Row] = []  # OPERATION
+        self.now_ns = 0  # when what is added now was done
+        self._rows: list[Timed] = []
         self._handles: list[int] = []
         self._mappings: list[Row] = []  # MAPPING
         self._touched: set[tuple[int, int]] = set()
         self._inserted: set[tuple[int, int]] = set()
-        self._loose: list[tuple[int, int, int]] = []  # inserts: place in _rows, file, page
+        self._cached: set[tuple[int, int]] = set()  # before the run, by what was mapped
+        self._loose: list[tuple[int, int, int, int]] = []  # inserts: row, time, file, page
 
     def open(self, file: int) -> Handle:
         """Return a new struct file."""
@@ -82,45 +85,63 @@ class Draft:
         """Note that pages entered the page cache."""
         self._inserted.update((file, one) for one in range(page, page + pages))
 
+    def mapped(self, file: int, first: int, end: int) -> None:
+        """Note that fault-around mapped pages: if none of them was read, others were cached.
+
+        Which ones the kernel does not tell. Whoever mapped them before had them mapped in the same
+        blocks, so that all are taken to be there, but for those that are read later.
+        """
+        pages = self.pages_of(file)
+        around = {(file, one) for one in range(first, min(end, pages) if pages > 0 else end)}
+        if not around & self._inserted:
+            self._cached |= around
+
     def unexplained(self, file: int, page: int) -> None:
         """Note a page that was read here; perhaps an operation before or behind touches it."""
-        self._loose.append((len(self._rows), file, page))
+        self._loose.append((len(self._rows), self.now_ns, file, page))
 
     def pages_of(self, file: int) -> int:
         """Return the pages of a file; below 1 if its size is unknown."""
         return -(-int(self.files["size"][file]) // self.page_size)
 
-    def program(self) -> Program:
-        """Return what was written down."""
+    def program(self) -> tuple[Program, Array]:
+        """Return what was written down, and when each operation was done (u8, ns).
+
+        The time is 0 for pages that were there before the run.
+        """
         rows = [*self._resident(), *self._with_loose()]
-        return Program(
-            np.array(rows, OPERATION),
+        program = Program(
+            np.array([row for _, row in rows], OPERATION),
             np.array(self._mappings, MAPPING),
             np.array(self._handles, np.uint32),
             self.files,
         )
+        return program, np.array([time for time, _ in rows], np.uint64)
 
     def _add(self, op: Op, handle: int, mapping: int, at: int, length: int) -> None:
-        self._rows.append((op, handle, mapping, at, length))
+        self._rows.append((self.now_ns, (op, handle, mapping, at, length)))
 
     def _touch(self, file: int, page: int, end: int) -> None:
         end = min(end, page + MOST_PAGES)
         self._touched.update((file, one) for one in range(page, end))
 
-    def _resident(self) -> list[Row]:
-        """Return the pages that were touched and never inserted: there before the run."""
-        pages = sorted(self._touched - self._inserted)
-        return [(Op.PRESENT, file, 0, page, 1) for file, page in pages]
+    def _resident(self) -> list[Timed]:
+        """Return the pages that were there before the run: used and never inserted."""
+        pages = sorted((self._touched | self._cached) - self._inserted)
+        found = len(self._cached - self._touched - self._inserted)
+        if found:
+            self.assumed["pages cached before, next to one that was"] = found
+        return [(0, (Op.PRESENT, file, 0, page, 1)) for file, page in pages]
 
-    def _with_loose(self) -> list[Row]:
+    def _with_loose(self) -> list[Timed]:
         """Return the operations, with single reads of the pages that none of them touches."""
-        found: list[Row] = []
+        found: list[Timed] = []
         done = 0
-        for at, file, page in self._loose:
+        for at, time, file, page in self._loose:
             if (file, page) not in self._touched:
                 found += self._rows[done:at]
                 done = at
-                found.append((Op.SINGLE, file, 0, page, 1))
+                found.append((time, (Op.SINGLE, file, 0, page, 1)))
                 self._touched.add((file, page))
                 self.assumed["read singly, how is not known"] += 1
         return found + self._rows[done:]

@@ -18,6 +18,7 @@ class What(IntEnum):
     INSERT = Kind.INSERT
     FAULT = Kind.FAULT
     GET_PAGES = Kind.GET_PAGES
+    MAP_PAGES = Kind.MAP_PAGES
     RA_UNBOUNDED = Kind.RA_UNBOUNDED
     FORK = Kind.FORK
     EXEC = Kind.EXEC
@@ -35,12 +36,13 @@ class What(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One thing that a thread did; ``values`` are as :class:`What` says.
+    """One thing that a thread did, at ``time_ns``; ``values`` are as :class:`What` says.
 
     Events of pages: dev, inode, page index, value; of processes: value.
     """
 
     what: int
+    time_ns: int
     pid: int
     values: tuple[int, ...]
 
@@ -56,7 +58,15 @@ _SYSCALLS: dict[What, tuple[str, tuple[str, ...]]] = {
     What.FADVISE: ("sys_enter_fadvise64", ("fd", "offset", "len", "advice")),
     What.READAHEAD: ("sys_enter_readahead", ("fd", "offset", "count")),
 }
-_EVENTS = (Kind.INSERT, Kind.FAULT, Kind.GET_PAGES, Kind.RA_UNBOUNDED, Kind.FORK, Kind.EXEC)
+_EVENTS = (
+    Kind.INSERT,
+    Kind.FAULT,
+    Kind.GET_PAGES,
+    Kind.MAP_PAGES,
+    Kind.RA_UNBOUNDED,
+    Kind.FORK,
+    Kind.EXEC,
+)
 
 
 def moments(recording: Recording) -> Iterator[Moment]:
@@ -65,19 +75,19 @@ def moments(recording: Recording) -> Iterator[Moment]:
     rows = np.flatnonzero(np.isin(events["kind"], _EVENTS))
     own = _of(recording, events["pid"][rows])
     rows = rows[own | (events["kind"][rows] == Kind.INSERT)]
-    named = ("kind", "pid", "dev", "ino", "index", "value")
+    named = ("kind", "time_ns", "pid", "dev", "ino", "index", "value")
     columns = [events[name][rows].tolist() for name in named]
     times, found = [events["time_ns"][rows]], []
-    for kind, pid, dev, ino, index, value in zip(*columns, strict=True):
+    for kind, at, pid, dev, ino, index, value in zip(*columns, strict=True):
         values = (value,) if kind in (Kind.FORK, Kind.EXEC) else (dev, ino, index, value)
-        found.append(Moment(kind, pid, values))
+        found.append(Moment(kind, at, pid, values))
     for what, time, calls in _system_calls(recording):
         times.append(time)
-        found += [Moment(what, call[0], call[1:]) for call in calls]
+        found += [Moment(what, call[0], call[1], call[2:]) for call in calls]
     order = np.argsort(np.concatenate(times), kind="stable")
     told = [found[at] for at in order.tolist()]
     for at in _last_before_exec(told):
-        told[at] = Moment(What.OTHER, told[at].pid, ())
+        told[at] = Moment(What.OTHER, told[at].time_ns, told[at].pid, ())
     yield from told
 
 
@@ -95,13 +105,13 @@ def _last_before_exec(told: list[Moment]) -> list[int]:
 
 
 def _system_calls(recording: Recording) -> Iterator[tuple[What, Array, list[tuple[int, ...]]]]:
-    """Yield each kind of call with its times and (pid, arguments)."""
+    """Yield each kind of call with its times and (time, pid, arguments)."""
     for what, (name, fields) in _SYSCALLS.items():
         columns = _fields(recording.trace, f"syscalls:{name}", fields)
         if columns is None:
             continue
         wanted = _of(recording, columns["pid"]) & _within(recording, columns["time_ns"])
-        arguments = [columns[field][wanted].tolist() for field in ("pid", *fields)]
+        arguments = [columns[field][wanted].tolist() for field in ("time_ns", "pid", *fields)]
         yield what, columns["time_ns"][wanted], list(zip(*arguments, strict=True))
 
 

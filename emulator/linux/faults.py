@@ -41,12 +41,14 @@ def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> None:
         return
     around = not write and kernel.rules.around and kernel.machine.fault_around > 1
     if around and _map_around(kernel, mapping, page):
+        kernel.use(inode, page)
         return
     absent = inode.cache.get(page) is None
     if kernel.rules.fault < Fault.SEQUENTIAL:
         _early_fault(kernel, mapping, page)
     else:
         _fault(kernel, mapping, page)
+    kernel.use(inode, page)
     # A page that had to be read is waited for without the lock: the fault is then done again.
     if absent and around and _map_around(kernel, mapping, page):
         return

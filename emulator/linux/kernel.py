@@ -177,6 +177,9 @@ class Kernel:
             order -= 1
         return 0 if order == 1 and not self.rules.order_one else order
 
+    def use(self, inode: Inode, page: int) -> None:
+        """A page is needed now: in an emulation without time it always has been read."""
+
     def _insert(self, inode: Inode, folio: Folio) -> bool:
         if not inode.cache.add(folio):
             return False

@@ -38,10 +38,12 @@ def _next_page(kernel: Kernel, file: OpenFile, page: int, behind: int) -> int:
     folio = cache.get(page)
     if folio is None:
         kernel.read_single(file, page)
+        kernel.use(file.inode, page)
         return page + 1
     at = folio.index if kernel.rules.folio_index else page
     if folio.marked:
         ondemand.marker(kernel, file, folio, at, behind - at)
+    kernel.use(file.inode, page)
     return folio.index + folio.pages
 
 
@@ -62,3 +64,4 @@ def _read_adaptive(kernel: Kernel, file: OpenFile, first: int, end: int, asked: 
         if file.inode.cache.get(page) is None:
             adaptive.handle_ra_miss(kernel, file)
             kernel.read_single(file, page)
+        kernel.use(file.inode, page)

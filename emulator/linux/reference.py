@@ -37,23 +37,28 @@ class Replay:
 
     def run(self) -> Outcome:
         """Do all operations."""
-        for op, handle, mapping, at, length in self.program.operations.tolist():
-            if op == Op.FAULT:
-                fault(self.kernel, self.mappings[mapping], at, write=length > 0)
-            elif op == Op.OPEN:
-                self.files[handle].state = State(self._window(self.files[handle].inode))
-            elif op == Op.READ:
-                reads.read(self.kernel, self.files[handle], at, length)
-            elif op == Op.WILLNEED:
-                ondemand.willneed(self.kernel, self.files[handle], at, length)
-            elif op == Op.SINGLE:
-                self.kernel.read_single(OpenFile(self.inodes[handle], State(0)), at)
-            elif op == Op.PRESENT:
-                for page in range(at, at + length):
-                    self.inodes[handle].cache.add(Folio(page, 0))
-            else:
-                self._advise(self.files[handle], op)
+        for operation in self.program.operations.tolist():
+            self.do(*operation)
         return self.kernel.outcome
+
+    def do(self, op: int, handle: int, mapping: int, at: int, length: int) -> None:
+        """Do one operation (OPERATION)."""
+        if op == Op.FAULT:
+            fault(self.kernel, self.mappings[mapping], at, write=length > 0)
+        elif op == Op.OPEN:
+            self.files[handle].state = State(self._window(self.files[handle].inode))
+        elif op == Op.READ:
+            reads.read(self.kernel, self.files[handle], at, length)
+        elif op == Op.WILLNEED:
+            ondemand.willneed(self.kernel, self.files[handle], at, length)
+        elif op == Op.SINGLE:
+            self.kernel.read_single(OpenFile(self.inodes[handle], State(0)), at)
+            self.kernel.use(self.inodes[handle], at)
+        elif op == Op.PRESENT:
+            for page in range(at, at + length):
+                self.inodes[handle].cache.add(Folio(page, 0))
+        else:
+            self._advise(self.files[handle], op)
 
     def _window(self, inode: Inode) -> int:
         """Return the ra_pages of the file's bdi."""

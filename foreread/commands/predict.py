@@ -6,11 +6,13 @@ import argparse
 import json
 import re
 
+from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
+from analyzer.ingest.recording import Recording
 from analyzer.optimizer import predict
 from analyzer.optimizer.linux import predict_linux
 from analyzer.prediction import Curve, Prediction
-from foreread.arguments import add_capture, add_windows, parse_windows
+from foreread.arguments import UsageError, add_capture, add_windows, parse_windows
 from foreread.table import render
 
 FIXED = "fixed"
@@ -21,14 +23,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
     add_windows(parser, "0-1023")
+    add_model(parser)
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of a model, and of the disk's."""
     parser.add_argument(
         "--model",
         metavar="MODEL",
         type=_model,
         default=FIXED,
         help="fixed: the window of the 2010 paper, each miss reads it whole (the default); linux: "
-        "the readahead of the capture's kernel; linux-X.Y: that of another kernel",
+        "the readahead of the capture's kernel, and seconds; linux-X.Y: that of another kernel",
     )
+    parser.add_argument(
+        "--device-model",
+        metavar="FILE",
+        help='cost of the disk for seconds: kind = "fixed", latency_us and ns_per_kib (TOML), or '
+        "a board profile (default: learnt from the capture)",
+    )
+
+
+def predicted(
+    recording: Recording, args: argparse.Namespace, windows: list[int] | None
+) -> Prediction:
+    """Return the prediction of the model that was asked for."""
+    if args.model == FIXED:
+        if args.device_model is not None:
+            raise UsageError("--device-model: seconds need --model linux")
+        return predict(recording, windows)
+    device = None if args.device_model is None else read_device_model(args.device_model)
+    return predict_linux(recording, args.model, windows, device)
 
 
 def _model(text: str) -> str:
@@ -42,10 +67,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     recording = load(args.capture, args.pids)
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
-    if args.model == FIXED:
-        prediction = predict(recording, windows)
-    else:
-        prediction = predict_linux(recording, args.model, windows)
+    prediction = predicted(recording, args, windows)
     if args.json:
         print(json.dumps(prediction.to_json()))
     else:
@@ -65,9 +87,13 @@ def _text(prediction: Prediction) -> str:
 
 def _curve_text(curve: Curve) -> str:
     marks = {curve.quasi_optimal: "quasi-optimal"}
+    if curve.predicted_best is not None:
+        also = f", {marks[curve.predicted_best]}" if curve.predicted_best in marks else ""
+        marks[curve.predicted_best] = f"predicted best{also}"
     shown = [w for w in curve.windows if w in _SHOWN_WINDOWS or w in marks]
     rows = [_row(curve, w, marks.get(w, "")) for w in (shown or curve.windows[:16])]
-    head = ("window", "KiB", "F requests", "pages", "G in vain", "G formula", "C_opt", "")
+    timed = ("seconds",) if curve.seconds is not None else ()
+    head = ("window", "KiB", "F requests", "pages", "G in vain", "G formula", "C_opt", *timed, "")
     front = [curve.read_ahead_kb[curve.windows.index(w)] for w in curve.pareto]
     pareto = f"no window beats these in both F and G: {_listed(front)} KiB"
     return f"{curve.name}: {curve.tap} pages accessed\n{render(head, rows)}\n{pareto}"
@@ -83,4 +109,8 @@ def _listed(numbers: list[int]) -> str:
 def _row(curve: Curve, window: int, mark: str) -> tuple[str, ...]:
     at = curve.windows.index(window)
     numbers = (curve.read_ahead_kb, curve.f, curve.pages, curve.g, curve.g_formula)
-    return (str(window), *(str(c[at]) for c in numbers), f"{curve.c_opt[at]:.4g}", mark)
+    seconds: tuple[str, ...] = ()
+    if curve.seconds is not None:
+        at_window = curve.seconds[at]
+        seconds = ("-" if at_window is None else f"{at_window:.3f}",)
+    return (str(window), *(str(c[at]) for c in numbers), f"{curve.c_opt[at]:.4g}", *seconds, mark)

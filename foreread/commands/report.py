@@ -8,15 +8,16 @@ import logging
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.optimizer import predict
 from analyzer.validate import validate
 from foreread.arguments import add_capture
+from foreread.commands.predict import add_model, predicted
 from tracer.sweep import read_sweep
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
+    add_model(parser)
     parser.add_argument(
         "sweep", metavar="SWEEP", type=Path, nargs="?", help="file written by foreread sweep"
     )
@@ -28,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     recording = load(args.capture, args.pids)
-    prediction = predict(recording)
+    prediction = predicted(recording, args, None)
     sweep = read_sweep(args.sweep) if args.sweep else None
     command = recording.capture.command if recording.capture else None
     validation = validate(prediction, sweep, command) if sweep else None

@@ -7,10 +7,10 @@ import json
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.optimizer import predict
 from analyzer.validate import Validation, validate
 from foreread.arguments import add_capture
 from foreread.cli import printable
+from foreread.commands.predict import add_model, predicted
 from foreread.table import render
 from tracer.sweep import read_sweep
 
@@ -18,6 +18,7 @@ from tracer.sweep import read_sweep
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
+    add_model(parser)
     parser.add_argument("sweep", metavar="SWEEP", type=Path, help="file written by foreread sweep")
 
 
@@ -26,13 +27,14 @@ def run(args: argparse.Namespace) -> int:
     sweep = read_sweep(args.sweep)
     recording = load(args.capture, args.pids)
     command = recording.capture.command if recording.capture else None
-    validation = validate(predict(recording), sweep, command)
+    validation = validate(predicted(recording, args, None), sweep, command)
     print(json.dumps(validation.to_json()) if args.json else _text(validation))
     return 0
 
 
 def _text(validation: Validation) -> str:
-    head = ("KiB", "F pred.", "measured", "error", "pages pred.", "measured", "error", "s measured")
+    head = ("KiB", "F pred.", "measured", "error", "pages pred.", "measured", "error")
+    timed = ("s pred.", "measured", "error")
     rows = [
         (
             str(p.read_ahead_kb),
@@ -42,16 +44,20 @@ def _text(validation: Validation) -> str:
             _number(p.predicted.pages),
             _number(p.measured.pages),
             _percent(p.error.pages),
+            _number(p.predicted.seconds, ".3f"),
             _number(p.measured.seconds, ".3f"),
+            _percent(p.error.seconds),
         )
         for p in validation.points
     ]
     lines = [
-        render(head, rows),
+        render((*head, *timed), rows),
         "",
         f"error of F: median {_percent(validation.f_error_median)}, "
         f"largest {_percent(validation.f_error_max)}",
         f"error of pages: median {_percent(validation.pages_error_median)}",
+        f"error of seconds: median {_percent(validation.seconds_error_median)}, "
+        f"largest {_percent(validation.seconds_error_max)}",
         f"measured best {validation.best_read_ahead_kb} KiB, "
         f"default {validation.default_read_ahead_kb} KiB",
         f"regret of the chosen window ({validation.chosen_read_ahead_kb} KiB): "

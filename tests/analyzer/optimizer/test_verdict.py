@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.optimizer.criterion import c_opt, quasi_optimal
-from analyzer.optimizer.verdict import FEW_PAGES, MARGIN_PERCENT, Point, decide
+from analyzer.optimizer.verdict import (
+    FEW_PAGES,
+    MARGIN_PERCENT,
+    Point,
+    decide,
+    decide_by_seconds,
+)
 from analyzer.prediction import Curve, Verdict
 
 TAP = 1000
@@ -127,3 +133,35 @@ def test_doubts_and_limits_are_always_said(
     assert (f"{lost:,} events were lost" in verdict.why) == bool(lost)
     assert ("knows nothing of the device" in verdict.why) == (verdict.action != "none")
     assert "\n" not in verdict.why
+
+
+def by_seconds(seconds: list[float | None], current: int | None) -> Verdict:
+    whole = curve([1000, 600, 300, 200], current)
+    best = min((s, w) for s, w in zip(seconds, WINDOWS, strict=True) if s is not None)[1]
+    timed = replace(whole, seconds=seconds, predicted_best=best)
+    now = None if current is None else seconds[WINDOWS.index(current // 4)]
+    return decide_by_seconds(decide(whole, point(whole), False, 7), timed, now)
+
+
+def test_the_fewest_seconds_are_set() -> None:
+    verdict = by_seconds([4.0, 2.0, None, 3.0], 124)
+    assert (verdict.action, verdict.read_ahead_kb) == ("set", 4)
+    assert verdict.why.startswith("2.000 s predicted at 4 KiB, against 3.000 s at 124 KiB now")
+    assert verdict.why.endswith("; doubtful, since 7 events were lost")
+
+
+@pytest.mark.parametrize(("now", "action"), [(2.02, "keep"), (2.021, "set")])
+def test_a_gain_of_one_percent_is_not_worth_it(now: float, action: str) -> None:
+    """2.02 s less 1 % are 1.9998 s."""
+    verdict = by_seconds([4.0, 2.0, 3.0, now], 124)
+    assert (verdict.action, verdict.read_ahead_kb) == (action, 124 if action == "keep" else 4)
+
+
+def test_with_an_unknown_window_the_fewest_seconds_are_set() -> None:
+    assert by_seconds([4.0, 2.0, 3.0, 3.0], None).action == "set"
+
+
+def test_where_nothing_can_gain_seconds_change_nothing() -> None:
+    whole = replace(curve([3, 2, 1, 1], 12, tap=3), seconds=[4.0, 2.0, 3.0, 3.0], predicted_best=1)
+    nothing = decide(whole, point(whole), contaminated=False, lost=0)
+    assert decide_by_seconds(nothing, whole, 3.0) == nothing

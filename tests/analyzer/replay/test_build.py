@@ -202,3 +202,18 @@ def test_nonsense_in_system_calls_is_left_aside(value):
     calls["syscalls:sys_exit_mmap"] = [(6, 1, min(value, 1 << 62))]
     calls["syscalls:sys_enter_fadvise64"] = [(7, 1, *[int(numbers[0])] * 4)]
     assert done(made(events, [entry(1)], calls))[-1] == (Op.FAULT, 4, 0)
+
+
+def test_what_is_mapped_without_a_read_was_cached_before():
+    """Pages 16-31 were mapped, 20 was read later: the others were there before the run."""
+    events = [
+        event(Kind.MAP_PAGES, ino=5, index=16, value=31),
+        fault(5, 20),
+        *brought(5, 20),
+        event(Kind.MAP_PAGES, ino=5, index=20, value=47),
+    ]
+    built = made(events, [entry(5)])
+    present = [at for op, at, _ in done(built) if op == Op.PRESENT]
+    assert present == [page for page in range(16, 32) if page != 20]
+    assert [op for op, _, _ in done(built)].count(Op.FAULT) == 1
+    assert built.times.tolist() == [0] * 15 + [2000]

@@ -1,0 +1,147 @@
+"""A recording as steps in time: what was computed, what was read, what the processor spent on it.
+
+The run is one sequence: what several threads did at the same time is replayed as if one had.
+While the disk served a request nothing counts as computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from emulator.linux.operations import Program
+from emulator.linux.requests import SECTOR
+from emulator.linux.timed import STEP, CpuCost
+
+_SOONEST = 1  # percentile of the time between events: little else happens in it
+_WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns)."""
+
+    steps: Array
+    tail_ns: float
+    total_ns: float
+
+
+class Busy:
+    """When a disk was serving requests."""
+
+    def __init__(self, requests: Table) -> None:
+        issue, complete = requests["issue_ns"], requests["complete_ns"]
+        known = complete > issue
+        begin, end = issue[known].astype(np.float64), complete[known].astype(np.float64)
+        before = np.concatenate(([0.0], np.maximum.accumulate(end)))[:-1]
+        self._begin = np.maximum(begin, before)
+        self._end = np.maximum(end, self._begin)
+        self._sum = np.concatenate(([0.0], np.cumsum(self._end - self._begin)))
+
+    def computed(self, time: Array) -> Array:
+        """Return how much of the time up to each moment the disk did not serve."""
+        at = time.astype(np.float64)
+        row = np.searchsorted(self._begin, at, side="right")
+        last = np.maximum(row - 1, 0)
+        under_way = np.where(row > 0, np.maximum(self._end[last] - at, 0.0), 0.0)
+        return np.asarray(at - (self._sum[row] - under_way))
+
+
+def steps_of(
+    program: Program, times: Array, requests: Table, own: Array, start_ns: int, end_ns: int
+) -> Steps:
+    """Return the operations of a program, and the requests that are not its ``own``, in time.
+
+    ``times`` are those of the operations; ``requests`` are the disk's, in order of issue.
+    """
+    within = (requests["issue_ns"] >= start_ns) & (requests["issue_ns"] < end_ns)
+    others = requests.take(within & ~own & ((requests["flags"] & Rwbs.READ) > 0))
+    steps = np.zeros(len(times) + others.rows, STEP)
+    steps["operation"][: len(times)] = np.arange(len(times))
+    steps["operation"][len(times) :] = -1
+    steps["sectors"][len(times) :] = others["sectors"]
+    when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)
+    when = np.clip(when, start_ns, end_ns)
+    order = np.argsort(when, kind="stable")
+    edges = np.concatenate(([start_ns], when[order], [end_ns])).astype(np.uint64)
+    gaps = np.diff(Busy(requests.take(within)).computed(edges))
+    steps = steps[order]
+    steps["gap_ns"] = gaps[:-1]
+    return Steps(steps, float(gaps[-1]), float(end_ns - start_ns))
+
+
+def own_requests(recording: Recording, requests: Table) -> Array:
+    """Return a mask of the reads of file data by the application's threads.
+
+    The others are metadata, which ext4 reads ahead without saying so, into pages of the block
+    device, and what threads read that are not the application's.
+    """
+    own = (requests["flags"] & (Rwbs.READ | Rwbs.META)) == Rwbs.READ
+    inserts = recording.inserts
+    if inserts is None:
+        return np.asarray(own)
+    mounts = recording.capture.mounts if recording.capture else []
+    for first in {0, *(mount.first_sector for mount in mounts)}:
+        page = (requests["sector"] - np.uint64(first)) // np.uint64(recording.page_size // SECTOR)
+        own &= ~np.isin(page, inserts.metadata["index"])
+    if recording.threads is not None:
+        theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
+        own &= ~np.isin(requests["pid"], theirs)
+    return np.asarray(own)
+
+
+def event_cost(events: Table) -> float:
+    """Return what recording one event takes (ns): how soon another follows on the same CPU."""
+    order = np.lexsort((events["time_ns"], events["cpu"]))
+    time, cpu = events["time_ns"][order].astype(np.float64), events["cpu"][order]
+    apart = np.diff(time)[np.diff(cpu) == 0]
+    return float(np.percentile(apart, _SOONEST)) if len(apart) else 0.0
+
+
+def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -> Steps:
+    """Return the steps without what recording the run's events took."""
+    within = (events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)
+    chosen = events.take(within)
+    gaps = steps.steps["gap_ns"]
+    computed = float(gaps.sum()) + steps.tail_ns
+    spent = min(chosen.rows * event_cost(chosen), computed)
+    share = 1 - spent / computed if computed else 1.0
+    kept = steps.steps.copy()
+    kept["gap_ns"] = gaps * share
+    return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
+
+
+def cpu_cost(recording: Recording) -> CpuCost:
+    """Return what the processor spends on a request, and on a page, by the events of faults.
+
+    A page: from the fault to its insertion, which allocates it. A request: from there until the
+    request is issued, and from its completion to the thread's next event, where that comes soonest.
+    Less what recording them takes. Nothing where the kernel has no events of faults.
+    """
+    events = recording.trace.events
+    kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
+    chosen = events.take(np.isin(events["kind"], (*kinds, Kind.BIO_QUEUE, Kind.GET_PAGES)))
+    kind, time = chosen["kind"], chosen["time_ns"].astype(np.float64)
+    single = np.flatnonzero(_follow(kind, _MISS))
+    if not len(single):
+        return CpuCost()
+    page = float(np.median(time[single + 1] - time[single]))
+    submit = float(np.median(time[single + 3] - time[single + 1]))
+    behind = single[single + 5 < len(time)]
+    wake = float(np.percentile(time[behind + 5] - time[behind + 4], _WAKE_SHARE))
+    each = event_cost(events)
+    return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
+
+
+_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
+
+
+def _follow(kind: Array, wanted: tuple[Kind, ...]) -> Array:
+    """Return where events of these kinds follow one another."""
+    found = np.ones(max(len(kind) - len(wanted) + 1, 0), bool)
+    for row, one in enumerate(wanted):
+        found &= kind[row : row + len(found)] == one
+    return found

@@ -1,0 +1,103 @@
+"""The timed replay, on cases worked out by hand: a device of 1,000 ns and 100 ns a KiB."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from programs import PAGE, Script
+
+from emulator.device import FixedCost, Queue
+from emulator.linux.operations import Machine
+from emulator.linux.reference import emulate
+from emulator.linux.requests import EXTENT, Layout, Limits
+from emulator.linux.rules import rules_for
+from emulator.linux.timed import STEP, CpuCost, Run, timed
+
+DEVICE = FixedCost(1000, 100)
+NOWHERE = Layout(np.zeros(0, EXTENT))
+PRESENT_PAGES = 8
+
+
+def run(script: Script, steps: list[tuple[float, int, int]], tail_ns: float = 30) -> Run:
+    machine = Machine(page_size=PAGE)
+    rules = rules_for((6, 12))
+    rows = np.array(steps, STEP)
+    return Run(script.program(), rows, tail_ns, rules, machine, Limits(1280), NOWHERE)
+
+
+def three_reads(pages: int = 8) -> Run:
+    """Pages 0, 1 and 2 of a file, read one by one."""
+    script = Script()
+    handle = script.open(script.file(pages))
+    for page in range(3):
+        script.read(handle, page)
+    return run(script, [(0, 0, 0), (10, 1, 0), (10, 2, 0), (500, 3, 0)])
+
+
+def test_without_readahead_each_page_is_waited_for():
+    """10 + 1400, 10 + 1400, 500 + 1400, 30."""
+    found = timed(three_reads(), 0, DEVICE)
+    assert (found.total_ns, found.waited_ns) == (4750, 4200)
+    assert found.work.tolist() == [[0, 0], [1, 1], [1, 1], [1, 1]]
+
+
+def test_readahead_goes_on_while_the_program_computes():
+    """10: pages 0-1, there at 1810; 1820: pages 2-5, there at 4420, and 2 is needed at 2320.
+
+    Page 2 has the next marker: pages 6-7 are asked for, and waited for by nobody.
+    """
+    found = timed(three_reads(), 4, DEVICE)
+    assert (found.total_ns, found.waited_ns) == (4450, 1800 + 2100)
+    assert found.work.tolist() == [[0, 0], [1, 2], [1, 4], [1, 2]]
+
+
+def test_the_processor_s_work_counts_from_what_was_recorded():
+    """1810 + 10 for a page more + 10: asked at 1830, there at 4430.
+
+    Behind that 30 of computing, and 10 for a page more; in a file of 6 pages the last read finds
+    all there, and of the 110 saved the 30 are all that can be.
+    """
+    recorded = timed(three_reads(), 0, DEVICE)
+    found = timed(three_reads(), 4, DEVICE, CpuCost(100, 10), recorded)
+    assert found.total_ns == 4430 + 30 + 10
+    found = timed(three_reads(6), 4, DEVICE, CpuCost(100, 10), recorded)
+    assert found.total_ns == 4430
+    again = timed(three_reads(), 0, DEVICE, CpuCost(100, 10), recorded)
+    assert again.total_ns == recorded.total_ns
+
+
+def test_what_others_read_waits_its_turn_and_is_waited_for():
+    """Behind pages 2-5, which are there at 4420: metadata of 4 KiB asked for at 1825."""
+    script = Script()
+    handle = script.open(script.file(8))
+    script.read(handle, 0).read(handle, 1)
+    steps = [(0, 0, 0), (10, 1, 0), (10, 2, 0), (5, -1, 8)]
+    assert timed(run(script, steps, 0), 4, DEVICE).total_ns == 4420 + 1400
+
+
+def test_a_page_that_was_there_costs_nothing():
+    script = Script()
+    handle = script.open(script.file(8))
+    script.operations.append((PRESENT_PAGES, 0, 0, 0, 1))
+    script.read(handle, 0)
+    found = timed(run(script, [(0, 0, 0), (0, 1, 0), (7, 2, 0)], 0), 0, DEVICE)
+    assert (found.total_ns, found.waited_ns) == (7, 0)
+
+
+@pytest.mark.parametrize("window", [0, 1, 4, 32, 128])
+def test_time_does_not_change_what_is_read(window):
+    script = Script()
+    file = script.file(300)
+    handle = script.open(file)
+    mapping = script.map(handle, 0, 300)
+    for page in range(0, 300, 7):
+        script.touch(mapping, page).read(handle, page, 3)
+    steps = [(1.0, row, 0) for row in range(len(script.operations))]
+    found = timed(run(script, steps), window, DEVICE)
+    plain = emulate(script.program(), rules_for((6, 12)), window)
+    assert found.work[:, 1].sum() == sum(1 << order for _, _, order, _ in plain.inserts)
+
+
+def test_a_queue_serves_in_order():
+    queue = Queue(DEVICE)
+    assert [queue.submit(0, 8), queue.submit(100, 16), queue.submit(9000, 8)] == [1400, 3200, 10400]
