@@ -78,6 +78,8 @@ def decide_by_seconds(published: Verdict, total: Curve, now: float | None) -> Ve
     current = total.current_read_ahead_kb
     if now is None or current is None:
         return Verdict("set", kb, f"{best} are fewest; the current window is unknown{behind}")
+    if current == kb:
+        return Verdict("keep", kb, f"the current window is the best: {best} are fewest{behind}")
     if (now - seconds) * 100 <= KEEP_PERCENT * now:
         why = f"{now:.3f} s predicted at {current:,} KiB, the current window: {best} is no"
         return Verdict("keep", current, f"{why} more than {KEEP_PERCENT} % less{behind}")

@@ -165,3 +165,9 @@ def test_where_nothing_can_gain_seconds_change_nothing() -> None:
     whole = replace(curve([3, 2, 1, 1], 12, tap=3), seconds=[4.0, 2.0, 3.0, 3.0], predicted_best=1)
     nothing = decide(whole, point(whole), contaminated=False, lost=0)
     assert decide_by_seconds(nothing, whole, 3.0) == nothing
+
+
+def test_the_best_window_is_kept() -> None:
+    verdict = by_seconds([4.0, 2.0, 3.0, 3.0], 4)
+    assert (verdict.action, verdict.read_ahead_kb) == ("keep", 4)
+    assert verdict.why.startswith("the current window is the best: 2.000 s predicted at 4 KiB")
