@@ -16,7 +16,13 @@ from tracer.probes.offsets import find_offsets
 
 pytestmark = pytest.mark.boards
 
-UNAME = {"x86_64": "x86_64", "arm64": "aarch64", "armhf": "armv7l", "mipsel": "mips"}
+UNAME = {
+    "x86_64": "x86_64",
+    "arm64": "aarch64",
+    "armhf": "armv7l",
+    "mipsel": "mips",
+    "s390x": "s390x",
+}
 
 
 @pytest.mark.parametrize("name", MACHINES)
