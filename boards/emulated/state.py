@@ -13,7 +13,7 @@ import select
 import shutil
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from boards.emulated.error import BoardError
@@ -91,8 +91,6 @@ def end(folder: Path) -> None:
     except ProcessLookupError:
         pass
     finally:
-        with suppress(ChildProcessError):  # if it was ours, it is to leave no zombie
-            os.waitid(os.P_PIDFD, held, os.WEXITED | os.WNOHANG)
         os.close(held)
 
 
