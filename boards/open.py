@@ -71,31 +71,37 @@ def transport_of(text: str) -> Transport | UnsetType:
     if board := started(text):
         files = (str(board.known_hosts.absolute()), str(board.identity.absolute()))
         return SshTransport(url=str(board.address), known_hosts=files[0], identity=files[1])
-    transport = load_profile(text).transport
-    if isinstance(transport, SshTransport):
-        folder = profile_path(text).parent.absolute()
-        known_hosts, identity = transport.known_hosts, transport.identity
-        return SshTransport(
-            url=transport.url,
-            known_hosts=str(_beside(folder, known_hosts)) if known_hosts else UNSET,
-            identity=str(_beside(folder, identity)) if identity else UNSET,
-        )
-    return transport
+    return _placed(text, load_profile(text).transport)
+
+
+def _placed(text: str, transport: Transport | UnsetType) -> Transport | UnsetType:
+    """Return a profile's transport with absolute paths of what lies beside the profile."""
+    if not isinstance(transport, SshTransport):
+        return transport
+    folder = profile_path(text).parent.absolute()
+
+    def beside(path: str | UnsetType) -> str | UnsetType:
+        return str(folder / Path(path).expanduser()) if path else UNSET
+
+    return SshTransport(
+        url=transport.url,
+        known_hosts=beside(transport.known_hosts),
+        identity=beside(transport.identity),
+    )
 
 
 def _of_profile(
     text: str, known_hosts: Path | None, identity: Path | None, tell: Tell
 ) -> AbstractContextManager[Target]:
     profile = load_profile(text)
-    match profile.transport:
+    match _placed(text, profile.transport):
         case LocalTransport():
             return nullcontext(LocalTarget())
         case SshTransport() as ssh:
-            folder = profile_path(text).parent
             return SshTarget(
                 SshAddress.parse(ssh.url),
-                known_hosts or _beside(folder, ssh.known_hosts),
-                identity or _beside(folder, ssh.identity),
+                known_hosts or (Path(ssh.known_hosts) if ssh.known_hosts else None),
+                identity or (Path(ssh.identity) if ssh.identity else None),
             )
         case SerialTransport(url=url) | AdbTransport(url=url):
             return _open_url(url, None, None)
@@ -118,7 +124,3 @@ def _open_url(
         case "adb":
             return AdbTarget(AdbAddress.parse(url))
     raise TargetError(f"{url!r}: a target is not reached so", f"say one of: {FORMS}")
-
-
-def _beside(folder: Path, path: str | UnsetType) -> Path | None:
-    return None if isinstance(path, UnsetType) else folder / Path(path).expanduser()
