@@ -40,18 +40,18 @@ test: $(READY) ## lint, types, and all tests (kernel tests where rights allow)
 	@$(MAKE) --no-print-directory test-kernel
 
 test-kernel: $(READY) ## tests against the running kernel (root)
-	$(BIN)/python -m pytest -q -rs -m kernel
+	$(BIN)/python -m pytest -q -rfEs -m kernel
 
 test-boards: $(READY) ## the whole main job on emulated boards (QEMU; network at first)
 	@.ci/packages $(PYTHON) boards
-	$(BIN)/python -m pytest -q -rs -s -m boards
+	$(BIN)/python -m pytest -q -rfEs -s -m boards
 
 paper: $(READY) ## the 2010 paper's experiments again, on emulated boards, in paper-out (QEMU)
 	@.ci/packages $(PYTHON) boards
 	$(BIN)/python examples/paper/run.py
 
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
-	$(BIN)/python -m pytest -q -rs -m package
+	$(BIN)/python -m pytest -q -rfEs -m package
 
 lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows
 	$(BIN)/ruff check .

@@ -82,7 +82,8 @@ def test_every_page_of_a_cold_file_is_recorded_once(loop, tmp_path):
     )
     inserts = read_events(output / "trace", INSERT)
     of_data = [e["index"] for e in inserts if (e["s_dev"], e["i_ino"]) == (device, inode)]
-    assert of_data == list(range(64))
+    # Sorted: the events of one CPU come after those of another, and a process may change it.
+    assert sorted(of_data) == list(range(64))
     assert capture.cold.proven
     assert sum(capture.lost.values()) == 0
     assert (capture.ended_by, capture.exit_status) == ("exit", 0)

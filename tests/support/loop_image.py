@@ -66,7 +66,8 @@ def loop_image(directory: Path) -> Iterator[LoopImage]:
     with mounted(image, mountpoint) as device:
         loop = LoopImage(mountpoint, device)
         shutil.copy(shutil.which("busybox") or "", loop.busybox)
-        loop.data.write_bytes(os.urandom(64 * os.sysconf("SC_PAGE_SIZE")))
+        # Text, so that a failing test that shows its output can be read.
+        loop.data.write_text(os.urandom(32 * os.sysconf("SC_PAGE_SIZE")).hex())
         loop.knob.write_text(str(WINDOW_KB))
         yield loop
 
