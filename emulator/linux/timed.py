@@ -7,6 +7,7 @@ for only by those who need its pages.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -19,9 +20,22 @@ from emulator.linux.reference import Replay
 from emulator.linux.requests import SECTOR, Layout, Limits, requests
 from emulator.linux.rules import Rules
 
-# gap_ns: computed since the step before. operation: row of the program; -1: a read of ``sectors``
-# that is as it was, whatever the window (metadata, other processes), and is waited for.
-STEP = np.dtype([("gap_ns", "f8"), ("operation", "i8"), ("sectors", "u4")], align=True)
+# One thing that a thread does. Before it the thread sleeps for sleep_ns, waits until step waits_for
+# (a row of another thread, or -1) is over, and computes for cpu_ns.
+# operation: row of the program; -1: a read of ``sectors`` from ``sector`` on that is as it was,
+# whatever the window (metadata, other processes), and is waited for; of 0 sectors: nothing.
+STEP = np.dtype(
+    [
+        ("cpu_ns", "f8"),
+        ("sleep_ns", "f8"),
+        ("operation", "i8"),
+        ("waits_for", "i8"),
+        ("sector", "u8"),
+        ("sectors", "u4"),
+        ("thread", "u2"),
+    ],
+    align=True,
+)
 
 
 @dataclass(frozen=True)
@@ -43,6 +57,7 @@ class Run:
     machine: Machine
     limits: Limits
     layout: Layout
+    cpus: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +70,14 @@ class Timed:
     total_ns: float
     waited_ns: float
     work: npt.NDArray[np.int64]
+
+
+def timed_windows(
+    run: Run, windows: Sequence[int], device: FixedCost, cpu: CpuCost | None = None
+) -> list[Timed]:
+    """Replay a run, recorded at window 0, under each of ``windows`` (pages)."""
+    recorded = timed(run, 0, device)
+    return [timed(run, window, device, cpu, recorded) if window else recorded for window in windows]
 
 
 def timed(
@@ -74,7 +97,9 @@ def timed(
     saved = 0.0
     behind = 0.0  # change of the next gap
     work = np.zeros((len(run.steps), 2), np.int64)
-    for row, (gap, operation, sectors) in enumerate(run.steps.tolist()):
+    for row, (gap, operation, sectors) in enumerate(
+        run.steps[["cpu_ns", "operation", "sectors"]].tolist()
+    ):
         # What a gap is too short to save is saved later.
         due = gap + behind + saved
         saved = min(due, 0.0)

@@ -54,7 +54,7 @@ def test_steps_are_operations_and_what_others_read_in_time():
     found = steps_of(singles([7, 0, 1]), times, requests, own, 1000, 3000)
     assert found.steps["operation"].tolist() == [0, 1, -1, 2]
     assert found.steps["sectors"].tolist() == [0, 0, 16, 0]
-    assert found.steps["gap_ns"].tolist() == [0, 90, 10 + 100, 300]
+    assert found.steps["cpu_ns"].tolist() == [0, 90, 10 + 100, 300]
     assert (found.tail_ns, found.total_ns) == (800, 2000)
 
 
@@ -67,7 +67,7 @@ def test_what_recording_took_is_taken_off():
     events = table(*(event(Kind.FAULT, time_ns=1000 + 10 * row) for row in range(11)))
     assert event_cost(events) == pytest.approx(10)
     less = without_recording(found, events, 1000, 3000)
-    assert less.steps["gap_ns"].sum() + less.tail_ns == pytest.approx(1300 - 110)
+    assert less.steps["cpu_ns"].sum() + less.tail_ns == pytest.approx(1300 - 110)
 
 
 def test_the_processor_s_work_is_told_by_faults():
