@@ -22,8 +22,9 @@ from emulator.linux.rules import Rules
 
 # One thing that a thread does. Before it the thread sleeps for sleep_ns, waits until step waits_for
 # (a row of another thread, or -1) is over, and computes for cpu_ns.
-# operation: row of the program; -1: a read of ``sectors`` from ``sector`` on that is as it was,
-# whatever the window (metadata, other processes), and is waited for; of 0 sectors: nothing.
+# operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, of so many
+# ``bios``, that is as it was, whatever the window (metadata, other processes), and is waited for;
+# of 0 sectors: nothing is done.
 STEP = np.dtype(
     [
         ("cpu_ns", "f8"),
@@ -32,6 +33,7 @@ STEP = np.dtype(
         ("waits_for", "i8"),
         ("sector", "u8"),
         ("sectors", "u4"),
+        ("bios", "u4"),
         ("thread", "u2"),
     ],
     align=True,
