@@ -16,7 +16,8 @@ from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_reco
 from emulator.device import FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
-from emulator.linux.timed import CpuCost, Run, timed_windows
+from emulator.linux.timed import CpuCost, Run
+from emulator.linux.timed_windows import timed_windows
 from emulator.linux.windows import MAX_WINDOW
 
 MOST_WINDOWS = 64
