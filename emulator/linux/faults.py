@@ -36,12 +36,16 @@ class Mapping:
 
 
 def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterator[Needed]:
-    """Touch a page of a mapping (do_fault); nothing happens if it has its entry already.
+    """Touch a page of a mapping (do_fault); yield the page when it is needed.
 
-    Yields the page when it is needed.
+    It is if it has its entry already, too: fault-around maps pages here as soon as they are asked
+    for, the kernel only once they have been read (next_uptodate_folio).
     """
     inode = mapping.file.inode
-    if page > inode.last or page in mapping.filled:
+    if page > inode.last:
+        return
+    if page in mapping.filled:
+        yield inode, page, page + 1
         return
     around = not write and kernel.rules.around and kernel.machine.fault_around > 1
     if around and _map_around(kernel, mapping, page):

@@ -63,15 +63,17 @@ class _Replay(Replay):
 
     def timed(self) -> Timed:
         """Run all threads."""
-        number = self._run.steps["thread"]
-        rows = {one: np.flatnonzero(number == one).tolist() for one in np.unique(number).tolist()}
-        last = self._run.ends if self._run.ends >= 0 or not rows else int(number[-1])
-        all_threads = {one: Thread(rows[one][0]) for one in rows}
+        number = self._run.steps["thread"].tolist() or [0]
+        rows: dict[int, list[int]] = {one: [] for one in sorted(set(number))}
+        for row in range(len(self._steps)):
+            rows[number[row]].append(row)
+        last = self._run.ends if self._run.ends >= 0 else number[-1]
+        all_threads = {one: Thread(min(rows[one], default=0)) for one in rows}
         for one, thread in all_threads.items():
             thread.life = self._live(thread, rows[one], self._run.tail_ns if one == last else 0.0)
         threads = self._threads
         threads.run(list(all_threads.values()), all_threads.get(self._run.ends))
-        ends = np.full(max(rows, default=-1) + 1, np.nan)
+        ends = np.full(max(rows) + 1, np.nan)
         for one, thread in all_threads.items():
             ends[one] = thread.over_ns
         behind = wasted(self.kernel.sent, threads.spans)
