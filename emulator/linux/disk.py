@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from emulator.device import Queue
+from emulator.device import DeviceQueue
 from emulator.linux.kernel import Kernel, Needed
 from emulator.linux.operations import Outcome
 from emulator.linux.requests import SECTOR, Layout, Limits, requests
@@ -29,7 +29,7 @@ class TimedKernel(Kernel):
 
     layout: Layout = field(kw_only=True)
     limits: Limits = field(kw_only=True)
-    queue: Queue = field(kw_only=True)
+    queue: DeviceQueue = field(kw_only=True)
     clock_ns: float = 0.0
     sent: list[Request] = field(default_factory=list)
     _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
@@ -37,9 +37,9 @@ class TimedKernel(Kernel):
     _first: int = 0  # insert that the run in progress began with
     _busy_ns: float = 0.0  # when the device will have done all
 
-    def send(self, sector: int, sectors: int, bios: int) -> Request:
+    def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
         """Send a request to the device."""
-        done = self.queue.submit(self.clock_ns, sectors)
+        done = self.queue.submit(self.clock_ns, sector, sectors, bios, meta)
         self.sent.append(Request(max(self.clock_ns, self._busy_ns), done))
         self._busy_ns = max(self._busy_ns, done)
         return self.sent[-1]
@@ -60,8 +60,8 @@ class TimedKernel(Kernel):
         inserts = self.outcome.inserts[self._first :]
         self._first = len(self.outcome.inserts)
         sent = [
-            (sector, sector + sectors, self.send(sector, sectors, 1))
-            for _, sector, sectors in requests(
+            (sector, sector + sectors, self.send(sector, sectors, bios))
+            for _, sector, sectors, bios in requests(
                 Outcome(inserts), self.layout, self.limits, self.machine.page_size
             )
         ]

@@ -16,9 +16,9 @@ LONGEST_NS = 1e14  # a day and some hours: no start-up takes so long
 MOST_CPUS = 1 << 16
 # One thing that a thread does. Before it the thread sleeps for sleep_ns, waits until step waits_for
 # (an earlier row, or -1) is over, and computes for cpu_ns.
-# operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, of so many ``bios``,
-# that is as it was, whatever the window (metadata, other processes), and is waited for; of 0
-# sectors: nothing is done.
+# operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, in ``bios``, of
+# metadata (``meta``) or not, that is as it was, whatever the window (metadata, other processes),
+# and is waited for; of 0 sectors: nothing is done.
 STEP = np.dtype(
     [
         ("cpu_ns", "f8"),
@@ -29,6 +29,7 @@ STEP = np.dtype(
         ("sectors", "u4"),
         ("bios", "u4"),
         ("thread", "u2"),
+        ("meta", "u1"),
     ],
     align=True,
 )

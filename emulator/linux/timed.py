@@ -8,11 +8,11 @@ slow: what the C core must agree with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from emulator.device import FixedCost, Queue
+from emulator.device import DeviceModel
 from emulator.linux.disk import TimedKernel, wasted
 from emulator.linux.reference import Replay
 from emulator.linux.steps import STEP, CpuCost, Run, Timed
@@ -24,7 +24,7 @@ __all__ = ["STEP", "CpuCost", "Run", "Timed", "timed"]
 def timed(
     run: Run,
     window: int,
-    device: FixedCost,
+    device: DeviceModel,
     cpu: CpuCost | None = None,
     recorded: Timed | None = None,
 ) -> Timed:
@@ -43,7 +43,7 @@ class _Replay(Replay):
     kernel: TimedKernel
 
     def __init__(
-        self, run: Run, window: int, device: FixedCost, cpu: CpuCost, recorded: Timed | None
+        self, run: Run, window: int, device: DeviceModel, cpu: CpuCost, recorded: Timed | None
     ) -> None:
         super().__init__(run.program, run.rules, window, run.machine)
         self.kernel = TimedKernel(
@@ -52,7 +52,7 @@ class _Replay(Replay):
             window,
             layout=run.layout,
             limits=run.limits,
-            queue=Queue(device),
+            queue=device.queue(),
         )
         self._run, self._cpu, self._recorded = run, cpu, recorded
         self._steps = run.steps.tolist()
@@ -91,7 +91,7 @@ class _Replay(Replay):
         behind = 0.0  # change of what is computed next
         for row in rows:
             thread.row = row
-            cpu_ns, sleep_ns, operation, waits_for, *read, _ = self._steps[row]
+            cpu_ns, sleep_ns, operation, waits_for, *read = self._steps[row]
             if sleep_ns:
                 yield Sleep(kernel.clock_ns + sleep_ns)
             if waits_for >= 0 and not self._over[waits_for]:
@@ -99,7 +99,7 @@ class _Replay(Replay):
             due = cpu_ns + behind + saved
             saved = min(due, 0.0)
             yield Compute(max(due, 0.0))
-            for until in self._do(row, operation, *read):
+            for until in self._do(row, operation, read):
                 if until > kernel.clock_ns:
                     yield Sleep(until, for_device=True)
                     yield Compute(0.0)
@@ -108,15 +108,14 @@ class _Replay(Replay):
             behind = self._change(row) if operation >= 0 else 0.0
         yield Compute(max(tail_ns + behind + saved, 0.0))
 
-    def _do(
-        self, row: int, operation: int, sector: int, sectors: int, bios: int
-    ) -> Iterator[float]:
+    def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[float]:
         """Do what a step does; yield the times until which it has to wait."""
         kernel, work = self.kernel, self._work[row]
         if operation < 0:
+            sector, sectors, bios, _, meta = read
             if sectors:
                 work[0] = 1
-                yield kernel.send(sector, sectors, bios).done_ns
+                yield kernel.send(sector, sectors, bios, bool(meta)).done_ns
             return
         needs = self.do(*self._operations[operation])
         while True:
