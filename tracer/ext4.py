@@ -39,7 +39,7 @@ class _Layout:
 
 @dataclass(frozen=True)
 class _Node:
-    """A block of a tree: of extents at level 0, else of block numbers of the file from ``first``."""
+    """A block of a tree: of extents at level 0, else of numbers of the blocks from ``first`` on."""
 
     inode: int
     block: int

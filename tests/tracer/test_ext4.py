@@ -34,8 +34,8 @@ class Image:
         with self.path.open("rb") as file:
             for at, place, length, written in extents:
                 if written and at < size:
-                    length = min(length, size - at)
-                    data[at : at + length] = os.pread(file.fileno(), length, place)
+                    end = min(at + length, size)
+                    data[at:end] = os.pread(file.fileno(), end - at, place)
         return bytes(data)
 
 
