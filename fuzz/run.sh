@@ -11,7 +11,8 @@ libraries='libtraceevent zlib libzstd'
 # shellcheck disable=SC2046,SC2086 # options are words
 build() {
     case $1 in
-    fixed_window) core='-Iemulator/core emulator/core/*.c' ;;
+    fixed_window) core='-Iemulator/core emulator/core/*.c -lm' ;;
+    linux) core='-Iemulator/core -DLX_MOST_BYTES=268435456 emulator/core/linux_*.c -lm' ;;
     *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
     esac
     # the fuzzer comes first: libraries follow what uses them

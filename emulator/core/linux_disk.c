@@ -22,8 +22,8 @@ next_request(struct lx_disk *disk)
 {
     if (disk->n_requests == disk->room) {
         size_t room = 2 * disk->room + 1024;
-        void *requests =
-            room < USED ? realloc(disk->requests, room * sizeof(*disk->requests)) : NULL;
+        uint64_t bytes = room * sizeof(*disk->requests);
+        void *requests = bytes <= LX_MOST_BYTES ? realloc(disk->requests, bytes) : NULL;
         if (!requests) {
             disk->failed = true;
             return NULL;
