@@ -14,7 +14,7 @@ from analyzer.optimizer.inputs import Inputs, inputs
 from analyzer.optimizer.seconds import with_seconds
 from analyzer.optimizer.window import predict
 from analyzer.prediction import Curve, Prediction
-from emulator.device import FixedCost
+from emulator.device import DeviceModel
 from emulator.linux.rules import KernelError, Version, rules_for, version_of
 from emulator.linux.windows import Emulated, Emulation
 
@@ -26,7 +26,7 @@ def predict_linux(
     recording: Recording,
     model: str = PREFIX,
     windows: list[int] | None = None,
-    device: FixedCost | None = None,
+    device: DeviceModel | None = None,
 ) -> Prediction:
     """Predict F and pages of the kernel's readahead by disk and in total, and seconds.
 
@@ -103,7 +103,8 @@ def _notes(version: Version, taken: Inputs) -> list[str]:
     if taken.notes:
         found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")
     capture = taken.recording.capture
-    if capture is not None and capture.cold.resident_pages:
+    told = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
+    if capture is not None and capture.cold.resident_pages and not told:
         found.append(
             f"{capture.cold.resident_pages} pages that running processes map stayed cached, which "
             "ones is not in the capture: windows that reach them are predicted to read them"
