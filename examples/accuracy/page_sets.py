@@ -24,10 +24,15 @@ BOARD_WINDOWS_KB = (4, 16, 32, 64, 128, 512)
 
 
 class Program(Protocol):
-    """What is run; ``writes``: its first run writes what later ones read."""
+    """What is run."""
 
-    command: tuple[str, ...]
-    writes: bool
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The words."""
+
+    @property
+    def writes(self) -> bool:
+        """Whether its first run writes what later ones read."""
 
 
 def on_board(target: str, program: Program, folder: Path, foreread: Foreread) -> Document:

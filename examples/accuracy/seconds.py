@@ -83,7 +83,7 @@ def _picks(capture: Path, file: Path | None, foreread: Foreread) -> list[int]:
 
 def _swept(asked: Asked, windows_kb: set[int], sweep: Path, foreread: Foreread) -> Document:
     """Return the SWEEP of windows, of which those that are not in the file yet are measured."""
-    have = [json.loads(sweep.read_text())] if sweep.exists() else []
+    have: list[Document] = [json.loads(sweep.read_text())] if sweep.exists() else []
     todo = sorted(windows_kb - {p["read_ahead_kb"] for one in have for p in one["points"]})
     if todo:
         whole = merged([*have, *_rounds(asked, todo, sweep, foreread)])
