@@ -19,6 +19,7 @@ enum {
     RULES = sizeof(struct lx_rules) / sizeof(int32_t),
     THREADS = 4,
     WINDOWS = 2,
+    DEVICE = 12,
 };
 
 struct input {
@@ -32,7 +33,8 @@ struct input {
     struct lx_step steps[MAX_OPERATIONS];
     size_t n, n_extents;
     int64_t windows[WINDOWS], cpus, ends;
-    double device[3];
+    double device[DEVICE];
+    size_t n_device;
 };
 
 struct bytes {
@@ -82,8 +84,32 @@ decode_machine(struct input *in, struct bytes *b)
         in->windows[i] = (int64_t)next(b, 256) << next(b, 4);
     in->cpus = next(b, 50) ? 1 + next(b, 3) : 0;
     in->ends = next(b, 4) ? -1 : (int64_t)next(b, THREADS);
-    in->device[1] = 1000.0 * next(b, 256);
-    in->device[2] = next(b, 20) ? 10.0 * next(b, 256) : NAN;
+}
+
+/* A device: seldom one that cannot be. */
+static void
+decode_device(struct input *in, struct bytes *b)
+{
+    static const double KINDS[][DEVICE] = {
+        {LX_FIXED, 1e6, 5e4},
+        {LX_PACED, 1000, 5e6, 1e8, 4e6, 1e4, 10},
+        {LX_PACED, 1e-3, INFINITY, 1e8, 1, 0, 0},
+        {LX_PACED, INFINITY, 1e-3, 1e14, 1e14, 0, 0},
+        {LX_PACED, 1000, 5e6, 0, 4e6, 1e4, 10},
+        {LX_MEASURED, 2, 1, 4, 64, 1e5, 4e5, 3e4, 4e5, 4, 1e5, 3e4},
+    };
+    static const size_t NUMBERS[] = {3, 7, 7, 7, 7, 12};
+    static const double BAD[] = {0, -1, 1e300, 3, NAN, INFINITY, 1e-300, 5e15};
+    unsigned kind = next(b, 6);
+    memcpy(in->device, KINDS[kind], sizeof(in->device));
+    in->n_device = NUMBERS[kind];
+    for (size_t i = 1; i < in->n_device; i++) {
+        unsigned change = next(b, 256);
+        if (change < 250)
+            in->device[i] *= kind == 5 ? 1 : change / 64.0;
+        else
+            in->device[i] = BAD[next(b, 8)];
+    }
 }
 
 static void
@@ -149,6 +175,8 @@ decode_operations(struct input *in, struct bytes *b)
             .waits_for = (int64_t)in->n - (next(b, 50) > 0) - (int64_t)next(b, 255),
             .sector = thread,
             .sectors = thread % 32,
+            .bios = thread % 32 / 8,
+            .meta = thread & 1,
             .thread = (uint16_t)(thread % THREADS),
         };
         if (in->steps[in->n].waits_for < -1)
@@ -205,8 +233,8 @@ replay(const struct input *in, int64_t window, int64_t *work, const int64_t *rec
 {
     struct lx_program program = program_of(in, false);
     double ends[THREADS];
-    struct lx_timed_run run = {in->steps, in->n,    100,        600, 70,
-                               in->cpus,  in->ends, in->device, 3,   recorded};
+    struct lx_timed_run run = {in->steps, in->n,    100,        600,          70,
+                               in->cpus,  in->ends, in->device, in->n_device, recorded};
     struct lx_timed result = {.ends_ns = ends, .n_ends = THREADS, .work = work};
     if (lx_replay(&program, &in->rules, &in->machine, &run, window, &result))
         return false;
@@ -224,7 +252,9 @@ check_one_thread(struct input *in, int64_t window)
         in->steps[i] = (struct lx_step){.operation = (int64_t)i, .cpu_ns = 5, .waits_for = -1};
     in->cpus = 1;
     in->ends = -1;
-    in->device[2] = 1;
+    in->device[0] = LX_FIXED;
+    in->device[1] = in->device[2] = 1;
+    in->n_device = 3;
     int64_t inserted = emulate(in, window, requests);
     if (replay(in, window, work, NULL) != (inserted >= 0))
         fail("refused by one only", (double)inserted, 0);
@@ -250,6 +280,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     int64_t work[2 * MAX_OPERATIONS], recorded[2 * MAX_OPERATIONS];
     memset(&in, 0, sizeof(in));
     decode_machine(&in, &bytes);
+    decode_device(&in, &bytes);
     decode_files(&in, &bytes);
     decode_operations(&in, &bytes);
     if (replay(&in, 0, recorded, NULL))

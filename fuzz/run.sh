@@ -46,7 +46,7 @@ for target; do
     target=$(basename "${target#fuzz/fuzz_}" .c)
     mkdir -p "fuzz-out/$target/corpus"
     build "$target"
-    "$python" fuzz/seeds.py "$target" "fuzz-out/$target/corpus"
+    PYTHONPATH=. "$python" fuzz/seeds.py "$target" "fuzz-out/$target/corpus"
     echo "== $target, $seconds s"
     ( cd "fuzz-out/$target" &&
         UBSAN_OPTIONS=print_stacktrace=1 ./fuzz -max_total_time="$seconds" -max_len=65536 \

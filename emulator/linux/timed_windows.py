@@ -15,8 +15,10 @@ from emulator import _linux
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.timed import CpuCost, Run, Timed, timed
 from emulator.linux.windows import errors, tables
+from emulator.measured import Measured
+from emulator.paced import Paced
 
-_FIXED = 0.0  # enum lx_device_kind
+_FIXED, _PACED, _MEASURED = 0.0, 1.0, 2.0  # enum lx_device_kind
 
 
 def timed_windows(
@@ -45,10 +47,23 @@ def _tables(run: Run) -> list[npt.NDArray[Any]]:
 
 
 def _numbers(device: DeviceModel) -> list[float] | None:
-    """Return kind and numbers of a device (core/linux_disk.h), or None where C has no such kind."""
-    if isinstance(device, FixedCost):
-        return [_FIXED, device.latency_ns, device.ns_per_kib]
+    """Return kind and numbers of a device (core/linux_device.h); None where C has no such kind."""
+    match device:
+        case FixedCost():
+            return [_FIXED, *_costs(device)]
+        case Paced():
+            rates = [device.requests_per_second, device.bytes_per_second]
+            return [_PACED, *rates, device.slice_ns, device.tick_ns, *_costs(device.base)]
+        case Measured():
+            tables = [device.times(sequential) for sequential in (False, True)]
+            sizes = [float(len(latency.sizes)) for latency, _ in tables]
+            columns = [(*one.sizes, *one.values, *other.values) for one, other in tables]
+            return [_MEASURED, *sizes, *columns[0], *columns[1]]
     return None
+
+
+def _costs(device: FixedCost) -> list[float]:
+    return [device.latency_ns, device.ns_per_kib]
 
 
 def _replay(
