@@ -23,6 +23,7 @@ COMMANDS = {
     "record": "record one cold run of a command",
     "show": "say what is inside a capture",
     "predict": "predict every readahead window from one capture",
+    "calibrate": "measure what requests of a disk cost, for predicted seconds",
     "sweep": "measure cold runs at every window (the manual method)",
     "validate": "hold a prediction against a sweep",
     "report": "write the board report: HTML, PDF and PNG",
