@@ -26,7 +26,9 @@ class What(IntEnum):
     PREAD = 101  # fd, count, position
     READV = 102  # fd
     PREADV = 103  # fd, position
-    SENDFILE = 104  # fd, where its position is (0: in the struct file), count; so splice and its like
+    SENDFILE = (
+        104  # fd, where its position is (0: in the struct file), count; so splice and its like
+    )
     OPEN = 105  # flags
     OPENED = 106  # fd
     DUP = 107  # fd
