@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from emulator.device import FixedCost, Queue
+from emulator.device import DeviceModel, DeviceQueue
 from emulator.linux.kernel import Inode, Kernel
 from emulator.linux.operations import Machine, Outcome, Program
 from emulator.linux.reference import Replay
@@ -20,8 +20,19 @@ from emulator.linux.requests import SECTOR, Layout, Limits, requests
 from emulator.linux.rules import Rules
 
 # gap_ns: computed since the step before. operation: row of the program; -1: a read of ``sectors``
-# that is as it was, whatever the window (metadata, other processes), and is waited for.
-STEP = np.dtype([("gap_ns", "f8"), ("operation", "i8"), ("sectors", "u4")], align=True)
+# from ``sector`` on, in ``bios``, of metadata (``meta``) or not, that is as it was, whatever the
+# window (metadata, other processes), and is waited for.
+STEP = np.dtype(
+    [
+        ("gap_ns", "f8"),
+        ("operation", "i8"),
+        ("sector", "u8"),
+        ("sectors", "u4"),
+        ("bios", "u4"),
+        ("meta", "u1"),
+    ],
+    align=True,
+)
 
 
 @dataclass(frozen=True)
@@ -60,7 +71,7 @@ class Timed:
 def timed(
     run: Run,
     window: int,
-    device: FixedCost,
+    device: DeviceModel,
     cpu: CpuCost | None = None,
     recorded: Timed | None = None,
 ) -> Timed:
@@ -74,12 +85,12 @@ def timed(
     saved = 0.0
     behind = 0.0  # change of the next gap
     work = np.zeros((len(run.steps), 2), np.int64)
-    for row, (gap, operation, sectors) in enumerate(run.steps.tolist()):
+    for row, (gap, operation, *read) in enumerate(run.steps.tolist()):
         # What a gap is too short to save is saved later.
         due = gap + behind + saved
         saved = min(due, 0.0)
         replay.kernel.clock_ns += max(due, 0.0)
-        work[row] = replay.step(operation, sectors)
+        work[row] = replay.step(operation, *read)
         behind = 0.0
         if recorded is not None and cpu is not None and operation >= 0:
             more = work[row] - recorded.work[row]
@@ -94,7 +105,7 @@ class _TimedKernel(Kernel):
 
     layout: Layout = field(kw_only=True)
     limits: Limits = field(kw_only=True)
-    queue: Queue = field(kw_only=True)
+    queue: DeviceQueue = field(kw_only=True)
     clock_ns: float = 0.0
     waited_ns: float = 0.0
     requests: int = 0
@@ -106,8 +117,8 @@ class _TimedKernel(Kernel):
         inserts = self.outcome.inserts[self._first :]
         self._first = len(self.outcome.inserts)
         sent = [
-            (sector, sector + sectors, self.queue.submit(self.clock_ns, sectors))
-            for _, sector, sectors in requests(
+            (sector, sector + sectors, self.queue.submit(self.clock_ns, sector, sectors, bios))
+            for _, sector, sectors, bios in requests(
                 Outcome(inserts), self.layout, self.limits, self.machine.page_size
             )
         ]
@@ -138,7 +149,7 @@ class _TimedKernel(Kernel):
 class _TimedReplay(Replay):
     kernel: _TimedKernel
 
-    def __init__(self, run: Run, window: int, device: FixedCost) -> None:
+    def __init__(self, run: Run, window: int, device: DeviceModel) -> None:
         super().__init__(run.program, run.rules, window, run.machine)
         self.kernel = _TimedKernel(
             run.rules,
@@ -146,15 +157,17 @@ class _TimedReplay(Replay):
             window,
             layout=run.layout,
             limits=run.limits,
-            queue=Queue(device),
+            queue=device.queue(),
         )
         self._operations = run.program.operations.tolist()
 
-    def step(self, operation: int, sectors: int) -> tuple[int, int]:
+    def step(
+        self, operation: int, sector: int, sectors: int, bios: int, meta: int
+    ) -> tuple[int, int]:
         """Do one step; return the requests and the pages that it read."""
         kernel = self.kernel
         if operation < 0:
-            kernel.wait(kernel.queue.submit(kernel.clock_ns, sectors))
+            kernel.wait(kernel.queue.submit(kernel.clock_ns, sector, sectors, bios, bool(meta)))
             return 1, 0
         requests_before, inserts_before = kernel.requests, len(kernel.outcome.inserts)
         self.do(*self._operations[operation])
