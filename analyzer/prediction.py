@@ -11,15 +11,15 @@ KERNEL_DEFAULT_KB = 128  # VM_READAHEAD_PAGES, include/linux/pagemap.h
 
 @dataclass(frozen=True)
 class Spent:
-    """Where the seconds go, by window: computing, and waiting for the device.
+    """Where the seconds go, by window: computing, waiting for the device, asleep.
 
-    ``behind`` is the part of ``waited`` in which it served pages that nobody used, None where
-    that was not told.
+    ``behind`` is the part of ``waited`` in which the device served pages that nobody used.
     """
 
     compute: list[float | None]
     waited: list[float | None]
-    behind: list[float | None] | None
+    behind: list[float | None]
+    asleep: list[float | None]
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Prediction:
 
     @staticmethod
     def window_for(curve: Curve) -> int:
-        """Return the window (pages) to set on one of several disks: by seconds where it has some."""
+        """Return the window (pages) to set on one of several disks, by seconds if it has some."""
         chosen = (curve.smallest_within, curve.predicted_best, curve.quasi_optimal)
         return next(window for window in chosen if window is not None)
 

@@ -12,6 +12,7 @@ libraries='libtraceevent zlib libzstd'
 build() {
     case $1 in
     fixed_window) core='-Iemulator/core emulator/core/*.c' ;;
+    prefetch) core='' ;; # the target takes in the one file
     *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
     esac
     # the fuzzer comes first: libraries follow what uses them

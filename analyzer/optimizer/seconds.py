@@ -12,11 +12,12 @@ from analyzer.ingest.load import dev_of
 from analyzer.ingest.tables import Array
 from analyzer.optimizer.bands import SEED, Bands, resampled, spread_over
 from analyzer.optimizer.inputs import Inputs
-from analyzer.optimizer.start import Start, prepare
+from analyzer.optimizer.start import Start, again, prepare
 from analyzer.optimizer.verdict import decide_by_seconds
 from analyzer.prediction import Curve, Prediction, Spent
 from emulator.device import DeviceModel
 from emulator.linux.rules import Version
+from emulator.linux.timed import Timed
 from emulator.linux.windows import MAX_WINDOW
 
 MOST_WINDOWS = 64
@@ -29,10 +30,16 @@ RESAMPLED = 200
 
 @dataclass(frozen=True, eq=False)
 class Seconds:
-    """What start-ups take, and the share of it that waits for the disk, by window of ``bands``."""
+    """What start-ups take by window, and where it goes.
+
+    ``parts`` (4 × windows of ``bands``) are seconds of computing, waiting, waiting behind pages
+    that nobody used, and sleeping (Spent), of the capture in the middle. ``again`` says how the
+    run as recorded compares with its replay.
+    """
 
     bands: Bands
-    waited: Array
+    parts: Array
+    again: str
 
 
 def with_seconds(
@@ -49,7 +56,7 @@ def with_seconds(
             raise
         return replace(found, notes=(*found.notes, f"no seconds: {error} -- {error.remedy}"))
     current = _window_of(found.total.current_read_ahead_kb, found.page_size)
-    windows = _replayed(found.total.windows, {current, found.total.quasi_optimal})
+    windows = _replayed(found.total.windows, {0, current, found.total.quasi_optimal})
     candidates = [window for window in windows if window in found.total.windows]
     seconds = predict_seconds(starts, windows, candidates, current)
     total = _with(found.total, seconds)
@@ -57,7 +64,7 @@ def with_seconds(
         _with(curve, seconds) if dev_of(curve.dev) == starts[0].disk else curve
         for curve in found.devices
     ]
-    notes = [*found.notes, *starts[0].notes]
+    notes = [*found.notes, *starts[0].notes, seconds.again]
     if len(starts) > 1:
         notes.append(f"seconds: medians over {len(starts)} captures; F and pages: of the first")
     doubts = dict.fromkeys(doubt for start in starts for doubt in start.doubts)
@@ -93,14 +100,22 @@ def predict_seconds(
     """
     replays = [start.timed(windows) for start in starts]
     each = np.array([[run.total_ns / 1e9 for run in runs] for runs in replays])
-    waited = np.array([[run.waited_ns / max(run.total_ns, 1) for run in runs] for runs in replays])
     seconds = np.median(each, axis=0)
     rng = np.random.default_rng(SEED)
     drawn = [
         _draws(start, windows, own, current, rng) for start, own in zip(starts, each, strict=True)
     ]
     draws = resampled(drawn, rng, RESAMPLED) if len(starts) > 1 else drawn[0]
-    return Seconds(Bands(windows, seconds, draws, candidates), np.median(waited, axis=0))
+    middle = replays[int(np.argsort(each[:, 0], kind="stable")[len(each) // 2])]
+    bands = Bands(windows, seconds, draws, candidates)
+    return Seconds(bands, _parts(middle), again(starts[0], replays[0][windows.index(0)]))
+
+
+def _parts(runs: list[Timed]) -> Array:
+    """Return where the time goes (Seconds.parts)."""
+    columns = [(run.compute_ns, run.waited_ns, run.behind_ns, run.total_ns) for run in runs]
+    compute, waited, behind, total = np.array(columns).T / 1e9
+    return np.array([compute, waited, behind, np.maximum(total - compute - waited, 0.0)])
 
 
 def _draws(
@@ -122,21 +137,18 @@ def _draws(
 def _with(curve: Curve, seconds: Seconds) -> Curve:
     """Return a curve with the seconds of its windows."""
     bands = seconds.bands
+
+    def column(values: Array) -> list[float | None]:
+        known = dict(zip(bands.windows, values.tolist(), strict=True))
+        return [known.get(window) for window in curve.windows]
+
     low, high = bands.band()
-    computed = bands.seconds * (1 - seconds.waited)
-    columns = [
-        dict(zip(bands.windows, column.tolist(), strict=True))
-        for column in (bands.seconds, low, high, computed, bands.seconds * seconds.waited)
-    ]
-    at, lowest, highest, compute, waited = (
-        [column.get(window) for window in curve.windows] for column in columns
-    )
     return replace(
         curve,
-        seconds=at,
-        seconds_low=lowest,
-        seconds_high=highest,
+        seconds=column(bands.seconds),
+        seconds_low=column(low),
+        seconds_high=column(high),
         predicted_best=bands.best,
         smallest_within=bands.smallest_within(),
-        spent=Spent(compute, waited, None),
+        spent=Spent(*(column(part) for part in seconds.parts)),
     )

@@ -9,7 +9,6 @@ import numpy as np
 
 from analyzer.device_model import DeviceModelError, learn
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
@@ -17,7 +16,8 @@ from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_reco
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
-from emulator.linux.timed import CpuCost, Run, Timed, timed
+from emulator.linux.timed import CpuCost, Run, Timed
+from emulator.linux.timed_windows import timed_windows
 
 MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
 _PAGE_SECTORS = 8
@@ -27,9 +27,8 @@ _PAGE_SECTORS = 8
 class Start:
     """What is replayed, on what device and processor.
 
-    ``disk`` is the dev_t of the disk whose window is varied; ``recorded`` is the run again as it
-    was, at window 0. ``notes`` say on what assumptions; ``doubts`` in what it is unlike the runs
-    that were judged.
+    ``disk`` is the dev_t of the disk whose window is varied. ``notes`` say on what assumptions;
+    ``doubts`` in what it is unlike the runs that were judged.
     """
 
     recording: Recording
@@ -37,7 +36,6 @@ class Start:
     run: Run
     device: DeviceModel
     cpu: CpuCost
-    recorded: Timed
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
 
@@ -46,7 +44,7 @@ class Start:
         device, cpu = self.device, self.cpu
         if rng is not None:
             device, cpu = device.perturbed(rng), cpu_cost(self.recording, rng)
-        return [timed(self.run, window, device, cpu, self.recorded) for window in windows]
+        return timed_windows(self.run, windows, device, cpu)
 
 
 def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) -> Start:
@@ -65,7 +63,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     if taken.program.files["block_pages"][taken.disk_of_file == row].any():
         raise DeviceModelError("seconds are not predicted for squashfs yet", "see F and pages")
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
-    known: DeviceModel = learn(requests) if device is None else device
+    known = _learnt(requests) if device is None else device
     machine, limits = taken.machine(row)
     here = taken.disk_of_file[taken.program.file_of_operations()] == row
     span = (capture.start_ns, capture.end_ns)
@@ -76,10 +74,19 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     rules, layout = rules_for(version), Layout(taken.extents)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout)
     cpu = cpu_cost(recording)
-    recorded = timed(run, 0, known)
-    notes = (*_notes(device is None, known, cpu), *_again(taken, here, recorded))
-    doubts = tuple(_doubts(recording, version, taken.disks[row], known, cpu))
-    return Start(recording, taken.disks[row], run, known, cpu, recorded, notes, doubts)
+    notes = tuple(_notes(taken, device is None, known, cpu, bool(here.all())))
+    doubts = tuple(_doubts(recording, version, taken.disks[row], cpu))
+    return Start(recording, taken.disks[row], run, known, cpu, notes, doubts)
+
+
+def _learnt(requests: Table) -> DeviceModel:
+    """Return the disk's cost by its requests, if they show that it has one."""
+    device = learn(requests)
+    if device.spread_ns > MOST_SPREAD * device.service_ns(_PAGE_SECTORS):
+        raise DeviceModelError(
+            "the times of the disk's requests do not follow their size: no fixed cost"
+        )
+    return device
 
 
 def _disk_row(taken: Inputs) -> int:
@@ -94,9 +101,7 @@ def _disk_row(taken: Inputs) -> int:
     return row
 
 
-def _doubts(
-    recording: Recording, version: Version, disk: int, device: DeviceModel, cpu: CpuCost
-) -> Iterator[str]:
+def _doubts(recording: Recording, version: Version, disk: int, cpu: CpuCost) -> Iterator[str]:
     """Yield what docs/models.md does not hold the seconds against measurements for."""
     for what in unlike(setting_of(recording, version, disk), SECONDS):
         yield f"no seconds were measured for {what}"
@@ -106,13 +111,11 @@ def _doubts(
         yield f"{threads} threads read on {cpus} CPUs, and are replayed one after the other"
     if not cpu.request_ns:
         yield "what the processor spends on a request is not in the capture (no events of faults)"
-    if isinstance(device, FixedCost) and device.spread_ns > MOST_SPREAD * device.service_ns(
-        _PAGE_SECTORS
-    ):
-        yield "the disk's times do not follow the size of requests: no fixed cost"
 
 
-def _notes(is_learnt: bool, device: DeviceModel, cpu: CpuCost) -> Iterator[str]:
+def _notes(
+    taken: Inputs, is_learnt: bool, device: DeviceModel, cpu: CpuCost, whole: bool
+) -> Iterator[str]:
     where = "learnt from the capture's requests" if is_learnt else "as given"
     if isinstance(device, FixedCost) and is_learnt:
         where += f" (median residual {device.spread_ns / 1000:.1f} µs)"
@@ -121,15 +124,15 @@ def _notes(is_learnt: bool, device: DeviceModel, cpu: CpuCost) -> Iterator[str]:
         f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "
         "threads are replayed as one sequence"
     )
-
-
-def _again(taken: Inputs, here: Array, recorded: Timed) -> Iterator[str]:
-    capture = taken.recording.capture
-    if capture is not None:
-        took = (capture.end_ns - capture.start_ns) / 1e9
-        yield (
-            f"replayed with the window as recorded, and without what recording took, the run "
-            f"takes {recorded.total_ns / 1e9:.3f} s; it took {took:.3f} s"
-        )
-    if not here.all():
+    if not whole:
         yield "what was read from other disks takes the time that it took, whatever the window"
+
+
+def again(start: Start, recorded: Timed) -> str:
+    """Return how long the run took, and takes when it is replayed as it was ``recorded``."""
+    capture = start.recording.capture
+    took = 0.0 if capture is None else (capture.end_ns - capture.start_ns) / 1e9
+    return (
+        f"replayed with the window as recorded, and without what recording took, the run "
+        f"takes {recorded.total_ns / 1e9:.3f} s; it took {took:.3f} s"
+    )
