@@ -9,6 +9,7 @@ import numpy as np
 
 from analyzer.device_model import DeviceModelError, learn
 from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Table
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
