@@ -17,7 +17,7 @@ from analyzer.optimizer.inputs import Inputs
 from analyzer.waste import MAX_PAGE, Waste
 from emulator.linux.operations import Cause, Outcome
 from emulator.linux.reference import Replay
-from emulator.linux.requests import Layout, count
+from emulator.linux.requests import SECTOR, Layout, count
 from emulator.linux.rules import Version, rules_for
 
 MOST_OPERATIONS = 200_000  # 10 seconds or so
@@ -74,7 +74,10 @@ def _on_disk(
         before = len(outcome.inserts)
         deque(replay.do(*operation), maxlen=0)
         found += _pages(outcome, before, at)
-    made, _ = count(outcome, program, Layout(taken.extents), limits, machine.page_size)
+    layout, size = Layout(taken.extents), machine.page_size
+    made, _ = count(outcome, program, layout, limits, size)
+    blocks = program.files["block_pages"].tolist()
+    found = [read for read in found if blocks[read[0]] or _stored(layout, *read[:2], size)]
     return np.array(found, READ), np.array(made, np.int64)
 
 
@@ -83,6 +86,12 @@ def _pages(outcome: Outcome, first: int, operation: int) -> Iterator[tuple[int, 
     for (file, index, order, _), cause in inserts:
         for page in range(index, index + (1 << order)):
             yield file, page, cause, operation
+
+
+def _stored(layout: Layout, file: int, page: int, page_size: int) -> bool:
+    """Return whether a page is on the device: one in a hole is not read."""
+    unit = page_size // SECTOR
+    return any(layout.pieces(file, page * unit, (page + 1) * unit))
 
 
 def _in_vain(taken: Inputs, read: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
