@@ -76,7 +76,11 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Prediction:
-    """The answer for one recording."""
+    """The answer for one recording.
+
+    ``doubts`` say in what it is unlike what was judged against real kernels and measured starts;
+    where there are any, the verdict does not go by seconds.
+    """
 
     kernel: str | None
     page_size: int
@@ -87,6 +91,7 @@ class Prediction:
     total: Curve
     verdict: Verdict
     notes: tuple[str, ...] = field(default=())
+    doubts: tuple[str, ...] = field(default=())
 
     @property
     def worth_setting(self) -> list[Curve]:
@@ -136,6 +141,7 @@ class Prediction:
             },
             "predicted_regret_quasi_optimal": self.regret_quasi_optimal,
             "notes": list(self.notes),
+            "doubts": list(self.doubts),
         }
 
 

@@ -69,6 +69,10 @@ def predict_linux(
         devices=devices,
         total=_total(fixed.total, devices),
         notes=(*fixed.notes, *_notes(version, taken)),
+        doubts=tuple(
+            f"the readahead of {what} is not confirmed on a running kernel"
+            for what in unlike(setting_of(recording, version), PAGES)
+        ),
     )
     return with_seconds(found, [taken, *(inputs(each, version) for each in more)], version, device)
 
@@ -117,8 +121,6 @@ def _notes(version: Version, taken: Inputs) -> list[str]:
         f"F, pages and G are those of the readahead of Linux {name}; C_opt, G formula and the "
         "quasi-optimal window are the published criterion's, of the fixed window"
     ]
-    for what in unlike(setting_of(taken.recording, version), PAGES):
-        found.append(f"the readahead of {what} is not confirmed on a running kernel")
     if taken.notes:
         found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")
     capture = taken.recording.capture

@@ -67,13 +67,15 @@ def with_seconds(
     notes = [*found.notes, *starts[0].notes, seconds.again]
     if len(starts) > 1:
         notes.append(f"seconds: medians over {len(starts)} captures; F and pages: of the first")
-    doubts = dict.fromkeys(doubt for start in starts for doubt in start.doubts)
+    unlike = dict.fromkeys(doubt for start in starts for doubt in start.doubts)
+    doubts = [*found.doubts]
+    if unlike:
+        doubts.append(f"seconds are not confirmed, and not decided by: {'; '.join(unlike)}")
     verdict = found.verdict
-    if doubts:
-        notes.append(f"seconds are not confirmed, and not decided by: {'; '.join(doubts)}")
-    else:
+    if not doubts:
         verdict = decide_by_seconds(verdict, total, seconds.bands, current)
-    return replace(found, total=total, devices=devices, verdict=verdict, notes=tuple(notes))
+    found = replace(found, total=total, devices=devices, verdict=verdict)
+    return replace(found, notes=tuple(notes), doubts=tuple(doubts))
 
 
 def _window_of(kb: int | None, page_size: int) -> int | None:

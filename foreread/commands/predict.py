@@ -104,6 +104,7 @@ def _text(prediction: Prediction) -> str:
     verdict = prediction.verdict
     value = "" if verdict.read_ahead_kb is None else f" read_ahead_kb={verdict.read_ahead_kb}"
     parts.append(f"verdict: {verdict.action}{value}\n  {verdict.why}")
+    parts += [f"not confirmed: {printable(doubt)}" for doubt in prediction.doubts]
     parts += [f"note: {printable(note)}" for note in prediction.notes]
     return "\n\n".join(parts)
 

@@ -122,7 +122,7 @@ def test_without_readahead_the_run_takes_what_it_took():
 def test_what_was_never_judged_does_not_decide():
     found = predict_linux(recorded(current=0, threads=2), windows=[0, 32], device=DEVICE)
     assert found.total.predicted_best == 32
-    assert any("not confirmed" in note and "2 threads" in note for note in found.notes)
+    assert any("not confirmed" in doubt and "2 threads" in doubt for doubt in found.doubts)
     assert "published criterion" in found.verdict.why
 
 
@@ -202,7 +202,7 @@ def test_a_few_pages_of_another_disk_take_the_time_that_they_took():
 )
 def test_kernels_and_processors_that_were_not_judged_do_not_decide(host, said):
     found = predict_linux(recorded(current=0, **host), windows=[0, 32], device=DEVICE)
-    assert any("not decided by" in note and said in note for note in found.notes)
+    assert any("not decided by" in doubt and said in doubt for doubt in found.doubts)
     assert (found.verdict.by, found.total.predicted_best) == ("criterion", 32)
     judged = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
     assert judged.verdict.by == "seconds"
