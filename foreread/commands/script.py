@@ -11,13 +11,13 @@ from pathlib import Path
 from analyzer.apply import ApplyPlan, Installed, install, plan_from, uninstall, write_scripts
 from analyzer.apply.init_system import INITS
 from analyzer.ingest.load import load
-from analyzer.optimizer import predict
 from analyzer.prediction import Verdict
 from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
 from boards.target import TargetError
 from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
+from foreread.commands.predict import add_model, predicted
 from foreread.target_arguments import add_target, tell
 
 AUTO = "auto"
@@ -26,6 +26,7 @@ AUTO = "auto"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser, nargs="?")
+    add_model(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder for the files")
     parser.add_argument(
         "--read-ahead-kb", type=window_kb, metavar="N", help="set this value, not the predicted one"
@@ -95,7 +96,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_usage(args: argparse.Namespace) -> None:
-    made = (args.capture, args.output, args.read_ahead_kb, args.after_boot_kb, args.after_seconds)
+    made = (
+        *(args.capture, args.model, args.device_model, args.output),
+        *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
+    )
     if args.uninstall:
         if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
             raise UsageError("--uninstall takes --target and --force alone")
@@ -113,7 +117,7 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
     recording = load(args.capture, args.pids)
     for kb in (args.read_ahead_kb, args.after_boot_kb):
         _check_whole_pages(kb, recording.page_size)
-    prediction = predict(recording)
+    prediction = predicted(recording, args)
     return plan_from(
         prediction,
         recording.capture,
