@@ -1,36 +1,92 @@
-"""How long a storage device takes to serve a request."""
+"""How long a storage device takes to serve requests: models of it, each with a queue that works.
+
+Times are nanoseconds as floats, lengths 512-byte sectors. docs/models.md has formulas and sources.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import numpy as np
 
 _SECTORS_PER_KIB = 2
+
+
+class DeviceQueue(Protocol):
+    """A device that works, idle at first."""
+
+    def submit(
+        self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
+    ) -> float:
+        """Take in a read; return when it completes.
+
+        Calls come in the order of their times. ``bios`` are what the request was put together
+        from; ``meta``: it reads metadata (REQ_META), which a limiter lets pass first.
+        """
+
+
+class DeviceModel(Protocol):
+    """What a device is like."""
+
+    def queue(self) -> DeviceQueue:
+        """Return an idle device of this kind."""
+
+    def describe(self) -> str:
+        """Return one line on it."""
+
+    def perturbed(self, rng: np.random.Generator) -> DeviceModel:
+        """Return one of the devices that this may be, within its band; itself without a band."""
 
 
 @dataclass(frozen=True)
 class FixedCost:
     """A fixed time for each request and time for its length; served one at a time, in order.
 
-    ``spread_ns`` is the median absolute residual if the costs were learnt, else 0.
+    ``spread_ns`` is the median absolute residual if the costs were learnt, else 0. ``band`` is the
+    standard error of the costs, in parts of them.
     """
 
     latency_ns: float
     ns_per_kib: float
     spread_ns: float = 0.0
+    band: float = 0.0
 
     def service_ns(self, sectors: int) -> float:
-        """Return the time that a request of so many 512-byte sectors takes."""
+        """Return the time that a request of so many sectors takes."""
         return self.latency_ns + self.ns_per_kib * sectors / _SECTORS_PER_KIB
+
+    def queue(self) -> FixedQueue:
+        """Return an idle device of this cost."""
+        return FixedQueue(self)
+
+    def describe(self) -> str:
+        """Return the cost in words."""
+        return (
+            f"one request at a time, {self.latency_ns / 1000:,.0f} µs a request and "
+            f"{self.ns_per_kib / 1000:.1f} µs a KiB"
+        )
+
+    def perturbed(self, rng: np.random.Generator) -> FixedCost:
+        """Return a device whose two costs are drawn from the band, apart from each other."""
+        if not self.band:
+            return self
+        latency, per_kib = np.maximum(rng.normal(1.0, self.band, 2), 0.0).tolist()
+        return replace(
+            self, latency_ns=self.latency_ns * latency, ns_per_kib=self.ns_per_kib * per_kib
+        )
 
 
 @dataclass
-class Queue:
-    """A device that works: ``free_ns`` is when it has served all that was submitted."""
+class FixedQueue:
+    """A device of fixed cost: ``free_ns`` is when it has served all that was submitted."""
 
     cost: FixedCost
     free_ns: float = 0.0
 
-    def submit(self, now_ns: float, sectors: int) -> float:
-        """Take in a request; return when it completes."""
+    def submit(
+        self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
+    ) -> float:
+        """Serve a request behind those before it."""
         self.free_ns = max(now_ns, self.free_ns) + self.cost.service_ns(sectors)
         return self.free_ns

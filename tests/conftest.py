@@ -12,9 +12,11 @@ from hypothesis import settings
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
-# CI, nohup or a background job had Ctrl-C ignored, and that is inherited.
+# CI, nohup or a background job had Ctrl-C or the end of the terminal ignored; that is inherited.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def perf_of_another_kernel() -> str:

@@ -14,7 +14,7 @@ from analyzer.optimizer.inputs import Inputs, inputs
 from analyzer.optimizer.seconds import with_seconds
 from analyzer.optimizer.window import predict
 from analyzer.prediction import Curve, Prediction
-from emulator.device import FixedCost
+from emulator.device import DeviceModel
 from emulator.linux.rules import KernelError, Version, rules_for, version_of
 from emulator.linux.windows import Emulated, Emulation
 
@@ -26,7 +26,7 @@ def predict_linux(
     recording: Recording,
     model: str = PREFIX,
     windows: list[int] | None = None,
-    device: FixedCost | None = None,
+    device: DeviceModel | None = None,
 ) -> Prediction:
     """Predict F and pages of the kernel's readahead by disk and in total, and seconds.
 

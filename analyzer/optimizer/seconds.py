@@ -13,10 +13,11 @@ from analyzer.optimizer.inputs import Inputs
 from analyzer.optimizer.verdict import decide_by_seconds
 from analyzer.prediction import Curve, Prediction
 from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_recording
-from emulator.device import FixedCost
+from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
-from emulator.linux.timed import CpuCost, Run, timed
+from emulator.linux.timed import CpuCost, Run
+from emulator.linux.timed_windows import timed_windows
 from emulator.linux.windows import MAX_WINDOW
 
 MOST_WINDOWS = 64
@@ -41,7 +42,7 @@ class Seconds:
 
 
 def with_seconds(
-    found: Prediction, taken: Inputs, version: Version, device: FixedCost | None
+    found: Prediction, taken: Inputs, version: Version, device: DeviceModel | None
 ) -> Prediction:
     """Return a prediction with seconds and the verdict by them, or a note on why it has none."""
     total = found.total
@@ -85,7 +86,7 @@ def predict_seconds(
     version: Version,
     windows: Sequence[int],
     current: int | None = None,
-    device: FixedCost | None = None,
+    device: DeviceModel | None = None,
 ) -> Seconds:
     """Return the seconds of a recording's run under ``windows``, or the ladder of so many.
 
@@ -104,7 +105,7 @@ def predict_seconds(
     if taken.program.files["block_pages"].any():
         raise DeviceModelError("seconds are not predicted for squashfs yet", "see F and pages")
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[0])
-    learnt = learn(requests) if device is None else device
+    learnt: DeviceModel = learn(requests) if device is None else device
     machine, limits = taken.machine(0)
     own = own_requests(recording, requests)
     span = (capture.start_ns, capture.end_ns)
@@ -120,11 +121,9 @@ def predict_seconds(
         Layout(taken.extents),
     )
     cpu = cpu_cost(recording)
-    recorded = timed(run, 0, learnt)
-    seconds = {
-        window: timed(run, window, learnt, cpu, recorded).total_ns / 1e9
-        for window in _replayed(windows, current)
-    }
+    replayed = [0, *_replayed(windows, current)]
+    recorded, *others = timed_windows(run, replayed, learnt, cpu)
+    seconds = {w: one.total_ns / 1e9 for w, one in zip(replayed[1:], others, strict=True)}
     notes = _notes(recording, device is None, learnt, cpu, recorded.total_ns)
     return Seconds(seconds, notes, tuple(_doubts(recording, learnt, cpu)))
 
@@ -136,7 +135,7 @@ def _replayed(windows: Sequence[int], current: int | None) -> list[int]:
     return sorted(chosen if current is None else chosen | {current})
 
 
-def _doubts(recording: Recording, device: FixedCost, cpu: CpuCost) -> Iterator[str]:
+def _doubts(recording: Recording, device: DeviceModel, cpu: CpuCost) -> Iterator[str]:
     """Yield what docs/models.md does not hold the seconds against measurements for."""
     threads = len(np.unique(recording.accesses["pid"]))
     cpus = recording.capture.host.cpu_count if recording.capture else 1
@@ -144,23 +143,20 @@ def _doubts(recording: Recording, device: FixedCost, cpu: CpuCost) -> Iterator[s
         yield f"{threads} threads read on {cpus} CPUs, and are replayed one after the other"
     if not cpu.request_ns:
         yield "what the processor spends on a request is not in the capture (no events of faults)"
-    if device.spread_ns > MOST_SPREAD * device.service_ns(_PAGE_SECTORS):
+    if isinstance(device, FixedCost) and device.spread_ns > MOST_SPREAD * device.service_ns(
+        _PAGE_SECTORS
+    ):
         yield "the disk's times do not follow the size of requests: no fixed cost"
 
 
 def _notes(
-    recording: Recording, is_learnt: bool, device: FixedCost, cpu: CpuCost, again_ns: float
+    recording: Recording, is_learnt: bool, device: DeviceModel, cpu: CpuCost, again_ns: float
 ) -> tuple[str, ...]:
-    cost = (
-        f"{device.latency_ns / 1000:,.0f} µs a request and {device.ns_per_kib / 1000:.1f} µs a KiB"
-    )
-    where = (
-        f"learnt from the capture's requests (median residual {device.spread_ns / 1000:.1f} µs)"
-        if is_learnt
-        else "as given"
-    )
+    where = "learnt from the capture's requests" if is_learnt else "as given"
+    if isinstance(device, FixedCost) and is_learnt:
+        where += f" (median residual {device.spread_ns / 1000:.1f} µs)"
     found = [
-        f"seconds: one request at a time, {cost}, {where}; the processor spends "
+        f"seconds: {device.describe()}, {where}; the processor spends "
         f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "
         "threads are replayed as one sequence"
     ]

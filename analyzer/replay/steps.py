@@ -16,6 +16,7 @@ from emulator.linux.operations import Program
 from emulator.linux.requests import SECTOR
 from emulator.linux.timed import STEP, CpuCost
 
+_BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
 _SOONEST = 1  # percentile of the time between events: little else happens in it
 _WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
 
@@ -62,15 +63,26 @@ def steps_of(
     steps = np.zeros(len(times) + others.rows, STEP)
     steps["operation"][: len(times)] = np.arange(len(times))
     steps["operation"][len(times) :] = -1
+    steps["sector"][len(times) :] = others["sector"]
     steps["sectors"][len(times) :] = others["sectors"]
+    steps["waits_for"] = -1
+    steps["bios"][len(times) :] = _bios(others)
+    steps["meta"][len(times) :] = (others["flags"] & Rwbs.META) > 0
     when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)
     when = np.clip(when, start_ns, end_ns)
     order = np.argsort(when, kind="stable")
     edges = np.concatenate(([start_ns], when[order], [end_ns])).astype(np.uint64)
     gaps = np.diff(Busy(requests.take(within)).computed(edges))
     steps = steps[order]
-    steps["gap_ns"] = gaps[:-1]
+    steps["cpu_ns"] = gaps[:-1]
     return Steps(steps, float(gaps[-1]), float(end_ns - start_ns))
+
+
+def _bios(requests: Table) -> Array:
+    """Return of how many bios each request is: one a block of metadata (submit_bh), else one."""
+    of_blocks = (requests["flags"] & Rwbs.META) > 0
+    blocks = np.maximum(requests["sectors"] // _BLOCK_SECTORS, 1)
+    return np.where(of_blocks, blocks, 1).astype(np.uint32)
 
 
 def own_requests(recording: Recording, requests: Table) -> Array:
@@ -105,12 +117,12 @@ def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -
     """Return the steps without what recording the run's events took."""
     within = (events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)
     chosen = events.take(within)
-    gaps = steps.steps["gap_ns"]
+    gaps = steps.steps["cpu_ns"]
     computed = float(gaps.sum()) + steps.tail_ns
     spent = min(chosen.rows * event_cost(chosen), computed)
     share = 1 - spent / computed if computed else 1.0
     kept = steps.steps.copy()
-    kept["gap_ns"] = gaps * share
+    kept["cpu_ns"] = gaps * share
     return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
 
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from emulator.linux.operations import Outcome, Program
 
 SECTOR = 512
+BIO_FOLIOS = 256  # BIO_MAX_VECS (include/linux/bio.h): a bio holds no more
 _FILE_BITS = 40  # apart on the device: files of which the place is not known
 # Where a file is on its device, in 512-byte sectors: ``at`` in the file, ``sector`` on the
 # device. ``read`` is 0 for extents that were never written (FIEMAP_EXTENT_UNWRITTEN).
@@ -44,11 +45,12 @@ class Bio:
 
 
 class Layout:
-    """Where files are. A file without extents is taken to be in one piece."""
+    """Where files are: ``extents`` (EXTENT), sorted. A file without is taken to be in one piece."""
 
     def __init__(self, extents: npt.NDArray[np.void]) -> None:
+        self.extents = np.sort(extents, order=["file", "at"])
         self._by_file: dict[int, list[tuple[int, int, int, int]]] = {}
-        for file, *extent in np.sort(extents, order=["file", "at"]).tolist():
+        for file, *extent in self.extents.tolist():
             self._by_file.setdefault(file, []).append(tuple(extent))
 
     def pieces(self, file: int, first: int, behind: int) -> Iterator[tuple[int, int, int]]:
@@ -72,15 +74,17 @@ def requests(
     limits: Limits,
     page_size: int,
     joined: Sequence[bool] | None = None,
-) -> list[tuple[int, int, int]]:
-    """Return the requests (file, first sector, sectors), in order.
+) -> list[tuple[int, int, int, int]]:
+    """Return the requests (file, first sector, sectors, bios), in order.
 
-    A bio ends where the next block of the file is not the next one of the device; a plug holds
-    the bios of one ->readahead call, so that nothing is merged across two. A folio is a segment,
-    unless ``joined`` says of its insert that it lies behind the one before it in memory, too:
-    that is chance, and matters only above max_segments folios. Without it all lie apart.
+    A bio ends where the next block of the file is not the next one of the device, and where it
+    holds BIO_FOLIOS. A plug merges the bios of one ->readahead call, and nothing across two.
+    ``bios`` counts what a limiter sees: each part of a bio that is split for the device is
+    submitted again. A folio is a segment, unless ``joined`` says of its insert that it lies behind
+    the one before it in memory, too: that is chance, and matters only above max_segments folios.
+    Without it all lie apart.
     """
-    found: list[tuple[int, int, int]] = []
+    found: list[tuple[int, int, int, int]] = []
     at = 0
     for run in _runs(outcome):
         file = run[0][0]
@@ -100,7 +104,7 @@ def count(
     end are not counted.
     """
     made, pages = [0] * len(program.files), [0] * len(program.files)
-    for file, _, _ in requests(outcome, layout, limits, page_size):
+    for file, *_ in requests(outcome, layout, limits, page_size):
         made[file] += 1
     unit = page_size // SECTOR
     for file, index, order, _ in outcome.inserts:
@@ -157,18 +161,19 @@ def _bios(
         yield bio
 
 
-def _split(bio: Bio, limits: Limits) -> Iterator[tuple[int, int]]:
-    """Yield (sector, sectors) of the requests of one bio (bio_split_rw)."""
+def _split(bio: Bio, limits: Limits) -> Iterator[tuple[int, int, int]]:
+    """Yield (sector, sectors, bios) of the requests of one run of sectors (bio_split_rw)."""
     most = limits.max_sectors_kb * 1024 // SECTOR
     longest = limits.max_segment_size // SECTOR
-    start, sectors, segments = bio.sector, 0, 0
-    for folio in bio.folios:
+    start, sectors, segments, bios = bio.sector, 0, 0, 1
+    for row, folio in enumerate(bio.folios):
         left = folio
         while left:
             taken = min(left, longest, most - sectors)
             if not taken or segments == limits.max_segments:
-                yield start, sectors
-                start, sectors, segments = start + sectors, 0, 0
+                yield start, sectors, bios
+                start, sectors, segments, bios = start + sectors, 0, 0, 1
                 continue
+            bios += left == folio and sectors > 0 and row % BIO_FOLIOS == 0
             left, sectors, segments = left - taken, sectors + taken, segments + 1
-    yield start, sectors
+    yield start, sectors, bios

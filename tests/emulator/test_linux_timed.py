@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from programs import PAGE, Script
 
-from emulator.device import FixedCost, Queue
-from emulator.linux.operations import Machine
+from emulator.device import FixedCost
+from emulator.linux.operations import Machine, Outcome
 from emulator.linux.reference import emulate
-from emulator.linux.requests import EXTENT, Layout, Limits
+from emulator.linux.requests import EXTENT, Layout, Limits, requests
 from emulator.linux.rules import rules_for
 from emulator.linux.timed import STEP, CpuCost, Run, timed
 
@@ -21,7 +21,12 @@ PRESENT_PAGES = 8
 def run(script: Script, steps: list[tuple[float, int, int]], tail_ns: float = 30) -> Run:
     machine = Machine(page_size=PAGE)
     rules = rules_for((6, 12))
-    rows = np.array(steps, STEP)
+    rows = np.zeros(len(steps), STEP)
+    rows["waits_for"] = -1
+    for name, column in zip(
+        ("cpu_ns", "operation", "sectors"), zip(*steps, strict=True), strict=True
+    ):
+        rows[name] = column
     return Run(script.program(), rows, tail_ns, rules, machine, Limits(1280), NOWHERE)
 
 
@@ -98,6 +103,11 @@ def test_time_does_not_change_what_is_read(window):
     assert found.work[:, 1].sum() == sum(1 << order for _, _, order, _ in plain.inserts)
 
 
-def test_a_queue_serves_in_order():
-    queue = Queue(DEVICE)
-    assert [queue.submit(0, 8), queue.submit(100, 16), queue.submit(9000, 8)] == [1400, 3200, 10400]
+def test_a_request_of_many_folios_is_of_several_bios():
+    """300 pages: a bio of 256 and one of 44, in requests of up to 1280 KiB; or split at 512 KiB."""
+    inserts = [(0, page, 0, 0) for page in range(300)]
+    layout = Layout(np.array([(0, 0, 800, 2400, 1)], EXTENT))
+    found = requests(Outcome(inserts), layout, Limits(1280), PAGE)
+    assert found == [(0, 800, 2400, 2)]
+    found = requests(Outcome(inserts), layout, Limits(512), PAGE)
+    assert found == [(0, 800, 1024, 1), (0, 1824, 1024, 1), (0, 2848, 352, 1)]

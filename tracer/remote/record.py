@@ -13,7 +13,7 @@ from boards.device import Devices
 from boards.target import Target
 from tracer import capture as capture_files
 from tracer import metadata
-from tracer.backends.base import INDISPENSABLE
+from tracer.backends.base import INDISPENSABLE, STANDINS
 from tracer.backends.tracefs import EVENT_PROBE
 from tracer.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
 from tracer.interrupts import orderly_exit
@@ -151,6 +151,7 @@ def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> 
         "knobs": " ".join(knobs),
         "read_ahead_kb": str(options.read_ahead_kb),
         "events": " ".join(options.events),
+        "standins": " ".join(f"{event}={standin}" for event, standin in STANDINS.items()),
         "indispensable": INDISPENSABLE,
         "open_probe": EVENT_PROBE,
         "kprobes": probes.lines(prepared.probes) if prepared.probes else "",

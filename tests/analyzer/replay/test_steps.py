@@ -9,7 +9,7 @@ from event_table import R, event, insert, metadata_insert, read, table
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.requests import find_requests
-from analyzer.ingest.tables import Kind
+from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.replay.steps import (
     Busy,
     cpu_cost,
@@ -54,8 +54,16 @@ def test_steps_are_operations_and_what_others_read_in_time():
     found = steps_of(singles([7, 0, 1]), times, requests, own, 1000, 3000)
     assert found.steps["operation"].tolist() == [0, 1, -1, 2]
     assert found.steps["sectors"].tolist() == [0, 0, 16, 0]
-    assert found.steps["gap_ns"].tolist() == [0, 90, 10 + 100, 300]
+    assert found.steps["sector"].tolist() == [0, 0, 800, 0]
+    assert found.steps["bios"].tolist() == [0, 0, 1, 0]
+    assert found.steps["cpu_ns"].tolist() == [0, 90, 10 + 100, 300]
     assert (found.tail_ns, found.total_ns) == (800, 2000)
+
+
+def test_metadata_is_read_block_by_block():
+    requests = served(request(800, 1500, 1900, 16, flags=R | Rwbs.META))
+    found = steps_of(singles([]), np.zeros(0, np.uint64), requests, np.array([False]), 1000, 3000)
+    assert found.steps[["sector", "sectors", "bios", "meta"]].tolist() == [(800, 16, 2, 1)]
 
 
 def test_what_recording_took_is_taken_off():
@@ -67,7 +75,7 @@ def test_what_recording_took_is_taken_off():
     events = table(*(event(Kind.FAULT, time_ns=1000 + 10 * row) for row in range(11)))
     assert event_cost(events) == pytest.approx(10)
     less = without_recording(found, events, 1000, 3000)
-    assert less.steps["gap_ns"].sum() + less.tail_ns == pytest.approx(1300 - 110)
+    assert less.steps["cpu_ns"].sum() + less.tail_ns == pytest.approx(1300 - 110)
 
 
 def test_the_processor_s_work_is_told_by_faults():
