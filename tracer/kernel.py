@@ -38,6 +38,8 @@ _COSTS = {
     "block:block_rq_issue": "requests of the recorded run are not counted",
     "block:block_rq_complete": "the device's times cannot be learnt from the capture",
     "sched:": "the command's processes cannot be told from others",
+    "sched:sched_switch": "what threads computed cannot be told from what they waited for",
+    "sched:sched_waking": "who woke a thread is told less exactly, by sched_wakeup",
     "syscalls:": "which open file is read how (advice, mappings, positions) is unknown",
 }
 

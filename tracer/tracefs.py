@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tracer.backends.base import RecordError
+from tracer.backends.base import STANDINS, RecordError
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
 PREFIX = "foreread-"
@@ -54,9 +54,18 @@ def unmount() -> None:
 
 
 def available(tracefs: Path, events: tuple[str, ...] | list[str]) -> tuple[list[str], list[str]]:
-    """Split "system:name" events into those that this kernel has and those it lacks."""
-    present = [e for e in events if (tracefs / "events" / e.replace(":", "/")).is_dir()]
-    return present, [e for e in events if e not in present]
+    """Split "system:name" events into those that this kernel has and those it lacks.
+
+    What stands in for one that it lacks is among those that it has.
+    """
+    missing = [event for event in events if not _has(tracefs, event)]
+    standins = [STANDINS[event] for event in missing if event in STANDINS]
+    present = [event for event in events if event not in missing]
+    return present + [event for event in standins if _has(tracefs, event)], missing
+
+
+def _has(tracefs: Path, event: str) -> bool:
+    return (tracefs / "events" / event.replace(":", "/")).is_dir()
 
 
 def owner_tag() -> str:

@@ -26,6 +26,7 @@ class EventSpec:
 
 
 _PAGE = {"dev": "s_dev", "ino": "i_ino", "index": "index"}
+_WAKING = EventSpec(Kind.WAKING, {"index": "common_flags", "value": "pid"})
 _BLOCK = {"dev": "dev", "index": "sector", "value": "nr_sector", "flags": "rwbs"}
 
 EVENT_SPECS: dict[str, EventSpec] = {
@@ -49,6 +50,9 @@ EVENT_SPECS: dict[str, EventSpec] = {
     "sched:sched_process_fork": EventSpec(Kind.FORK, {"value": "child_pid"}),
     "sched:sched_process_exec": EventSpec(Kind.EXEC, {"value": "old_pid"}),
     "sched:sched_process_exit": EventSpec(Kind.EXIT, {}),
+    "sched:sched_switch": EventSpec(Kind.SWITCH, {"index": "prev_state", "value": "next_pid"}),
+    "sched:sched_waking": _WAKING,
+    "sched:sched_wakeup": _WAKING,
     # tracer/probes/definitions.py
     "foreread:file_fault": EventSpec(
         Kind.PROBED_FAULT, {"dev": "dev", "ino": "ino", "index": "index"}

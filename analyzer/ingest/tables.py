@@ -36,6 +36,8 @@ class Kind(IntEnum):
     # Own probes where the kernel lacks FAULT and GET_PAGES; probes.py turns them into these.
     PROBED_FAULT = 14  # foreread:file_fault
     PROBED_READ = 15  # foreread:file_read
+    SWITCH = 16  # sched:sched_switch
+    WAKING = 17  # sched:sched_waking, or sched_wakeup before 4.3
 
 
 class Rwbs(IntFlag):
@@ -82,7 +84,8 @@ EVENTS = Schema(
             "index",
             "u8",
             "pages",
-            "page index in the file; block events: first sector; PROBED_READ: position in bytes",
+            "page index in the file; block events: first sector; PROBED_READ: position in bytes; "
+            "SWITCH: prev_state, as the kernel has it; WAKING: common_flags",
         ),
         Column(
             "value",
@@ -90,7 +93,8 @@ EVENTS = Schema(
             "",
             "INSERT: folio order; GET_PAGES, MAP_PAGES: last page index, inclusive; "
             "RA_*: pages asked for; block: 512-byte sectors; FORK: child's thread id; "
-            "EXEC: thread id before exec; PROBED_READ: bytes asked for",
+            "EXEC: thread id before exec; PROBED_READ: bytes asked for; "
+            "SWITCH: thread that goes on; WAKING: thread that is woken",
         ),
         Column("flags", "u2", "Rwbs", "block events: letters of rwbs; else 0"),
     ),

@@ -25,7 +25,7 @@ _EVENTS = {name.partition(":")[2].encode(): name for name in EVENT_SPECS}
 # that looks like the rest is the right one: no comm has room for all of it.
 _HEADER = (
     rb"^[^\n]{0,48}?-(\d{1,9})[ \t]+(?:\([ \d-]{1,10}\)[ \t]+)?\[(\d{1,5})\][ \t]+"
-    rb"(?:[^ \t\n]{1,8}[ \t]+)?(\d{1,10})\.(\d{9}|\d{6}):[ \t]+(?:\w{1,63}:)?"
+    rb"(?:([^ \t\n]{1,8})[ \t]+)?(\d{1,10})\.(\d{9}|\d{6}):[ \t]+(?:\w{1,63}:)?"
 )
 _LINE = re.compile(_HEADER + rb"(" + b"|".join(_EVENTS) + rb"):[ \t]*([^\n]*)$", re.M)
 _ANY_LINE = re.compile(_HEADER + rb"(\w{1,63}):", re.M)
@@ -52,6 +52,18 @@ _PROBED = re.compile(
 )
 _CHILD = re.compile(rb".*\bchild_pid=(\d{1,9})\s*$")
 _OLD = re.compile(rb".*\bold_pid=(\d{1,9})\s*$")
+# The kernel's own words, and those of trace-cmd's plugin (libtraceevent, plugin_sched_switch.c).
+_SWITCH = re.compile(
+    rb".*(?:\bprev_state=| \[-?\d{1,9}\] )([A-Za-z])[A-Za-z|+]{0,16} ==> "
+    rb".*(?:\bnext_pid=|:)(\d{1,9}) (?:next_prio=|\[)-?\d{1,9}\]?\s*$"
+)
+_WOKEN = re.compile(rb".*(?:\bpid=|:)(\d{1,9}) (?:prio=|\[)-?\d")
+# The low bits of prev_state, which have meant the same in every kernel (fs/proc/array.c).
+_STATES = {b"R": 0, b"S": 1, b"D": 2}
+_OTHER_STATE = 4
+# trace_print_lat_fmt, kernel/trace/trace_output.c: the third letter
+_HARDIRQ, _SOFTIRQ = 8, 16
+_CONTEXT = {"h": _HARDIRQ, "s": _SOFTIRQ, "H": _HARDIRQ | _SOFTIRQ, "z": _HARDIRQ, "Z": _HARDIRQ}
 _RWBS = {
     "R": Rwbs.READ,
     "W": Rwbs.WRITE,
@@ -100,9 +112,11 @@ def _rows(text: mmap.mmap) -> tuple[list[tuple[int, ...]], int]:
     rows: list[tuple[int, ...]] = []
     unreadable = 0
     for line in _LINE.finditer(text):
-        pid, cpu, seconds, fraction, event, payload = line.groups()
+        pid, cpu, context, seconds, fraction, event, payload = line.groups()
         kind = EVENT_SPECS[_EVENTS[event]].kind
         fields = _PARSERS[kind](payload)
+        if kind == Kind.WAKING and fields is not None:
+            fields = (0, 0, _common_flags(context), *fields[3:])
         if fields is None or int(cpu) > _MAX_CPU:
             unreadable += 1
             continue
@@ -131,7 +145,7 @@ def _losses(text: mmap.mmap) -> tuple[dict[int, int], list[str]]:
 
 
 def _nothing(path: Path, text: mmap.mmap, unreadable: int) -> TraceError:
-    others = sorted({match[5].decode() for match in _ANY_LINE.finditer(text)})
+    others = sorted({match[6].decode() for match in _ANY_LINE.finditer(text)})
     if unreadable:
         found = f"{unreadable} lines of events that cannot be read"
     else:
@@ -195,6 +209,18 @@ def _thread(pattern: re.Pattern[bytes]) -> Callable[[bytes], Fields | None]:
     return parse
 
 
+def _switch(payload: bytes) -> Fields | None:
+    match = _SWITCH.match(payload)
+    if match is None:
+        return None
+    return 0, 0, _STATES.get(match[1], _OTHER_STATE), int(match[2]), 0
+
+
+def _common_flags(context: bytes | None) -> int:
+    """Return what a line's column of letters says of interrupts, as common_flags has it."""
+    return _CONTEXT.get(context[2:3].decode(errors="replace"), 0) if context else 0
+
+
 _PARSERS: dict[Kind, Callable[[bytes], Fields | None]] = {
     **dict.fromkeys((Kind.INSERT, Kind.DELETE, Kind.FAULT, Kind.GET_PAGES, Kind.MAP_PAGES), _page),
     **dict.fromkeys((Kind.RA_UNBOUNDED, Kind.RA_SYNC), _readahead),
@@ -202,5 +228,7 @@ _PARSERS: dict[Kind, Callable[[bytes], Fields | None]] = {
     Kind.FORK: _thread(_CHILD),
     Kind.EXEC: _thread(_OLD),
     **dict.fromkeys((Kind.PROBED_FAULT, Kind.PROBED_READ), _probed),
+    Kind.SWITCH: _switch,
+    Kind.WAKING: _thread(_WOKEN),
     Kind.EXIT: lambda _: (0, 0, 0, 0, 0),
 }

@@ -16,7 +16,8 @@ from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_reco
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
-from emulator.linux.timed import CpuCost, Run, timed
+from emulator.linux.timed import CpuCost, Run
+from emulator.linux.timed_windows import timed_windows
 from emulator.linux.windows import MAX_WINDOW
 
 MOST_WINDOWS = 64
@@ -120,11 +121,9 @@ def predict_seconds(
         Layout(taken.extents),
     )
     cpu = cpu_cost(recording)
-    recorded = timed(run, 0, learnt)
-    seconds = {
-        window: timed(run, window, learnt, cpu, recorded).total_ns / 1e9
-        for window in _replayed(windows, current)
-    }
+    replayed = [0, *_replayed(windows, current)]
+    recorded, *others = timed_windows(run, replayed, learnt, cpu)
+    seconds = {w: one.total_ns / 1e9 for w, one in zip(replayed[1:], others, strict=True)}
     notes = _notes(recording, device is None, learnt, cpu, recorded.total_ns)
     return Seconds(seconds, notes, tuple(_doubts(recording, learnt, cpu)))
 

@@ -65,6 +65,7 @@ def steps_of(
     steps["operation"][len(times) :] = -1
     steps["sector"][len(times) :] = others["sector"]
     steps["sectors"][len(times) :] = others["sectors"]
+    steps["waits_for"] = -1
     steps["bios"][len(times) :] = _bios(others)
     steps["meta"][len(times) :] = (others["flags"] & Rwbs.META) > 0
     when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)
@@ -73,7 +74,7 @@ def steps_of(
     edges = np.concatenate(([start_ns], when[order], [end_ns])).astype(np.uint64)
     gaps = np.diff(Busy(requests.take(within)).computed(edges))
     steps = steps[order]
-    steps["gap_ns"] = gaps[:-1]
+    steps["cpu_ns"] = gaps[:-1]
     return Steps(steps, float(gaps[-1]), float(end_ns - start_ns))
 
 
@@ -116,12 +117,12 @@ def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -
     """Return the steps without what recording the run's events took."""
     within = (events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)
     chosen = events.take(within)
-    gaps = steps.steps["gap_ns"]
+    gaps = steps.steps["cpu_ns"]
     computed = float(gaps.sum()) + steps.tail_ns
     spent = min(chosen.rows * event_cost(chosen), computed)
     share = 1 - spent / computed if computed else 1.0
     kept = steps.steps.copy()
-    kept["gap_ns"] = gaps * share
+    kept["cpu_ns"] = gaps * share
     return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
 
 

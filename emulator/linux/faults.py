@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from emulator.linux import adaptive, ondemand
 from emulator.linux.cache import Folio
-from emulator.linux.kernel import Kernel, OpenFile
+from emulator.linux.kernel import Kernel, Needed, OpenFile
 from emulator.linux.operations import MapFlag
 from emulator.linux.rules import Algorithm, Around, Fault
 
@@ -34,21 +35,28 @@ class Mapping:
         return self.start + self.pages
 
 
-def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> None:
-    """Touch a page of a mapping (do_fault); nothing happens if it has its entry already."""
+def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterator[Needed]:
+    """Touch a page of a mapping (do_fault); yield the page when it is needed.
+
+    It is if it has its entry already, too: fault-around maps pages here as soon as they are asked
+    for, the kernel only once they have been read (next_uptodate_folio).
+    """
     inode = mapping.file.inode
-    if page > inode.last or page in mapping.filled:
+    if page > inode.last:
+        return
+    if page in mapping.filled:
+        yield inode, page, page + 1
         return
     around = not write and kernel.rules.around and kernel.machine.fault_around > 1
     if around and _map_around(kernel, mapping, page):
-        kernel.use(inode, page)
+        yield inode, page, page + 1
         return
     absent = inode.cache.get(page) is None
     if kernel.rules.fault < Fault.SEQUENTIAL:
         _early_fault(kernel, mapping, page)
     else:
         _fault(kernel, mapping, page)
-    kernel.use(inode, page)
+    yield inode, page, page + 1
     # A page that had to be read is waited for without the lock: the fault is then done again.
     if absent and around and _map_around(kernel, mapping, page):
         return

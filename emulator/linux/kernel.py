@@ -25,6 +25,10 @@ class Inode:
     cache: PageCache = field(default_factory=PageCache)
 
 
+# Pages [first, behind) of one folio that must have been read before an operation goes on.
+Needed = tuple[Inode, int, int]
+
+
 @dataclass(slots=True)
 class OpenFile:
     """A struct file."""
@@ -176,9 +180,6 @@ class Kernel:
         while index + (1 << order) - 1 > limit:
             order -= 1
         return 0 if order == 1 and not self.rules.order_one else order
-
-    def use(self, inode: Inode, page: int) -> None:
-        """A page is needed now: in an emulation without time it always has been read."""
 
     def _insert(self, inode: Inode, folio: Folio) -> bool:
         if not inode.cache.add(folio):

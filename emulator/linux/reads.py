@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from emulator.linux import adaptive, ondemand
-from emulator.linux.kernel import Kernel, OpenFile
+from emulator.linux.kernel import Kernel, Needed, OpenFile
 from emulator.linux.rules import Algorithm, PrevPos
 
 MAX_COUNT = 0x7FFFF000  # MAX_RW_COUNT, bytes
 
 
-def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> None:
-    """Read ``count`` bytes at ``position``."""
+def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[Needed]:
+    """Read ``count`` bytes at ``position``; yield the pages needed before it can go on."""
     inode, state, rules = file.inode, file.state, kernel.rules
     count = min(count, MAX_COUNT)
     end = min(position + count, inode.size)
@@ -20,10 +22,13 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> None:
     page = first = position // page_size
     behind = -(-(position + count) // page_size)  # last_index: not cut at the end of the file
     if rules.algorithm == Algorithm.ADAPTIVE:
-        _read_adaptive(kernel, file, first, -(-end // page_size), _asked(kernel, position, count))
+        asked = _asked(kernel, position, count)
+        yield from _read_adaptive(kernel, file, first, -(-end // page_size), asked)
         return
     while page * page_size < end:
-        page = _next_page(kernel, file, page, behind)
+        following = _next_page(kernel, file, page, behind)
+        yield inode, page, min(following, -(-end // page_size))
+        page = following
         if rules.prev_pos == PrevPos.EVERY_PAGE:
             state.prev_page = min(page * page_size, end) // page_size
     last = (end - 1) // page_size
@@ -38,12 +43,10 @@ def _next_page(kernel: Kernel, file: OpenFile, page: int, behind: int) -> int:
     folio = cache.get(page)
     if folio is None:
         kernel.read_single(file, page)
-        kernel.use(file.inode, page)
         return page + 1
     at = folio.index if kernel.rules.folio_index else page
     if folio.marked:
         ondemand.marker(kernel, file, folio, at, behind - at)
-    kernel.use(file.inode, page)
     return folio.index + folio.pages
 
 
@@ -55,7 +58,9 @@ def _asked(kernel: Kernel, position: int, count: int) -> int:
     return -(-(position + count) // page_size)
 
 
-def _read_adaptive(kernel: Kernel, file: OpenFile, first: int, end: int, asked: int) -> None:
+def _read_adaptive(
+    kernel: Kernel, file: OpenFile, first: int, end: int, asked: int
+) -> Iterator[Needed]:
     """do_generic_mapping_read, 2.6.11 to 2.6.22: the pages from ``first`` up to ``end``."""
     due = first
     for page in range(first, end):
@@ -64,4 +69,4 @@ def _read_adaptive(kernel: Kernel, file: OpenFile, first: int, end: int, asked: 
         if file.inode.cache.get(page) is None:
             adaptive.handle_ra_miss(kernel, file)
             kernel.read_single(file, page)
-        kernel.use(file.inode, page)
+        yield file.inode, page, page + 1

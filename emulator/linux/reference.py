@@ -5,12 +5,13 @@ One pass over the operations for one window, with the kernel's own functions in 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 
 from emulator.linux import ondemand, reads
 from emulator.linux.cache import Folio
 from emulator.linux.faults import Mapping, fault
-from emulator.linux.kernel import Inode, Kernel, OpenFile
+from emulator.linux.kernel import Inode, Kernel, Needed, OpenFile
 from emulator.linux.operations import Machine, MapFlag, Op, Outcome, Program
 from emulator.linux.rules import Rules
 from emulator.linux.window import State
@@ -38,22 +39,22 @@ class Replay:
     def run(self) -> Outcome:
         """Do all operations."""
         for operation in self.program.operations.tolist():
-            self.do(*operation)
+            deque(self.do(*operation), maxlen=0)  # all that it needs is there at once
         return self.kernel.outcome
 
-    def do(self, op: int, handle: int, mapping: int, at: int, length: int) -> None:
-        """Do one operation (OPERATION)."""
+    def do(self, op: int, handle: int, mapping: int, at: int, length: int) -> Iterator[Needed]:
+        """Do one operation (OPERATION); yield the pages needed before it can go on."""
         if op == Op.FAULT:
-            fault(self.kernel, self.mappings[mapping], at, write=length > 0)
+            yield from fault(self.kernel, self.mappings[mapping], at, write=length > 0)
         elif op == Op.OPEN:
             self.files[handle].state = State(self._window(self.files[handle].inode))
         elif op == Op.READ:
-            reads.read(self.kernel, self.files[handle], at, length)
+            yield from reads.read(self.kernel, self.files[handle], at, length)
         elif op == Op.WILLNEED:
             ondemand.willneed(self.kernel, self.files[handle], at, length)
         elif op == Op.SINGLE:
             self.kernel.read_single(OpenFile(self.inodes[handle], State(0)), at)
-            self.kernel.use(self.inodes[handle], at)
+            yield self.inodes[handle], at, at + 1
         elif op == Op.PRESENT:
             for page in range(at, at + length):
                 self.inodes[handle].cache.add(Folio(page, 0))

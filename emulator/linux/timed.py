@@ -1,71 +1,24 @@
 """The kernel's readahead in time: a run on one device, step by step, under one window.
 
-What is emulated is what reference.py emulates; here each request is served by a device, one after
-another, and whoever needs a page that is under way waits for it. Asynchronous readahead is waited
-for only by those who need its pages.
+What is emulated is what reference.py emulates; here each request is served by a device, and whoever
+needs a page that is under way waits for it. Asynchronous readahead is waited for only by those who
+need its pages. Threads run at the same time (threads.py) and share the kernel's state. Plain and
+slow: what the C core must agree with.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
-from emulator.device import DeviceModel, DeviceQueue
-from emulator.linux.kernel import Inode, Kernel
-from emulator.linux.operations import Machine, Outcome, Program
+from emulator.device import DeviceModel
+from emulator.linux.disk import TimedKernel, wasted
 from emulator.linux.reference import Replay
-from emulator.linux.requests import SECTOR, Layout, Limits, requests
-from emulator.linux.rules import Rules
+from emulator.linux.steps import STEP, CpuCost, Run, Timed
+from emulator.linux.threads import Compute, Life, Over, Sleep, Thread, Threads
 
-# gap_ns: computed since the step before. operation: row of the program; -1: a read of ``sectors``
-# from ``sector`` on, in ``bios``, of metadata (``meta``) or not, that is as it was, whatever the
-# window (metadata, other processes), and is waited for.
-STEP = np.dtype(
-    [
-        ("gap_ns", "f8"),
-        ("operation", "i8"),
-        ("sector", "u8"),
-        ("sectors", "u4"),
-        ("bios", "u4"),
-        ("meta", "u1"),
-    ],
-    align=True,
-)
-
-
-@dataclass(frozen=True)
-class CpuCost:
-    """What the processor spends on reading: for each request, and for each page of it."""
-
-    request_ns: float = 0.0
-    page_ns: float = 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What is replayed: ``steps`` (STEP) in order, and ``tail_ns`` of computing behind them."""
-
-    program: Program
-    steps: npt.NDArray[np.void]
-    tail_ns: float
-    rules: Rules
-    machine: Machine
-    limits: Limits
-    layout: Layout
-
-
-@dataclass(frozen=True, eq=False)
-class Timed:
-    """How long a run takes; ``waited_ns`` of it for the device.
-
-    ``work`` (steps × 2) are the requests and the pages that each step read.
-    """
-
-    total_ns: float
-    waited_ns: float
-    work: npt.NDArray[np.int64]
+__all__ = ["STEP", "CpuCost", "Run", "Timed", "timed"]
 
 
 def timed(
@@ -77,81 +30,23 @@ def timed(
 ) -> Timed:
     """Replay a run under ``window`` (pages).
 
-    The steps' gaps hold the processor's work of reading as it was when ``recorded``: the ``cpu``
-    cost of requests and pages that a step does not need now is taken off the gap behind it, and
-    added for those that it needs more. Without ``recorded`` gaps are as they are.
+    What steps compute holds the processor's work of reading as it was when ``recorded``: the
+    ``cpu`` cost of requests and pages that a step does not need now is taken off what its thread
+    computes behind it, and added for those that it needs more. Without ``recorded`` all is
+    computed as it is. Raises EmulationError for steps that no run can have.
     """
-    replay = _TimedReplay(run, window, device)
-    saved = 0.0
-    behind = 0.0  # change of the next gap
-    work = np.zeros((len(run.steps), 2), np.int64)
-    for row, (gap, operation, *read) in enumerate(run.steps.tolist()):
-        # What a gap is too short to save is saved later.
-        due = gap + behind + saved
-        saved = min(due, 0.0)
-        replay.kernel.clock_ns += max(due, 0.0)
-        work[row] = replay.step(operation, *read)
-        behind = 0.0
-        if recorded is not None and cpu is not None and operation >= 0:
-            more = work[row] - recorded.work[row]
-            behind = float(more[0] * cpu.request_ns + more[1] * cpu.page_ns)
-    total = replay.kernel.clock_ns + max(run.tail_ns + behind + saved, 0.0)
-    return Timed(total, replay.kernel.waited_ns, work)
+    run.check()
+    return _Replay(run, window, device, cpu or CpuCost(), recorded).timed()
 
 
-@dataclass
-class _TimedKernel(Kernel):
-    """A kernel that knows what time it is."""
+class _Replay(Replay):
+    kernel: TimedKernel
 
-    layout: Layout = field(kw_only=True)
-    limits: Limits = field(kw_only=True)
-    queue: DeviceQueue = field(kw_only=True)
-    clock_ns: float = 0.0
-    waited_ns: float = 0.0
-    requests: int = 0
-    due: dict[tuple[int, int], float] = field(default_factory=dict)  # by file, page
-    _first: int = 0  # insert that the run in progress began with
-
-    def _end_run(self) -> None:
-        super()._end_run()
-        inserts = self.outcome.inserts[self._first :]
-        self._first = len(self.outcome.inserts)
-        sent = [
-            (sector, sector + sectors, self.queue.submit(self.clock_ns, sector, sectors, bios))
-            for _, sector, sectors, bios in requests(
-                Outcome(inserts), self.layout, self.limits, self.machine.page_size
-            )
-        ]
-        self.requests += len(sent)
-        unit = self.machine.page_size // SECTOR
-        at = 0
-        for file, index, order, _ in inserts:
-            done = 0.0
-            for _, sector, sectors in self.layout.pieces(
-                file, index * unit, (index + (1 << order)) * unit
-            ):
-                while not sent[at][0] < sector + sectors <= sent[at][1]:
-                    at += 1  # requests come in the order of the pages
-                done = sent[at][2]
-            for page in range(index, index + (1 << order)):
-                self.due[file, page] = done
-
-    def use(self, inode: Inode, page: int) -> None:
-        self.wait(self.due.get((inode.row, page), 0.0))
-
-    def wait(self, until_ns: float) -> None:
-        """Let the time pass until then, if it has not."""
-        if until_ns > self.clock_ns:
-            self.waited_ns += until_ns - self.clock_ns
-            self.clock_ns = until_ns
-
-
-class _TimedReplay(Replay):
-    kernel: _TimedKernel
-
-    def __init__(self, run: Run, window: int, device: DeviceModel) -> None:
+    def __init__(
+        self, run: Run, window: int, device: DeviceModel, cpu: CpuCost, recorded: Timed | None
+    ) -> None:
         super().__init__(run.program, run.rules, window, run.machine)
-        self.kernel = _TimedKernel(
+        self.kernel = TimedKernel(
             run.rules,
             run.machine,
             window,
@@ -159,17 +54,82 @@ class _TimedReplay(Replay):
             limits=run.limits,
             queue=device.queue(),
         )
+        self._run, self._cpu, self._recorded = run, cpu, recorded
+        self._steps = run.steps.tolist()
         self._operations = run.program.operations.tolist()
+        self._work = np.zeros((len(run.steps), 2), np.int64)
+        self._over = [False] * len(run.steps)
+        self._threads = Threads(run.cpus, self._tell)
 
-    def step(
-        self, operation: int, sector: int, sectors: int, bios: int, meta: int
-    ) -> tuple[int, int]:
-        """Do one step; return the requests and the pages that it read."""
+    def timed(self) -> Timed:
+        """Run all threads."""
+        number = self._run.steps["thread"].tolist() or [0]
+        rows: dict[int, list[int]] = {one: [] for one in sorted(set(number))}
+        for row in range(len(self._steps)):
+            rows[number[row]].append(row)
+        last = self._run.ends if self._run.ends >= 0 else number[-1]
+        all_threads = {one: Thread(min(rows[one], default=0)) for one in rows}
+        for one, thread in all_threads.items():
+            thread.life = self._live(thread, rows[one], self._run.tail_ns if one == last else 0.0)
+        threads = self._threads
+        threads.run(list(all_threads.values()), all_threads.get(self._run.ends))
+        ends = np.full(max(rows) + 1, np.nan)
+        for one, thread in all_threads.items():
+            ends[one] = thread.over_ns
+        behind = wasted(self.kernel.sent, threads.spans)
+        return Timed(
+            threads.now_ns, threads.compute_ns, threads.waited_ns, behind, ends, self._work
+        )
+
+    def _tell(self, now_ns: float) -> None:
+        self.kernel.clock_ns = now_ns
+
+    def _live(self, thread: Thread, rows: list[int], tail_ns: float) -> Life:
+        """Do a thread's steps; what computing is too short to save, later computing saves."""
         kernel = self.kernel
+        saved = 0.0
+        behind = 0.0  # change of what is computed next
+        for row in rows:
+            thread.row = row
+            cpu_ns, sleep_ns, operation, waits_for, *read = self._steps[row]
+            if sleep_ns:
+                yield Sleep(kernel.clock_ns + sleep_ns)
+            if waits_for >= 0 and not self._over[waits_for]:
+                yield Over(waits_for)
+            due = cpu_ns + behind + saved
+            saved = min(due, 0.0)
+            yield Compute(max(due, 0.0))
+            for until in self._do(row, operation, read):
+                if until > kernel.clock_ns:
+                    yield Sleep(until, for_device=True)
+                    yield Compute(0.0)
+            self._over[row] = True
+            self._threads.wake(row)
+            behind = self._change(row) if operation >= 0 else 0.0
+        yield Compute(max(tail_ns + behind + saved, 0.0))
+
+    def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[float]:
+        """Do what a step does; yield the times until which it has to wait."""
+        kernel, work = self.kernel, self._work[row]
         if operation < 0:
-            kernel.wait(kernel.queue.submit(kernel.clock_ns, sector, sectors, bios, bool(meta)))
-            return 1, 0
-        requests_before, inserts_before = kernel.requests, len(kernel.outcome.inserts)
-        self.do(*self._operations[operation])
-        new = kernel.outcome.inserts[inserts_before:]
-        return kernel.requests - requests_before, sum(1 << order for _, _, order, _ in new)
+            sector, sectors, bios, _, meta = read
+            if sectors:
+                work[0] = 1
+                yield kernel.send(sector, sectors, bios, bool(meta)).done_ns
+            return
+        needs = self.do(*self._operations[operation])
+        while True:
+            requests, inserts = len(kernel.sent), len(kernel.outcome.inserts)
+            needed = next(needs, None)
+            new = kernel.outcome.inserts[inserts:]
+            work += (len(kernel.sent) - requests, sum(1 << order for _, _, order, _ in new))
+            if needed is None:
+                return
+            yield kernel.use(needed)
+
+    def _change(self, row: int) -> float:
+        """Return the processor's work that a step needed more than when recorded."""
+        if self._recorded is None:
+            return 0.0
+        requests, pages = self._work[row] - self._recorded.work[row]
+        return float(requests * self._cpu.request_ns + pages * self._cpu.page_ns)

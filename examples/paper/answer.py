@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from experiments import PAGE_KIB, Experiment, PaperTable
@@ -23,11 +23,12 @@ class Row:
     requests: float
     pages: float
     runs_seconds: list[float]
+    predicted_seconds: float | None = None
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The measured rows and the windows picked; nothing may have predicted the seconds yet."""
+    """The measured rows and the windows picked; ``predicted_best``: None without seconds."""
 
     device: str
     rows: list[Row]
@@ -39,36 +40,42 @@ class Answer:
 
 @dataclass(frozen=True)
 class Outcome:
-    """An experiment: what foreread predicted from its capture, and an answer for each device."""
+    """An experiment: what was predicted from its capture, and the answer, for each device."""
 
     name: str
     experiment: Experiment
-    prediction: dict[str, Any]
+    predictions: dict[str, dict[str, Any]]
     answers: list[Answer]
     host_seconds: float
 
 
-def answer(device: str, rows: list[Row], quasi: int, predicted: int | None, default: int) -> Answer:
-    """Return what the picked windows gain and miss; KeyError if one was not measured."""
+def answer(device: str, rows: list[Row], predicted: dict[str, Any], default: int) -> Answer:
+    """Return what the picked windows gain and miss; KeyError if one was not measured.
+
+    ``predicted`` is the total of ``foreread predict --json`` for the device.
+    """
     seconds = {row.window: row.seconds for row in rows}
+    quasi, best = predicted["quasi_optimal"], predicted["predicted_best"]
+    foretold = dict(zip(predicted["windows"], predicted["seconds"] or [], strict=False))
     return Answer(
         device=device,
-        rows=rows,
+        rows=[replace(row, predicted_seconds=foretold.get(row.window)) for row in rows],
         default=judge(seconds, default, default),
         best=judge(seconds, best_window(seconds), default),
         quasi_optimal=judge(seconds, quasi, default),
-        predicted_best=None if predicted is None else judge(seconds, predicted, default),
+        predicted_best=None if best is None else judge(seconds, best, default),
     )
 
 
 def measured_text(found: Answer, paper: PaperTable | None) -> str:
     """Return the measured table beside the paper's, with the picked windows marked."""
-    head = ("window", "KiB", "seconds", "requests", "pages", "paper's seconds", "")
+    head = ("window", "KiB", "seconds", "predicted", "requests", "pages", "paper's seconds", "")
     rows = [
         (
             str(row.window),
             str(row.window * PAGE_KIB),
             f"{row.seconds:.4f}",
+            NONE if row.predicted_seconds is None else f"{row.predicted_seconds:.4f}",
             f"{row.requests:g}",
             f"{row.pages:g}",
             f"{paper.seconds[row.window]:g}" if paper and row.window in paper.seconds else NONE,

@@ -23,6 +23,11 @@ class Device:
     latency_us: int
     ns_per_kib: int
 
+    def as_toml(self) -> str:
+        """Return what ``foreread predict --device-model`` reads."""
+        cost = f"latency_us = {self.latency_us}\nns_per_kib = {self.ns_per_kib}\n"
+        return f'kind = "fixed"\n{cost}'
+
     def __str__(self) -> str:
         return f"{self.name} ({self.latency_us} µs a request, {self.ns_per_kib / 1000:g} µs a KiB)"
 

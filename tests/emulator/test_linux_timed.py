@@ -21,7 +21,12 @@ PRESENT_PAGES = 8
 def run(script: Script, steps: list[tuple[float, int, int]], tail_ns: float = 30) -> Run:
     machine = Machine(page_size=PAGE)
     rules = rules_for((6, 12))
-    rows = np.array([(gap, row, 0, sectors, 1, 0) for gap, row, sectors in steps], STEP)
+    rows = np.zeros(len(steps), STEP)
+    rows["waits_for"] = -1
+    for name, column in zip(
+        ("cpu_ns", "operation", "sectors"), zip(*steps, strict=True), strict=True
+    ):
+        rows[name] = column
     return Run(script.program(), rows, tail_ns, rules, machine, Limits(1280), NOWHERE)
 
 

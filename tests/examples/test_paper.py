@@ -1,6 +1,8 @@
 """examples/paper: the paper's measure, held against the paper's own tables."""
 
+import json
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -71,15 +73,26 @@ def rows(paper):
     return [row(w, s, 1.0, 2.0, [s]) for w, s in {0: 4.0, 1: 3.0, 3: 1.0, 15: 2.0}.items()]
 
 
+def total(quasi, best, seconds):
+    """The total of a prediction for windows of 0 pages and on."""
+    windows = list(range(len(seconds)))
+    picks = {"quasi_optimal": quasi, "predicted_best": best}
+    return {"windows": windows, "seconds": seconds, **picks}
+
+
 def test_the_predicted_best_has_its_column(paper, rows):
-    answer = paper["answer"].answer("nand", rows, 1, 3, 15)
+    predicted = total(1, 3, [4.1, None, 2.1, 1.25])
+    answer = paper["answer"].answer("nand", rows, predicted, 15)
     assert (answer.quasi_optimal.missed_points, answer.predicted_best.missed_points) == (100, 0)
-    marks = [line.split()[6:] for line in paper["answer"].measured_text(answer, None).splitlines()]
-    assert marks[1:] == [[], ["quasi-optimal"], ["best,", "predicted", "best"], ["default"]]
+    lines = [line.split() for line in paper["answer"].measured_text(answer, None).splitlines()]
+    assert [line[3] for line in lines[1:]] == ["4.1000", "–", "1.2500", "–"]
+    marks = [line[7:] for line in lines[1:]]
+    assert marks == [[], ["quasi-optimal"], ["best,", "predicted", "best"], ["default"]]
 
 
 def test_without_a_prediction_its_column_is_empty(paper, rows):
-    answer = paper["answer"].answer("nand", rows, 1, None, 15)
+    predicted = total(1, None, []) | {"seconds": None}
+    answer = paper["answer"].answer("nand", rows, predicted, 15)
     tv = paper["experiments"].EXPERIMENTS["tv"]
     outcome = paper["answer"].Outcome("tv", tv, {}, [answer], 1.0)
     line = paper["answer"].summary_text([outcome]).splitlines()[1].split()
@@ -87,7 +100,7 @@ def test_without_a_prediction_its_column_is_empty(paper, rows):
     assert line[9:] == ["1", "59.9", "1", "0"]
 
 
-def test_the_picked_windows_are_measured_too(paper, monkeypatch, tmp_path, capsys):
+def test_the_windows_picked_for_each_device_are_measured_too(paper, monkeypatch, tmp_path):
     run = paper["run"]
     asked = []
 
@@ -95,9 +108,14 @@ def test_the_picked_windows_are_measured_too(paper, monkeypatch, tmp_path, capsy
         asked.append(windows)
         return [paper["answer"].Row(w, 1.0, 1.0, 1.0, [1.0]) for w in windows]
 
+    def foreread(*words):
+        cost = tomllib.loads(words[words.index("--device-model") + 1].read_text())
+        best = {100: 9, 1000: 40}[cost["latency_us"]]
+        return json.dumps({"total": total(1, best, [])})
+
     monkeypatch.setattr(run, "record", lambda one, capture: None)
     monkeypatch.setattr(run, "measure", measure)
-    predicted = '{"total": {"quasi_optimal": 1, "predicted_best": 9}}'
-    monkeypatch.setattr(run, "foreread", lambda *words: predicted)
+    monkeypatch.setattr(run, "foreread", foreread)
     run.run("player", tmp_path, 1)
-    assert asked == [[0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 19, 31]] * 2
+    windows = [0, 1, 2, 3, 4, 5, 6, 7, 8, 15, 19, 31]
+    assert asked == [sorted([*windows, 9]), [*windows, 40]]

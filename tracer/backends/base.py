@@ -23,6 +23,9 @@ WANTED_EVENTS: tuple[str, ...] = (
     "sched:sched_process_fork",
     "sched:sched_process_exec",
     "sched:sched_process_exit",
+    # Who was on a CPU when, and who woke whom: what threads computed and waited for.
+    "sched:sched_switch",
+    "sched:sched_waking",
     # Opens, mappings and advice of the application: which struct file is read how, which an
     # emulation of the kernel's own readahead needs. Present with CONFIG_FTRACE_SYSCALLS only.
     "syscalls:sys_enter_openat",
@@ -37,6 +40,10 @@ WANTED_EVENTS: tuple[str, ...] = (
     "syscalls:sys_enter_readahead",
     "syscalls:sys_enter_close",
 )
+
+# What stands in for an event on kernels that lack it. Waking, from 4.3 on, is told by who wakes;
+# wakeup may be told by the CPU of the one that is woken.
+STANDINS = {"sched:sched_waking": "sched:sched_wakeup"}
 
 
 class RecordError(RuntimeError):

@@ -13,7 +13,7 @@ from boards.device import Devices
 from boards.target import Target
 from tracer import capture as capture_files
 from tracer import metadata
-from tracer.backends.base import INDISPENSABLE
+from tracer.backends.base import INDISPENSABLE, STANDINS
 from tracer.backends.tracefs import EVENT_PROBE
 from tracer.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
 from tracer.interrupts import orderly_exit
@@ -32,8 +32,11 @@ from tracer.remote.guarded_run import (
 )
 from tracer.remote.job import Job, making_sense
 from tracer.remote.machine import Machine
+from tracer.remote.mapped import MAPPED_S, UNTOLD, mapped_pages
 from tracer.remote.pages import save_trace
+from tracer.remote.places import with_places
 from tracer.remote.run_facts import RunFacts, TraceFacts
+from tracer.residency import with_cached
 from tracer.run import exit_notes, living_notes
 
 PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
@@ -94,6 +97,7 @@ def _record(
     facts = job.ask("result", step="fetching the result")
     run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
     pass_on_output(job, options.run.streams)
+    cached = mapped_pages(job, machine)
     lost, long_size = save_trace(job, traced, machine.byte_order, output / TRACE)
     notes = [
         *(prepared.probes.notes if prepared.probes else []),
@@ -102,8 +106,9 @@ def _record(
         *living_notes(run.by, run.living, options.run),
         *lost_notes(lost),
         *unrestored(run.restored),
+        *([UNTOLD] if cached is None else []),
     ]
-    files = _files(job, run, devices, output / TRACE, inodes_of, notes)
+    files = with_cached(_files(job, run, devices, output / TRACE, inodes_of, notes), cached)
     capture = Capture(
         foreread=options.foreread,
         created=created,
@@ -146,10 +151,13 @@ def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> 
         "knobs": " ".join(knobs),
         "read_ahead_kb": str(options.read_ahead_kb),
         "events": " ".join(options.events),
+        "standins": " ".join(f"{event}={standin}" for event, standin in STANDINS.items()),
         "indispensable": INDISPENSABLE,
         "open_probe": EVENT_PROBE,
         "kprobes": probes.lines(prepared.probes) if prepared.probes else "",
         "buffer_kib": str(buffer_kib),
+        "page_bytes": str(machine.page_size),
+        "mapped_s": str(MAPPED_S),
     }
 
 
@@ -169,7 +177,7 @@ def _files(
     inodes = set(run.mapped) | {(dev_text(dev), ino) for dev, ino in found}
     files, search_notes = find_files(job, inodes, devices.mounts, run.mapped)
     notes += search_notes
-    return files
+    return with_places(job, files, devices.mounts)
 
 
 def _host(machine: Machine, long_size: int) -> Host:

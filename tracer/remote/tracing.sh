@@ -32,6 +32,20 @@ make_instance() {
         "there is no memory for $2 KiB of trace buffer per CPU" "give a smaller --buffer-kib"
 }
 
+# has_event EVENT: whether this kernel has it.
+has_event() {
+    [ -d "$tracing/events/${1%%:*}/${1#*:}" ]
+}
+
+# stand_in EVENT: set event to what stands in for it where the kernel lacks it; else fail.
+stand_in() {
+    for pair in $standins; do
+        event=${pair#*=}
+        [ "${pair%%=*}" != "$1" ] || ! has_event "$event" || return 0
+    done
+    return 1
+}
+
 # prepare_tracing: make both instances and print which events there are.
 prepare_tracing() {
     [ -d "$tracing/events" ] || die "tracefs cannot be mounted at $tracing: ${why##*: }" \
@@ -48,12 +62,12 @@ prepare_tracing() {
     echo "clock ${clocks%%\]*}"
     present=
     for event in $events; do
-        if [ -d "$instance/events/${event%%:*}/${event#*:}" ]; then
-            present="$present $event"
-            echo "event $event"
-        else
+        if ! has_event "$event"; then
             echo "missing $event"
+            stand_in "$event" || continue
         fi
+        present="$present $event"
+        echo "event $event"
     done
     case "$present " in
     *" $indispensable "*) ;;
@@ -104,7 +118,9 @@ remove_tracing() {
 print_trace() {
     read -r place <"$job/tracing"
     set -- "$place/events/header_page" "$place/events/header_event"
+    tracing=$place
     for event in $events; do
+        has_event "$event" || stand_in "$event" || continue
         set -- "$@" "$place/events/${event%%:*}/${event#*:}/format"
     done
     if [ -e "$job/probes" ]; then

@@ -102,12 +102,49 @@ def only_row(trace: Trace) -> tuple[int, ...]:
             "sched_process_exit: comm=a pid=1 prio=120 group_dead=true",
             (Kind.EXIT, 0, 0, 0, 0, 0),
         ),
+        # the state's letters: 3.10 on, with the + of one that was preempted
+        (
+            "sched_switch: prev_comm=a ==> b prev_pid=1 prev_prio=120 prev_state=S ==> "
+            "next_comm=c next_pid=9 next_pid=77 next_prio=-1",
+            (Kind.SWITCH, 0, 0, 1, 77, 0),
+        ),
+        (
+            "sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=D|W ==> "
+            "next_comm=swapper/1 next_pid=0 next_prio=120",
+            (Kind.SWITCH, 0, 0, 2, 0, 0),
+        ),
+        (
+            "sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=R+ ==> "
+            "next_comm=b next_pid=2 next_prio=120",
+            (Kind.SWITCH, 0, 0, 0, 2, 0),
+        ),
+        ("sched_switch: a:1 [120] D ==> b:5 [0] c:22 [120]", (Kind.SWITCH, 0, 0, 2, 22, 0)),
+        ("sched_switch: a:1 [120] Z ==> swapper/0:0 [120]", (Kind.SWITCH, 0, 0, 4, 0, 0)),
+        # "d..2.": no interrupt
+        (
+            "sched_waking: comm=pid=3 pid=42 prio=120 target_cpu=001",
+            (Kind.WAKING, 0, 0, 0, 42, 0),
+        ),
+        (
+            "sched_wakeup: comm=a pid=42 prio=-2 success=1 target_cpu=001",
+            (Kind.WAKING, 0, 0, 0, 42, 0),
+        ),
+        ("sched_wakeup: a:42 [120] success=1 CPU:001", (Kind.WAKING, 0, 0, 0, 42, 0)),
     ],
 )
 def test_print_formats(tmp_path: Path, payload: str, expected: tuple[int, ...]) -> None:
     kind, dev, ino, index, value, flags = expected
     row = only_row(read(tmp_path, HEAD + payload + "\n"))
     assert row == (1234567890000, 1, kind, 1234, dev, ino, index, value, flags)
+
+
+@pytest.mark.parametrize(
+    ("letters", "flags"), [("d.h2. ", 8), ("dNs3. ", 16), ("d.H2. ", 24), ("d..2. ", 0), ("", 0)]
+)
+def test_who_wakes_may_be_an_interrupt(tmp_path: Path, letters: str, flags: int) -> None:
+    line = f"<idle>-0 [001] {letters}12.000001: sched_waking: comm=a pid=7 prio=120 target_cpu=001"
+    row = only_row(read(tmp_path, line + "\n"))
+    assert row == (12_000_001_000, 1, Kind.WAKING, 0, 0, 0, flags, 7, 0)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +212,7 @@ def test_lines_cut_off_are_said(tmp_path: Path) -> None:
     [
         ("", "empty"),
         ("# tracer: nop\n#\n", "no events"),
-        (HEAD + "sched_switch: prev_comm=a\n", r"other events \(sched_switch\)"),
+        (HEAD + "sched_stat_wait: comm=a\n", r"other events \(sched_stat_wait\)"),
         (HEAD + "mm_filemap_fault: dev=8:99999999 ino=1 ofs=0\n", "1 lines"),
         (HEAD + "mm_filemap_fault: dev=8:1 ino=1 ofs=" + "9" * 30 + "\n", "1 lines"),
     ],

@@ -56,7 +56,7 @@ def test_steps_are_operations_and_what_others_read_in_time():
     assert found.steps["sectors"].tolist() == [0, 0, 16, 0]
     assert found.steps["sector"].tolist() == [0, 0, 800, 0]
     assert found.steps["bios"].tolist() == [0, 0, 1, 0]
-    assert found.steps["gap_ns"].tolist() == [0, 90, 10 + 100, 300]
+    assert found.steps["cpu_ns"].tolist() == [0, 90, 10 + 100, 300]
     assert (found.tail_ns, found.total_ns) == (800, 2000)
 
 
@@ -75,7 +75,7 @@ def test_what_recording_took_is_taken_off():
     events = table(*(event(Kind.FAULT, time_ns=1000 + 10 * row) for row in range(11)))
     assert event_cost(events) == pytest.approx(10)
     less = without_recording(found, events, 1000, 3000)
-    assert less.steps["gap_ns"].sum() + less.tail_ns == pytest.approx(1300 - 110)
+    assert less.steps["cpu_ns"].sum() + less.tail_ns == pytest.approx(1300 - 110)
 
 
 def test_the_processor_s_work_is_told_by_faults():

@@ -1,0 +1,95 @@
+"""The kernel with a device and a clock: pages under way, and what the device's time went into."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from emulator.device import DeviceQueue
+from emulator.linux.kernel import Kernel, Needed
+from emulator.linux.operations import Outcome
+from emulator.linux.requests import SECTOR, Layout, Limits, requests
+
+Span = tuple[float, float]  # from, until: nanoseconds
+
+
+@dataclass(slots=True)
+class Request:
+    """Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``."""
+
+    begin_ns: float
+    done_ns: float
+    pages: int = 0
+    used: int = 0
+
+
+@dataclass
+class TimedKernel(Kernel):
+    """A kernel that knows what time it is."""
+
+    layout: Layout = field(kw_only=True)
+    limits: Limits = field(kw_only=True)
+    queue: DeviceQueue = field(kw_only=True)
+    clock_ns: float = 0.0
+    sent: list[Request] = field(default_factory=list)
+    _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
+    _used: set[tuple[int, int]] = field(default_factory=set)
+    _first: int = 0  # insert that the run in progress began with
+    _busy_ns: float = 0.0  # when the device will have done all
+
+    def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
+        """Send a request to the device."""
+        done = self.queue.submit(self.clock_ns, sector, sectors, bios, meta)
+        self.sent.append(Request(max(self.clock_ns, self._busy_ns), done))
+        self._busy_ns = max(self._busy_ns, done)
+        return self.sent[-1]
+
+    def use(self, needed: Needed) -> float:
+        """Return when pages are there that somebody needs."""
+        inode, first, behind = needed
+        request = self._by_page.get((inode.row, first))
+        if request is None:
+            return 0.0
+        pages = {(inode.row, page) for page in range(first, behind)}
+        request.used += len(pages - self._used)
+        self._used |= pages
+        return request.done_ns
+
+    def _end_run(self) -> None:
+        super()._end_run()
+        inserts = self.outcome.inserts[self._first :]
+        self._first = len(self.outcome.inserts)
+        cut = requests(Outcome(inserts), self.layout, self.limits, self.machine.page_size)
+        sent = [self.send(sector, sectors, bios) for _, sector, sectors, bios in cut]
+        ends = list(accumulate(sectors for _, _, sectors, _ in cut))
+        unit = self.machine.page_size // SECTOR
+        read = 0  # sectors so far: requests come in the order of the pages
+        for file, index, order, _ in inserts:
+            pages = range(index, index + (1 << order))
+            pieces = list(self.layout.pieces(file, index * unit, (index + len(pages)) * unit))
+            read += sum(sectors for _, _, sectors in pieces)
+            if pieces:  # else a hole: there at once
+                last = sent[bisect_left(ends, read)]
+                last.pages += len(pages)
+                self._by_page.update({(file, page): last for page in pages})
+
+
+def wasted(sent: Sequence[Request], spans: Sequence[Span]) -> float:
+    """Return how much of ``spans`` the device spent on pages that nobody used.
+
+    A request counts with the share that these have of its pages. Both are in order of time.
+    """
+    total, first = 0.0, 0
+    for request in sent:
+        while first < len(spans) and spans[first][1] <= request.begin_ns:
+            first += 1
+        overlap, row = 0.0, first
+        while row < len(spans) and spans[row][0] < request.done_ns:
+            begin, end = spans[row]
+            overlap += min(end, request.done_ns) - max(begin, request.begin_ns)
+            row += 1
+        if request.pages:
+            total += overlap * (request.pages - request.used) / request.pages
+    return total

@@ -1,0 +1,104 @@
+"""What a timed replay is given, and what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from emulator.fixed import EmulationError
+from emulator.linux.operations import Machine, Program
+from emulator.linux.requests import Layout, Limits
+from emulator.linux.rules import Rules
+
+LONGEST_NS = 1e14  # a day and some hours: no start-up takes so long
+MOST_CPUS = 1 << 16
+# One thing that a thread does. Before it the thread sleeps for sleep_ns, waits until step waits_for
+# (an earlier row, or -1) is over, and computes for cpu_ns.
+# operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, in ``bios``, of
+# metadata (``meta``) or not, that is as it was, whatever the window (metadata, other processes),
+# and is waited for; of 0 sectors: nothing is done.
+STEP = np.dtype(
+    [
+        ("cpu_ns", "f8"),
+        ("sleep_ns", "f8"),
+        ("operation", "i8"),
+        ("waits_for", "i8"),
+        ("sector", "u8"),
+        ("sectors", "u4"),
+        ("bios", "u4"),
+        ("thread", "u2"),
+        ("meta", "u1"),
+    ],
+    align=True,
+)
+
+
+@dataclass(frozen=True)
+class CpuCost:
+    """What the processor spends on reading: for each request, and for each page of it."""
+
+    request_ns: float = 0.0
+    page_ns: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """What is replayed: ``steps`` (STEP) in the order recorded, of threads on ``cpus``.
+
+    The run is over when thread ``ends`` is (-1: when all are). ``tail_ns`` is what that thread (-1:
+    that of the last step) computes behind its last step.
+    """
+
+    program: Program
+    steps: npt.NDArray[np.void]
+    tail_ns: float
+    rules: Rules
+    machine: Machine
+    limits: Limits
+    layout: Layout
+    cpus: int = 1
+    ends: int = -1
+
+    def check(self) -> None:
+        """Raise EmulationError for steps that no run can have."""
+        steps, rows = self.steps, np.arange(len(self.steps))
+        if steps.dtype != STEP or steps.ndim != 1:
+            raise EmulationError("steps: expected a one-dimensional array of STEP", "pass one")
+        times = np.abs(np.concatenate((steps["cpu_ns"], steps["sleep_ns"], [self.tail_ns])))
+        # Not so as to let NaN pass.
+        if not times.sum() <= LONGEST_NS or (steps["sleep_ns"] < 0).any():
+            raise _damaged("a step takes a time that is out of range")
+        if ((steps["waits_for"] < -1) | (steps["waits_for"] >= rows)).any():
+            raise _damaged("a step waits for one that does not come before it")
+        operations = len(self.program.operations)
+        if ((steps["operation"] < -1) | (steps["operation"] >= operations)).any():
+            raise _damaged("a step refers to an operation that is not there")
+        if not 1 <= self.cpus <= MOST_CPUS:
+            raise _damaged(f"a run on {self.cpus} CPUs")
+        if self.ends != -1 and self.ends not in steps["thread"]:
+            raise _damaged(f"no step is of thread {self.ends}, with which the run ends")
+
+
+def _damaged(message: str) -> EmulationError:
+    return EmulationError(message, "the capture is damaged: record again")
+
+
+@dataclass(frozen=True, eq=False)
+class Timed:
+    """How long a run takes, and what of that time was spent how.
+
+    While ``compute_ns`` at least one thread computed; while ``waited_ns`` none did, and at least
+    one waited for the device; while ``behind_ns`` of that the device read pages that nobody used
+    in the whole run. In what is left of ``total_ns`` all slept.
+    ``ends_ns`` (by thread) is when each was over, NaN if it was not. ``work`` (steps × 2) are the
+    requests and the pages that each step read.
+    """
+
+    total_ns: float
+    compute_ns: float
+    waited_ns: float
+    behind_ns: float
+    ends_ns: npt.NDArray[np.float64]
+    work: npt.NDArray[np.int64]

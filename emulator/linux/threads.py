@@ -1,0 +1,159 @@
+"""Threads on processors, one event after another.
+
+A thread is an iterator of what it waits for next. It holds a CPU while it computes, and goes on at
+the end of that: what it does takes no time, and happens in order of time, at the same time in
+order of rows. A thread that has to compute takes a free CPU or stands in a queue, first come, first
+served; where there are more threads than CPUs, one that has computed for SLICE_NS leaves its CPU to
+the first in the queue, if there is one, and stands behind the last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+
+from emulator.linux.disk import Span
+
+SLICE_NS = 3e6  # about what the scheduler (CFS, EEVDF) gives a thread when others wait
+
+
+@dataclass(frozen=True)
+class Compute:
+    """Compute for so long."""
+
+    for_ns: float
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """Sleep until then: for a device, or for what is not known."""
+
+    until_ns: float
+    for_device: bool = False
+
+
+@dataclass(frozen=True)
+class Over:
+    """Sleep until a step is over."""
+
+    row: int
+
+
+Life = Iterator[Compute | Sleep | Over]
+
+
+@dataclass(eq=False)
+class Thread:
+    """A thread; ``row`` is its step, ``end_ns`` when it has computed, if it has a CPU."""
+
+    row: int
+    life: Life = field(init=False)
+    has_cpu: bool = False
+    left_ns: float = 0.0
+    end_ns: float = 0.0
+    waits: bool = False  # for a device
+    over_ns: float = math.nan
+
+
+@dataclass(eq=False)
+class Threads:
+    """All threads; ``spans`` are the times when none computed and one waited for a device."""
+
+    cpus: int
+    tell: Callable[[float], None]  # what the time is
+    now_ns: float = 0.0
+    compute_ns: float = 0.0
+    waited_ns: float = 0.0
+    spans: list[Span] = field(default_factory=list)
+    _slice_ns: float = math.inf
+    _free: int = 0
+    _waiting: int = 0
+    _queue: deque[Thread] = field(default_factory=deque)
+    _events: list[tuple[float, int, Thread]] = field(default_factory=list)
+    _sleepers: dict[int, list[Thread]] = field(default_factory=dict)  # by row they wait for
+
+    def run(self, threads: Sequence[Thread], last: Thread | None) -> None:
+        """Run threads until ``last`` is over, or all are."""
+        self._free = self.cpus
+        if len(threads) > self.cpus:
+            self._slice_ns = SLICE_NS
+        for thread in threads:
+            self._at(0.0, thread)
+        while self._events and (last is None or math.isnan(last.over_ns)):
+            time, _, thread = heappop(self._events)
+            self._pass(time)
+            if thread.has_cpu and thread.end_ns > time:
+                self._take_turns(thread)
+            else:
+                self._go_on(thread)
+
+    def wake(self, row: int) -> None:
+        """Wake those that wait for a step, which is over."""
+        for thread in self._sleepers.pop(row, []):
+            self._at(self.now_ns, thread)
+
+    def _at(self, time: float, thread: Thread) -> None:
+        heappush(self._events, (time, thread.row, thread))
+
+    def _pass(self, time: float) -> None:
+        """Let time pass."""
+        if time > self.now_ns:
+            if self._free < self.cpus:
+                self.compute_ns += time - self.now_ns
+            elif self._waiting:
+                self.waited_ns += time - self.now_ns
+                self.spans.append((self.now_ns, time))
+            self.now_ns = time
+            self.tell(time)
+
+    def _go_on(self, thread: Thread) -> None:
+        """Let a thread do what it does now, and begin to wait for what comes next."""
+        self._waiting -= thread.waits
+        thread.waits = False
+        match next(thread.life, None):
+            case Compute(for_ns):
+                thread.left_ns = for_ns
+                if thread.has_cpu:
+                    self._compute(thread)
+                elif self._free:
+                    self._free -= 1
+                    self._compute(thread)
+                else:
+                    self._queue.append(thread)
+                return
+            case Sleep(until_ns, for_device):
+                thread.waits = for_device
+                self._waiting += for_device
+                self._at(until_ns, thread)
+            case Over(row):
+                self._sleepers.setdefault(row, []).append(thread)
+            case None:
+                thread.over_ns = self.now_ns
+        if thread.has_cpu:
+            self._leave(thread)
+
+    def _compute(self, thread: Thread) -> None:
+        """Let a thread compute that has a CPU from now on."""
+        thread.has_cpu = True
+        thread.end_ns = self.now_ns + thread.left_ns
+        self._at(min(thread.end_ns, self.now_ns + self._slice_ns), thread)
+
+    def _leave(self, thread: Thread) -> None:
+        """Give a thread's CPU to the first in the queue."""
+        thread.has_cpu = False
+        if self._queue:
+            self._compute(self._queue.popleft())
+        else:
+            self._free += 1
+
+    def _take_turns(self, thread: Thread) -> None:
+        """A slice is over, and a thread has not computed all."""
+        if not self._queue:
+            self._at(min(thread.end_ns, self.now_ns + self._slice_ns), thread)
+            return
+        thread.left_ns = thread.end_ns - self.now_ns
+        self._queue.append(thread)
+        self._leave(thread)

@@ -1,0 +1,129 @@
+"""The arithmetic of the tables: spread of identical runs, figures, and the targets beside them.
+
+Errors, spreads and regrets are fractions (0.034 is 3.4 %). Regret is a part of the start-up time
+at the default window, as the 2010 paper has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+LONG_START_S = 2.0  # on a paced device shorter starts are mostly noise: its slices are of 0.1 s
+_TIMES_THE_SPREAD = 2  # what the seconds of such starts may be off by
+_SHORT_START_REGRET = 0.03
+
+
+@dataclass(frozen=True)
+class SecondsTargets:
+    """The most that predicted seconds may be off by, and the chosen window may cost."""
+
+    median_error: float
+    worst_error: float
+    regret: float
+
+
+FIXED_COST = SecondsTargets(0.015, 0.04, 0.005)
+PACED = SecondsTargets(0.02, 0.08, 0.01)
+FAST_DISK = SecondsTargets(0.10, 0.20, 0.03)
+
+
+@dataclass(frozen=True)
+class PageTargets:
+    """What page sets must have in common at least, and the most that counts may differ by."""
+
+    least_jaccard: float
+    pages: float
+    requests: float
+
+
+SINGLE_THREADED = PageTargets(1.0, 0.0, 0.0)
+MANY_PROCESSES = PageTargets(0.999, 0.002, 0.002)
+REQUESTS_BEYOND = 0.07  # above BEYOND_KB requests depend on how pages lie in memory
+BEYOND_KB = 512
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A measured figure and its target, which it must not exceed (``at_least``: fall short of).
+
+    ``value`` is None where it could not be had, which misses the target.
+    """
+
+    name: str
+    value: float | None
+    target: float
+    at_least: bool = False
+
+    @property
+    def met(self) -> bool:
+        """Whether it is as it must be."""
+        if self.value is None:
+            return False
+        return self.value >= self.target if self.at_least else self.value <= self.target
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it with the verdict."""
+        return {"name": self.name, "value": self.value, "target": self.target, "met": self.met}
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How much identical runs differ, (slowest − fastest) / median, over the windows."""
+
+    median: float
+    worst: float
+
+
+def spread(runs: Iterable[Sequence[float]]) -> Spread | None:
+    """Return the spread of each window's runs (s); None if no window was run twice."""
+    each = [(max(one) - min(one)) / median(one) for one in runs if len(one) > 1 and median(one)]
+    return Spread(median(each), max(each)) if each else None
+
+
+def paced_targets(default_s: float, found: Spread | None) -> SecondsTargets:
+    """Return what a paced device asks of a start that takes so long at the default window."""
+    if default_s > LONG_START_S or found is None:
+        return PACED
+    errors = (_TIMES_THE_SPREAD * found.median, _TIMES_THE_SPREAD * found.worst)
+    return SecondsTargets(*errors, _SHORT_START_REGRET)
+
+
+def seconds_figures(validation: Mapping[str, Any], targets: SecondsTargets) -> list[Figure]:
+    """Return the figures of a ``foreread validate --json`` document."""
+    none_predicted = validation["seconds_error_median"] is None
+    return [
+        Figure("median error", validation["seconds_error_median"], targets.median_error),
+        Figure("worst error", validation["seconds_error_max"], targets.worst_error),
+        # Without seconds the chosen window is the published criterion's.
+        Figure("regret", None if none_predicted else validation["regret"], targets.regret),
+    ]
+
+
+def page_figures(rows: Sequence[Mapping[str, Any]], targets: PageTargets) -> list[Figure]:
+    """Return the figures of a prediction's rows (applications.Row as JSON), one for a window."""
+    near = [row for row in rows if row["read_ahead_kb"] <= BEYOND_KB]
+    far = [row for row in rows if row["read_ahead_kb"] > BEYOND_KB]
+    least = min((row["jaccard"] for row in near), default=None)
+    found = [
+        Figure("least Jaccard", least, targets.least_jaccard, at_least=True),
+        Figure("pages", _worst(near, "pages"), targets.pages),
+        Figure("requests", _worst(near, "requests"), targets.requests),
+        Figure("readahead calls", _worst(rows, "calls"), targets.requests),
+    ]
+    if far:
+        found.append(Figure("requests beyond", _worst(far, "requests"), REQUESTS_BEYOND))
+    # Kernels before 6.18 do not tell of their readahead calls.
+    return [one for one in found if one.name != "readahead calls" or one.value is not None]
+
+
+def _worst(rows: Sequence[Mapping[str, Any]], name: str) -> float | None:
+    errors = [abs(error) for row in rows if (error := relative_error(*row[name])) is not None]
+    return max(errors, default=None)
+
+
+def relative_error(predicted: float, measured: float) -> float | None:
+    """Return (predicted − measured) / measured; None where nothing was measured."""
+    return (predicted - measured) / measured if measured else None
