@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from analyzer.prediction import Curve, Prediction
+from analyzer.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
 from tracer.sweep import Point, Sweep
-
-KERNEL_DEFAULT_KB = 128  # VM_READAHEAD_PAGES, include/linux/pagemap.h
 
 METADATA_NOTE = (
     "measured requests and pages include metadata reads, predicted ones do not: "

@@ -191,8 +191,7 @@ def _choice(
     if only_disk and verdict.read_ahead_kb is not None:
         return verdict.read_ahead_kb, verdict.why
     kind = "quasi-optimal" if curve.predicted_best is None else "predicted best"
-    window = curve.quasi_optimal if curve.predicted_best is None else curve.predicted_best
-    kb = curve.read_ahead_kb[curve.windows.index(window)]
+    kb = curve.read_ahead_kb[curve.windows.index(prediction.window_for(curve))]
     return kb, f"{kind} for what was read from {curve.name}; in total: {verdict.why}"
 
 

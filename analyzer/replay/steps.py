@@ -126,12 +126,13 @@ def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -
     return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
 
 
-def cpu_cost(recording: Recording) -> CpuCost:
+def cpu_cost(recording: Recording, rng: np.random.Generator | None = None) -> CpuCost:
     """Return what the processor spends on a request, and on a page, by the events of faults.
 
     A page: from the fault to its insertion, which allocates it. A request: from there until the
     request is issued, and from its completion to the thread's next event, where that comes soonest.
-    Less what recording them takes. Nothing where the kernel has no events of faults.
+    Less what recording them takes. Nothing where the kernel has no events of faults. With ``rng``
+    the faults are drawn with replacement: a cost that as many others could have shown.
     """
     events = recording.trace.events
     kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
@@ -140,6 +141,8 @@ def cpu_cost(recording: Recording) -> CpuCost:
     single = np.flatnonzero(_follow(kind, _MISS))
     if not len(single):
         return CpuCost()
+    if rng is not None:
+        single = rng.choice(single, len(single))
     page = float(np.median(time[single + 1] - time[single]))
     submit = float(np.median(time[single + 3] - time[single + 1]))
     behind = single[single + 5 < len(time)]

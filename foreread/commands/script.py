@@ -20,7 +20,6 @@ from analyzer.apply import (
 from analyzer.apply.init_system import INITS
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from analyzer.ingest.load import load
-from analyzer.optimizer import predict
 from analyzer.prediction import Verdict
 from analyzer.prefetch.listing import read_listing
 from boards.emulated.live import EmulatedTarget
@@ -28,6 +27,7 @@ from boards.open import LOCAL, open_target
 from boards.target import TargetError
 from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
+from foreread.commands.predict import add_model, predicted
 from foreread.target_arguments import add_target, tell
 
 AUTO = "auto"
@@ -36,6 +36,7 @@ AUTO = "auto"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser, nargs="?")
+    add_model(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder for the files")
     parser.add_argument(
         "--read-ahead-kb", type=window_kb, metavar="N", help="set this value, not the predicted one"
@@ -118,8 +119,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_usage(args: argparse.Namespace) -> None:
-    made = [args.capture, args.output, args.read_ahead_kb, args.after_boot_kb, args.after_seconds]
-    made += [args.prefetch, args.replayer]
+    made = (
+        *(args.capture, args.model, args.device_model, args.output),
+        *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
+        *(args.prefetch, args.replayer),
+    )
     if args.uninstall:
         if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
             raise UsageError("--uninstall takes --target and --force alone")
@@ -139,7 +143,7 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
     recording = load(args.capture, args.pids)
     for kb in (args.read_ahead_kb, args.after_boot_kb):
         _check_whole_pages(kb, recording.page_size)
-    prediction = predict(recording)
+    prediction = predicted(recording, args)
     return plan_from(
         prediction,
         recording.capture,

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     sweep = read_sweep(args.sweep)
     recording = load(args.capture, args.pids)
     command = recording.capture.command if recording.capture else None
-    validation = validate(predicted(recording, args, None), sweep, command)
+    validation = validate(predicted(recording, args), sweep, command)
     print(json.dumps(validation.to_json()) if args.json else _text(validation))
     return 0
 
