@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 from pathlib import Path
 
-from analyzer.device_model import DeviceModelError, learn, read_device_model
+from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.prefetch import Found, encode, find_ranges
-from analyzer.prefetch.ranges import DEFAULT_GAP, ORDERS, cheapest_gap
-from emulator.device import DeviceModel
+from analyzer.prefetch import Case, Comparison, Found, compare, encode
+from analyzer.prefetch.ranges import ORDERS
 from foreread.arguments import add_capture
+from foreread.cli import printable
+from foreread.table import render
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,28 +39,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the list, and say what it costs and gains."""
     recording = load(args.capture, args.pids)
-    device = _device(recording, args.device_model)
-    gap = DEFAULT_GAP if device is None else cheapest_gap(device, recording.page_size)
-    found = find_ranges(recording, args.order, gap)
-    args.output.write_bytes(encode(found.listing))
+    device = None if args.device_model is None else read_device_model(args.device_model)
+    compared = compare(recording, args.order, device)
+    args.output.write_bytes(encode(compared.found.listing))
     if args.json:
-        print(json.dumps(_document(found, args.output)))
+        print(json.dumps(_document(compared, args.output)))
     else:
-        print(_text(found, args.output))
+        print(_text(compared, args.output))
     return 0
 
 
-def _device(recording: Recording, given: str | None) -> DeviceModel | None:
-    """Return the disk's cost, if it is given or can be learnt."""
-    if given is not None:
-        return read_device_model(given)
-    try:
-        return learn(recording.requests)
-    except DeviceModelError:
-        return None
-
-
-def _document(found: Found, output: Path) -> dict[str, object]:
+def _document(compared: Comparison, output: Path) -> dict[str, object]:
+    found = compared.found
     return {
         "schema": 1,
         "list": str(output),
@@ -71,20 +62,35 @@ def _document(found: Found, output: Path) -> dict[str, object]:
         "wasted_bytes": found.wasted_bytes,
         "unnamed_bytes": found.unnamed_bytes,
         "gap_bytes": found.gap_bytes,
+        "cases": [asdict(case) for case in compared.cases],
+        "notes": list(compared.notes),
     }
 
 
-def _text(found: Found, output: Path) -> str:
+def _text(compared: Comparison, output: Path) -> str:
+    head = ("", "KiB", "requests", "read", "in vain", "seconds")
+    table = render(head, [_row(case) for case in compared.cases], frozenset({0}))
+    notes = [f"note: {printable(note)}" for note in compared.notes]
+    return "\n".join([*_list_text(compared.found, output), "", table, "", *notes])
+
+
+def _list_text(found: Found, output: Path) -> list[str]:
     listing = found.listing
     lines = [
-        f"list: {output}",
+        f"list: {printable(str(output))}",
         f"{len(listing.ranges):,} ranges of {listing.files:,} files, {_mib(listing.size_bytes)}: "
         f"{_mib(found.needed_bytes)} are needed, {_mib(found.wasted_bytes)} are gaps of up to "
         f"{found.gap_bytes >> 10} KiB, which cost less to read than to leave out",
     ]
     if found.unnamed_bytes:
         lines.append(f"left out, of files without a known path: {_mib(found.unnamed_bytes)}")
-    return "\n".join(lines)
+    return lines
+
+
+def _row(case: Case) -> tuple[str, ...]:
+    seconds = "-" if case.seconds is None else f"{case.seconds:.3f}"
+    sizes = (_mib(case.read_bytes), _mib(case.wasted_bytes))
+    return (case.name, str(case.read_ahead_kb), f"{case.requests:,}", *sizes, seconds)
 
 
 def _mib(octets: int) -> str:
