@@ -28,6 +28,7 @@ COMMANDS = {
     "validate": "hold a prediction against a sweep",
     "report": "write the board report: HTML, PDF and PNG",
     "script": "write the boot script that applies the window, and its wrappers",
+    "prefetch": "write the list of what a start reads, and predict list against window",
     "boards": "list, show and make board profiles",
 }
 
