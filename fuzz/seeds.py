@@ -123,10 +123,19 @@ def linux() -> Iterator[bytes]:
             yield rules + made_up.randbytes(length)
 
 
+def prefetch() -> Iterator[bytes]:
+    """Lists with all that a list can hold, and what it must not."""
+    head = b"foreread-prefetch 1\nkernel 6.1.0\norder access\n"
+    yield head + b"0 4096 /usr/lib/a\n8192 2097152\n4096 1 /tmp/\\0040\\0377\\0012\n"
+    yield head + b"0 4096\n"
+    yield head + b"0 4096 /a\\0000b\n999999999999999999 1 relative\n"
+    yield head + b"0 2097153 /a\n0 1 /" + 4095 * b"a" + b"\nkernel x\n1 1 /b"
+
+
 def main() -> None:
     """Write the seeds of the target named."""
     target, directory = sys.argv[1], Path(sys.argv[2])
-    targets = (perf_walk, formats, ring_walk, ring_decode, inflate, linux)
+    targets = (perf_walk, formats, ring_walk, ring_decode, inflate, linux, prefetch)
     seeds = {function.__name__: function for function in targets}.get(target)
     for i, seed in enumerate(seeds() if seeds else ()):
         (directory / f"seed-{i}").write_bytes(seed)

@@ -22,12 +22,16 @@ _FIXED, _PACED, _MEASURED = 0.0, 1.0, 2.0  # enum lx_device_kind
 
 
 def timed_windows(
-    run: Run, windows: Sequence[int], device: DeviceModel, cpu: CpuCost | None = None
+    run: Run,
+    windows: Sequence[int],
+    device: DeviceModel,
+    cpu: CpuCost | None = None,
+    recorded: Timed | None = None,
 ) -> list[Timed]:
     """Replay a run, recorded at window 0, under each of ``windows`` (pages).
 
-    The same as ``timed`` for each of them, the ``cpu`` cost counted from the replay at 0. Raises
-    EmulationError for a run that cannot be.
+    The same as ``timed`` for each of them, the ``cpu`` cost counted from ``recorded``, or where
+    it is None from the replay at 0. Raises EmulationError for a run that cannot be.
     """
     run.check()
     numbers = _numbers(device)
@@ -35,7 +39,7 @@ def timed_windows(
         replay = partial(timed, run, device=device)
     else:
         replay = partial(_replay, run, _tables(run), numbers)
-    recorded = replay(0)
+    recorded = recorded or replay(0)
     threads = min(len(os.sched_getaffinity(0)), len(windows))
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         return list(pool.map(partial(replay, cpu=cpu, recorded=recorded), windows))
