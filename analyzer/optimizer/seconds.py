@@ -13,6 +13,7 @@ from analyzer.optimizer.inputs import Inputs
 from analyzer.optimizer.verdict import decide_by_seconds
 from analyzer.prediction import Curve, Prediction
 from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_recording
+from analyzer.replay.thread_steps import thread_steps
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
@@ -109,8 +110,10 @@ def predict_seconds(
     machine, limits = taken.machine(0)
     own = own_requests(recording, requests)
     span = (capture.start_ns, capture.end_ns)
-    as_recorded = steps_of(taken.program, taken.times, requests, own, *span)
-    found = without_recording(as_recorded, recording.trace.events, *span)
+    found = thread_steps(recording, taken.times, requests, own)
+    if found is None:
+        as_recorded = steps_of(taken.program, taken.times, requests, own, *span)
+        found = without_recording(as_recorded, recording.trace.events, *span)
     run = Run(
         taken.program,
         found.steps,
@@ -119,6 +122,8 @@ def predict_seconds(
         machine,
         limits,
         Layout(taken.extents),
+        found.cpus,
+        found.ends,
     )
     cpu = cpu_cost(recording)
     replayed = [0, *_replayed(windows, current)]

@@ -23,11 +23,16 @@ _WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the ke
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns)."""
+    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns).
+
+    ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
+    """
 
     steps: Array
     tail_ns: float
     total_ns: float
+    cpus: int = 1
+    ends: int = -1
 
 
 class Busy:
@@ -66,7 +71,7 @@ def steps_of(
     steps["sector"][len(times) :] = others["sector"]
     steps["sectors"][len(times) :] = others["sectors"]
     steps["waits_for"] = -1
-    steps["bios"][len(times) :] = _bios(others)
+    steps["bios"][len(times) :] = bios_of(others)
     steps["meta"][len(times) :] = (others["flags"] & Rwbs.META) > 0
     when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)
     when = np.clip(when, start_ns, end_ns)
@@ -78,7 +83,7 @@ def steps_of(
     return Steps(steps, float(gaps[-1]), float(end_ns - start_ns))
 
 
-def _bios(requests: Table) -> Array:
+def bios_of(requests: Table) -> Array:
     """Return of how many bios each request is: one a block of metadata (submit_bh), else one."""
     of_blocks = (requests["flags"] & Rwbs.META) > 0
     blocks = np.maximum(requests["sectors"] // _BLOCK_SECTORS, 1)
