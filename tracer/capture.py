@@ -105,6 +105,8 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     """An inode seen in the trace.
 
     ``extents`` is None where they are not known; ``segments`` are an ELF file's.
+    ``cached_pages`` are the [first page, pages] that were in the page cache when the run began,
+    although caches were dropped; None where that could not be told.
     """
 
     dev: str
@@ -113,6 +115,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: FileSize
     extents: list[Extent] | None = None
     segments: list[Segment] = []
+    cached_pages: list[tuple[Count, Count]] | None = None
 
 
 class Resident(msgspec.Struct, frozen=True, kw_only=True):

@@ -18,6 +18,7 @@ from pathlib import Path
 from boards.mounts import MountPoint, mount_of
 from tracer.backends.base import RecordError
 from tracer.capture import Cold, Resident
+from tracer.residency import Inode, Runs, runs_of
 
 _DROP = Path("/proc/sys/vm/drop_caches")
 _ATTEMPTS = 6  # with growing pauses, 3 s in all: what disturbs is often short
@@ -30,8 +31,10 @@ _IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
-def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> Cold:
+def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> tuple[Cold, dict[Inode, Runs]]:
     """Drop the caches and return the proof, or what speaks against it (``proven`` False).
+
+    With it come the pages that are still cached of files that running processes map.
 
     The proof itself looks up inodes and directories: drop once more just before the run.
     ``files`` are those that must not be cached unless a running process maps them (the
@@ -40,11 +43,11 @@ def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> Cold:
     before = cached_pages()
     for attempt in range(_ATTEMPTS):
         drop()
-        cold = _prove(files, before, mounts)
+        cold, cached = _prove(files, before, mounts)
         if cold.proven:
             break
         time.sleep(0.2 * (attempt + 1))  # somebody else's reads may still be under way
-    return cold
+    return cold, cached
 
 
 def drop() -> None:
@@ -66,8 +69,8 @@ def cached_pages() -> int:
     return (kib["Cached"] + kib["Buffers"] - kib.get("Shmem", 0)) * 1024 // _PAGE_BYTES
 
 
-def resident_pages(path: Path) -> int:
-    """Return how many pages of the file are in the page cache; reads none of them.
+def resident_pages(path: Path) -> list[int]:
+    """Return which pages of the file are in the page cache; reads none of them.
 
     Raises OSError if the file cannot be opened.
     """
@@ -75,10 +78,11 @@ def resident_pages(path: Path) -> int:
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
-            return 0
+            return []
         pages = -(-status.st_size // _PAGE_BYTES)
         starts = range(0, pages, _CHUNK_PAGES)
-        return sum(_resident(descriptor, at, min(_CHUNK_PAGES, pages - at)) for at in starts)
+        chunks = (_resident(descriptor, at, min(_CHUNK_PAGES, pages - at)) for at in starts)
+        return [page for chunk in chunks for page in chunk]
     finally:
         os.close(descriptor)
 
@@ -116,8 +120,12 @@ def parse_mapping(line: str) -> tuple[tuple[str, int], str] | None:
     return (f"{major}:{minor}", int(words[4])), words[5]
 
 
-def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:
-    resident = _resident_mapped({mount.dev for mount in mounts if mount.fstype in _IN_MEMORY})
+def _prove(
+    files: list[Path], before: int, mounts: list[MountPoint]
+) -> tuple[Cold, dict[Inode, Runs]]:
+    resident, cached = _resident_mapped(
+        {mount.dev for mount in mounts if mount.fstype in _IN_MEMORY}
+    )
     after = cached_pages()
     mapped = sum(one.pages for one in resident)
     unexplained = max(0, after - mapped)
@@ -128,16 +136,17 @@ def _prove(files: list[Path], before: int, mounts: list[MountPoint]) -> Cold:
         f"drop_caches=3: {before} pages cached before, {after} after, of which {mapped} are "
         f"mapped by running processes (mincore); {unexplained} others, {allowed} allowed"
     )
-    return Cold(
+    cold = Cold(
         proven=unexplained <= allowed and not warm,
         how="; ".join([how, *(f"{path} is still cached" for path in warm)]),
         resident_pages=mapped,
         resident=resident,
     )
+    return cold, cached
 
 
-def _pages_of(link: Path, path: Path, ino: int) -> int:
-    """Return the cached pages of a mapped file; 0 if nothing opens it (its process has ended).
+def _pages_of(link: Path, path: Path, ino: int) -> list[int]:
+    """Return the cached pages of a mapped file; none if nothing opens it (its process has ended).
 
     The links need CONFIG_CHECKPOINT_RESTORE before Linux 4.3: the path does where it is right.
     """
@@ -147,19 +156,20 @@ def _pages_of(link: Path, path: Path, ino: int) -> int:
                 return resident_pages(place)
         except OSError:
             continue
-    return 0
+    return []
 
 
-def _resident_mapped(in_memory: set[str]) -> list[Resident]:
+def _resident_mapped(in_memory: set[str]) -> tuple[list[Resident], dict[Inode, Runs]]:
     """Return what is cached of the files that processes map, ``in_memory`` devs left out."""
-    found = []
+    found, cached = [], {}
     mapped = {key: (path, link) for key, path, link in _mappings()}
     for (dev, ino), (path, link) in mapped.items():
         if dev in in_memory:
             continue  # counted as Shmem or not at all, and nothing that could be dropped
         if pages := _pages_of(link, Path(path), ino):
-            found.append(Resident(dev=dev, ino=ino, path=path, pages=pages))
-    return sorted(found, key=lambda one: -one.pages)
+            found.append(Resident(dev=dev, ino=ino, path=path, pages=len(pages)))
+            cached[dev, ino] = runs_of(pages)
+    return sorted(found, key=lambda one: -one.pages), cached
 
 
 def _warm(files: list[Path], mapped: set[str | None], mounts: list[MountPoint]) -> list[Path]:
@@ -178,7 +188,7 @@ def _on_storage(path: Path, mounts: list[MountPoint]) -> bool:
     return mount is not None and mount.fstype not in _IN_MEMORY
 
 
-def _resident(descriptor: int, first: int, pages: int) -> int:
+def _resident(descriptor: int, first: int, pages: int) -> list[int]:
     """Return the resident pages of one chunk, by mincore(2) over a mapping of it."""
     length = pages * _PAGE_BYTES
     address = _MMAP(None, length, 1, 1, descriptor, first * _PAGE_BYTES)  # PROT_READ, MAP_SHARED
@@ -188,7 +198,7 @@ def _resident(descriptor: int, first: int, pages: int) -> int:
         vector = (ctypes.c_ubyte * pages)()
         if _LIBC.mincore(ctypes.c_void_p(address), ctypes.c_size_t(length), vector) != 0:
             raise OSError(ctypes.get_errno(), "mincore")
-        return sum(byte & 1 for byte in bytes(vector))
+        return [first + at for at, byte in enumerate(bytes(vector)) if byte & 1]
     finally:
         _LIBC.munmap(ctypes.c_void_p(address), ctypes.c_size_t(length))
 

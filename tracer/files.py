@@ -22,9 +22,9 @@ from boards.mounts import MountPoint
 from tracer.capture import Extent, FileEntry, Segment
 from tracer.elf import segments_of
 from tracer.extents import extents_of
+from tracer.residency import Inode
 
 SEARCH_S = 20.0
-Inode = tuple[str, int]  # "major:minor" of the superblock, inode number
 
 
 def find_files(

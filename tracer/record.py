@@ -21,6 +21,7 @@ from tracer.files import find_files
 from tracer.interrupts import orderly_exit
 from tracer.journal import Journal, restore_leftovers, unrestored
 from tracer.output import no_space_as_error, output_directory
+from tracer.residency import with_cached
 from tracer.run import Run, RunOptions, run_cold
 
 InodesOf = Callable[[Path], set[tuple[int, int]]]
@@ -87,7 +88,7 @@ def _record(
         run, recorded = _run_recorded(options, backend, trace, events)
     notes += [*run.notes, *recorded.notes, *lost_notes(recorded.lost)]
     notes += unrestored([*journal.leftovers, *journal.restored])
-    files = _files(trace, run, devices, inodes_of, notes)
+    files = with_cached(_files(trace, run, devices, inodes_of, notes), run.cached)
     capture = Capture(
         foreread=options.foreread,
         created=created,

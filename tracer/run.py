@@ -26,6 +26,7 @@ from tracer.command import (
 )
 from tracer.ending import EndedBy, Ending, Over, Watch
 from tracer.interrupts import uninterrupted
+from tracer.residency import Inode, Runs
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,8 @@ class Run:
     """What came of a run; times are CLOCK_MONOTONIC.
 
     ``ended`` is None if the command's first process still ran when the run was over.
-    ``mapped`` are the files that its living processes mapped then: path by (dev, ino).
+    ``mapped`` are the files that its living processes mapped then: path by (dev, ino);
+    ``cached`` are the pages that were in the page cache when it began.
     """
 
     pid: int
@@ -72,7 +74,8 @@ class Run:
     over: Over
     ended: Ended | None
     cold: Cold
-    mapped: dict[tuple[str, int], str]
+    mapped: dict[Inode, str]
+    cached: dict[Inode, Runs]
     notes: list[str]
 
     @property
@@ -97,27 +100,27 @@ def run_cold(options: RunOptions, begin: Callable[[], object], end: Callable[[],
             ) as held,
         ):
             watch.started()
-            proof = _cold(options, executable)
-            return _released(options, held, watch, proof, begin, end)
+            found = _cold(options, executable)
+            return _released(options, held, watch, found, begin, end)
     finally:
         watch.close()
 
 
-def _cold(options: RunOptions, executable: Path) -> Cold:
-    proof = cold.drop_and_prove([executable], read_mounts())
+def _cold(options: RunOptions, executable: Path) -> tuple[Cold, dict[Inode, Runs]]:
+    proof, cached = cold.drop_and_prove([executable], read_mounts())
     if not proof.proven and not options.allow_warm:
         raise RecordError(
             f"the caches are not cold ({proof.how})",
             "end what reads files meanwhile, or accept it with --allow-warm",
         )
-    return proof
+    return proof, cached
 
 
 def _released(
     options: RunOptions,
     held: HeldCommand,
     watch: Watch,
-    proof: Cold,
+    found: tuple[Cold, dict[Inode, Runs]],
     begin: Callable[[], object],
     end: Callable[[], object],
 ) -> Run:
@@ -135,8 +138,9 @@ def _released(
             start_ns=held.start_ns,
             over=over,
             ended=ended,
-            cold=proof,
+            cold=found[0],
             mapped=cold.mapped_files(living),
+            cached=found[1],
             notes=[*exit_notes(ended), *living_notes(over.by, len(living), options)],
         )
         keep = options.keep_running

@@ -103,7 +103,8 @@ def _notes(version: Version, taken: Inputs) -> list[str]:
     if taken.notes:
         found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")
     capture = taken.recording.capture
-    if capture is not None and capture.cold.resident_pages:
+    told = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
+    if capture is not None and capture.cold.resident_pages and not told:
         found.append(
             f"{capture.cold.resident_pages} pages that running processes map stayed cached, which "
             "ones is not in the capture: windows that reach them are predicted to read them"

@@ -62,6 +62,9 @@ class Builder:
         self._file = {inode: row for row, inode in enumerate(inodes)}
         self._read = _pages_by_insert(recording)
         self._ways = ways_of(recording)
+        for file, entry in enumerate(recording.entries):
+            if entry is not None and entry.cached_pages is not None:
+                self.draft.cached(file, entry.cached_pages)
 
     def follow(self, told: Iterable[Moment]) -> None:
         """Take in what happened, in order."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -33,6 +34,8 @@ class Draft:
         self._mappings: list[Row] = []  # MAPPING
         self._touched: set[tuple[int, int]] = set()
         self._inserted: set[tuple[int, int]] = set()
+        self._told: set[int] = set()  # files of which the recording says what was cached
+        self._resident: set[tuple[int, int]] = set()  # before the run, as it says
         self._cached: set[tuple[int, int]] = set()  # before the run, by what was mapped
         self._loose: list[tuple[int, int, int, int]] = []  # inserts: row, time, file, page
 
@@ -85,12 +88,21 @@ class Draft:
         """Note that pages entered the page cache."""
         self._inserted.update((file, one) for one in range(page, page + pages))
 
+    def cached(self, file: int, runs: Iterable[tuple[int, int]]) -> None:
+        """Note which pages of a file were cached when the run began: (first, pages), no others."""
+        self._told.add(file)
+        end = min(max(self.pages_of(file), 0) or MOST_PAGES, MOST_PAGES)
+        for first, pages in runs:
+            self._resident.update((file, one) for one in range(first, min(first + pages, end)))
+
     def mapped(self, file: int, first: int, end: int) -> None:
         """Note that fault-around mapped pages: if none of them was read, others were cached.
 
         Which ones the kernel does not tell. Whoever mapped them before had them mapped in the same
         blocks, so that all are taken to be there, but for those that are read later.
         """
+        if file in self._told:
+            return
         pages = self.pages_of(file)
         around = {(file, one) for one in range(first, min(end, pages) if pages > 0 else end)}
         if not around & self._inserted:
@@ -109,7 +121,7 @@ class Draft:
 
         The time is 0 for pages that were there before the run.
         """
-        rows = [*self._resident(), *self._with_loose()]
+        rows = [*self._before(), *self._with_loose()]
         program = Program(
             np.array([row for _, row in rows], OPERATION),
             np.array(self._mappings, MAPPING),
@@ -125,13 +137,13 @@ class Draft:
         end = min(end, page + MOST_PAGES)
         self._touched.update((file, one) for one in range(page, end))
 
-    def _resident(self) -> list[Timed]:
-        """Return the pages that were there before the run: used and never inserted."""
-        pages = sorted((self._touched | self._cached) - self._inserted)
+    def _before(self) -> list[Timed]:
+        """Return the pages that were there before the run: told, or used and never inserted."""
+        pages = (self._touched | self._cached | self._resident) - self._inserted
         found = len(self._cached - self._touched - self._inserted)
         if found:
             self.assumed["pages cached before, next to one that was"] = found
-        return [(0, (Op.PRESENT, file, 0, page, 1)) for file, page in pages]
+        return [(0, (Op.PRESENT, file, 0, page, 1)) for file, page in sorted(pages)]
 
     def _with_loose(self) -> list[Timed]:
         """Return the operations, with single reads of the pages that none of them touches."""

@@ -61,7 +61,9 @@ def end_ssh_server(board: dict[str, str]) -> None:
     url = urlsplit(board["url"])
     files = ["-i", board["identity"], "-o", f"UserKnownHostsFile={board['known_hosts']}"]
     login = ["ssh", *files, "-p", str(url.port), f"{url.username}@{url.hostname}"]
-    done = subprocess.run([*login, "busybox killall dropbear"], stderr=subprocess.DEVNULL)
+    done = subprocess.run(
+        [*login, "busybox killall dropbear"], check=False, stderr=subprocess.DEVNULL
+    )
     if done.returncode != 255:
         raise subprocess.CalledProcessError(done.returncode or 1, login)
 

@@ -13,8 +13,9 @@ from boards.mounts import MountPoint
 from tracer.backends.base import RecordError
 from tracer.capture import FileEntry, Segment
 from tracer.elf import segments_of
-from tracer.files import Inode, visible_roots
+from tracer.files import visible_roots
 from tracer.remote.job import STEP_S, Job
+from tracer.residency import Inode
 
 SEARCH_S = 60
 _MOST_INODES = 1000  # in one search: a command line has an end

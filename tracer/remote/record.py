@@ -32,8 +32,11 @@ from tracer.remote.guarded_run import (
 )
 from tracer.remote.job import Job, making_sense
 from tracer.remote.machine import Machine
+from tracer.remote.mapped import MAPPED_S, UNTOLD, mapped_pages
 from tracer.remote.pages import save_trace
+from tracer.remote.places import with_places
 from tracer.remote.run_facts import RunFacts, TraceFacts
+from tracer.residency import with_cached
 from tracer.run import exit_notes, living_notes
 
 PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
@@ -94,6 +97,7 @@ def _record(
     facts = job.ask("result", step="fetching the result")
     run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
     pass_on_output(job, options.run.streams)
+    cached = mapped_pages(job, machine)
     lost, long_size = save_trace(job, traced, machine.byte_order, output / TRACE)
     notes = [
         *(prepared.probes.notes if prepared.probes else []),
@@ -102,8 +106,9 @@ def _record(
         *living_notes(run.by, run.living, options.run),
         *lost_notes(lost),
         *unrestored(run.restored),
+        *([UNTOLD] if cached is None else []),
     ]
-    files = _files(job, run, devices, output / TRACE, inodes_of, notes)
+    files = with_cached(_files(job, run, devices, output / TRACE, inodes_of, notes), cached)
     capture = Capture(
         foreread=options.foreread,
         created=created,
@@ -151,6 +156,8 @@ def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> 
         "open_probe": EVENT_PROBE,
         "kprobes": probes.lines(prepared.probes) if prepared.probes else "",
         "buffer_kib": str(buffer_kib),
+        "page_bytes": str(machine.page_size),
+        "mapped_s": str(MAPPED_S),
     }
 
 
@@ -170,7 +177,7 @@ def _files(
     inodes = set(run.mapped) | {(dev_text(dev), ino) for dev, ino in found}
     files, search_notes = find_files(job, inodes, devices.mounts, run.mapped)
     notes += search_notes
-    return files
+    return with_places(job, files, devices.mounts)
 
 
 def _host(machine: Machine, long_size: int) -> Host:

@@ -6,7 +6,49 @@ prepare() {
 }
 
 begin() {
+    note_mapped
     start_tracing
+}
+
+# note_mapped: keep which pages of files processes map, which drop_caches leaves: maps has the
+# lines of /proc/PID/maps, pagemap what /proc/PID/pagemap has for them, piece by piece, and pieces
+# "PID FIRST PAGES" of each and what dd said of it. The last line of pieces is "all" if it was
+# done in time.
+note_mapped() {
+    [ -r /proc/self/pagemap ] && [ $((0x100000000)) -gt 1 ] || return 0
+    uptime
+    patience=$((now + mapped_s * 100))
+    grep -s -F / /dev/null /proc/[0-9]*/maps >"$job/maps"
+    {
+        piece=- end=0
+        while read -r range _; do
+            process=${range%%/maps:*} range=${range#*:}
+            if [ "$piece" != "$process" ] || [ $((0x${range%-*})) != $end ]; then
+                print_pagemap || return 0
+                piece=$process start=$((0x${range%-*}))
+            fi
+            end=$((0x${range#*-}))
+        done <"$job/maps"
+        print_pagemap && echo all >&2
+    } >"$job/pagemap" 2>"$job/pieces"
+}
+
+# noted FILE: print what note_mapped kept.
+noted() {
+    cat "$job/$1" 2>/dev/null || :
+}
+
+# print_pagemap: print the pagemap of a process for the addresses from start to end.
+print_pagemap() {
+    uptime
+    [ "$now" -lt "$patience" ] || return 1
+    [ "$piece" != - ] || return 0
+    first=$((start / page_bytes)) pages=$(((end - start) / page_bytes)) bytes=8
+    echo "${piece#/proc/} $first $pages" >&2
+    while [ $((first % 2 + pages % 2)) = 0 ] && [ $bytes -lt 4096 ]; do
+        first=$((first / 2)) pages=$((pages / 2)) bytes=$((bytes * 2))
+    done
+    dd if="$piece/pagemap" bs=$bytes skip=$first count=$pages || :
 }
 
 mark() {
@@ -59,4 +101,20 @@ heads() {
     for path; do
         dd if="$path" bs="$size" count=1 conv=sync || dd if=/dev/zero bs="$size" count=1
     done 2>/dev/null
+}
+
+# disk_node MAJOR:MINOR: print the path of a block device, if there is one.
+disk_node() {
+    node=/dev/$(sed -n 's/^DEVNAME=//p' "/sys/dev/block/$1/uevent" 2>/dev/null)
+    [ ! -b "$node" ] || echo "node $node"
+}
+
+# blocks NODE BYTES FIRST COUNT...: print COUNT blocks of so many bytes from the FIRST on, and so on.
+blocks() {
+    node=$1 size=$2
+    shift 2
+    while [ $# -gt 1 ]; do
+        dd if="$node" bs="$size" skip="$1" count="$2" 2>/dev/null
+        shift 2
+    done
 }

@@ -176,8 +176,8 @@ def _cold(value: str, page_size: int, allowed_kib: int) -> Cold:
     return Cold(
         proven=unexplained <= allowed,
         how=f"drop_caches=3 on the target: {before} pages cached before, {after} after, of which "
-        f"{pinned} are mapped by running processes or lie in memory (/proc/meminfo: which "
-        f"files these are cannot be told there); {unexplained} others, {allowed} allowed",
+        f"{pinned} are mapped by running processes or lie in memory (/proc/meminfo); "
+        f"{unexplained} others, {allowed} allowed",
         resident_pages=min(after, pinned),
         resident=[],
     )

@@ -96,8 +96,8 @@ def test_it_ends_when_we_are_killed(tmp_path):
 
 
 def until(condition):
-    """Return what the condition gives once it is true, or fail after ten seconds."""
-    for _ in range(1000):
+    """Return what the condition gives once it is true, or fail after a minute."""
+    for _ in range(6000):
         if value := condition():
             return value
         time.sleep(0.01)

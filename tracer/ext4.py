@@ -1,0 +1,199 @@
+"""Where files of ext2, ext3 and ext4 are, read from the file system's own tables.
+
+For targets on which nothing can ask the kernel (FIEMAP). Layouts: fs/ext4/ext4.h (struct
+ext4_super_block, ext4_group_desc, ext4_inode), fs/ext4/ext4_extents.h. What is read may be
+anything: what makes no sense leaves a file without a place.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+Extent = tuple[int, int, int, bool]  # position in the file, on the device, length (bytes), written
+Reader = Callable[[Sequence[int], int], Mapping[int, bytes]]  # blocks by number, of so many bytes
+
+_SUPERBLOCK = 1024  # where it is, bytes
+_MAGIC, _EXTENT_MAGIC = 0xEF53, 0xF30A
+_META_BG, _64BIT = 0x10, 0x80  # s_feature_incompat
+_EXTENTS_FL, _INLINE_DATA_FL = 0x80000, 0x10000000  # i_flags
+_TREE = slice(40, 100)  # i_block in an inode
+_DIRECT = 12  # blocks that an inode without extents names itself
+_MOST_WRITTEN = 1 << 15  # blocks of a written extent; longer ones are unwritten
+_DEEPEST = 5
+_MOST_NODES = 8192  # of a level, of all files together
+
+
+@dataclass(frozen=True)
+class _Layout:
+    block: int  # bytes
+    blocks: int
+    inodes: int
+    descriptors: int  # first block of the group descriptors
+    descriptor: int  # bytes
+    per_group: int
+    inode: int  # bytes
+
+
+@dataclass(frozen=True)
+class _Node:
+    """A block of a tree: of extents at level 0, else of numbers of the blocks from ``first`` on."""
+
+    inode: int
+    block: int
+    first: int = 0
+    level: int = 0
+
+
+_Piece = tuple[int, int, int, bool]  # block in the file, on the device, blocks, written
+_Found = tuple[list[_Piece], list[_Node]]  # what a node tells, and the nodes below it
+
+
+def places(read: Reader, inodes: Iterable[int]) -> dict[int, list[Extent]]:
+    """Return the extents of regular files by inode, without those that cannot be told.
+
+    {} where the file system is none of these, or has features that are not known here.
+    """
+    layout = _layout(read([0], 4096).get(0, b"")[_SUPERBLOCK:])
+    if layout is None:
+        return {}
+    pieces: defaultdict[int, list[_Piece]] = defaultdict(list)
+    nodes: list[_Node] = []
+    broken: set[int] = set()
+    for inode, raw in _inodes(read, layout, inodes).items():
+        _take(_root(inode, raw, layout.block), inode, pieces, nodes)
+    for _ in range(_DEEPEST):
+        waiting, nodes = nodes, []
+        known = [node.block for node in waiting if 0 < node.block < layout.blocks]
+        blocks = read(sorted(set(known)), layout.block) if known else {}
+        for node in waiting:
+            raw = blocks.get(node.block, b"")
+            whole = len(raw) == layout.block and len(nodes) < _MOST_NODES
+            found = _below(node, raw) if whole else None
+            if not _take(found, node.inode, pieces, nodes):
+                broken.add(node.inode)
+    broken.update(node.inode for node in nodes)
+    told = ((inode, _extents(some, layout)) for inode, some in pieces.items())
+    return {
+        inode: extents for inode, extents in told if extents is not None and inode not in broken
+    }
+
+
+def _take(
+    found: _Found | None, inode: int, pieces: dict[int, list[_Piece]], nodes: list[_Node]
+) -> bool:
+    if found is None:
+        return False
+    pieces[inode] += found[0]
+    nodes += found[1]
+    return True
+
+
+def _layout(raw: bytes) -> _Layout | None:
+    """Return what a superblock says, None if it is none of ours."""
+    if len(raw) < 1024 or struct.unpack_from("<H", raw, 56)[0] != _MAGIC:
+        return None
+    inodes, blocks = struct.unpack_from("<II", raw)
+    first, log_block = struct.unpack_from("<II", raw, 20)
+    (per_group,) = struct.unpack_from("<I", raw, 40)
+    revision, inode = struct.unpack_from("<I8xH", raw, 76)
+    (incompatible,) = struct.unpack_from("<I", raw, 96)
+    descriptor = struct.unpack_from("<H", raw, 254)[0] if incompatible & _64BIT else 32
+    if incompatible & _64BIT:
+        blocks |= struct.unpack_from("<I", raw, 0x150)[0] << 32
+    inode = inode if revision else 128
+    if incompatible & _META_BG or log_block > 6 or not per_group or not 128 <= inode <= 4096:
+        return None
+    if not 32 <= descriptor <= 1024:
+        return None
+    return _Layout(1024 << log_block, blocks, inodes, first + 1, descriptor, per_group, inode)
+
+
+def _inodes(read: Reader, layout: _Layout, wanted: Iterable[int]) -> dict[int, bytes]:
+    """Return the inodes that exist."""
+    numbers = [inode for inode in sorted(set(wanted)) if 0 < inode <= layout.inodes]
+    group = {inode: (inode - 1) // layout.per_group * layout.descriptor for inode in numbers}
+    at = {inode: divmod(place, layout.block) for inode, place in group.items()}
+    blocks = read(sorted({layout.descriptors + row for row, _ in at.values()}), layout.block)
+    places: dict[int, tuple[int, int]] = {}
+    for inode in numbers:
+        row, offset = at[inode]
+        raw = blocks.get(layout.descriptors + row, b"")[offset : offset + layout.descriptor]
+        if len(raw) < layout.descriptor:
+            continue
+        (table,) = struct.unpack_from("<I", raw, 8)
+        if layout.descriptor >= 64:
+            table |= struct.unpack_from("<I", raw, 0x28)[0] << 32
+        place = (inode - 1) % layout.per_group * layout.inode
+        if 0 < table + place // layout.block < layout.blocks:
+            places[inode] = table + place // layout.block, place % layout.block
+    tables = read(sorted({block for block, _ in places.values()}), layout.block)
+    found = {i: tables.get(block, b"")[at : at + 128] for i, (block, at) in places.items()}
+    return {inode: raw for inode, raw in found.items() if len(raw) == 128}
+
+
+def _root(inode: int, raw: bytes, block: int) -> _Found | None:
+    """Return what an inode itself tells; None if it is no file with blocks."""
+    (mode,), (flags,) = struct.unpack_from("<H", raw), struct.unpack_from("<I", raw, 32)
+    if mode & 0o170000 != 0o100000 or flags & _INLINE_DATA_FL:
+        return None
+    if flags & _EXTENTS_FL:
+        return _below(_Node(inode, 0), raw[_TREE])
+    numbers = struct.unpack("<15I", raw[_TREE])
+    pieces = [(at, number, 1, True) for at, number in enumerate(numbers[:_DIRECT]) if number]
+    nodes, first = [], _DIRECT
+    for level, number in enumerate(numbers[_DIRECT:], 1):
+        nodes += [_Node(inode, number, first, level)] if number else []
+        first += (block // 4) ** level
+    return pieces, nodes
+
+
+def _below(node: _Node, raw: bytes) -> _Found | None:
+    """Return what a node tells; None if it is none."""
+    if node.level == 0:
+        return _of_extents(node, raw)
+    per_block = len(raw) // 4
+    numbers = struct.unpack(f"<{per_block}I", raw)
+    if node.level == 1:
+        return [(node.first + at, n, 1, True) for at, n in enumerate(numbers) if n], []
+    each = per_block ** (node.level - 1)
+    level = node.level - 1
+    below = [_Node(node.inode, n, node.first + at * each, level) for at, n in enumerate(numbers)]
+    return [], [child for child in below if child.block]
+
+
+def _of_extents(node: _Node, raw: bytes) -> _Found | None:
+    magic, entries, _, depth = struct.unpack_from("<HHHH", raw)
+    if magic != _EXTENT_MAGIC or 12 * (entries + 1) > len(raw) or depth > _DEEPEST:
+        return None
+    rows = range(12, 12 * (entries + 1), 12)
+    if depth:
+        pointers = (struct.unpack_from("<4xIH", raw, at) for at in rows)
+        return [], [_Node(node.inode, high << 32 | low) for low, high in pointers]
+    pieces = []
+    for at in rows:
+        first, blocks, high, low = struct.unpack_from("<IHHI", raw, at)
+        written = blocks <= _MOST_WRITTEN
+        length = blocks if written else blocks - _MOST_WRITTEN
+        pieces.append((first, high << 32 | low, length, written))
+    return pieces, []
+
+
+def _extents(pieces: list[_Piece], layout: _Layout) -> list[Extent] | None:
+    """Return a file's pieces in bytes, in order and joined; None if they are not on the device."""
+    size = layout.block
+    found: list[Extent] = []
+    for first, block, blocks, written in sorted(pieces):
+        if block + blocks > layout.blocks:
+            return None
+        at, place, length = first * size, block * size, blocks * size
+        last = found[-1] if found else (0, 0, 0, False)
+        if last[2] and (last[0] + last[2], last[1] + last[2], last[3]) == (at, place, written):
+            found[-1] = last[0], last[1], last[2] + length, written
+        elif last[0] + last[2] > at:
+            return None
+        else:
+            found.append((at, place, length, written))
+    return found

@@ -1,0 +1,58 @@
+"""Where files are on a target's disks: from the tables of its ext file systems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+
+from boards.mounts import MountPoint
+from tracer import ext4
+from tracer.capture import Extent, FileEntry
+from tracer.remote.job import Job
+from tracer.residency import runs_of
+
+_KINDS = ("ext2", "ext3", "ext4")
+_MOST_RUNS = 500  # in one command line
+_STEP = "looking where files are on the disk"
+
+
+def with_places(job: Job, files: list[FileEntry], mounts: list[MountPoint]) -> list[FileEntry]:
+    """Return the files with their extents, where these can be told."""
+    found: dict[tuple[str, int], list[Extent]] = {}
+    for dev in sorted({mount.dev for mount in mounts if mount.fstype in _KINDS}):
+        inodes = [file.ino for file in files if file.dev == dev]
+        node = _node(job, dev) if inodes else None
+        if node is not None:
+            told = ext4.places(_Disk(job, node).read, inodes)
+            found |= {(dev, ino): [Extent(*one) for one in some] for ino, some in told.items()}
+    return [
+        msgspec.structs.replace(file, extents=found.get((file.dev, file.ino))) for file in files
+    ]
+
+
+def _node(job: Job, dev: str) -> str | None:
+    facts = job.ask("disk_node", dev, step=_STEP)
+    return next((fact.value for fact in facts if fact.key == "node"), None)
+
+
+class _Disk:
+    def __init__(self, job: Job, node: str) -> None:
+        self._job = job
+        self._node = node
+
+    def read(self, blocks: Sequence[int], size: int) -> Mapping[int, bytes]:
+        """Return blocks by number, as far as they can be read."""
+        found: dict[int, bytes] = {}
+        runs = runs_of(blocks)
+        for at in range(0, len(runs), _MOST_RUNS):
+            some = runs[at : at + _MOST_RUNS]
+            words = [str(number) for run in some for number in run]
+            raw = self._job.raw("blocks", self._node, str(size), *words, step=_STEP).stdout
+            numbers = [first + one for first, count in some for one in range(count)]
+            if len(raw) != len(numbers) * size:  # whose blocks are missing is not told
+                continue
+            starts = range(0, len(raw), size)
+            pieces = (raw[start : start + size] for start in starts)
+            found |= dict(zip(numbers, pieces, strict=True))
+        return found
