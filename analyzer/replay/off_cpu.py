@@ -11,8 +11,6 @@ import numpy as np
 from analyzer.ingest.tables import Array, Table
 from analyzer.replay.schedule import Left
 
-_LONGEST_SHARE = 75  # percentile of latencies: what is longer had to do with others
-
 
 class Why(IntEnum):
     """Why a thread was off its processor."""
@@ -28,7 +26,8 @@ class Off:
     """The times when one thread was off a processor, in order; all columns are equally long.
 
     ``ready_ns`` is from when on it could run again, ``came_ns`` when it did; ``was_running``: it
-    ran before. ``after_idle``: it came back to a processor that had been idle.
+    ran before. ``was_free``: the processor it came back to had not been another one's of the
+    application.
     """
 
     left_ns: Array
@@ -38,7 +37,7 @@ class Off:
     waker: Array
     why: Array
     was_running: Array
-    after_idle: Array
+    was_free: Array
 
     def latency(self) -> Array:
         """Return how long it took to come back (ns)."""
@@ -92,12 +91,13 @@ def offs_of(
     why = np.where(by_thread, Why.THREAD, np.where(by_disk, Why.DISK, why))
     ready = np.where((woken > 0) & (why != Why.OTHERS), np.maximum(woken, left), came)
     ready = np.where(by_disk, last, ready)
+    was_free = ~np.isin(stays["follows"], list(threads))
     was_running = np.arange(len(stays)) > 0
-    return Off(left, ready, came, woken, waker, why, was_running, stays["after_idle"] > 0)
+    return Off(left, ready, came, woken, waker, why, was_running, was_free)
 
 
 def usual_latency(offs: Iterable[Off]) -> float:
-    """Return how long it usually takes to come back to an idle processor (ns)."""
-    found = [off.latency()[off.after_idle & (off.why != Why.OTHERS)] for off in offs]
+    """Return how long it takes to come back to a processor that is free (ns), the median."""
+    found = [off.latency()[off.was_free & (off.why != Why.OTHERS)] for off in offs]
     latencies = np.concatenate(found) if found else np.zeros(0)
-    return float(np.percentile(latencies, _LONGEST_SHARE)) if len(latencies) else 0.0
+    return float(np.median(latencies)) if len(latencies) else 0.0

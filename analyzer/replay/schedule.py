@@ -25,15 +25,15 @@ class Left(IntEnum):
 
 # A stay on a processor. ``left`` is how it ended, of which the last of a thread says nothing.
 # ``woken_ns`` is when the thread was woken before it, 0 if it was not or that is unknown, and
-# ``waker`` the thread that did, NOBODY for interrupts. after_idle: the processor had been idle.
+# ``waker`` the thread that did, NOBODY for interrupts. ``follows`` had the processor before.
 STAY = np.dtype(
     [
         ("begin_ns", "u8"),
         ("end_ns", "u8"),
         ("woken_ns", "u8"),
         ("waker", "i4"),
+        ("follows", "i4"),
         ("left", "u1"),
-        ("after_idle", "u1"),
     ]
 )
 _SWITCHED = np.dtype([("time_ns", "u8"), ("old", "i8"), ("new", "i8"), ("left", "u1")])
@@ -135,10 +135,10 @@ def _paired(arrivals: Array, departures: Array, end_ns: int) -> Array:
     closed["end_ns"], closed["left"] = gone, departures["left"]
     closed["begin_ns"] = np.where(seen, came[row], gone) if len(came) else gone
     if len(came):
-        closed["after_idle"] = seen & (arrivals["old"][row] == IDLE)
+        closed["follows"] = np.where(seen, arrivals["old"][row], NOBODY)
     if open_end:
         found[-1]["begin_ns"], found[-1]["end_ns"] = came[-1], max(end_ns, int(came[-1]))
-        found[-1]["after_idle"] = arrivals["old"][-1] == IDLE
+        found[-1]["follows"] = arrivals["old"][-1]
     found["waker"] = NOBODY
     return found
 

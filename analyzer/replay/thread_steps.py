@@ -14,6 +14,7 @@ import numpy as np
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs, Table
 from analyzer.replay.doers import Doings
+from analyzer.replay.joins import joins
 from analyzer.replay.off_cpu import Why, offs_of, usual_latency
 from analyzer.replay.schedule import stays
 from analyzer.replay.steps import Steps, bios_of, event_cost
@@ -79,7 +80,7 @@ class _Threads:
 
     def __init__(self, recording: Recording, by_thread: dict[int, Array], requests: Table) -> None:
         assert recording.capture is not None
-        self.capture = recording.capture
+        self.recording, self.capture = recording, recording.capture
         self.stays, self.requests = by_thread, requests
         self.doings = Doings(recording)
         self.each_ns = event_cost(recording.trace.events)
@@ -101,6 +102,14 @@ class _Threads:
             life.add(clipped[rows], operation=rows)
             self._waits(thread, life)
             life.add(self.stays[thread]["end_ns"][-1:])
+        for thread, at_ns, ended in joins(self.stays, self.offs, self.recording, self._last()):
+            # The wait itself is told of at the first of these moments.
+            self.lives[thread].add(np.array([at_ns], np.uint64))
+            self.lives[thread].add(
+                np.full(len(ended), at_ns, np.uint64),
+                waker=np.array(ended),
+                woken_ns=np.array([self.stays[one]["end_ns"][-1] for one in ended]),
+            )
         unawaited = [*self._other_reads(own, clipped, doers)]
         usual = usual_latency(self.offs.values())
         found = [self._timed(thread, life, usual) for thread, life in self.lives.items()]
@@ -181,7 +190,8 @@ class _Threads:
                 moments["waker"] = self.requests["pid"][chosen]
                 moments["woken_ns"] = moments["time_ns"]
             else:
-                done = np.concatenate(([self.capture.start_ns], complete[chosen][:-1]))
+                done = np.maximum(complete, issue)[chosen]  # 0 where it is not known
+                done = np.concatenate(([self.capture.start_ns], done[:-1]))
                 moments["sleep_ns"] = np.maximum(issue[chosen].astype(float) - done, 0.0)
             yield moments
 
