@@ -64,8 +64,8 @@ setup(
         Extension(
             "emulator._fixed",
             sources=["emulator/_fixed.c", *sorted(set(CORE) - set(LINUX_CORE))],
-            depends=sorted(glob("emulator/core/*.h")),
-            include_dirs=["emulator/core"],
+            depends=["emulator/arrays.h", *sorted(glob("emulator/core/*.h"))],
+            include_dirs=["emulator", "emulator/core"],
             define_macros=LIMITED_API,
             extra_compile_args=C_FLAGS,
             py_limited_api=True,
@@ -73,8 +73,8 @@ setup(
         Extension(
             "emulator._linux",
             sources=["emulator/_linux.c", *LINUX_CORE],
-            depends=sorted(glob("emulator/core/linux_*.h")),
-            include_dirs=["emulator/core"],
+            depends=["emulator/arrays.h", *sorted(glob("emulator/core/linux_*.h"))],
+            include_dirs=["emulator", "emulator/core"],
             define_macros=LIMITED_API,
             extra_compile_args=C_FLAGS,
             py_limited_api=True,

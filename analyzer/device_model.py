@@ -1,28 +1,36 @@
-"""The device's cost of a request: learnt from a capture's own requests, or given in a file.
+"""The device's cost: learnt from a capture's own requests, or given in a file.
 
-Fixed cost: service time = latency + KiB × time per KiB, one request at a time (emulator/device.py).
+The kinds of cost are those of boards/cost.py; emulator/ has a model of each.
 """
 
 from __future__ import annotations
 
+import tomllib
+from math import inf
 from pathlib import Path
-from typing import Annotated, Literal
 
 import msgspec
 import numpy as np
+from msgspec import UnsetType
 
 from analyzer.ingest.tables import Array, Rwbs, Table
-from boards.profile import FixedCost as ProfileCost
+from boards.cost import Cost, CostPoint, MeasuredCost
+from boards.cost import FixedCost as FixedFigures
 from boards.profile import Profile, ProfileError, load_profile
-from emulator.device import FixedCost
+from emulator.device import DeviceModel, FixedCost
+from emulator.measured import Measured, Point
+from emulator.paced import Paced
 
 FEWEST = 20  # requests to learn from
 FEWEST_LARGE = 3  # of them of another size than the commonest
 _ROUNDS = 50  # of the regression; it settles in a few
 _LARGEST_FILE = 1 << 20
-_Cost = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 
-REMEDY = "give the device's cost: --device-model FILE"
+REMEDY = "give the device's cost: --device-model FILE; `foreread calibrate` writes one"
+_BY_HAND = (
+    'give kind = "fixed" with latency_us and ns_per_kib, kind = "paced" with requests_per_second '
+    "and bytes_per_second, what `foreread calibrate` wrote, or a board profile"
+)
 
 
 class DeviceModelError(ValueError):
@@ -33,16 +41,10 @@ class DeviceModelError(ValueError):
         self.remedy = remedy
 
 
-class _Model(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    kind: Literal["fixed"]
-    latency_us: _Cost
-    ns_per_kib: _Cost
+def read_device_model(name_or_file: str) -> DeviceModel:
+    """Return the device in a TOML file, or that of the storage of a board profile.
 
-
-def read_device_model(name_or_file: str) -> FixedCost:
-    """Return the cost in a TOML file, or that of the storage of a board profile.
-
-    The file has ``kind = "fixed"``, ``latency_us`` and ``ns_per_kib``, or is a board profile.
+    The file has a ``kind`` and what boards/cost.py wants of that kind, or is a board profile.
     Raises DeviceModelError or ProfileError.
     """
     path = Path(name_or_file)
@@ -52,27 +54,58 @@ def read_device_model(name_or_file: str) -> FixedCost:
         data = file.read(_LARGEST_FILE + 1)
     if len(data) > _LARGEST_FILE:
         raise DeviceModelError(f"{path}: larger than {_LARGEST_FILE} bytes")
-    if b"storage" in data:
-        return _of_profile(load_profile(str(path.absolute())), name_or_file)
     try:
-        model = msgspec.toml.decode(data, type=_Model)
+        found = tomllib.loads(data.decode())
+        if "kind" not in found and ("storage" in found or "schema" in found):
+            return _of_profile(load_profile(str(path.absolute())), name_or_file)
+        return device_of(_cost(found))
     # tomllib recurses, and gives up on hostile nesting with RecursionError.
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        raise DeviceModelError(
-            f"{path}: {str(error) or type(error).__name__}",
-            'give kind = "fixed", latency_us and ns_per_kib, or a board profile',
-        ) from error
-    return FixedCost(model.latency_us * 1000, model.ns_per_kib)
+    except (msgspec.ValidationError, ValueError, RecursionError) as error:
+        if isinstance(error, ProfileError):
+            raise
+        raise DeviceModelError(f"{path}: {str(error) or type(error).__name__}", _BY_HAND) from error
 
 
-def _of_profile(profile: Profile, where: str) -> FixedCost:
-    costs = [s.cost for s in profile.storage if isinstance(s.cost, ProfileCost)]
+def _cost(found: dict[str, object]) -> Cost:
+    """Return the cost in a device-model file, where ``kind`` says which."""
+    if "model" in found:
+        raise ValueError("unknown field `model`: a device-model file has `kind`")
+    named = {"model" if key == "kind" else key: value for key, value in found.items()}
+    cost: Cost = msgspec.convert({"obtained": "assumed"} | named, type=Cost)
+    return cost
+
+
+def _of_profile(profile: Profile, where: str) -> DeviceModel:
+    costs = [s.cost for s in profile.storage if not isinstance(s.cost, UnsetType)]
     if len(costs) != 1:
         raise ProfileError(
-            f"{where}: {len(costs)} storage devices with a fixed cost, where one is needed",
-            "give a file with kind, latency_us and ns_per_kib",
+            f"{where}: {len(costs)} storage devices with a known cost, where one is needed",
+            "give a device-model file: `foreread calibrate` writes one",
         )
-    return FixedCost(costs[0].latency_us * 1000, costs[0].ns_per_kib)
+    return device_of(costs[0])
+
+
+def device_of(cost: Cost) -> DeviceModel:
+    """Return the device of the figures in a profile or a device-model file."""
+    if isinstance(cost, FixedFigures):
+        return FixedCost(cost.latency_us * 1000, cost.ns_per_kib, band=cost.band)
+    if isinstance(cost, MeasuredCost):
+        return Measured(tuple(_point(one) for one in cost.points), cost.band)
+    requests, size = cost.requests_per_second, cost.bytes_per_second
+    return Paced(
+        inf if isinstance(requests, UnsetType) else requests,
+        inf if isinstance(size, UnsetType) else size,
+        FixedCost(cost.latency_us * 1000, cost.ns_per_kib),
+        slice_ns=cost.slice_ms * 1e6,
+        band=cost.band,
+    )
+
+
+def _point(point: CostPoint) -> Point:
+    latency = point.latency_us * 1000
+    each = point.occupancy_us
+    occupancy = latency if isinstance(each, UnsetType) else each * 1000
+    return Point(point.request_kib, point.sequential, latency, occupancy)
 
 
 def learn(requests: Table) -> FixedCost:

@@ -6,27 +6,19 @@ What is not known is absent. Unknown keys and values out of range are refused wi
 from __future__ import annotations
 
 import re
-from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from boards.cost import Amount, Cost, Count, Part, Text
+
 PROFILES = Path(__file__).parent / "profiles"
 SUFFIX = ".toml"
 LARGEST_FILE = 1 << 20
 
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z", max_length=64)]
-Text = Annotated[str, Meta(min_length=1, max_length=4000)]
-Count = Annotated[int, Meta(ge=1, le=1 << 53)]
-Amount = Annotated[int, Meta(ge=0, le=1 << 53)]
-# The upper limit also keeps out infinity, and either limit NaN.
-Rate = Annotated[float, Meta(gt=0, le=1e15)]
-Cost = Annotated[float, Meta(ge=0, le=1e15)]
-
-# How a figure was obtained. "set": the device is made to behave so, by its driver or a limit.
-Obtained = Literal["published", "measured", "assumed", "set"]
 
 
 class ProfileError(ValueError):
@@ -37,13 +29,7 @@ class ProfileError(ValueError):
         self.remedy = remedy
 
 
-class _Part(
-    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
-):
-    pass
-
-
-class Cpu(_Part, frozen=True):
+class Cpu(Part, frozen=True):
     """The processor; ``architecture`` as in ``uname -m`` or a Debian port's name."""
 
     architecture: Text
@@ -53,75 +39,33 @@ class Cpu(_Part, frozen=True):
     byte_order: Literal["little", "big"] | UnsetType = UNSET
 
 
-class Memory(_Part, frozen=True):
+class Memory(Part, frozen=True):
     """Main memory."""
 
     size_mib: Count
 
 
-class Kernel(_Part, frozen=True):
+class Kernel(Part, frozen=True):
     """The kernel; ``release`` as far as it is known, as in ``uname -r``."""
 
     release: Text
     page_size_bytes: Count | UnsetType = UNSET
 
 
-class FixedCost(_Part, frozen=True, tag_field="model", tag="fixed"):
-    """Served one at a time: a fixed time for each request, and time for its length."""
-
-    obtained: Obtained
-    latency_us: Cost
-    ns_per_kib: Cost
-    source: Text | UnsetType = UNSET
-
-
-class PacedCost(_Part, frozen=True, tag_field="model", tag="paced"):
-    """Limits that overlap: time is what the stricter one of the two takes."""
-
-    obtained: Obtained
-    requests_per_second: Rate | UnsetType = UNSET
-    bytes_per_second: Rate | UnsetType = UNSET
-    source: Text | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        if self.requests_per_second is UNSET and self.bytes_per_second is UNSET:
-            raise ValueError("a paced device needs requests_per_second or bytes_per_second")
-
-
-class CostPoint(_Part, frozen=True):
-    """How long one request of a size takes."""
-
-    request_kib: Rate
-    latency_us: Cost
-
-
-class TableCost(_Part, frozen=True, tag_field="model", tag="table"):
-    """Measured times by size of the request, sizes rising."""
-
-    obtained: Obtained
-    points: Annotated[list[CostPoint], Meta(min_length=1, max_length=10_000)]
-    source: Text | UnsetType = UNSET
-
-    def __post_init__(self) -> None:
-        sizes = [point.request_kib for point in self.points]
-        if any(left >= right for left, right in pairwise(sizes)):
-            raise ValueError("the sizes of points must rise")
-
-
-class Storage(_Part, frozen=True):
+class Storage(Part, frozen=True):
     """A storage device; ``name`` as in /sys/block where it is known, ``kind`` as people say."""
 
     kind: Text
     name: Text | UnsetType = UNSET
     model: Text | UnsetType = UNSET
     size_mib: Amount | UnsetType = UNSET
-    file_systems: list[Text] = []
+    file_systems: list[Text] = msgspec.field(default_factory=list)
     read_ahead_kb: Amount | UnsetType = UNSET
     scheduler: Text | UnsetType = UNSET
-    cost: FixedCost | PacedCost | TableCost | UnsetType = UNSET
+    cost: Cost | UnsetType = UNSET
 
 
-class Defaults(_Part, frozen=True):
+class Defaults(Part, frozen=True):
     """Settings in force when nobody changed them; ``window_pages`` where only that is known."""
 
     read_ahead_kb: Amount | UnsetType = UNSET
@@ -129,11 +73,11 @@ class Defaults(_Part, frozen=True):
     swappiness: Amount | UnsetType = UNSET
 
 
-class LocalTransport(_Part, frozen=True, tag_field="kind", tag="local"):
+class LocalTransport(Part, frozen=True, tag_field="kind", tag="local"):
     """The machine that foreread runs on."""
 
 
-class SshTransport(_Part, frozen=True, tag_field="kind", tag="ssh"):
+class SshTransport(Part, frozen=True, tag_field="kind", tag="ssh"):
     """An ssh server; paths are relative to the profile's folder."""
 
     url: Text
@@ -141,19 +85,19 @@ class SshTransport(_Part, frozen=True, tag_field="kind", tag="ssh"):
     identity: Text | UnsetType = UNSET
 
 
-class SerialTransport(_Part, frozen=True, tag_field="kind", tag="serial"):
+class SerialTransport(Part, frozen=True, tag_field="kind", tag="serial"):
     """A serial console: ``serial:///dev/ttyUSB0?baud=115200`` or ``serial://HOST:PORT``."""
 
     url: Annotated[str, Meta(pattern=r"^serial://", max_length=4000)]
 
 
-class AdbTransport(_Part, frozen=True, tag_field="kind", tag="adb"):
+class AdbTransport(Part, frozen=True, tag_field="kind", tag="adb"):
     """Android's debug bridge: ``adb://SERIAL``."""
 
     url: Annotated[str, Meta(pattern=r"^adb://", max_length=4000)]
 
 
-class QemuTransport(_Part, frozen=True, tag_field="kind", tag="qemu"):
+class QemuTransport(Part, frozen=True, tag_field="kind", tag="qemu"):
     """An emulated board, started by ``foreread boards run``."""
 
     board: Name
@@ -164,7 +108,7 @@ class QemuTransport(_Part, frozen=True, tag_field="kind", tag="qemu"):
 Transport = LocalTransport | SshTransport | SerialTransport | AdbTransport | QemuTransport
 
 
-class Profile(_Part, frozen=True):
+class Profile(Part, frozen=True):
     """A board.
 
     ``measured_here``: facts come from the board itself, read or measured by foreread, and not
@@ -178,11 +122,11 @@ class Profile(_Part, frozen=True):
     cpu: Cpu | UnsetType = UNSET
     memory: Memory | UnsetType = UNSET
     kernel: Kernel | UnsetType = UNSET
-    storage: list[Storage] = []
+    storage: list[Storage] = msgspec.field(default_factory=list)
     defaults: Defaults | UnsetType = UNSET
     transport: Transport | UnsetType = UNSET
-    sources: list[Text] = []
-    notes: list[Text] = []
+    sources: list[Text] = msgspec.field(default_factory=list)
+    notes: list[Text] = msgspec.field(default_factory=list)
 
 
 def decode_profile(data: bytes, where: str) -> Profile:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from boards.cost import Cost
 from boards.profile import Profile
 
 
@@ -16,6 +17,13 @@ def encode_profile(profile: Profile) -> str:
     Undecodable bytes (surrogate escapes) become the replacement character.
     """
     return "\n".join(_table(msgspec.to_builtins(profile), "")).lstrip("\n") + "\n"
+
+
+def encode_cost(cost: Cost) -> str:
+    """Return the TOML text of a device-model file, which names the model as its ``kind``."""
+    values = msgspec.to_builtins(cost)
+    kind = {"kind": values.pop("model")}
+    return "\n".join(_table(kind | values, "")) + "\n"
 
 
 def _table(values: dict[str, Any], path: str) -> list[str]:

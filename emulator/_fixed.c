@@ -2,18 +2,9 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include "arrays.h"
 #include "fixed_window.h"
 #include "kernels.h"
-
-#include <stdbool.h>
-#include <string.h>
-
-struct array {
-    const char *name;
-    const char *formats; /* struct module letters of the one kind of number accepted */
-    Py_ssize_t itemsize;
-    bool writable;
-};
 
 enum { FILE_ROW, PAGE, FILE_PAGES, REQUESTS, LOADED, ARRAYS };
 
@@ -24,50 +15,6 @@ static const struct array EXPECTED[ARRAYS] = {
     [REQUESTS] = {"requests", "lq", sizeof(int64_t), true},
     [LOADED] = {"loaded", "lq", sizeof(int64_t), true},
 };
-
-static bool
-is_expected(const struct array *expected, const Py_buffer *view)
-{
-    const char *format = view->format ? view->format : "B";
-    format += *format == '@' || *format == '=';
-    return view->ndim == 1 && view->itemsize == expected->itemsize && strlen(format) == 1 &&
-           strchr(expected->formats, *format);
-}
-
-/* Get a contiguous, aligned, one-dimensional view of the expected type; -1 with an exception. */
-static int
-get_array(const struct array *expected, PyObject *object, Py_buffer *view)
-{
-    int flags = (expected->writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO) | PyBUF_FORMAT;
-    if (PyObject_GetBuffer(object, view, flags) < 0)
-        return -1;
-    if (is_expected(expected, view) && (uintptr_t)view->buf % (size_t)expected->itemsize == 0)
-        return 0;
-    PyErr_Format(PyExc_TypeError, "%s: expected an aligned one-dimensional %sint%d array",
-                 expected->name, strchr(expected->formats, 'L') ? "u" : "",
-                 (int)expected->itemsize * 8);
-    PyBuffer_Release(view);
-    return -1;
-}
-
-static void
-release_arrays(Py_buffer *views, int n)
-{
-    while (n-- > 0)
-        PyBuffer_Release(&views[n]);
-}
-
-static int
-get_arrays(PyObject *const *objects, Py_buffer *views)
-{
-    for (int i = 0; i < ARRAYS; i++) {
-        if (get_array(&EXPECTED[i], objects[i], &views[i]) < 0) {
-            release_arrays(views, i);
-            return -1;
-        }
-    }
-    return 0;
-}
 
 static bool
 lengths_agree(const Py_buffer *views)
@@ -81,11 +28,7 @@ raise(int error)
 {
     if (error == FW_NO_MEMORY)
         return PyErr_NoMemory();
-    PyObject *arguments = Py_BuildValue("(ss)", fw_message(error), fw_remedy(error));
-    if (arguments)
-        PyErr_SetObject(PyExc_ValueError, arguments);
-    Py_XDECREF(arguments);
-    return NULL;
+    return raise_error(fw_message(error), fw_remedy(error));
 }
 
 static PyObject *
@@ -129,7 +72,7 @@ fixed_window(PyObject *Py_UNUSED(module), PyObject *arguments)
                           &objects[FILE_PAGES], &objects[REQUESTS], &objects[LOADED], &isa_name))
         return NULL;
     int isa = parse_isa(isa_name);
-    if (isa < 0 || get_arrays(objects, views) < 0)
+    if (isa < 0 || get_arrays(EXPECTED, objects, views, ARRAYS) < 0)
         return NULL;
     PyObject *tap = NULL;
     if (lengths_agree(views))
@@ -147,14 +90,7 @@ PyDoc_STRVAR(error_texts_doc,
 static PyObject *
 error_texts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 {
-    PyObject *texts = PyList_New(0);
-    for (int error = -1; texts && error >= FW_LAST_ERROR; error--) {
-        PyObject *text = Py_BuildValue("(ss)", fw_message(error), fw_remedy(error));
-        if (!text || PyList_Append(texts, text) < 0)
-            Py_CLEAR(texts);
-        Py_XDECREF(text);
-    }
-    return texts;
+    return list_error_texts(FW_LAST_ERROR, fw_message, fw_remedy);
 }
 
 PyDoc_STRVAR(has_avx2_doc, "has_avx2()\n\nReturn whether isa=\"avx2\" works here.");

@@ -1,141 +1,121 @@
-/* emulator._linux: binds core/linux_kernel.h to Python. Checks arrays, releases the GIL. */
+/* emulator._linux: binds core/linux_*.h to Python. Checks arrays, releases the GIL. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-#include "linux_kernel.h"
+#include "arrays.h"
+#include "linux_timed.h"
 
-#include <stdalign.h>
-#include <stdbool.h>
 #include <stdlib.h>
 
-struct array {
-    const char *name;
-    Py_ssize_t itemsize;
-    bool writable;
+/* What both functions take first. */
+enum { OPERATIONS, MAPPINGS, HANDLES, FILES, EXTENTS, RULES, MACHINE, COMMON };
+
+#define COMMON_ARRAYS                                                                              \
+    [OPERATIONS] = {"operations", RECORDS, sizeof(struct lx_operation), false},                    \
+    [MAPPINGS] = {"mappings", RECORDS, sizeof(struct lx_mapping), false},                          \
+    [HANDLES] = {"handles", "IL", sizeof(uint32_t), false},                                        \
+    [FILES] = {"files", RECORDS, sizeof(struct lx_file), false},                                   \
+    [EXTENTS] = {"extents", RECORDS, sizeof(struct lx_extent), false},                             \
+    [RULES] = {"rules", "il", sizeof(int32_t), false},                                             \
+    [MACHINE] = {"machine", SIGNED, sizeof(int64_t), false}
+
+enum { GROUP = COMMON, WINDOWS, REQUESTS, PAGES, COUNTED };
+
+static const struct array OF_EMULATE[COUNTED] = {
+    COMMON_ARRAYS,
+    [GROUP] = {"group", "IL", sizeof(uint32_t), false},
+    [WINDOWS] = {"windows", SIGNED, sizeof(int64_t), false},
+    [REQUESTS] = {"requests", SIGNED, sizeof(int64_t), true},
+    [PAGES] = {"pages", SIGNED, sizeof(int64_t), true},
 };
 
-enum {
-    OPERATIONS,
-    MAPPINGS,
-    HANDLES,
-    FILES,
-    EXTENTS,
-    GROUP,
-    RULES,
-    MACHINE,
-    WINDOWS,
-    REQUESTS,
-    PAGES,
-    ARRAYS
+enum { STEPS = COMMON, DEVICE, NUMBERS, RECORDED, TIMES, ENDS, WORK, TIMED };
+enum { TAIL_NS, REQUEST_NS, PAGE_NS, N_NUMBERS };
+enum { TOTAL_NS, COMPUTE_NS, WAITED_NS, BEHIND_NS, N_TIMES };
+
+static const struct array OF_REPLAY[TIMED] = {
+    COMMON_ARRAYS,
+    [STEPS] = {"steps", RECORDS, sizeof(struct lx_step), false},
+    [DEVICE] = {"device", "d", sizeof(double), false},
+    [NUMBERS] = {"numbers", "d", sizeof(double), false},
+    [RECORDED] = {"recorded", SIGNED, sizeof(int64_t), false},
+    [TIMES] = {"times", "d", sizeof(double), true},
+    [ENDS] = {"ends", "d", sizeof(double), true},
+    [WORK] = {"work", SIGNED, sizeof(int64_t), true},
 };
-
-static const struct array EXPECTED[ARRAYS] = {
-    [OPERATIONS] = {"operations", sizeof(struct lx_operation), false},
-    [MAPPINGS] = {"mappings", sizeof(struct lx_mapping), false},
-    [HANDLES] = {"handles", sizeof(uint32_t), false},
-    [FILES] = {"files", sizeof(struct lx_file), false},
-    [EXTENTS] = {"extents", sizeof(struct lx_extent), false},
-    [GROUP] = {"group", sizeof(uint32_t), false},
-    [RULES] = {"rules", sizeof(int32_t), false},
-    [MACHINE] = {"machine", sizeof(int64_t), false},
-    [WINDOWS] = {"windows", sizeof(int64_t), false},
-    [REQUESTS] = {"requests", sizeof(int64_t), true},
-    [PAGES] = {"pages", sizeof(int64_t), true},
-};
-
-/* Get a contiguous, aligned, one-dimensional view; -1 with an exception. */
-static int
-get_array(const struct array *expected, PyObject *object, Py_buffer *view)
-{
-    int flags = expected->writable ? PyBUF_CONTIG : PyBUF_CONTIG_RO;
-    if (PyObject_GetBuffer(object, view, flags) < 0)
-        return -1;
-    size_t alignment = expected->itemsize == sizeof(uint32_t) ? 4 : 8;
-    if (view->ndim == 1 && view->itemsize == expected->itemsize &&
-        (uintptr_t)view->buf % alignment == 0)
-        return 0;
-    PyErr_Format(PyExc_TypeError,
-                 "%s: expected an aligned one-dimensional array of items of %zd bytes",
-                 expected->name, expected->itemsize);
-    PyBuffer_Release(view);
-    return -1;
-}
-
-static void
-release_arrays(Py_buffer *views, int n)
-{
-    while (n-- > 0)
-        PyBuffer_Release(&views[n]);
-}
-
-static int
-get_arrays(PyObject *const *objects, Py_buffer *views)
-{
-    for (int i = 0; i < ARRAYS; i++) {
-        if (get_array(&EXPECTED[i], objects[i], &views[i]) < 0) {
-            release_arrays(views, i);
-            return -1;
-        }
-    }
-    return 0;
-}
-
-static bool
-lengths_agree(const Py_buffer *views)
-{
-    return views[GROUP].shape[0] == views[FILES].shape[0] &&
-           views[REQUESTS].shape[0] == views[PAGES].shape[0] && views[WINDOWS].shape[0] > 0 &&
-           views[PAGES].shape[0] % views[WINDOWS].shape[0] == 0 &&
-           views[RULES].len == sizeof(struct lx_rules) &&
-           views[MACHINE].len == sizeof(struct lx_machine);
-}
 
 static PyObject *
 raise(int error)
 {
     if (error == LX_NO_MEMORY)
         return PyErr_NoMemory();
-    PyObject *arguments = Py_BuildValue("(ss)", lx_message(error), lx_remedy(error));
-    if (arguments)
-        PyErr_SetObject(PyExc_ValueError, arguments);
-    Py_XDECREF(arguments);
+    return raise_error(lx_message(error), lx_remedy(error));
+}
+
+static size_t
+length(const Py_buffer *view)
+{
+    return (size_t)view->shape[0];
+}
+
+static struct lx_program
+program_of(const Py_buffer *views)
+{
+    return (struct lx_program){
+        .operations = views[OPERATIONS].buf,
+        .n_operations = length(&views[OPERATIONS]),
+        .mappings = views[MAPPINGS].buf,
+        .n_mappings = length(&views[MAPPINGS]),
+        .handles = views[HANDLES].buf,
+        .n_handles = length(&views[HANDLES]),
+        .files = views[FILES].buf,
+        .n_files = length(&views[FILES]),
+        .extents = views[EXTENTS].buf,
+        .n_extents = length(&views[EXTENTS]),
+    };
+}
+
+static bool
+common_agree(const Py_buffer *views)
+{
+    return views[RULES].len == sizeof(struct lx_rules) &&
+           views[MACHINE].len == sizeof(struct lx_machine);
+}
+
+static PyObject *
+differ(void)
+{
+    PyErr_SetString(PyExc_ValueError, "arrays that belong together differ in length");
     return NULL;
 }
 
 static PyObject *
-run(const Py_buffer *views, bool log)
+run_emulate(const Py_buffer *views, bool log)
 {
-    struct lx_program program = {
-        views[OPERATIONS].buf,
-        (size_t)views[OPERATIONS].shape[0],
-        views[MAPPINGS].buf,
-        (size_t)views[MAPPINGS].shape[0],
-        views[HANDLES].buf,
-        (size_t)views[HANDLES].shape[0],
-        views[FILES].buf,
-        (size_t)views[FILES].shape[0],
-        views[EXTENTS].buf,
-        (size_t)views[EXTENTS].shape[0],
-        views[GROUP].buf,
-        (size_t)(views[PAGES].shape[0] / views[WINDOWS].shape[0]),
-        !log,
-    };
-    struct lx_counts counts = {
+    size_t windows = length(&views[WINDOWS]), counts = length(&views[PAGES]);
+    if (!common_agree(views) || length(&views[GROUP]) != length(&views[FILES]) ||
+        length(&views[REQUESTS]) != counts || !windows || counts % windows)
+        return differ();
+    struct lx_program program = program_of(views);
+    program.group = views[GROUP].buf;
+    program.n_groups = counts / windows;
+    program.by_file = !log;
+    struct lx_counts counted = {
         .requests = views[REQUESTS].buf, .pages = views[PAGES].buf, .log = log};
     int error;
-    Py_BEGIN_ALLOW_THREADS error =
-        lx_emulate(&program, views[RULES].buf, views[MACHINE].buf, views[WINDOWS].buf,
-                   (size_t)views[WINDOWS].shape[0], &counts);
+    Py_BEGIN_ALLOW_THREADS error = lx_emulate(&program, views[RULES].buf, views[MACHINE].buf,
+                                              views[WINDOWS].buf, windows, &counted);
     Py_END_ALLOW_THREADS PyObject *inserts = NULL;
     if (!error)
-        inserts = PyBytes_FromStringAndSize(
-            (const char *)counts.inserts, (Py_ssize_t)(counts.n_inserts * sizeof(*counts.inserts)));
-    free(counts.inserts);
+        inserts =
+            PyBytes_FromStringAndSize((const char *)counted.inserts,
+                                      (Py_ssize_t)(counted.n_inserts * sizeof(*counted.inserts)));
+    free(counted.inserts);
     return error ? raise(error) : inserts;
 }
 
 PyDoc_STRVAR(emulate_doc,
-             "emulate(operations, mappings, handles, files, extents, group, rules, machine,\n"
+             "emulate(operations, mappings, handles, files, extents, rules, machine, group,\n"
              "        windows, requests, pages, log)\n\n"
              "Add to requests and pages (int64, by window and group) what is read; return the\n"
              "folios inserted (INSERT records as bytes) if log is true, else b''. If it is false,\n"
@@ -144,21 +124,77 @@ PyDoc_STRVAR(emulate_doc,
 static PyObject *
 emulate(PyObject *Py_UNUSED(module), PyObject *arguments)
 {
-    PyObject *o[ARRAYS];
-    Py_buffer views[ARRAYS];
+    PyObject *o[COUNTED];
+    Py_buffer views[COUNTED];
     int log;
     if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOp", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
-                          &o[6], &o[7], &o[8], &o[9], &o[10], &log))
+                          &o[6], &o[7], &o[8], &o[9], &o[10], &log) ||
+        get_arrays(OF_EMULATE, o, views, COUNTED) < 0)
         return NULL;
-    if (get_arrays(o, views) < 0)
-        return NULL;
-    PyObject *inserts = NULL;
-    if (lengths_agree(views))
-        inserts = run(views, log);
-    else
-        PyErr_SetString(PyExc_ValueError, "arrays that belong together differ in length");
-    release_arrays(views, ARRAYS);
+    PyObject *inserts = run_emulate(views, log);
+    release_arrays(views, COUNTED);
     return inserts;
+}
+
+static PyObject *
+run_replay(const Py_buffer *views, int64_t window, int64_t cpus, int64_t ends)
+{
+    size_t steps = length(&views[STEPS]), recorded = length(&views[RECORDED]);
+    if (!common_agree(views) || length(&views[NUMBERS]) != N_NUMBERS ||
+        length(&views[TIMES]) != N_TIMES || length(&views[WORK]) != 2 * steps ||
+        (recorded && recorded != 2 * steps))
+        return differ();
+    struct lx_program program = program_of(views);
+    const double *numbers = views[NUMBERS].buf;
+    double *times = views[TIMES].buf;
+    struct lx_timed_run run = {
+        .steps = views[STEPS].buf,
+        .n_steps = steps,
+        .tail_ns = numbers[TAIL_NS],
+        .request_ns = numbers[REQUEST_NS],
+        .page_ns = numbers[PAGE_NS],
+        .cpus = cpus,
+        .ends = ends,
+        .device = views[DEVICE].buf,
+        .n_device = length(&views[DEVICE]),
+        .recorded = recorded ? views[RECORDED].buf : NULL,
+    };
+    struct lx_timed result = {
+        .ends_ns = views[ENDS].buf, .n_ends = length(&views[ENDS]), .work = views[WORK].buf};
+    int error;
+    Py_BEGIN_ALLOW_THREADS error =
+        lx_replay(&program, views[RULES].buf, views[MACHINE].buf, &run, window, &result);
+    Py_END_ALLOW_THREADS if (error) return raise(error);
+    times[TOTAL_NS] = result.total_ns;
+    times[COMPUTE_NS] = result.compute_ns;
+    times[WAITED_NS] = result.waited_ns;
+    times[BEHIND_NS] = result.behind_ns;
+    Py_RETURN_NONE;
+}
+
+PyDoc_STRVAR(replay_doc,
+             "replay(operations, mappings, handles, files, extents, rules, machine, steps,\n"
+             "       device, numbers, recorded, times, ends, work, window, cpus, last)\n\n"
+             "Replay steps (STEP) in time under a window (pages) on a device (kind, numbers).\n"
+             "numbers: tail_ns, request_ns, page_ns; recorded: work as recorded, or empty.\n"
+             "Fill times (total, compute, waited, behind: ns), ends (ns, by thread) and work\n"
+             "(int64: requests and pages by step). last: the thread whose end is the run's,\n"
+             "or -1.");
+
+static PyObject *
+replay(PyObject *Py_UNUSED(module), PyObject *arguments)
+{
+    PyObject *o[TIMED];
+    Py_buffer views[TIMED];
+    long long window, cpus, last;
+    if (!PyArg_ParseTuple(arguments, "OOOOOOOOOOOOOOLLL", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
+                          &o[6], &o[7], &o[8], &o[9], &o[10], &o[11], &o[12], &o[13], &window,
+                          &cpus, &last) ||
+        get_arrays(OF_REPLAY, o, views, TIMED) < 0)
+        return NULL;
+    PyObject *none = run_replay(views, window, cpus, last);
+    release_arrays(views, TIMED);
+    return none;
 }
 
 PyDoc_STRVAR(error_texts_doc,
@@ -167,18 +203,12 @@ PyDoc_STRVAR(error_texts_doc,
 static PyObject *
 error_texts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 {
-    PyObject *texts = PyList_New(0);
-    for (int error = -1; texts && error >= LX_LAST_ERROR; error--) {
-        PyObject *text = Py_BuildValue("(ss)", lx_message(error), lx_remedy(error));
-        if (!text || PyList_Append(texts, text) < 0)
-            Py_CLEAR(texts);
-        Py_XDECREF(text);
-    }
-    return texts;
+    return list_error_texts(LX_LAST_ERROR, lx_message, lx_remedy);
 }
 
 static PyMethodDef METHODS[] = {
     {"emulate", emulate, METH_VARARGS, emulate_doc},
+    {"replay", replay, METH_VARARGS, replay_doc},
     {"error_texts", error_texts, METH_NOARGS, error_texts_doc},
     {NULL, NULL, 0, NULL},
 };

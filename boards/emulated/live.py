@@ -12,10 +12,11 @@ from pathlib import Path
 
 from msgspec import UnsetType
 
+from boards.cost import FixedCost
 from boards.emulated import coming_up, launch, state
 from boards.emulated.error import BoardError
 from boards.emulated.launch import LiveOptions
-from boards.profile import FixedCost, Profile, builtin_names, profile_name
+from boards.profile import Profile, builtin_names, profile_name
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 

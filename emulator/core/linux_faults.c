@@ -263,20 +263,33 @@ finish(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write)
         fill(k, area, (int64_t)folio.index, (int64_t)(folio.index + (UINT64_C(1) << folio.order)));
 }
 
-void
-lx_fault(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write)
+static bool
+faults_around(const struct lx_kernel *k, bool write)
 {
-    if (page > area->file->inode->last || is_filled(area, page))
-        return;
-    bool around = !write && k->rules->around && k->machine->fault_around > 1;
-    if (around && map_around(k, area, page))
-        return;
+    return !write && k->rules->around && k->machine->fault_around > 1;
+}
+
+enum lx_fault_left
+lx_fault_begin(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write)
+{
+    if (page > area->file->inode->last)
+        return LX_FAULT_OVER;
+    if (is_filled(area, page) || (faults_around(k, write) && map_around(k, area, page)))
+        return LX_FAULT_MAPPED;
     bool absent = !is_cached(area->file, page);
     if (k->rules->fault < LX_FAULT_SEQUENTIAL)
         early_fault(k, area, page);
     else
         fault(k, area, page);
-    if (absent && around && map_around(k, area, page))
+    return absent ? LX_FAULT_AGAIN : LX_FAULT_FINISH;
+}
+
+void
+lx_fault_end(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write,
+             enum lx_fault_left left)
+{
+    if (left == LX_FAULT_AGAIN && faults_around(k, write) && map_around(k, area, page))
         return;
-    finish(k, area, page, write);
+    if (left >= LX_FAULT_FINISH)
+        finish(k, area, page, write);
 }

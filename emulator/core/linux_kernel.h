@@ -16,8 +16,10 @@ enum lx_error {
     LX_BAD_PAGE = -3,
     LX_BAD_OP = -4,
     LX_BAD_LIMIT = -5,
+    LX_BAD_STEP = -6,
+    LX_BAD_DEVICE = -7,
 };
-#define LX_LAST_ERROR LX_BAD_LIMIT
+#define LX_LAST_ERROR LX_BAD_DEVICE
 #define LX_MAX_WINDOW (1 << 20)          /* pages */
 #define LX_MAX_PAGES (UINT64_C(1) << 36) /* of a file: 256 TiB of 4 KiB pages */
 
@@ -108,7 +110,7 @@ struct lx_program {
     size_t n_files;
     const struct lx_extent *extents; /* sorted by file and place in it */
     size_t n_extents;
-    const uint32_t *group; /* of each file */
+    const uint32_t *group; /* of each file, or NULL: nothing is counted */
     size_t n_groups;
     bool by_file; /* operations on one file stand together */
 };
@@ -122,7 +124,7 @@ struct lx_counts {
 };
 
 struct lx_inode {
-    struct lx_tree tree;
+    struct lx_tree tree, coming; /* ``coming``: what reads each page, where there is a disk */
     uint32_t row, block_pages;
     int64_t last, window; /* last page, -1 of an empty file */
     uint64_t size;
@@ -173,6 +175,7 @@ struct lx_kernel {
     struct lx_piece *run;      /* what the ->readahead call in progress reads, in order */
     size_t run_length, run_room;
     uint32_t runs;
+    struct lx_disk *disk; /* NULL: what is read is counted, and takes no time */
 };
 
 static inline int64_t
@@ -213,14 +216,60 @@ void lx_willneed(struct lx_kernel *k, struct lx_handle *file, int64_t start, int
 int64_t lx_adaptive(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t request);
 void lx_adaptive_miss(struct lx_kernel *k, struct lx_handle *file);
 
-/* linux_reads.c, linux_faults.c */
+/* Pages [first, behind) of one folio that must have been read before an operation goes on. */
+struct lx_needed {
+    struct lx_inode *inode;
+    int64_t first, behind;
+};
+
+/* linux_reads.c: a read up to ``end`` (bytes; 0: of nothing), of which ``page`` is needed now. */
+struct lx_reading {
+    struct lx_handle *file;
+    int64_t page, following, behind, end, due;
+};
+
+struct lx_reading lx_read_begin(const struct lx_kernel *k, struct lx_handle *file,
+                                uint64_t position, uint64_t count);
+/* Go on up to the next page that is needed; false: the read is over. */
+bool lx_read_on(struct lx_kernel *k, struct lx_reading *reading, struct lx_needed *needed);
 void lx_read(struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count);
-void lx_fault(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write);
 
-/* linux_requests.c: count the run in progress and forget it. */
+/* linux_faults.c: what is left to do of a fault once its page has been read. */
+enum lx_fault_left { LX_FAULT_OVER, LX_FAULT_MAPPED, LX_FAULT_FINISH, LX_FAULT_AGAIN };
+
+enum lx_fault_left lx_fault_begin(struct lx_kernel *k, struct lx_area *area, int64_t page,
+                                  bool write);
+void lx_fault_end(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write,
+                  enum lx_fault_left left);
+
+/* linux_requests.c: count the run in progress, or read it from the disk, and forget it. */
 void lx_end_run(struct lx_kernel *k, struct lx_inode *inode);
+/* The last extent that starts at or before a sector of the file. */
+size_t lx_extent_at(const struct lx_extent *extents, size_t n, uint64_t sector);
+/* linux_disk.c: read the run in progress. */
+void lx_read_run(struct lx_kernel *k, struct lx_inode *inode);
 
-/* linux_run.c: run the program with each of the windows (pages). Negative: an error. */
+/* linux_program.c: whether a program can run, and what it runs on. Negative: an error. */
+LX_WARN_UNUSED int lx_check(const struct lx_kernel *k, const int64_t *windows, size_t n_windows);
+LX_WARN_UNUSED int lx_set_up(struct lx_kernel *k);
+void lx_tear_down(struct lx_kernel *k);
+
+/* linux_run.c: an operation, which can be left where it needs a page and be gone on with. */
+struct lx_call {
+    const struct lx_operation *operation;
+    struct lx_reading reading;
+    struct lx_area *area;
+    enum lx_fault_left left;
+    bool begun;
+};
+
+/* Begin with one window (pages); nothing is left of what ran before. */
+void lx_start(struct lx_kernel *k, int64_t window);
+void lx_begin(struct lx_kernel *k, struct lx_call *call, const struct lx_operation *operation);
+/* Go on up to the next pages needed; false: the operation is over. */
+bool lx_go_on(struct lx_kernel *k, struct lx_call *call, struct lx_needed *needed);
+
+/* Run the program with each of the windows (pages). Negative: an error. */
 LX_WARN_UNUSED int lx_emulate(const struct lx_program *program, const struct lx_rules *rules,
                               const struct lx_machine *machine, const int64_t *windows,
                               size_t n_windows, struct lx_counts *counts);

@@ -3,21 +3,24 @@
 
 enum { MAX_COUNT = 0x7FFFF000 }; /* MAX_RW_COUNT, bytes */
 
-/* do_generic_mapping_read, 2.6.11 to 2.6.22. */
-static void
-read_adaptive(struct lx_kernel *k, struct lx_handle *file, int64_t first, int64_t end,
-              int64_t asked)
+/* One page of do_generic_mapping_read, 2.6.11 to 2.6.22. */
+static bool
+read_adaptive(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
 {
     struct lx_folio folio;
-    int64_t due = first;
-    for (int64_t page = first; page < end; page++) {
-        if (page == due && page < asked)
-            due = lx_adaptive(k, file, page, asked - page);
-        if (!lx_find(&file->inode->tree, (uint64_t)page, &folio)) {
-            lx_adaptive_miss(k, file);
-            lx_read_single(k, file->inode, page);
-        }
+    struct lx_inode *inode = r->file->inode;
+    int64_t page = r->following;
+    if (page * k->machine->page_size >= r->end || k->arena.failed)
+        return false;
+    if (page == r->due && page < r->behind)
+        r->due = lx_adaptive(k, r->file, page, r->behind - page);
+    if (!lx_find(&inode->tree, (uint64_t)page, &folio)) {
+        lx_adaptive_miss(k, r->file);
+        lx_read_single(k, inode, page);
     }
+    *needed = (struct lx_needed){inode, page, page + 1};
+    r->following = page + 1;
+    return true;
 }
 
 /* filemap_get_pages: bring in a page; return the first page behind what it is in. */
@@ -40,26 +43,61 @@ next_page(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t beh
     return (int64_t)(folio.index + (UINT64_C(1) << folio.order));
 }
 
+/* Nothing is to be read if ``end`` is 0. */
+static struct lx_reading
+begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count)
+{
+    int64_t size = k->machine->page_size, from = (int64_t)position;
+    int64_t asked = lx_min((int64_t)count, MAX_COUNT), page = from / size;
+    int64_t end = lx_min(from + asked, (int64_t)file->inode->size);
+    struct lx_reading r = {file, page, page, lx_divide_up(from + asked, size), end, page};
+    if (k->rules->off_is_negative)
+        r.behind = page + lx_divide_up(asked, size);
+    if (from >= end)
+        r.end = 0;
+    return r;
+}
+
+static bool
+go_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
+{
+    struct lx_state *state = &r->file->state;
+    int64_t size = k->machine->page_size;
+    if (k->rules->algorithm == LX_ADAPTIVE)
+        return read_adaptive(k, r, needed);
+    if (r->page != r->following) {
+        r->page = r->following;
+        if (k->rules->prev_pos == LX_PREV_EVERY_PAGE)
+            state->prev_page = lx_min(r->page * size, r->end) / size;
+    }
+    if (r->page * size >= r->end || k->arena.failed) {
+        state->prev_page =
+            k->rules->prev_pos == LX_PREV_LAST_PAGE ? (r->end - 1) / size : r->end / size;
+        return false;
+    }
+    r->following = next_page(k, r->file, r->page, r->behind);
+    int64_t behind = lx_min(r->following, lx_divide_up(r->end, size));
+    *needed = (struct lx_needed){r->file->inode, r->page, behind};
+    return true;
+}
+
+struct lx_reading
+lx_read_begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count)
+{
+    return begin(k, file, position, count);
+}
+
+bool
+lx_read_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
+{
+    return r->end && go_on(k, r, needed);
+}
+
 void
 lx_read(struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count)
 {
-    struct lx_state *state = &file->state;
-    int64_t size = k->machine->page_size, from = (int64_t)position;
-    int64_t asked = lx_min((int64_t)count, MAX_COUNT);
-    int64_t end = lx_min(from + asked, (int64_t)file->inode->size);
-    if (from >= end)
-        return;
-    int64_t page = from / size, behind = lx_divide_up(from + asked, size);
-    if (k->rules->algorithm == LX_ADAPTIVE) {
-        if (k->rules->off_is_negative)
-            behind = page + lx_divide_up(asked, size);
-        read_adaptive(k, file, page, lx_divide_up(end, size), behind);
-        return;
-    }
-    while (page * size < end && !k->arena.failed) {
-        page = next_page(k, file, page, behind);
-        if (k->rules->prev_pos == LX_PREV_EVERY_PAGE)
-            state->prev_page = lx_min(page * size, end) / size;
-    }
-    state->prev_page = k->rules->prev_pos == LX_PREV_LAST_PAGE ? (end - 1) / size : end / size;
+    struct lx_needed needed;
+    struct lx_reading r = begin(k, file, position, count);
+    while (r.end && go_on(k, &r, &needed))
+        ;
 }

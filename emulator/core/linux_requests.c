@@ -63,9 +63,8 @@ add(struct lx_kernel *k, uint32_t group, struct bio *bio, uint64_t sector, int64
     }
 }
 
-/* The last extent that starts at or before a sector of the file. */
-static size_t
-extent_at(const struct lx_extent *extents, size_t n, uint64_t sector)
+size_t
+lx_extent_at(const struct lx_extent *extents, size_t n, uint64_t sector)
 {
     size_t low = 0, high = n;
     while (low < high) {
@@ -94,7 +93,7 @@ add_range(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group, str
         return;
     }
     const struct lx_extent *extents = k->program->extents + inode->extents;
-    for (size_t i = extent_at(extents, inode->n_extents, first); i < inode->n_extents; i++) {
+    for (size_t i = lx_extent_at(extents, inode->n_extents, first); i < inode->n_extents; i++) {
         const struct lx_extent *extent = &extents[i];
         if (extent->at >= behind)
             break;
@@ -153,25 +152,34 @@ log_run(struct lx_kernel *k, const struct lx_inode *inode)
     }
 }
 
-void
-lx_end_run(struct lx_kernel *k, struct lx_inode *inode)
+static void
+count_run(struct lx_kernel *k, const struct lx_inode *inode)
 {
     uint32_t group = k->program->group[inode->row];
     uint64_t unit = (uint64_t)k->machine->page_size / SECTOR;
     struct bio bio = {0};
-    if (k->counts->log)
-        log_run(k, inode);
     if (inode->block_pages) {
         count_blocks(k, inode, group);
-    } else {
-        for (size_t i = 0; i < k->run_length; i++) {
-            const struct lx_piece *piece = &k->run[i];
-            uint64_t first = piece->index * unit, folio = unit << piece->order;
-            add_range(k, inode, group, &bio, first, first + folio * piece->folios, (int64_t)folio,
-                      (int64_t)unit);
-        }
-        close_bio(k, group, &bio);
+        return;
     }
+    for (size_t i = 0; i < k->run_length; i++) {
+        const struct lx_piece *piece = &k->run[i];
+        uint64_t first = piece->index * unit, folio = unit << piece->order;
+        add_range(k, inode, group, &bio, first, first + folio * piece->folios, (int64_t)folio,
+                  (int64_t)unit);
+    }
+    close_bio(k, group, &bio);
+}
+
+void
+lx_end_run(struct lx_kernel *k, struct lx_inode *inode)
+{
+    if (k->disk)
+        lx_read_run(k, inode);
+    else
+        count_run(k, inode);
+    if (k->counts && k->counts->log)
+        log_run(k, inode);
     k->run_length = 0;
     k->runs++;
 }

@@ -89,6 +89,12 @@ lx_unmark(struct lx_tree *tree, struct lx_folio folio)
         lx_leaf_of(tree, page)->marked &= ~bits_of(folio);
 }
 
+static const size_t LEAF_SIZES[] = {
+    [LX_FOLIOS] = sizeof(struct lx_leaf),
+    [LX_BITS] = sizeof(uint64_t),
+    [LX_NUMBERS] = LX_SLOTS * sizeof(uint32_t),
+};
+
 /* The leaf of a page, made if it is not there; NULL without memory. */
 static struct lx_leaf *
 make_leaf(struct lx_arena *arena, struct lx_tree *tree, uint64_t page)
@@ -108,8 +114,7 @@ make_leaf(struct lx_arena *arena, struct lx_tree *tree, uint64_t page)
     }
     void **at = &tree->root;
     for (int shift = tree->shift; shift >= 0; shift -= LX_SLOT_BITS) {
-        size_t leaf = tree->plain ? sizeof(uint64_t) : sizeof(struct lx_leaf);
-        size_t size = shift ? sizeof(struct lx_node) : leaf;
+        size_t size = shift ? sizeof(struct lx_node) : LEAF_SIZES[tree->leaves];
         if (!*at && !(*at = lx_alloc(arena, size)))
             return NULL;
         if (shift)
@@ -210,6 +215,13 @@ lx_insert_all(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint6
 {
     for (; page < end; page += in_leaf(page, end))
         lx_insert_bits(arena, tree, page, lx_bits(page, end));
+}
+
+uint32_t *
+lx_number(struct lx_arena *arena, struct lx_tree *tree, uint64_t page)
+{
+    void *leaf = make_leaf(arena, tree, page);
+    return leaf ? (uint32_t *)leaf + page % LX_SLOTS : NULL;
 }
 
 uint64_t

@@ -26,15 +26,18 @@ struct lx_arena {
     bool failed;
 };
 
+/* What leaves are: struct lx_leaf, only ``present`` of it (no folios, no marks), or a uint32_t
+ * each. */
+enum lx_leaves { LX_FOLIOS, LX_BITS, LX_NUMBERS };
+
 /*
  * ``shift`` is that of the root; ``xa_shift`` the xarray's, negative where it has no node.
- * ``near`` is the leaf used last, of the pages from ``near_number`` * 64 on. A tree that is
- * ``plain`` has single pages without marks: only ``present`` of its leaves exists.
+ * ``near`` is the leaf used last, of the pages from ``near_number`` * 64 on.
  */
 struct lx_tree {
     void *root;
     int shift, xa_shift;
-    bool plain;
+    enum lx_leaves leaves;
     struct lx_leaf *near;
     uint64_t near_number;
 };
@@ -99,10 +102,10 @@ bool lx_insert(struct lx_arena *arena, struct lx_tree *tree, struct lx_folio fol
  */
 uint64_t lx_insert_pages(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end);
 
-/* Insert the single pages of [page, end) that are absent into a plain tree. */
+/* Insert the single pages of [page, end) that are absent into a tree of bits. */
 void lx_insert_all(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t end);
 
-/* Insert pages of a leaf into a plain tree; return which of ``bits`` were absent. */
+/* Insert pages of a leaf into a tree of bits; return which of ``bits`` were absent. */
 uint64_t lx_insert_bits(struct lx_arena *arena, struct lx_tree *tree, uint64_t page, uint64_t bits);
 
 /* Bits of the pages [page, end) that are in the leaf of the first. */
@@ -120,6 +123,9 @@ lx_has(struct lx_tree *tree, uint64_t page)
     const struct lx_leaf *leaf = lx_leaf_of(tree, page);
     return leaf && leaf->present >> page % LX_SLOTS & 1;
 }
+
+/* The number of a page in a tree of numbers, made if it is not there; NULL without memory. */
+uint32_t *lx_number(struct lx_arena *arena, struct lx_tree *tree, uint64_t page);
 
 /* page_cache_prev_miss, -1 before page 0; page_cache_next_miss, -1 without a miss. */
 int64_t lx_prev_miss(struct lx_tree *tree, int64_t page, uint64_t limit);

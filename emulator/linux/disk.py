@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from emulator.device import DeviceQueue
 from emulator.linux.kernel import Kernel, Needed
@@ -59,24 +61,17 @@ class TimedKernel(Kernel):
         super()._end_run()
         inserts = self.outcome.inserts[self._first :]
         self._first = len(self.outcome.inserts)
-        sent = [
-            (sector, sector + sectors, self.send(sector, sectors, bios))
-            for _, sector, sectors, bios in requests(
-                Outcome(inserts), self.layout, self.limits, self.machine.page_size
-            )
-        ]
+        cut = requests(Outcome(inserts), self.layout, self.limits, self.machine.page_size)
+        sent = [self.send(sector, sectors, bios) for _, sector, sectors, bios in cut]
+        ends = list(accumulate(sectors for _, _, sectors, _ in cut))
         unit = self.machine.page_size // SECTOR
-        at = 0
+        read = 0  # sectors so far: requests come in the order of the pages
         for file, index, order, _ in inserts:
             pages = range(index, index + (1 << order))
-            last = None
-            for _, sector, sectors in self.layout.pieces(
-                file, index * unit, (index + len(pages)) * unit
-            ):
-                while not sent[at][0] < sector + sectors <= sent[at][1]:
-                    at += 1  # requests come in the order of the pages
-                last = sent[at][2]
-            if last is not None:  # else a hole: there at once
+            pieces = list(self.layout.pieces(file, index * unit, (index + len(pages)) * unit))
+            read += sum(sectors for _, _, sectors in pieces)
+            if pieces:  # else a hole: there at once
+                last = sent[bisect_left(ends, read)]
                 last.pages += len(pages)
                 self._by_page.update({(file, page): last for page in pages})
 

@@ -45,11 +45,12 @@ class Bio:
 
 
 class Layout:
-    """Where files are. A file without extents is taken to be in one piece."""
+    """Where files are: ``extents`` (EXTENT), sorted. A file without is taken to be in one piece."""
 
     def __init__(self, extents: npt.NDArray[np.void]) -> None:
+        self.extents = np.sort(extents, order=["file", "at"])
         self._by_file: dict[int, list[tuple[int, int, int, int]]] = {}
-        for file, *extent in np.sort(extents, order=["file", "at"]).tolist():
+        for file, *extent in self.extents.tolist():
             self._by_file.setdefault(file, []).append(tuple(extent))
 
     def pieces(self, file: int, first: int, behind: int) -> Iterator[tuple[int, int, int]]:

@@ -1,16 +1,74 @@
-"""The timed replay under many windows."""
+"""The timed replay under many windows, in C; windows run in parallel threads."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
 
-from emulator.device import DeviceModel
+import numpy as np
+import numpy.typing as npt
+
+from emulator import _linux
+from emulator.device import DeviceModel, FixedCost
 from emulator.linux.timed import CpuCost, Run, Timed, timed
+from emulator.linux.windows import errors, tables
+
+_FIXED = 0.0  # enum lx_device_kind
 
 
 def timed_windows(
     run: Run, windows: Sequence[int], device: DeviceModel, cpu: CpuCost | None = None
 ) -> list[Timed]:
-    """Replay a run, recorded at window 0, under each of ``windows`` (pages)."""
-    recorded = timed(run, 0, device)
-    return [timed(run, window, device, cpu, recorded) if window else recorded for window in windows]
+    """Replay a run, recorded at window 0, under each of ``windows`` (pages).
+
+    The same as ``timed`` for each of them, the ``cpu`` cost counted from the replay at 0. Raises
+    EmulationError for a run that cannot be.
+    """
+    run.check()
+    numbers = _numbers(device)
+    if numbers is None:
+        replay = partial(timed, run, device=device)
+    else:
+        replay = partial(_replay, run, _tables(run), numbers)
+    recorded = replay(0)
+    threads = min(len(os.sched_getaffinity(0)), len(windows))
+    with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
+        return list(pool.map(partial(replay, cpu=cpu, recorded=recorded), windows))
+
+
+def _tables(run: Run) -> list[npt.NDArray[Any]]:
+    core = tables(run.program, run.rules, run.machine, run.limits, run.layout.extents)
+    return [*core, np.ascontiguousarray(run.steps)]
+
+
+def _numbers(device: DeviceModel) -> list[float] | None:
+    """Return kind and numbers of a device (core/linux_disk.h), or None where C has no such kind."""
+    if isinstance(device, FixedCost):
+        return [_FIXED, device.latency_ns, device.ns_per_kib]
+    return None
+
+
+def _replay(
+    run: Run,
+    core: Sequence[npt.NDArray[Any]],
+    device: Sequence[float],
+    window: int,
+    cpu: CpuCost | None = None,
+    recorded: Timed | None = None,
+) -> Timed:
+    cost = cpu or CpuCost()
+    numbers = np.array([run.tail_ns, cost.request_ns, cost.page_ns])
+    before = np.zeros(0, np.int64) if recorded is None else recorded.work.ravel()
+    times = np.zeros(4)
+    ends = np.zeros(int(run.steps["thread"].max(initial=0)) + 1)
+    work = np.zeros((len(run.steps), 2), np.int64)
+    outputs = (times, ends, work.reshape(-1))
+    inputs = (np.array(device, np.float64), numbers, before)
+    fill: Callable[..., None] = _linux.replay
+    with errors():
+        fill(*core, *inputs, *outputs, window, run.cpus, run.ends)
+    total, compute, waited, behind = times.tolist()
+    return Timed(total, compute, waited, behind, ends, work)

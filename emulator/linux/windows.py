@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,28 +52,15 @@ class Emulation:
         extents: npt.NDArray[np.void],
         group: npt.NDArray[np.uint32],
     ) -> None:
-        extents = np.sort(extents, order=["file", "at"])
-        arrays = {
-            "operations": (program.operations, OPERATION),
-            "mappings": (program.mappings, MAPPING),
-            "handles": (program.handles, np.dtype("u4")),
-            "files": (program.files, FILE),
-            "extents": (extents, EXTENT),
-            "group": (group, np.dtype("u4")),
-        }
-        for name, (array, dtype) in arrays.items():
-            if array.dtype != dtype or array.ndim != 1:
-                raise EmulationError(
-                    f"{name}: expected a one-dimensional array of {dtype}", "pass the right kind"
-                )
+        if group.dtype != np.uint32 or group.ndim != 1:
+            raise _wrong("group", np.dtype("u4"))
+        operations, *others = tables(program, rules, machine, limits, extents)
         emulate: Callable[..., bytes] = _linux.emulate
-        operations, *others = (np.ascontiguousarray(array) for array, _ in arrays.values())
-        told = np.array([int(value) for value in astuple(rules)], np.int32)
-        numbers = np.array([*astuple(machine), *astuple(limits)], np.int64)
-        self._in_time = partial(emulate, operations, *others, told, numbers)
+        others.append(np.ascontiguousarray(group))
+        self._in_time = partial(emulate, operations, *others)
         # Files do not act upon each other: file by file needs little memory, and stays in cache.
         by_file = operations[np.argsort(program.file_of_operations(), kind="stable")]
-        self._by_file = partial(emulate, by_file, *others, told, numbers)
+        self._by_file = partial(emulate, by_file, *others)
         self._groups = int(group.max()) + 1 if len(group) else 0
 
     def counts(self, windows: Sequence[int]) -> Emulated:
@@ -104,8 +93,45 @@ class Emulation:
         pages: npt.NDArray[np.int64],
         log: bool,
     ) -> bytes:
-        try:
+        with errors():
             return emulate(np.array(windows, np.int64), requests, pages, log)
-        except ValueError as error:
-            message, *remedy = error.args
-            raise EmulationError(message, remedy[0] if remedy else "record again") from error
+
+
+def tables(
+    program: Program,
+    rules: Rules,
+    machine: Machine,
+    limits: Limits,
+    extents: npt.NDArray[np.void],
+) -> list[npt.NDArray[Any]]:
+    """Return what the core's functions take first, checked; operations are the first of it."""
+    extents = np.sort(extents, order=["file", "at"])
+    arrays = {
+        "operations": (program.operations, OPERATION),
+        "mappings": (program.mappings, MAPPING),
+        "handles": (program.handles, np.dtype("u4")),
+        "files": (program.files, FILE),
+        "extents": (extents, EXTENT),
+    }
+    for name, (array, dtype) in arrays.items():
+        if array.dtype != dtype or array.ndim != 1:
+            raise _wrong(name, dtype)
+    told = np.array([int(value) for value in astuple(rules)], np.int32)
+    numbers = np.array([*astuple(machine), *astuple(limits)], np.int64)
+    return [*(np.ascontiguousarray(array) for array, _ in arrays.values()), told, numbers]
+
+
+def _wrong(name: str, dtype: np.dtype[Any]) -> EmulationError:
+    return EmulationError(
+        f"{name}: expected a one-dimensional array of {dtype}", "pass the right kind"
+    )
+
+
+@contextmanager
+def errors() -> Iterator[None]:
+    """Turn the core's errors into EmulationError."""
+    try:
+        yield
+    except ValueError as error:
+        message, *remedy = error.args
+        raise EmulationError(message, remedy[0] if remedy else "record again") from error

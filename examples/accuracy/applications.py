@@ -139,7 +139,7 @@ def prediction(taken: Inputs, dev: int, kb: int) -> Reads:
     return Reads(
         [(ino[file], index, order) for file, index, order, _ in outcome.inserts if own[file]],
         [(ino[file], *window) for file, *window in outcome.windows if own[file]],
-        sum(bool(own[file]) for file, _, _ in made),
+        sum(bool(own[file]) for file, *_ in made),
     )
 
 

@@ -27,7 +27,7 @@ class Foreread:
     def __call__(self, *words: object, measures: bool = False) -> str:
         """Run a command and return its stdout; what it tells goes to stderr. CommandError."""
         texts = [str(word) for word in words]
-        self.lines.append(shlex.join(["foreread", *texts]))
+        self.note(*texts)
         under = shlex.split(os.environ.get("ACCURACY_UNDER", "")) if measures else []
         line = [*under, sys.executable, "-m", "foreread", *texts]
         done = subprocess.run(line, capture_output=True, text=True, check=False)
@@ -35,6 +35,10 @@ class Foreread:
             told = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
             raise CommandError(f"{texts[0]}: {told[-1]}")
         return done.stdout
+
+    def note(self, *words: object) -> None:
+        """Keep a command's line without running it: somebody has."""
+        self.lines.append(shlex.join(["foreread", *map(str, words)]))
 
     def json(self, *words: object) -> dict[str, Any]:
         """Run a command that prints JSON."""

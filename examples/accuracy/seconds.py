@@ -14,6 +14,7 @@ from store import Document
 
 WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512)
 MODEL = ("--model", "linux")
+_COLUMNS = ("seconds", "requests", "pages")
 LEARNT = "learnt from the capture"
 
 Targets = Callable[[float, Spread | None], SecondsTargets]
@@ -46,12 +47,8 @@ def measure(asked: Asked, folder: Path, foreread: Foreread) -> Document:
     capture, sweep = folder / "capture", folder / "sweep.json"
     if not (capture / "capture.json").exists():
         _record(asked, capture, foreread)
-    picks = [_pick(capture, file, foreread) for file in asked.devices.values()]
-    windows = sorted({*WINDOWS_KB, *(kb for pair in picks for kb in pair if kb is not None)})
-    if not _is_whole(sweep):
-        sweep.unlink(missing_ok=True)
-        _sweep(asked, windows, sweep, foreread)
-    measured = json.loads(sweep.read_text())
+    picks = {kb for file in asked.devices.values() for kb in _picks(capture, file, foreread)}
+    measured = _swept(asked, {*WINDOWS_KB, *picks}, sweep, foreread)
     found = spread([point["seconds"] for point in measured["points"]])
     rows = [
         _row(name, file, asked, capture, sweep, found, foreread)
@@ -73,26 +70,59 @@ def _record(asked: Asked, capture: Path, foreread: Foreread) -> None:
     foreread(*words, "-o", capture, "--", *asked.command)
 
 
-def _pick(capture: Path, file: Path | None, foreread: Foreread) -> tuple[int | None, int | None]:
-    """Return the windows (KiB) that seconds and the published criterion pick."""
+def _picks(capture: Path, file: Path | None, foreread: Foreread) -> list[int]:
+    """Return windows (KiB): of the fewest seconds, of the published criterion, and today's."""
     try:
         total = foreread.json("predict", *MODEL, *_given(file), capture)["total"]
     except CommandError:
-        return None, None  # told by the comparison
+        return []  # told by the comparison
     kib = dict(zip(total["windows"], total["read_ahead_kb"], strict=True))
-    return kib.get(total["predicted_best"]), kib[total["quasi_optimal"]]
+    picks = (kib.get(total["predicted_best"]), kib[total["quasi_optimal"]])
+    return [kb for kb in (*picks, total["current_read_ahead_kb"]) if kb is not None]
 
 
-def _sweep(asked: Asked, windows_kb: Sequence[int], sweep: Path, foreread: Foreread) -> None:
+def _swept(asked: Asked, windows_kb: set[int], sweep: Path, foreread: Foreread) -> Document:
+    """Return the SWEEP of windows, of which those that are not in the file yet are measured."""
+    have: list[Document] = [json.loads(sweep.read_text())] if sweep.exists() else []
+    todo = sorted(windows_kb - {p["read_ahead_kb"] for one in have for p in one["points"]})
+    if todo:
+        whole = merged([*have, *_rounds(asked, todo, sweep, foreread)])
+        sweep.write_text(json.dumps(whole, indent=1) + "\n")
+        have = [whole]
+    return have[0]
+
+
+def _rounds(
+    asked: Asked, windows_kb: Sequence[int], sweep: Path, foreread: Foreread
+) -> list[Document]:
+    """Measure windows in rounds, each of them kept if a later one fails."""
     windows = ",".join(f"{kb}k" for kb in windows_kb)
     disk = ("--device", asked.disk) if asked.disk else ()
-    words = (*asked.where, *disk, "--wait", 300, "--allow-warm", "--windows", windows)
-    words += ("--repeat", asked.repeat, "-o", sweep)
-    foreread("sweep", *words, "--", *asked.command, measures=asked.target is None)
+    words = ("sweep", *asked.where, *disk, "--wait", 300, "--allow-warm", "--windows", windows)
+    found = []
+    for seed in range(asked.repeat):
+        one = sweep.with_name(f"round-{windows}-{seed}.json")
+        if not (one.exists() and json.loads(one.read_text())["complete"]):
+            one.unlink(missing_ok=True)
+            given = ("--repeat", 1, "--seed", seed, "-o", one)
+            foreread(*words, *given, "--", *asked.command, measures=asked.target is None)
+        found.append(json.loads(one.read_text()))
+    return found
 
 
-def _is_whole(sweep: Path) -> bool:
-    return sweep.exists() and bool(json.loads(sweep.read_text())["complete"])
+def merged(rounds: Sequence[Document]) -> Document:
+    """Return SWEEPs as one, with all runs at each window."""
+    points = [
+        {"read_ahead_kb": kb, **{name: _all(rounds, kb, name) for name in _COLUMNS}}
+        for kb in sorted({p["read_ahead_kb"] for one in rounds for p in one["points"]})
+    ]
+    notes = list(dict.fromkeys(note for one in rounds for note in one["notes"]))
+    return {**rounds[0], "notes": notes, "points": points}
+
+
+def _all(rounds: Sequence[Document], kb: int, name: str) -> list[float]:
+    points = (p for one in rounds for p in one["points"] if p["read_ahead_kb"] == kb)
+    return [value for point in points for value in point[name]]
 
 
 def _row(

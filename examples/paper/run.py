@@ -61,11 +61,10 @@ def end_ssh_server(board: dict[str, str]) -> None:
     url = urlsplit(board["url"])
     files = ["-i", board["identity"], "-o", f"UserKnownHostsFile={board['known_hosts']}"]
     login = ["ssh", *files, "-p", str(url.port), f"{url.username}@{url.hostname}"]
-    done = subprocess.run(
-        [*login, "busybox killall dropbear"], check=False, stderr=subprocess.DEVNULL
-    )
+    line = [*login, "busybox killall dropbear"]
+    done = subprocess.run(line, stderr=subprocess.DEVNULL, check=False)
     if done.returncode != 255:
-        raise subprocess.CalledProcessError(done.returncode or 1, login)
+        raise subprocess.CalledProcessError(done.returncode or 1, line)
 
 
 def predict(capture: Path, device: Device) -> dict[str, Any]:

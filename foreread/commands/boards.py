@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
+from analyzer.device_model import device_of
 from boards.emulated.live import running
 from boards.live import live_profile, target_profile
 from boards.open import LOCAL, open_target, transport_of
 from boards.profile import (
-    FixedCost,
-    PacedCost,
     Profile,
     ProfileError,
     Storage,
-    TableCost,
     known_profiles,
     load_profile,
 )
@@ -144,25 +142,20 @@ def _facts(values: dict[str, Any]) -> str:
 
 def _cost(storage: Storage) -> str:
     cost = storage.cost
-    if isinstance(cost, FixedCost):
-        text = f"{cost.latency_us:g} µs a request and {cost.ns_per_kib:g} ns a KiB, one at a time"
-    elif isinstance(cost, PacedCost):
-        limits = msgspec.to_builtins(cost)
-        names = {"requests_per_second": "requests/s", "bytes_per_second": "bytes/s"}
-        text = ", ".join(f"{limits[k]:.15g} {unit}" for k, unit in names.items() if k in limits)
-    elif isinstance(cost, TableCost):
-        text = ", ".join(f"{p.request_kib:g} KiB {p.latency_us:g} µs" for p in cost.points)
-    else:
+    if isinstance(cost, UnsetType):
         return "not known"
-    return f"{text} ({cost.obtained})" + (f", {cost.source}" if cost.source else "")
+    text = f"{device_of(cost).describe()} ({cost.obtained})"
+    if not isinstance(cost.calibration, UnsetType):
+        text += f", {cost.calibration.date} with {cost.calibration.tool}"
+    return text + (f", {cost.source}" if cost.source else "")
 
 
 def _architecture(profile: Profile) -> str:
-    return "-" if isinstance(profile.cpu, msgspec.UnsetType) else profile.cpu.architecture
+    return "-" if isinstance(profile.cpu, UnsetType) else profile.cpu.architecture
 
 
 def _cost_models(profile: Profile) -> str:
-    known = [s.cost for s in profile.storage if not isinstance(s.cost, msgspec.UnsetType)]
+    known = [s.cost for s in profile.storage if not isinstance(s.cost, UnsetType)]
     models = {f"{msgspec.to_builtins(cost)['model']} ({cost.obtained})" for cost in known}
     return ", ".join(sorted(models)) or "-"
 

@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from analyzer.device_model import DeviceModelError, learn, read_device_model
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from boards.profile import ProfileError
+from emulator.device import FixedCost
+from emulator.measured import Measured, Point
+from emulator.paced import Paced
 
 LARGE = [8, 16, 32, 64, 128]
 
@@ -78,6 +81,32 @@ def test_a_file_gives_the_cost(tmp_path):
     assert (found.latency_ns, found.ns_per_kib) == (250_000, 12_500.5)
 
 
+def test_a_board_on_paper_is_given_by_its_rates(tmp_path):
+    """Latency, bytes and requests a second: what a data sheet says; the limiter needs its slice."""
+    path = tmp_path / "disk.toml"
+    path.write_text(
+        'kind = "paced"\nlatency_us = 250\nbytes_per_second = 80e6\nrequests_per_second = 5000\n'
+    )
+    assert read_device_model(str(path)) == Paced(5000, 80e6, FixedCost(250_000, 0), slice_ns=0)
+    path.write_text('kind = "paced"\nrequests_per_second = 1000\nslice_ms = 100\nband = 0.01\n')
+    assert read_device_model(str(path)) == Paced(1000, band=0.01)
+
+
+def test_a_table_gives_the_cost(tmp_path):
+    path = tmp_path / "disk.toml"
+    path.write_text(
+        'kind = "measured"\n'
+        "[[points]]\nrequest_kib = 4\nlatency_us = 100\n"
+        "[[points]]\nrequest_kib = 4\nsequential = true\nlatency_us = 50\noccupancy_us = 20\n"
+    )
+    points = (Point(4, False, 100_000, 100_000), Point(4, True, 50_000, 20_000))
+    assert read_device_model(str(path)) == Measured(points)
+
+
+def test_a_profile_of_any_kind_gives_the_cost():
+    assert read_device_model("loop") == Paced(1000, 40e6)
+
+
 def test_a_board_profile_gives_the_cost():
     found = read_device_model("arm64")
     assert (found.latency_ns, found.ns_per_kib) == (1_000_000, 50_000)
@@ -92,6 +121,11 @@ def test_a_board_profile_gives_the_cost():
         'kind = "fixed"\nlatency_us = nan\nns_per_kib = 1',
         'kind = "fixed"\nlatency_us = 1',
         'kind = "fixed"\nlatency_us = 1\nns_per_kib = 1\nmore = 1',
+        'model = "fixed"\nlatency_us = 1\nns_per_kib = 1',
+        'kind = "measured"\npoints = []',
+        'kind = "measured"\npoints = [{request_kib = 4, latency_us = 0}]',
+        'kind = "paced"\nrequests_per_second = 0',
+        'kind = "paced"\nrequests_per_second = 1\nslice_ms = 0.000001\nkind = 1',
         "a = " + "[" * 100_000,
         "\0",
     ],
@@ -103,6 +137,6 @@ def test_a_wrong_file_is_refused(tmp_path, text):
         read_device_model(str(path))
 
 
-def test_a_profile_without_a_fixed_cost_is_refused():
-    with pytest.raises(ProfileError, match="0 storage devices with a fixed cost"):
+def test_a_profile_without_a_cost_is_refused():
+    with pytest.raises(ProfileError, match="0 storage devices with a known cost"):
         read_device_model("omap5912osk")

@@ -8,13 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from boards.cost import Calibration, CostPoint, FixedCost, MeasuredCost, PacedCost
 from boards.profile import (
-    CostPoint,
-    FixedCost,
     Profile,
     ProfileError,
     Storage,
-    TableCost,
     builtin_names,
     decode_profile,
     load_profile,
@@ -71,10 +69,10 @@ def test_the_boards_of_the_paper_and_the_emulated_ones_ship():
             cost('model = "fixed"\nobtained = "set"\nlatency_us = 1\nns_per_kib = inf'),
             r"\$\.storage\[0\]\.cost\.ns_per_kib",
         ),
-        (cost('model = "table"\nobtained = "measured"\npoints = []'), r"\.cost\.points"),
+        (cost('model = "measured"\nobtained = "measured"\npoints = []'), r"\.cost\.points"),
         (
             cost(
-                'model = "table"\nobtained = "measured"\n'
+                'model = "measured"\nobtained = "measured"\n'
                 "points = [{request_kib = 8, latency_us = 1}, {request_kib = 4, latency_us = 1}]"
             ),
             r"must rise.*\$\.storage\[0\]\.cost",
@@ -102,14 +100,31 @@ def test_any_bytes_are_a_profile_or_a_profile_error(data):
 
 anything = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40)
 microseconds = st.floats(min_value=0, max_value=1e12)
+rates = st.floats(min_value=1e-9, max_value=1e12)
+shares = st.floats(0, 1)
+calibrations = st.builds(
+    Calibration,
+    date=anything,
+    kernel=anything,
+    tool=anything,
+    device=anything,
+    error_median=shares,
+    error_worst=shares,
+)
+origin = {"obtained": st.just("measured"), "band": shares, "calibration": calibrations}
 costs = st.one_of(
-    st.builds(FixedCost, obtained=st.just("set"), latency_us=microseconds, ns_per_kib=microseconds),
+    st.builds(FixedCost, **origin, latency_us=microseconds, ns_per_kib=microseconds),
+    st.builds(PacedCost, **origin, requests_per_second=rates, slice_ms=st.just(100.0)),
     st.builds(
-        TableCost,
-        obtained=st.just("measured"),
-        points=st.builds(CostPoint, request_kib=st.just(4.0), latency_us=microseconds).map(
-            lambda point: [point]
-        ),
+        MeasuredCost,
+        **origin,
+        points=st.builds(
+            CostPoint,
+            request_kib=st.just(4.0),
+            sequential=st.booleans(),
+            latency_us=rates,
+            occupancy_us=rates,
+        ).map(lambda point: [point]),
     ),
 )
 storages = st.builds(

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from program_strategy import SIZES, programs
+from layout_strategy import layouts
+from program_strategy import programs
 from programs import PAGE, Op, Script
 
 from emulator import _linux
@@ -22,22 +23,6 @@ from emulator.linux.windows import Emulation
 VERSIONS = [change.since for change in CHANGES]
 LIMITS = Limits(512, 100, 64 << 10)
 NO_EXTENTS = np.zeros(0, EXTENT)
-
-
-@st.composite
-def layouts(draw, sizes):
-    """Draw extents of some of the files: pieces in any order, with holes and unwritten ones."""
-    rows = []
-    for file, size in enumerate(sizes):
-        at = 0
-        end = -(-SIZES[size] // 512)
-        while draw(st.booleans()) and at < end and len(rows) < 20:
-            at += draw(st.sampled_from([0, 0, 0, 8, 800]))
-            length = draw(st.sampled_from([1, 8, 64, 1000, 100_000]))
-            sector = draw(st.sampled_from([at, 1 << 30, 1 << 31]))
-            rows.append((file, at, sector, length, draw(st.sampled_from([1, 1, 1, 0]))))
-            at += length
-    return np.array(rows, EXTENT)
 
 
 @given(data=st.data(), version=st.sampled_from(VERSIONS), large=st.booleans())

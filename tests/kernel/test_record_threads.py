@@ -55,10 +55,7 @@ def on_target(output):
 def test_each_wake_up_and_each_switch_is_there(name, tmp_path):
     """Parent and child wake each other; whoever sleeps, leaves a CPU and comes back to one."""
     output = tmp_path / "capture"
-    if name == "busybox":
-        capture = on_target(output)
-    else:
-        capture = record(options(), choose(name)[0], output)
+    capture = on_target(output) if name == "busybox" else record(options(), choose(name)[0], output)
     assert sum(capture.lost.values()) == 0
     recording = load.load_any(output)
     events = recording.trace.events

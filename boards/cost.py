@@ -1,0 +1,104 @@
+"""What requests of a storage device cost, as board profiles and device-model files say it.
+
+docs/models.md, "The disk", has the formulas; emulator/device.py and its neighbours compute them.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+Text = Annotated[str, Meta(min_length=1, max_length=4000)]
+Count = Annotated[int, Meta(ge=1, le=1 << 53)]
+Amount = Annotated[int, Meta(ge=0, le=1 << 53)]
+# The upper limit also keeps out infinity, and either limit NaN.
+Rate = Annotated[float, Meta(gt=0, le=1e15)]
+Time = Annotated[float, Meta(ge=0, le=1e15)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+
+_TICK_MS = 4  # what a limiter's waits are rounded up to
+# How a figure was obtained. "set": the device is made to behave so, by its driver or a limit.
+Obtained = Literal["published", "measured", "assumed", "set"]
+
+
+class Part(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
+    """A table of a profile; what is unknown or out of range in it is refused."""
+
+
+class Calibration(Part, frozen=True, kw_only=True):
+    """Where measured figures come from, and how well they tell what was measured.
+
+    ``error_median`` and ``error_worst`` are of the throughputs measured, in parts of them.
+    """
+
+    date: Text
+    kernel: Text
+    tool: Text
+    device: Text
+    error_median: Time
+    error_worst: Time
+
+
+class _Cost(Part, frozen=True, kw_only=True):
+    """``band``: standard error of the figures, in parts of them."""
+
+    obtained: Obtained
+    source: Text | UnsetType = UNSET
+    band: Share = 0.0
+    calibration: Calibration | UnsetType = UNSET
+
+
+class FixedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="fixed"):
+    """Served one at a time: a fixed time for each request, and time for its length."""
+
+    latency_us: Time
+    ns_per_kib: Time
+
+
+class PacedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="paced"):
+    """Limits that overlap: time is what the stricter one of the two takes.
+
+    ``slice_ms``: so much time's budget is granted at once (100: the blkio limiter); 0: requests
+    pass evenly. ``latency_us`` and ``ns_per_kib`` are of the device behind the limits.
+    """
+
+    requests_per_second: Rate | UnsetType = UNSET
+    bytes_per_second: Rate | UnsetType = UNSET
+    slice_ms: Annotated[float, Meta(ge=0, le=1e5)] = 0.0
+    latency_us: Time = 0.0
+    ns_per_kib: Time = 0.0
+
+    def __post_init__(self) -> None:
+        if self.requests_per_second is UNSET and self.bytes_per_second is UNSET:
+            raise ValueError("a paced device needs requests_per_second or bytes_per_second")
+        if 0 < self.slice_ms < _TICK_MS:
+            raise ValueError(f"slice_ms is 0, or at least {_TICK_MS}")
+
+
+class CostPoint(Part, frozen=True, kw_only=True):
+    """What requests of a size take: alone, and (``occupancy_us``) each of many under way."""
+
+    request_kib: Rate
+    sequential: bool = False
+    latency_us: Rate
+    occupancy_us: Rate | UnsetType = UNSET
+
+
+class MeasuredCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="measured"):
+    """Measured times by size of the request, sizes rising, at random and in order apart."""
+
+    points: Annotated[list[CostPoint], Meta(min_length=1, max_length=10_000)]
+
+    def __post_init__(self) -> None:
+        for sequential in (False, True):
+            sizes = [one.request_kib for one in self.points if one.sequential == sequential]
+            if any(left >= right for left, right in pairwise(sizes)):
+                raise ValueError("the sizes of points must rise")
+
+
+Cost = FixedCost | PacedCost | MeasuredCost

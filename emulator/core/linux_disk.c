@@ -1,0 +1,222 @@
+/* See linux_disk.h. */
+#include "linux_disk.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SECTOR = 512, BIO_FOLIOS = 256 };
+static const uint32_t USED = UINT32_C(1) << 31; /* of a page's number: somebody needed it */
+
+/* A request that grows: Bio and _split of emulator/linux/requests.py. */
+struct cut {
+    struct lx_read read;
+    uint64_t next; /* sector that would go on with it */
+    int64_t segments;
+    uint32_t folios; /* of its bio so far */
+    bool open;
+};
+
+/* The request that will be sent next, new; NULL without memory. */
+static struct lx_request *
+next_request(struct lx_disk *disk)
+{
+    if (disk->n_requests == disk->room) {
+        size_t room = 2 * disk->room + 1024;
+        void *requests =
+            room < USED ? realloc(disk->requests, room * sizeof(*disk->requests)) : NULL;
+        if (!requests) {
+            disk->failed = true;
+            return NULL;
+        }
+        disk->requests = requests;
+        disk->room = room;
+    }
+    disk->requests[disk->n_requests] = (struct lx_request){0};
+    return &disk->requests[disk->n_requests];
+}
+
+static double
+send(struct lx_disk *disk, struct lx_read read)
+{
+    struct lx_request *request = &disk->requests[disk->n_requests++];
+    request->begin_ns = fmax(disk->now_ns, disk->busy_ns);
+    request->done_ns = lx_device_submit(&disk->device, disk->now_ns, read);
+    disk->busy_ns = fmax(disk->busy_ns, request->done_ns);
+    return request->done_ns;
+}
+
+double
+lx_disk_send(struct lx_disk *disk, struct lx_read read)
+{
+    return next_request(disk) ? send(disk, read) : disk->now_ns;
+}
+
+static void
+close_bio(struct lx_disk *disk, struct cut *cut)
+{
+    if (cut->open)
+        send(disk, cut->read);
+    cut->open = false;
+}
+
+static void
+open_bio(struct lx_disk *disk, struct cut *cut, uint64_t sector)
+{
+    *cut = (struct cut){.read = {sector, 0, 1, false}, .open = next_request(disk)};
+}
+
+/* Go on with the bio in another request. */
+static void
+split(struct lx_disk *disk, struct cut *cut)
+{
+    send(disk, cut->read);
+    cut->read = (struct lx_read){cut->read.sector + cut->read.sectors, 0, 1, false};
+    cut->segments = 0;
+    cut->open = next_request(disk);
+}
+
+/* Add what is stored of a folio in one place. */
+static void
+add(struct lx_kernel *k, struct cut *cut, uint64_t sector, int64_t sectors)
+{
+    const struct lx_machine *limits = k->machine;
+    int64_t most = limits->max_sectors_kb * 1024 / SECTOR;
+    int64_t longest = limits->max_segment_size / SECTOR;
+    if (cut->open && cut->next != sector)
+        close_bio(k->disk, cut);
+    if (!cut->open)
+        open_bio(k->disk, cut, sector);
+    cut->next = sector + (uint64_t)sectors;
+    for (int64_t left = sectors; left && cut->open;) {
+        int64_t so_far = (int64_t)cut->read.sectors;
+        int64_t taken = lx_min(lx_min(left, longest), most - so_far);
+        if (!taken || cut->segments == limits->max_segments) {
+            split(k->disk, cut);
+            continue;
+        }
+        cut->read.bios += left == sectors && so_far && cut->folios % BIO_FOLIOS == 0;
+        left -= taken;
+        cut->read.sectors += (uint64_t)taken;
+        cut->segments++;
+    }
+    cut->folios++;
+}
+
+/* Add what is stored of sectors [first, behind) of a file; whether anything is. */
+static bool
+add_folio(struct lx_kernel *k, const struct lx_inode *inode, struct cut *cut, uint64_t first,
+          uint64_t behind)
+{
+    if (!inode->n_extents) {
+        add(k, cut, ((uint64_t)inode->row << 40) + first, (int64_t)(behind - first));
+        return true;
+    }
+    bool any = false;
+    const struct lx_extent *extents = k->program->extents + inode->extents;
+    for (size_t i = lx_extent_at(extents, inode->n_extents, first); i < inode->n_extents; i++) {
+        const struct lx_extent *extent = &extents[i];
+        if (extent->at >= behind)
+            break;
+        uint64_t low = extent->at > first ? extent->at : first;
+        uint64_t end = extent->at + extent->sectors, high = end < behind ? end : behind;
+        if (low >= high || !extent->read)
+            continue;
+        add(k, cut, extent->sector + low - extent->at, (int64_t)(high - low));
+        any = true;
+    }
+    return any;
+}
+
+/* The request that is open brings a folio. */
+static void
+expect(struct lx_kernel *k, struct lx_inode *inode, uint64_t index, unsigned order)
+{
+    struct lx_disk *disk = k->disk;
+    for (uint64_t page = index; page < index + (UINT64_C(1) << order); page++) {
+        uint32_t *number = lx_number(&k->arena, &inode->coming, page);
+        if (number)
+            *number = (uint32_t)disk->n_requests + 1;
+    }
+    disk->requests[disk->n_requests].pages += UINT32_C(1) << order;
+}
+
+void
+lx_read_run(struct lx_kernel *k, struct lx_inode *inode)
+{
+    uint64_t unit = (uint64_t)k->machine->page_size / SECTOR;
+    struct cut cut = {0};
+    for (size_t i = 0; i < k->run_length; i++) {
+        const struct lx_piece *piece = &k->run[i];
+        for (uint64_t at = 0; at < piece->folios && !k->disk->failed; at++) {
+            uint64_t index = piece->index + (at << piece->order);
+            uint64_t behind = index + (UINT64_C(1) << piece->order);
+            if (add_folio(k, inode, &cut, index * unit, behind * unit) && cut.open)
+                expect(k, inode, index, piece->order);
+        }
+        k->disk->pages += (int64_t)piece->folios << piece->order;
+    }
+    close_bio(k->disk, &cut);
+}
+
+double
+lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
+{
+    struct lx_disk *disk = k->disk;
+    struct lx_tree *coming = &needed.inode->coming;
+    const void *leaf = lx_leaf_of(coming, (uint64_t)needed.first);
+    uint32_t number = leaf ? ((const uint32_t *)leaf)[needed.first % LX_SLOTS] & ~USED : 0;
+    if (!number)
+        return 0;
+    struct lx_request *request = &disk->requests[number - 1];
+    for (int64_t page = needed.first; page < needed.behind; page++) {
+        uint32_t *of_page = lx_number(&k->arena, coming, (uint64_t)page);
+        if (!of_page || *of_page & USED)
+            continue;
+        *of_page |= USED;
+        request->used++;
+    }
+    return request->done_ns;
+}
+
+void
+lx_disk_add_span(struct lx_disk *disk, double from_ns, double until_ns)
+{
+    if (disk->n_spans == disk->span_room) {
+        size_t room = 2 * disk->span_room + 1024;
+        void *spans = realloc(disk->spans, room * sizeof(*disk->spans));
+        if (!spans) {
+            disk->failed = true;
+            return;
+        }
+        disk->spans = spans;
+        disk->span_room = room;
+    }
+    disk->spans[disk->n_spans++] = (struct lx_span){from_ns, until_ns};
+}
+
+double
+lx_disk_wasted(const struct lx_disk *disk)
+{
+    double total = 0;
+    size_t first = 0;
+    for (size_t i = 0; i < disk->n_requests; i++) {
+        const struct lx_request *request = &disk->requests[i];
+        double overlap = 0;
+        while (first < disk->n_spans && disk->spans[first].until_ns <= request->begin_ns)
+            first++;
+        for (size_t row = first; row < disk->n_spans && disk->spans[row].from_ns < request->done_ns;
+             row++)
+            overlap += fmin(disk->spans[row].until_ns, request->done_ns) -
+                       fmax(disk->spans[row].from_ns, request->begin_ns);
+        if (request->pages)
+            total += overlap * (request->pages - request->used) / request->pages;
+    }
+    return total;
+}
+
+void
+lx_disk_free(struct lx_disk *disk)
+{
+    free(disk->requests);
+    free(disk->spans);
+}

@@ -1,0 +1,88 @@
+/* A run in time under one window: emulator/linux/timed.py and threads.py. */
+#ifndef LINUX_TIMED_H
+#define LINUX_TIMED_H
+
+#include "linux_disk.h"
+
+/* STEP of emulator/linux/steps.py. */
+struct lx_step {
+    double cpu_ns, sleep_ns;
+    int64_t operation, waits_for;
+    uint64_t sector;
+    uint32_t sectors, bios;
+    uint16_t thread;
+    uint8_t meta;
+};
+
+/* Run, CpuCost and the work recorded (by step: requests, pages), or NULL. */
+struct lx_timed_run {
+    const struct lx_step *steps;
+    size_t n_steps;
+    double tail_ns, request_ns, page_ns;
+    int64_t cpus, ends;
+    const double *device; /* kind, numbers */
+    size_t n_device;
+    const int64_t *recorded;
+};
+
+/* Timed: ``ends_ns`` by thread, ``work`` by step. */
+struct lx_timed {
+    double total_ns, compute_ns, waited_ns, behind_ns;
+    double *ends_ns;
+    size_t n_ends;
+    int64_t *work;
+};
+
+/* Replay a run under one window (pages). Negative: an error. */
+LX_WARN_UNUSED int lx_replay(const struct lx_program *program, const struct lx_rules *rules,
+                             const struct lx_machine *machine, const struct lx_timed_run *run,
+                             int64_t window, struct lx_timed *result);
+
+/* linux_threads.c: a thread, and what it does when it goes on. */
+enum lx_phase { LX_NEXT, LX_SLEPT, LX_WOKEN, LX_COMPUTED, LX_ARRIVED, LX_GOES_ON, LX_ENDS };
+
+struct lx_thread {
+    const size_t *steps; /* its rows */
+    size_t n_steps, at, row, number;
+    enum lx_phase phase;
+    bool has_cpu, waits; /* ``waits``: for the device */
+    double left_ns, end_ns, over_ns;
+    double tail_ns, saved_ns, behind_ns;
+    struct lx_call call;
+    struct lx_thread *next; /* in the queue, or among those that wait for the same step */
+};
+
+/* What a thread waits for next. */
+enum lx_wait { LX_COMPUTE, LX_SLEEP, LX_DEVICE, LX_STEP, LX_OVER };
+
+struct lx_waits {
+    enum lx_wait what;
+    double ns;  /* LX_COMPUTE: for so long; LX_SLEEP, LX_DEVICE: until then */
+    size_t row; /* LX_STEP */
+};
+
+struct lx_event {
+    double time_ns;
+    struct lx_thread *thread;
+};
+
+struct lx_threads {
+    struct lx_disk *disk;
+    int64_t cpus, free, waiting;
+    double slice_ns, compute_ns, waited_ns;
+    struct lx_thread *first, *last; /* queue for a CPU */
+    struct lx_event *events;        /* a heap: one of each thread at most */
+    size_t n_events;
+    struct lx_thread **sleepers; /* by row that they wait for */
+    struct lx_waits (*go_on)(void *self, struct lx_thread *thread);
+    void *self;
+};
+
+/* Run threads until ``last`` is over, or all are. There is room for an event of each. */
+void lx_threads_run(struct lx_threads *threads, struct lx_thread *all, size_t n,
+                    const struct lx_thread *last);
+
+/* Wake those that wait for a step, which is over. */
+void lx_threads_wake(struct lx_threads *threads, size_t row);
+
+#endif

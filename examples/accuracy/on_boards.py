@@ -1,0 +1,161 @@
+"""Cells on emulated boards: pages and requests by window, and seconds, in the guest's own time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import figures
+import page_sets
+import seconds
+from cli import Foreread
+from figures import FIXED_COST, SINGLE_THREADED, Spread
+from store import Cell, Document
+
+
+@dataclass(frozen=True)
+class Device:
+    """What a read of the slow disk costs."""
+
+    name: str
+    latency_us: int
+    ns_per_kib: int
+
+    def write(self, folder: Path) -> Path:
+        """Write it as ``foreread predict --device-model`` reads it, and return the file."""
+        file = folder / f"{self.name}.toml"
+        cost = f"latency_us = {self.latency_us}\nns_per_kib = {self.ns_per_kib}\n"
+        file.write_text(f'kind = "fixed"\n{cost}')
+        return file
+
+
+@dataclass(frozen=True)
+class Board:
+    """An emulated board as ``foreread boards start`` makes it."""
+
+    machine: str
+    kernel: str
+    packages: tuple[str, ...]
+    device: Device
+    fs: str = "ext4"
+
+    def words(self) -> list[object]:
+        """Return the arguments that start it."""
+        words: list[object] = [self.machine, "--kernel", self.kernel, "--fs", self.fs]
+        words += ["--latency-us", self.device.latency_us, "--ns-per-kib", self.device.ns_per_kib]
+        return words + [word for name in self.packages for word in ("--package", name)]
+
+
+@dataclass(frozen=True)
+class Application:
+    """A program on a board; ``writes``: its first run writes what later ones read."""
+
+    name: str
+    command: tuple[str, ...]
+    writes: bool = False
+
+
+NAND = Device("nand", 100, 100_000)  # examples/paper/README.md says what stands behind these
+SD = Device("sd", 1000, 50_000)
+EMMC = Device("emmc", 250, 20_000)
+
+MADPLAY = Application("madplay", ("madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"))
+PYTHON = Application(
+    "python", ("python3", "-c", "import json, argparse, logging, decimal"), writes=True
+)
+PERL = Application(
+    "perl", ("perl", "-e", "use POSIX; use Encode; use Storable; use File::Temp; use Socket;")
+)
+PHP = Application("php", ("php8.2", "-n", "-r", "echo strlen(json_encode(range(1, 9)));"))
+
+SECONDS_BOARD = Board("arm64", "6.12", ("madplay", "perl", "php8.2-cli", "python3"), SD)
+SECONDS_APPLICATIONS = (MADPLAY, PYTHON, PERL, PHP)
+PLAYERS = ("madplay", "python3")
+PAGES_BOARDS = tuple(
+    Board(machine, kernel, PLAYERS, SD)
+    for machine, kernel in (
+        *((name, "6.1") for name in ("x86_64", "arm64", "armhf", "mipsel")),
+        ("x86_64", "6.12"),
+    )
+)
+# Nothing can be written there, so that Python would compile its modules anew each time.
+SQUASHFS_BOARD = Board("arm64", "6.1", PLAYERS, SD, fs="squashfs")
+
+
+class Live:
+    """The board that runs: one at a time, ended when another is asked for, or at the end."""
+
+    def __init__(self) -> None:
+        self._board: Board | None = None
+
+    def target(self, board: Board, foreread: Foreread) -> str:
+        """Return the name of a started board, which is as after boot or has run other cells."""
+        name = f"accuracy-{os.getpid()}"
+        words = ("boards", "start", *board.words(), "--name", name)
+        if board != self._board:
+            self.end()
+            foreread(*words)
+            self._board = board
+        else:
+            foreread.note(*words)
+        return name
+
+    def end(self) -> None:
+        """Stop the board that runs."""
+        if self._board is not None:
+            Foreread()("boards", "stop", f"accuracy-{os.getpid()}")
+            self._board = None
+
+
+def cells(live: Live) -> list[Cell]:
+    """Return the cells of seconds (area ``boards``) and of pages (``board-pages``)."""
+    found = [
+        _seconds(live, replace(SECONDS_BOARD, device=device), application)
+        for device in (NAND, SD, EMMC)
+        for application in SECONDS_APPLICATIONS
+    ]
+    for board in PAGES_BOARDS:
+        found += [_pages(live, board, application) for application in (MADPLAY, PYTHON)]
+    return [*found, _pages(live, SQUASHFS_BOARD, MADPLAY)]
+
+
+def _seconds(live: Live, board: Board, application: Application) -> Cell:
+    def run(folder: Path) -> Document:
+        foreread = Foreread()
+        asked = seconds.Asked(
+            command=application.command,
+            devices={"known": board.device.write(folder), seconds.LEARNT: None},
+            targets=_fixed_cost,
+            target=live.target(board, foreread),
+            warm_first=application.writes,
+        )
+        return {**seconds.measure(asked, folder, foreread), "commands": foreread.lines}
+
+    title = f"{application.name}, {board.machine} {board.kernel}, {board.device.name}"
+    return Cell("boards", f"{board.device.name}-{application.name}", title, run, missing)
+
+
+def _fixed_cost(default_s: float, spread: Spread | None) -> figures.SecondsTargets:
+    return FIXED_COST
+
+
+def _pages(live: Live, board: Board, application: Application) -> Cell:
+    def run(folder: Path) -> Document:
+        foreread = Foreread()
+        target = live.target(board, foreread)
+        found = page_sets.on_board(target, application, folder, foreread)
+        wanted = figures.page_figures(found["rows"], SINGLE_THREADED)
+        told = {"figures": [one.to_json() for one in wanted], "commands": foreread.lines}
+        return {**found, **told}
+
+    name = f"{board.machine}-{board.kernel}-{board.fs}-{application.name}"
+    title = f"{application.name}, {board.machine} {board.kernel}, {board.fs}"
+    return Cell("board-pages", name, title, run, missing)
+
+
+def missing() -> str | None:
+    """Return why no board can be started here."""
+    absent = [name for name in ("qemu-system-aarch64", "mke2fs", "ssh") if not shutil.which(name)]
+    return f"{', '.join(absent)} missing: .ci/packages python3 boards" if absent else None

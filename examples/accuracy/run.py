@@ -1,0 +1,103 @@
+"""How exact foreread's predictions are: records, sweeps, compares, and prints the tables.
+
+    python examples/accuracy/run.py [-o DIR] [--only AREA[/NAME]]... [--list]
+
+Each cell is kept in DIR as it is finished, and not made again. README.md says what each area is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+import on_boards
+import on_kernel
+import on_machine
+import tables
+from cli import CommandError
+from loop_board import LoopBoard
+from store import Cell, Document, Store, chosen
+
+ROOT = Path(__file__).parents[2]
+
+
+def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
+    """Return every cell there is, in the order in which they are made."""
+    return [*on_kernel.cells(), *on_boards.cells(live), *on_machine.cells(loop)]
+
+
+def make(cell: Cell, store: Store) -> Document:
+    """Return what came of a cell, now or before."""
+    found = store.finished(cell)
+    if found is not None:
+        return found
+    why = cell.missing()
+    if why is not None:
+        return {"skipped": why}
+    print(f"{datetime.now():%H:%M} {cell.id}: {cell.title}", file=sys.stderr, flush=True)
+    begin = time.monotonic()
+    try:
+        found = cell.run(store.work(cell))
+    except (CommandError, OSError, ValueError, RuntimeError) as error:
+        return {"skipped": f"failed: {error}"}
+    facts = {
+        "title": cell.title,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "foreread": version(),
+        "host_kernel": os.uname().release,
+        "took_s": round(time.monotonic() - begin, 1),
+    }
+    store.keep(cell, facts | found)
+    return facts | found
+
+
+def version() -> str:
+    """Return the commit that this is, and whether files differ from it."""
+    line = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
+    done = subprocess.run(line, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
+
+
+def main() -> int:
+    """Make the cells asked for, and print the tables of all that are there."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("-o", "--output", type=Path, default=Path("accuracy-out"), metavar="DIR")
+    parser.add_argument("--only", action="append", default=[], metavar="AREA[/NAME]")
+    parser.add_argument("--list", action="store_true", help="name the cells, and make none")
+    args = parser.parse_args()
+    args.output.mkdir(parents=True, exist_ok=True)
+    live, loop = on_boards.Live(), LoopBoard(on_machine.packages())
+    store = Store(args.output.absolute())
+    only = [word for text in args.only for word in text.split(",") if word]
+    cells = all_cells(live, loop)
+    wanted = chosen(cells, only)
+    if not wanted:
+        parser.error(f"--only {' '.join(only)}: no such cell; --list names them")
+    if args.list:
+        print("\n".join(f"{cell.id}: {cell.title}" for cell in wanted))
+        return 0
+    results = []
+    try:
+        for cell in wanted:
+            results.append((cell, make(cell, store)))
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        live.end()
+        loop.end()
+    report = tables.text(results)
+    (args.output / "accuracy.md").write_text(report + "\n")
+    document = {cell.id: found for cell, found in results}
+    (args.output / "accuracy.json").write_text(json.dumps(document, indent=1) + "\n")
+    print(report)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

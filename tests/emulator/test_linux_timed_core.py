@@ -1,0 +1,217 @@
+"""The timed replay in C against the plain Python: random programs, threads, waits and kernels."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from layout_strategy import layouts
+from program_strategy import programs
+from programs import Script
+from timed_runs import run_of, steps_of
+
+from emulator import _linux
+from emulator.device import FixedCost
+from emulator.fixed import EmulationError
+from emulator.linux.operations import Machine
+from emulator.linux.requests import EXTENT, Layout, Limits
+from emulator.linux.rules import CHANGES, rules_for
+from emulator.linux.timed import CpuCost, Run, timed
+from emulator.linux.timed_windows import timed_windows
+
+VERSIONS = [change.since for change in CHANGES]
+WINDOWS = [0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]
+SLICES = 8_000_000.0  # longer than a thread computes at a time when others wait
+
+
+@st.composite
+def steps(draw, operations):
+    """Draw the steps that do so many operations in order, in threads that wait for others."""
+    rows = []
+    threads = draw(st.integers(1, 4))
+    for operation in range(operations):
+        while draw(st.integers(0, 7)) == 0:
+            sectors = draw(st.sampled_from([0, 1, 8, 256]))
+            rows.append({"operation": -1, "sectors": sectors, "sector": draw(st.integers(0, 99))})
+        rows.append({"operation": operation})
+    for at, row in enumerate(rows):
+        row["thread"] = 3 * draw(st.integers(0, threads - 1))
+        row["cpu_ns"] = draw(st.sampled_from([0, 0, 1, 100, 30_000, 0.1, SLICES]))
+        row["sleep_ns"] = draw(st.sampled_from([0, 0, 0, 0, 7, 50_000]))
+        row["waits_for"] = draw(st.one_of(st.just(-1), st.integers(-1, at - 1)))
+    return steps_of(rows)
+
+
+@st.composite
+def runs(draw):
+    """Draw a run on one of all kernels."""
+    large = draw(st.booleans())
+    drawn = draw(programs(large=large, block=0 if large else draw(st.sampled_from([0, 0, 32]))))
+    program = drawn.script.program()
+    machine = Machine(fault_around=draw(st.sampled_from([1, 16])), exec_order=0)
+    chosen = draw(steps(len(program.operations)))
+    return Run(
+        program,
+        chosen,
+        draw(st.sampled_from([0.0, 5000.5])),
+        rules_for(draw(st.sampled_from(VERSIONS))),
+        replace(machine, exec_order=draw(st.sampled_from([0, 4]))),
+        draw(st.sampled_from([Limits(512, 100, 64 << 10), Limits(1280), Limits(8, 2, 4096)])),
+        Layout(draw(layouts(drawn.sizes))),
+        cpus=draw(st.integers(1, 3)),
+        ends=draw(st.sampled_from([-1, -1, int(chosen["thread"][0])])),
+    )
+
+
+def assert_same(found, expected):
+    assert found.work.tolist() == expected.work.tolist()
+    for name in ("total_ns", "compute_ns", "waited_ns", "behind_ns"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9), name
+    np.testing.assert_allclose(found.ends_ns, expected.ends_ns, rtol=1e-9)
+
+
+@given(run=runs(), window=st.sampled_from(WINDOWS), latency=st.sampled_from([0.0, 1e4, 1e6]))
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_core_agrees_with_the_plain_python(run, window, latency):
+    device, cpu = FixedCost(latency, 5e4), CpuCost(6e4, 1.5e3)
+    recorded = timed(run, 0, device)
+    found = timed_windows(run, [0, window], device, cpu)
+    assert_same(found[0], recorded)
+    assert_same(found[1], timed(run, window, device, cpu, recorded))
+
+
+def two_reads() -> Script:
+    script = Script()
+    handle = script.open(script.file(100))
+    return script.read(handle, 0, 3).read(handle, 50)
+
+
+def a_run():
+    rows = [{"operation": 1}, {"operation": 2, "thread": 1, "waits_for": 0}]
+    return run_of(two_reads(), rows, 30, cpus=2)
+
+
+def test_windows_run_together_as_alone():
+    run, device = a_run(), FixedCost(1e6, 5e4)
+    together = timed_windows(run, WINDOWS, device)
+    for window, found in zip(WINDOWS, together, strict=True):
+        assert_same(found, timed_windows(run, [window], device)[0])
+
+
+def test_a_device_that_the_core_does_not_know_is_replayed_in_python():
+    class Unknown:
+        def queue(self):
+            return FixedCost(1e6, 5e4).queue()
+
+    known = timed_windows(a_run(), [0, 8], FixedCost(1e6, 5e4), CpuCost(1e4, 10))
+    for found, expected in zip(
+        timed_windows(a_run(), [0, 8], Unknown(), CpuCost(1e4, 10)), known, strict=True
+    ):
+        assert_same(found, expected)
+
+
+def arguments(run):
+    """What the core is given for a run: arrays by name, and numbers."""
+    from emulator.linux.windows import tables
+
+    core = tables(run.program, run.rules, run.machine, run.limits, np.zeros(0, EXTENT))
+    names = ("operations", "mappings", "handles", "files", "extents", "rules", "machine")
+    arrays = dict(zip(names, core, strict=True))
+    arrays["steps"] = run.steps.copy()
+    arrays["device"] = np.array([0.0, 1000.0, 100.0])
+    arrays["numbers"] = np.array([run.tail_ns, 0.0, 0.0])
+    arrays["recorded"] = np.zeros(0, np.int64)
+    arrays["times"], arrays["ends"] = np.zeros(4), np.zeros(2)
+    arrays["work"] = np.ones(4, np.int64)
+    return arrays
+
+
+def replay(arrays, window=0, cpus=2, last=-1):
+    _linux.replay(*arrays.values(), window, cpus, last)
+    return arrays
+
+
+def test_what_the_core_is_given_is_enough():
+    """3 pages of 1400, one behind the other; then another one."""
+    assert replay(arguments(a_run()))["times"].tolist() == [4 * 1400 + 30, 30, 4 * 1400, 0]
+
+
+@pytest.mark.parametrize("name", arguments(a_run()))
+def test_arrays_of_another_kind_are_refused(name):
+    good = arguments(a_run())[name]
+    for bad in (np.zeros(len(good), "u1"), np.zeros((2, 2), good.dtype), None, good.tobytes()):
+        arrays = arguments(a_run())
+        arrays[name] = bad
+        with pytest.raises((TypeError, ValueError, BufferError)):
+            replay(arrays)
+
+
+@pytest.mark.parametrize("name", ["rules", "machine", "numbers", "recorded", "times", "work"])
+def test_arrays_that_differ_in_length_are_refused(name):
+    for more in (-1, 1):
+        arrays = arguments(a_run())
+        arrays[name] = np.zeros(max(len(arrays[name]) + more, 1), arrays[name].dtype)
+        with pytest.raises(ValueError, match="length"):
+            replay(arrays)
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "value"),
+    [
+        ("waits_for", 0, 0),
+        ("waits_for", 1, -2),
+        ("waits_for", 0, 1 << 62),
+        ("operation", 0, 5),
+        ("operation", 0, -2),
+        ("cpu_ns", 0, np.nan),
+        ("cpu_ns", 1, -np.inf),
+        ("sleep_ns", 1, -1.0),
+        ("sleep_ns", 1, 1e15),
+        ("thread", 1, 2),
+    ],
+)
+def test_the_core_refuses_steps_that_no_run_can_have(column, row, value):
+    arrays = arguments(a_run())
+    arrays["steps"][column][row] = value
+    with pytest.raises(ValueError):
+        replay(arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "value"),
+    [
+        ("device", 0, 99.0),
+        ("device", 0, -1.0),
+        ("device", 0, np.nan),
+        ("device", 1, -1.0),
+        ("device", 2, np.inf),
+        ("numbers", 0, np.nan),
+        ("numbers", 1, -1.0),
+        ("numbers", 2, np.inf),
+    ],
+)
+def test_the_core_refuses_numbers_out_of_range(name, at, value):
+    arrays = arguments(a_run())
+    arrays[name][at] = value
+    with pytest.raises(ValueError):
+        replay(arrays)
+
+
+def test_the_core_refuses_other_runs_that_cannot_be():
+    for wrong in ({"cpus": 0}, {"cpus": 1 << 40}, {"last": 2}, {"last": -2}, {"window": -1}):
+        with pytest.raises(ValueError):
+            replay(arguments(a_run()), **wrong)
+    for length in (0, 1, 2, 4):
+        arrays = arguments(a_run())
+        arrays["device"] = np.zeros(length)
+        with pytest.raises(ValueError):
+            replay(arrays)
+
+
+def test_errors_have_a_remedy():
+    with pytest.raises(EmulationError) as caught:
+        timed_windows(a_run(), [0], FixedCost(np.nan, 1))
+    assert caught.value.remedy

@@ -1,0 +1,195 @@
+"""examples/accuracy: the arithmetic of its tables, and that finished cells are kept."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[2] / "examples/accuracy"
+MODULES = (
+    *("applications", "cli", "figures", "loop_board", "on_boards", "on_kernel", "on_machine"),
+    *("page_sets", "run", "seconds", "store", "tables"),
+)
+
+
+@pytest.fixture
+def modules(monkeypatch):
+    """Return the example's modules by name, as its command imports them."""
+    monkeypatch.syspath_prepend(FOLDER)
+    for name in MODULES:
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    found = {name: __import__(name) for name in MODULES}
+    yield found
+    for name in MODULES:
+        sys.modules.pop(name, None)
+
+
+def validation(**changed):
+    figures = {"seconds_error_median": 0.01, "seconds_error_max": 0.05, "regret": 0.002}
+    return {**figures, **changed}
+
+
+def test_the_spread_is_that_of_identical_runs_over_windows(modules):
+    found = modules["figures"].spread([[1.0, 1.1, 1.0], [2.0, 2.0], [4.0, 5.0, 4.0], [9.0]])
+    assert (found.median, found.worst) == pytest.approx((0.1, 0.25))
+
+
+def test_windows_that_were_run_once_have_no_spread(modules):
+    assert modules["figures"].spread([[1.0], [2.0]]) is None
+
+
+def test_figures_are_held_against_their_targets(modules):
+    figures = modules["figures"]
+    found = figures.seconds_figures(validation(), figures.FIXED_COST)
+    assert [(one.name, one.met) for one in found] == [
+        ("median error", True),
+        ("worst error", False),
+        ("regret", True),
+    ]
+
+
+def test_without_seconds_nothing_is_met_not_even_the_regret(modules):
+    """The regret is then the published criterion's, which may be 0 by chance."""
+    figures = modules["figures"]
+    nothing = validation(seconds_error_median=None, seconds_error_max=None, regret=0.0)
+    found = figures.seconds_figures(nothing, figures.FAST_DISK)
+    assert [(one.value, one.met) for one in found] == [(None, False)] * 3
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(2.5, (0.02, 0.08, 0.01)), (1.5, (0.06, 0.4, 0.03))]
+)
+def test_a_short_start_may_be_off_by_twice_its_spread(modules, seconds, expected):
+    figures = modules["figures"]
+    found = figures.paced_targets(seconds, figures.Spread(0.03, 0.2))
+    assert (found.median_error, found.worst_error, found.regret) == pytest.approx(expected)
+
+
+def row(kb, jaccard=1.0, pages=(100, 100), requests=(50, 50), calls=(0, 0)):
+    counts = {"pages": pages, "requests": requests, "calls": calls}
+    return {"read_ahead_kb": kb, "jaccard": jaccard, **counts}
+
+
+def test_page_figures_are_the_worst_over_windows(modules):
+    figures = modules["figures"]
+    rows = [row(4), row(512, 0.9995, (101, 100), (49, 50)), row(1024, 0.5, (1, 9), (53, 50))]
+    found = {one.name: one for one in figures.page_figures(rows, figures.MANY_PROCESSES)}
+    assert {name: round(one.value, 6) for name, one in found.items()} == {
+        "least Jaccard": 0.9995,
+        "pages": 0.01,
+        "requests": 0.02,
+        "requests beyond": 0.06,
+    }
+    assert [name for name, one in found.items() if one.met] == ["least Jaccard", "requests beyond"]
+
+
+def test_identical_page_sets_meet_the_strictest_targets(modules):
+    figures = modules["figures"]
+    rows = [row(4, calls=(7, 7)), row(8, calls=(5, 5))]
+    found = figures.page_figures(rows, figures.SINGLE_THREADED)
+    assert len(found) == 4
+    assert all(one.met for one in found)
+
+
+def test_rounds_are_one_sweep_with_all_runs_of_a_window(modules):
+    def swept(kb, seconds, note):
+        point = {"read_ahead_kb": kb, "seconds": [seconds], "requests": [1], "pages": [2.0]}
+        return {"kernel": "6.1", "notes": ["same", note], "points": [point]}
+
+    found = modules["seconds"].merged([swept(8, 1.0, "a"), swept(4, 3.0, "b"), swept(8, 2.0, "a")])
+    assert [(p["read_ahead_kb"], p["seconds"]) for p in found["points"]] == [
+        (4, [3.0]),
+        (8, [1.0, 2.0]),
+    ]
+    assert found["notes"] == ["same", "a", "b"]
+    assert found["kernel"] == "6.1"
+
+
+def test_a_finished_cell_is_not_made_again(modules, tmp_path):
+    made = []
+    store = modules["store"].Store(tmp_path)
+    cell = modules["store"].Cell(
+        "area", "name", "title", lambda work: made.append(work) or {"a": 1}
+    )
+    first, second = (modules["run"].make(cell, store) for _ in range(2))
+    assert first == second
+    assert first["a"] == 1
+    assert made == [tmp_path / "area/name"]
+
+
+def test_a_cell_that_fails_is_told_and_made_again(modules, tmp_path):
+    def fail(work):
+        raise modules["cli"].CommandError("record: no such board")
+
+    cell = modules["store"].Cell("area", "name", "title", fail)
+    store = modules["store"].Store(tmp_path)
+    assert modules["run"].make(cell, store) == {"skipped": "failed: record: no such board"}
+    assert store.finished(cell) is None
+
+
+def test_a_cell_that_cannot_be_made_says_why(modules, tmp_path):
+    cell = modules["store"].Cell("area", "name", "title", lambda work: {}, lambda: "needs root")
+    found = modules["run"].make(cell, modules["store"].Store(tmp_path))
+    assert modules["tables"].text([(cell, found)]) == "## area\n\n- name skipped: needs root"
+
+
+def test_cells_are_chosen_by_area_or_by_the_beginning_of_a_name(modules):
+    names = [("loop", "10M-a"), ("loop", "10M-b"), ("loop", "5M-a"), ("boards", "a")]
+    cells = [modules["store"].Cell(area, name, "", dict) for area, name in names]
+    chosen = modules["store"].chosen
+    assert chosen(cells, []) == cells
+    assert chosen(cells, ["loop/10M", "boards"]) == [cells[0], cells[1], cells[3]]
+    assert chosen(cells, ["boa", "loop/1"]) == cells[:2]
+
+
+def seconds_cell(modules, **row):
+    figures = modules["figures"]
+    told = [one.to_json() for one in figures.seconds_figures(validation(), figures.FIXED_COST)]
+    picks = {"best_kb": 64, "chosen_kb": 32, "published_kb": 4, "regret_published": 0.5}
+    whole = {"device": "known", "default_s": 1.5, "figures": told, **picks, **row}
+    cell = modules["store"].Cell("boards", "sd-python", "", dict)
+    return cell, {"sweep": [], "spread": {"median": 0.001, "worst": 0.01}, "rows": [whole]}
+
+
+def test_the_table_has_both_regrets_and_what_was_met(modules):
+    lines = modules["tables"].text([seconds_cell(modules)]).splitlines()
+    cells = [text.strip() for text in lines[4].strip("|").split("|")]
+    assert cells == [
+        *("sd-python", "known", "1.50", "0.10 %", "1.00 % (1.50 %: met)"),
+        *("5.00 % (4.00 %: missed)", "0.20 % (0.50 %: met)", "50.00 %", "64, 32, 4"),
+    ]
+    assert lines[-1].startswith("- known: 2 of 3 targets met; median error 1.00 % (median)")
+
+
+def test_a_device_that_gives_no_seconds_misses_all_and_says_why(modules):
+    cell, found = seconds_cell(modules)
+    found["rows"] = [{"device": "known", "why": "validate: no such kind"}]
+    lines = modules["tables"].text([(cell, found)]).splitlines()
+    assert "validate: no such kind" in lines[4]
+    assert lines[-1].startswith("- known: 0 of 3 targets met")
+
+
+def test_every_cell_has_a_name_of_its_own(modules):
+    loop = modules["loop_board"].LoopBoard(())
+    cells = modules["run"].all_cells(modules["on_boards"].Live(), loop)
+    assert len({cell.id for cell in cells}) == len(cells)
+    assert {cell.area for cell in cells} == {"pages", "board-pages", "boards", "loop", "disk"}
+
+
+def test_what_is_given_to_predict_is_what_the_board_was_started_with(modules, tmp_path):
+    board = modules["on_boards"].SECONDS_BOARD
+    text = board.device.write(tmp_path).read_text()
+    words = list(map(str, board.words()))
+    assert f"latency_us = {words[words.index('--latency-us') + 1]}\n" in text
+    assert f"ns_per_kib = {words[words.index('--ns-per-kib') + 1]}\n" in text
+
+
+def test_a_measurement_is_kept_as_a_whole(modules, tmp_path):
+    store = modules["store"].Store(tmp_path)
+    cell = modules["store"].Cell("area", "name", "", dict)
+    store.work(cell)
+    store.keep(cell, {"rows": [1]})
+    assert json.loads((tmp_path / "area/name.json").read_text()) == {"rows": [1]}
+    assert store.finished(cell) == {"rows": [1]}
+    assert sorted(path.name for path in (tmp_path / "area").iterdir()) == ["name", "name.json"]
