@@ -12,8 +12,8 @@ from analyzer.ingest.recording import Recording
 from analyzer.optimizer.inputs import Inputs
 from analyzer.optimizer.verdict import decide_by_seconds
 from analyzer.prediction import Curve, Prediction
-from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_recording
-from analyzer.replay.thread_steps import thread_steps
+from analyzer.replay.steps import Steps, cpu_cost, own_requests
+from analyzer.replay.thread_steps import steps_in_time
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
@@ -109,11 +109,7 @@ def predict_seconds(
     learnt: DeviceModel = learn(requests) if device is None else device
     machine, limits = taken.machine(0)
     own = own_requests(recording, requests)
-    span = (capture.start_ns, capture.end_ns)
-    found = thread_steps(recording, taken.times, requests, own)
-    if found is None:
-        as_recorded = steps_of(taken.program, taken.times, requests, own, *span)
-        found = without_recording(as_recorded, recording.trace.events, *span)
+    found = steps_in_time(recording, taken.program, taken.times, requests, own)
     run = Run(
         taken.program,
         found.steps,
@@ -129,8 +125,8 @@ def predict_seconds(
     replayed = [0, *_replayed(windows, current)]
     recorded, *others = timed_windows(run, replayed, learnt, cpu)
     seconds = {w: one.total_ns / 1e9 for w, one in zip(replayed[1:], others, strict=True)}
-    notes = _notes(recording, device is None, learnt, cpu, recorded.total_ns)
-    return Seconds(seconds, notes, tuple(_doubts(recording, learnt, cpu)))
+    notes = _notes(recording, device is None, learnt, cpu, found, recorded.total_ns)
+    return Seconds(seconds, notes, tuple(_doubts(recording, learnt, cpu, found)))
 
 
 def _replayed(windows: Sequence[int], current: int | None) -> list[int]:
@@ -140,11 +136,11 @@ def _replayed(windows: Sequence[int], current: int | None) -> list[int]:
     return sorted(chosen if current is None else chosen | {current})
 
 
-def _doubts(recording: Recording, device: DeviceModel, cpu: CpuCost) -> Iterator[str]:
+def _doubts(recording: Recording, device: DeviceModel, cpu: CpuCost, found: Steps) -> Iterator[str]:
     """Yield what docs/models.md does not hold the seconds against measurements for."""
     threads = len(np.unique(recording.accesses["pid"]))
     cpus = recording.capture.host.cpu_count if recording.capture else 1
-    if threads > 1 and cpus > 1:
+    if threads > 1 and cpus > 1 and not found.by_thread:
         yield f"{threads} threads read on {cpus} CPUs, and are replayed one after the other"
     if not cpu.request_ns:
         yield "what the processor spends on a request is not in the capture (no events of faults)"
@@ -155,15 +151,23 @@ def _doubts(recording: Recording, device: DeviceModel, cpu: CpuCost) -> Iterator
 
 
 def _notes(
-    recording: Recording, is_learnt: bool, device: DeviceModel, cpu: CpuCost, again_ns: float
+    recording: Recording,
+    is_learnt: bool,
+    device: DeviceModel,
+    cpu: CpuCost,
+    steps: Steps,
+    again_ns: float,
 ) -> tuple[str, ...]:
     where = "learnt from the capture's requests" if is_learnt else "as given"
     if isinstance(device, FixedCost) and is_learnt:
         where += f" (median residual {device.spread_ns / 1000:.1f} µs)"
+    how = "as one sequence"
+    if steps.by_thread:
+        how = f"each by itself, on {steps.cpus} CPUs"
     found = [
         f"seconds: {device.describe()}, {where}; the processor spends "
         f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "
-        "threads are replayed as one sequence"
+        f"threads are replayed {how}"
     ]
     capture = recording.capture
     if capture is not None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
+from analyzer.replay.schedule import rows_by
 
 
 class Doings:
@@ -24,10 +25,7 @@ class Doings:
         time, pid = np.concatenate(times), np.concatenate(pids)
         order = np.argsort(time, kind="stable")
         self._time, self._pid = time[order], pid[order]
-        by_pid = np.argsort(self._pid, kind="stable")
-        found, first = np.unique(self._pid[by_pid], return_index=True)
-        rows = np.split(by_pid, first[1:])
-        self._times = {one: self._time[r] for one, r in zip(found.tolist(), rows, strict=True)}
+        self._times = {one: self._time[rows] for one, rows in rows_by(self._pid).items()}
 
     def of(self, times: Array, first: int, threads: Collection[int]) -> Array:
         """Return which of ``threads`` did what was done at each of ``times``.

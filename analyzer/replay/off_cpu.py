@@ -43,6 +43,10 @@ class Off:
         """Return how long it took to come back (ns)."""
         return np.asarray(self.came_ns.astype(np.float64) - self.ready_ns)
 
+    def is_known(self) -> Array:
+        """Return of which times it is recorded when they were over."""
+        return np.asarray((self.why == Why.DISK) | ((self.why != Why.OTHERS) & (self.woken_ns > 0)))
+
     def computed(
         self, stays: Array, did_ns: Array, issued_ns: Array, usual_ns: float
     ) -> Callable[[Array], Array]:
@@ -98,6 +102,6 @@ def offs_of(
 
 def usual_latency(offs: Iterable[Off]) -> float:
     """Return how long it takes to come back to a processor that is free (ns), the median."""
-    found = [off.latency()[off.was_free & (off.why != Why.OTHERS)] for off in offs]
+    found = [off.latency()[off.was_free & off.is_known()] for off in offs]
     latencies = np.concatenate(found) if found else np.zeros(0)
     return float(np.median(latencies)) if len(latencies) else 0.0

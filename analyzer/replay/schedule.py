@@ -54,8 +54,8 @@ def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array
         [_on_cpu(events, wakes, switches, cpu) for cpu in np.unique(switches["cpu"]).tolist()]
     )
     switched = switched[np.argsort(switched["time_ns"], kind="stable")]
-    came, gone = _by(switched["new"]), _by(switched["old"])
-    woken, forked = _by(wakes["value"]), _by(forks["value"])
+    came, gone = rows_by(switched["new"]), rows_by(switched["old"])
+    woken, forked = rows_by(wakes["value"]), rows_by(forks["value"])
     nothing = np.zeros(0, np.int64)
     found = {}
     for thread in threads:
@@ -69,8 +69,10 @@ def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array
     return found
 
 
-def _by(values: Array) -> dict[int, Array]:
+def rows_by(values: Array) -> dict[int, Array]:
     """Return the rows of each value, in order."""
+    if not len(values):
+        return {}
     order = np.argsort(values, kind="stable")
     unique, first = np.unique(values[order], return_index=True)
     return dict(zip(unique.tolist(), np.split(order, first[1:]), strict=True))
@@ -92,12 +94,12 @@ def _on_cpu(events: Table, wakes: Table, switches: Table, cpu: int) -> Array:
     if not len(unseen):
         return found
     here = events.take(events["cpu"] == cpu)
-    woken = _by(wakes["value"])
+    woken = rows_by(wakes["value"])
     more = np.zeros(len(unseen), _SWITCHED)
-    bounds = np.searchsorted(here["time_ns"], found["time_ns"])
+    bounds = np.flatnonzero(here["kind"] == Kind.SWITCH)
     for row, at in enumerate(unseen.tolist()):
         old, new, begin = found["new"][at], found["old"][at + 1], found["time_ns"][at]
-        between = slice(bounds[at], bounds[at + 1] + 1)
+        between = slice(bounds[at] + 1, bounds[at + 1] + 1)
         pids, times = here["pid"][between], here["time_ns"][between]
         first = int(np.argmax(pids == new))  # the switch at the end is one at least
         latest = max((int(t) for t in times[:first][pids[:first] == old]), default=int(begin))

@@ -26,6 +26,7 @@ class Steps:
     """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns).
 
     ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
+    ``by_thread``: each thread has steps of its own; else all are one sequence.
     """
 
     steps: Array
@@ -33,6 +34,7 @@ class Steps:
     total_ns: float
     cpus: int = 1
     ends: int = -1
+    by_thread: bool = False
 
 
 class Busy:

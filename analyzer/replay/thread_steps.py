@@ -17,7 +17,8 @@ from analyzer.replay.doers import Doings
 from analyzer.replay.joins import joins
 from analyzer.replay.off_cpu import Why, offs_of, usual_latency
 from analyzer.replay.schedule import stays
-from analyzer.replay.steps import Steps, bios_of, event_cost
+from analyzer.replay.steps import Steps, bios_of, event_cost, steps_of, without_recording
+from emulator.linux.operations import Program
 from emulator.linux.timed import STEP
 
 _NONE = -1
@@ -58,6 +59,24 @@ class _Life:
         """Return the moments in order."""
         found = np.concatenate(self.parts)
         return found[np.argsort(found["time_ns"], kind="stable")]
+
+
+def steps_in_time(
+    recording: Recording, program: Program, times: Array, requests: Table, own: Array
+) -> Steps:
+    """Return the operations of a program, and the requests that are not its ``own``, in time.
+
+    ``times`` are those of the operations; ``requests`` are the disk's, in order of issue. By
+    thread where the recording says who was on a processor when, else as one sequence. The
+    recording is a capture.
+    """
+    found = thread_steps(recording, times, requests, own)
+    if found is not None:
+        return found
+    assert recording.capture is not None
+    span = (recording.capture.start_ns, recording.capture.end_ns)
+    in_one = steps_of(program, times, requests, own, *span)
+    return without_recording(in_one, recording.trace.events, *span)
 
 
 def thread_steps(recording: Recording, times: Array, requests: Table, own: Array) -> Steps | None:
@@ -119,7 +138,7 @@ class _Threads:
         ends = self.number[self._last()]
         cpus = self.capture.host.cpu_count
         total = float(self.capture.end_ns - self.capture.start_ns)
-        return Steps(self._as_steps(moments), 0.0, total, max(cpus, 1), ends)
+        return Steps(self._as_steps(moments), 0.0, total, max(cpus, 1), ends, by_thread=True)
 
     def _last(self) -> int:
         """Return the thread with which the run ends."""
