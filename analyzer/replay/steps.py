@@ -22,11 +22,18 @@ _WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the ke
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns)."""
+    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns).
+
+    ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
+    ``by_thread``: each thread has steps of its own; else all are one sequence.
+    """
 
     steps: Array
     tail_ns: float
     total_ns: float
+    cpus: int = 1
+    ends: int = -1
+    by_thread: bool = False
 
 
 class Busy:
