@@ -32,7 +32,9 @@ class TimedKernel(Kernel):
     layout: Layout = field(kw_only=True)
     limits: Limits = field(kw_only=True)
     queue: DeviceQueue = field(kw_only=True)
+    block_pages: Sequence[int] = field(kw_only=True)  # by file: of compressed blocks, else 0
     clock_ns: float = 0.0
+    held_ns: float = 0.0  # until when whoever reads now is held by ->readahead itself
     sent: list[Request] = field(default_factory=list)
     _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
     _used: set[tuple[int, int]] = field(default_factory=set)
@@ -61,6 +63,9 @@ class TimedKernel(Kernel):
         super()._end_run()
         inserts = self.outcome.inserts[self._first :]
         self._first = len(self.outcome.inserts)
+        if inserts and self.block_pages[inserts[0][0]]:
+            self._read_blocks(inserts[0][0], [index for _, index, _, _ in inserts])
+            return
         cut = requests(Outcome(inserts), self.layout, self.limits, self.machine.page_size)
         sent = [self.send(sector, sectors, bios) for _, sector, sectors, bios in cut]
         ends = list(accumulate(sectors for _, _, sectors, _ in cut))
@@ -74,6 +79,22 @@ class TimedKernel(Kernel):
                 last = sent[bisect_left(ends, read)]
                 last.pages += len(pages)
                 self._by_page.update({(file, page): last for page in pages})
+
+    def _read_blocks(self, file: int, pages: list[int]) -> None:
+        """squashfs_readahead, squashfs_readpage_block: each block is read and waited for.
+
+        A block without an extent is in the file system's own cache (a fragment).
+        """
+        size = self.block_pages[file]
+        for block in range(min(pages) // size, max(pages) // size + 1):
+            place = self.layout.block(file, block * size * (self.machine.page_size // SECTOR))
+            if place is None:
+                continue
+            request = self.send(*place, 1)
+            found = {(file, page): request for page in pages if page // size == block}
+            request.pages = len(found)
+            self._by_page.update(found)
+            self.held_ns = max(self.held_ns, request.done_ns)
 
 
 def wasted(sent: Sequence[Request], spans: Sequence[Span]) -> float:

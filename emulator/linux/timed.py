@@ -53,6 +53,7 @@ class _Replay(Replay):
             layout=run.layout,
             limits=run.limits,
             queue=device.queue(),
+            block_pages=run.program.files["block_pages"].tolist(),
         )
         self._run, self._cpu, self._recorded = run, cpu, recorded
         self._steps = run.steps.tolist()
@@ -123,9 +124,11 @@ class _Replay(Replay):
             needed = next(needs, None)
             new = kernel.outcome.inserts[inserts:]
             work += (len(kernel.sent) - requests, sum(1 << order for _, _, order, _ in new))
+            held, kernel.held_ns = kernel.held_ns, 0.0
             if needed is None:
+                yield held
                 return
-            yield kernel.use(needed)
+            yield max(kernel.use(needed), held)
 
     def _change(self, row: int) -> float:
         """Return the processor's work that a step needed more than when recorded."""
