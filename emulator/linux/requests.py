@@ -16,7 +16,7 @@ BIO_FOLIOS = 256  # BIO_MAX_VECS (include/linux/bio.h): a bio holds no more
 _FILE_BITS = 40  # apart on the device: files of which the place is not known
 # Where a file is on its device, in 512-byte sectors: ``at`` in the file, ``sector`` on the
 # device. ``read`` is 0 for extents that were never written (FIEMAP_EXTENT_UNWRITTEN).
-# Of a file in compressed blocks each extent is a block: ``sectors`` are those it takes on the device.
+# Of a file in compressed blocks each extent is a block: ``sectors`` are what it takes there.
 EXTENT = np.dtype(
     [("file", "u4"), ("at", "u8"), ("sector", "u8"), ("sectors", "u8"), ("read", "u1")],
     align=True,
