@@ -69,8 +69,6 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
             "record one: foreread record",
         )
     row = _disk_row(taken)
-    if taken.program.files["block_pages"][taken.disk_of_file == row].any():
-        raise DeviceModelError("seconds are not predicted for squashfs yet", "see F and pages")
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
     known = _learnt(requests) if device is None else device
     machine, limits = taken.machine(row)
@@ -78,11 +76,14 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     span = (capture.start_ns, capture.end_ns)
     program = replace(taken.program, operations=taken.program.operations[here])
     own = own_requests(recording, requests)
+    blocks = taken.blocks
+    if blocks is not None:
+        own &= blocks.reads(requests["sector"])
     as_recorded = steps_of(program, taken.times[here], requests, own, *span)
     steps = without_recording(as_recorded, recording.trace.events, *span)
     rules, layout = rules_for(version), Layout(taken.extents)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout)
-    cpu = cpu_cost(recording)
+    cpu = cpu_cost(recording) if blocks is None else blocks.cpu
     notes = tuple(_notes(taken, device is None, known, cpu, bool(here.all())))
     doubts = tuple(_doubts(recording, version, taken.disks[row], cpu))
     return Start(recording, taken.disks[row], run, known, cpu, notes, doubts)
