@@ -170,7 +170,8 @@ read_blocks(struct lx_kernel *k, struct lx_inode *inode)
         uint64_t last = piece->index + ((uint64_t)(piece->folios - 1) << piece->order);
         lowest = piece->index < lowest ? piece->index : lowest;
         highest = last > highest ? last : highest;
-        disk->pages += (int64_t)piece->folios << piece->order;
+        for (uint64_t page = piece->index; page <= last; page += UINT64_C(1) << piece->order)
+            disk->pages += inode->last >= 0 && page <= (uint64_t)inode->last;
     }
     for (uint64_t at = lowest / block * block; at <= highest; at += block) {
         size_t row = lx_extent_at(extents, inode->n_extents, at * unit);

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+import numpy as np
+import numpy.typing as npt
+
 from emulator.device import DeviceQueue
 from emulator.fixed import EmulationError
 from emulator.linux.kernel import Kernel, Needed
@@ -34,14 +37,19 @@ class TimedKernel(Kernel):
     layout: Layout = field(kw_only=True)
     limits: Limits = field(kw_only=True)
     queue: DeviceQueue = field(kw_only=True)
-    block_pages: Sequence[int] = field(kw_only=True)  # by file: of compressed blocks, else 0
+    files: npt.NDArray[np.void] = field(kw_only=True)
     clock_ns: float = 0.0
     held_ns: float = 0.0  # until when whoever reads now is held by ->readahead itself
     sent: list[Request] = field(default_factory=list)
+    pages: int = 0  # read so far; what lies behind the end of a compressed file is not
     _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
     _used: set[tuple[int, int]] = field(default_factory=set)
     _first: int = 0  # insert that the run in progress began with
     _busy_ns: float = 0.0  # when the device will have done all
+
+    def __post_init__(self) -> None:
+        self._block_pages: list[int] = self.files["block_pages"].tolist()
+        self._sizes: list[int] = self.files["size"].tolist()
 
     def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
         """Send a request to the device."""
@@ -69,9 +77,10 @@ class TimedKernel(Kernel):
         super()._end_run()
         inserts = self.outcome.inserts[self._first :]
         self._first = len(self.outcome.inserts)
-        if inserts and self.block_pages[inserts[0][0]]:
+        if inserts and self._block_pages[inserts[0][0]]:
             self._read_blocks(inserts[0][0], [index for _, index, _, _ in inserts])
             return
+        self.pages += sum(1 << order for _, _, order, _ in inserts)
         cut = requests(Outcome(inserts), self.layout, self.limits, self.machine.page_size)
         sent = [self.send(sector, sectors, bios) for _, sector, sectors, bios in cut]
         ends = list(accumulate(sectors for _, _, sectors, _ in cut))
@@ -91,9 +100,10 @@ class TimedKernel(Kernel):
 
         A block without an extent is in the file system's own cache (a fragment).
         """
-        size = self.block_pages[file]
+        size, page_size = self._block_pages[file], self.machine.page_size
+        self.pages += sum(page * page_size < self._sizes[file] for page in pages)
         for block in range(min(pages) // size, max(pages) // size + 1):
-            place = self.layout.block(file, block * size * (self.machine.page_size // SECTOR))
+            place = self.layout.block(file, block * size * (page_size // SECTOR))
             if place is None:
                 continue
             request = self.send(*place, 1)
