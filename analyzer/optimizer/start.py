@@ -70,19 +70,20 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
             "record one: foreread record",
         )
     row = _disk_row(taken)
-    if taken.program.files["block_pages"][taken.disk_of_file == row].any():
-        raise DeviceModelError("seconds are not predicted for squashfs yet", "see F and pages")
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
     known = _learnt(requests) if device is None else device
     machine, limits = taken.machine(row)
     here = taken.disk_of_file[taken.program.file_of_operations()] == row
     program = replace(taken.program, operations=taken.program.operations[here])
     own = own_requests(recording, requests)
+    blocks = taken.blocks
+    if blocks is not None:
+        own &= blocks.reads(requests["sector"])
     steps = steps_in_time(recording, program, taken.times[here], requests, own)
     rules, layout = rules_for(version), Layout(taken.extents)
     both = (steps.cpus, steps.ends)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
-    cpu = cpu_cost(recording)
+    cpu = cpu_cost(recording) if blocks is None else blocks.cpu
     notes = tuple(_notes(taken, device is None, known, cpu, steps, bool(here.all())))
     doubts = tuple(_doubts(recording, version, taken.disks[row], cpu, steps))
     return Start(recording, taken.disks[row], run, known, cpu, notes, doubts)
