@@ -4,7 +4,7 @@
  * begins with '/', and a length within its limits.
  */
 #define main prefetch_main
-#include "../analyzer/apply/prefetch/foreread-prefetch.c"
+#include "../analyzer/apply/replayer/foreread-prefetch.c"
 #undef main
 
 #include <assert.h>

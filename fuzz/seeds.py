@@ -7,7 +7,11 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
+from random import Random
+
+from emulator.linux.rules import CHANGES, rules_for
 
 GOLDEN = Path(__file__).resolve().parent.parent / "tests" / "analyzer" / "ingest" / "data"
 RECORDS = 24 * 1024
@@ -110,6 +114,15 @@ def inflate() -> Iterator[bytes]:
                 yield bytes([2, 0]) + room + data[at : at + size]
 
 
+def linux() -> Iterator[bytes]:
+    """The rules of each kernel, and made-up files and operations behind them."""
+    made_up = Random(4)
+    for change in CHANGES:
+        rules = bytes(int(value) for value in astuple(rules_for(change.since)))
+        for length in (150, 300, 1000):
+            yield rules + made_up.randbytes(length)
+
+
 def prefetch() -> Iterator[bytes]:
     """Lists with all that a list can hold, and what it must not."""
     head = b"foreread-prefetch 1\nkernel 6.1.0\norder access\n"
@@ -122,7 +135,7 @@ def prefetch() -> Iterator[bytes]:
 def main() -> None:
     """Write the seeds of the target named."""
     target, directory = sys.argv[1], Path(sys.argv[2])
-    targets = (perf_walk, formats, ring_walk, ring_decode, inflate, prefetch)
+    targets = (perf_walk, formats, ring_walk, ring_decode, inflate, linux, prefetch)
     seeds = {function.__name__: function for function in targets}.get(target)
     for i, seed in enumerate(seeds() if seeds else ()):
         (directory / f"seed-{i}").write_bytes(seed)

@@ -59,7 +59,7 @@ def predict_linux(
     fixed = predict(recording, windows)
     taken = inputs(recording, version)
     counts = {
-        disk: _on_disk(taken, version, row).counts(fixed.total.windows)
+        disk: on_disk(taken, version, row).counts(fixed.total.windows)
         for row, disk in enumerate(taken.disks)
     }
     devices = [_with(curve, counts[dev_of(curve.dev)]) for curve in fixed.devices]
@@ -77,7 +77,7 @@ def predict_linux(
     return with_seconds(found, [taken, *(inputs(each, version) for each in more)], version, device)
 
 
-def _on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
+def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
     """Return the emulation of what was done on one disk."""
     program = taken.program
     wanted = (taken.disk_of_file == row)[program.file_of_operations()]

@@ -40,12 +40,20 @@ class Start:
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
 
-    def timed(self, windows: Sequence[int], rng: np.random.Generator | None = None) -> list[Timed]:
-        """Replay the run under each of ``windows`` (pages); with ``rng`` as it could have been."""
+    def timed(
+        self,
+        windows: Sequence[int],
+        rng: np.random.Generator | None = None,
+        recorded: Timed | None = None,
+    ) -> list[Timed]:
+        """Replay the run under each of ``windows`` (pages); with ``rng`` as it could have been.
+
+        ``recorded`` is the run as it was recorded, if that is not what it is at window 0.
+        """
         device, cpu = self.device, self.cpu
         if rng is not None:
             device, cpu = device.perturbed(rng), cpu_cost(self.recording, rng)
-        return timed_windows(self.run, windows, device, cpu)
+        return timed_windows(self.run, windows, device, cpu, recorded)
 
 
 def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) -> Start:

@@ -21,18 +21,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 MAGIC = "foreread-prefetch 1"
 # What the replayers refuse to go beyond (foreread-prefetch.c).
 LARGEST_LIST = 16 << 20  # bytes
 LONGEST_PATH = 4095  # bytes, PATH_MAX without its NUL
+MOST_OFFSET = 10**18  # bytes, not reached
 LARGEST_RANGE = 2 << 20  # bytes; what is longer is several
-_DIGITS = 18
 _KEYS = ("kernel", "board", "capture", "order")
 _PLAIN = re.compile(rb"[!-\[\]-~]+")  # printing, no space, no backslash
 _ESCAPED = re.compile(rb"\\0([0-3][0-7][0-7])")
 _HEADER = re.compile(rb"[a-z][a-z-]* [!-~]*")
-_RANGE = re.compile(rb"(\d{1,%d}) (\d{1,%d})(?: (\S+))?" % (_DIGITS, _DIGITS))
+_RANGE = re.compile(rb"(0|[1-9]\d{0,17}) (0|[1-9]\d{0,17})(?: (\S+))?")
 
 
 class PrefetchError(ValueError):
@@ -111,7 +112,7 @@ def encode(listing: Listing) -> bytes:
 def _lines(ranges: Iterable[Range]) -> Iterator[bytes]:
     before = None
     for one in ranges:
-        fits = 0 <= one.offset < 10**_DIGITS and 1 <= one.length <= LARGEST_RANGE
+        fits = 0 <= one.offset < MOST_OFFSET and 1 <= one.length <= LARGEST_RANGE
         if not fits or not can_be_listed(one.path):
             raise PrefetchError(f"{one} cannot be listed", "record again")
         name = b"" if one.path == before else b" " + escaped(one.path)
@@ -137,6 +138,17 @@ def decode(text: bytes) -> Listing:
         else:
             ranges.append(_range(line, number, ranges[-1].path if ranges else None))
     return Listing(tuple(ranges), **{key: told[key] for key in _KEYS if key in told})
+
+
+def read_listing(path: Path) -> bytes:
+    """Return the text of a list's file. Raises PrefetchError for one that is none, and OSError."""
+    with path.open("rb") as file:
+        text = file.read(LARGEST_LIST + 1)
+    try:
+        decode(text)
+    except PrefetchError as error:
+        raise PrefetchError(f"{path}: {error}", error.remedy) from error
+    return text
 
 
 def _range(line: bytes, number: int, before: str | None) -> Range:

@@ -38,7 +38,11 @@ class Calls:
         (entered, arguments), thread.entered = thread.entered, (what, values)
         image, size = thread.image, self.page_size
         match what:
-            case What.OPENED | What.DUPED | What.FCNTLED | What.LSEEKED:
+            case What.OPENED if 0 <= values[0] < LARGEST:
+                # Where the flags are not told, exec is taken to close it, as most programs ask for.
+                flags = arguments[0] if entered == What.OPEN else _O_CLOEXEC
+                image.put(values[0], Handle(UNKNOWN), closing=bool(flags & _O_CLOEXEC))
+            case What.DUPED | What.FCNTLED | What.LSEEKED:
                 _returned(image, values[0], entered, arguments)
             case What.MAPPED if entered == What.MMAP and 0 < values[0] < LARGEST * size:
                 self._map(image, values[0], *arguments)
@@ -47,7 +51,7 @@ class Calls:
                 to, behind = pages_of(values[0], arguments[2], size)
                 image.move(first, end, to, behind - to)
             case What.MUNMAP:
-                image.cut(*pages_of(*values, size))
+                image.cut(*pages_of(values[0], values[1], size))
             case What.MPROTECT:
                 image.protect(*pages_of(values[0], values[1], size), values[2])
             case What.MADVISE:
@@ -55,7 +59,7 @@ class Calls:
             case What.FADVISE:
                 self._fadvise(image, *values)
             case What.READAHEAD:
-                self._fadvise(image, *values, _WILLNEED)
+                self._fadvise(image, values[0], values[1], values[2], _WILLNEED)
             case _:
                 _change_descriptors(image, what, values)
 
@@ -78,31 +82,55 @@ class Calls:
         kept |= MapFlag.SHARED if flags & MAP_SHARED else MapFlag(0)
         image.map(Area(first, end, handle, position // self.page_size, kept))
 
+    def learn(self, thread: Thread, file: int) -> None:
+        """A page came in, by no fault, while a thread gave advice: on this file, it must be."""
+        what, values = thread.entered
+        if what == What.MADVISE and values[2] == _WILLNEED:
+            first, end = pages_of(values[0], values[1], self.page_size)
+            handles = [area.handle for area in thread.image.areas_over(first, end)]
+        elif what == What.READAHEAD or (what == What.FADVISE and values[3] == _WILLNEED):
+            found = thread.image.descriptors.get(values[0])
+            handles = [found] if found is not None else []
+        else:
+            return
+        unknown = [handle for handle in handles if handle.file is None]
+        if unknown:
+            self.draft.know(unknown[0], file)
+            self.take(thread, what, values)
+
     def _madvise(self, image: Image, address: int, length: int, advice: int) -> None:
         first, end = pages_of(address, length, self.page_size)
         image.advise(first, end, advice)
         if advice != _WILLNEED:
             return
-        for area in image.areas:
+        for area in image.areas_over(first, end):
             low, high = max(first, area.first), min(end, area.end)
-            if low < high and area.handle.file is not None and area.handle.row >= 0:
+            if area.handle.file is not None:
                 start = area.start + low - area.first
-                self.draft.willneed(area.handle, area.handle.file, start, high - low)
+                self._willneed(area.handle, area.handle.file, start, high - low)
 
     def _fadvise(self, image: Image, descriptor: int, at: int, length: int, advice: int) -> None:
         handle = image.descriptors.get(descriptor)
-        if handle is None or handle.file is None or handle.row < 0 or advice not in _FADVICE:
-            return
-        if not 0 <= at < LARGEST:
+        if handle is None or advice not in _FADVICE or not 0 <= at < LARGEST:
             return
         op = _FADVICE[advice]
+        if op != Op.WILLNEED and handle.row < 0:
+            handle.advice = op
+            return
         if op != Op.WILLNEED:
             self.draft.advise(op, handle)
+            return
+        if handle.file is None:
             return
         start, end = pages_of(at, length, self.page_size)
         pages = end - start if length > 0 else self.draft.pages_of(handle.file) - start
         if 0 < pages < LARGEST:
-            self.draft.willneed(handle, handle.file, start, pages)
+            self._willneed(handle, handle.file, start, pages)
+
+    def _willneed(self, handle: Handle, file: int, page: int, pages: int) -> None:
+        if handle.row < 0:
+            self.draft.know(handle, file)
+        self.draft.willneed(handle, file, page, pages)
 
 
 def pages_of(start: int, length: int, size: int) -> tuple[int, int]:
@@ -116,7 +144,7 @@ def _reading(what: What, values: tuple[int, ...]) -> Reading | None:
         case What.READ:
             return Reading(values[0], values[1], None)
         case What.PREAD:
-            return Reading(*values)
+            return Reading(values[0], values[1], values[2])
         case What.READV:
             return Reading(values[0], 0, None)
         case What.PREADV:
@@ -138,8 +166,6 @@ def _returned(image: Image, value: int, entered: What, arguments: tuple[int, ...
         case What.LSEEK:
             if (handle := image.descriptors.get(arguments[0])) is not None:
                 handle.position = value
-        case What.OPEN:
-            image.put(value, Handle(UNKNOWN), closing=bool(arguments[0] & _O_CLOEXEC))
 
 
 def _change_descriptors(image: Image, what: What, values: tuple[int, ...]) -> None:

@@ -27,11 +27,15 @@ UNKNOWN = -1  # row of a struct file of which no page was seen yet
 
 @dataclass(slots=True)
 class Handle:
-    """A struct file; ``file`` is the row of its file, None until a page of it is seen."""
+    """A struct file; ``file`` is the row of its file, None until a page of it is seen.
+
+    ``advice`` (an Op) was given before that.
+    """
 
     row: int
     file: int | None = None
     position: int = 0
+    advice: int | None = None
 
 
 @dataclass(slots=True)
@@ -187,10 +191,11 @@ class Image:
             self._change(first, end, *_ADVICE[advice])
 
     def _change(self, first: int, end: int, clear: MapFlag, put: MapFlag) -> None:
-        if all(area.flags == area.flags & ~clear | put for area in self._over(first, end)):
+        if all(area.flags == area.flags & ~clear | put for area in self.areas_over(first, end)):
             return
         for area in self.cut(first, end):
             self.add(area.part(area.first, area.end, area.flags & ~clear | put))
 
-    def _over(self, first: int, end: int) -> list[Area]:
+    def areas_over(self, first: int, end: int) -> list[Area]:
+        """Return the mappings that have one of the virtual pages [first, end)."""
         return [area for area in self.areas if area.first < end and first < area.end]

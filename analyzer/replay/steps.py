@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyzer.ingest.inserts import in_block_devices
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from emulator.linux.operations import Program
-from emulator.linux.requests import SECTOR
 from emulator.linux.timed import STEP, CpuCost
 
 _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
@@ -96,9 +96,9 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     if inserts is None:
         return np.asarray(own)
     mounts = recording.capture.mounts if recording.capture else []
-    for first in {0, *(mount.first_sector for mount in mounts)}:
-        page = (requests["sector"] - np.uint64(first)) // np.uint64(recording.page_size // SECTOR)
-        own &= ~np.isin(page, inserts.metadata["index"])
+    first_sectors = {mount.first_sector for mount in mounts}
+    metadata = inserts.metadata
+    own &= ~in_block_devices(requests, metadata, recording.page_size, first_sectors, "sector")
     if recording.threads is not None:
         theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
         own &= ~np.isin(requests["pid"], theirs)

@@ -12,7 +12,7 @@ from cli import CommandError, Foreread
 from figures import SecondsTargets, Spread, seconds_figures, spread
 from store import Document
 
-WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512)
+WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 512)
 MODEL = ("--model", "linux")
 _COLUMNS = ("seconds", "requests", "pages")
 LEARNT = "learnt from the capture"
@@ -33,7 +33,7 @@ class Asked:
     targets: Targets
     target: str | None = None
     disk: str | None = None
-    repeat: int = 2
+    repeat: int = 1
     warm_first: bool = False
 
     @property

@@ -73,7 +73,7 @@ next_line(struct cursor *cursor, struct text *line)
     return true;
 }
 
-/* Take a decimal number from the front of a line. */
+/* Take a decimal number, without zeros in front, from the front of a line. */
 static bool
 take_number(struct text *line, uint64_t *number)
 {
@@ -86,9 +86,10 @@ take_number(struct text *line, uint64_t *number)
         *number = *number * 10 + (uint64_t)(line->at[digits] - '0');
         digits++;
     }
+    bool is_number = digits == 1 || (digits > 1 && line->at[0] != '0');
     line->at += digits;
     line->size -= digits;
-    return digits > 0;
+    return is_number;
 }
 
 static bool
@@ -117,8 +118,8 @@ take_character(struct text *word)
     int character = (unsigned char)at[0];
     if (character == '\\') {
         size = 5;
-        if (word->size < size || at[1] != '0' || at[2] > '3' || !is_octal(at[2]) ||
-            !is_octal(at[3]) || !is_octal(at[4])) {
+        if (word->size < size || at[1] != '0' || at[2] < '0' || at[2] > '3' || !is_octal(at[3]) ||
+            !is_octal(at[4])) {
             return -1;
         }
         character = (at[2] - '0') * 64 + (at[3] - '0') * 8 + (at[4] - '0');
@@ -181,6 +182,9 @@ begin_list(struct cursor *cursor, const char *list, size_t size)
         return "no prefetch list of version 1";
     }
     if (list[size - 1] != '\n') {
+        for (const char *at = list; at < list + size; at++) {
+            cursor->line += *at == '\n';
+        }
         return "the end of the list is missing";
     }
     cursor->at += first;

@@ -57,7 +57,7 @@ find_path() {
 
 check_number() {
 	case $1 in
-	'' | *[!0-9]* | ???????????????????*) refuse 'no range: OFFSET LENGTH PATH' ;;
+	'' | *[!0-9]* | 0?* | ???????????????????*) refuse 'no range: OFFSET LENGTH PATH' ;;
 	esac
 }
 
@@ -79,7 +79,7 @@ read_ranges() {
 		check_number "$offset"
 		check_number "$length"
 		case $length in
-		0* | ????????*) refuse 'a length out of range' ;;
+		0 | ????????*) refuse 'a length out of range' ;;
 		esac
 		[ "$length" -le 2097152 ] || refuse 'a length out of range'
 		[ -z "$more" ] || refuse 'no range: OFFSET LENGTH PATH'
@@ -95,6 +95,7 @@ read_ranges() {
 		[ "$half" -ge 0 ] || return 0
 		read_range "$offset" "$length"
 	done
+	number=$((number + 1))
 	[ -z "$offset" ] || refuse 'the end of the list is missing'
 }
 
@@ -113,7 +114,7 @@ find_memory
 skips_bytes=no
 ! dd if=/dev/zero of=/dev/null bs=2 count=1 skip=1 iflag=skip_bytes 2>/dev/null || skips_bytes=yes
 {
-	read -r line || :
+	read -r line || line=
 	[ "$line" = 'foreread-prefetch 1' ] || refuse 'no prefetch list of version 1'
 	read_ranges
 } <"$list"
