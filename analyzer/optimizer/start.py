@@ -13,7 +13,13 @@ from analyzer.ingest.tables import Table
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
-from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_recording
+from analyzer.replay.steps import (
+    CpuSamples,
+    cpu_samples,
+    own_requests,
+    steps_of,
+    without_recording,
+)
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
@@ -37,6 +43,7 @@ class Start:
     run: Run
     device: DeviceModel
     cpu: CpuCost
+    cpu_samples: CpuSamples
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
 
@@ -52,7 +59,7 @@ class Start:
         """
         device, cpu = self.device, self.cpu
         if rng is not None:
-            device, cpu = device.perturbed(rng), cpu_cost(self.recording, rng)
+            device, cpu = device.perturbed(rng), self.cpu_samples.cost(rng)
         return timed_windows(self.run, windows, device, cpu, recorded)
 
 
@@ -82,10 +89,11 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     steps = without_recording(as_recorded, recording.trace.events, *span)
     rules, layout = rules_for(version), Layout(taken.extents)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout)
-    cpu = cpu_cost(recording)
+    samples = cpu_samples(recording)
+    cpu = samples.cost()
     notes = tuple(_notes(taken, device is None, known, cpu, bool(here.all())))
     doubts = tuple(_doubts(recording, version, taken.disks[row], cpu))
-    return Start(recording, taken.disks[row], run, known, cpu, notes, doubts)
+    return Start(recording, taken.disks[row], run, known, cpu, samples, notes, doubts)
 
 
 def _learnt(requests: Table) -> DeviceModel:
