@@ -9,6 +9,7 @@ from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Sect
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, percent, plural, seconds, shell_words
 
+NO_SECONDS = "no seconds: "  # so begins the note on why (analyzer/optimizer/seconds.py)
 UNANSWERED = 0.01  # share of reads without a completion from which on the reader is told
 
 
@@ -264,11 +265,10 @@ def _model_limits(subject: Subject) -> list[str]:
             "kernel grows and shrinks its window, and reads metadata too."
         )
     if subject.prediction.verdict.by == "criterion":
-        why = (
-            "No device model was given"
-            if subject.prediction.total.seconds is None
-            else "Seconds were predicted, but are not confirmed for a start like this"
-        )
+        why = "Seconds were predicted, but are not confirmed for a start like this"
+        if subject.prediction.total.seconds is None:
+            untold = (note for note in subject.prediction.notes if note.startswith(NO_SECONDS))
+            why = _sentence(next(untold, "no device model was given")).rstrip(".")
         limits.append(
             f"{why}: the answer weighs a request like a page read in vain, which a fast or a slow "
             "device may not."

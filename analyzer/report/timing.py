@@ -55,7 +55,7 @@ def start_up(canvas: Canvas, subject: Subject) -> None:
 
 def spent(canvas: Canvas, subject: Subject) -> None:
     """Draw where the predicted seconds go, a bar for each window that was replayed."""
-    ax = axes(canvas, top=0.36)
+    ax = axes(canvas, top=0.36, bottom=0.62)
     rows = spent_rows(subject)
     at = range(len(rows))
     bottom = [0.0] * len(rows)
