@@ -13,7 +13,7 @@ from analyzer.ingest.tables import Table
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
-from analyzer.replay.steps import Steps, cpu_cost, own_requests
+from analyzer.replay.steps import CpuSamples, Steps, cpu_samples, own_requests
 from analyzer.replay.thread_steps import steps_in_time
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
@@ -29,7 +29,8 @@ _PAGE_SECTORS = 8
 class Start:
     """What is replayed, on what device and processor.
 
-    ``disk`` is the dev_t of the disk whose window is varied. ``notes`` say on what assumptions;
+    ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
+    was told from, None if otherwise. ``notes`` say on what assumptions;
     ``doubts`` in what it is unlike the runs that were judged.
     """
 
@@ -38,6 +39,7 @@ class Start:
     run: Run
     device: DeviceModel
     cpu: CpuCost
+    cpu_samples: CpuSamples | None
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
 
@@ -53,7 +55,8 @@ class Start:
         """
         device, cpu = self.device, self.cpu
         if rng is not None:
-            device, cpu = device.perturbed(rng), cpu_cost(self.recording, rng)
+            device = device.perturbed(rng)
+            cpu = self.cpu_samples.cost(rng) if self.cpu_samples else cpu
         return timed_windows(self.run, windows, device, cpu, recorded)
 
 
@@ -83,10 +86,11 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     rules, layout = rules_for(version), Layout(taken.extents)
     both = (steps.cpus, steps.ends)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
-    cpu = cpu_cost(recording) if blocks is None else blocks.cpu
+    samples = cpu_samples(recording) if blocks is None else None
+    cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     notes = tuple(_notes(taken, device is None, known, cpu, steps, bool(here.all())))
     doubts = tuple(_doubts(recording, version, taken.disks[row], cpu, steps))
-    return Start(recording, taken.disks[row], run, known, cpu, notes, doubts)
+    return Start(recording, taken.disks[row], run, known, cpu, samples, notes, doubts)
 
 
 def _learnt(requests: Table) -> DeviceModel:
