@@ -97,7 +97,9 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     mounts = recording.capture.mounts if recording.capture else []
     first_sectors = {mount.first_sector for mount in mounts}
     metadata = inserts.metadata
-    own &= ~in_block_devices(requests, metadata, recording.page_size, first_sectors, "sector")
+    own &= ~in_block_devices(
+        requests, metadata, recording.page_size, first_sectors, recording.devices, "sector"
+    )
     if recording.threads is not None:
         theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
         own &= ~np.isin(requests["pid"], theirs)
