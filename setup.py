@@ -15,7 +15,7 @@ from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
 # -g0: a Python compiled with -g passes that on, and debug information names local folders.
-C_FLAGS = ["-std=c11", "-O3", "-g0", "-Wall", "-Wextra", "-fvisibility=hidden"]
+C_FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-g0", "-Wall", "-Wextra", "-fvisibility=hidden"]
 if os.environ.get("FOREREAD_WERROR"):
     C_FLAGS.append("-Werror")
 LIMITED_API = [("Py_LIMITED_API", "0x030b0000")]

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from msgspec import UnsetType
+from msgspec import UNSET, UnsetType
 
 from analyzer.ingest.tables import Array, Rwbs, Table
-from boards.cost import Cost, CostPoint, MeasuredCost
+from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost
 from boards.cost import FixedCost as FixedFigures
 from boards.profile import Profile, ProfileError, load_profile
 from emulator.device import DeviceModel, FixedCost
@@ -108,6 +108,51 @@ def _point(point: CostPoint) -> Point:
     return Point(point.request_kib, point.sequential, latency, occupancy)
 
 
+def cost_of(device: DeviceModel, band: float, calibration: Calibration) -> Cost:
+    """Return the figures of a measured device, as files hold them."""
+    if isinstance(device, Measured):
+        points = [
+            CostPoint(
+                request_kib=one.kib,
+                sequential=one.sequential,
+                latency_us=_figure(one.latency_ns / 1000),
+                occupancy_us=_figure(one.occupancy_ns / 1000),
+            )
+            for one in device.points
+        ]
+        return MeasuredCost(
+            obtained="measured", band=_figure(band), calibration=calibration, points=points
+        )
+    line = device.base if isinstance(device, Paced) else device
+    if not isinstance(line, FixedCost):
+        raise TypeError(f"no figures are known of a {type(device).__name__}")
+    latency, per_kib = _figure(line.latency_ns / 1000), _figure(line.ns_per_kib)
+    if not isinstance(device, Paced):
+        return FixedFigures(
+            obtained="measured",
+            band=_figure(band),
+            calibration=calibration,
+            latency_us=latency,
+            ns_per_kib=per_kib,
+        )
+    requests, size = device.requests_per_second, device.bytes_per_second
+    return PacedCost(
+        obtained="measured",
+        band=_figure(band),
+        calibration=calibration,
+        requests_per_second=_figure(requests) if requests < inf else UNSET,
+        bytes_per_second=_figure(size) if size < inf else UNSET,
+        slice_ms=device.slice_ns / 1e6,
+        latency_us=latency,
+        ns_per_kib=per_kib,
+    )
+
+
+def _figure(value: float) -> float:
+    """Return a measured figure without the digits that mean nothing."""
+    return float(f"{value:.4g}")
+
+
 def learn(requests: Table) -> FixedCost:
     """Return the cost of the reads of one disk (REQUESTS), by least absolute deviations.
 
@@ -152,14 +197,21 @@ def _fit(kib: Array, service: Array) -> FixedCost:
     """
     sizes, of_size, counts = np.unique(kib, return_inverse=True, return_counts=True)
     medians = np.array([np.median(service[of_size == row]) for row in range(len(sizes))])
-    x = np.column_stack((np.ones(len(sizes)), sizes))
-    base = np.sqrt(counts)
-    weight = base
-    slope = np.zeros(2)
-    for _ in range(_ROUNDS):
-        root = np.sqrt(weight)
-        slope = np.linalg.lstsq(x * root[:, None], medians * root, rcond=None)[0]
-        weight = base / np.maximum(np.abs(medians - x @ slope), 1.0)
-    latency, per_kib = (max(float(value), 0.0) for value in slope)
+    latency, per_kib = fit_line(sizes, medians, np.sqrt(counts))
     spread = float(np.median(np.abs(service - latency - per_kib * kib)))
     return FixedCost(latency, per_kib, spread)
+
+
+def fit_line(kib: Array, times: Array, weights: Array) -> tuple[float, float]:
+    """Return latency and time per KiB (neither below 0) by weighted least absolute deviations."""
+    x = np.column_stack((np.ones(len(kib)), kib))
+    weight = weights
+    line = np.zeros(2)
+    for _ in range(_ROUNDS):
+        root = np.sqrt(weight)
+        line = np.linalg.lstsq(x * root[:, None], times * root, rcond=None)[0]
+        weight = weights / np.maximum(np.abs(times - x @ line), 1.0)
+    latency, per_kib = line.tolist()
+    if latency < 0:
+        return 0.0, float(np.median(times / kib))
+    return (latency, per_kib) if per_kib >= 0 else (float(np.median(times)), 0.0)

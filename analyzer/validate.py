@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-from analyzer.prediction import Curve, Prediction
+from analyzer.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
 from tracer.sweep import Point, Sweep
-
-KERNEL_DEFAULT_KB = 128  # VM_READAHEAD_PAGES, include/linux/pagemap.h
 
 METADATA_NOTE = (
     "measured requests and pages include metadata reads, predicted ones do not: "
@@ -69,8 +67,9 @@ class Validation:
     """The comparison of one prediction with one sweep; errors and regrets are fractions.
 
     ``device`` is the curve that was compared. ``chosen_read_ahead_kb`` is the predicted-best
-    window, or the quasi-optimal one where no seconds were predicted; each window of the regret
-    is the one that was measured for it (see ``notes`` where it was not measured itself).
+    window, or the quasi-optimal one where no seconds were predicted; ``proposed_read_ahead_kb``
+    is that which the verdict sets or keeps, None if it does neither. Each window of the regret is
+    the one that was measured for it (see ``notes`` where it was not measured itself).
     """
 
     device: str
@@ -87,6 +86,8 @@ class Validation:
     best_read_ahead_kb: int
     default_read_ahead_kb: int
     notes: tuple[str, ...] = ()
+    regret_proposed: float | None = None
+    proposed_read_ahead_kb: int | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Return the ``validate --json`` document, schema 1 (docs/design.md)."""
@@ -101,6 +102,8 @@ class Validation:
             "seconds_error_max": self.seconds_error_max,
             "regret": self.regret,
             "regret_quasi_optimal": self.regret_quasi_optimal,
+            "regret_proposed": self.regret_proposed,
+            "proposed_read_ahead_kb": self.proposed_read_ahead_kb,
             "chosen_read_ahead_kb": self.chosen_read_ahead_kb,
             "quasi_optimal_read_ahead_kb": self.quasi_optimal_read_ahead_kb,
             "best_read_ahead_kb": self.best_read_ahead_kb,
@@ -138,6 +141,9 @@ def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = N
     chosen_kb = _measured_kb(int(chosen * page_kb), seconds, "chosen", notes)
     quasi_kb = _measured_kb(int(curve.quasi_optimal * page_kb), seconds, "quasi-optimal", notes)
     default_kb = _measured_kb(_default_kb(prediction, sweep, notes), seconds, "default", notes)
+    proposed_kb = prediction.verdict.read_ahead_kb
+    if proposed_kb is not None:
+        proposed_kb = _measured_kb(proposed_kb, seconds, "proposed", notes)
 
     f_errors = _absolute([p.error.f for p in points])
     second_errors = _absolute([p.error.seconds for p in points])
@@ -151,6 +157,10 @@ def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = N
         seconds_error_max=max(second_errors, default=None),
         regret=_fraction(seconds[chosen_kb] - seconds[best_kb], seconds[default_kb]),
         regret_quasi_optimal=_fraction(seconds[quasi_kb] - seconds[best_kb], seconds[default_kb]),
+        regret_proposed=None
+        if proposed_kb is None
+        else _fraction(seconds[proposed_kb] - seconds[best_kb], seconds[default_kb]),
+        proposed_read_ahead_kb=proposed_kb,
         chosen_read_ahead_kb=chosen_kb,
         quasi_optimal_read_ahead_kb=quasi_kb,
         best_read_ahead_kb=best_kb,

@@ -183,5 +183,17 @@ def profile_name(text: str) -> str:
     return re.sub(r"[^a-z0-9._-]+", "-", text.lower()).strip("._-")[:64] or "board"
 
 
+def with_cost(profile: Profile, disk: str, cost: Cost) -> Profile:
+    """Return the profile with that cost of its storage named ``disk``, or of its only one."""
+    named = [row for row, one in enumerate(profile.storage) if disk and one.name == disk]
+    rows = named or ([0] if len(profile.storage) == 1 else [])
+    storage = list(profile.storage)
+    if rows:
+        storage[rows[0]] = msgspec.structs.replace(storage[rows[0]], cost=cost)
+    else:
+        storage.append(Storage(kind="measured", name=disk or UNSET, cost=cost))
+    return msgspec.structs.replace(profile, storage=storage)
+
+
 def _choices() -> str:
     return "name one of `foreread boards list`, or a file: " + ", ".join(builtin_names())

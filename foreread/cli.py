@@ -23,10 +23,12 @@ COMMANDS = {
     "record": "record one cold run of a command",
     "show": "say what is inside a capture",
     "predict": "predict every readahead window from one capture",
+    "calibrate": "measure what requests of a disk cost, for predicted seconds",
     "sweep": "measure cold runs at every window (the manual method)",
     "validate": "hold a prediction against a sweep",
     "report": "write the board report: HTML, PDF and PNG",
     "script": "write the boot script that applies the window, and its wrappers",
+    "prefetch": "write the list of what a start reads, and predict list against window",
     "boards": "list, show and make board profiles",
 }
 

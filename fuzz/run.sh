@@ -11,7 +11,9 @@ libraries='libtraceevent zlib libzstd'
 # shellcheck disable=SC2046,SC2086 # options are words
 build() {
     case $1 in
-    fixed_window) core='-Iemulator/core emulator/core/*.c' ;;
+    fixed_window) core='-Iemulator/core emulator/core/*.c -lm' ;;
+    linux) core='-Iemulator/core -DLX_MOST_BYTES=268435456 emulator/core/linux_*.c -lm' ;;
+    prefetch) core='' ;; # the target takes in the one file
     *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
     esac
     # the fuzzer comes first: libraries follow what uses them
@@ -45,7 +47,7 @@ for target; do
     target=$(basename "${target#fuzz/fuzz_}" .c)
     mkdir -p "fuzz-out/$target/corpus"
     build "$target"
-    "$python" fuzz/seeds.py "$target" "fuzz-out/$target/corpus"
+    PYTHONPATH=. "$python" fuzz/seeds.py "$target" "fuzz-out/$target/corpus"
     echo "== $target, $seconds s"
     ( cd "fuzz-out/$target" &&
         UBSAN_OPTIONS=print_stacktrace=1 ./fuzz -max_total_time="$seconds" -max_len=65536 \

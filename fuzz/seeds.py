@@ -7,7 +7,11 @@ import struct
 import sys
 import zlib
 from collections.abc import Iterator
+from dataclasses import astuple
 from pathlib import Path
+from random import Random
+
+from emulator.linux.rules import CHANGES, rules_for
 
 GOLDEN = Path(__file__).resolve().parent.parent / "tests" / "analyzer" / "ingest" / "data"
 RECORDS = 24 * 1024
@@ -110,10 +114,28 @@ def inflate() -> Iterator[bytes]:
                 yield bytes([2, 0]) + room + data[at : at + size]
 
 
+def linux() -> Iterator[bytes]:
+    """The rules of each kernel, and made-up files and operations behind them."""
+    made_up = Random(4)
+    for change in CHANGES:
+        rules = bytes(int(value) for value in astuple(rules_for(change.since)))
+        for length in (150, 300, 1000):
+            yield rules + made_up.randbytes(length)
+
+
+def prefetch() -> Iterator[bytes]:
+    """Lists with all that a list can hold, and what it must not."""
+    head = b"foreread-prefetch 1\nkernel 6.1.0\norder access\n"
+    yield head + b"0 4096 /usr/lib/a\n8192 2097152\n4096 1 /tmp/\\0040\\0377\\0012\n"
+    yield head + b"0 4096\n"
+    yield head + b"0 4096 /a\\0000b\n999999999999999999 1 relative\n"
+    yield head + b"0 2097153 /a\n0 1 /" + 4095 * b"a" + b"\nkernel x\n1 1 /b"
+
+
 def main() -> None:
     """Write the seeds of the target named."""
     target, directory = sys.argv[1], Path(sys.argv[2])
-    targets = (perf_walk, formats, ring_walk, ring_decode, inflate)
+    targets = (perf_walk, formats, ring_walk, ring_decode, inflate, linux, prefetch)
     seeds = {function.__name__: function for function in targets}.get(target)
     for i, seed in enumerate(seeds() if seeds else ()):
         (directory / f"seed-{i}").write_bytes(seed)

@@ -40,6 +40,7 @@ _COSTS = {
     "sched:": "the command's processes cannot be told from others",
     "sched:sched_switch": "what threads computed cannot be told from what they waited for",
     "sched:sched_waking": "who woke a thread is told less exactly, by sched_wakeup",
+    "task:": "a child is taken to share its parent's open files and mappings, as threads do",
     "syscalls:": "which open file is read how (advice, mappings, positions) is unknown",
 }
 

@@ -2,7 +2,7 @@
 
 from analyzer.apply.board_access import InstallError
 from analyzer.apply.install import Installed, Removed, install, uninstall
-from analyzer.apply.plan import ApplyError, ApplyPlan, Board, Disk, Setting, plan_from
+from analyzer.apply.plan import ApplyError, ApplyPlan, Board, Disk, Prefetch, Setting, plan_from
 from analyzer.apply.write import write_scripts
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "Disk",
     "InstallError",
     "Installed",
+    "Prefetch",
     "Removed",
     "Setting",
     "install",

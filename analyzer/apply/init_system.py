@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from analyzer.apply.plan import ApplyError, ApplyPlan
-from analyzer.apply.write import SCRIPT
+from analyzer.apply.write import LIST, LIST_PLACE, REPLAYER, SCRIPT, replayer_place
 
 Init = Literal["systemd", "procd", "busybox", "sysv"]
 INITS: tuple[Init, ...] = get_args(Init)
@@ -75,6 +75,14 @@ def layout_for(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str)
 
     Raises ApplyError when nothing on the board would call the script.
     """
+    layout = _layout(init, plan, script, inittab, rcs)
+    if plan.prefetch is None:
+        return layout
+    added = {replayer_place(script): REPLAYER, LIST_PLACE: LIST}
+    return replace(layout, files=layout.files | added)
+
+
+def _layout(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
     if init == "busybox":
         return _busybox(plan, script, inittab, rcs)
     after, timer = plan.has_after, plan.has_after and plan.boot_done_seconds is not None

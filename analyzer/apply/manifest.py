@@ -9,7 +9,7 @@ import msgspec
 
 from analyzer.apply.init_system import INITTAB, Init
 from analyzer.apply.plan import ApplyError
-from analyzer.apply.write import PLACE
+from analyzer.apply.write import LIST_PLACE, PLACE, replayer_place
 
 MANIFEST = "/etc/foreread-apply.manifest"
 SCRIPT_PLACES = (PLACE, "/etc/foreread-apply")
@@ -64,7 +64,8 @@ def sha256(path: Path) -> str:
 
 def _is_ours(path: str) -> bool:
     folder, _, name = path.rpartition("/")
-    known = path in SCRIPT_PLACES or (folder.startswith("/etc/") and name.startswith(_OURS))
+    places = (*SCRIPT_PLACES, *map(replayer_place, SCRIPT_PLACES), LIST_PLACE)
+    known = path in places or (folder.startswith("/etc/") and name.startswith(_OURS))
     return known and ".." not in path.split("/")
 
 

@@ -69,6 +69,17 @@ class Board:
 
 
 @dataclass(frozen=True)
+class Prefetch:
+    """A prefetch list to be replayed while the board boots, and what replays it there.
+
+    ``listing`` is the list's text; ``replayer`` a program or script that takes its path.
+    """
+
+    listing: bytes
+    replayer: bytes
+
+
+@dataclass(frozen=True)
 class ApplyPlan:
     """Everything the boot script and its wrappers are made from."""
 
@@ -77,6 +88,7 @@ class ApplyPlan:
     created_from: str = ""
     boot_done_seconds: int | None = None  # after-boot phase: None once booted, else delay
     restore_on_stop: bool = True
+    prefetch: Prefetch | None = None
 
     @property
     def has_after(self) -> bool:
@@ -133,6 +145,7 @@ def plan_from(
     after_boot_read_ahead_kb: int | None = None,
     boot_done_seconds: int | None = None,
     restore_on_stop: bool = True,
+    prefetch: Prefetch | None = None,
 ) -> ApplyPlan:
     """Return the plan that sets the predicted window of every disk much was read from.
 
@@ -158,6 +171,7 @@ def plan_from(
         created_from=_created_from(prediction, capture),
         boot_done_seconds=boot_done_seconds,
         restore_on_stop=restore_on_stop,
+        prefetch=prefetch,
     )
     check(plan)
     return plan
@@ -177,8 +191,7 @@ def _choice(
     if only_disk and verdict.read_ahead_kb is not None:
         return verdict.read_ahead_kb, verdict.why
     kind = "quasi-optimal" if curve.predicted_best is None else "predicted best"
-    window = curve.quasi_optimal if curve.predicted_best is None else curve.predicted_best
-    kb = curve.read_ahead_kb[curve.windows.index(window)]
+    kb = curve.read_ahead_kb[curve.windows.index(prediction.window_for(curve))]
     return kb, f"{kind} for what was read from {curve.name}; in total: {verdict.why}"
 
 

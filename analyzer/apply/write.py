@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from functools import cache
+from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
@@ -13,6 +15,11 @@ from analyzer.apply.plan import ApplyError, ApplyPlan, Setting, check
 
 SCRIPT = "foreread-apply"
 PLACE = "/usr/sbin/foreread-apply"
+REPLAYER = "foreread-prefetch"
+LIST = "foreread-prefetch.list"
+LIST_PLACE = "/etc/foreread-prefetch.list"
+REPLAYER_SOURCE = "foreread-prefetch.c"
+REPLAYER_SCRIPT = "foreread-prefetch.sh"
 _EXECUTABLE = {
     SCRIPT: "foreread-apply.sh.j2",
     "openwrt/foreread": "openwrt.sh.j2",
@@ -51,9 +58,35 @@ def write_scripts(plan: ApplyPlan, output: Path, place: str = PLACE) -> list[Pat
             path.write_text(templates.get_template(template).render(context), encoding="utf-8")
             path.chmod(mode)
             written.append(path)
+        written += _write_prefetch(plan, output)
     except OSError as error:
         raise ApplyError(f"{output}: {error.strerror}", "give a directory to write to") from error
     return written
+
+
+def _write_prefetch(plan: ApplyPlan, output: Path) -> Iterator[Path]:
+    """Write list and replayer, and the source of the better one; yield the files."""
+    if plan.prefetch is None:
+        return
+    for name, content, mode in (
+        (LIST, plan.prefetch.listing, 0o644),
+        (REPLAYER, plan.prefetch.replayer, 0o755),
+        (REPLAYER_SOURCE, shipped(REPLAYER_SOURCE), 0o644),
+    ):
+        path = output / name
+        path.write_bytes(content)
+        path.chmod(mode)
+        yield path
+
+
+def shipped(name: str) -> bytes:
+    """Return REPLAYER_SCRIPT or REPLAYER_SOURCE, as foreread ships them."""
+    return (files(__package__) / "replayer" / name).read_bytes()
+
+
+def replayer_place(script: str) -> str:
+    """Return where the replayer is, beside the script."""
+    return f"{script.rpartition('/')[0]}/{REPLAYER}"
 
 
 def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:
@@ -77,6 +110,8 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "disks": [(disk, list(knobs)) for disk, knobs in groupby(settings, lambda s: s[0].disk)],
         "vm": _vm_settings(plan),
         "timer": plan.has_after and plan.boot_done_seconds is not None,
+        "replayer": replayer_place(place),
+        "list": LIST_PLACE,
     }
 
 

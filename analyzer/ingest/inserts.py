@@ -29,6 +29,7 @@ UNBLOCKED_FILE_SYSTEMS = frozenset(
 # (node and meta inode of every image that mkfs.f2fs makes).
 _INTERNAL_INODES = {"btrfs": (1,), "f2fs": (1, 2)}
 
+_EXTENDED_MAJOR = 259  # BLOCK_EXT_MAJOR: partitions of disks of any driver
 MINOR_BITS = 20  # dev_t in the kernel: major << 20 | minor (include/linux/kdev_t.h)
 _LARGEST_ORDER = 20  # far above any real folio; bounds what a damaged trace can ask for
 
@@ -140,13 +141,36 @@ def _data_reads(
     # ext4 reads inode tables ahead without the M flag: into pages of the block device, which
     # were inserted just before. With blocks below the page size data shares such pages.
     rows = np.flatnonzero(chosen)
-    sector, pages = events["index"][rows], np.unique(events["index"][inserts[bdev]])
-    of_bdev = np.zeros(len(rows), bool)
-    for first in {0, *first_sectors}:  # a partition's bdev counts from its start, bios do not
-        of_bdev |= np.isin((sector - np.uint64(first)) // np.uint64(page_size // 512), pages)
-    rows = rows[of_bdev]
+    rows = rows[
+        in_block_devices(events.take(rows), events.take(inserts[bdev]), page_size, first_sectors)
+    ]
     chosen[rows[_follows(events["pid"], inserts, bdev, rows)]] = False
     return np.asarray(chosen)
+
+
+def in_block_devices(
+    blocks: Table,
+    metadata: Table,
+    page_size: int,
+    first_sectors: Collection[int],
+    at: str = "index",
+) -> Array:
+    """Return a mask of the block events (or requests, ``at``: "sector") of pages in ``metadata``.
+
+    These are inserts into block-device inodes, whose number is the disk's or partition's dev_t, or
+    0 (before 5.11); which partition is whose is not known, so that only the driver is held against.
+    """
+    found = np.zeros(blocks.rows, bool)
+    major = blocks["dev"] >> MINOR_BITS
+    of = metadata["ino"] >> np.uint64(MINOR_BITS)
+    for one in np.unique(of).tolist():
+        pages = np.unique(metadata["index"][of == one])
+        any_driver = one in (0, _EXTENDED_MAJOR)
+        same = any_driver | (major == one) | (major == _EXTENDED_MAJOR)
+        for first in {0, *first_sectors}:  # a partition's bdev counts from its start, bios do not
+            page = (blocks[at] - np.uint64(first)) // np.uint64(page_size // 512)
+            found |= same & np.isin(page, pages)
+    return found
 
 
 def _follows(pid: Array, inserts: Array, wanted: Array, rows: Array) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.recording import Recording
+from analyzer.optimizer.confirmed import PAGES, setting_of, unlike
 from analyzer.optimizer.criterion import pareto_front
 from analyzer.optimizer.inputs import Inputs, inputs
 from analyzer.optimizer.seconds import with_seconds
@@ -19,7 +20,22 @@ from emulator.linux.rules import KernelError, Version, rules_for, version_of
 from emulator.linux.windows import Emulated, Emulation
 
 PREFIX = "linux"
-CONFIRMED: tuple[Version, ...] = ((6, 1), (6, 12), (6, 18))  # tests/kernel/test_linux_*.py
+FIXED = "fixed"
+
+
+def model_for(recording: Recording) -> str:
+    """Return the model that answers for a recording unless another is asked for.
+
+    That is the kernel's own readahead where the recording is one of foreread's at
+    read_ahead_kb=0 of a kernel that is known, else the published fixed window.
+    """
+    if recording.capture is None or recording.contaminated or recording.kernel is None:
+        return FIXED
+    try:
+        rules_for(version_of(recording.kernel))
+    except KernelError:
+        return FIXED
+    return PREFIX
 
 
 def predict_linux(
@@ -27,6 +43,7 @@ def predict_linux(
     model: str = PREFIX,
     windows: list[int] | None = None,
     device: DeviceModel | None = None,
+    more: Sequence[Recording] = (),
 ) -> Prediction:
     """Predict F and pages of the kernel's readahead by disk and in total, and seconds.
 
@@ -34,13 +51,15 @@ def predict_linux(
     kernel's; C_opt, G_formula and the windows chosen by them stay those of the published fixed
     window (:func:`predict`). Seconds need the cost of the ``device``, which is learnt from the
     capture if it is None; where they cannot be told, a note says why. With seconds the verdict
-    goes by them. Raises KernelError for a kernel that is unknown, else as predict.
+    goes by them, if runs like this were judged. ``more`` are further recordings of the same
+    start, which the seconds are predicted from, too. Raises KernelError for a kernel that is
+    unknown, else as predict.
     """
     version = version_of(_release(recording, model))
     fixed = predict(recording, windows)
     taken = inputs(recording, version)
     counts = {
-        disk: _on_disk(taken, version, row).counts(fixed.total.windows)
+        disk: on_disk(taken, version, row).counts(fixed.total.windows)
         for row, disk in enumerate(taken.disks)
     }
     devices = [_with(curve, counts[dev_of(curve.dev)]) for curve in fixed.devices]
@@ -50,11 +69,15 @@ def predict_linux(
         devices=devices,
         total=_total(fixed.total, devices),
         notes=(*fixed.notes, *_notes(version, taken)),
+        doubts=tuple(
+            f"the readahead of {what} is not confirmed on a running kernel"
+            for what in unlike(setting_of(recording, version), PAGES)
+        ),
     )
-    return with_seconds(found, taken, version, device)
+    return with_seconds(found, [taken, *(inputs(each, version) for each in more)], version, device)
 
 
-def _on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
+def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
     """Return the emulation of what was done on one disk."""
     program = taken.program
     wanted = (taken.disk_of_file == row)[program.file_of_operations()]
@@ -98,8 +121,6 @@ def _notes(version: Version, taken: Inputs) -> list[str]:
         f"F, pages and G are those of the readahead of Linux {name}; C_opt, G formula and the "
         "quasi-optimal window are the published criterion's, of the fixed window"
     ]
-    if version[:2] not in CONFIRMED:
-        found.append(f"the readahead of Linux {name} is not confirmed on a running kernel")
     if taken.notes:
         found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")
     capture = taken.recording.capture

@@ -1,72 +1,81 @@
-"""Seconds of a start-up by window: the timed replay of a recording, on one disk."""
+"""Seconds of a start-up by window, with their band: the timed replay of one or more recordings."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.device_model import DeviceModelError, learn
-from analyzer.ingest.recording import Recording
+from analyzer.device_model import DeviceModelError
+from analyzer.ingest.load import dev_of
+from analyzer.ingest.tables import Array
+from analyzer.optimizer.bands import SEED, Bands, resampled, spread_over
 from analyzer.optimizer.inputs import Inputs
+from analyzer.optimizer.start import Start, again, prepare
 from analyzer.optimizer.verdict import decide_by_seconds
-from analyzer.prediction import Curve, Prediction
-from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_recording
-from emulator.device import DeviceModel, FixedCost
-from emulator.linux.requests import Layout
-from emulator.linux.rules import Version, rules_for
-from emulator.linux.timed import CpuCost, Run
-from emulator.linux.timed_windows import timed_windows
+from analyzer.prediction import Curve, Prediction, Spent
+from emulator.device import DeviceModel
+from emulator.linux.rules import Version
+from emulator.linux.timed import Timed
 from emulator.linux.windows import MAX_WINDOW
 
 MOST_WINDOWS = 64
 # In pages: what is replayed of more windows than MOST_WINDOWS.
 LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1023)
+DRAWS = 4  # replays of each capture as it could have been
+DRAWN_WINDOWS = 4  # that a draw replays, besides the best and the current one
+RESAMPLED = 200
 
 
-MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
-_PAGE_SECTORS = 8
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Seconds:
-    """``by_window`` (pages) are what start-ups take; ``notes`` say on what assumptions.
+    """What start-ups take by window, and where it goes.
 
-    ``doubts`` are why they are not confirmed: a run that is unlike those that were judged.
+    ``parts`` (4 × windows of ``bands``) are seconds of computing, waiting, waiting behind pages
+    that nobody used, and sleeping (Spent), of the capture in the middle. ``again`` says how the
+    run as recorded compares with its replay.
     """
 
-    by_window: dict[int, float]
-    notes: tuple[str, ...]
-    doubts: tuple[str, ...] = ()
+    bands: Bands
+    parts: Array
+    again: str
 
 
 def with_seconds(
-    found: Prediction, taken: Inputs, version: Version, device: DeviceModel | None
+    found: Prediction, taken: Sequence[Inputs], version: Version, device: DeviceModel | None
 ) -> Prediction:
-    """Return a prediction with seconds and the verdict by them, or a note on why it has none."""
-    total = found.total
-    current = _window_of(total.current_read_ahead_kb, found.page_size)
+    """Return a prediction with seconds and the verdict by them, or a note on why it has none.
+
+    ``taken`` are of one or more recordings of the same start; the prediction is of the first.
+    """
     try:
-        seconds = predict_seconds(taken, version, total.windows, current, device)
+        starts = [prepare(each, version, device) for each in taken]
     except DeviceModelError as error:
         if device is not None:
             raise
         return replace(found, notes=(*found.notes, f"no seconds: {error} -- {error.remedy}"))
-    now = None if current is None else seconds.by_window.get(current)
-    total = _with(total, seconds)
-    verdict, notes = found.verdict, [*found.notes, *seconds.notes]
-    if seconds.doubts:
-        notes.append(f"seconds are not confirmed, and not decided by: {'; '.join(seconds.doubts)}")
-    else:
-        verdict = decide_by_seconds(verdict, total, now)
-    return replace(
-        found,
-        total=total,
-        devices=[_with(curve, seconds) for curve in found.devices],
-        verdict=verdict,
-        notes=tuple(notes),
-    )
+    current = _window_of(found.total.current_read_ahead_kb, found.page_size)
+    windows = _replayed(found.total.windows, {0, current, found.total.quasi_optimal})
+    candidates = [window for window in windows if window in found.total.windows]
+    seconds = predict_seconds(starts, windows, candidates, current)
+    total = _with(found.total, seconds)
+    devices = [
+        _with(curve, seconds) if dev_of(curve.dev) == starts[0].disk else curve
+        for curve in found.devices
+    ]
+    notes = [*found.notes, *starts[0].notes, seconds.again]
+    if len(starts) > 1:
+        notes.append(f"seconds: medians over {len(starts)} captures; F and pages: of the first")
+    unlike = dict.fromkeys(doubt for start in starts for doubt in start.doubts)
+    doubts = [*found.doubts]
+    if unlike:
+        doubts.append(f"seconds are not confirmed, and not decided by: {'; '.join(unlike)}")
+    verdict = found.verdict
+    if not doubts:
+        verdict = decide_by_seconds(verdict, total, seconds.bands, current)
+    found = replace(found, total=total, devices=devices, verdict=verdict)
+    return replace(found, notes=tuple(notes), doubts=tuple(doubts))
 
 
 def _window_of(kb: int | None, page_size: int) -> int | None:
@@ -74,97 +83,74 @@ def _window_of(kb: int | None, page_size: int) -> int | None:
     return window if window is not None and window <= MAX_WINDOW else None
 
 
-def _with(curve: Curve, seconds: Seconds) -> Curve:
-    column = [seconds.by_window.get(window) for window in curve.windows]
-    timed = {w: s for w, s in zip(curve.windows, column, strict=True) if s is not None}
-    best = min(timed, key=lambda window: (timed[window], window))
-    return replace(curve, seconds=column, predicted_best=best)
-
-
-def predict_seconds(
-    taken: Inputs,
-    version: Version,
-    windows: Sequence[int],
-    current: int | None = None,
-    device: DeviceModel | None = None,
-) -> Seconds:
-    """Return the seconds of a recording's run under ``windows``, or the ladder of so many.
-
-    The ``current`` window is among them. ``device`` is learnt from the recording if it is None.
-    Raises DeviceModelError where seconds cannot be told, and says why.
-    """
-    recording = taken.recording
-    capture = recording.capture
-    if capture is None or recording.contaminated:
-        raise DeviceModelError(
-            "seconds need a capture that foreread recorded at read_ahead_kb=0",
-            "record one: foreread record",
-        )
-    if len(taken.disks) != 1:
-        raise DeviceModelError("seconds are predicted for one disk only", "see F and pages")
-    if taken.program.files["block_pages"].any():
-        raise DeviceModelError("seconds are not predicted for squashfs yet", "see F and pages")
-    requests = recording.requests.take(recording.requests["dev"] == taken.disks[0])
-    learnt: DeviceModel = learn(requests) if device is None else device
-    machine, limits = taken.machine(0)
-    own = own_requests(recording, requests)
-    span = (capture.start_ns, capture.end_ns)
-    as_recorded = steps_of(taken.program, taken.times, requests, own, *span)
-    found = without_recording(as_recorded, recording.trace.events, *span)
-    run = Run(
-        taken.program,
-        found.steps,
-        found.tail_ns,
-        rules_for(version),
-        machine,
-        limits,
-        Layout(taken.extents),
-    )
-    cpu = cpu_cost(recording)
-    replayed = [0, *_replayed(windows, current)]
-    recorded, *others = timed_windows(run, replayed, learnt, cpu)
-    seconds = {w: one.total_ns / 1e9 for w, one in zip(replayed[1:], others, strict=True)}
-    notes = _notes(recording, device is None, learnt, cpu, recorded.total_ns)
-    return Seconds(seconds, notes, tuple(_doubts(recording, learnt, cpu)))
-
-
-def _replayed(windows: Sequence[int], current: int | None) -> list[int]:
+def _replayed(windows: Sequence[int], wanted: set[int | None]) -> list[int]:
+    """Return the windows to replay: all if they are few, else the ladder; the wanted ones too."""
     few = len(windows) <= MOST_WINDOWS
     chosen = {window for window in windows if few or window in LADDER}
     chosen = chosen or set(windows[:MOST_WINDOWS])
-    return sorted(chosen if current is None else chosen | {current})
+    return sorted(chosen.union(window for window in wanted if window is not None))
 
 
-def _doubts(recording: Recording, device: DeviceModel, cpu: CpuCost) -> Iterator[str]:
-    """Yield what docs/models.md does not hold the seconds against measurements for."""
-    threads = len(np.unique(recording.accesses["pid"]))
-    cpus = recording.capture.host.cpu_count if recording.capture else 1
-    if threads > 1 and cpus > 1:
-        yield f"{threads} threads read on {cpus} CPUs, and are replayed one after the other"
-    if not cpu.request_ns:
-        yield "what the processor spends on a request is not in the capture (no events of faults)"
-    if isinstance(device, FixedCost) and device.spread_ns > MOST_SPREAD * device.service_ns(
-        _PAGE_SECTORS
-    ):
-        yield "the disk's times do not follow the size of requests: no fixed cost"
+def predict_seconds(
+    starts: Sequence[Start], windows: list[int], candidates: list[int], current: int | None = None
+) -> Seconds:
+    """Return the seconds of a start-up under ``windows`` (pages, rising).
 
-
-def _notes(
-    recording: Recording, is_learnt: bool, device: DeviceModel, cpu: CpuCost, again_ns: float
-) -> tuple[str, ...]:
-    where = "learnt from the capture's requests" if is_learnt else "as given"
-    if isinstance(device, FixedCost) and is_learnt:
-        where += f" (median residual {device.spread_ns / 1000:.1f} µs)"
-    found = [
-        f"seconds: {device.describe()}, {where}; the processor spends "
-        f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "
-        "threads are replayed as one sequence"
+    The best is one of the ``candidates``, which are among them. ``current`` is the window that
+    the board has, None if unknown. Several ``starts`` are taken as samples of one. The same input
+    gives the same bands.
+    """
+    replays = [start.timed(windows) for start in starts]
+    each = np.array([[run.total_ns / 1e9 for run in runs] for runs in replays])
+    seconds = np.median(each, axis=0)
+    rng = np.random.default_rng(SEED)
+    drawn = [
+        _draws(start, windows, own, current, rng) for start, own in zip(starts, each, strict=True)
     ]
-    capture = recording.capture
-    if capture is not None:
-        took = (capture.end_ns - capture.start_ns) / 1e9
-        found.append(
-            f"replayed with the window as recorded, and without what recording took, the run "
-            f"takes {again_ns / 1e9:.3f} s; it took {took:.3f} s"
-        )
-    return tuple(found)
+    draws = resampled(drawn, rng, RESAMPLED) if len(starts) > 1 else drawn[0]
+    middle = replays[int(np.argsort(each[:, 0], kind="stable")[len(each) // 2])]
+    bands = Bands(windows, seconds, draws, candidates)
+    return Seconds(bands, _parts(middle), again(starts[0], replays[0][windows.index(0)]))
+
+
+def _parts(runs: list[Timed]) -> Array:
+    """Return where the time goes (Seconds.parts)."""
+    columns = [(run.compute_ns, run.waited_ns, run.behind_ns, run.total_ns) for run in runs]
+    compute, waited, behind, total = np.array(columns).T / 1e9
+    return np.array([compute, waited, behind, np.maximum(total - compute - waited, 0.0)])
+
+
+def _draws(
+    start: Start, windows: list[int], own: Array, current: int | None, rng: np.random.Generator
+) -> Array:
+    """Return draws (× windows) of a capture's seconds, which are its ``own`` as it was recorded.
+
+    Some windows are replayed; those between them are off as their neighbours are.
+    """
+    evenly = np.linspace(0, len(windows) - 1, min(DRAWN_WINDOWS, len(windows))).round().astype(int)
+    rows = {*evenly.tolist(), int(np.argmin(own))}
+    rows |= {windows.index(current)} if current is not None else set()
+    some = [windows[row] for row in sorted(rows)]
+    drawn = [[run.total_ns / 1e9 for run in start.timed(some, rng)] for _ in range(DRAWS)]
+    ratios = np.array(drawn) / np.maximum(own[sorted(rows)], 1e-9)
+    return own * spread_over(windows, some, ratios)
+
+
+def _with(curve: Curve, seconds: Seconds) -> Curve:
+    """Return a curve with the seconds of its windows."""
+    bands = seconds.bands
+
+    def column(values: Array) -> list[float | None]:
+        known = dict(zip(bands.windows, values.tolist(), strict=True))
+        return [known.get(window) for window in curve.windows]
+
+    low, high = bands.band()
+    return replace(
+        curve,
+        seconds=column(bands.seconds),
+        seconds_low=column(low),
+        seconds_high=column(high),
+        predicted_best=bands.best,
+        smallest_within=bands.smallest_within(),
+        spent=Spent(*(column(part) for part in seconds.parts)),
+    )

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from analyzer.optimizer.bands import Bands
 from analyzer.optimizer.criterion import c_opt
 from analyzer.prediction import Curve, Verdict
 
 FEW_PAGES = 32  # 128 KiB of 4 KiB pages, the kernel's default window: one request reads them all
 MARGIN_PERCENT = 10  # of C_opt, a sum of squares: about 5 % in requests and pages
 
-KEEP_PERCENT = 1  # of the seconds now: what predictions can be off by
+KEEP_PERCENT = 1  # of the seconds now: less is not worth a change of a board
 
 
 @dataclass(frozen=True)
@@ -60,30 +61,68 @@ BY_CRITERION = (
 )
 
 
-def decide_by_seconds(published: Verdict, total: Curve, now: float | None) -> Verdict:
+def decide_by_seconds(
+    published: Verdict, total: Curve, bands: Bands, current: int | None
+) -> Verdict:
     """Return the verdict by predicted seconds; ``published`` is that of the criterion.
 
-    ``now`` are the seconds with the current window, None if it is unknown. ``keep``: the fewest
-    seconds are less than KEEP_PERCENT below ``now``. Where nothing can gain, nothing is told.
+    ``current`` is the window that the board has, None if unknown; it is one of the bands'.
+    ``set``: the smallest window that cannot be told from the best. ``keep``: the best saves no
+    more than KEEP_PERCENT of the current window's seconds, or than the band of what it saves.
+    Where nothing can gain, nothing is told.
     """
-    if published.action == "none" or total.seconds is None or total.predicted_best is None:
-        return published
-    at = total.windows.index(total.predicted_best)
-    kb, seconds = total.read_ahead_kb[at], total.seconds[at]
-    if seconds is None:
+    if published.action == "none" or total.seconds is None:
         return published
     _, _, doubt = published.why.partition("; doubtful")
     behind = f"; doubtful{doubt}" if doubt else ""
-    best = f"{seconds:.3f} s predicted at {kb:,} KiB"
-    current = total.current_read_ahead_kb
-    if now is None or current is None:
-        return Verdict("set", kb, f"{best} are fewest; the current window is unknown{behind}")
-    if current == kb:
-        return Verdict("keep", kb, f"the current window is the best: {best} are fewest{behind}")
-    if (now - seconds) * 100 <= KEEP_PERCENT * now:
-        why = f"{now:.3f} s predicted at {current:,} KiB, the current window: {best} is no"
-        return Verdict("keep", current, f"{why} more than {KEEP_PERCENT} % less{behind}")
-    return Verdict("set", kb, f"{best}, against {now:.3f} s at {current:,} KiB now{behind}")
+    proposed = bands.smallest_within()
+    kb = total.read_ahead_kb[total.windows.index(proposed)]
+    current_kb = total.current_read_ahead_kb
+    chosen = _predicted(total, bands, proposed)
+    if current is None or current_kb is None:
+        why = f"{chosen}; the current window is unknown{_beside(total, bands, proposed)}{behind}"
+        return Verdict("set", kb, why, "seconds")
+    if current == proposed:
+        why = f"the current window is the best: {chosen}{behind}"
+        return Verdict("keep", current_kb, why, "seconds")
+    now = bands.at(current)
+    too_little = _too_little(bands, current, current_kb)
+    if too_little:
+        return Verdict("keep", current_kb, f"{too_little}: {chosen}{behind}", "seconds")
+    why = f"{chosen}, against {now:.3f} s at {current_kb:,} KiB now"
+    return Verdict("set", kb, f"{why}{_beside(total, bands, proposed)}{behind}", "seconds")
+
+
+def _too_little(bands: Bands, current: int, kb: int) -> str | None:
+    """Return why the best window is no reason for a change; None if it is one."""
+    now = bands.at(current)
+    saved, band = bands.slower(current, bands.best)
+    here = f"{now:.3f} s predicted at {kb:,} KiB, the current window"
+    if saved * 100 <= KEEP_PERCENT * now:
+        return f"{here}, and no more than {KEEP_PERCENT} % less at the best"
+    if saved <= band or bands.at(bands.smallest_within()) >= now:
+        return f"{here}, which cannot be told from the best"
+    return None
+
+
+def _predicted(total: Curve, bands: Bands, proposed: int) -> str:
+    """Return the proposed window's seconds, and those of the best if that is another."""
+    best, kb = bands.best, dict(zip(total.windows, total.read_ahead_kb, strict=True))
+    if proposed == best:
+        return f"{bands.at(best):.3f} s predicted at {kb[best]:,} KiB are fewest"
+    return (
+        f"{bands.at(proposed):.3f} s predicted at {kb[proposed]:,} KiB, the smallest window that "
+        f"cannot be told from the best ({bands.at(best):.3f} s at {kb[best]:,} KiB)"
+    )
+
+
+def _beside(total: Curve, bands: Bands, proposed: int) -> str:
+    """Return what the published criterion would choose, and what that would take."""
+    quasi = total.quasi_optimal
+    if quasi == proposed or quasi not in bands.windows:
+        return ""
+    kb = total.read_ahead_kb[total.windows.index(quasi)]
+    return f"; the published criterion F² + G² chooses {kb:,} KiB: {bands.at(quasi):.3f} s"
 
 
 def _best(total: Curve) -> Point:

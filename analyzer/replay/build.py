@@ -3,51 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
+from analyzer.replay.calls import LARGEST, Calls
 from analyzer.replay.draft import MOST_PAGES, Draft
-from analyzer.replay.images import (
-    MAP_ANONYMOUS,
-    MAP_SHARED,
-    PROT_EXEC,
-    UNKNOWN,
-    Area,
-    Handle,
-    Image,
-)
+from analyzer.replay.faults import Faults
+from analyzer.replay.images import Area, Handle
 from analyzer.replay.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS, Missed, Way, ways_of
+from analyzer.replay.threads import Reading, Thread, Threads
 from analyzer.replay.timeline import Moment, What, moments
-from emulator.linux.operations import MapFlag, Op, Program
+from emulator.linux.operations import MapFlag, Program
 
-_WILLNEED = 3  # MADV_WILLNEED, POSIX_FADV_WILLNEED
-_FADVICE = {0: Op.NORMAL, 1: Op.RANDOM, 2: Op.SEQUENTIAL, 3: Op.WILLNEED}
 _LARGEST_ORDER = 20  # of a folio; above any real one
 _MOST_AROUND = 512  # pages that fault-around maps at most: one page table
-_LARGEST = 1 << 50  # bytes or pages; an argument beyond it is nonsense
-
-
-@dataclass
-class Reading:
-    """What a thread's read(2) in progress is: descriptor, bytes asked for, position if given."""
-
-    descriptor: int
-    count: int
-    position: int | None
-
-
-@dataclass
-class Thread:
-    """What is known of a thread between two of its events."""
-
-    image: Image
-    reading: Reading | None = None
-    mapping: tuple[int, ...] | None = None  # arguments of an mmap in progress
-    last: tuple[int, int, int] = (-1, -1, -1)  # file, next page, last page of a read seen
-    brings: tuple[int, int, int] = (-1, 0, 0)  # file, pages [first, end) about to be read
-    kernel_reads: dict[int, Handle] = field(default_factory=dict)  # files that exec reads
-    missed: Missed | None = None  # pages that a call in progress has read in
+_DUPLICATES = frozenset(f"syscalls:sys_{name}" for name in ("exit_dup", "enter_dup2", "enter_dup3"))
 
 
 class Builder:
@@ -57,11 +28,14 @@ class Builder:
         self.recording = recording
         self.page_size = recording.page_size
         self.draft = Draft(files, recording.page_size)
-        self.threads: dict[int, Thread] = {}
+        self.calls = Calls(self.draft)
+        self.threads = Threads()
+        self.faults = Faults(recording, self.draft, self.threads)
         inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
         self._file = {inode: row for row, inode in enumerate(inodes)}
         self._read = _pages_by_insert(recording)
         self._ways = ways_of(recording)
+        self._tells_duplicates = bool(_DUPLICATES & recording.trace.event_names)
         for file, entry in enumerate(recording.entries):
             if entry is not None and entry.cached_pages is not None:
                 self.draft.cached(file, entry.cached_pages)
@@ -69,35 +43,36 @@ class Builder:
     def follow(self, told: Iterable[Moment]) -> None:
         """Take in what happened, in order."""
         for moment in told:
-            thread = self._thread(moment.pid)
-            self.draft.now_ns = moment.time_ns
             values = moment.values
+            self.draft.now_ns = moment.time_ns
+            if moment.what == What.CLONED:
+                self.threads.cloned(*values)
+                continue
+            thread = self.threads.get(moment.pid)
             if moment.what != What.INSERT:
                 self._settle(thread)
             match moment.what:
                 case What.FAULT:
                     self._fault(thread, *values[:3])
                 case What.GET_PAGES:
+                    self.faults.over(thread)
                     self._pages(thread, *values)
                 case What.MAP_PAGES:
-                    self._mapped(*values)
+                    self._mapped(thread, *values)
                 case What.INSERT:
-                    self._insert(moment)
+                    self._insert(thread, moment)
                 case What.RA_UNBOUNDED:
                     self._unbounded(thread, *values)
                 case What.FORK:
-                    self.threads[values[0]] = Thread(thread.image)
+                    self.threads.forked(thread, values[0])
                 case What.EXEC:
-                    self._exec(thread)
+                    thread.executed()
                 case _:
-                    self._call(thread, What(moment.what), values)
-        for thread in self.threads.values():
+                    self.faults.over(thread)
+                    self.calls.take(thread, What(moment.what), values)
+        for thread in self.threads.by_id.values():
             self._settle(thread)
-
-    def _thread(self, pid: int) -> Thread:
-        if pid not in self.threads:
-            self.threads[pid] = Thread(Image())
-        return self.threads[pid]
+            self.faults.over(thread)
 
     # What the kernel did for the application.
 
@@ -108,9 +83,11 @@ class Builder:
             return
         last = min(last, first + MOST_PAGES - 1)
         goes_on = thread.last[0] == file and thread.last[2] == last and first > thread.last[1]
-        reading, thread.reading = thread.reading, None
+        reading = thread.reading
+        if reading is None or not reading.several:
+            thread.reading = None
         thread.last = (file, first, last)
-        if goes_on and reading is None:
+        if goes_on and thread.reading is reading:  # no other call has begun since
             return
         handle = self._handle(thread, file, reading)
         self._read_at(handle, file, reading, self._extent(handle, reading, first, last))
@@ -131,7 +108,7 @@ class Builder:
                 handle = thread.kernel_reads[file] = image.others[file] = self.draft.open(file)
             return handle
         handle = image.descriptors.get(reading.descriptor)
-        if handle is None:
+        if handle is None and not self._tells_duplicates:
             handle = image.original_of(reading.descriptor, file)
         if handle is not None:
             image.descriptors[reading.descriptor] = handle
@@ -148,7 +125,7 @@ class Builder:
         """Return position and length of a read in bytes: pages seen, arguments where known."""
         size = self.page_size
         whole = (first * size, (last - first + 1) * size)
-        if reading is None or not 0 < reading.count < _LARGEST:
+        if reading is None or not 0 < reading.count < LARGEST:
             return whole
         position = handle.position if reading.position is None else reading.position
         if position // size != first:
@@ -157,22 +134,26 @@ class Builder:
         return (position, reading.count) if fits else whole
 
     def _fault(self, thread: Thread, dev: int, ino: int, page: int) -> None:
-        """A fault has reached filemap_fault."""
+        """A fault has reached filemap_fault; after it has read the page in, perhaps once more."""
         file = self._file.get((dev, ino))
         if file is None:
             return
-        self._fault_on(thread, file, page)
+        if self.faults.goes_on(thread, file, page):
+            return
+        self.faults.begin(thread, dev, file, page, self._fault_on(thread, file, page))
         thread.brings = (file, page, page + 1)
 
-    def _fault_on(self, thread: Thread, file: int, page: int) -> None:
+    def _fault_on(self, thread: Thread, file: int, page: int) -> int:
         area = thread.image.find(file, page) or self._assume(thread, file, page)
-        self.draft.fault(area, file, page)
+        return self.draft.fault(area, file, page)
 
-    def _mapped(self, dev: int, ino: int, first: int, last: int) -> None:
+    def _mapped(self, thread: Thread, dev: int, ino: int, first: int, last: int) -> None:
         """Fault-around has mapped what was cached of some pages."""
         file = self._file.get((dev, ino))
-        if file is not None and 0 <= last - first < _MOST_AROUND:
-            self.draft.mapped(file, first, last + 1)
+        if file is None or not 0 <= last - first < _MOST_AROUND:
+            return
+        self.faults.mapped(thread, file, first, last)
+        self.draft.mapped(file, first, last + 1)
 
     def _assume(self, thread: Thread, file: int, page: int) -> Area:
         """Map a file as its program headers say, or else whole: no system call told of it."""
@@ -194,22 +175,24 @@ class Builder:
             self.draft.assumed["mapped as their program headers say"] += 1
         return found
 
-    def _insert(self, moment: Moment) -> None:
+    def _insert(self, thread: Thread, moment: Moment) -> None:
         """A page entered the cache: by a read that is told elsewhere, or in another way."""
         dev, ino, page, order = moment.values
         file = self._file.get((dev, ino))
         if file is None:
             return
         self.draft.inserted(file, page, 1 << min(order, _LARGEST_ORDER))
+        if not self.faults.inserted(thread, file, page):
+            self.calls.learn(thread, file)
         own = self.recording.threads is None or moment.pid in self.recording.threads
         silent = self._read.get((dev, ino, page)) == 0
-        about, first, end = self._thread(moment.pid).brings
+        about, first, end = thread.brings
         if own and silent and about == file and first <= page < end:
             self.draft.holes.append((file, page))
         elif not own or (silent and self._is_stored(file, page)):
             self.draft.present(file, page)
         elif (dev, ino, page) in self._ways:
-            self._missed(self._thread(moment.pid), file, page, self._ways[dev, ino, page])
+            self._missed(thread, file, page, self._ways[dev, ino, page])
         else:
             self.draft.unexplained(file, page)
 
@@ -252,7 +235,7 @@ class Builder:
             return
         reading, thread.reading = thread.reading, None
         handle = self._handle(thread, missed.file, reading)
-        if reading is not None and 0 < reading.count < _LARGEST:
+        if reading is not None and 0 < reading.count < LARGEST:
             position = handle.position if reading.position is None else reading.position
             extents = [missed.around(position, reading.count, self.page_size)]
         else:
@@ -264,7 +247,7 @@ class Builder:
     def _unbounded(self, thread: Thread, dev: int, ino: int, page: int, pages: int) -> None:
         """Several pages in one go without a window: advice, if no system call told of it."""
         file = self._file.get((dev, ino))
-        if file is None or not 0 < pages < _LARGEST:
+        if file is None or not 0 < pages < LARGEST:
             return
         thread.brings = (file, page, page + pages)
         if pages == 1:
@@ -274,85 +257,6 @@ class Builder:
         handle = thread.image.others.get(file) or self.draft.open(file)
         self.draft.willneed(handle, file, page, pages)
 
-    def _exec(self, thread: Thread) -> None:
-        """The files that the kernel has read for exec are the new program's, and mapped."""
-        thread.image = Image(others=thread.kernel_reads)
-        thread.kernel_reads = {}
-        thread.reading, thread.mapping = None, None
-
-    # What the application asked for.
-
-    def _call(self, thread: Thread, what: What, values: tuple[int, ...]) -> None:
-        """Take in a system call."""
-        image, size = thread.image, self.page_size
-        thread.reading = None
-        match what:
-            case What.READ:
-                thread.reading = Reading(values[0], values[1], None)
-            case What.PREAD:
-                thread.reading = Reading(values[0], values[1], values[2])
-            case What.OPENED:
-                if values[0] >= 0:
-                    image.descriptors[values[0]] = Handle(UNKNOWN)
-            case What.MMAP:
-                thread.mapping = values
-            case What.MAPPED:
-                if thread.mapping is not None and 0 < values[0] < _LARGEST * size:
-                    self._map(image, values[0], *thread.mapping)
-                thread.mapping = None
-            case What.MPROTECT:
-                image.protect(*_pages(values[0], values[1], size), values[2])
-            case What.MADVISE:
-                self._madvise(image, *values)
-            case What.FADVISE | What.READAHEAD:
-                advice = values[3] if what == What.FADVISE else _WILLNEED
-                self._fadvise(image, values[0], values[1], values[2], advice)
-
-    def _map(
-        self,
-        image: Image,
-        address: int,
-        length: int,
-        protection: int,
-        flags: int,
-        descriptor: int,
-        position: int,
-    ) -> None:
-        first, end = _pages(address, length, self.page_size)
-        handle = image.descriptors.get(descriptor)
-        if flags & MAP_ANONYMOUS or handle is None or position >= _LARGEST:
-            image.cut(first, end)
-            return
-        kept = MapFlag.EXEC if protection & PROT_EXEC else MapFlag(0)
-        kept |= MapFlag.SHARED if flags & MAP_SHARED else MapFlag(0)
-        image.map(Area(first, end, handle, position // self.page_size, kept))
-
-    def _madvise(self, image: Image, address: int, length: int, advice: int) -> None:
-        first, end = _pages(address, length, self.page_size)
-        image.advise(first, end, advice)
-        if advice != _WILLNEED:
-            return
-        for area in image.areas:
-            low, high = max(first, area.first), min(end, area.end)
-            if low < high and area.handle.file is not None and area.handle.row >= 0:
-                start = area.start + low - area.first
-                self.draft.willneed(area.handle, area.handle.file, start, high - low)
-
-    def _fadvise(self, image: Image, descriptor: int, at: int, length: int, advice: int) -> None:
-        handle = image.descriptors.get(descriptor)
-        if handle is None or handle.file is None or handle.row < 0 or advice not in _FADVICE:
-            return
-        if not 0 <= at < _LARGEST:
-            return
-        op = _FADVICE[advice]
-        if op != Op.WILLNEED:
-            self.draft.advise(op, handle)
-            return
-        start, end = _pages(at, length, self.page_size)
-        pages = end - start if length > 0 else self.draft.pages_of(handle.file) - start
-        if 0 < pages < _LARGEST:
-            self.draft.willneed(handle, handle.file, start, pages)
-
     def _is_stored(self, file: int, page: int) -> bool:
         """Return whether the page has data on the device, as far as that is known."""
         entry = self.recording.entries[file]
@@ -360,11 +264,6 @@ class Builder:
             return True
         at = page * self.page_size
         return any(e.written and e.at <= at < e.at + e.length for e in entry.extents)
-
-
-def _pages(start: int, length: int, size: int) -> tuple[int, int]:
-    """Return the pages [first, end) of a range of bytes."""
-    return start // size, -(-(start + max(length, 0)) // size)
 
 
 def _pages_by_insert(recording: Recording) -> dict[tuple[int, int, int], int]:

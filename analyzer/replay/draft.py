@@ -49,6 +49,8 @@ class Draft:
         """Give a struct file its row once its file is known."""
         handle.row, handle.file = len(self._handles), file
         self._handles.append(file)
+        if handle.advice is not None:
+            self.advise(Op(handle.advice), handle)
 
     def read(self, handle: Handle, file: int, position: int, count: int) -> int:
         """Add a read(2); return where it ended."""
@@ -58,8 +60,8 @@ class Draft:
         self._touch(file, position // self.page_size, -(-end // self.page_size))
         return end
 
-    def fault(self, area: Area, file: int, page: int) -> None:
-        """Add a fault on a mapped page."""
+    def fault(self, area: Area, file: int, page: int) -> int:
+        """Add a fault on a mapped page, which reads; return its row."""
         if area.handle.row < 0:
             self.know(area.handle, file)
         if area.row is None:
@@ -69,6 +71,12 @@ class Draft:
             self._mappings.append(row)
         self._add(Op.FAULT, 0, area.row, page, 0)
         self._touch(file, page, page + 1)
+        return len(self._rows) - 1
+
+    def writes(self, row: int) -> None:
+        """Say of a fault that it writes."""
+        time, (op, handle, mapping, page, _) = self._rows[row]
+        self._rows[row] = time, (op, handle, mapping, page, 1)
 
     def advise(self, op: Op, handle: Handle) -> None:
         """Add lasting advice."""
@@ -111,6 +119,10 @@ class Draft:
     def unexplained(self, file: int, page: int) -> None:
         """Note a page that was read here; perhaps an operation before or behind touches it."""
         self._loose.append((len(self._rows), self.now_ns, file, page))
+
+    def has(self, file: int, page: int) -> bool:
+        """Return whether a page has entered the page cache."""
+        return (file, page) in self._inserted
 
     def pages_of(self, file: int) -> int:
         """Return the pages of a file; below 1 if its size is unknown."""

@@ -1,7 +1,7 @@
 """Which struct file a thread reads from, and through which mapping it faults.
 
-An image is a program from its exec on, with all threads and children that have not called exec:
-they share struct files and mappings. Descriptors and addresses are the application's numbers,
+An image is what a process has open and mapped; threads share it. A child that is no thread has
+copies, of the same struct files. Descriptors and addresses are the application's numbers,
 not to be trusted: what does not fit the pages seen is left aside.
 """
 
@@ -27,11 +27,15 @@ UNKNOWN = -1  # row of a struct file of which no page was seen yet
 
 @dataclass(slots=True)
 class Handle:
-    """A struct file; ``file`` is the row of its file, None until a page of it is seen."""
+    """A struct file; ``file`` is the row of its file, None until a page of it is seen.
+
+    ``advice`` (an Op) was given before that.
+    """
 
     row: int
     file: int | None = None
     position: int = 0
+    advice: int | None = None
 
 
 @dataclass(slots=True)
@@ -49,6 +53,10 @@ class Area:
         """Return whether a page of the file is mapped here."""
         return self.start <= page < self.start + self.end - self.first
 
+    def copied(self) -> Area:
+        """Return that of a child: its page table is its own, the struct file is shared."""
+        return Area(self.first, self.end, self.handle, self.start, self.flags)
+
     def part(self, first: int, end: int, flags: MapFlag | None = None) -> Area:
         """Return a piece of it; a piece is a mapping of its own."""
         new = self.flags if flags is None else flags
@@ -59,9 +67,10 @@ class Area:
 
 @dataclass
 class Image:
-    """The struct files by descriptor and the mappings of a program, the latest last."""
+    """The struct files by descriptor and the mappings of a process, the latest last."""
 
     descriptors: dict[int, Handle] = field(default_factory=dict)
+    closing: set[int] = field(default_factory=set)  # descriptors that exec closes
     others: dict[int, Handle] = field(default_factory=dict)  # by file: read without a descriptor
     areas: list[Area] = field(default_factory=list)
     _near: dict[int, Area] = field(default_factory=dict)  # by file: what find returned last
@@ -85,6 +94,43 @@ class Image:
                 area.handle.file = file
                 return area
         return None
+
+    def forked(self, *, files: bool, memory: bool) -> Image:
+        """Return a child's, which shares descriptors (CLONE_FILES) or mappings (CLONE_VM), or not.
+
+        What it does not share it has copies of, of the same struct files.
+        """
+        child = Image(dict(self.descriptors), set(self.closing), dict(self.others))
+        if files:
+            child.descriptors, child.closing = self.descriptors, self.closing
+        if memory:
+            child.others, child.areas, child._near = self.others, self.areas, self._near
+        else:
+            child.areas = [area.copied() for area in self.areas]
+        return child
+
+    def executed(self, kernel_reads: dict[int, Handle]) -> Image:
+        """Return that of a new program: what exec leaves open, and the files that it read."""
+        kept = {d: handle for d, handle in self.descriptors.items() if d not in self.closing}
+        return Image(kept, others=kernel_reads)
+
+    def put(self, descriptor: int, handle: Handle, *, closing: bool) -> None:
+        """Give a struct file a descriptor, which exec closes or not."""
+        self.descriptors[descriptor] = handle
+        (self.closing.add if closing else self.closing.discard)(descriptor)
+
+    def duplicate(self, descriptor: int, new: int, *, closing: bool) -> None:
+        """Let ``new`` be the same struct file; one that is not known here stays unknown."""
+        handle = self.descriptors.get(descriptor)
+        if handle is None:
+            self.close(new)
+        else:
+            self.put(new, handle, closing=closing)
+
+    def close(self, descriptor: int) -> None:
+        """Forget a descriptor; mappings keep their struct file."""
+        self.descriptors.pop(descriptor, None)
+        self.closing.discard(descriptor)
 
     def original_of(self, descriptor: int, file: int) -> Handle | None:
         """Return what a descriptor that no call opened may be a duplicate of: one below it."""
@@ -119,9 +165,20 @@ class Image:
                 kept.append(area.part(area.first, low))
             if high < area.end:
                 kept.append(area.part(high, area.end))
-        self.areas = kept
+        self.areas[:] = kept  # in place: a child may share them
         self._near.clear()
         return taken
+
+    def move(self, first: int, end: int, to: int, pages: int) -> None:
+        """mremap: what is mapped at [first, end) is at [to, to + pages), if it grew with more."""
+        taken = self.cut(first, end)
+        self.cut(to, to + pages)
+        for area in taken:
+            start = area.first - first + to
+            behind = to + pages if area.end == end else area.end - first + to
+            moved = Area(start, min(behind, to + pages), area.handle, area.start, area.flags)
+            if moved.first < moved.end:
+                self.add(moved)
 
     def protect(self, first: int, end: int, protection: int) -> None:
         """mprotect: only whether code is run from there matters."""
@@ -134,10 +191,11 @@ class Image:
             self._change(first, end, *_ADVICE[advice])
 
     def _change(self, first: int, end: int, clear: MapFlag, put: MapFlag) -> None:
-        if all(area.flags == area.flags & ~clear | put for area in self._over(first, end)):
+        if all(area.flags == area.flags & ~clear | put for area in self.areas_over(first, end)):
             return
         for area in self.cut(first, end):
             self.add(area.part(area.first, area.end, area.flags & ~clear | put))
 
-    def _over(self, first: int, end: int) -> list[Area]:
+    def areas_over(self, first: int, end: int) -> list[Area]:
+        """Return the mappings that have one of the virtual pages [first, end)."""
         return [area for area in self.areas if area.first < end and first < area.end]

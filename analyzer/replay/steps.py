@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analyzer.ingest.inserts import in_block_devices
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from emulator.linux.operations import Program
-from emulator.linux.requests import SECTOR
 from emulator.linux.timed import STEP, CpuCost
 
 _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
@@ -96,9 +96,9 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     if inserts is None:
         return np.asarray(own)
     mounts = recording.capture.mounts if recording.capture else []
-    for first in {0, *(mount.first_sector for mount in mounts)}:
-        page = (requests["sector"] - np.uint64(first)) // np.uint64(recording.page_size // SECTOR)
-        own &= ~np.isin(page, inserts.metadata["index"])
+    first_sectors = {mount.first_sector for mount in mounts}
+    metadata = inserts.metadata
+    own &= ~in_block_devices(requests, metadata, recording.page_size, first_sectors, "sector")
     if recording.threads is not None:
         theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
         own &= ~np.isin(requests["pid"], theirs)
@@ -126,12 +126,13 @@ def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -
     return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
 
 
-def cpu_cost(recording: Recording) -> CpuCost:
+def cpu_cost(recording: Recording, rng: np.random.Generator | None = None) -> CpuCost:
     """Return what the processor spends on a request, and on a page, by the events of faults.
 
     A page: from the fault to its insertion, which allocates it. A request: from there until the
     request is issued, and from its completion to the thread's next event, where that comes soonest.
-    Less what recording them takes. Nothing where the kernel has no events of faults.
+    Less what recording them takes. Nothing where the kernel has no events of faults. With ``rng``
+    the faults are drawn with replacement: a cost that as many others could have shown.
     """
     events = recording.trace.events
     kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
@@ -140,6 +141,8 @@ def cpu_cost(recording: Recording) -> CpuCost:
     single = np.flatnonzero(_follow(kind, _MISS))
     if not len(single):
         return CpuCost()
+    if rng is not None:
+        single = rng.choice(single, len(single))
     page = float(np.median(time[single + 1] - time[single]))
     submit = float(np.median(time[single + 3] - time[single + 1]))
     behind = single[single + 5 < len(time)]

@@ -24,14 +24,33 @@ class What(IntEnum):
     EXEC = Kind.EXEC
     READ = 100  # a read(2) begins: fd, count
     PREAD = 101  # fd, count, position
-    OPENED = 102  # fd
-    MMAP = 103  # length, protection, flags, fd, position
-    MAPPED = 104  # address
-    MPROTECT = 105  # address, length, protection
-    MADVISE = 106  # address, length, advice
-    FADVISE = 107  # fd, position, length, advice
-    READAHEAD = 108  # fd, position, length
-    OTHER = 109  # a call of which nothing matters but that it was made
+    READV = 102  # fd
+    PREADV = 103  # fd, position
+    SENDFILE = (
+        104  # fd, where its position is (0: in the struct file), count; so splice and its like
+    )
+    OPEN = 105  # flags
+    OPENED = 106  # fd
+    DUP = 107  # fd
+    DUPED = 108  # fd
+    DUP_TO = 109  # fd, new fd, and flags if it is dup3
+    FCNTL = 110  # fd, command, argument
+    FCNTLED = 111  # what it returned
+    CLOSE = 112  # fd
+    CLOSE_RANGE = 113  # first fd, last fd, flags
+    LSEEK = 114  # fd
+    LSEEKED = 115  # position
+    MMAP = 116  # length, protection, flags, fd, position
+    MAPPED = 117  # address
+    MUNMAP = 118  # address, length
+    MREMAP = 119  # address, old length, new length
+    MREMAPPED = 120  # address
+    MPROTECT = 121  # address, length, protection
+    MADVISE = 122  # address, length, advice
+    FADVISE = 123  # fd, position, length, advice
+    READAHEAD = 124  # fd, position, length
+    CLONED = 125  # thread, clone flags; by the thread itself
+    OTHER = 126  # a call of which nothing matters but that it was made
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +66,40 @@ class Moment:
     values: tuple[int, ...]
 
 
-_SYSCALLS: dict[What, tuple[str, tuple[str, ...]]] = {
-    What.READ: ("sys_enter_read", ("fd", "count")),
-    What.PREAD: ("sys_enter_pread64", ("fd", "count", "pos")),
-    What.OPENED: ("sys_exit_openat", ("ret",)),
-    What.MMAP: ("sys_enter_mmap", ("len", "prot", "flags", "fd", "off")),
-    What.MAPPED: ("sys_exit_mmap", ("ret",)),
-    What.MPROTECT: ("sys_enter_mprotect", ("start", "len", "prot")),
-    What.MADVISE: ("sys_enter_madvise", ("start", "len_in", "behavior")),
-    What.FADVISE: ("sys_enter_fadvise64", ("fd", "offset", "len", "advice")),
-    What.READAHEAD: ("sys_enter_readahead", ("fd", "offset", "count")),
-}
+_CALLS: tuple[tuple[What, str, tuple[str, ...]], ...] = (
+    (What.READ, "syscalls:sys_enter_read", ("fd", "count")),
+    (What.PREAD, "syscalls:sys_enter_pread64", ("fd", "count", "pos")),
+    (What.READV, "syscalls:sys_enter_readv", ("fd",)),
+    (What.PREADV, "syscalls:sys_enter_preadv", ("fd", "pos_l")),
+    (What.PREADV, "syscalls:sys_enter_preadv2", ("fd", "pos_l")),
+    (What.SENDFILE, "syscalls:sys_enter_sendfile64", ("in_fd", "offset", "count")),
+    (What.SENDFILE, "syscalls:sys_enter_splice", ("fd_in", "off_in", "len")),
+    (What.SENDFILE, "syscalls:sys_enter_copy_file_range", ("fd_in", "off_in", "len")),
+    (What.OPEN, "syscalls:sys_enter_openat", ("flags",)),
+    (What.OPEN, "syscalls:sys_enter_open", ("flags",)),
+    (What.OPENED, "syscalls:sys_exit_openat", ("ret",)),
+    (What.OPENED, "syscalls:sys_exit_open", ("ret",)),
+    (What.DUP, "syscalls:sys_enter_dup", ("fildes",)),
+    (What.DUPED, "syscalls:sys_exit_dup", ("ret",)),
+    (What.DUP_TO, "syscalls:sys_enter_dup2", ("oldfd", "newfd")),
+    (What.DUP_TO, "syscalls:sys_enter_dup3", ("oldfd", "newfd", "flags")),
+    (What.FCNTL, "syscalls:sys_enter_fcntl", ("fd", "cmd", "arg")),
+    (What.FCNTLED, "syscalls:sys_exit_fcntl", ("ret",)),
+    (What.CLOSE, "syscalls:sys_enter_close", ("fd",)),
+    (What.CLOSE_RANGE, "syscalls:sys_enter_close_range", ("fd", "max_fd", "flags")),
+    (What.LSEEK, "syscalls:sys_enter_lseek", ("fd",)),
+    (What.LSEEKED, "syscalls:sys_exit_lseek", ("ret",)),
+    (What.MMAP, "syscalls:sys_enter_mmap", ("len", "prot", "flags", "fd", "off")),
+    (What.MAPPED, "syscalls:sys_exit_mmap", ("ret",)),
+    (What.MUNMAP, "syscalls:sys_enter_munmap", ("addr", "len")),
+    (What.MREMAP, "syscalls:sys_enter_mremap", ("addr", "old_len", "new_len")),
+    (What.MREMAPPED, "syscalls:sys_exit_mremap", ("ret",)),
+    (What.MPROTECT, "syscalls:sys_enter_mprotect", ("start", "len", "prot")),
+    (What.MADVISE, "syscalls:sys_enter_madvise", ("start", "len_in", "behavior")),
+    (What.FADVISE, "syscalls:sys_enter_fadvise64", ("fd", "offset", "len", "advice")),
+    (What.READAHEAD, "syscalls:sys_enter_readahead", ("fd", "offset", "count")),
+    (What.CLONED, "task:task_newtask", ("pid", "clone_flags")),  # pid: the new thread's
+)
 _EVENTS = (
     Kind.INSERT,
     Kind.FAULT,
@@ -106,8 +148,8 @@ def _last_before_exec(told: list[Moment]) -> list[int]:
 
 def _system_calls(recording: Recording) -> Iterator[tuple[What, Array, list[tuple[int, ...]]]]:
     """Yield each kind of call with its times and (time, pid, arguments)."""
-    for what, (name, fields) in _SYSCALLS.items():
-        columns = _fields(recording.trace, f"syscalls:{name}", fields)
+    for what, name, fields in _CALLS:
+        columns = _fields(recording.trace, name, fields)
         if columns is None:
             continue
         wanted = _of(recording, columns["pid"]) & _within(recording, columns["time_ns"])

@@ -205,8 +205,7 @@ def _kb_for(subject: Subject, curve: Curve, only_disk: bool) -> int:
     """Return the window for one disk; with several, each disk's own, as the boot script has it."""
     if only_disk:
         return subject.window_kb
-    best = curve.quasi_optimal if curve.predicted_best is None else curve.predicted_best
-    return int(best * subject.page_kb)
+    return int(subject.prediction.window_for(curve) * subject.page_kb)
 
 
 def caveats(subject: Subject) -> list[str]:

@@ -10,9 +10,9 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
-from analyzer.prediction import Curve, Prediction
+from analyzer.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
 from analyzer.report.wording import plain
-from analyzer.validate import KERNEL_DEFAULT_KB, Validation
+from analyzer.validate import Validation
 from analyzer.waste import Waste, waste
 from tracer.capture import dev_text
 from tracer.sweep import Sweep

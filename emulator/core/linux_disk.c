@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 enum { SECTOR = 512, BIO_FOLIOS = 256 };
+static const double LONGEST_NS = 1e16;          /* of a run on a device that is too slow for it */
 static const uint32_t USED = UINT32_C(1) << 31; /* of a page's number: somebody needed it */
 
 /* A request that grows: Bio and _split of emulator/linux/requests.py. */
@@ -22,10 +23,10 @@ next_request(struct lx_disk *disk)
 {
     if (disk->n_requests == disk->room) {
         size_t room = 2 * disk->room + 1024;
-        void *requests =
-            room < USED ? realloc(disk->requests, room * sizeof(*disk->requests)) : NULL;
+        uint64_t bytes = room * sizeof(*disk->requests);
+        void *requests = bytes <= LX_MOST_BYTES ? realloc(disk->requests, bytes) : NULL;
         if (!requests) {
-            disk->failed = true;
+            disk->error = LX_NO_MEMORY;
             return NULL;
         }
         disk->requests = requests;
@@ -42,6 +43,8 @@ send(struct lx_disk *disk, struct lx_read read)
     request->begin_ns = fmax(disk->now_ns, disk->busy_ns);
     request->done_ns = lx_device_submit(&disk->device, disk->now_ns, read);
     disk->busy_ns = fmax(disk->busy_ns, request->done_ns);
+    if (!(request->done_ns <= LONGEST_NS))
+        disk->error = LX_BAD_DEVICE;
     return request->done_ns;
 }
 
@@ -147,7 +150,7 @@ lx_read_run(struct lx_kernel *k, struct lx_inode *inode)
     struct cut cut = {0};
     for (size_t i = 0; i < k->run_length; i++) {
         const struct lx_piece *piece = &k->run[i];
-        for (uint64_t at = 0; at < piece->folios && !k->disk->failed; at++) {
+        for (uint64_t at = 0; at < piece->folios && !k->disk->error; at++) {
             uint64_t index = piece->index + (at << piece->order);
             uint64_t behind = index + (UINT64_C(1) << piece->order);
             if (add_folio(k, inode, &cut, index * unit, behind * unit) && cut.open)
@@ -185,7 +188,7 @@ lx_disk_add_span(struct lx_disk *disk, double from_ns, double until_ns)
         size_t room = 2 * disk->span_room + 1024;
         void *spans = realloc(disk->spans, room * sizeof(*disk->spans));
         if (!spans) {
-            disk->failed = true;
+            disk->error = LX_NO_MEMORY;
             return;
         }
         disk->spans = spans;

@@ -1,33 +1,9 @@
-/* A device, and what is under way from it: emulator/device.py and emulator/linux/disk.py. */
+/* What is under way from a device: emulator/linux/disk.py. */
 #ifndef LINUX_DISK_H
 #define LINUX_DISK_H
 
+#include "linux_device.h"
 #include "linux_kernel.h"
-
-/* Kinds of devices, and their numbers in order. */
-enum lx_device_kind {
-    LX_FIXED, /* latency_ns, ns_per_kib */
-    LX_DEVICE_KINDS,
-};
-
-/* A model of a device as numbers, and how it stands. */
-struct lx_device {
-    enum lx_device_kind kind;
-    const double *numbers;
-    double free_ns;
-};
-
-struct lx_read {
-    uint64_t sector, sectors;
-    uint32_t bios;
-    bool meta;
-};
-
-/* Whether so many numbers describe a device of a kind. Negative: they do not. */
-LX_WARN_UNUSED int lx_device_set(struct lx_device *device, const double *numbers, size_t n);
-
-/* Take in a read; return when it completes. */
-double lx_device_submit(struct lx_device *device, double now_ns, struct lx_read read);
 
 /* Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``. */
 struct lx_request {
@@ -48,7 +24,7 @@ struct lx_disk {
     struct lx_span *spans;
     size_t n_spans, span_room;
     int64_t pages; /* read so far */
-    bool failed;
+    int error;
 };
 
 /* Send a request to the device; return when it is done. */

@@ -127,8 +127,8 @@ static const char *const TEXTS[][2] = {
     [-LX_BAD_STEP] = {"a step takes a time that is out of range, or waits for one that does not "
                       "come before it",
                       "the capture is damaged: record again"},
-    [-LX_BAD_DEVICE] = {"the device's numbers are none that a device can have",
-                        "give other ones, or calibrate again"},
+    [-LX_BAD_DEVICE] = {"a device that cannot be, or that takes longer than can be",
+                        "give other numbers, or calibrate again"},
     [-LX_BAD_OP] = {"an operation is of no known kind", "the capture is damaged: record again"},
 };
 

@@ -136,7 +136,8 @@ log_run(struct lx_kernel *k, const struct lx_inode *inode)
         needed += k->run[i].folios;
     if (needed > counts->room) {
         size_t room = 2 * needed;
-        struct lx_insert *inserts = realloc(counts->inserts, room * sizeof(*inserts));
+        uint64_t bytes = room * sizeof(struct lx_insert);
+        void *inserts = bytes <= LX_MOST_BYTES ? realloc(counts->inserts, bytes) : NULL;
         if (!inserts) {
             k->arena.failed = true;
             return;

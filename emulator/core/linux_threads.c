@@ -165,7 +165,7 @@ lx_threads_run(struct lx_threads *t, struct lx_thread *all, size_t n, const stru
     t->slice_ns = (uint64_t)t->cpus < n ? SLICE_NS : INFINITY;
     for (size_t i = 0; i < n; i++)
         at(t, 0, &all[i]);
-    while (t->n_events && !t->disk->failed && (!last || isnan(last->over_ns))) {
+    while (t->n_events && !t->disk->error && (!last || isnan(last->over_ns))) {
         struct lx_event event = pop(t);
         pass(t, event.time_ns);
         if (event.thread->has_cpu && event.thread->end_ns > event.time_ns)

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_CPUS = 1 << 16 };
-static const double LONGEST_NS = 1e14;
+enum { MOST_CPUS = 1 << 16, MOST_BIOS = 1 << 20 };
 
 struct replay {
     struct lx_kernel kernel;
@@ -30,16 +29,16 @@ check(const struct lx_program *program, const struct lx_timed_run *run, size_t n
         const struct lx_step *step = &run->steps[row];
         sum += fabs(step->cpu_ns) + fabs(step->sleep_ns);
         ends |= step->thread == run->ends;
-        if (step->sleep_ns < 0 || step->thread >= n_ends)
+        if (step->sleep_ns < 0 || step->thread >= n_ends || step->bios > MOST_BIOS)
             return LX_BAD_STEP;
         if (step->waits_for < -1 || step->waits_for >= (int64_t)row)
             return LX_BAD_STEP;
         if (step->operation < -1 || step->operation >= (int64_t)program->n_operations)
             return LX_BAD_ROW;
     }
-    bool costs = run->request_ns >= 0 && run->request_ns <= LONGEST_NS && run->page_ns >= 0 &&
-                 run->page_ns <= LONGEST_NS;
-    if (!(sum <= LONGEST_NS) || !ends || !n_ends || run->cpus < 1 || run->cpus > MOST_CPUS ||
+    bool costs = run->request_ns >= 0 && run->request_ns <= LX_MOST_NS && run->page_ns >= 0 &&
+                 run->page_ns <= LX_MOST_NS;
+    if (!(sum <= LX_MOST_NS) || !ends || !n_ends || run->cpus < 1 || run->cpus > MOST_CPUS ||
         !costs)
         return LX_BAD_STEP;
     return LX_OK;
@@ -112,7 +111,8 @@ do_step(struct replay *r, struct lx_thread *thread, bool begins)
     for (double until; (until = operate(r, thread)) >= 0 && !r->kernel.arena.failed;)
         if (until > r->disk.now_ns)
             return (struct lx_waits){.what = LX_DEVICE, .ns = until};
-    r->disk.failed |= r->kernel.arena.failed;
+    if (r->kernel.arena.failed)
+        r->disk.error = LX_NO_MEMORY;
     return end_step(r, thread);
 }
 
@@ -211,8 +211,8 @@ static int
 set_up(struct replay *r)
 {
     size_t steps = r->run->n_steps + 1, threads = r->result->n_ends;
-    int error = lx_device_set(&r->disk.device, r->run->device, r->run->n_device);
-    if (!error)
+    int error = LX_BAD_DEVICE;
+    if (lx_device_set(&r->disk.device, r->run->device, r->run->n_device))
         error = lx_set_up(&r->kernel);
     memset(r->result->work, 0, 2 * r->run->n_steps * sizeof(*r->result->work));
     r->rows = calloc(steps, sizeof(*r->rows));
@@ -234,8 +234,8 @@ run_all(struct replay *r)
         if ((int64_t)r->all[i].number == r->run->ends)
             last = &r->all[i];
     lx_threads_run(&r->threads, r->all, r->n_threads, last);
-    if (r->disk.failed)
-        return LX_NO_MEMORY;
+    if (r->disk.error)
+        return r->disk.error;
     for (size_t i = 0; i < result->n_ends; i++)
         result->ends_ns[i] = NAN;
     for (size_t i = 0; i < r->n_threads; i++)

@@ -18,7 +18,9 @@ lx_alloc(struct lx_arena *arena, size_t size)
     size = (size + 7) & ~(size_t)7;
     size_t whole = size > BLOCK_BYTES ? size : BLOCK_BYTES;
     if (!arena->blocks || arena->used + size > BLOCK_BYTES) {
-        struct lx_block *block = calloc(1, sizeof(*block) + whole);
+        arena->bytes += whole;
+        struct lx_block *block =
+            arena->bytes <= LX_MOST_BYTES ? calloc(1, sizeof(*block) + whole) : NULL;
         if (!block) {
             arena->failed = true;
             return NULL;
@@ -41,6 +43,7 @@ lx_free(struct lx_arena *arena)
         free(block);
     }
     arena->blocks = NULL;
+    arena->bytes = 0;
 }
 
 void

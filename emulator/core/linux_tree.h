@@ -6,6 +6,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Memory of one emulation: far above what start-ups need, and a bound for captures that lie. */
+#ifndef LX_MOST_BYTES
+#define LX_MOST_BYTES (UINT64_C(2) << 30)
+#endif
 #define LX_SLOTS 64
 #define LX_SLOT_BITS 6
 
@@ -22,7 +26,8 @@ struct lx_node {
 /* All memory of one emulation, zeroed, freed at once. ``failed`` once there was too little. */
 struct lx_arena {
     struct lx_block *blocks;
-    size_t used; /* of the first block */
+    size_t used;    /* of the first block */
+    uint64_t bytes; /* of all blocks */
     bool failed;
 };
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from emulator.linux.kernel import Kernel, OpenFile
+from emulator.linux.operations import Cause
 from emulator.linux.window import State, initial_size, next_size, power_of_two
 
 MIN_READAHEAD = 16 << 10  # VM_MIN_READAHEAD, bytes
@@ -20,11 +21,13 @@ def page_cache_readahead(kernel: Kernel, file: OpenFile, page: int, request: int
     wanted = min(request, state.pages)
     if wanted == 0 or state.in_cache:
         return page + 1
+    kernel.cause = Cause.SEQUENTIAL
     state.prev_page += wanted - 1
     if _first(kernel, state, page, sequential):
         _start(kernel, file, page, request)
     elif not sequential or state.size <= 0:
         _off(kernel, state)
+        kernel.cause = Cause.ASKED
         _read(kernel, file, page, wanted)
     else:
         _go_on(kernel, file)
@@ -83,6 +86,7 @@ def _make_ahead(kernel: Kernel, file: OpenFile, *, forced: bool) -> bool:
     state = file.state
     state.ahead_size = _next(kernel, state)
     state.ahead_start = state.start + state.size
+    kernel.cause = Cause.MARKER
     done = _read(kernel, file, state.ahead_start, state.ahead_size)
     if not done and not forced:
         state.ahead_start = state.ahead_size = 0

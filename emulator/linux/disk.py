@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from emulator.device import DeviceQueue
+from emulator.fixed import EmulationError
 from emulator.linux.kernel import Kernel, Needed
 from emulator.linux.operations import Outcome
 from emulator.linux.requests import SECTOR, Layout, Limits, requests
 
+LONGEST_NS = 1e16  # a third of a year
 Span = tuple[float, float]  # from, until: nanoseconds
 
 
@@ -42,6 +44,10 @@ class TimedKernel(Kernel):
     def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
         """Send a request to the device."""
         done = self.queue.submit(self.clock_ns, sector, sectors, bios, meta)
+        if not done <= LONGEST_NS:
+            raise EmulationError(
+                "the device takes longer than can be", "give other numbers, or calibrate again"
+            )
         self.sent.append(Request(max(self.clock_ns, self._busy_ns), done))
         self._busy_ns = max(self._busy_ns, done)
         return self.sent[-1]

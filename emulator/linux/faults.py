@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from emulator.linux import adaptive, ondemand
 from emulator.linux.cache import Folio
 from emulator.linux.kernel import Kernel, Needed, OpenFile
-from emulator.linux.operations import MapFlag
+from emulator.linux.operations import Cause, MapFlag
 from emulator.linux.rules import Algorithm, Around, Fault
 
 LOTS_OF_MISSES = 100  # MMAP_LOTSAMISS
@@ -105,6 +105,7 @@ def _read_around_by_counts(kernel: Kernel, file: OpenFile, page: int) -> bool:
     if state.miss > state.hit + LOTS_OF_MISSES:  # hit stays 0 where there is one counter
         return False
     if state.pages:
+        kernel.cause = Cause.AROUND
         kernel.read_range(file, max(0, page - state.pages // 2), state.pages, 0)
     return file.inode.cache.get(page) is not None
 
@@ -175,6 +176,7 @@ def _read_around(kernel: Kernel, file: OpenFile, page: int) -> None:
     state.size = state.pages
     state.async_size = 0 if kernel.rules.fault == Fault.SEQUENTIAL else state.pages // 4
     state.order = 0
+    kernel.cause = Cause.AROUND
     kernel.submit(file)
 
 
@@ -187,6 +189,7 @@ def _read_exec(kernel: Kernel, mapping: Mapping, page: int) -> None:
     end = -(-(state.start + state.pages) // align) * align
     state.size = min(end, mapping.end) - state.start
     state.async_size = 0
+    kernel.cause = Cause.EXEC
     kernel.submit(mapping.file)
 
 
@@ -196,6 +199,7 @@ def _read_huge(kernel: Kernel, mapping: Mapping, page: int) -> None:
     state.size = pmd if mapping.flags & MapFlag.RANDOM else 2 * pmd
     state.async_size = pmd
     state.order = pmd.bit_length() - 1
+    kernel.cause = Cause.HUGE
     kernel.submit_at(mapping.file, page // pmd * pmd, state.order)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from emulator.linux.cache import Folio, PageCache
-from emulator.linux.operations import Machine, Outcome
+from emulator.linux.operations import Cause, Machine, Outcome
 from emulator.linux.rules import Orders, Rules
 from emulator.linux.window import State
 
@@ -45,6 +45,7 @@ class Kernel:
     machine: Machine
     window: int
     outcome: Outcome = field(default_factory=Outcome)
+    cause: Cause = Cause.ALONE  # of what is read now
 
     @property
     def max_order(self) -> int:
@@ -54,6 +55,7 @@ class Kernel:
     def read_single(self, file: OpenFile, page: int) -> None:
         """filemap_create_folio, page_cache_read: one page through ->read_folio."""
         inode = file.inode
+        self.cause = Cause.ALONE
         if self._insert(inode, Folio(page, 0)):
             if inode.block_pages:
                 self._fill(inode, page, page + 1)
@@ -64,12 +66,14 @@ class Kernel:
 
         It counts bytes down, and past the end of the file only an exact 0 stops it.
         """
-        block = inode.block_pages
+        block, cause = inode.block_pages, self.cause
+        self.cause = Cause.BLOCK
         behind = -(-end // block) * block
         if inode.size % self.machine.page_size == 0:
             behind = min(behind, inode.last + 1)
         for page in range(start // block * block, behind):
             self._insert(inode, Folio(page, 0))
+        self.cause = cause
 
     def read_range(self, file: OpenFile, start: int, pages: int, ahead: int) -> int:
         """do_page_cache_ra, __do_page_cache_readahead: absent pages, one by one.
@@ -107,7 +111,8 @@ class Kernel:
         Upwards it goes beyond the end of the file, and a whole block further where the run ends
         on the border of one.
         """
-        inode, block = file.inode, file.inode.block_pages
+        inode, block, cause = file.inode, file.inode.block_pages, self.cause
+        self.cause = Cause.BLOCK
         for page in range(start - 1, start // block * block - 1, -1):
             if not self._insert(inode, Folio(page, 0)):
                 break
@@ -116,6 +121,7 @@ class Kernel:
                 break
             file.state.size += 1
             file.state.async_size += 1
+        self.cause = cause
 
     def read_forced(self, file: OpenFile, start: int, pages: int) -> None:
         """force_page_cache_readahead: in chunks of 2 MiB, without a marker."""
@@ -186,6 +192,7 @@ class Kernel:
             return False
         outcome = self.outcome
         outcome.inserts.append((inode.row, folio.index, folio.order, outcome.runs))
+        outcome.causes.append(self.cause)
         return True
 
     def _end_run(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from emulator.linux.cache import Folio
 from emulator.linux.kernel import Kernel, OpenFile
+from emulator.linux.operations import Cause
 from emulator.linux.rules import Algorithm, Context, Forced, Merge, NoHole, Orders
 from emulator.linux.window import initial_size, next_size
 
@@ -15,6 +16,7 @@ PLENTY = 1 << 20  # pages: up to 3.14 memory is the limit, which is taken to be 
 def miss(kernel: Kernel, file: OpenFile, page: int, request: int) -> None:
     """page_cache_sync_readahead: ``page`` is absent, ``request`` pages are wanted from it on."""
     state, rules = file.state, kernel.rules
+    kernel.cause = Cause.SEQUENTIAL if state.pages and not state.random else Cause.ASKED
     if not state.pages:
         if rules.zero_is_forced:
             kernel.read_forced(file, page, 1)
@@ -33,6 +35,7 @@ def marker(kernel: Kernel, file: OpenFile, folio: Folio, page: int, request: int
     if not file.state.pages:
         return
     folio.marked = False
+    kernel.cause = Cause.MARKER
     algorithm = kernel.rules.algorithm
     if algorithm == Algorithm.SPLIT:
         _split_marker(kernel, file, folio, page, request)
@@ -44,6 +47,7 @@ def marker(kernel: Kernel, file: OpenFile, folio: Folio, page: int, request: int
 
 def willneed(kernel: Kernel, file: OpenFile, start: int, pages: int) -> None:
     """POSIX_FADV_WILLNEED, MADV_WILLNEED, readahead(2): force_page_cache_readahead."""
+    kernel.cause = Cause.ADVICE
     kernel.read_forced(file, start, min(pages, _forced_limit(kernel, file)))
 
 
@@ -83,6 +87,7 @@ def _decide_early(
         state.start = end
         state.size = state.async_size = next_size(state.size, limit)
     elif folio is None and not _sequential(file, page) and request <= limit:
+        kernel.cause = Cause.ASKED
         kernel.read_range(file, page, request, 0)
         return
     elif folio is not None and kernel.rules.algorithm == Algorithm.STRAY:
@@ -176,7 +181,9 @@ def _context(kernel: Kernel, file: OpenFile, page: int, request: int, limit: int
         history = cache.history(page, limit)
     any_history = kernel.rules.context == Context.ANY
     if history <= (0 if any_history else request):
+        kernel.cause = Cause.ASKED
         return False
+    kernel.cause = Cause.HISTORY
     if history >= page:
         history *= 2
     state.start = page

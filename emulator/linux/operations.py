@@ -33,6 +33,21 @@ class MapFlag(IntFlag):
     SHARED = 16  # MAP_SHARED
 
 
+class Cause(IntEnum):
+    """By which of the kernel's rules a page was read."""
+
+    ALONE = 0  # by itself: nothing was read ahead
+    ASKED = 1  # what a read(2) asked for and no more: it is not sequential
+    SEQUENTIAL = 2  # a sequential read begins, or leaves its window
+    HISTORY = 3  # cached pages before a miss: taken for a sequential read
+    MARKER = 4  # the next window, at a marked page (up to 2.6.22: the ahead window)
+    AROUND = 5  # around a page fault
+    EXEC = 6  # from a fault in executable code on (6.17)
+    HUGE = 7  # a fault where huge pages were asked for
+    ADVICE = 8  # fadvise, madvise, readahead
+    BLOCK = 9  # what else a compressed block holds
+
+
 OPERATION = np.dtype(
     [("op", "u1"), ("handle", "u4"), ("mapping", "u4"), ("at", "u8"), ("length", "u8")],
     align=True,
@@ -103,8 +118,10 @@ class Outcome:
     ``run`` (numbered from 0) were read by one ->readahead or ->read_folio call with a plug of
     its own. ``windows`` are the readahead decisions (file, start, size, async size) before
     end of file and cached pages cut them: what ra_submit and page_cache_ra_order were given.
+    ``causes`` are the rules (Cause) that the inserts follow.
     """
 
     inserts: list[tuple[int, int, int, int]] = field(default_factory=list)
     runs: int = 0
     windows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    causes: list[Cause] = field(default_factory=list)

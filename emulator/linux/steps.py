@@ -14,6 +14,7 @@ from emulator.linux.rules import Rules
 
 LONGEST_NS = 1e14  # a day and some hours: no start-up takes so long
 MOST_CPUS = 1 << 16
+MOST_BIOS = 1 << 20
 # One thing that a thread does. Before it the thread sleeps for sleep_ns, waits until step waits_for
 # (an earlier row, or -1) is over, and computes for cpu_ns.
 # operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, in ``bios``, of
@@ -72,6 +73,8 @@ class Run:
             raise _damaged("a step takes a time that is out of range")
         if ((steps["waits_for"] < -1) | (steps["waits_for"] >= rows)).any():
             raise _damaged("a step waits for one that does not come before it")
+        if (steps["bios"] > MOST_BIOS).any():
+            raise _damaged("a request of more bios than there can be")
         operations = len(self.program.operations)
         if ((steps["operation"] < -1) | (steps["operation"] >= operations)).any():
             raise _damaged("a step refers to an operation that is not there")

@@ -15,17 +15,23 @@ from emulator import _linux
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.timed import CpuCost, Run, Timed, timed
 from emulator.linux.windows import errors, tables
+from emulator.measured import Measured
+from emulator.paced import Paced
 
-_FIXED = 0.0  # enum lx_device_kind
+_FIXED, _PACED, _MEASURED = 0.0, 1.0, 2.0  # enum lx_device_kind
 
 
 def timed_windows(
-    run: Run, windows: Sequence[int], device: DeviceModel, cpu: CpuCost | None = None
+    run: Run,
+    windows: Sequence[int],
+    device: DeviceModel,
+    cpu: CpuCost | None = None,
+    recorded: Timed | None = None,
 ) -> list[Timed]:
     """Replay a run, recorded at window 0, under each of ``windows`` (pages).
 
-    The same as ``timed`` for each of them, the ``cpu`` cost counted from the replay at 0. Raises
-    EmulationError for a run that cannot be.
+    The same as ``timed`` for each of them, the ``cpu`` cost counted from ``recorded``, or where
+    it is None from the replay at 0. Raises EmulationError for a run that cannot be.
     """
     run.check()
     numbers = _numbers(device)
@@ -33,7 +39,7 @@ def timed_windows(
         replay = partial(timed, run, device=device)
     else:
         replay = partial(_replay, run, _tables(run), numbers)
-    recorded = replay(0)
+    recorded = recorded or replay(0)
     threads = min(len(os.sched_getaffinity(0)), len(windows))
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         return list(pool.map(partial(replay, cpu=cpu, recorded=recorded), windows))
@@ -45,10 +51,23 @@ def _tables(run: Run) -> list[npt.NDArray[Any]]:
 
 
 def _numbers(device: DeviceModel) -> list[float] | None:
-    """Return kind and numbers of a device (core/linux_disk.h), or None where C has no such kind."""
-    if isinstance(device, FixedCost):
-        return [_FIXED, device.latency_ns, device.ns_per_kib]
+    """Return kind and numbers of a device (core/linux_device.h); None where C has no such kind."""
+    match device:
+        case FixedCost():
+            return [_FIXED, *_costs(device)]
+        case Paced():
+            rates = [device.requests_per_second, device.bytes_per_second]
+            return [_PACED, *rates, device.slice_ns, device.tick_ns, *_costs(device.base)]
+        case Measured():
+            tables = [device.times(sequential) for sequential in (False, True)]
+            sizes = [float(len(latency.sizes)) for latency, _ in tables]
+            columns = [(*one.sizes, *one.values, *other.values) for one, other in tables]
+            return [_MEASURED, *sizes, *columns[0], *columns[1]]
     return None
+
+
+def _costs(device: FixedCost) -> list[float]:
+    return [device.latency_ns, device.ns_per_kib]
 
 
 def _replay(

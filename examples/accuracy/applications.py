@@ -17,18 +17,19 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from analyzer.ingest.load import dev_of, inodes_of, load
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs
+from analyzer.ingest.tables import Array
 from analyzer.optimizer.inputs import Inputs, inputs
+from analyzer.replay.steps import own_requests
 from boards.mounts import mount_of, read_mounts
 from emulator.linux.reference import emulate
-from emulator.linux.requests import SECTOR, Layout, requests
+from emulator.linux.requests import Layout, requests
 from emulator.linux.rules import rules_for, version_of
 from tracer.backends.base import WANTED_EVENTS
 from tracer.backends.tracefs import TracefsBackend
@@ -121,7 +122,8 @@ def recorded(command: Sequence[str], kb: int, directory: Path) -> Recording:
             options = RecordOptions(
                 run, wait_s=_WAIT_S, read_ahead_kb=kb, events=(*WANTED_EVENTS, _CALLS)
             )
-            record(options, TracefsBackend(), directory, inodes_of)
+            # Where files are matters to the prediction only, and to look for them takes long.
+            record(options, TracefsBackend(), directory, None if kb else inodes_of)
         finally:
             os.close(quiet)
     return load(directory)
@@ -139,7 +141,7 @@ def prediction(taken: Inputs, dev: int, kb: int) -> Reads:
     return Reads(
         [(ino[file], index, order) for file, index, order, _ in outcome.inserts if own[file]],
         [(ino[file], *window) for file, *window in outcome.windows if own[file]],
-        sum(bool(own[file]) for file, *_ in made),
+        sum(bool(own[request[0]]) for request in made),
     )
 
 
@@ -171,32 +173,19 @@ def _calls(recording: Recording, dev: int) -> list[tuple[int, int, int, int]]:
 
 
 def _requests(recording: Recording, dev: int) -> int:
-    """Return the application's requests of file data: those that begin in an extent of a file.
+    """Return the application's requests of file data on the disk of a file system.
 
-    Who issues a request may be a kernel worker; not counted are those of other readers of files.
+    Whoever happens to be on the CPU may issue them; not counted are those of threads that read
+    files of the same file system and are not the application's.
     """
-    events, flags = recording.trace.events, recording.trace.events["flags"]
-    disk = recording.devices.get(dev, dev)
-    issued = (events["kind"] == Kind.RQ_ISSUE) & (events["dev"] == disk)
-    issued &= ((flags & Rwbs.READ) > 0) & ((flags & Rwbs.META) == 0)
+    made = recording.requests
+    chosen = own_requests(replace(recording, threads=None), made)
+    chosen &= made["dev"] == recording.devices.get(dev, dev)
     if recording.inserts is not None:
-        readers = recording.inserts.data["pid"]
-        issued &= ~np.isin(events["pid"], readers[~_own(recording, readers)])
-    mounts = recording.capture.mounts if recording.capture else []
-    first = next((m.first_sector for m in mounts if dev_of(m.dev) == dev), 0)
-    pieces = sorted(
-        (e.physical // SECTOR + first, e.length // SECTOR)
-        for entry in recording.entries
-        if entry and dev_of(entry.dev) == dev
-        for e in entry.extents or []
-    )
-    if not pieces:
-        return 0
-    start, length = (np.array(column, np.uint64) for column in zip(*pieces, strict=True))
-    sector = events["index"][issued]
-    row = np.searchsorted(start, sector, side="right")
-    at = np.maximum(row, 1) - 1
-    return int(((row > 0) & (sector < start[at] + length[at])).sum())
+        data = recording.inserts.data
+        readers = np.unique(data["pid"][data["dev"] == dev])
+        chosen &= ~np.isin(made["pid"], readers[~_own(recording, readers)])
+    return int(chosen.sum())
 
 
 def compare(kb: int, of: str, one: Reads, other: Reads) -> Row:

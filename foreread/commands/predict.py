@@ -5,23 +5,24 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Sequence
 
 from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.optimizer import predict
-from analyzer.optimizer.linux import predict_linux
+from analyzer.optimizer.linux import FIXED, model_for, predict_linux
 from analyzer.prediction import Curve, Prediction
 from foreread.arguments import UsageError, add_capture, add_windows, parse_windows
+from foreread.cli import printable
 from foreread.table import render
 
-FIXED = "fixed"
 _SHOWN_WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_capture(parser)
+    add_capture(parser, nargs="+")
     add_windows(parser, "0-1023")
     add_model(parser)
 
@@ -32,9 +33,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--model",
         metavar="MODEL",
         type=_model,
-        default=FIXED,
-        help="fixed: the window of the 2010 paper, each miss reads it whole (the default); linux: "
-        "the readahead of the capture's kernel, and seconds; linux-X.Y: that of another kernel",
+        help="linux: the readahead of the capture's kernel, and seconds (the default for captures "
+        "made at read_ahead_kb=0); linux-X.Y: that of another kernel; fixed: the window of the "
+        "2010 paper, each miss reads it whole (the default for anything else)",
     )
     parser.add_argument(
         "--device-model",
@@ -45,15 +46,21 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
 
 def predicted(
-    recording: Recording, args: argparse.Namespace, windows: list[int] | None
+    recording: Recording,
+    args: argparse.Namespace,
+    windows: list[int] | None = None,
+    more: Sequence[Recording] = (),
 ) -> Prediction:
-    """Return the prediction of the model that was asked for."""
-    if args.model == FIXED:
+    """Return the prediction of the model that was asked for; ``more`` are of the same start."""
+    model = args.model or model_for(recording)
+    if model == FIXED:
         if args.device_model is not None:
             raise UsageError("--device-model: seconds need --model linux")
+        if more:
+            raise UsageError("several captures: seconds need --model linux")
         return predict(recording, windows)
     device = None if args.device_model is None else read_device_model(args.device_model)
-    return predict_linux(recording, args.model, windows, device)
+    return predict_linux(recording, model, windows, device, more)
 
 
 def _model(text: str) -> str:
@@ -65,14 +72,30 @@ def _model(text: str) -> str:
 
 def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
-    recording = load(args.capture, args.pids)
+    recording, *more = (load(path, args.pids) for path in args.capture)
+    for path, other in zip(args.capture[1:], more, strict=True):
+        _check_same(recording, other, str(path))
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
-    prediction = predicted(recording, args, windows)
+    prediction = predicted(recording, args, windows, more)
     if args.json:
         print(json.dumps(prediction.to_json()))
     else:
         print(_text(prediction))
     return 0
+
+
+def _check_same(first: Recording, other: Recording, path: str) -> None:
+    """Refuse captures that are not of one start on one board."""
+    if first.capture is None or other.capture is None:
+        raise UsageError(f"{path}: several captures are taken only if foreread recorded them all")
+    for what, one, two in (
+        ("command", first.capture.command, other.capture.command),
+        ("kernel", first.kernel, other.kernel),
+        ("page size", first.page_size, other.page_size),
+        ("disks", *({disk for _, disk in r.devices.items()} for r in (first, other))),
+    ):
+        if one != two:
+            raise UsageError(f"{path}: its {what} is not that of the first capture")
 
 
 def _text(prediction: Prediction) -> str:
@@ -81,22 +104,30 @@ def _text(prediction: Prediction) -> str:
     verdict = prediction.verdict
     value = "" if verdict.read_ahead_kb is None else f" read_ahead_kb={verdict.read_ahead_kb}"
     parts.append(f"verdict: {verdict.action}{value}\n  {verdict.why}")
-    parts += [f"note: {note}" for note in prediction.notes]
+    parts += [f"not confirmed: {printable(doubt)}" for doubt in prediction.doubts]
+    parts += [f"note: {printable(note)}" for note in prediction.notes]
     return "\n\n".join(parts)
 
 
 def _curve_text(curve: Curve) -> str:
-    marks = {curve.quasi_optimal: "quasi-optimal"}
-    if curve.predicted_best is not None:
-        also = f", {marks[curve.predicted_best]}" if curve.predicted_best in marks else ""
-        marks[curve.predicted_best] = f"predicted best{also}"
+    marks = _marks(curve)
     shown = [w for w in curve.windows if w in _SHOWN_WINDOWS or w in marks]
-    rows = [_row(curve, w, marks.get(w, "")) for w in (shown or curve.windows[:16])]
-    timed = ("seconds",) if curve.seconds is not None else ()
+    rows = [_row(curve, w, ", ".join(marks.get(w, []))) for w in (shown or curve.windows[:16])]
+    timed = ("seconds", "band") if curve.seconds is not None else ()
     head = ("window", "KiB", "F requests", "pages", "G in vain", "G formula", "C_opt", *timed, "")
     front = [curve.read_ahead_kb[curve.windows.index(w)] for w in curve.pareto]
     pareto = f"no window beats these in both F and G: {_listed(front)} KiB"
     return f"{curve.name}: {curve.tap} pages accessed\n{render(head, rows)}\n{pareto}"
+
+
+def _marks(curve: Curve) -> dict[int, list[str]]:
+    """Return what is to be said of some windows."""
+    marks = {curve.quasi_optimal: ["quasi-optimal"]}
+    if curve.predicted_best is not None:
+        marks.setdefault(curve.predicted_best, []).insert(0, "predicted best")
+    if curve.smallest_within not in (None, curve.predicted_best):
+        marks.setdefault(curve.smallest_within, []).insert(0, "smallest within its band")
+    return marks
 
 
 def _listed(numbers: list[int]) -> str:
@@ -109,8 +140,14 @@ def _listed(numbers: list[int]) -> str:
 def _row(curve: Curve, window: int, mark: str) -> tuple[str, ...]:
     at = curve.windows.index(window)
     numbers = (curve.read_ahead_kb, curve.f, curve.pages, curve.g, curve.g_formula)
-    seconds: tuple[str, ...] = ()
-    if curve.seconds is not None:
-        at_window = curve.seconds[at]
-        seconds = ("-" if at_window is None else f"{at_window:.3f}",)
-    return (str(window), *(str(c[at]) for c in numbers), f"{curve.c_opt[at]:.4g}", *seconds, mark)
+    timed = _seconds(curve, at) if curve.seconds is not None else ()
+    return (str(window), *(str(c[at]) for c in numbers), f"{curve.c_opt[at]:.4g}", *timed, mark)
+
+
+def _seconds(curve: Curve, at: int) -> tuple[str, str]:
+    low, middle, high = (
+        None if column is None else column[at]
+        for column in (curve.seconds_low, curve.seconds, curve.seconds_high)
+    )
+    band = "-" if low is None or high is None else f"{low:.3f}-{high:.3f}"
+    return "-" if middle is None else f"{middle:.3f}", band

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     recording = load(args.capture, args.pids)
-    prediction = predicted(recording, args, None)
+    prediction = predicted(recording, args)
     sweep = read_sweep(args.sweep) if args.sweep else None
     command = recording.capture.command if recording.capture else None
     validation = validate(prediction, sweep, command) if sweep else None

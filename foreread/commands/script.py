@@ -8,16 +8,26 @@ import shlex
 import sys
 from pathlib import Path
 
-from analyzer.apply import ApplyPlan, Installed, install, plan_from, uninstall, write_scripts
+from analyzer.apply import (
+    ApplyPlan,
+    Installed,
+    Prefetch,
+    install,
+    plan_from,
+    uninstall,
+    write_scripts,
+)
 from analyzer.apply.init_system import INITS
+from analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from analyzer.ingest.load import load
-from analyzer.optimizer import predict
 from analyzer.prediction import Verdict
+from analyzer.prefetch.listing import read_listing
 from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
 from boards.target import TargetError
 from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
+from foreread.commands.predict import add_model, predicted
 from foreread.target_arguments import add_target, tell
 
 AUTO = "auto"
@@ -26,6 +36,7 @@ AUTO = "auto"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser, nargs="?")
+    add_model(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder for the files")
     parser.add_argument(
         "--read-ahead-kb", type=window_kb, metavar="N", help="set this value, not the predicted one"
@@ -41,6 +52,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         type=int,
         metavar="S",
         help="switch to the second value so long after boot (default: at `boot-done`)",
+    )
+    parser.add_argument(
+        "--prefetch",
+        metavar="LIST",
+        type=Path,
+        help="while booting, also read ahead what a list of `foreread prefetch` names",
+    )
+    parser.add_argument(
+        "--replayer",
+        metavar="FILE",
+        type=Path,
+        help="what replays the list: foreread-prefetch.c compiled for the board (default: a shell "
+        "script, which needs dd)",
     )
     parser.add_argument(
         "--no-restore",
@@ -95,7 +119,11 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _check_usage(args: argparse.Namespace) -> None:
-    made = (args.capture, args.output, args.read_ahead_kb, args.after_boot_kb, args.after_seconds)
+    made = (
+        *(args.capture, args.model, args.device_model, args.output),
+        *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
+        *(args.prefetch, args.replayer),
+    )
     if args.uninstall:
         if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
             raise UsageError("--uninstall takes --target and --force alone")
@@ -103,6 +131,8 @@ def _check_usage(args: argparse.Namespace) -> None:
     for given, name in ((args.capture, "CAPTURE"), (args.output, "-o DIR")):
         if given is None:
             raise UsageError(f"{name} is missing")
+    if args.replayer is not None and args.prefetch is None:
+        raise UsageError("--replayer: give the list, too: --prefetch")
     if args.after_seconds is not None and args.after_boot_kb is None:
         raise UsageError("--after-seconds: give the value for then, too: --after-boot-kb")
     if not args.install and (args.target != LOCAL or args.init != AUTO or args.force):
@@ -113,7 +143,7 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
     recording = load(args.capture, args.pids)
     for kb in (args.read_ahead_kb, args.after_boot_kb):
         _check_whole_pages(kb, recording.page_size)
-    prediction = predict(recording)
+    prediction = predicted(recording, args)
     return plan_from(
         prediction,
         recording.capture,
@@ -121,7 +151,14 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
         after_boot_read_ahead_kb=args.after_boot_kb,
         boot_done_seconds=args.after_seconds,
         restore_on_stop=not args.no_restore,
+        prefetch=None if args.prefetch is None else _prefetch(args.prefetch, args.replayer),
     )
+
+
+def _prefetch(listing: Path, replayer: Path | None) -> Prefetch:
+    """Return what replays a list; PrefetchError if it is none."""
+    text = read_listing(listing)
+    return Prefetch(text, shipped(REPLAYER_SCRIPT) if replayer is None else replayer.read_bytes())
 
 
 def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
@@ -145,6 +182,8 @@ def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> dic
         "settings": settings,
         "files": [str(file) for file in files],
     }
+    if plan.prefetch:
+        document["prefetch"] = {"list_bytes": len(plan.prefetch.listing)}
     if done:
         document["installed"] = {
             "init": done.manifest.init,

@@ -27,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     sweep = read_sweep(args.sweep)
     recording = load(args.capture, args.pids)
     command = recording.capture.command if recording.capture else None
-    validation = validate(predicted(recording, args, None), sweep, command)
+    validation = validate(predicted(recording, args), sweep, command)
     print(json.dumps(validation.to_json()) if args.json else _text(validation))
     return 0
 
@@ -62,9 +62,17 @@ def _text(validation: Validation) -> str:
         f"default {validation.default_read_ahead_kb} KiB",
         f"regret of the chosen window ({validation.chosen_read_ahead_kb} KiB): "
         f"{_percent(validation.regret)} of the default's time",
+        f"regret of what the verdict says ({_kib(validation.proposed_read_ahead_kb)}): "
+        f"{_percent(validation.regret_proposed)}; of the published criterion "
+        f"({_kib(validation.quasi_optimal_read_ahead_kb)}): "
+        f"{_percent(validation.regret_quasi_optimal)}",
         *(f"note: {printable(note)}" for note in validation.notes),
     ]
     return "\n".join(lines)
+
+
+def _kib(kb: int | None) -> str:
+    return "-" if kb is None else f"{kb} KiB"
 
 
 def _number(value: float | None, spec: str = ".0f") -> str:

@@ -21,6 +21,8 @@ from emulator.linux.requests import EXTENT, Layout, Limits
 from emulator.linux.rules import CHANGES, rules_for
 from emulator.linux.timed import CpuCost, Run, timed
 from emulator.linux.timed_windows import timed_windows
+from emulator.measured import Measured, Point
+from emulator.paced import Paced
 
 VERSIONS = [change.since for change in CHANGES]
 WINDOWS = [0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]
@@ -39,6 +41,8 @@ def steps(draw, operations):
         rows.append({"operation": operation})
     for at, row in enumerate(rows):
         row["thread"] = 3 * draw(st.integers(0, threads - 1))
+        row["bios"] = draw(st.sampled_from([1, 1, 3]))
+        row["meta"] = draw(st.booleans())
         row["cpu_ns"] = draw(st.sampled_from([0, 0, 1, 100, 30_000, 0.1, SLICES]))
         row["sleep_ns"] = draw(st.sampled_from([0, 0, 0, 0, 7, 50_000]))
         row["waits_for"] = draw(st.one_of(st.just(-1), st.integers(-1, at - 1)))
@@ -73,14 +77,64 @@ def assert_same(found, expected):
     np.testing.assert_allclose(found.ends_ns, expected.ends_ns, rtol=1e-9)
 
 
-@given(run=runs(), window=st.sampled_from(WINDOWS), latency=st.sampled_from([0.0, 1e4, 1e6]))
-@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-def test_the_core_agrees_with_the_plain_python(run, window, latency):
-    device, cpu = FixedCost(latency, 5e4), CpuCost(6e4, 1.5e3)
+COST = FixedCost(1e5, 1e4)
+DEVICES = [
+    FixedCost(0.0, 5e4),
+    FixedCost(1e6, 5e4),
+    Paced(requests_per_second=1000, bytes_per_second=5e6),
+    Paced(requests_per_second=3e4, base=COST),
+    Paced(bytes_per_second=4e7, slice_ns=3e7, tick_ns=1e7),
+    Paced(requests_per_second=0.7, bytes_per_second=1e6),
+    Paced(requests_per_second=2000, bytes_per_second=3e7, base=COST, slice_ns=0),
+    Measured((Point(4, False, 1e5, 3e4), Point(64, False, 4e5, 4e5), Point(16, True, 5e4, 2e4))),
+    Measured((Point(8, True, 1e5, 1e5),)),
+]
+
+
+def assert_agrees(run, window, device):
+    cpu = CpuCost(6e4, 1.5e3)
     recorded = timed(run, 0, device)
     found = timed_windows(run, [0, window], device, cpu)
     assert_same(found[0], recorded)
     assert_same(found[1], timed(run, window, device, cpu, recorded))
+
+
+@given(run=runs(), window=st.sampled_from(WINDOWS), device=st.sampled_from(DEVICES))
+@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_core_agrees_with_the_plain_python(run, window, device):
+    assert_agrees(run, window, device)
+
+
+@given(
+    device=st.sampled_from(DEVICES),
+    reads=st.lists(
+        st.tuples(
+            st.floats(0, 3e8),
+            st.sampled_from([0, 8, 40, 1 << 20]),
+            st.sampled_from([1, 8, 8, 64, 100, 2560]),
+            st.integers(1, 5),
+            st.booleans(),
+        ),
+        max_size=60,
+    ),
+)
+@settings(deadline=None)
+def test_devices_take_as_long_as_in_plain_python(device, reads):
+    """Metadata steps of one thread each, so that many are under way."""
+    rows = [
+        {
+            "sleep_ns": at,
+            "operation": -1,
+            "thread": row,
+            "sector": sector,
+            "sectors": sectors,
+            "bios": bios,
+            "meta": meta,
+        }
+        for row, (at, sector, sectors, bios, meta) in enumerate(reads)
+    ]
+    run = run_of(two_reads(), rows, cpus=4)
+    assert_same(timed_windows(run, [0], device)[0], timed(run, 0, device))
 
 
 def two_reads() -> Script:
@@ -188,6 +242,7 @@ def test_the_core_refuses_steps_that_no_run_can_have(column, row, value):
         ("device", 0, np.nan),
         ("device", 1, -1.0),
         ("device", 2, np.inf),
+        ("device", 1, 1e15),
         ("numbers", 0, np.nan),
         ("numbers", 1, -1.0),
         ("numbers", 2, np.inf),
@@ -209,6 +264,49 @@ def test_the_core_refuses_other_runs_that_cannot_be():
         arrays["device"] = np.zeros(length)
         with pytest.raises(ValueError):
             replay(arrays)
+
+
+PACED = [1, 1000, 5e6, 1e8, 4e6, 0, 0]
+MEASURED = [2, 2, 1, 4, 64, 100, 400, 50, 400, 4, 100, 50]
+
+
+@pytest.mark.parametrize(
+    ("numbers", "at", "value"),
+    [
+        (PACED, 1, 0),
+        (PACED, 2, np.nan),
+        (PACED, 3, np.inf),
+        (PACED, 3, 1e6),
+        (PACED, 4, 0),
+        (PACED, 5, -1),
+        (MEASURED, 1, 3),
+        (MEASURED, 1, 1),
+        (MEASURED, 2, 0),
+        (MEASURED, 1, 1e300),
+        (MEASURED, 3, 64),
+        (MEASURED, 3, 0),
+        (MEASURED, 5, 0),
+        (MEASURED, 8, np.nan),
+    ],
+)
+def test_the_core_refuses_devices_that_cannot_be(numbers, at, value):
+    arrays = arguments(a_run())
+    for bad in (False, True):
+        arrays["device"] = np.array(numbers, np.float64)
+        if bad:
+            arrays["device"][at] = value
+            with pytest.raises(ValueError, match="device"):
+                replay(arrays)
+        else:
+            replay(arrays)
+
+
+def test_a_device_that_is_too_slow_is_an_error_in_both():
+    run = run_of(two_reads(), [{"operation": 1}])
+    slow = Paced(requests_per_second=1e-9)
+    for replayed in (lambda: timed(run, 0, slow), lambda: timed_windows(run, [0], slow)):
+        with pytest.raises(EmulationError, match="device"):
+            replayed()
 
 
 def test_errors_have_a_remedy():

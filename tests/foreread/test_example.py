@@ -21,7 +21,7 @@ def run(capsys, *words):
 
 
 def test_predict_document(capsys):
-    document = json.loads(run(capsys, "predict", "--json", CAPTURE))
+    document = json.loads(run(capsys, "predict", "--model", "fixed", "--json", CAPTURE))
     assert document["schema"] == 1
     assert document["kernel"].startswith("6.18")
     assert (document["page_size"], document["model"]) == (4096, "fixed")
@@ -43,6 +43,17 @@ def test_predict_document(capsys):
             assert c == f**2 + g_formula**2
 
 
+def test_the_kernels_own_readahead_answers_unless_another_is_asked_for(capsys):
+    """The published criterion stays beside it, as published."""
+    windows = ("--windows", "0,2,8,32")
+    fixed = json.loads(run(capsys, "predict", "--json", "--model", "fixed", *windows, CAPTURE))
+    document = json.loads(run(capsys, "predict", "--json", *windows, CAPTURE))
+    assert document["model"].startswith("linux-6.18")
+    assert document["total"]["F"] != fixed["total"]["F"]
+    for key in ("C_opt", "G_formula", "quasi_optimal", "tap"):
+        assert document["total"][key] == fixed["total"][key]
+
+
 def test_total_is_the_sum_of_the_devices(capsys):
     document = json.loads(run(capsys, "predict", "--json", "--windows", "0,2,8k,32", CAPTURE))
     assert document["total"]["windows"] == [0, 2, 32]
@@ -60,7 +71,7 @@ def test_prediction_is_what_the_plain_reference_says(capsys, window):
     file_pages = [-1 if s < 0 else -(-int(s) // 4096) for s in size]
     columns = (recording.accesses[name].tolist() for name in ("file", "page"))
     expected = fixed_window_at(list(zip(*columns, strict=True)), file_pages, window)
-    document = json.loads(run(capsys, "predict", "--json", CAPTURE))
+    document = json.loads(run(capsys, "predict", "--json", "--model", "fixed", CAPTURE))
     at = document["total"]
     assert (at["F"][window], at["pages"][window]) == expected
 

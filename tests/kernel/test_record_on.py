@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import mmap
 import os
 import signal
 import subprocess
@@ -101,10 +102,8 @@ def inodes_on(device):
 
 
 def names_of(capture):
-    """Return what both recorders can know of the files: not where they are on the device."""
-    return [
-        (f.dev, f.ino, f.path, f.size_bytes, f.segments) for f in capture_files.read(capture)[1]
-    ]
+    """Return what both recorders know of the files."""
+    return capture_files.read(capture)[1]
 
 
 def pages_on(trace, path, pid=None):
@@ -154,6 +153,24 @@ def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
     assert mounts[0] == mounts[1]
     assert names_of(tmp_path / "there") == names_of(tmp_path / "here")
     assert loop.restored_kb() == WINDOW_KB
+
+
+def test_both_recorders_tell_which_pages_stayed_cached(loop, tmp_path):
+    os.sync()
+    with loop.data.open("rb") as file:
+        os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    mapped.madvise(mmap.MADV_RANDOM)  # no more than is touched
+    touched = [mapped[page * mmap.PAGESIZE] for page in (3, 4, 9)]
+    command = ["cat", str(loop.data)]
+    inodes = inodes_on(device_number(loop.data))
+    record_here(tmp_path / "there", command, inodes_of=inodes)
+    options = RecordOptions(RunOptions(command, allow_warm=True), wait_s=WAIT_S)
+    record(options, TracefsBackend(), tmp_path / "here", inodes)
+    for name in ("there", "here"):
+        (found,) = [file for file in names_of(tmp_path / name) if file.path == str(loop.data)]
+        assert found.cached_pages == [(3, 2), (9, 1)], name
+    assert len(touched) == 3
 
 
 def test_times_are_those_of_the_trace(loop, tmp_path, shell):

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from analyzer.apply import ApplyPlan, Board, Disk, Setting
+from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting
 from boards.target import LocalTarget, Result
 
 APPLETS = ("cp", "ln", "mkdir", "mv", "readlink", "rm", "rmdir", "sh", "sync")
@@ -18,13 +18,20 @@ BUILDROOT_RCS = "#!/bin/sh\nfor i in /etc/init.d/S??* ;do\n  $i start\ndone\n"
 ROOT_MOUNT = "20 1 179:2 / / rw,relatime - ext4 /dev/root rw\n"
 
 
-def plan(kb: int = 512, after: int | None = None, seconds: int | None = None) -> ApplyPlan:
+def plan(
+    kb: int = 512,
+    after: int | None = None,
+    seconds: int | None = None,
+    prefetch: Prefetch | None = None,
+) -> ApplyPlan:
     """Return a plan that fits the board."""
     knob = "queue/read_ahead_kb"
     settings = [Setting(knob, str(kb), "predicted best", DISK)]
     if after is not None:
         settings.append(Setting(knob, str(after), "asked for", DISK, "after"))
-    return ApplyPlan(tuple(settings), BOARD, "a run of app", boot_done_seconds=seconds)
+    return ApplyPlan(
+        tuple(settings), BOARD, "a run of app", boot_done_seconds=seconds, prefetch=prefetch
+    )
 
 
 class ChrootBoard(LocalTarget):

@@ -26,19 +26,42 @@ WANTED_EVENTS: tuple[str, ...] = (
     # Who was on a CPU when, and who woke whom: what threads computed and waited for.
     "sched:sched_switch",
     "sched:sched_waking",
-    # Opens, mappings and advice of the application: which struct file is read how, which an
-    # emulation of the kernel's own readahead needs. Present with CONFIG_FTRACE_SYSCALLS only.
+    # Opens, reads, mappings and advice of the application: which struct file is read how, which an
+    # emulation of the kernel's own readahead needs. Present with CONFIG_FTRACE_SYSCALLS only. What
+    # io_uring does instead of calls is not seen.
     "syscalls:sys_enter_openat",
     "syscalls:sys_exit_openat",
+    "syscalls:sys_enter_open",
+    "syscalls:sys_exit_open",
     "syscalls:sys_enter_mmap",
     "syscalls:sys_exit_mmap",
+    "syscalls:sys_enter_munmap",
+    "syscalls:sys_enter_mremap",
+    "syscalls:sys_exit_mremap",
     "syscalls:sys_enter_mprotect",
     "syscalls:sys_enter_madvise",
     "syscalls:sys_enter_fadvise64",
     "syscalls:sys_enter_pread64",
     "syscalls:sys_enter_read",
+    "syscalls:sys_enter_readv",
+    "syscalls:sys_enter_preadv",
+    "syscalls:sys_enter_preadv2",
+    "syscalls:sys_enter_sendfile64",
+    "syscalls:sys_enter_splice",
+    "syscalls:sys_enter_copy_file_range",
     "syscalls:sys_enter_readahead",
+    "syscalls:sys_enter_lseek",
+    "syscalls:sys_exit_lseek",
     "syscalls:sys_enter_close",
+    "syscalls:sys_enter_close_range",
+    "syscalls:sys_enter_dup",
+    "syscalls:sys_exit_dup",
+    "syscalls:sys_enter_dup2",
+    "syscalls:sys_enter_dup3",
+    "syscalls:sys_enter_fcntl",
+    "syscalls:sys_exit_fcntl",
+    # Which of them a child shares with its parent.
+    "task:task_newtask",
 )
 
 # What stands in for an event on kernels that lack it. Waking, from 4.3 on, is told by who wakes;

@@ -19,16 +19,17 @@ note_mapped() {
     uptime
     patience=$((now + mapped_s * 100))
     grep -s -F / /dev/null /proc/[0-9]*/maps >"$job/maps"
+    sed 's/ .*//' "$job/maps" >"$job/ranges"
     {
         piece=- end=0
-        while read -r range _; do
+        while read -r range; do
             process=${range%%/maps:*} range=${range#*:}
             if [ "$piece" != "$process" ] || [ $((0x${range%-*})) != $end ]; then
                 print_pagemap || return 0
                 piece=$process start=$((0x${range%-*}))
             fi
             end=$((0x${range#*-}))
-        done <"$job/maps"
+        done <"$job/ranges"
         print_pagemap && echo all >&2
     } >"$job/pagemap" 2>"$job/pieces"
 }

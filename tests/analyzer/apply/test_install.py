@@ -12,7 +12,7 @@ import pytest
 from chroot_board import BUILDROOT_RCS, ROOT_MOUNT, ChrootBoard, plan
 from console_board import ConsoleBoard
 
-from analyzer.apply import ApplyError, Board, InstallError, install, uninstall
+from analyzer.apply import ApplyError, Board, InstallError, Prefetch, install, uninstall
 from analyzer.apply.manifest import MANIFEST
 from boards.serial import SerialAddress, SerialTarget
 from boards.target import Result, TargetError
@@ -68,7 +68,13 @@ BOARDS = {
     "procd": openwrt_board,
     "sysv": sysv_board,
 }
-PLANS = {"one": plan(), "done": plan(512, 64), "seconds": plan(512, 64, 30)}
+PREFETCH = Prefetch(b"foreread-prefetch 1\n0 4096 /app\n", b"#!/bin/sh\n")
+PLANS = {
+    "one": plan(),
+    "done": plan(512, 64),
+    "seconds": plan(512, 64, 30),
+    "prefetch": plan(512, prefetch=PREFETCH),
+}
 
 
 def started(board):
@@ -153,6 +159,18 @@ def test_units_are_enabled_by_links(tmp_path):
     install(board, plan(512, 64))
     assert not (wants / "timers.target.wants/foreread-boot-done.timer").is_symlink()
     assert (wants / "multi-user.target.wants/foreread-boot-done.service").is_symlink()
+
+
+def test_list_and_replayer_come_and_go_with_the_plan(board):
+    done = install(board, plan(512, prefetch=PREFETCH))
+    listed = {"/usr/sbin/foreread-prefetch", "/etc/foreread-prefetch.list"}
+    assert listed < set(done.manifest.files)
+    assert board.get("etc/foreread-prefetch.list") == PREFETCH.listing.decode()
+    assert (board.root / "usr/sbin/foreread-prefetch").stat().st_mode & 0o777 == 0o755
+    assert any("brought into memory" in line for line in done.would_do)
+    install(board, plan(512))
+    assert not any((board.root / path.lstrip("/")).exists() for path in listed)
+    assert "prefetch" not in board.get("usr/sbin/foreread-apply")
 
 
 def test_another_version_is_replaced(board):

@@ -8,17 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.apply import ApplyError, ApplyPlan, Board, Disk, Setting, write_scripts
+from analyzer.apply import ApplyError, ApplyPlan, Board, Disk, Prefetch, Setting, write_scripts
+from analyzer.apply.write import REPLAYER, REPLAYER_SCRIPT, shipped
 
 DISK = Disk("mmcblk0", 7_818_182_656, "It's $(a) 'model'")
 ONE = (Setting("queue/read_ahead_kb", "2048", "why $(not) `so`", DISK),)
 TWO = (*ONE, Setting("queue/read_ahead_kb", "512", "later", DISK, "after"))
 BOARD = Board("armv7l", "6.1", "Some $(b) Board")
+PREFETCH = Prefetch(b"foreread-prefetch 1\n0 4096 /app\n", shipped(REPLAYER_SCRIPT))
 PLANS = {
     "one-phase": ApplyPlan(ONE, BOARD, "a run"),
     "two-phases": ApplyPlan(TWO, BOARD, "a $(run)"),
     "delay": ApplyPlan(TWO, BOARD, "a run", boot_done_seconds=30),
     "keep": ApplyPlan(ONE, restore_on_stop=False),
+    "prefetch": ApplyPlan(ONE, BOARD, "a run", prefetch=PREFETCH),
+    "prefetch-keep": ApplyPlan(TWO, restore_on_stop=False, prefetch=PREFETCH),
     "memory": ApplyPlan((*TWO, Setting("/proc/sys/vm/swappiness", "10", "swap"))),
 }
 
@@ -80,6 +84,8 @@ def test_files_by_plan(tmp_path):
     assert names(PLANS["two-phases"], tmp_path / "2") - one == after
     timer = {"systemd/foreread-boot-done.timer"}
     assert names(PLANS["delay"], tmp_path / "3") - one == after | timer
+    prefetched = {REPLAYER, f"{REPLAYER}.c", f"{REPLAYER}.list"}
+    assert names(PLANS["prefetch"], tmp_path / "5") - one == prefetched
     assert names(PLANS["memory"], tmp_path / "4") - one == after | {"sysctl.d/60-foreread.conf"}
 
 
@@ -89,7 +95,7 @@ def test_everything_a_build_system_installs_is_written(written, tmp_path):
     package = (tmp_path / "buildroot/foreread-apply.mk").read_text()
     fetched = {word[len("file://") :] for word in recipe.split() if word.startswith("file://")}
     installed = {word.split("/")[1] for word in package.split() if word.startswith("$(@D)/")}
-    assert fetched == installed
+    assert fetched == installed - {REPLAYER}  # which is compiled there
     assert fetched <= sources
 
 

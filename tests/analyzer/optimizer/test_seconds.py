@@ -20,7 +20,9 @@ DEVICE = FixedCost(1_000_000, 50_000)
 ENTRY = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=PAGES * PAGE)
 
 
-def captured(end_ns: int, current: int, devices: int = 1) -> Capture:
+def captured(
+    end_ns: int, current: int, devices: int = 1, kernel="6.12.1", machine="x86_64"
+) -> Capture:
     disks = [
         Device(
             dev=f"{7 + row}:0",
@@ -34,9 +36,9 @@ def captured(end_ns: int, current: int, devices: int = 1) -> Capture:
         for row in range(devices)
     ]
     host = Host(
-        kernel="6.12.1",
+        kernel=kernel,
         version="#1",
-        machine="x86_64",
+        machine=machine,
         page_size=PAGE,
         byte_order="little",
         long_size=8,
@@ -67,11 +69,27 @@ def captured(end_ns: int, current: int, devices: int = 1) -> Capture:
     )
 
 
-def recorded(current: int = 128, pages=range(PAGES), large: int = 0, threads: int = 1):
-    """Page 0 is faulted in, others are read, 300 µs apart; then ``large`` reads of metadata."""
+def recorded(
+    current: int = 128,
+    pages=range(PAGES),
+    large: int = 0,
+    threads: int = 1,
+    computed_ns: int = COMPUTED_NS,
+    beside: int = 0,
+    **host,
+):
+    """Page 0 is faulted in, others are read, 300 µs apart; then ``large`` reads of metadata.
+
+    Before that ``beside`` pages of another disk are read, in as long.
+    """
     events, now = [], 0
-    for page in pages:
+    other = {"dev": 8 << 20}
+    for page in range(beside):
         now += COMPUTED_NS
+        events += [insert(1, page, time_ns=now, **other), read(page * 8, 1, time_ns=now, **other)]
+        now += SERVICE_NS
+    for page in pages:
+        now += computed_ns
         pid = 1 + page % threads
         if page == 0:
             events.append(event(Kind.FAULT, pid=pid, ino=1, index=page, time_ns=now - 5_000))
@@ -90,8 +108,8 @@ def recorded(current: int = 128, pages=range(PAGES), large: int = 0, threads: in
         events.append(event(Kind.RQ_ISSUE, **both, time_ns=now))
         now += 4_200_000
         events.append(event(Kind.RQ_COMPLETE, **both, time_ns=now))
-    trace = Trace("test", table(*events), kernel="6.12.1")
-    return interpret(trace, captured(now + 50, current), [ENTRY], "all")
+    trace = Trace("test", table(*events), kernel=host.get("kernel", "6.12.1"))
+    return interpret(trace, captured(now + 50, current, **host), [ENTRY], "all")
 
 
 def test_without_readahead_the_run_takes_what_it_took():
@@ -104,7 +122,7 @@ def test_without_readahead_the_run_takes_what_it_took():
 def test_what_was_never_judged_does_not_decide():
     found = predict_linux(recorded(current=0, threads=2), windows=[0, 32], device=DEVICE)
     assert found.total.predicted_best == 32
-    assert any("not confirmed" in note and "2 threads" in note for note in found.notes)
+    assert any("not confirmed" in doubt and "2 threads" in doubt for doubt in found.doubts)
     assert "published criterion" in found.verdict.why
 
 
@@ -164,3 +182,61 @@ def test_two_disks_have_no_seconds():
     found = predict_linux(recording, windows=[0])
     assert found.total.seconds is None
     assert any("one disk only" in note for note in found.notes)
+
+
+def test_a_few_pages_of_another_disk_take_the_time_that_they_took():
+    alone = predict_linux(recorded(), windows=[0, 32], device=DEVICE)
+    found = predict_linux(recorded(beside=3), windows=[0, 32], device=DEVICE)
+    for one, two in zip(alone.total.seconds, found.total.seconds, strict=True):
+        assert two - one == pytest.approx(3 * 1.5e-3, abs=1e-4)
+    assert [curve.seconds is None for curve in found.devices] == [False, True]
+    assert any("from other disks takes the time that it took" in note for note in found.notes)
+
+
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        ({"kernel": "5.10.3"}, "no seconds were measured for Linux 5.10"),
+        ({"machine": "riscv64"}, "no seconds were measured for Linux 6.12 on riscv64"),
+    ],
+)
+def test_kernels_and_processors_that_were_not_judged_do_not_decide(host, said):
+    found = predict_linux(recorded(current=0, **host), windows=[0, 32], device=DEVICE)
+    assert any("not decided by" in doubt and said in doubt for doubt in found.doubts)
+    assert (found.verdict.by, found.total.predicted_best) == ("criterion", 32)
+    judged = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
+    assert judged.verdict.by == "seconds"
+
+
+def test_a_device_that_is_known_badly_widens_the_band():
+    windows = [0, 4, 32]
+    sure = predict_linux(recorded(), windows=windows, device=DEVICE).total
+    assert sure.seconds_low == pytest.approx(sure.seconds)
+    rough = FixedCost(DEVICE.latency_ns, DEVICE.ns_per_kib, band=0.2)
+    one, two = (predict_linux(recorded(), windows=windows, device=rough) for _ in range(2))
+    assert one.to_json() == two.to_json()
+    for low, at, high in zip(
+        one.total.seconds_low, one.total.seconds, one.total.seconds_high, strict=True
+    ):
+        assert low < at < high
+    assert one.total.seconds == sure.seconds
+
+
+def test_several_captures_give_their_median_and_widen_the_band():
+    """Every page is computed for 0.3, 0.4 and 0.6 ms: starts of 96, 102.4 and 115.2 ms."""
+    first, *more = (recorded(computed_ns=1000 * us) for us in (300, 400, 600))
+    found = predict_linux(first, windows=[0, 32], device=DEVICE, more=more)
+    assert found.total.seconds[0] == pytest.approx(64 * 1.6e-3, abs=1e-4)
+    assert found.total.seconds_low[0] < 64 * 1.5e-3 + 5e-3
+    assert found.total.seconds_high[0] > 64 * 1.7e-3
+    assert any("medians over 3 captures" in note for note in found.notes)
+
+
+def test_the_seconds_are_spent_on_something():
+    found = predict_linux(recorded(), windows=[0, 32], device=DEVICE).total
+    spent = found.spent
+    for row, seconds in enumerate(found.seconds):
+        parts = spent.compute[row] + spent.waited[row] + spent.asleep[row]
+        assert parts == pytest.approx(seconds, abs=1e-6)
+        assert 0 <= spent.behind[row] <= spent.waited[row]
+    assert spent.waited[0] == pytest.approx(64 * SERVICE_NS / 1e9)

@@ -3,10 +3,12 @@
 from dataclasses import replace
 from math import isqrt
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analyzer.optimizer.bands import Bands
 from analyzer.optimizer.criterion import c_opt, quasi_optimal
 from analyzer.optimizer.verdict import (
     FEW_PAGES,
@@ -135,18 +137,23 @@ def test_doubts_and_limits_are_always_said(
     assert "\n" not in verdict.why
 
 
-def by_seconds(seconds: list[float | None], current: int | None) -> Verdict:
+def by_seconds(seconds: list[float], current: int | None, apart: float = 0.0) -> Verdict:
+    """Return the verdict; ``apart`` seconds are what windows 1 and 31 take turns by."""
     whole = curve([1000, 600, 300, 200], current)
-    best = min((s, w) for s, w in zip(seconds, WINDOWS, strict=True) if s is not None)[1]
-    timed = replace(whole, seconds=seconds, predicted_best=best)
-    now = None if current is None else seconds[WINDOWS.index(current // 4)]
-    return decide_by_seconds(decide(whole, point(whole), False, 7), timed, now)
+    at = np.array(seconds)
+    draws = at + np.outer([-apart, apart], [0, 1, 0, -1])
+    bands = Bands(WINDOWS, at, draws, WINDOWS)
+    timed = replace(whole, seconds=seconds, predicted_best=bands.best)
+    now = None if current is None else current // 4
+    return decide_by_seconds(decide(whole, point(whole), False, 7), timed, bands, now)
 
 
 def test_the_fewest_seconds_are_set() -> None:
-    verdict = by_seconds([4.0, 2.0, None, 3.0], 124)
-    assert (verdict.action, verdict.read_ahead_kb) == ("set", 4)
-    assert verdict.why.startswith("2.000 s predicted at 4 KiB, against 3.000 s at 124 KiB now")
+    verdict = by_seconds([4.0, 2.0, 5.0, 3.0], 124)
+    assert (verdict.action, verdict.read_ahead_kb, verdict.by) == ("set", 4, "seconds")
+    said = "2.000 s predicted at 4 KiB are fewest, against 3.000 s at 124 KiB now"
+    assert verdict.why.startswith(said)
+    assert "F² + G² chooses 12 KiB: 5.000 s" in verdict.why
     assert verdict.why.endswith("; doubtful, since 7 events were lost")
 
 
@@ -157,6 +164,18 @@ def test_a_gain_of_one_percent_is_not_worth_it(now: float, action: str) -> None:
     assert (verdict.action, verdict.read_ahead_kb) == (action, 124 if action == "keep" else 4)
 
 
+def test_of_windows_that_cannot_be_told_apart_the_smallest_is_set() -> None:
+    verdict = by_seconds([4.0, 2.1, 3.0, 2.0], 12, apart=0.1)
+    assert (verdict.action, verdict.read_ahead_kb) == ("set", 4)
+    assert "smallest window that cannot be told from the best (2.000 s at 124 KiB)" in verdict.why
+
+
+def test_a_window_that_cannot_be_told_from_the_best_is_kept() -> None:
+    verdict = by_seconds([4.0, 2.0, 3.0, 2.1], 124, apart=0.1)
+    assert (verdict.action, verdict.read_ahead_kb) == ("keep", 124)
+    assert "cannot be told from the best" in verdict.why
+
+
 def test_with_an_unknown_window_the_fewest_seconds_are_set() -> None:
     assert by_seconds([4.0, 2.0, 3.0, 3.0], None).action == "set"
 
@@ -164,7 +183,9 @@ def test_with_an_unknown_window_the_fewest_seconds_are_set() -> None:
 def test_where_nothing_can_gain_seconds_change_nothing() -> None:
     whole = replace(curve([3, 2, 1, 1], 12, tap=3), seconds=[4.0, 2.0, 3.0, 3.0], predicted_best=1)
     nothing = decide(whole, point(whole), contaminated=False, lost=0)
-    assert decide_by_seconds(nothing, whole, 3.0) == nothing
+    seconds = np.array([4.0, 2.0, 3.0, 3.0])
+    bands = Bands(WINDOWS, seconds, seconds[None], WINDOWS)
+    assert decide_by_seconds(nothing, whole, bands, 3) == nothing
 
 
 def test_the_best_window_is_kept() -> None:

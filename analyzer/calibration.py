@@ -1,0 +1,213 @@
+"""Which kind of device explains what was measured of a disk, and how well.
+
+Every kind is held against the same figure: the requests a second of each trial, by the same rule
+as the trials' own. The simplest kind that explains them is chosen; a table always does, more or
+less, and is the last resort.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from heapq import heapreplace
+from math import inf
+
+import numpy as np
+
+from analyzer.device_model import fit_line
+from analyzer.ingest.tables import Array
+from emulator.device import DeviceModel, FixedCost
+from emulator.measured import Measured, Point
+from emulator.paced import THROTL_SLICE_NS, Paced
+
+EXPLAINED = 0.05  # median error of the trials up to which a kind explains them
+SMALLEST_BAND = 0.005
+_STALL_NS = 8e6  # between completions, longer than any one request of a disk that works
+_STALL_SHARE = 0.5  # of a trial's time in stalls, where a limiter is at work
+_FEWEST_STALLS = 3
+_SLICES = (0.9, 1.1)  # stalls' distance in slices of the limiter
+_BINDS = 0.95  # part of the highest rate at which a trial is taken to be held by it
+_SECTOR = 512
+_APART = 1 << 20  # sectors between requests at random
+_MOST_SIMULATED = 20_000  # requests of a trial
+
+
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """Requests of ``kib``, in order or at random, always ``depth`` under way.
+
+    ``done_ns``: when each completed, rising; ``latency_ns``: how long it took.
+    """
+
+    kib: int
+    sequential: bool
+    depth: int
+    done_ns: Array
+    latency_ns: Array
+
+    def per_second(self) -> float:
+        """Return the requests a second: from stall to stall, else the usual rate."""
+        starts = self.bursts()
+        if len(starts) >= _FEWEST_STALLS:
+            took = self.done_ns[starts[-1]] - self.done_ns[starts[0]]
+            return float((starts[-1] - starts[0]) / took * 1e9)
+        return 1e9 / self.each_ns()
+
+    def each_ns(self) -> float:
+        """Return the usual time between completions, which no few late ones spoil."""
+        if self.depth == 1:
+            return float(np.median(self.latency_ns))
+        took = float(self.done_ns[-1] - self.done_ns[0])
+        windows = min(len(self.done_ns) // 20, 40)
+        if windows < 4:
+            return took / max(len(self.done_ns) - 1, 1) or self.latency_ns[0] / self.depth
+        edges = np.linspace(self.done_ns[0], self.done_ns[-1], windows + 1)
+        counts = np.diff(np.searchsorted(self.done_ns, edges))
+        return took / windows / float(np.median(counts))
+
+    def bursts(self) -> Array:
+        """Return the rows of requests that completed after a stall, if stalls take the time."""
+        gaps = np.diff(self.done_ns)
+        stalled = gaps > max(_STALL_NS, 4 * float(np.percentile(gaps, 25)) if len(gaps) else 0)
+        if gaps[stalled].sum() < _STALL_SHARE * gaps.sum():
+            return np.zeros(0, np.int64)
+        return np.flatnonzero(stalled) + 1
+
+
+@dataclass(frozen=True)
+class Found:
+    """The device, and its errors: of each trial's requests a second, in parts of them."""
+
+    device: DeviceModel
+    errors: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """Return the median of the absolute errors."""
+        return float(np.median(np.abs(self.errors)))
+
+    @property
+    def worst(self) -> float:
+        """Return the largest absolute error."""
+        return float(np.max(np.abs(self.errors)))
+
+    @property
+    def explains(self) -> bool:
+        """Return whether nearly all trials are as the device would have them."""
+        most = float(np.percentile(np.abs(self.errors), 90))
+        return self.median <= EXPLAINED and most <= 4 * EXPLAINED
+
+    @property
+    def band(self) -> float:
+        """Return what the figures may be off by, as a standard error in parts of them."""
+        return min(max(self.median, SMALLEST_BAND), 1.0)
+
+
+def explain(trials: Sequence[Trial]) -> Found:
+    """Return the device that explains the trials."""
+    if any(len(trial.bursts()) >= _FEWEST_STALLS for trial in trials):
+        limiter = _limiter(trials)
+        if limiter is not None:
+            return _held(limiter, trials)
+    simple = [_held(_fixed(trials), trials), _held(_even(trials), trials)]
+    best = min(simple, key=lambda found: found.median)
+    return best if best.explains else _held(_table(trials), trials)
+
+
+def _held(device: DeviceModel, trials: Sequence[Trial]) -> Found:
+    errors = [simulate(device, one).per_second() / one.per_second() - 1 for one in trials]
+    return Found(device, tuple(errors))
+
+
+def simulate(device: DeviceModel, trial: Trial) -> Trial:
+    """Return what a trial would be on a device, in the same time."""
+    queue = device.queue()
+    until = float(trial.done_ns[-1]) + 1
+    sectors = trial.kib * 1024 // _SECTOR
+    under_way = [0.0] * trial.depth
+    sent: list[float] = []
+    done: list[float] = []
+    while len(done) < _MOST_SIMULATED and under_way[0] < until:
+        now = under_way[0]
+        at = len(done) * (sectors if trial.sequential else sectors + _APART)
+        sent.append(now)
+        done.append(queue.submit(now, at, sectors))
+        heapreplace(under_way, done[-1])
+    order = np.argsort(done, kind="stable")
+    ends_ns, begun_ns = np.array(done)[order], np.array(sent)[order]
+    return Trial(trial.kib, trial.sequential, trial.depth, ends_ns, ends_ns - begun_ns)
+
+
+def _alone(trials: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.depth == 1]
+
+
+def _line(trials: Sequence[Trial], each: Sequence[float]) -> FixedCost:
+    """Return latency and time per KiB of one request at a time, by the trials' usual times."""
+    kib = np.array([trial.kib for trial in trials], np.float64)
+    latency, per_kib = fit_line(kib, np.array(each), 1 / np.array(each))
+    return FixedCost(latency, per_kib)
+
+
+def _fixed(trials: Sequence[Trial]) -> FixedCost:
+    alone = _alone(trials)
+    return _line(alone, [trial.each_ns() for trial in alone])
+
+
+def _even(trials: Sequence[Trial]) -> Paced:
+    """Return an even pace: the highest rates with many under way, and the latency of one alone."""
+    deep = [trial for trial in trials if trial.depth > 1]
+    requests = max(trial.per_second() for trial in deep)
+    size = max(trial.per_second() * trial.kib * 1024 for trial in deep)
+    small = min(trial.kib for trial in trials)
+    base = min(trial.each_ns() for trial in _alone(trials) if trial.kib == small)
+    return Paced(requests, size, FixedCost(base, 0.0), slice_ns=0.0)
+
+
+def _limiter(trials: Sequence[Trial]) -> Paced | None:
+    """Return the limiter that makes the trials stall; None if the stalls are not like its own.
+
+    A limit is known where it holds a trial that the other one does not hold.
+    """
+    stalled = [trial for trial in trials if len(trial.bursts()) >= _FEWEST_STALLS]
+    apart = [np.median(np.diff(one.done_ns[one.bursts()])) / THROTL_SLICE_NS for one in stalled]
+    if not apart or not _SLICES[0] <= np.median(apart) <= _SLICES[1]:
+        return None
+    turns = np.array([one.per_second() for one in stalled])
+    sizes = turns * np.array([one.kib * 1024 for one in stalled])
+    by_turn, by_size = _highest(turns), _highest(sizes)
+    return Paced(
+        _rate(turns[by_turn & ~by_size]), _rate(sizes[by_size & ~by_turn]), _behind(trials)
+    )
+
+
+def _highest(rates: Array) -> Array:
+    """Return which rates are the highest one, which a limit explains."""
+    limit = np.median(rates[rates >= _BINDS**2 * rates.max()])
+    return np.asarray(rates >= _BINDS * limit)
+
+
+def _rate(found: Array) -> float:
+    return float(np.median(found)) if len(found) else inf
+
+
+def _behind(trials: Sequence[Trial]) -> FixedCost:
+    """Return the cost of the device behind a limiter, by what it did not make wait."""
+    alone = _alone(trials)
+    let_pass = [trial.latency_ns[trial.latency_ns < _STALL_NS] for trial in alone]
+    known = [row for row, passed in enumerate(let_pass) if len(passed) >= 3]
+    if len(known) < 2:
+        return FixedCost(0.0, 0.0)
+    chosen = [alone[row] for row in known]
+    return _line(chosen, [float(np.median(let_pass[row])) for row in known])
+
+
+def _table(trials: Sequence[Trial]) -> Measured:
+    """Return the table of what was measured."""
+    alone = {(one.kib, one.sequential): one.each_ns() for one in _alone(trials)}
+    deep = {(one.kib, one.sequential): one.each_ns() for one in trials if one.depth > 1}
+    points = [
+        Point(kib, sequential, latency, min(deep.get((kib, sequential), latency), latency))
+        for (kib, sequential), latency in sorted(alone.items())
+    ]
+    return Measured(tuple(points))

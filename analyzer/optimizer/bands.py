@@ -1,0 +1,81 @@
+"""How far predicted seconds can be off, and which windows they can tell apart.
+
+A draw is the prediction for a device, a processor and captures that could have been: the device as
+its model may be wrong (``perturbed``), the cost of reading from other samples of the capture, and
+captures drawn with replacement. All windows of a draw share these, so that what two windows differ
+by is known better than how long either takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.ingest.tables import Array
+
+SEED = 2010
+DEVIATIONS = 1.645  # standard deviations either way: nine draws of ten
+TOLD_APART = 0.002  # in parts of the best: what runs alike on an emulated board differ by
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """Seconds of ``windows`` (pages, rising), and ``draws`` of them (draws × windows).
+
+    ``candidates`` are the windows, rising, of which one can be the best.
+    """
+
+    windows: list[int]
+    seconds: Array
+    draws: Array
+    candidates: list[int]
+
+    @property
+    def best(self) -> int:
+        """The window of the fewest seconds; of equals the smallest."""
+        return min(self.candidates, key=self.at)
+
+    def at(self, window: int) -> float:
+        """Return the seconds of a window."""
+        return float(self.seconds[self.windows.index(window)])
+
+    def band(self) -> tuple[Array, Array]:
+        """Return the lowest and the highest seconds of each window; no less than 0."""
+        half = DEVIATIONS * self.draws.std(axis=0)
+        return np.maximum(self.seconds - half, 0.0), self.seconds + half
+
+    def slower(self, window: int, other: int) -> tuple[float, float]:
+        """Return how many seconds a window is slower than another, and the band of that."""
+        row, base = self.windows.index(window), self.windows.index(other)
+        apart = self.draws[:, row] - self.draws[:, base]
+        return self.at(window) - self.at(other), float(DEVIATIONS * apart.std())
+
+    def smallest_within(self) -> int:
+        """Return the smallest window that cannot be told to be slower than the best."""
+        best = self.best
+        least = TOLD_APART * self.at(best)
+        for window in self.candidates:
+            slower, band = self.slower(window, best)
+            if slower <= max(band, least):
+                return window
+        return best
+
+
+def resampled(drawn: list[Array], rng: np.random.Generator, number: int) -> Array:
+    """Return ``number`` draws of the median over captures that are drawn with replacement.
+
+    ``drawn`` are each capture's draws (draws × windows), of which one is taken at random.
+    """
+    captures = rng.integers(len(drawn), size=(number, len(drawn)))
+    rows = [
+        [drawn[capture][rng.integers(len(drawn[capture]))] for capture in chosen]
+        for chosen in captures.tolist()
+    ]
+    return np.median(np.array(rows), axis=1)
+
+
+def spread_over(windows: list[int], some: list[int], ratios: Array) -> Array:
+    """Return ratios (draws × ``some`` windows) for all windows, by the logarithm of the window."""
+    at, known = np.log2(1 + np.array(windows, float)), np.log2(1 + np.array(some, float))
+    return np.array([np.interp(at, known, row) for row in ratios])

@@ -1,0 +1,147 @@
+"""One recorded start-up, ready to be replayed in time under any window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analyzer.device_model import DeviceModelError, learn
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Table
+from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
+from analyzer.optimizer.inputs import Inputs
+from analyzer.prediction import MINOR_SHARE
+from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_recording
+from emulator.device import DeviceModel, FixedCost
+from emulator.linux.requests import Layout
+from emulator.linux.rules import Version, rules_for
+from emulator.linux.timed import CpuCost, Run, Timed
+from emulator.linux.timed_windows import timed_windows
+
+MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
+_PAGE_SECTORS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Start:
+    """What is replayed, on what device and processor.
+
+    ``disk`` is the dev_t of the disk whose window is varied. ``notes`` say on what assumptions;
+    ``doubts`` in what it is unlike the runs that were judged.
+    """
+
+    recording: Recording
+    disk: int
+    run: Run
+    device: DeviceModel
+    cpu: CpuCost
+    notes: tuple[str, ...]
+    doubts: tuple[str, ...]
+
+    def timed(
+        self,
+        windows: Sequence[int],
+        rng: np.random.Generator | None = None,
+        recorded: Timed | None = None,
+    ) -> list[Timed]:
+        """Replay the run under each of ``windows`` (pages); with ``rng`` as it could have been.
+
+        ``recorded`` is the run as it was recorded, if that is not what it is at window 0.
+        """
+        device, cpu = self.device, self.cpu
+        if rng is not None:
+            device, cpu = device.perturbed(rng), cpu_cost(self.recording, rng)
+        return timed_windows(self.run, windows, device, cpu, recorded)
+
+
+def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) -> Start:
+    """Return a recording's run; ``device`` is learnt from the recording if it is None.
+
+    Raises DeviceModelError where seconds cannot be told, and says why.
+    """
+    recording = taken.recording
+    capture = recording.capture
+    if capture is None or recording.contaminated:
+        raise DeviceModelError(
+            "seconds need a capture that foreread recorded at read_ahead_kb=0",
+            "record one: foreread record",
+        )
+    row = _disk_row(taken)
+    if taken.program.files["block_pages"][taken.disk_of_file == row].any():
+        raise DeviceModelError("seconds are not predicted for squashfs yet", "see F and pages")
+    requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
+    known = _learnt(requests) if device is None else device
+    machine, limits = taken.machine(row)
+    here = taken.disk_of_file[taken.program.file_of_operations()] == row
+    span = (capture.start_ns, capture.end_ns)
+    program = replace(taken.program, operations=taken.program.operations[here])
+    own = own_requests(recording, requests)
+    as_recorded = steps_of(program, taken.times[here], requests, own, *span)
+    steps = without_recording(as_recorded, recording.trace.events, *span)
+    rules, layout = rules_for(version), Layout(taken.extents)
+    run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout)
+    cpu = cpu_cost(recording)
+    notes = tuple(_notes(taken, device is None, known, cpu, bool(here.all())))
+    doubts = tuple(_doubts(recording, version, taken.disks[row], cpu))
+    return Start(recording, taken.disks[row], run, known, cpu, notes, doubts)
+
+
+def _learnt(requests: Table) -> DeviceModel:
+    """Return the disk's cost by its requests, if they show that it has one."""
+    device = learn(requests)
+    if device.spread_ns > MOST_SPREAD * device.service_ns(_PAGE_SECTORS):
+        raise DeviceModelError(
+            "the times of the disk's requests do not follow their size: no fixed cost"
+        )
+    return device
+
+
+def _disk_row(taken: Inputs) -> int:
+    """Return the disk that the application was read from; what came from others is as it was."""
+    accessed = taken.recording.files["accessed"].astype(np.int64)
+    pages = np.bincount(taken.disk_of_file, accessed, len(taken.disks))
+    if not pages.sum():
+        raise DeviceModelError("no page was read from a disk", "record a start that reads files")
+    row = int(pages.argmax())
+    if pages.sum() - pages[row] >= max(1, MINOR_SHARE * pages.sum()):
+        raise DeviceModelError("seconds are predicted for one disk only", "see F and pages")
+    return row
+
+
+def _doubts(recording: Recording, version: Version, disk: int, cpu: CpuCost) -> Iterator[str]:
+    """Yield what docs/models.md does not hold the seconds against measurements for."""
+    for what in unlike(setting_of(recording, version, disk), SECONDS):
+        yield f"no seconds were measured for {what}"
+    threads = len(np.unique(recording.accesses["pid"]))
+    cpus = recording.capture.host.cpu_count if recording.capture else 1
+    if threads > 1 and cpus > 1:
+        yield f"{threads} threads read on {cpus} CPUs, and are replayed one after the other"
+    if not cpu.request_ns:
+        yield "what the processor spends on a request is not in the capture (no events of faults)"
+
+
+def _notes(
+    taken: Inputs, is_learnt: bool, device: DeviceModel, cpu: CpuCost, whole: bool
+) -> Iterator[str]:
+    where = "learnt from the capture's requests" if is_learnt else "as given"
+    if isinstance(device, FixedCost) and is_learnt:
+        where += f" (median residual {device.spread_ns / 1000:.1f} µs)"
+    yield (
+        f"seconds: {device.describe()}, {where}; the processor spends "
+        f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "
+        "threads are replayed as one sequence"
+    )
+    if not whole:
+        yield "what was read from other disks takes the time that it took, whatever the window"
+
+
+def again(start: Start, recorded: Timed) -> str:
+    """Return how long the run took, and takes when it is replayed as it was ``recorded``."""
+    capture = start.recording.capture
+    took = 0.0 if capture is None else (capture.end_ns - capture.start_ns) / 1e9
+    return (
+        f"replayed with the window as recorded, and without what recording took, the run "
+        f"takes {recorded.total_ns / 1e9:.3f} s; it took {took:.3f} s"
+    )

@@ -1,0 +1,20 @@
+"""The prefetch list of a start-up: made from a recording, written down, predicted."""
+
+from analyzer.prefetch.cases import CASES, Case, Comparison, compare
+from analyzer.prefetch.listing import Listing, PrefetchError, Range, decode, encode
+from analyzer.prefetch.ranges import Found, Order, find_ranges
+
+__all__ = [
+    "CASES",
+    "Case",
+    "Comparison",
+    "Found",
+    "Listing",
+    "Order",
+    "PrefetchError",
+    "Range",
+    "compare",
+    "decode",
+    "encode",
+    "find_ranges",
+]

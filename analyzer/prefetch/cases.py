@@ -1,0 +1,138 @@
+"""Window against list: what a start takes with either, both and neither, predicted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from analyzer.device_model import DeviceModelError
+from analyzer.ingest.recording import Recording
+from analyzer.optimizer.inputs import Inputs, inputs
+from analyzer.optimizer.linux import on_disk, predict_linux
+from analyzer.optimizer.start import Start, prepare
+from analyzer.prediction import KERNEL_DEFAULT_KB, Prediction
+from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
+from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
+from emulator.device import DeviceModel
+from emulator.linux.rules import Version, version_of
+
+CaseName = Literal["neither", "window", "list", "both"]
+CASES: tuple[CaseName, ...] = get_args(CaseName)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A start with a window, and with the list or without.
+
+    ``requests`` and ``read_bytes`` are of file data, from all disks; what is read is memory, of
+    which the start does not need ``wasted_bytes``. ``seconds`` is None without a device.
+    """
+
+    name: CaseName
+    read_ahead_kb: int
+    requests: int
+    read_bytes: int
+    wasted_bytes: int
+    seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The list of a recording, and the four cases in the order of CASES."""
+
+    found: Found
+    cases: tuple[Case, ...]
+    notes: tuple[str, ...]
+
+
+def compare(
+    recording: Recording,
+    order: Order = "access",
+    device: DeviceModel | None = None,
+    prediction: Prediction | None = None,
+) -> Comparison:
+    """Make a recording's list, and predict it against the best window.
+
+    ``device`` is learnt from the recording if it is None. ``prediction`` is that of the kernel's
+    readahead for the recording, made here if it is None. Raises as find_ranges and predict_linux.
+    """
+    prediction = prediction or predict_linux(recording, device=device)
+    version = version_of(recording.kernel or "")
+    taken = inputs(recording, version)
+    start, notes = None, []
+    try:
+        start = prepare(taken, version, device)
+    except DeviceModelError as error:
+        notes.append(f"no seconds: {error} -- {error.remedy}")
+    gap = DEFAULT_GAP if start is None else cheapest_gap(start.device, recording.page_size)
+    found = find_ranges(recording, order, gap)
+    windows = _windows(prediction)
+    cases = _counted(taken, version, found, windows)
+    if start is not None:
+        seconds = _seconds(start, taken, found, windows)
+        cases = [replace(case, seconds=s) for case, s in zip(cases, seconds, strict=True)]
+        notes += _notes(start)
+    return Comparison(found, tuple(cases), tuple(notes))
+
+
+def _windows(prediction: Prediction) -> tuple[int, int]:
+    """Return the window in force, and the best one, in pages."""
+    total = prediction.total
+    current = total.current_read_ahead_kb
+    current = (KERNEL_DEFAULT_KB if current is None else current) * 1024 // prediction.page_size
+    for best in (total.smallest_within, total.predicted_best):
+        if best is not None:
+            return current, best
+    return current, total.quasi_optimal
+
+
+def _counted(taken: Inputs, version: Version, found: Found, windows: Sequence[int]) -> list[Case]:
+    """Return the cases without seconds."""
+    page = taken.recording.page_size
+    tap = int(taken.recording.accesses.rows)
+    counts = np.zeros((2, 2, len(windows)), np.int64)  # listed, requests or pages, window
+    for row in range(len(taken.disks)):
+        here = [one for one in found.rows if taken.disk_of_file[one[0]] == row]
+        listed = with_list(taken.program, here, taken.machine(row)[0].io_pages)
+        for which, program in enumerate((taken.program, listed)):
+            emulated = on_disk(replace(taken, program=program), version, row).counts(windows)
+            counts[which] += np.stack((emulated.requests[0], emulated.pages[0]))
+    return [
+        Case(
+            name,
+            windows[at % 2] * page // 1024,
+            int(counts[at // 2, 0, at % 2]),
+            int(counts[at // 2, 1, at % 2]) * page,
+            max(int(counts[at // 2, 1, at % 2]) - tap, 0) * page,
+        )
+        for at, name in enumerate(CASES)
+    ]
+
+
+def _seconds(start: Start, taken: Inputs, found: Found, windows: Sequence[int]) -> list[float]:
+    """Return the seconds of the cases."""
+    capture = taken.recording.capture
+    here = [one for one in found.rows if taken.disks[int(taken.disk_of_file[one[0]])] == start.disk]
+    run = with_replayer(start.run, here, capture.host.cpu_count if capture else 1)
+    listed = replace(start, run=run)
+    recorded = start.timed([0])[0]
+    threads = np.unique(start.run.steps["thread"]).tolist()
+    alone = [one.total_ns for one in start.timed(windows)]
+    with_it = [
+        application_ns(run, one, threads)
+        for one in listed.timed(windows, recorded=beside(recorded, run))
+    ]
+    return [ns / 1e9 for ns in (*alone, *with_it)]
+
+
+def _notes(start: Start) -> list[str]:
+    found = [
+        "the replayer begins with the start, reads the metadata of the list's files, and asks for "
+        "all ranges without waiting"
+    ]
+    if start.doubts:
+        found.append(f"seconds are not confirmed: {'; '.join(start.doubts)}")
+    return found

@@ -1,0 +1,175 @@
+r"""The text of a prefetch list, version 1 (docs/prefetch.md).
+
+::
+
+    foreread-prefetch 1
+    kernel 6.1.0
+    board aarch64\0040Some\0040Board
+    capture 2026-01-31T12:00:00Z\0040/usr/bin/app
+    order access
+    0 16384 /usr/bin/app
+    53248 8192
+    0 4096 /usr/lib/libc.so.6
+
+A range is its offset and length in bytes and the file's absolute path; without a path it is of the
+file of the range before it. Texts and paths are one word: every byte that is not a printing ASCII
+character, and the backslash, is ``\0`` and three octal digits, which printf %b of any shell reads.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MAGIC = "foreread-prefetch 1"
+# What the replayers refuse to go beyond (foreread-prefetch.c).
+LARGEST_LIST = 16 << 20  # bytes
+LONGEST_PATH = 4095  # bytes, PATH_MAX without its NUL
+MOST_OFFSET = 10**18  # bytes, not reached
+LARGEST_RANGE = 2 << 20  # bytes; what is longer is several
+_KEYS = ("kernel", "board", "capture", "order")
+_PLAIN = re.compile(rb"[!-\[\]-~]+")  # printing, no space, no backslash
+_ESCAPED = re.compile(rb"\\0([0-3][0-7][0-7])")
+_HEADER = re.compile(rb"[a-z][a-z-]* [!-~]*")
+_RANGE = re.compile(rb"(0|[1-9]\d{0,17}) (0|[1-9]\d{0,17})(?: (\S+))?")
+
+
+class PrefetchError(ValueError):
+    """A list that cannot be read, made or written; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Range:
+    """Part of a file in bytes; ``path`` is absolute, undecodable bytes as surrogate escapes."""
+
+    path: str
+    offset: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Listing:
+    """A list: what it was made from, and its ranges in the order of reading."""
+
+    ranges: tuple[Range, ...]
+    kernel: str = ""
+    board: str = ""
+    capture: str = ""
+    order: str = "access"
+
+    @property
+    def size_bytes(self) -> int:
+        """Return how much it brings in."""
+        return sum(one.length for one in self.ranges)
+
+    @property
+    def files(self) -> int:
+        """Return how many files it names."""
+        return len({one.path for one in self.ranges})
+
+
+def escaped(text: str) -> bytes:
+    """Return a text as one word of the list. Raises PrefetchError if it is no bytes at all."""
+    try:
+        octets = text.encode(errors="surrogateescape")
+    except UnicodeEncodeError as error:
+        raise PrefetchError(f"{text!r} cannot be a name", "record again") from error
+    return b"".join(
+        bytes([octet]) if _PLAIN.fullmatch(bytes([octet])) else b"\\0%03o" % octet
+        for octet in octets
+    )
+
+
+def can_be_listed(path: str | None) -> bool:
+    """Return whether a list can name a file: by an absolute path that can exist."""
+    if path is None or not path.startswith("/") or "\0" in path:
+        return False
+    try:
+        return len(path.encode(errors="surrogateescape")) <= LONGEST_PATH
+    except UnicodeEncodeError:
+        return False
+
+
+def encode(listing: Listing) -> bytes:
+    """Return the text of a list. Raises PrefetchError if a replayer would refuse it."""
+    head = [MAGIC.encode()]
+    head += [key.encode() + b" " + escaped(getattr(listing, key)) for key in _KEYS]
+    text = b"".join(line + b"\n" for line in (*head, *_lines(listing.ranges)))
+    if len(text) > LARGEST_LIST:
+        raise PrefetchError(
+            f"the list has {len(text):,} bytes, more than {LARGEST_LIST:,}",
+            "choose the processes that matter: --pid",
+        )
+    return text
+
+
+def _lines(ranges: Iterable[Range]) -> Iterator[bytes]:
+    before = None
+    for one in ranges:
+        fits = 0 <= one.offset < MOST_OFFSET and 1 <= one.length <= LARGEST_RANGE
+        if not fits or not can_be_listed(one.path):
+            raise PrefetchError(f"{one} cannot be listed", "record again")
+        name = b"" if one.path == before else b" " + escaped(one.path)
+        yield b"%d %d%s" % (one.offset, one.length, name)
+        before = one.path
+
+
+def decode(text: bytes) -> Listing:
+    """Return the list of a text; PrefetchError names the line that is no part of one."""
+    if len(text) > LARGEST_LIST:
+        raise PrefetchError(f"larger than {LARGEST_LIST:,} bytes", "give a prefetch list")
+    lines = text.split(b"\n")
+    if lines[0] != MAGIC.encode():
+        raise _refused(1, f"not {MAGIC!r}")
+    if lines[-1]:
+        raise _refused(len(lines), "cut off")
+    told: dict[str, str] = {}
+    ranges: list[Range] = []
+    for number, line in enumerate(lines[1:-1], 2):
+        if not ranges and _HEADER.fullmatch(line):
+            key, _, value = line.partition(b" ")
+            told[key.decode()] = _unescaped(value, number)
+        else:
+            ranges.append(_range(line, number, ranges[-1].path if ranges else None))
+    return Listing(tuple(ranges), **{key: told[key] for key in _KEYS if key in told})
+
+
+def read_listing(path: Path) -> bytes:
+    """Return the text of a list's file. Raises PrefetchError for one that is none, and OSError."""
+    with path.open("rb") as file:
+        text = file.read(LARGEST_LIST + 1)
+    try:
+        decode(text)
+    except PrefetchError as error:
+        raise PrefetchError(f"{path}: {error}", error.remedy) from error
+    return text
+
+
+def _range(line: bytes, number: int, before: str | None) -> Range:
+    match = _RANGE.fullmatch(line)
+    if match is None:
+        raise _refused(number, "no range: OFFSET LENGTH PATH")
+    path = before if match[3] is None else _unescaped(match[3], number)
+    if path is None or not can_be_listed(path):
+        raise _refused(number, "no absolute path")
+    offset, length = int(match[1]), int(match[2])
+    if not 1 <= length <= LARGEST_RANGE:
+        raise _refused(number, f"a length is 1 to {LARGEST_RANGE} bytes")
+    return Range(path, offset, length)
+
+
+def _unescaped(word: bytes, number: int) -> str:
+    octets = _ESCAPED.sub(lambda match: bytes([int(match[1], 8)]), word)
+    if _PLAIN.fullmatch(_ESCAPED.sub(b"", word) or b"-") is None:
+        raise _refused(number, "a character that is not escaped")
+    return octets.decode(errors="surrogateescape")
+
+
+def _refused(number: int, why: str) -> PrefetchError:
+    return PrefetchError(f"line {number}: {why}", "give a list that `foreread prefetch` wrote")

@@ -1,0 +1,150 @@
+"""Which ranges of which files a start needs, merged and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.prefetch.listing import LARGEST_RANGE, Listing, PrefetchError, Range, can_be_listed
+from emulator.device import DeviceModel
+
+Order = Literal["access", "disk"]
+ORDERS: tuple[Order, ...] = get_args(Order)
+DEFAULT_GAP = 16 << 10  # bytes, where the device is not known: between flash and a disk
+LARGEST_GAP = 256 << 10
+_FAR = 1 << 62  # behind all that has a place
+_AGAIN = 64  # times: devices that are paced act on the sum of requests
+_SECTOR = 512
+
+
+@dataclass(frozen=True)
+class Found:
+    """A list, and what it costs: ``needed_bytes`` of it are accessed, ``gap_bytes`` merged over.
+
+    ``unnamed_bytes`` are accessed and of files whose path is not known. ``rows`` (file row of the
+    recording, first page, pages) are the ranges.
+    """
+
+    listing: Listing
+    rows: tuple[tuple[int, int, int], ...]
+    gap_bytes: int
+    needed_bytes: int
+    unnamed_bytes: int
+
+    @property
+    def wasted_bytes(self) -> int:
+        """Return what the list brings in and the start does not need."""
+        return self.listing.size_bytes - self.needed_bytes
+
+
+def find_ranges(recording: Recording, order: Order = "access", gap_bytes: int = 0) -> Found:
+    """Return the list of a recording: the pages it accessed, gaps up to ``gap_bytes`` included.
+
+    A range comes when its first page was accessed ("access"), or where it is on the disk ("disk":
+    FIEMAP; files whose place is unknown come last). Raises PrefetchError if nothing can be listed.
+    """
+    page = recording.page_size
+    named = np.array([can_be_listed(path) for path in recording.paths], bool)
+    sizes = recording.files["size_bytes"].tolist()
+    known = named[recording.accesses["file"]]
+    file, pages = recording.accesses["file"][known], recording.accesses["page"][known]
+    rows = [
+        part
+        for run in _merged(file.astype(np.int64), pages.astype(np.int64), gap_bytes // page)
+        for part in _split(run, LARGEST_RANGE // page)
+    ]
+    if order == "disk":
+        rows.sort(key=lambda row: _place(recording, row[0], row[1] * page))
+    ranges = [_range(recording.paths, sizes, row, page) for row in rows]
+    if not ranges:
+        raise PrefetchError(
+            "the recording names no file of which pages were read",
+            "record with foreread, which looks for the paths",
+        )
+    needed = _within(file, pages, np.array(sizes, np.int64), page)
+    unnamed = int((~known).sum()) * page
+    listing = Listing(tuple(ranges), *_about(recording), order)
+    return Found(listing, tuple(rows), gap_bytes, needed, unnamed)
+
+
+def _merged(file: Array, page: Array, gap: int) -> Iterator[tuple[int, int, int]]:
+    """Yield (file, first page, pages) of accesses in time order, by first access."""
+    order = np.lexsort((page, file))
+    new = np.ones(len(order), bool)
+    new[1:] = (np.diff(file[order]) != 0) | (np.diff(page[order]) > gap + 1)
+    begin = np.flatnonzero(new)
+    if not len(begin):
+        return
+    last = order[np.append(begin[1:], len(order)) - 1]
+    first = order[begin]
+    when = np.minimum.reduceat(order, begin)
+    for row in np.argsort(when, kind="stable").tolist():
+        start = int(page[first[row]])
+        yield int(file[first[row]]), start, int(page[last[row]]) - start + 1
+
+
+def _split(run: tuple[int, int, int], most: int) -> Iterator[tuple[int, int, int]]:
+    file, first, pages = run
+    for at in range(first, first + pages, most):
+        yield file, at, min(most, first + pages - at)
+
+
+def _range(
+    paths: tuple[str | None, ...], sizes: list[int], row: tuple[int, int, int], page: int
+) -> Range:
+    file, first, pages = row
+    length = pages * page
+    if sizes[file] >= 0:
+        length = max(min(length, sizes[file] - first * page), 1)
+    return Range(paths[file] or "", first * page, length)
+
+
+def _within(file: Array, page: Array, sizes: Array, page_size: int) -> int:
+    """Return the bytes of the pages, the last one of a file up to its end."""
+    size = sizes[file.astype(np.int64)]
+    left = np.where(size < 0, page_size, size - page.astype(np.int64) * page_size)
+    return int(np.clip(left, 1, page_size).sum())
+
+
+def _place(recording: Recording, file: int, at: int) -> tuple[int, int, int, int]:
+    """Return what to sort a position in a file by: disk, and where it is there."""
+    dev = int(recording.files["dev"][file])
+    disk = recording.devices.get(dev, dev)
+    entry = recording.entries[file] if file < len(recording.entries) else None
+    for extent in (entry.extents if entry else None) or []:
+        if extent.at <= at < extent.at + extent.length:
+            return disk, dev, extent.physical + at - extent.at, 0
+    return disk, _FAR, file, at
+
+
+def _about(recording: Recording) -> tuple[str, str, str]:
+    """Return kernel, board and capture, as the list's head has them."""
+    capture = recording.capture
+    if capture is None:
+        return recording.kernel or "", "", ""
+    host = capture.host
+    board = " ".join(filter(None, (host.machine, host.cpu_model)))
+    return host.kernel, board, f"{capture.created} {' '.join(capture.command)}"
+
+
+def cheapest_gap(device: DeviceModel, page_size: int) -> int:
+    """Return the largest gap (bytes) that costs a device less to read than a request more."""
+    unit = page_size // _SECTOR
+    gap = 0
+    while gap < LARGEST_GAP // page_size:
+        over = device.queue()
+        apart = device.queue()
+        joined_ns = apart_ns = 0.0
+        for _ in range(_AGAIN):
+            joined_ns = over.submit(0.0, 0, (gap + 3) * unit)
+            apart.submit(0.0, 0, unit)
+            apart_ns = apart.submit(0.0, (gap + 2) * unit, unit)
+        if joined_ns > apart_ns:
+            break
+        gap += 1
+    return gap * page_size

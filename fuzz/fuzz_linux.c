@@ -1,0 +1,290 @@
+/* libFuzzer target: the kernel's readahead and the timed replay, and what must hold between them.
+ *
+ * An input is rules, what the machine, the device and the files are like, and operations of eight
+ * bytes each, done by threads; some places and lengths are out of all range.
+ */
+#include "linux_timed.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    FILES = 3,
+    HANDLES = 4,
+    MAPPINGS = 3,
+    EXTENTS = 6,
+    MAX_OPERATIONS = 200,
+    RULES = sizeof(struct lx_rules) / sizeof(int32_t),
+    THREADS = 4,
+    WINDOWS = 2,
+    DEVICE = 12,
+};
+
+struct input {
+    struct lx_rules rules;
+    struct lx_machine machine;
+    struct lx_file files[FILES];
+    uint32_t handles[HANDLES], group[FILES];
+    struct lx_mapping mappings[MAPPINGS];
+    struct lx_extent extents[EXTENTS];
+    struct lx_operation operations[MAX_OPERATIONS];
+    struct lx_step steps[MAX_OPERATIONS];
+    size_t n, n_extents;
+    int64_t windows[WINDOWS], cpus, ends;
+    double device[DEVICE];
+    size_t n_device;
+};
+
+struct bytes {
+    const uint8_t *at;
+    size_t left;
+};
+
+static unsigned
+next(struct bytes *b, unsigned below)
+{
+    if (!b->left)
+        return 0;
+    b->left--;
+    return *b->at++ % below;
+}
+
+/* How many values each rule has (emulator/linux/rules.py), in order. */
+static const uint8_t VALUES[RULES] = {5, 2, 2, 2, 2, 2, 2, 2, 3, 2, 3, 3, 3, 2,
+                                      2, 2, 2, 2, 2, 3, 2, 4, 5, 2, 4, 2, 2, 2};
+
+/* A limit: rarely one that is out of range. */
+static int64_t
+limit(struct bytes *b)
+{
+    static const int64_t GOOD[] = {1, 2, 4, 16, 32, 320, 512}, BAD[] = {0, -1, INT64_MAX};
+    unsigned choice = next(b, 256);
+    return choice < 250 ? GOOD[choice % 7] : BAD[choice % 3];
+}
+
+static void
+decode_machine(struct input *in, struct bytes *b)
+{
+    int32_t *rules = (int32_t *)&in->rules;
+    for (int i = 0; i < RULES; i++)
+        rules[i] = (int32_t)next(b, VALUES[i]);
+    in->machine = (struct lx_machine){
+        .page_size = next(b, 50) ? 4096 : 512 << next(b, 8),
+        .io_pages = limit(b),
+        .fault_around = next(b, 50) ? 16 : limit(b),
+        .table_pages = next(b, 50) ? 512 : limit(b),
+        .exec_order = next(b, 5),
+        .max_sectors_kb = limit(b),
+        .max_segments = limit(b),
+        .max_segment_size = 512 * (limit(b) & 0xFFFF),
+    };
+    for (int i = 0; i < WINDOWS; i++)
+        in->windows[i] = (int64_t)next(b, 256) << next(b, 4);
+    in->cpus = next(b, 50) ? 1 + next(b, 3) : 0;
+    in->ends = next(b, 4) ? -1 : (int64_t)next(b, THREADS);
+}
+
+/* A device: seldom one that cannot be. */
+static void
+decode_device(struct input *in, struct bytes *b)
+{
+    static const double KINDS[][DEVICE] = {
+        {LX_FIXED, 1e6, 5e4},
+        {LX_PACED, 1000, 5e6, 1e8, 4e6, 1e4, 10},
+        {LX_PACED, 1e-3, INFINITY, 1e8, 1, 0, 0},
+        {LX_PACED, INFINITY, 1e-3, 1e14, 1e14, 0, 0},
+        {LX_PACED, 1000, 5e6, 0, 4e6, 1e4, 10},
+        {LX_MEASURED, 2, 1, 4, 64, 1e5, 4e5, 3e4, 4e5, 4, 1e5, 3e4},
+    };
+    static const size_t NUMBERS[] = {3, 7, 7, 7, 7, 12};
+    static const double BAD[] = {0, -1, 1e300, 3, NAN, INFINITY, 1e-300, 5e15};
+    unsigned kind = next(b, 6);
+    memcpy(in->device, KINDS[kind], sizeof(in->device));
+    in->n_device = NUMBERS[kind];
+    for (size_t i = 1; i < in->n_device; i++) {
+        unsigned change = next(b, 256);
+        if (change < 250)
+            in->device[i] *= kind == 5 ? 1 : change / 64.0;
+        else
+            in->device[i] = BAD[next(b, 8)];
+    }
+}
+
+static void
+decode_files(struct input *in, struct bytes *b)
+{
+    static const int64_t SIZES[] = {0, 1, 4096, 50000, 1 << 17, 1 << 20, 1 << 24, -1};
+    for (uint32_t i = 0; i < FILES; i++) {
+        in->files[i] = (struct lx_file){
+            .size = SIZES[next(b, 8)] + next(b, 3),
+            .large_folios = (uint8_t)next(b, 2),
+            .block_pages = next(b, 4) ? 0 : next(b, 40),
+            .window = next(b, 8) ? -1 : (int32_t)next(b, 64),
+        };
+        in->group[i] = i;
+    }
+    for (int i = 0; i < HANDLES; i++)
+        in->handles[i] = next(b, FILES + (next(b, 100) == 99));
+    for (int i = 0; i < MAPPINGS; i++)
+        in->mappings[i] = (struct lx_mapping){
+            .handle = next(b, HANDLES),
+            .start = next(b, 64),
+            .pages = (uint64_t)next(b, 256) << next(b, 8),
+            .address = (uint64_t)next(b, 256) << next(b, 40),
+            .flags = (uint8_t)next(b, 32),
+        };
+    in->n_extents = next(b, EXTENTS + 1);
+    uint64_t at = 0;
+    for (size_t i = 0; i < in->n_extents; i++) {
+        at = i ? at + ((uint64_t)next(b, 16) << next(b, 8)) : 0;
+        in->extents[i] = (struct lx_extent){
+            .file = i && !next(b, 2) ? in->extents[i - 1].file : (uint32_t)(i * FILES / EXTENTS),
+            .at = at,
+            .sector = next(b, 20) ? at : UINT64_MAX - next(b, 100),
+            .sectors = next(b, 20) ? (uint64_t)next(b, 256) << 3 : UINT64_MAX,
+            .read = (uint8_t)next(b, 2),
+        };
+        if (i && in->extents[i].file < in->extents[i - 1].file)
+            in->extents[i].file = in->extents[i - 1].file;
+        at += in->extents[i].sectors & 0xFFFFFF;
+    }
+}
+
+static void
+decode_operations(struct input *in, struct bytes *b)
+{
+    static const uint64_t FAR[] = {1 << 20, UINT64_C(1) << 36, UINT64_C(1) << 47, UINT64_MAX};
+    static const double TIMES[] = {0, 0, 10, 3e4, 7e6, 1e14, -1, NAN};
+    for (in->n = 0; in->n < MAX_OPERATIONS && b->left >= 8; in->n++) {
+        unsigned op = next(b, 10), row = next(b, 5), far = next(b, 64);
+        uint64_t unit = op == LX_READ ? 512 : 1;
+        in->operations[in->n] = (struct lx_operation){
+            .op = (uint8_t)op,
+            .handle = row,
+            .mapping = row % 4,
+            .at = far < 60 ? unit * next(b, 256) * (1 + far % 8) : FAR[far % 4],
+            .length = far < 62 ? unit * next(b, 256) : FAR[far % 4],
+        };
+        unsigned thread = next(b, 256), time = next(b, 256);
+        in->steps[in->n] = (struct lx_step){
+            .operation = thread < 200 ? (int64_t)in->n : -1,
+            .cpu_ns = TIMES[time % (time < 250 ? 5 : 8)],
+            .sleep_ns = time % 16 ? 0 : TIMES[time / 16 % 5],
+            .waits_for = (int64_t)in->n - (next(b, 50) > 0) - (int64_t)next(b, 255),
+            .sector = thread,
+            .sectors = thread % 32,
+            .bios = thread % 32 / 8,
+            .meta = thread & 1,
+            .thread = (uint16_t)(thread % THREADS),
+        };
+        if (in->steps[in->n].waits_for < -1)
+            in->steps[in->n].waits_for = -1;
+    }
+}
+
+static void
+fail(const char *what, double a, double b)
+{
+    fprintf(stderr, "%s: %.17g, %.17g\n", what, a, b);
+    abort();
+}
+
+static struct lx_program
+program_of(const struct input *in, bool by_file)
+{
+    return (struct lx_program){
+        in->operations, in->n,       in->mappings,  MAPPINGS,  in->handles, HANDLES, in->files,
+        FILES,          in->extents, in->n_extents, in->group, FILES,       by_file,
+    };
+}
+
+/* Pages that enter the cache under one window; -1: refused. */
+static int64_t
+emulate(const struct input *in, int64_t window, int64_t *requests)
+{
+    struct lx_program program = program_of(in, false);
+    int64_t pages[FILES] = {0}, inserted = 0;
+    struct lx_counts counts = {.requests = requests, .pages = pages, .log = true};
+    int error = lx_emulate(&program, &in->rules, &in->machine, &window, 1, &counts);
+    for (size_t i = 0; i < counts.n_inserts; i++)
+        inserted += INT64_C(1) << counts.inserts[i].order;
+    free(counts.inserts);
+    return error ? -1 : inserted;
+}
+
+static void
+check_sums(const struct input *in, const struct lx_timed *result)
+{
+    double slack = 1 + 1e-9 * result->total_ns;
+    if (!(result->compute_ns + result->waited_ns <= result->total_ns + slack))
+        fail("computed and waited", result->compute_ns, result->waited_ns);
+    if (!(result->behind_ns >= -slack && result->behind_ns <= result->waited_ns + slack))
+        fail("waited and behind", result->waited_ns, result->behind_ns);
+    for (size_t i = 0; i < in->n && in->ends == -1; i++)
+        if (!(result->ends_ns[in->steps[i].thread] <= result->total_ns))
+            fail("a thread is not over", (double)in->steps[i].thread, result->total_ns);
+}
+
+/* Replay with threads; false: refused. */
+static bool
+replay(const struct input *in, int64_t window, int64_t *work, const int64_t *recorded)
+{
+    struct lx_program program = program_of(in, false);
+    double ends[THREADS];
+    struct lx_timed_run run = {in->steps, in->n,    100,        600,          70,
+                               in->cpus,  in->ends, in->device, in->n_device, recorded};
+    struct lx_timed result = {.ends_ns = ends, .n_ends = THREADS, .work = work};
+    if (lx_replay(&program, &in->rules, &in->machine, &run, window, &result))
+        return false;
+    check_sums(in, &result);
+    return true;
+}
+
+/* One thread that does all operations in order reads what the emulation without time does. */
+static void
+check_one_thread(struct input *in, int64_t window)
+{
+    int64_t work[2 * MAX_OPERATIONS], requests[FILES] = {0}, sent = 0, pages = 0, counted = 0;
+    bool blocks = false;
+    for (size_t i = 0; i < in->n; i++)
+        in->steps[i] = (struct lx_step){.operation = (int64_t)i, .cpu_ns = 5, .waits_for = -1};
+    in->cpus = 1;
+    in->ends = -1;
+    in->device[0] = LX_FIXED;
+    in->device[1] = in->device[2] = 1;
+    in->n_device = 3;
+    int64_t inserted = emulate(in, window, requests);
+    if (replay(in, window, work, NULL) != (inserted >= 0))
+        fail("refused by one only", (double)inserted, 0);
+    for (size_t i = 0; i < in->n && inserted >= 0; i++) {
+        sent += work[2 * i];
+        pages += work[2 * i + 1];
+    }
+    if (inserted >= 0 && pages != inserted)
+        fail("pages", (double)pages, (double)inserted);
+    for (int i = 0; i < FILES; i++) {
+        blocks |= in->files[i].block_pages;
+        counted += requests[i];
+    }
+    if (inserted >= 0 && !blocks && sent != counted)
+        fail("requests", (double)sent, (double)counted);
+}
+
+int
+LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct input in;
+    struct bytes bytes = {data, size};
+    int64_t work[2 * MAX_OPERATIONS], recorded[2 * MAX_OPERATIONS];
+    memset(&in, 0, sizeof(in));
+    decode_machine(&in, &bytes);
+    decode_device(&in, &bytes);
+    decode_files(&in, &bytes);
+    decode_operations(&in, &bytes);
+    if (replay(&in, 0, recorded, NULL))
+        replay(&in, in.windows[0], work, recorded);
+    check_one_thread(&in, in.windows[1]);
+    return 0;
+}

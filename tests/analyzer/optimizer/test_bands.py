@@ -1,0 +1,61 @@
+"""Bands of predicted seconds: what two windows differ by is known better than either."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from analyzer.optimizer.bands import DEVIATIONS, Bands, resampled, spread_over
+
+WINDOWS = [0, 8, 32, 128]
+
+
+def bands(seconds, draws, candidates=WINDOWS):
+    return Bands(WINDOWS, np.array(seconds), np.array(draws, float), list(candidates))
+
+
+def test_the_band_is_of_the_draws_and_never_below_nothing():
+    low, high = bands([4, 2, 1, 0.1], [[4, 2, 1, 0], [4, 4, 1, 1]]).band()
+    assert low.tolist() == pytest.approx([4, 2 - DEVIATIONS, 1, 0])
+    assert high.tolist() == pytest.approx([4, 2 + DEVIATIONS, 1, 0.1 + DEVIATIONS / 2])
+
+
+def test_what_all_windows_share_tells_none_apart():
+    """A slower disk makes all starts longer: 1.05 s stays more than 1 s, whatever the disk."""
+    seconds = np.array([4, 1.05, 1.0, 3])
+    found = bands(seconds, np.outer([0.8, 0.9, 1.1, 1.2], seconds))
+    low, high = found.band()
+    assert low[1] < 1 < high[1]
+    assert (found.best, found.smallest_within()) == (32, 32)
+
+
+def test_windows_that_take_turns_are_told_apart_by_memory():
+    draws = [[4, 1.0, 1.1, 3], [4, 1.1, 1.0, 3]]
+    found = bands([4, 1.05, 1.0, 3], draws)
+    assert (found.best, found.smallest_within()) == (32, 8)
+
+
+def test_less_than_two_starts_differ_by_is_no_difference():
+    exact = [[4, 1.0019, 1.0, 3]]
+    assert bands(exact[0], exact).smallest_within() == 8
+    exact = [[4, 1.0021, 1.0, 3]]
+    assert bands(exact[0], exact).smallest_within() == 32
+
+
+def test_only_what_was_asked_for_is_chosen():
+    found = bands([4, 1.0, 1.1, 3], [[4, 1.0, 1.1, 3]], candidates=[0, 32])
+    assert (found.best, found.smallest_within()) == (32, 32)
+
+
+def test_one_capture_that_took_long_widens_the_band_not_the_median():
+    rng = np.random.default_rng(1)
+    drawn = [np.array([[1.0]]), np.array([[1.1]]), np.array([[9.0]])]
+    found = resampled(drawn, rng, 2000)[:, 0]
+    assert np.median(found) == 1.1
+    # The slow one is the median where it was drawn twice or thrice: 7 of 27.
+    assert np.mean(found == 9.0) == pytest.approx(7 / 27, abs=0.03)
+
+
+def test_between_two_windows_the_logarithm_counts():
+    ratios = spread_over([0, 1, 3], [0, 3], np.array([[1.0, 1.2]]))
+    assert ratios.tolist() == [pytest.approx([1.0, 1.1, 1.2])]

@@ -1,0 +1,223 @@
+"""The text of prefetch lists: what is written is read, here and by the replayers."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prefetch_replayers import SHELLS, compiled, scripted
+
+from analyzer.prefetch.listing import (
+    LARGEST_RANGE,
+    MAGIC,
+    MOST_OFFSET,
+    Listing,
+    PrefetchError,
+    Range,
+    decode,
+    encode,
+    read_listing,
+)
+
+HEAD = f"{MAGIC}\nkernel 6.1\norder access\n".encode()
+octets = st.binary(min_size=1, max_size=40).map(lambda b: b.replace(b"\0", b"\n"))
+paths = octets.map(lambda name: "/" + name.decode(errors="surrogateescape"))
+ranges = st.builds(Range, paths, st.integers(0, MOST_OFFSET - 1), st.integers(1, LARGEST_RANGE))
+texts = octets.map(lambda text: text.decode(errors="surrogateescape"))
+listings = st.builds(Listing, st.lists(ranges).map(tuple), texts, texts, texts, texts)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return compiled(tmp_path_factory.mktemp("replayer"))
+
+
+def run(command, text):
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(text)
+        file.flush()
+        words = [*command, file.name]
+        return subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+
+
+@given(listings)
+def test_round_trip(listing):
+    text = encode(listing)
+    assert decode(text) == listing
+    assert all(b" " <= bytes([octet]) <= b"~" or octet == 10 for octet in text)
+
+
+def test_known_text():
+    listing = Listing(
+        (Range("/a b\n", 0, 4096), Range("/a b\n", 8192, 1), Range("/\udcff\\", 5, 6)),
+        "6.1.0",
+        "aarch64 Some Board",
+        "$(rm)",
+    )
+    assert encode(listing) == (
+        b"foreread-prefetch 1\n"
+        b"kernel 6.1.0\n"
+        b"board aarch64\\0040Some\\0040Board\n"
+        b"capture $(rm)\n"
+        b"order access\n"
+        b"0 4096 /a\\0040b\\0012\n"
+        b"8192 1\n"
+        b"5 6 /\\0377\\0134\n"
+    )
+    assert listing.files == 2
+    assert listing.size_bytes == 4103
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        Range("relative", 0, 1),
+        Range("/nul\0", 0, 1),
+        Range("/\ud800", 0, 1),
+        Range("/" + 4095 * "a", 0, 1),
+        Range("/a", -1, 1),
+        Range("/a", 0, 0),
+        Range("/a", 0, LARGEST_RANGE + 1),
+        Range("/a", MOST_OFFSET, 1),
+    ],
+)
+def test_what_no_replayer_would_take_is_not_written(bad):
+    with pytest.raises(PrefetchError):
+        encode(Listing((bad,)))
+
+
+def test_a_list_too_large_for_the_replayers():
+    many = tuple(Range("/" + 4000 * "\n", at, 1) for at in range(2))
+    large = tuple(Range(f"/{i}{4000 * 'a'}", 0, 1) for i in range(4200))
+    assert len(encode(Listing(many))) > 20000
+    with pytest.raises(PrefetchError, match="more than"):
+        encode(Listing(large))
+    with pytest.raises(PrefetchError, match="larger than"):
+        decode(bytes((16 << 20) + 1))
+
+
+REFUSED = [
+    (1, b""),
+    (1, b"foreread-prefetch 2\n"),
+    (1, b"foreread-prefetch 1"),
+    (1, b"foreread-prefetch 1\r\n"),
+    (4, HEAD + b"0 1\n"),
+    (4, HEAD + b"0 1 relative\n"),
+    (4, HEAD + b"0 1 \\0057a\\\n"),
+    (4, HEAD + b"0 0 /a\n"),
+    (4, HEAD + b"0 2097153 /a\n"),
+    (4, HEAD + b"00 1 /a\n"),
+    (4, HEAD + b"0 09 /a\n"),
+    (4, HEAD + b"-1 1 /a\n"),
+    (4, HEAD + b"+1 1 /a\n"),
+    (4, HEAD + b"1 0x1 /a\n"),
+    (4, HEAD + b"1000000000000000000 1 /a\n"),
+    (4, HEAD + b"0 1 /a b\n"),
+    (4, HEAD + b"0 1 /a\\b\n"),
+    (4, HEAD + b"0 1 /a\\0c\n"),
+    (4, HEAD + b"0 1 /a\\0/77\n"),
+    (4, HEAD + b"0 1 /a\\0400\n"),
+    (4, HEAD + b"0 1 /a\\0000\n"),
+    (4, HEAD + b"0 1 /a\\\\0101\n"),
+    (4, HEAD + b"0 1 /\xff\n"),
+    (4, HEAD + b"0 1 /a\x1b\n"),
+    (4, HEAD + b"\n"),
+    (4, HEAD + b"$(reboot) 1 /a\n"),
+    (4, HEAD + b"0 $((1)) /a\n"),
+    (5, HEAD + b"0 1 /a\nkernel 6.1\n"),
+    (5, HEAD + b"0 1 /a\n0 1"),
+]
+
+
+@pytest.mark.parametrize(("line", "text"), REFUSED)
+def test_damaged_lists_are_refused_by_line(program, line, text):
+    with pytest.raises(PrefetchError, match=f"line {line}: ") as error:
+        decode(text)
+    assert error.value.remedy
+    done = run(program, text)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f":{line}: " in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(("line", "text"), REFUSED)
+def test_the_shell_refuses_them_too(shell, line, text):
+    command = scripted(shell)
+    if not command:
+        pytest.skip(f"{shell} is not installed: the script was not run under it")
+    done = run(command, text)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f":{line}: " in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+lines = st.one_of(
+    st.binary(max_size=30),
+    st.builds(
+        b"%d %d%b".__mod__,
+        st.tuples(
+            st.integers(0, 99),
+            st.integers(0, 9),
+            st.sampled_from([b"", b" /x", b" /\\0040", b" y"]),
+        ),
+    ),
+)
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(lines, max_size=4).map(lambda some: b"0 1 /none\n" + b"".join(x + b"\n" for x in some))
+)
+def test_the_program_and_the_reader_agree(program, body):
+    text = HEAD + body
+    done = run(program, text)
+    try:
+        decode(text)
+    except PrefetchError as error:
+        line = str(error).split(":")[0].removeprefix("line ")
+        assert f":{line}: " in done.stderr
+        assert done.returncode == 1
+    else:
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_file_that_is_no_list(tmp_path):
+    path = tmp_path / "list"
+    path.write_bytes(b"foreread-prefetch 1\n0 1 x\n")
+    with pytest.raises(PrefetchError, match="list: line 2"):
+        read_listing(path)
+    path.write_bytes(encode(Listing((Range("/a", 0, 1),))))
+    assert read_listing(path) == path.read_bytes()
+
+
+@pytest.mark.parametrize("words", [[], ["-x"], ["a", "b"]])
+def test_usage(program, words):
+    done = subprocess.run([*program, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "usage: foreread-prefetch LIST\n"
+
+
+@pytest.mark.parametrize("place", ["/nowhere", "/", "/dev/zero"])
+def test_a_list_that_is_no_file(program, place):
+    for command in (program, scripted("dash")):
+        done = subprocess.run([*command, place], capture_output=True, text=True, check=False)
+        assert done.returncode == 1
+        assert done.stderr.count("\n") == 1
+
+
+def test_nothing_but_regular_files_is_opened(program, tmp_path):
+    """A FIFO without a writer would hold whoever opens it; a link may lead anywhere."""
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("/etc/passwd")
+    places = (tmp_path / "fifo", tmp_path / "link", tmp_path, Path("/dev/full"))
+    text = encode(Listing(tuple(Range(str(place), 0, 1) for place in places)))
+    done = run(program, text)
+    assert done.returncode == 0
+    assert "0 KiB in 0 ranges, files opened 0 times; skipped 4" in done.stdout
+    assert run(scripted("dash"), text).returncode == 0

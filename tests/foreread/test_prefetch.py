@@ -1,0 +1,75 @@
+"""``foreread prefetch``, and its list in a boot script."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from analyzer.prefetch import decode
+from foreread.cli import main
+
+CAPTURE = str(Path(__file__).parents[2] / "examples/python-start/python-start.capture.tar.xz")
+
+
+def run(capsys, *words):
+    code = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return out
+
+
+def test_the_list_is_what_the_document_says(tmp_path, capsys):
+    path = tmp_path / "list"
+    document = json.loads(run(capsys, "prefetch", "--json", CAPTURE, "-o", path))
+    listing = decode(path.read_bytes())
+    assert document["schema"] == 1
+    assert (document["ranges"], document["files"]) == (len(listing.ranges), listing.files)
+    assert document["bytes"] == listing.size_bytes
+    assert document["needed_bytes"] + document["wasted_bytes"] == document["bytes"]
+    assert listing.kernel.startswith("6.18")
+    assert "foreread-demo" in listing.capture
+
+
+def test_a_device_says_which_gaps_are_read_over(tmp_path, capsys):
+    model = tmp_path / "model.toml"
+    model.write_text('kind = "fixed"\nlatency_us = 1000\nns_per_kib = 50000\n')
+    words = ("prefetch", CAPTURE, "-o", tmp_path / "list", "--device-model", model)
+    document = json.loads(run(capsys, *words, "--json"))
+    assert document["gap_bytes"] == 20 << 10
+    assert document["wasted_bytes"] > 0
+    assert "gaps of up to 20 KiB" in run(capsys, *words, "--order", "disk")
+    assert decode((tmp_path / "list").read_bytes()).order == "disk"
+
+
+def test_a_boot_script_takes_the_list(tmp_path, capsys):
+    path, out = tmp_path / "list", tmp_path / "boot"
+    run(capsys, "prefetch", CAPTURE, "-o", path)
+    script = ("script", CAPTURE, "-o", out, "--prefetch", path)
+    run(capsys, *script)
+    assert (out / "foreread-prefetch.list").read_bytes() == path.read_bytes()
+    assert (out / "foreread-prefetch").read_text().startswith("#!/bin/sh")
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF")
+    document = json.loads(run(capsys, *script, "--replayer", program, "--json"))
+    assert (out / "foreread-prefetch").read_bytes() == b"\x7fELF"
+    assert document["prefetch"] == {"list_bytes": path.stat().st_size}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--replayer", "x"], 2, "--prefetch"),
+        (["--prefetch", "list"], 1, "list: line 2: "),
+        (["--prefetch", "gone"], 1, "gone: No such file"),
+    ],
+)
+def test_what_is_no_list_is_refused(words, code, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("list").write_bytes(b"foreread-prefetch 1\n0 1 no\n")
+    assert main(["script", CAPTURE, "-o", "out", *words]) == code
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not Path("out").exists()

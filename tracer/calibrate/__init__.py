@@ -1,0 +1,1 @@
+"""Measures what requests of a disk cost, with fio; what they tell is analyzer.calibration's."""

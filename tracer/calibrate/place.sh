@@ -1,0 +1,44 @@
+#!/bin/sh
+# Says what can be read of PLACE: a disk (its node or name), a file, or a directory, which stands for
+# the disk that holds it, or, where that cannot be opened, for the largest file below.
+#
+# Usage: place.sh PLACE      Prints "key value" lines; what PLACE is comes last, as "path".
+set -eu
+place=$1
+[ -e "$place" ] || [ ! -b "/dev/$place" ] || place=/dev/$place
+
+fio=$(fio --version 2>/dev/null) || fio=
+printf 'fio %s\nkernel %s\n' "$fio" "$(uname -r)"
+
+# The block device below a path, as its name in /sys/class/block; nothing if there is none.
+disk_of() {
+    node=$1
+    [ -b "$node" ] || node=$(df -P -- "$1" 2>/dev/null | awk 'END { print $1 }')
+    [ ! -b "$node" ] || printf '%s' "$(readlink -f -- "$node")"
+}
+
+largest_below() {
+    find "$1" -xdev -type f -size +16383k -exec ls -ln -- '{}' + 2>/dev/null |
+        sort -k5,5 -n -r | head -n 1 | awk '{ print $5 }' | {
+        read -r bytes || exit 0
+        find "$1" -xdev -type f -size "${bytes}c" 2>/dev/null | head -n 1
+    }
+}
+
+node=$(disk_of "$place")
+name=${node##*/}
+[ -z "$name" ] || [ ! -r "/sys/class/block/$name/stat" ] || printf 'disk %s\n' "$name"
+if [ -d "$place" ]; then
+    if [ -n "$node" ] && dd if="$node" of=/dev/null bs=4096 count=1 2>/dev/null; then
+        place=$node
+    else
+        place=$(largest_below "$place")
+    fi
+fi
+if [ -b "$place" ]; then
+    size=$(cat "/sys/class/block/$name/size" 2>/dev/null || echo 0)
+    printf 'bytes %s\n' "$((size * 512))"
+elif [ -f "$place" ]; then
+    printf 'bytes %s\n' "$(wc -c < "$place")"
+fi
+printf 'path %s\n' "$place"

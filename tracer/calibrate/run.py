@@ -1,0 +1,36 @@
+"""The jobs that a disk is measured by, and running them all in less than a minute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from boards.target import Target
+from tracer.calibrate.fio import Job, Place, Seen, measure
+
+_SIZES = (4, 16, 64, 256, 1024)  # KiB
+_DEEP_KIB = 1024  # of requests under way where throughput is measured, but at least two
+_MOST_DEEP = 16
+# Long enough for 15 slices of a limiter.
+_ALONE_S, _DEEP_S = 1.5, 1.0
+
+
+def jobs() -> list[Job]:
+    """Return the jobs: each size at random and in order, alone and with many under way."""
+    found = []
+    for kib in _SIZES:
+        depth = min(max(_DEEP_KIB // kib, 2), _MOST_DEEP)
+        for sequential in (False, True):
+            found += [Job(kib, sequential, 1, _ALONE_S), Job(kib, sequential, depth, _DEEP_S)]
+    return found
+
+
+def measure_all(
+    target: Target, place: Place, progress: Callable[[int, int], None] = lambda done, total: None
+) -> list[Seen]:
+    """Run all jobs; reads in order begin elsewhere each time. Raises CalibrateError."""
+    todo = jobs()
+    found = []
+    for row, job in enumerate(todo):
+        progress(row, len(todo))
+        found.append(measure(target, place, job, start=row / len(todo)))
+    return found
