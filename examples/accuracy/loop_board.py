@@ -37,7 +37,7 @@ class Limit:
         file = folder / f"{self.name}.toml"
         pace = f"requests_per_second = {self.requests_per_second}\n"
         pace += f"bytes_per_second = {self.bytes_per_second}\n"
-        file.write_text(f'kind = "paced"\n{pace}')
+        file.write_text(f'kind = "paced"\n{pace}slice_ms = 100\n')  # the limiter grants at once
         return file
 
 
@@ -75,6 +75,11 @@ class LoopBoard:
         script.write_text(f'#!/bin/sh\n{join}exec env HOME=/tmp chroot {root} "$@"\n')
         script.chmod(0o755)
         return [str(script)]
+
+    def limited(self) -> list[str]:
+        """Return the words before a command of this machine that the limit is to hold for."""
+        join = f'echo $$ >{shlex.quote(str(self._group))}/cgroup.procs; exec "$@"'
+        return ["sh", "-c", join, "sh"]
 
     def end(self) -> None:
         """Unmount the image, and remove image, loop device and group."""

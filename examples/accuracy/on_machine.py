@@ -59,7 +59,10 @@ def _loop(board: LoopBoard, limit: Limit, application: Application) -> Cell:
         words = board.start(limit)
         asked = seconds.Asked(
             command=[*words, *application.command],
-            devices={"limits given": limit.write(folder), seconds.LEARNT: None},
+            devices={
+                "limits given": limit.write(folder),
+                **seconds.calibrated(f"/dev/{board.disk}", folder, foreread, board.limited()),
+            },
             targets=paced_targets,
             disk=board.disk,
             repeat=REPEAT,
@@ -76,7 +79,7 @@ def _disk(application: Application) -> Cell:
         foreread = Foreread()
         asked = seconds.Asked(
             command=application.command,
-            devices={seconds.LEARNT: None},
+            devices={seconds.LEARNT: None, **seconds.calibrated("/usr", folder, foreread)},
             targets=_fast_disk,
             repeat=REPEAT,
         )

@@ -20,6 +20,16 @@ LEARNT = "learnt from the capture"
 Targets = Callable[[float, Spread | None], SecondsTargets]
 
 
+def calibrated(
+    place: str, folder: Path, foreread: Foreread, within: Sequence[str] = ()
+) -> dict[str, Path | None]:
+    """Return the device model that ``foreread calibrate`` makes of a disk, measured once."""
+    file = folder / "calibrated.toml"
+    if not file.exists():
+        foreread("calibrate", "-o", file, place, measures=True, within=within)
+    return {"calibrated": file}
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is measured: a command, where (words of the CLI), and what to predict it with.
