@@ -13,6 +13,7 @@ from analyzer.ingest.tables import Table
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
+from analyzer.replay.plug import unplugged_ns, with_plugs
 from analyzer.replay.steps import cpu_cost, own_requests, steps_of, without_recording
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
@@ -28,7 +29,8 @@ _PAGE_SECTORS = 8
 class Start:
     """What is replayed, on what device and processor.
 
-    ``disk`` is the dev_t of the disk whose window is varied. ``notes`` say on what assumptions;
+    ``disk`` is the dev_t of the disk whose window is varied. ``plugged`` is the run as it is with
+    readahead, which spares each read ``unplugged_ns``. ``notes`` say on what assumptions;
     ``doubts`` in what it is unlike the runs that were judged.
     """
 
@@ -37,6 +39,8 @@ class Start:
     run: Run
     device: DeviceModel
     cpu: CpuCost
+    plugged: Run
+    unplugged_ns: float
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
 
@@ -53,7 +57,13 @@ class Start:
         device, cpu = self.device, self.cpu
         if rng is not None:
             device, cpu = device.perturbed(rng), cpu_cost(self.recording, rng)
-        return timed_windows(self.run, windows, device, cpu, recorded)
+        ahead = [window for window in windows if window]
+        spared = replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
+        found = timed_windows(self.plugged, ahead, device, spared, recorded)
+        if 0 in windows:
+            found += timed_windows(self.run, [0], device, cpu, recorded)
+        by_window = dict(zip([*ahead, 0], found, strict=False))
+        return [by_window[window] for window in windows]
 
 
 def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) -> Start:
@@ -83,9 +93,11 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     rules, layout = rules_for(version), Layout(taken.extents)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout)
     cpu = cpu_cost(recording)
+    longer = unplugged_ns(recording, taken.disks[row])
+    plugged = with_plugs(run, timed_windows(run, [0], known)[0], longer) if longer else run
     notes = tuple(_notes(taken, device is None, known, cpu, bool(here.all())))
     doubts = tuple(_doubts(recording, version, taken.disks[row], cpu))
-    return Start(recording, taken.disks[row], run, known, cpu, notes, doubts)
+    return Start(recording, taken.disks[row], run, known, cpu, plugged, longer, notes, doubts)
 
 
 def _learnt(requests: Table) -> DeviceModel:
