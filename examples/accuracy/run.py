@@ -28,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
     """Return every cell there is, in the order in which they are made."""
-    return [*on_kernel.cells(loop), *on_boards.cells(live), *on_machine.cells(loop)]
+    return [*on_machine.cells(loop), *on_kernel.cells(loop), *on_boards.cells(live)]
 
 
 def make(cell: Cell, store: Store) -> Document:
