@@ -19,7 +19,7 @@ _MODULES = (
     "argparse,ctypes,csv,decimal,difflib,doctest,html.parser,multiprocessing.pool,pdb,pickletools,"
     "pydoc,statistics,ssl,tarfile,typing,urllib.request,zipfile"
 )
-REPEAT = 3
+REPEAT = 2
 
 
 LOOP_APPLICATIONS = (
