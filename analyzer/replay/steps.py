@@ -22,11 +22,18 @@ _WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the ke
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns)."""
+    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns).
+
+    ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
+    ``by_thread``: each thread has steps of its own; else all are one sequence.
+    """
 
     steps: Array
     tail_ns: float
     total_ns: float
+    cpus: int = 1
+    ends: int = -1
+    by_thread: bool = False
 
 
 class Busy:
@@ -90,7 +97,9 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     mounts = recording.capture.mounts if recording.capture else []
     first_sectors = {mount.first_sector for mount in mounts}
     metadata = inserts.metadata
-    own &= ~in_block_devices(requests, metadata, recording.page_size, first_sectors, "sector")
+    own &= ~in_block_devices(
+        requests, metadata, recording.page_size, first_sectors, recording.devices, "sector"
+    )
     if recording.threads is not None:
         theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
         own &= ~np.isin(requests["pid"], theirs)
@@ -118,29 +127,58 @@ def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -
     return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
 
 
-def cpu_cost(recording: Recording, rng: np.random.Generator | None = None) -> CpuCost:
-    """Return what the processor spends on a request, and on a page, by the events of faults.
+@dataclass(frozen=True, eq=False)
+class CpuSamples:
+    """What the processor spent on faults of one page each (ns, a row a fault).
 
-    A page: from the fault to its insertion, which allocates it. A request: from there until the
-    request is issued, and from its completion to the thread's next event, where that comes soonest.
-    Less what recording them takes. Nothing where the kernel has no events of faults. With ``rng``
-    the faults are drawn with replacement: a cost that as many others could have shown.
+    ``page``: from the fault to the page's insertion; ``submit``: from there until its request was
+    issued; ``wake``: from its completion to the next event, NaN if there is none. ``event_ns`` is
+    what recording an event takes, once in ``page``, twice in ``submit`` and once in ``wake``.
+    """
+
+    page: Array
+    submit: Array
+    wake: Array
+    event_ns: float
+
+    def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
+        """Return what a request and a page cost; with ``rng`` of faults drawn with replacement.
+
+        Such a draw is a cost that as many other faults could have shown. Nothing without faults.
+        """
+        if not len(self.page):
+            return CpuCost()
+        rows = (
+            np.arange(len(self.page))
+            if rng is None
+            else rng.integers(0, len(self.page), len(self.page))
+        )
+        page, submit = float(np.median(self.page[rows])), float(np.median(self.submit[rows]))
+        wakes = self.wake[rows][~np.isnan(self.wake[rows])]
+        wake = float(np.percentile(wakes, _WAKE_SHARE)) if len(wakes) else 0.0
+        each = self.event_ns
+        return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
+
+
+def cpu_samples(recording: Recording) -> CpuSamples:
+    """Return what the processor spent on faults: a page is allocated, its request sent, and over.
+
+    Only what comes soonest behind a completion is the kernel's own work (CpuSamples.cost). No
+    samples where the kernel has no events of faults.
     """
     events = recording.trace.events
     kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
     chosen = events.take(np.isin(events["kind"], (*kinds, Kind.BIO_QUEUE, Kind.GET_PAGES)))
     kind, time = chosen["kind"], chosen["time_ns"].astype(np.float64)
     single = np.flatnonzero(_follow(kind, _MISS))
-    if not len(single):
-        return CpuCost()
-    if rng is not None:
-        single = rng.choice(single, len(single))
-    page = float(np.median(time[single + 1] - time[single]))
-    submit = float(np.median(time[single + 3] - time[single + 1]))
-    behind = single[single + 5 < len(time)]
-    wake = float(np.percentile(time[behind + 5] - time[behind + 4], _WAKE_SHARE))
-    each = event_cost(events)
-    return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
+    following = np.append(time, np.nan)[single + 5]
+    page, submit = time[single + 1] - time[single], time[single + 3] - time[single + 1]
+    return CpuSamples(page, submit, following - time[single + 4], event_cost(events))
+
+
+def cpu_cost(recording: Recording) -> CpuCost:
+    """Return what the processor spends on a request, and on a page, less the cost of recording."""
+    return cpu_samples(recording).cost()
 
 
 _MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
