@@ -16,18 +16,24 @@ from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP, CpuCost
 
-_BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
 _SOONEST = 1  # percentile of the time between events: little else happens in it
 _WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns)."""
+    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns).
+
+    ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
+    ``by_thread``: each thread has steps of its own; else all are one sequence.
+    """
 
     steps: Array
     tail_ns: float
     total_ns: float
+    cpus: int = 1
+    ends: int = -1
+    by_thread: bool = False
 
 
 class Busy:
@@ -66,7 +72,7 @@ def steps_of(
     steps["sector"][len(times) :] = others["sector"]
     steps["sectors"][len(times) :] = others["sectors"]
     steps["waits_for"] = -1
-    steps["bios"][len(times) :] = _bios(others)
+    steps["bios"][len(times) :] = others["bios"]
     steps["meta"][len(times) :] = (others["flags"] & Rwbs.META) > 0
     when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)
     when = np.clip(when, start_ns, end_ns)
@@ -76,13 +82,6 @@ def steps_of(
     steps = steps[order]
     steps["cpu_ns"] = gaps[:-1]
     return Steps(steps, float(gaps[-1]), float(end_ns - start_ns))
-
-
-def _bios(requests: Table) -> Array:
-    """Return of how many bios each request is: one a block of metadata (submit_bh), else one."""
-    of_blocks = (requests["flags"] & Rwbs.META) > 0
-    blocks = np.maximum(requests["sectors"] // _BLOCK_SECTORS, 1)
-    return np.where(of_blocks, blocks, 1).astype(np.uint32)
 
 
 def own_requests(recording: Recording, requests: Table) -> Array:
@@ -98,7 +97,9 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     mounts = recording.capture.mounts if recording.capture else []
     first_sectors = {mount.first_sector for mount in mounts}
     metadata = inserts.metadata
-    own &= ~in_block_devices(requests, metadata, recording.page_size, first_sectors, "sector")
+    own &= ~in_block_devices(
+        requests, metadata, recording.page_size, first_sectors, recording.devices, "sector"
+    )
     if recording.threads is not None:
         theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
         own &= ~np.isin(requests["pid"], theirs)
@@ -126,39 +127,67 @@ def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -
     return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
 
 
-def cpu_cost(recording: Recording, rng: np.random.Generator | None = None) -> CpuCost:
-    """Return what the processor spends on a request, and on a page, by the events of faults.
+@dataclass(frozen=True, eq=False)
+class CpuSamples:
+    """What the processor spent on pages that were read singly (ns, a row a page).
 
-    A page: from the fault to its insertion, which allocates it. A request: from there until the
-    request is issued, and from its completion to the thread's next event, where that comes soonest.
-    Less what recording them takes. With ``rng`` the faults are drawn with replacement: a cost that
-    as many others could have shown.
+    ``page``: from the fault to the page's insertion; ``submit``: from there until its request was
+    issued; ``wake``: from its completion to the next event, NaN if there is none; of it the
+    ``wake_share`` percentile is the kernel's own work. ``event_ns`` is what recording an event
+    takes, once in ``page``, twice in ``submit`` and once in ``wake``.
+    """
 
-    Where the kernel has no events of faults, all pages that were read singly are looked at. A page
-    is taken to cost what its bio does, from insertion on: both took 4 to 5 µs where all is seen.
-    What follows soonest on a completion is then the next insertion, with its page's cost.
+    page: Array
+    submit: Array
+    wake: Array
+    event_ns: float
+    wake_share: int = _WAKE_SHARE
+
+    def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
+        """Return what a request and a page cost; with ``rng`` of faults drawn with replacement.
+
+        Such a draw is a cost that as many other faults could have shown. Nothing without faults.
+        """
+        if not len(self.page):
+            return CpuCost()
+        rows = (
+            np.arange(len(self.page))
+            if rng is None
+            else rng.integers(0, len(self.page), len(self.page))
+        )
+        page, submit = float(np.median(self.page[rows])), float(np.median(self.submit[rows]))
+        wakes = self.wake[rows][~np.isnan(self.wake[rows])]
+        wake = float(np.percentile(wakes, self.wake_share)) if len(wakes) else 0.0
+        each = self.event_ns
+        return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
+
+
+def cpu_samples(recording: Recording) -> CpuSamples:
+    """Return what the processor spent on pages: one is allocated, its request sent, and over.
+
+    Told by faults. Where the kernel has no events of them, by all pages that were read singly: a
+    page is then taken to cost what its bio does, from insertion on (both took 4 to 5 µs on boards
+    that show both), and what follows soonest on a completion is the next insertion.
     """
     events = recording.trace.events
     kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
     chosen = events.take(np.isin(events["kind"], (*kinds, Kind.BIO_QUEUE, Kind.GET_PAGES)))
     kind, time = chosen["kind"], chosen["time_ns"].astype(np.float64)
+    each = event_cost(events)
     told = bool((kind == Kind.FAULT).any())
     insert = np.flatnonzero(_follow(kind, _MISS if told else _MISS[1:])) + told
-    if not len(insert):
-        return CpuCost()
-    if rng is not None:
-        insert = rng.choice(insert, len(insert))
-    submit = float(np.median(time[insert + 2] - time[insert]))
-    behind = insert[insert + 4 < len(time)]
-    woken = time[behind + 4] - time[behind + 3]
-    each = event_cost(events)
+    submit = time[insert + 2] - time[insert]
+    wake = np.append(time, np.nan)[insert + 4] - time[insert + 3]
     if told:
-        page = float(np.median(time[insert] - time[insert - 1])) - each
-        wake = float(np.percentile(woken, _WAKE_SHARE))
-    else:
-        page = float(np.median(time[insert + 1] - time[insert]))
-        wake = float(np.percentile(woken, _SOONEST)) - page if len(woken) else 0.0
-    return CpuCost(max(submit + wake - 3 * each, 0.0), max(page, 0.0))
+        return CpuSamples(time[insert] - time[insert - 1], submit, wake, each)
+    page = time[insert + 1] - time[insert]
+    first = float(np.median(page)) if len(page) else 0.0
+    return CpuSamples(page + each, submit, wake - first, each, _SOONEST)
+
+
+def cpu_cost(recording: Recording) -> CpuCost:
+    """Return what the processor spends on a request, and on a page, less the cost of recording."""
+    return cpu_samples(recording).cost()
 
 
 _MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
