@@ -141,24 +141,41 @@ def cpu_cost(recording: Recording, rng: np.random.Generator | None = None) -> Cp
     Less what recording them takes. Nothing where the kernel has no events of faults. With ``rng``
     the faults are drawn with replacement: a cost that as many others could have shown.
     """
-    events = recording.trace.events
-    kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
-    chosen = events.take(np.isin(events["kind"], (*kinds, Kind.BIO_QUEUE, Kind.GET_PAGES)))
-    kind, time = chosen["kind"], chosen["time_ns"].astype(np.float64)
-    single = np.flatnonzero(_follow(kind, _MISS))
-    if not len(single):
+    page, submit, wake = _misses(recording)
+    if not len(page):
         return CpuCost()
     if rng is not None:
-        single = rng.choice(single, len(single))
-    page = float(np.median(time[single + 1] - time[single]))
-    submit = float(np.median(time[single + 3] - time[single + 1]))
-    behind = single[single + 5 < len(time)]
-    wake = float(np.percentile(time[behind + 5] - time[behind + 4], _WAKE_SHARE))
-    each = event_cost(events)
-    return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
+        drawn = rng.integers(0, len(page), len(page))
+        page, submit, wake = page[drawn], submit[drawn], wake[drawn]
+    each = event_cost(recording.trace.events)
+    request = float(np.median(submit) + np.percentile(wake, _WAKE_SHARE))
+    return CpuCost(max(request - 3 * each, 0.0), max(float(np.median(page)) - each, 0.0))
 
 
-_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
+_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE)
+
+
+def _misses(recording: Recording) -> tuple[Array, Array, Array]:
+    """Return, of faults that read one page, the times (ns) of what each thread did for it.
+
+    From the fault to the insertion, from there to the issue of the request, and from its
+    completion to the thread's next event.
+    """
+    events, requests = recording.trace.events, recording.requests
+    own = events.take(np.isin(events["kind"], (*_MISS, Kind.MAP_PAGES, Kind.GET_PAGES)))
+    own = own.take(np.argsort(own["pid"], kind="stable"))
+    kind, pid, time = own["kind"], own["pid"], own["time_ns"].astype(np.float64)
+    single = np.flatnonzero(_follow(kind, _MISS))
+    single = single[single + 4 < len(kind)]
+    single = single[pid[single] == pid[single + 4]]
+    issue, complete = requests["issue_ns"], requests["complete_ns"].astype(np.float64)
+    row = np.searchsorted(issue, own["time_ns"][single + 3])
+    known = row < len(issue)
+    known[known] = complete[row[known]] > 0
+    single, row = single[known], row[known]
+    wake = time[single + 4] - complete[row]
+    page, submit = time[single + 1] - time[single], time[single + 3] - time[single + 1]
+    return page[wake > 0], submit[wake > 0], wake[wake > 0]
 
 
 def _follow(kind: Array, wanted: tuple[Kind, ...]) -> Array:
