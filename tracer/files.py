@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,12 +35,13 @@ def find_files(
 ) -> tuple[list[FileEntry], bool]:
     """Return an entry for every inode, and whether the search was complete.
 
-    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds.
+    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds, and begins on the
+    file system of which most are wanted.
     """
     deadline = time.monotonic() + limit_s
     paths = {inode: known[inode] for inode in inodes if inode in known}
     complete = True
-    for dev in sorted({dev for dev, _ in inodes}):
+    for dev, _ in Counter(dev for dev, _ in sorted(inodes)).most_common():
         wanted = {ino for found_dev, ino in inodes if found_dev == dev and (dev, ino) not in paths}
         for root in visible_roots(dev, mounts):
             complete &= _walk(root, dev, wanted, paths, mounts, deadline)

@@ -13,13 +13,8 @@ from analyzer.ingest.tables import Table
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
-from analyzer.replay.steps import (
-    CpuSamples,
-    cpu_samples,
-    own_requests,
-    steps_of,
-    without_recording,
-)
+from analyzer.replay.steps import CpuSamples, Steps, cpu_samples, own_requests
+from analyzer.replay.thread_steps import steps_in_time
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
@@ -34,7 +29,8 @@ _PAGE_SECTORS = 8
 class Start:
     """What is replayed, on what device and processor.
 
-    ``disk`` is the dev_t of the disk whose window is varied. ``notes`` say on what assumptions;
+    ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
+    was told from, None if otherwise. ``notes`` say on what assumptions;
     ``doubts`` in what it is unlike the runs that were judged.
     """
 
@@ -43,7 +39,7 @@ class Start:
     run: Run
     device: DeviceModel
     cpu: CpuCost
-    cpu_samples: CpuSamples
+    cpu_samples: CpuSamples | None
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
 
@@ -59,7 +55,8 @@ class Start:
         """
         device, cpu = self.device, self.cpu
         if rng is not None:
-            device, cpu = device.perturbed(rng), self.cpu_samples.cost(rng)
+            device = device.perturbed(rng)
+            cpu = self.cpu_samples.cost(rng) if self.cpu_samples else cpu
         return timed_windows(self.run, windows, device, cpu, recorded)
 
 
@@ -76,23 +73,23 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
             "record one: foreread record",
         )
     row = _disk_row(taken)
-    if taken.program.files["block_pages"][taken.disk_of_file == row].any():
-        raise DeviceModelError("seconds are not predicted for squashfs yet", "see F and pages")
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
     known = _learnt(requests) if device is None else device
     machine, limits = taken.machine(row)
     here = taken.disk_of_file[taken.program.file_of_operations()] == row
-    span = (capture.start_ns, capture.end_ns)
     program = replace(taken.program, operations=taken.program.operations[here])
     own = own_requests(recording, requests)
-    as_recorded = steps_of(program, taken.times[here], requests, own, *span)
-    steps = without_recording(as_recorded, recording.trace.events, *span)
+    blocks = taken.blocks
+    if blocks is not None:
+        own &= blocks.reads(requests["sector"])
+    steps = steps_in_time(recording, program, taken.times[here], requests, own)
     rules, layout = rules_for(version), Layout(taken.extents)
-    run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout)
-    samples = cpu_samples(recording)
-    cpu = samples.cost()
-    notes = tuple(_notes(taken, device is None, known, cpu, bool(here.all())))
-    doubts = tuple(_doubts(recording, version, taken.disks[row], cpu))
+    both = (steps.cpus, steps.ends)
+    run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
+    samples = cpu_samples(recording) if blocks is None else None
+    cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
+    notes = tuple(_notes(taken, device is None, known, cpu, steps, bool(here.all())))
+    doubts = tuple(_doubts(recording, version, taken.disks[row], cpu, steps))
     return Start(recording, taken.disks[row], run, known, cpu, samples, notes, doubts)
 
 
@@ -118,28 +115,31 @@ def _disk_row(taken: Inputs) -> int:
     return row
 
 
-def _doubts(recording: Recording, version: Version, disk: int, cpu: CpuCost) -> Iterator[str]:
+def _doubts(
+    recording: Recording, version: Version, disk: int, cpu: CpuCost, steps: Steps
+) -> Iterator[str]:
     """Yield what docs/models.md does not hold the seconds against measurements for."""
     for what in unlike(setting_of(recording, version, disk), SECONDS):
         yield f"no seconds were measured for {what}"
     threads = len(np.unique(recording.accesses["pid"]))
     cpus = recording.capture.host.cpu_count if recording.capture else 1
-    if threads > 1 and cpus > 1:
+    if threads > 1 and cpus > 1 and not steps.by_thread:
         yield f"{threads} threads read on {cpus} CPUs, and are replayed one after the other"
     if not cpu.request_ns:
         yield "what the processor spends on a request is not in the capture (no events of faults)"
 
 
 def _notes(
-    taken: Inputs, is_learnt: bool, device: DeviceModel, cpu: CpuCost, whole: bool
+    taken: Inputs, is_learnt: bool, device: DeviceModel, cpu: CpuCost, steps: Steps, whole: bool
 ) -> Iterator[str]:
     where = "learnt from the capture's requests" if is_learnt else "as given"
     if isinstance(device, FixedCost) and is_learnt:
         where += f" (median residual {device.spread_ns / 1000:.1f} µs)"
+    by_thread = f"each by itself, on {steps.cpus} CPUs"
     yield (
         f"seconds: {device.describe()}, {where}; the processor spends "
         f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "
-        "threads are replayed as one sequence"
+        f"threads are replayed {by_thread if steps.by_thread else 'as one sequence'}"
     )
     if not whole:
         yield "what was read from other disks takes the time that it took, whatever the window"

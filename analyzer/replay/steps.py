@@ -16,18 +16,24 @@ from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP, CpuCost
 
-_BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
 _SOONEST = 1  # percentile of the time between events: little else happens in it
 _WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
 
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns)."""
+    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns).
+
+    ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
+    ``by_thread``: each thread has steps of its own; else all are one sequence.
+    """
 
     steps: Array
     tail_ns: float
     total_ns: float
+    cpus: int = 1
+    ends: int = -1
+    by_thread: bool = False
 
 
 class Busy:
@@ -66,7 +72,7 @@ def steps_of(
     steps["sector"][len(times) :] = others["sector"]
     steps["sectors"][len(times) :] = others["sectors"]
     steps["waits_for"] = -1
-    steps["bios"][len(times) :] = _bios(others)
+    steps["bios"][len(times) :] = others["bios"]
     steps["meta"][len(times) :] = (others["flags"] & Rwbs.META) > 0
     when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)
     when = np.clip(when, start_ns, end_ns)
@@ -76,13 +82,6 @@ def steps_of(
     steps = steps[order]
     steps["cpu_ns"] = gaps[:-1]
     return Steps(steps, float(gaps[-1]), float(end_ns - start_ns))
-
-
-def _bios(requests: Table) -> Array:
-    """Return of how many bios each request is: one a block of metadata (submit_bh), else one."""
-    of_blocks = (requests["flags"] & Rwbs.META) > 0
-    blocks = np.maximum(requests["sectors"] // _BLOCK_SECTORS, 1)
-    return np.where(of_blocks, blocks, 1).astype(np.uint32)
 
 
 def own_requests(recording: Recording, requests: Table) -> Array:
@@ -98,7 +97,9 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     mounts = recording.capture.mounts if recording.capture else []
     first_sectors = {mount.first_sector for mount in mounts}
     metadata = inserts.metadata
-    own &= ~in_block_devices(requests, metadata, recording.page_size, first_sectors, "sector")
+    own &= ~in_block_devices(
+        requests, metadata, recording.page_size, first_sectors, recording.devices, "sector"
+    )
     if recording.threads is not None:
         theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
         own &= ~np.isin(requests["pid"], theirs)

@@ -9,6 +9,8 @@ from analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
 DISK = (7 << 20) | 0
 BDEV = 3  # the bdev pseudo file system: an anonymous device
 R = int(Rwbs.READ)
+RUNS, SLEEPS, BLOCKS, DEAD = 0, 1, 2, 32  # prev_state
+SOFTIRQ = 16  # common_flags
 
 
 def event(kind, pid=1, dev=DISK, ino=0, index=0, value=0, flags=0, time_ns=None, cpu=0):
@@ -25,6 +27,14 @@ def read(sector, pages, flags=R, **more):
 
 def metadata_insert(page, **more):
     return event(Kind.INSERT, dev=BDEV, ino=DISK, index=page, **more)
+
+
+def switch(time_ns, old, new, state=RUNS, cpu=0):
+    return event(Kind.SWITCH, pid=old, value=new, index=state, time_ns=time_ns, cpu=cpu)
+
+
+def wake(time_ns, waker, woken, flags=0, cpu=0):
+    return event(Kind.WAKING, pid=waker, value=woken, index=flags, time_ns=time_ns, cpu=cpu)
 
 
 def table(*events):

@@ -1,0 +1,46 @@
+"""Which thread did what is recorded: by the times of all its events."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.replay.schedule import rows_by
+
+
+class Doings:
+    """The times of all events of a recording by thread, those of system calls among them."""
+
+    def __init__(self, recording: Recording) -> None:
+        trace = recording.trace
+        times, pids = [trace.events["time_ns"]], [trace.events["pid"]]
+        for name in sorted(trace.event_names):
+            if name.startswith("syscalls:") and trace.read_fields is not None:
+                call = trace.read_fields(name, ())
+                times.append(call["time_ns"])
+                pids.append(call["pid"])
+        time, pid = np.concatenate(times), np.concatenate(pids)
+        order = np.argsort(time, kind="stable")
+        self._time, self._pid = time[order], pid[order]
+        self._times = {one: self._time[rows] for one, rows in rows_by(self._pid).items()}
+
+    def of(self, times: Array, first: int, threads: Collection[int]) -> Array:
+        """Return which of ``threads`` did what was done at each of ``times``.
+
+        What nobody of them did is given to who did something before, at last to the ``first``.
+        """
+        row = np.minimum(np.searchsorted(self._time, times), max(len(self._time) - 1, 0))
+        found = self._pid[row] if len(self._pid) else np.zeros(len(times), np.int32)
+        known = np.isin(found, list(threads))
+        if len(self._time):
+            known &= self._time[row] == times
+        last = np.maximum.accumulate(np.where(known, np.arange(len(times)), -1))
+        return np.where(last >= 0, found[last], first)
+
+    def before(self, thread: int, times: Array) -> Array:
+        """Return how many events of a thread there are before each of ``times``."""
+        own = self._times.get(thread, np.zeros(0, np.uint64))
+        return np.searchsorted(own, times)

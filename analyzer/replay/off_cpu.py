@@ -1,0 +1,107 @@
+"""Why threads were off their processors, and what of their time they computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from analyzer.ingest.tables import Array, Table
+from analyzer.replay.schedule import Left
+
+
+class Why(IntEnum):
+    """Why a thread was off its processor."""
+
+    OTHERS = 0  # it could have run
+    SLEEP = 1  # for what is not known: time, the network, another process
+    THREAD = 2  # until another thread of the application did something
+    DISK = 3  # until something was read
+
+
+@dataclass(frozen=True, eq=False)
+class Off:
+    """The times when one thread was off a processor, in order; all columns are equally long.
+
+    ``ready_ns`` is from when on it could run again, ``came_ns`` when it did; ``was_running``: it
+    ran before. ``was_free``: the processor it came back to had not been another one's of the
+    application.
+    """
+
+    left_ns: Array
+    ready_ns: Array
+    came_ns: Array
+    woken_ns: Array
+    waker: Array
+    why: Array
+    was_running: Array
+    was_free: Array
+
+    def latency(self) -> Array:
+        """Return how long it took to come back (ns)."""
+        return np.asarray(self.came_ns.astype(np.float64) - self.ready_ns)
+
+    def is_known(self) -> Array:
+        """Return of which times it is recorded when they were over."""
+        return np.asarray((self.why == Why.DISK) | ((self.why != Why.OTHERS) & (self.woken_ns > 0)))
+
+    def computed(
+        self, stays: Array, did_ns: Array, issued_ns: Array, usual_ns: float
+    ) -> Callable[[Array], Array]:
+        """Return a function of times: what the thread computed up to each (ns).
+
+        It computed while it was on a processor, except behind the issue of a request that it then
+        waited for (the disk works already), and while it came back, as far as that is ``usual``.
+        ``did_ns`` are the times of its operations, ``issued_ns`` those of its requests.
+        """
+        begin, end = stays["begin_ns"].astype(np.float64), stays["end_ns"].astype(np.float64)
+        disk = self.why == Why.DISK
+        stay = np.searchsorted(stays["end_ns"], self.left_ns[disk])
+        since = np.append(0, did_ns)[np.searchsorted(did_ns, self.left_ns[disk], side="right")]
+        since = np.maximum(since, stays["begin_ns"][stay])
+        issue = np.append(issued_ns, np.iinfo(np.uint64).max)[np.searchsorted(issued_ns, since)]
+        end[stay] = np.minimum(end[stay], issue.astype(np.float64))
+        back = np.minimum(self.latency(), usual_ns)[self.why != Why.OTHERS]
+        came = self.came_ns[self.why != Why.OTHERS].astype(np.float64)
+        edges = np.concatenate((begin, end, came - back, came))
+        slope = np.repeat((1.0, -1.0, 1.0, -1.0), (len(begin), len(end), len(came), len(came)))
+        order = np.argsort(edges, kind="stable")
+        edges, rate = edges[order], np.cumsum(slope[order])
+        total = np.concatenate(([0.0], np.cumsum(np.diff(edges) * rate[:-1])))
+        return lambda times: np.interp(times.astype(np.float64), edges, total)
+
+
+def offs_of(
+    thread: int, stays: Array, start_ns: int, threads: Collection[int], reads: Table
+) -> Off:
+    """Return when and why a thread was off its processors (``stays``: STAY).
+
+    ``threads`` are the application's; ``reads`` are those of the disk.
+    """
+    first = stays[:1]
+    # Before its first stay a thread is not there; the command's first one is, from the start.
+    made = first["woken_ns"] if first["waker"][0] in threads else np.array([start_ns], np.uint64)
+    left = np.concatenate((np.minimum(made, first["begin_ns"]), stays["end_ns"][:-1]))
+    came, woken, waker = stays["begin_ns"], stays["woken_ns"], stays["waker"]
+    how = np.concatenate(([Left.ASLEEP], stays["left"][:-1]))
+    complete = np.sort(reads["complete_ns"])
+    row = np.searchsorted(complete, came, side="right") - 1
+    last = np.append(complete, 0)[row]
+    by_thread = (how != Left.RUNNABLE) & np.isin(waker, list(threads)) & (waker != thread)
+    by_disk = (how == Left.BLOCKED) & (last > left) & ~by_thread
+    why = np.where(how == Left.RUNNABLE, Why.OTHERS, Why.SLEEP)
+    why = np.where(by_thread, Why.THREAD, np.where(by_disk, Why.DISK, why))
+    ready = np.where((woken > 0) & (why != Why.OTHERS), np.maximum(woken, left), came)
+    ready = np.where(by_disk, last, ready)
+    was_free = ~np.isin(stays["follows"], list(threads))
+    was_running = np.arange(len(stays)) > 0
+    return Off(left, ready, came, woken, waker, why, was_running, was_free)
+
+
+def usual_latency(offs: Iterable[Off]) -> float:
+    """Return how long it takes to come back to a processor that is free (ns), the median."""
+    found = [off.latency()[off.was_free & off.is_known()] for off in offs]
+    latencies = np.concatenate(found) if found else np.zeros(0)
+    return float(np.median(latencies)) if len(latencies) else 0.0

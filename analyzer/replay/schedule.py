@@ -1,0 +1,165 @@
+"""When each thread was on a processor, why it left, and who woke it: from scheduler events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum
+
+import numpy as np
+
+from analyzer.ingest.tables import Array, Kind, Table
+
+IDLE = 0  # pid of the tasks that run when nothing else does
+NOBODY = -1
+IN_INTERRUPT = 8 | 16  # common_flags: hard and soft interrupts (include/linux/trace_events.h)
+_SOONER_NS = 20_000  # by so much a wake-up may come before its sleep is recorded, on another CPU
+
+
+class Left(IntEnum):
+    """Why a thread left its processor."""
+
+    RUNNABLE = 0  # others had to run, too
+    ASLEEP = 1  # interruptible: until something happens
+    BLOCKED = 2  # uninterruptible: for a device, or a lock of the kernel
+
+
+# A stay on a processor. ``left`` is how it ended, of which the last of a thread says nothing.
+# ``woken_ns`` is when the thread was woken before it, 0 if it was not or that is unknown, and
+# ``waker`` the thread that did, NOBODY for interrupts. ``follows`` had the processor before.
+STAY = np.dtype(
+    [
+        ("begin_ns", "u8"),
+        ("end_ns", "u8"),
+        ("woken_ns", "u8"),
+        ("waker", "i4"),
+        ("follows", "i4"),
+        ("left", "u1"),
+    ]
+)
+_SWITCHED = np.dtype([("time_ns", "u8"), ("old", "i8"), ("new", "i8"), ("left", "u1")])
+
+
+def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array]:
+    """Return the stays (STAY) of each of ``threads`` that has any, in order of time.
+
+    ``events`` are of a whole run, in order of time; whoever is on a processor behind the last of
+    them stays there until ``end_ns``.
+    """
+    switches = events.take(events["kind"] == Kind.SWITCH)
+    if not switches.rows:
+        return {}
+    wakes = events.take(events["kind"] == Kind.WAKING)
+    forks = events.take(events["kind"] == Kind.FORK)
+    switched = np.concatenate(
+        [_on_cpu(events, wakes, switches, cpu) for cpu in np.unique(switches["cpu"]).tolist()]
+    )
+    switched = switched[np.argsort(switched["time_ns"], kind="stable")]
+    came, gone = rows_by(switched["new"]), rows_by(switched["old"])
+    woken, forked = rows_by(wakes["value"]), rows_by(forks["value"])
+    nothing = np.zeros(0, np.int64)
+    found = {}
+    for thread in threads:
+        arrivals = switched[came.get(thread, nothing)]
+        departures = switched[gone.get(thread, nothing)]
+        if len(arrivals) or len(departures):
+            rows = _paired(arrivals, departures, end_ns)
+            _tell_wakers(rows, wakes.take(woken.get(thread, nothing)))
+            _tell_parent(rows, forks.take(forked.get(thread, nothing)))
+            found[thread] = rows
+    return found
+
+
+def rows_by(values: Array) -> dict[int, Array]:
+    """Return the rows of each value, in order."""
+    if not len(values):
+        return {}
+    order = np.argsort(values, kind="stable")
+    unique, first = np.unique(values[order], return_index=True)
+    return dict(zip(unique.tolist(), np.split(order, first[1:]), strict=True))
+
+
+def _on_cpu(events: Table, wakes: Table, switches: Table, cpu: int) -> Array:
+    """Return the switches of one processor (_SWITCHED), with those that were not recorded.
+
+    Some kernels do not record it when a thread follows the idle task (seen on a guest's second
+    processor). Who came unseen did so behind all that was recorded of the one before, behind
+    having been woken, and before anything was recorded of him there.
+    """
+    own = switches.take(switches["cpu"] == cpu)
+    found = np.zeros(own.rows, _SWITCHED)
+    found["time_ns"], found["old"] = own["time_ns"], own["pid"]
+    found["new"] = own["value"].astype(np.int64)
+    found["left"] = _left(own["index"], own["pid"])
+    unseen = np.flatnonzero(found["new"][:-1] != found["old"][1:])
+    if not len(unseen):
+        return found
+    here = events.take(events["cpu"] == cpu)
+    woken = rows_by(wakes["value"])
+    more = np.zeros(len(unseen), _SWITCHED)
+    bounds = np.flatnonzero(here["kind"] == Kind.SWITCH)
+    for row, at in enumerate(unseen.tolist()):
+        old, new, begin = found["new"][at], found["old"][at + 1], found["time_ns"][at]
+        between = slice(bounds[at] + 1, bounds[at + 1] + 1)
+        pids, times = here["pid"][between], here["time_ns"][between]
+        first = int(np.argmax(pids == new))  # the switch at the end is one at least
+        latest = max((int(t) for t in times[:first][pids[:first] == old]), default=int(begin))
+        wake_times = wakes["time_ns"][woken[int(new)]] if int(new) in woken else times[:0]
+        wake_row = int(np.searchsorted(wake_times, times[first])) - 1
+        if wake_row >= 0:
+            latest = max(latest, int(wake_times[wake_row]))
+        more[row] = (latest, old, new, Left.RUNNABLE)
+    return np.insert(found, unseen + 1, more)
+
+
+def _left(state: Array, thread: Array) -> Array:
+    """Return why threads left (Left), from prev_state.
+
+    Its lowest bits are S and D in all kernels, except from 4.15 on until that was corrected
+    (4.20 and stable releases), where all letters are one bit further up. The idle task never
+    sleeps: what is said of it is what is said of those who run.
+    """
+    idle = state[thread == IDLE]
+    shift = np.uint64(len(idle) > 0 and np.median(idle & np.uint64(0xFF)) == 1)
+    bits = (state >> shift) & np.uint64(3)
+    blocked = (bits & np.uint64(2)) > 0
+    return np.where(blocked, Left.BLOCKED, bits).astype(np.uint8)
+
+
+def _paired(arrivals: Array, departures: Array, end_ns: int) -> Array:
+    """Return stays from arrivals and departures; a departure without arrival is of no length."""
+    gone, came = departures["time_ns"], arrivals["time_ns"]
+    before = np.concatenate((np.zeros(1, np.uint64), gone[:-1])) if len(gone) else gone
+    row = np.searchsorted(came, gone, side="right") - 1
+    seen = (row >= 0) & (came[row] >= before) if len(came) else np.zeros(len(gone), bool)
+    open_end = len(came) > 0 and (not len(gone) or came[-1] > gone[-1])
+    found = np.zeros(len(gone) + open_end, STAY)
+    closed = found[: len(gone)]
+    closed["end_ns"], closed["left"] = gone, departures["left"]
+    closed["begin_ns"] = np.where(seen, came[row], gone) if len(came) else gone
+    if len(came):
+        closed["follows"] = np.where(seen, arrivals["old"][row], NOBODY)
+    if open_end:
+        found[-1]["begin_ns"], found[-1]["end_ns"] = came[-1], max(end_ns, int(came[-1]))
+        found[-1]["follows"] = arrivals["old"][-1]
+    found["waker"] = NOBODY
+    return found
+
+
+def _tell_wakers(found: Array, wakes: Table) -> None:
+    """Tell of stays behind a sleep who ended it: the last wake-up before them."""
+    row = np.searchsorted(wakes["time_ns"], found["begin_ns"], side="right") - 1
+    slept = np.concatenate(([True], found["left"][:-1] != Left.RUNNABLE))
+    since = np.concatenate((np.zeros(1, np.uint64), found["end_ns"][:-1]))
+    since -= np.minimum(since, np.uint64(_SOONER_NS))
+    known = slept & (row >= 0)
+    known[known] &= wakes["time_ns"][row[known]] >= since[known]
+    by = row[known]
+    found["woken_ns"][known] = wakes["time_ns"][by]
+    by_thread = (wakes["index"][by] & np.uint64(IN_INTERRUPT)) == 0
+    found["waker"][known] = np.where(by_thread, wakes["pid"][by], NOBODY)
+
+
+def _tell_parent(found: Array, forks: Table) -> None:
+    """Tell of a thread's first stay who made it."""
+    if forks.rows and forks["time_ns"][0] <= found["begin_ns"][0]:
+        found["woken_ns"][0], found["waker"][0] = forks["time_ns"][0], forks["pid"][0]

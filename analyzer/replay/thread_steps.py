@@ -1,0 +1,238 @@
+"""A recording as the steps of its threads: what each computed, slept, read, and whom it waited for.
+
+Time on a processor is computed. Time in which a thread could have run, but others did, is nobody's,
+and waits for the disk are the replay's own. docs/models.md, "The processor and the threads".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Rwbs, Table
+from analyzer.replay.doers import Doings
+from analyzer.replay.joins import joins
+from analyzer.replay.off_cpu import Why, offs_of, usual_latency
+from analyzer.replay.schedule import stays
+from analyzer.replay.steps import Steps, event_cost, steps_of, without_recording
+from emulator.linux.operations import Program
+from emulator.linux.timed import STEP
+
+_NONE = -1
+_MOST_THREADS = (1 << 16) - 2  # and two that read what nobody waits for
+# A moment in a thread's life that becomes a step: its operation or request, if any; and what came
+# before it: a sleep, or what thread ``waker`` did at ``woken_ns``.
+_MOMENT = np.dtype(
+    [
+        ("time_ns", "u8"),
+        ("operation", "i8"),
+        ("request", "i8"),
+        ("waker", "i4"),
+        ("woken_ns", "u8"),
+        ("sleep_ns", "f8"),
+        ("cpu_ns", "f8"),
+        ("thread", "u2"),
+    ]
+)
+
+
+@dataclass
+class _Life:
+    """The moments of one thread."""
+
+    parts: list[Array] = field(default_factory=list)
+
+    def add(self, time_ns: Array, **columns: object) -> None:
+        """Add moments; columns that are not given say nothing."""
+        found = np.zeros(len(time_ns), _MOMENT)
+        found["time_ns"] = time_ns
+        for name in ("operation", "request", "waker"):
+            found[name] = columns.pop(name, _NONE)
+        for name, column in columns.items():
+            found[name] = column
+        self.parts.append(found)
+
+    def moments(self) -> Array:
+        """Return the moments in order."""
+        found = np.concatenate(self.parts)
+        return found[np.argsort(found["time_ns"], kind="stable")]
+
+
+def steps_in_time(
+    recording: Recording, program: Program, times: Array, requests: Table, own: Array
+) -> Steps:
+    """Return the operations of a program, and the requests that are not its ``own``, in time.
+
+    ``times`` are those of the operations; ``requests`` are the disk's, in order of issue. By
+    thread where the recording says who was on a processor when, else as one sequence. The
+    recording is a capture.
+    """
+    found = thread_steps(recording, times, requests, own)
+    if found is not None:
+        return found
+    assert recording.capture is not None
+    span = (recording.capture.start_ns, recording.capture.end_ns)
+    in_one = steps_of(program, times, requests, own, *span)
+    return without_recording(in_one, recording.trace.events, *span)
+
+
+def thread_steps(recording: Recording, times: Array, requests: Table, own: Array) -> Steps | None:
+    """Return the operations done at ``times``, and the requests that are not ``own``, by thread.
+
+    ``requests`` are the disk's, in order of issue. None if the recording has no switches of the
+    command's threads.
+    """
+    capture = recording.capture
+    if capture is None or recording.threads is None:
+        return None
+    by_thread = stays(recording.trace.events, sorted(recording.threads), capture.end_ns)
+    if capture.pid not in by_thread or len(by_thread) > _MOST_THREADS:
+        return None
+    return _Threads(recording, by_thread, requests).steps(times, own)
+
+
+class _Threads:
+    """The threads of a recording on their way to steps."""
+
+    def __init__(self, recording: Recording, by_thread: dict[int, Array], requests: Table) -> None:
+        assert recording.capture is not None
+        self.recording, self.capture = recording, recording.capture
+        self.stays, self.requests = by_thread, requests
+        self.doings = Doings(recording)
+        self.each_ns = event_cost(recording.trace.events)
+        self.number = {thread: row for row, thread in enumerate(by_thread)}
+        self.lives = {thread: _Life() for thread in by_thread}
+        self.reads = requests.take((requests["flags"] & Rwbs.READ) > 0)
+        start = self.capture.start_ns
+        self.offs = {
+            thread: offs_of(thread, rows, start, set(by_thread), self.reads)
+            for thread, rows in by_thread.items()
+        }
+
+    def steps(self, times: Array, own: Array) -> Steps:
+        """Return the steps of all threads in order of time."""
+        clipped = np.clip(times, self.capture.start_ns, self.capture.end_ns)
+        doers = self.doings.of(times, self.capture.pid, self.number)
+        for thread, life in self.lives.items():
+            rows = np.flatnonzero(doers == thread)
+            life.add(clipped[rows], operation=rows)
+            self._waits(thread, life)
+            life.add(self.stays[thread]["end_ns"][-1:])
+        for thread, at_ns, ended in joins(self.stays, self.offs, self.recording, self._last()):
+            # The wait itself is told of at the first of these moments.
+            self.lives[thread].add(np.array([at_ns], np.uint64))
+            self.lives[thread].add(
+                np.full(len(ended), at_ns, np.uint64),
+                waker=np.array(ended),
+                woken_ns=np.array([self.stays[one]["end_ns"][-1] for one in ended]),
+            )
+        unawaited = [*self._other_reads(own, clipped, doers)]
+        usual = usual_latency(self.offs.values())
+        found = [self._timed(thread, life, usual) for thread, life in self.lives.items()]
+        found += self._readers(unawaited)
+        moments = np.concatenate(found)
+        moments = moments[np.argsort(moments["time_ns"], kind="stable")]
+        ends = self.number[self._last()]
+        cpus = self.capture.host.cpu_count
+        total = float(self.capture.end_ns - self.capture.start_ns)
+        return Steps(self._as_steps(moments), 0.0, total, max(cpus, 1), ends, by_thread=True)
+
+    def _last(self) -> int:
+        """Return the thread with which the run ends."""
+        if self.capture.ended_by == "exit":
+            return self.capture.pid
+        return max(self.stays, key=lambda thread: int(self.stays[thread]["end_ns"][-1]))
+
+    def _waits(self, thread: int, life: _Life) -> None:
+        """Add the moments at which a thread goes to sleep, and those at which it wakes others."""
+        off = self.offs[thread]
+        apart = np.isin(off.why, (Why.SLEEP, Why.THREAD))
+        life.add(off.left_ns[apart & off.was_running])
+        by_thread = off.why == Why.THREAD
+        for waker in np.unique(off.waker[by_thread]).tolist():
+            self.lives[waker].add(off.woken_ns[by_thread & (off.waker == waker)])
+
+    def _other_reads(self, own: Array, times: Array, doers: Array) -> Iterator[int]:
+        """Add the reads that are no operations to who waited for them; yield the other ones."""
+        rows = np.flatnonzero(~own & ((self.requests["flags"] & Rwbs.READ) > 0))
+        pids, issued = self.requests["pid"][rows], self.requests["issue_ns"][rows]
+        for thread, life in self.lives.items():
+            theirs = rows[pids == thread]
+            at = issued[pids == thread]
+            did = np.append(np.sort(times[doers == thread]), np.iinfo(np.uint64).max)
+            off = self.offs[thread]
+            blocked = np.append(off.left_ns[off.why == Why.DISK], np.iinfo(np.uint64).max)
+            waited = blocked[np.searchsorted(blocked, at)] <= did[np.searchsorted(did, at)]
+            life.add(at[waited], request=theirs[waited])
+            life.add(at[~waited])  # what the read begins with
+            yield from theirs[~waited].tolist()
+        yield from rows[~np.isin(pids, list(self.lives))].tolist()
+
+    def _timed(self, thread: int, life: _Life, usual: float) -> Array:
+        """Return a thread's moments with what it computed and waited for before each."""
+        off, moments = self.offs[thread], life.moments()
+        moments["thread"] = self.number[thread]
+        did = moments["time_ns"][moments["operation"] >= 0]
+        issued = self.reads["issue_ns"][self.reads["pid"] == thread]
+        computed = off.computed(self.stays[thread], did, issued, usual)
+        before = np.concatenate(([0.0], computed(moments["time_ns"])))
+        spent = np.concatenate(([0], self.doings.before(thread, moments["time_ns"])))
+        gaps = np.diff(before)
+        moments["cpu_ns"] = np.maximum(gaps - np.diff(spent) * self.each_ns, 0.0)
+        behind = np.searchsorted(moments["time_ns"], off.came_ns)
+        for why in (Why.SLEEP, Why.THREAD):
+            rows = np.flatnonzero((off.why == why) & (behind < len(moments)))
+            if why == Why.SLEEP:
+                moments["sleep_ns"][behind[rows]] = (off.ready_ns - off.left_ns)[rows]
+            else:
+                moments["waker"][behind[rows]] = off.waker[rows]
+                moments["woken_ns"][behind[rows]] = off.woken_ns[rows]
+        return moments
+
+    def _readers(self, rows: list[int]) -> Iterator[Array]:
+        """Return two threads that read what nobody waited for.
+
+        One reads what threads of the command asked for, the other one what other processes did.
+        """
+        asked = np.array(sorted(rows), np.int64)
+        theirs = np.isin(self.requests["pid"][asked], list(self.lives))
+        issue, complete = self.requests["issue_ns"], self.requests["complete_ns"]
+        for row, chosen in enumerate((asked[theirs], asked[~theirs])):
+            life = _Life()
+            life.add(issue[chosen], request=chosen)
+            moments = life.moments()
+            moments["thread"] = len(self.lives) + row
+            if row == 0:
+                moments["waker"] = self.requests["pid"][chosen]
+                moments["woken_ns"] = moments["time_ns"]
+            else:
+                done = np.maximum(complete, issue)[chosen]  # 0 where it is not known
+                done = np.concatenate(([self.capture.start_ns], done[:-1]))
+                moments["sleep_ns"] = np.maximum(issue[chosen].astype(float) - done, 0.0)
+            yield moments
+
+    def _as_steps(self, moments: Array) -> Array:
+        """Return STEP rows of moments in order of time."""
+        steps = np.zeros(len(moments), STEP)
+        for name in ("cpu_ns", "sleep_ns", "operation", "thread"):
+            steps[name] = moments[name]
+        steps["waits_for"] = self._rows_waited_for(moments)
+        reads = np.flatnonzero(moments["request"] >= 0)
+        chosen = self.requests.take(moments["request"][reads])
+        steps["sector"][reads], steps["sectors"][reads] = chosen["sector"], chosen["sectors"]
+        steps["bios"][reads] = chosen["bios"]
+        steps["meta"][reads] = (chosen["flags"] & Rwbs.META) > 0
+        return steps
+
+    def _rows_waited_for(self, moments: Array) -> Array:
+        """Return the rows of what others did at the times that threads were woken, or -1."""
+        pairs = zip(moments["thread"].tolist(), moments["time_ns"].tolist(), strict=True)
+        row_at = {pair: row for row, pair in enumerate(pairs)}
+        found = np.full(len(moments), _NONE, np.int64)
+        for row in np.flatnonzero(moments["waker"] >= 0).tolist():
+            waker, at = int(moments["waker"][row]), int(moments["woken_ns"][row])
+            found[row] = row_at.get((self.number[waker], at), _NONE)
+        return np.where(found < np.arange(len(moments)), found, _NONE)

@@ -1,0 +1,224 @@
+"""Steps by thread, from events written by hand: what is computed, slept, read, and waited for."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from event_table import BLOCKS, DEAD, SLEEPS, SOFTIRQ, R, event, insert, read, switch, table, wake
+from run_metadata import ROOT_PID, capture_of
+
+from analyzer.ingest.load import interpret
+from analyzer.ingest.recording import Trace
+from analyzer.ingest.tables import Kind, Rwbs
+from analyzer.optimizer.inputs import inputs
+from analyzer.replay import thread_steps
+from analyzer.replay.steps import own_requests
+from emulator.device import FixedCost
+from emulator.linux.requests import Layout
+from emulator.linux.rules import rules_for
+from emulator.linux.timed import Run, timed
+from tracer.capture import FileEntry
+
+A, B, C, IDLE, OTHER = ROOT_PID, 101, 102, 0, 9
+ENTRY = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=64 * 4096)
+DEVICE = FixedCost(1000, 0)
+LINUX = (6, 18, 0)
+
+
+@pytest.fixture(autouse=True)
+def free_events(monkeypatch):
+    """Let recording cost nothing, so that the figures are those of the events."""
+    monkeypatch.setattr(thread_steps, "event_cost", lambda _: 0.0)
+
+
+def steps(*events, **capture):
+    """Return the steps, and how long a replay takes, of events in order of time."""
+    rows = sorted(events, key=lambda row: row[0])
+    trace = Trace("test", table(*rows), kernel="6.18.0")
+    recording = interpret(trace, capture_of(**{"end_ns": 10_000, **capture}), [ENTRY], "tree")
+    taken = inputs(recording, LINUX)
+    requests = recording.requests
+    own = own_requests(recording, requests)
+    found = thread_steps.steps_in_time(recording, taken.program, taken.times, requests, own)
+    machine, limits = taken.machine(0) if taken.disks else (None, None)
+    total = None
+    if machine is not None:
+        layout = Layout(taken.extents)
+        rules = rules_for(LINUX)
+        both = (found.cpus, found.ends)
+        run = Run(taken.program, found.steps, found.tail_ns, rules, machine, limits, layout, *both)
+        total = timed(run, 0, DEVICE).total_ns
+    return found, total
+
+
+def rows(found, *names):
+    return [tuple(map(float, row)) for row in found.steps[list(names)].tolist()]
+
+
+def missed(at, page, thread=A, came=1300, cpu=0):
+    """A fault at ``at`` that waits for its page: issued 200 later, asleep 500 to ``came`` later."""
+    sector = page * 8
+    return [
+        event(Kind.FAULT, pid=thread, ino=1, index=page, time_ns=at, cpu=cpu),
+        insert(1, page, pid=thread, time_ns=at + 100, cpu=cpu),
+        read(sector, 1, pid=thread, time_ns=at + 150, cpu=cpu),
+        event(Kind.RQ_ISSUE, pid=thread, index=sector, value=8, flags=R, time_ns=at + 200, cpu=cpu),
+        switch(at + 500, thread, IDLE, BLOCKS, cpu=cpu),
+        event(
+            Kind.RQ_COMPLETE, pid=IDLE, index=sector, value=8, flags=R, time_ns=at + 1200, cpu=cpu
+        ),
+        wake(at + 1210, IDLE, thread, SOFTIRQ, cpu=cpu),
+        switch(at + came, IDLE, thread, cpu=cpu),
+    ]
+
+
+def ended(at, thread, cpu=0):
+    return [
+        event(Kind.EXIT, pid=thread, time_ns=at - 10, cpu=cpu),
+        switch(at, thread, IDLE, DEAD, cpu=cpu),
+    ]
+
+
+def test_time_behind_a_request_is_not_computed():
+    """Coming back takes 100 and 300, usually 200: what is above that, others caused."""
+    found, total = steps(
+        switch(100, IDLE, A), *missed(1000, 0), *missed(5000, 9, came=1500), *ended(9100, A)
+    )
+    assert rows(found, "operation", "sleep_ns", "cpu_ns") == [
+        (0, 100, 900),
+        (1, 0, 200 + 100 + 2700),
+        (-1, 0, 200 + 200 + 2600),
+    ]
+    assert (found.cpus, found.ends, found.by_thread) == (2, 0, True)
+    assert total == 9100 - 2 * 1000 - 100 + 2 * 1000
+
+
+def test_who_could_run_and_did_not_computes_nothing():
+    found, _ = steps(
+        switch(0, IDLE, A), switch(1000, A, OTHER), switch(4000, OTHER, A), *ended(5000, A)
+    )
+    assert rows(found, "sleep_ns", "cpu_ns", "waits_for") == [(0, 2000, -1)]
+
+
+def test_sleep_of_unknown_reason_is_slept_again():
+    """Woken by the clock 3000 later, or by another process; coming back took 50 and 150."""
+    found, _ = steps(
+        switch(0, IDLE, A),
+        switch(1000, A, IDLE, SLEEPS),
+        wake(4000, IDLE, A, SOFTIRQ),
+        switch(4050, IDLE, A),
+        switch(5000, A, IDLE, SLEEPS),
+        wake(6000, OTHER, A, cpu=1),
+        switch(6150, IDLE, A),
+        *ended(7000, A),
+    )
+    assert rows(found, "sleep_ns", "cpu_ns", "waits_for") == [
+        (0, 1000, -1),
+        (3000, 50 + 950, -1),
+        (1000, 100 + 850, -1),
+    ]
+
+
+def test_a_thread_waits_for_the_one_that_woke_it():
+    """A makes B and sleeps until B wakes it; B has computed 3400, and is over before A is."""
+    found, _ = steps(
+        switch(100, IDLE, A),
+        event(Kind.FORK, pid=A, value=B, time_ns=500),
+        switch(600, IDLE, B, cpu=1),
+        switch(1000, A, IDLE, SLEEPS),
+        wake(4000, B, A, cpu=1),
+        switch(4050, IDLE, A),
+        *ended(5000, B, cpu=1),
+        *ended(6100, A),
+    )
+    assert rows(found, "thread", "sleep_ns", "cpu_ns", "waits_for") == [
+        (0, 100, 400, -1),  # A makes B
+        (0, 0, 500, -1),  # and goes to sleep
+        (1, 0, 75 + 3400, 0),  # B wakes A
+        (1, 0, 1000, -1),  # and ends
+        (0, 0, 50 + 2050, 2),
+        (0, 0, 0, -1),
+        (0, 0, 0, 3),  # had B not been over, A would not have
+    ]
+
+
+def test_who_waits_for_the_end_of_one_waits_for_those_that_ended_before():
+    """A joins C, asleep, then B, which is over: of that no event tells."""
+    found, _ = steps(
+        switch(0, IDLE, A),
+        event(Kind.FORK, pid=A, value=B, time_ns=100),
+        event(Kind.FORK, pid=A, value=C, time_ns=200),
+        switch(300, IDLE, B, cpu=1),
+        switch(400, A, C, SLEEPS),
+        *ended(1000, B, cpu=1),
+        wake(2900, C, A),
+        *ended(3000, C),
+        switch(3100, IDLE, A, cpu=1),
+        *ended(4000, A, cpu=1),
+    )
+    found_rows = rows(found, "thread", "waits_for")
+    ends = {1: found_rows.index((1, 0)), 2: found_rows.index((2, 1))}
+    of_a = [waits for thread, waits in found_rows if thread == 0 and waits >= 0]
+    assert of_a[:2] == [ends[2], ends[1]]
+
+
+def test_a_fault_for_a_page_that_another_thread_reads_waits_for_the_disk():
+    """B needs the page that A has asked for: an interrupt wakes both."""
+    found, total = steps(
+        switch(0, IDLE, A),
+        event(Kind.FORK, pid=A, value=B, time_ns=10),
+        switch(20, IDLE, B, cpu=1),
+        *missed(1000, 0),
+        event(Kind.FAULT, pid=B, ino=1, index=0, time_ns=1250, cpu=1),
+        switch(1300, B, IDLE, BLOCKS, cpu=1),
+        wake(2205, IDLE, B, SOFTIRQ),
+        switch(2300, IDLE, B, cpu=1),
+        *ended(3000, B, cpu=1),
+        *ended(3500, A),
+    )
+    of_b = found.steps[found.steps["thread"] == 1]
+    assert of_b["operation"].tolist() == [1, -1]
+    assert of_b["sleep_ns"].sum() == 0
+    assert total is not None
+
+
+@pytest.mark.parametrize("waited", [True, False])
+def test_metadata_is_waited_for_by_who_was_blocked(waited):
+    meta = {"pid": A, "index": 800, "value": 8, "flags": int(R | Rwbs.META)}
+    events = [
+        switch(0, IDLE, A),
+        event(Kind.RQ_ISSUE, **meta, time_ns=1000),
+        event(Kind.RQ_COMPLETE, **{**meta, "pid": IDLE}, time_ns=2000, cpu=1),
+        *missed(3000, 0),
+        *ended(5000, A),
+    ]
+    if waited:
+        events += [switch(1100, A, IDLE, BLOCKS), switch(2100, IDLE, A)]
+    found, _ = steps(*events)
+    of_read = found.steps[found.steps["sectors"] == 8]
+    assert of_read["thread"].tolist() == [0 if waited else 1]
+    if not waited:
+        asked = found.steps[of_read["waits_for"][0]]
+        assert (asked["thread"], asked["operation"], asked["cpu_ns"]) == (0, -1, 1000)
+
+
+def test_what_other_processes_read_keeps_its_time():
+    """Others read at 1000 and 4000, served for 500: they sleep 2500 between."""
+    reads = []
+    for at in (1000, 4000):
+        one = {"pid": OTHER, "index": at, "value": 8, "flags": R, "cpu": 1}
+        reads.append(insert(7, at, pid=OTHER, time_ns=at - 20, cpu=1))
+        reads.append(read(at, 1, pid=OTHER, time_ns=at - 10, cpu=1))
+        reads.append(event(Kind.RQ_ISSUE, **one, time_ns=at))
+        reads.append(event(Kind.RQ_COMPLETE, **{**one, "pid": IDLE}, time_ns=at + 500))
+    found, _ = steps(switch(0, IDLE, A), *missed(6000, 0), *ended(9000, A), *reads)
+    others = found.steps[found.steps["sectors"] > 0]
+    assert others["sleep_ns"].tolist() == [1000, 2500]
+    assert np.unique(others["thread"]).tolist() == [2]
+
+
+def test_without_switches_all_is_one_sequence():
+    events = [one for one in missed(1000, 0) if one[2] not in (Kind.SWITCH, Kind.WAKING)]
+    found, _ = steps(*events)
+    assert not found.by_thread
+    assert found.cpus == 1
