@@ -11,7 +11,7 @@ import numpy as np
 from analyzer.device_model import DeviceModelError
 from analyzer.ingest.recording import Recording
 from analyzer.optimizer.inputs import Inputs, inputs
-from analyzer.optimizer.linux import on_disk, predict_linux
+from analyzer.optimizer.linux import PREFIX, on_disk, predict_linux
 from analyzer.optimizer.start import Start, prepare
 from analyzer.prediction import KERNEL_DEFAULT_KB, Prediction
 from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
@@ -60,7 +60,7 @@ def compare(
     readahead for the recording, made here if it is None. Raises as find_ranges and predict_linux.
     """
     prediction = prediction or predict_linux(recording, device=device)
-    version = version_of(recording.kernel or "")
+    version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     taken = inputs(recording, version)
     start, notes = None, []
     try:
