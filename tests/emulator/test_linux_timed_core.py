@@ -26,7 +26,7 @@ from emulator.paced import Paced
 
 VERSIONS = [change.since for change in CHANGES]
 WINDOWS = [0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]
-SLICES = 8_000_000.0  # longer than a thread computes at a time when others wait
+SLICES = 1_700_000.0  # longer than a thread computes at a time when others wait
 
 
 @st.composite
