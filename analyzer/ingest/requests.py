@@ -30,7 +30,28 @@ def find_requests(events: Table) -> Table:
     issued = block["kind"] == Kind.RQ_ISSUE
     requests = block.take(issued)
     queued = events.take(events["kind"] == Kind.BIO_QUEUE)
-    return _table(requests, complete_ns[issued], _bios(requests, queued))
+    return _table(requests, complete_ns[issued], _askers(requests, queued), _bios(requests, queued))
+
+
+def _askers(issued: Table, queued: Table) -> Array:
+    """Return the thread that asked for each request: which queued its first bio.
+
+    A kernel thread may have issued it in its stead (a queue that blocks, or is run later).
+    """
+    pid = issued["pid"].copy()
+    partitions = ~np.isin(queued["dev"], issued["dev"])
+    for dev in np.unique(issued["dev"]).tolist():
+        bios = queued.take(partitions | (queued["dev"] == dev))
+        rows = np.flatnonzero(issued["dev"] == dev)
+        sector = np.concatenate((bios["index"], issued["index"][rows]))
+        time = np.concatenate((bios["time_ns"], issued["time_ns"][rows]))
+        is_bio = np.arange(len(sector)) < bios.rows
+        order = np.lexsort((~is_bio, time, sector))
+        last = np.maximum.accumulate(np.where(is_bio[order], np.arange(len(order)), -1))
+        asked = ~is_bio[order] & (last >= 0)
+        asked &= sector[order[last]] == sector[order]
+        pid[rows[order[asked] - bios.rows]] = bios["pid"][order[last[asked]]]
+    return pid
 
 
 def _bios(issued: Table, queued: Table) -> Array:
@@ -58,13 +79,13 @@ def _bios(issued: Table, queued: Table) -> Array:
     return found
 
 
-def _table(issued: Table, complete_ns: Array, bios: Array) -> Table:
+def _table(issued: Table, complete_ns: Array, pid: Array, bios: Array) -> Table:
     return Table(
         REQUESTS,
         {
             "issue_ns": issued["time_ns"],
             "complete_ns": complete_ns,
-            "pid": issued["pid"],
+            "pid": pid,
             "dev": issued["dev"],
             "sector": issued["index"],
             "sectors": np.minimum(issued["value"], 0xFFFFFFFF).astype(np.uint32),

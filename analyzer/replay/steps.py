@@ -6,6 +6,7 @@ While the disk served a request nothing counts as computed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -133,14 +134,12 @@ class CpuSamples:
 
     ``page``: from the fault to the page's insertion; ``submit``: from there until its request was
     issued; ``wake``: from its completion to the next event, NaN if there is none; of it the
-    ``wake_share`` percentile is the kernel's own work. ``event_ns`` is what recording an event
-    takes, once in ``page``, twice in ``submit`` and once in ``wake``.
+    ``wake_share`` percentile is the kernel's own work. Without what recording the events took.
     """
 
     page: Array
     submit: Array
     wake: Array
-    event_ns: float
     wake_share: int = _WAKE_SHARE
 
     def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
@@ -158,8 +157,7 @@ class CpuSamples:
         page, submit = float(np.median(self.page[rows])), float(np.median(self.submit[rows]))
         wakes = self.wake[rows][~np.isnan(self.wake[rows])]
         wake = float(np.percentile(wakes, self.wake_share)) if len(wakes) else 0.0
-        each = self.event_ns
-        return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
+        return CpuCost(max(submit + wake, 0.0), max(page, 0.0))
 
 
 def cpu_samples(recording: Recording) -> CpuSamples:
@@ -171,18 +169,51 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     """
     events = recording.trace.events
     kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
-    chosen = events.take(np.isin(events["kind"], (*kinds, Kind.BIO_QUEUE, Kind.GET_PAGES)))
-    kind, time = chosen["kind"], chosen["time_ns"].astype(np.float64)
-    each = event_cost(events)
+    place = np.flatnonzero(np.isin(events["kind"], (*kinds, Kind.BIO_QUEUE, Kind.GET_PAGES)))
+    kind = events["kind"][place]
+    # All events cost their recording, those of the scheduler between them, too.
+    time = events["time_ns"].astype(np.float64) - np.arange(events.rows) * event_cost(events)
     told = bool((kind == Kind.FAULT).any())
     insert = np.flatnonzero(_follow(kind, _MISS if told else _MISS[1:])) + told
-    submit = time[insert + 2] - time[insert]
-    wake = np.append(time, np.nan)[insert + 4] - time[insert + 3]
+    submit = time[_left(events, place[insert], place[insert + 2])] - time[place[insert]]
+    followed = insert[insert + 4 < len(place)]
+    woken = _back(events, place[followed + 3], place[followed + 4])
+    wake = np.full(len(insert), np.nan)
+    wake[: len(followed)] = time[place[followed + 4]] - time[woken]
     if told:
-        return CpuSamples(time[insert] - time[insert - 1], submit, wake, each)
-    page = time[insert + 1] - time[insert]
+        return CpuSamples(time[place[insert]] - time[place[insert - 1]], submit, wake)
+    page = time[place[insert + 1]] - time[place[insert]]
     first = float(np.median(page)) if len(page) else 0.0
-    return CpuSamples(page + each, submit, wake - first, each, _SOONEST)
+    return CpuSamples(page, submit, wake - first, _SOONEST)
+
+
+def _left(events: Table, since: Array, until: Array) -> Array:
+    """Return the rows where each thread left its CPU between two rows of events, else the later.
+
+    What is done elsewhere (a kernel thread issues the request) is not computed by the thread.
+    """
+    found = until.copy()
+    for cpu, switches in _switches(events):
+        rows = np.flatnonzero(events["cpu"][since] == cpu)
+        found[rows] = np.minimum(until[rows], switches[np.searchsorted(switches, since[rows])])
+    return found
+
+
+def _back(events: Table, since: Array, until: Array) -> Array:
+    """Return the rows where each thread came back between two rows of events, else the earlier."""
+    found = since.copy()
+    for cpu, switches in _switches(events):
+        rows = np.flatnonzero(events["cpu"][until] == cpu)
+        before = np.searchsorted(switches, until[rows]) - 1
+        found[rows] = np.maximum(since[rows], np.where(before < 0, -1, switches[before]))
+    return found
+
+
+def _switches(events: Table) -> Iterator[tuple[int, Array]]:
+    """Yield the rows of switches by CPU, with one behind all events."""
+    rows = np.flatnonzero(events["kind"] == Kind.SWITCH)
+    for cpu in np.unique(events["cpu"][rows]).tolist():
+        yield cpu, np.append(rows[events["cpu"][rows] == cpu], events.rows)
 
 
 def cpu_cost(recording: Recording) -> CpuCost:
