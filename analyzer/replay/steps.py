@@ -170,16 +170,15 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     that show both), and what follows soonest on a completion is the next insertion.
     """
     events = recording.trace.events
-    kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
-    chosen = events.take(np.isin(events["kind"], (*kinds, Kind.BIO_QUEUE, Kind.GET_PAGES)))
-    kind, time = chosen["kind"], chosen["time_ns"].astype(np.float64)
     each = event_cost(events)
-    told = bool((kind == Kind.FAULT).any())
-    insert = np.flatnonzero(_follow(kind, _MISS if told else _MISS[1:])) + told
+    if (events["kind"] == Kind.FAULT).any():
+        return CpuSamples(*_misses(recording), each)
+    kinds = (*_MISS[1:], Kind.RQ_COMPLETE, Kind.GET_PAGES)
+    chosen = events.take(np.isin(events["kind"], kinds))
+    kind, time = chosen["kind"], chosen["time_ns"].astype(np.float64)
+    insert = np.flatnonzero(_follow(kind, (*_MISS[1:], Kind.RQ_COMPLETE)))
     submit = time[insert + 2] - time[insert]
     wake = np.append(time, np.nan)[insert + 4] - time[insert + 3]
-    if told:
-        return CpuSamples(time[insert] - time[insert - 1], submit, wake, each)
     page = time[insert + 1] - time[insert]
     first = float(np.median(page)) if len(page) else 0.0
     return CpuSamples(page + each, submit, wake - first, each, _SOONEST)
@@ -190,7 +189,30 @@ def cpu_cost(recording: Recording) -> CpuCost:
     return cpu_samples(recording).cost()
 
 
-_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
+_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE)
+
+
+def _misses(recording: Recording) -> tuple[Array, Array, Array]:
+    """Return, of faults that read one page, the times (ns) of what each thread did for it.
+
+    From the fault to the insertion, from there to the issue of the request, and from its
+    completion to the thread's next event.
+    """
+    events, requests = recording.trace.events, recording.requests
+    own = events.take(np.isin(events["kind"], (*_MISS, Kind.MAP_PAGES, Kind.GET_PAGES)))
+    own = own.take(np.argsort(own["pid"], kind="stable"))
+    kind, pid, time = own["kind"], own["pid"], own["time_ns"].astype(np.float64)
+    single = np.flatnonzero(_follow(kind, _MISS))
+    single = single[single + 4 < len(kind)]
+    single = single[pid[single] == pid[single + 4]]
+    issue, complete = requests["issue_ns"], requests["complete_ns"].astype(np.float64)
+    row = np.searchsorted(issue, own["time_ns"][single + 3])
+    known = row < len(issue)
+    known[known] = complete[row[known]] > 0
+    single, row = single[known], row[known]
+    wake = time[single + 4] - complete[row]
+    page, submit = time[single + 1] - time[single], time[single + 3] - time[single + 1]
+    return page[wake > 0], submit[wake > 0], wake[wake > 0]
 
 
 def _follow(kind: Array, wanted: tuple[Kind, ...]) -> Array:
