@@ -110,8 +110,10 @@ def explain(trials: Sequence[Trial]) -> Found:
         if limiter is not None:
             return _held(limiter, trials)
     simple = [_held(_fixed(trials), trials), _held(_even(trials), trials)]
-    best = min(simple, key=lambda found: found.median)
-    return best if best.explains else _held(_table(trials), trials)
+    explaining = [found for found in simple if found.explains]
+    if explaining:
+        return min(explaining, key=lambda found: found.median)
+    return _held(_table(trials), trials)
 
 
 def _held(device: DeviceModel, trials: Sequence[Trial]) -> Found:
@@ -155,12 +157,12 @@ def _fixed(trials: Sequence[Trial]) -> FixedCost:
 
 
 def _even(trials: Sequence[Trial]) -> Paced:
-    """Return an even pace: the highest rates with many under way, and the latency of one alone."""
-    deep = [trial for trial in trials if trial.depth > 1]
-    requests = max(trial.per_second() for trial in deep)
-    size = max(trial.per_second() * trial.kib * 1024 for trial in deep)
+    """Return an even pace: the highest rates of all, and the latency of one request alone."""
+    turns = np.array([trial.per_second() for trial in trials])
+    sizes = turns * np.array([trial.kib * 1024 for trial in trials])
     small = min(trial.kib for trial in trials)
     base = min(trial.each_ns() for trial in _alone(trials) if trial.kib == small)
+    requests, size = _rate(turns[_highest(turns)]), _rate(sizes[_highest(sizes)])
     return Paced(requests, size, FixedCost(base, 0.0), slice_ns=0.0)
 
 

@@ -24,6 +24,7 @@ from emulator.paced import Paced
 FEWEST = 20  # requests to learn from
 FEWEST_LARGE = 3  # of them of another size than the commonest
 _ROUNDS = 50  # of the regression; it settles in a few
+_FITS, _SEED = 20, 2010  # lines through requests drawn anew, for the standard error
 _LARGEST_FILE = 1 << 20
 
 REMEDY = "give the device's cost: --device-model FILE; `foreread calibrate` writes one"
@@ -195,11 +196,27 @@ def _fit(kib: Array, service: Array) -> FixedCost:
     that took long, since the machine was busy, do not count. Without the sizes' weight thousands
     of small requests would outvote the few large ones.
     """
+    latency, per_kib = _line(kib, service)
+    spread = float(np.median(np.abs(service - latency - per_kib * kib)))
+    return FixedCost(latency, per_kib, spread, _standard_error(kib, service))
+
+
+def _line(kib: Array, service: Array) -> tuple[float, float]:
     sizes, of_size, counts = np.unique(kib, return_inverse=True, return_counts=True)
     medians = np.array([np.median(service[of_size == row]) for row in range(len(sizes))])
-    latency, per_kib = fit_line(sizes, medians, np.sqrt(counts))
-    spread = float(np.median(np.abs(service - latency - per_kib * kib)))
-    return FixedCost(latency, per_kib, spread)
+    return fit_line(sizes, medians, np.sqrt(counts))
+
+
+def _standard_error(kib: Array, service: Array) -> float:
+    """Return how far the time of a page, and of a request of the largest size, can be off.
+
+    In parts of it: from lines through requests that are drawn with replacement.
+    """
+    rng = np.random.default_rng(_SEED)
+    draws = rng.integers(len(kib), size=(_FITS, len(kib)))
+    lines = np.array([_line(kib[rows], service[rows]) for rows in draws])
+    times = lines[:, :1] + lines[:, 1:] * np.array([[kib.min(), kib.max()]])
+    return float((times.std(axis=0) / np.maximum(times.mean(axis=0), 1.0)).max())
 
 
 def fit_line(kib: Array, times: Array, weights: Array) -> tuple[float, float]:

@@ -157,6 +157,7 @@ decode_operations(struct input *in, struct bytes *b)
 {
     static const uint64_t FAR[] = {1 << 20, UINT64_C(1) << 36, UINT64_C(1) << 47, UINT64_MAX};
     static const double TIMES[] = {0, 0, 10, 3e4, 7e6, 1e14, -1, NAN};
+    unsigned left = 3;
     for (in->n = 0; in->n < MAX_OPERATIONS && b->left >= 8; in->n++) {
         unsigned op = next(b, 10), row = next(b, 5), far = next(b, 64);
         uint64_t unit = op == LX_READ ? 512 : 1;
@@ -165,8 +166,9 @@ decode_operations(struct input *in, struct bytes *b)
             .handle = row,
             .mapping = row % 4,
             .at = far < 60 ? unit * next(b, 256) * (1 + far % 8) : FAR[far % 4],
-            .length = far < 62 ? unit * next(b, 256) : FAR[far % 4],
+            .length = far < 62 || !left ? unit * next(b, 256) : FAR[far % 4],
         };
+        left -= far >= 62 && left; /* what is huge takes long */
         unsigned thread = next(b, 256), time = next(b, 256);
         in->steps[in->n] = (struct lx_step){
             .operation = thread < 200 ? (int64_t)in->n : -1,

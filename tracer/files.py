@@ -11,7 +11,7 @@ import errno
 import os
 import stat
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -35,12 +35,17 @@ def find_files(
 ) -> tuple[list[FileEntry], bool]:
     """Return an entry for every inode, and whether the search was complete.
 
-    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds.
+    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds, of which each
+    file system has its share: a large one that others read does not keep small ones waiting. It
+    begins on the file system of which most are wanted.
     """
-    deadline = time.monotonic() + limit_s
+    end = time.monotonic() + limit_s
     paths = {inode: known[inode] for inode in inodes if inode in known}
     complete = True
-    for dev in sorted({dev for dev, _ in inodes}):
+    devs = [dev for dev, _ in Counter(dev for dev, _ in sorted(inodes)).most_common()]
+    for left, dev in zip(range(len(devs), 0, -1), devs, strict=True):
+        now = time.monotonic()
+        deadline = now + (end - now) / left
         wanted = {ino for found_dev, ino in inodes if found_dev == dev and (dev, ino) not in paths}
         for root in visible_roots(dev, mounts):
             complete &= _walk(root, dev, wanted, paths, mounts, deadline)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -29,7 +30,6 @@ UNBLOCKED_FILE_SYSTEMS = frozenset(
 # (node and meta inode of every image that mkfs.f2fs makes).
 _INTERNAL_INODES = {"btrfs": (1,), "f2fs": (1, 2)}
 
-_EXTENDED_MAJOR = 259  # BLOCK_EXT_MAJOR: partitions of disks of any driver
 MINOR_BITS = 20  # dev_t in the kernel: major << 20 | minor (include/linux/kdev_t.h)
 _LARGEST_ORDER = 20  # far above any real folio; bounds what a damaged trace can ask for
 
@@ -59,17 +59,19 @@ def find_inserts(
     page_size: int,
     fstypes: Mapping[int, str],
     first_sectors: Collection[int] = (),
+    disks: Mapping[int, int] = MappingProxyType({}),
 ) -> Inserts:
     """Sort the inserts of ``events``; ``fstypes`` maps a superblock's dev_t to its type.
 
-    ``first_sectors`` are where mounted partitions start on their disks (512-byte sectors).
+    ``first_sectors`` are where mounted partitions start on their disks (512-byte sectors);
+    ``disks`` maps dev_t to that of the disk.
     """
     rows = np.flatnonzero(events["kind"] == Kind.INSERT)
     inserts = events.take(rows)
     bdev = _of_block_device(events, inserts)
     internal = bdev | _of_internal_inode(inserts, fstypes)
     data, metadata = inserts.take(~internal), inserts.take(internal)
-    reads = _data_reads(events, rows, bdev, page_size, first_sectors)
+    reads = _data_reads(events, rows, bdev, page_size, first_sectors, disks)
     if reads is None:
         size = folio_pages(data)
         unflagged = np.zeros(data.rows, bool)
@@ -124,7 +126,12 @@ def _of_block_device(events: Table, inserts: Table) -> Array:
 
 
 def _data_reads(
-    events: Table, inserts: Array, bdev: Array, page_size: int, first_sectors: Collection[int]
+    events: Table,
+    inserts: Array,
+    bdev: Array,
+    page_size: int,
+    first_sectors: Collection[int],
+    disks: Mapping[int, int],
 ) -> Array | None:
     """Return a mask of queued (or else issued) reads of file data; None without block events.
 
@@ -141,9 +148,9 @@ def _data_reads(
     # ext4 reads inode tables ahead without the M flag: into pages of the block device, which
     # were inserted just before. With blocks below the page size data shares such pages.
     rows = np.flatnonzero(chosen)
-    rows = rows[
-        in_block_devices(events.take(rows), events.take(inserts[bdev]), page_size, first_sectors)
-    ]
+    metadata = events.take(inserts[bdev])
+    within = in_block_devices(events.take(rows), metadata, page_size, first_sectors, disks)
+    rows = rows[within]
     chosen[rows[_follows(events["pid"], inserts, bdev, rows)]] = False
     return np.asarray(chosen)
 
@@ -153,20 +160,20 @@ def in_block_devices(
     metadata: Table,
     page_size: int,
     first_sectors: Collection[int],
+    disks: Mapping[int, int],
     at: str = "index",
 ) -> Array:
     """Return a mask of the block events (or requests, ``at``: "sector") of pages in ``metadata``.
 
-    These are inserts into block-device inodes, whose number is the disk's or partition's dev_t, or
-    0 (before 5.11); which partition is whose is not known, so that only the driver is held against.
+    These are inserts into block-device inodes, whose number is the dev_t of a disk or partition, or
+    0 (before 5.11). ``disks`` maps dev_t to that of the disk; one that it lacks may be any.
     """
     found = np.zeros(blocks.rows, bool)
-    major = blocks["dev"] >> MINOR_BITS
-    of = metadata["ino"] >> np.uint64(MINOR_BITS)
-    for one in np.unique(of).tolist():
-        pages = np.unique(metadata["index"][of == one])
-        any_driver = one in (0, _EXTENDED_MAJOR)
-        same = any_driver | (major == one) | (major == _EXTENDED_MAJOR)
+    known = {*disks, *disks.values()}
+    disk = np.array([disks.get(dev, dev) for dev in blocks["dev"].tolist()], np.uint64)
+    for ino in np.unique(metadata["ino"]).tolist():
+        pages = metadata["index"][metadata["ino"] == ino]
+        same = (disk == disks.get(ino, ino)) | (ino not in known)
         for first in {0, *first_sectors}:  # a partition's bdev counts from its start, bios do not
             page = (blocks[at] - np.uint64(first)) // np.uint64(page_size // 512)
             found |= same & np.isin(page, pages)

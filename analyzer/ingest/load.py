@@ -80,7 +80,7 @@ def interpret(
     events = _within_run(trace.events, capture)
     fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
     first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
-    inserts = find_inserts(events, page_size, fstypes, first_sectors)
+    inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture))
     if not inserts.reads_recorded and inserts.data.rows:
         notes.append(
             "no block events in the trace: pages that were written cannot be told from pages read"

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.ingest.tables import REQUESTS, Array, Kind, Table
+from analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table
+
+_BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
+
+
+_MOST_BIOS = 1 << 12  # in a request; a trace that says more is not believed
 
 
 def find_requests(events: Table) -> Table:
@@ -23,10 +28,37 @@ def find_requests(events: Table) -> Table:
     first = np.flatnonzero(pair)
     complete_ns[order[first]] = block["time_ns"][order[first + 1]]
     issued = block["kind"] == Kind.RQ_ISSUE
-    return _table(block.take(issued), complete_ns[issued])
+    requests = block.take(issued)
+    queued = events.take(events["kind"] == Kind.BIO_QUEUE)
+    return _table(requests, complete_ns[issued], _bios(requests, queued))
 
 
-def _table(issued: Table, complete_ns: Array) -> Table:
+def _bios(issued: Table, queued: Table) -> Array:
+    """Return of how many bios each request is: of those that begin within it.
+
+    Bios name the partition that they are for, requests the disk; sectors are the disk's in both.
+    Where no bios were recorded, each block of metadata is one (submit_bh), and else a request.
+    """
+    if not queued.rows:
+        blocks = issued["value"] // _BLOCK_SECTORS
+        return np.where((issued["flags"] & Rwbs.META) > 0, np.maximum(blocks, 1), 1)
+    found = np.ones(issued.rows, np.uint32)
+    partitions = ~np.isin(queued["dev"], issued["dev"])
+    for dev in np.unique(issued["dev"]).tolist():
+        of_disk = queued.take(partitions | (queued["dev"] == dev))
+        order = np.argsort(of_disk["index"], kind="stable")
+        sector, time = of_disk["index"][order], of_disk["time_ns"][order]
+        large = np.flatnonzero((issued["dev"] == dev) & (issued["value"] > _BLOCK_SECTORS))
+        first = np.searchsorted(sector, issued["index"][large])
+        behind = np.searchsorted(sector, issued["index"][large] + issued["value"][large])
+        for row, low, high in zip(large.tolist(), first.tolist(), behind.tolist(), strict=True):
+            within = slice(low, min(high, low + _MOST_BIOS))
+            before = time[within] <= issued["time_ns"][row]
+            found[row] = max(len(np.unique(sector[within][before])), 1)
+    return found
+
+
+def _table(issued: Table, complete_ns: Array, bios: Array) -> Table:
     return Table(
         REQUESTS,
         {
@@ -37,5 +69,6 @@ def _table(issued: Table, complete_ns: Array) -> Table:
             "sector": issued["index"],
             "sectors": np.minimum(issued["value"], 0xFFFFFFFF).astype(np.uint32),
             "flags": issued["flags"],
+            "bios": bios.astype(np.uint32),
         },
     )

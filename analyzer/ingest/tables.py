@@ -120,6 +120,7 @@ REQUESTS = Schema(
         Column("sector", "u8", "512 B", "first sector"),
         Column("sectors", "u4", "512 B", "length"),
         Column("flags", "u2", "Rwbs", "letters of rwbs"),
+        Column("bios", "u4", "", "bios that were merged into it, which a limiter counts"),
     ),
 )
 

@@ -11,6 +11,7 @@ from analyzer.ingest.load import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.optimizer.window import disks_of_files
+from analyzer.replay.blocks import Blocks, blocks_of
 from analyzer.replay.build import build
 from emulator.linux.filesystems import SQUASHFS_BLOCK, WITHOUT_WINDOW, has_large_folios
 from emulator.linux.operations import FILE, Machine, Program
@@ -28,7 +29,8 @@ class Inputs:
     """What the emulation of a recording takes.
 
     ``disks`` are dev_t, ``disk_of_file`` (by file row) indexes them; ``extents`` is an EXTENT
-    table; ``times`` (ns) are those of the operations; ``notes`` say what was assumed.
+    table; ``times`` (ns) are those of the operations; ``notes`` say what was assumed. ``blocks``
+    are those of squashfs, None if nothing is read from one.
     """
 
     recording: Recording
@@ -38,6 +40,7 @@ class Inputs:
     disks: list[int]
     disk_of_file: Array
     notes: list[str]
+    blocks: Blocks | None = None
 
     def machine(self, row: int) -> tuple[Machine, Limits]:
         """Return what the kernel has been told, and of the disk ``disks[row]``."""
@@ -48,9 +51,17 @@ def inputs(recording: Recording, version: Version) -> Inputs:
     """Return a recording's program, files and their places, for a kernel."""
     built = build(recording, _files(recording, version))
     disks, disk_of_file = disks_of_files(recording)
-    extents = _extents(recording, built.holes)
+    block_pages = built.program.files["block_pages"]
+    blocks = blocks_of(recording, block_pages) if block_pages.any() else None
     return Inputs(
-        recording, built.program, built.times, extents, disks.tolist(), disk_of_file, built.notes
+        recording,
+        built.program,
+        built.times,
+        _extents(recording, built.holes, blocks),
+        disks.tolist(),
+        disk_of_file,
+        built.notes,
+        blocks,
     )
 
 
@@ -74,7 +85,7 @@ def _mounts(capture: Capture | None) -> dict[int, Mount]:
     return {dev_of(mount.dev): mount for mount in capture.mounts} if capture else {}
 
 
-def _extents(recording: Recording, holes: list[tuple[int, int]]) -> Array:
+def _extents(recording: Recording, holes: list[tuple[int, int]], blocks: Blocks | None) -> Array:
     """Return the EXTENT table, in sectors of the disk; a file in no piece has none to read.
 
     Of files whose place is unknown only the ``holes`` (file row, page) are told: unread pieces.
@@ -94,6 +105,7 @@ def _extents(recording: Recording, holes: list[tuple[int, int]]) -> Array:
         ]
         if not entry.extents:
             rows.append((file, 0, 0, 1, 0))
+    rows += blocks.rows if blocks else []
     rows += _around(sorted(set(holes)), unknown, recording.page_size // SECTOR)
     return np.array(rows, EXTENT)
 

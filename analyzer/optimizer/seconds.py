@@ -10,7 +10,7 @@ import numpy as np
 from analyzer.device_model import DeviceModelError
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.tables import Array
-from analyzer.optimizer.bands import SEED, Bands, resampled, spread_over
+from analyzer.optimizer.bands import SEED, Bands, resampled
 from analyzer.optimizer.inputs import Inputs
 from analyzer.optimizer.start import Start, again, prepare
 from analyzer.optimizer.verdict import decide_by_seconds
@@ -23,8 +23,9 @@ from emulator.linux.windows import MAX_WINDOW
 MOST_WINDOWS = 64
 # In pages: what is replayed of more windows than MOST_WINDOWS.
 LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1023)
-DRAWS = 4  # replays of each capture as it could have been
-DRAWN_WINDOWS = 4  # that a draw replays, besides the best and the current one
+# Draws of each capture as it could have been: as many as some seconds allow, always the same.
+FEWEST_DRAWS, MOST_DRAWS = 8, 100
+WORK = 2_000_000  # steps replayed, over windows and draws
 RESAMPLED = 200
 
 
@@ -58,7 +59,7 @@ def with_seconds(
     current = _window_of(found.total.current_read_ahead_kb, found.page_size)
     windows = _replayed(found.total.windows, {0, current, found.total.quasi_optimal})
     candidates = [window for window in windows if window in found.total.windows]
-    seconds = predict_seconds(starts, windows, candidates, current)
+    seconds = predict_seconds(starts, windows, candidates)
     total = _with(found.total, seconds)
     devices = [
         _with(curve, seconds) if dev_of(curve.dev) == starts[0].disk else curve
@@ -91,22 +92,17 @@ def _replayed(windows: Sequence[int], wanted: set[int | None]) -> list[int]:
     return sorted(chosen.union(window for window in wanted if window is not None))
 
 
-def predict_seconds(
-    starts: Sequence[Start], windows: list[int], candidates: list[int], current: int | None = None
-) -> Seconds:
+def predict_seconds(starts: Sequence[Start], windows: list[int], candidates: list[int]) -> Seconds:
     """Return the seconds of a start-up under ``windows`` (pages, rising).
 
-    The best is one of the ``candidates``, which are among them. ``current`` is the window that
-    the board has, None if unknown. Several ``starts`` are taken as samples of one. The same input
-    gives the same bands.
+    0 and ``candidates``, of which one is the best, are among them. Several ``starts`` are taken as
+    samples of one. The same input gives the same bands.
     """
     replays = [start.timed(windows) for start in starts]
     each = np.array([[run.total_ns / 1e9 for run in runs] for runs in replays])
     seconds = np.median(each, axis=0)
     rng = np.random.default_rng(SEED)
-    drawn = [
-        _draws(start, windows, own, current, rng) for start, own in zip(starts, each, strict=True)
-    ]
+    drawn = [_draws(start, windows, rng) for start in starts]
     draws = resampled(drawn, rng, RESAMPLED) if len(starts) > 1 else drawn[0]
     middle = replays[int(np.argsort(each[:, 0], kind="stable")[len(each) // 2])]
     bands = Bands(windows, seconds, draws, candidates)
@@ -120,20 +116,12 @@ def _parts(runs: list[Timed]) -> Array:
     return np.array([compute, waited, behind, np.maximum(total - compute - waited, 0.0)])
 
 
-def _draws(
-    start: Start, windows: list[int], own: Array, current: int | None, rng: np.random.Generator
-) -> Array:
-    """Return draws (× windows) of a capture's seconds, which are its ``own`` as it was recorded.
-
-    Some windows are replayed; those between them are off as their neighbours are.
-    """
-    evenly = np.linspace(0, len(windows) - 1, min(DRAWN_WINDOWS, len(windows))).round().astype(int)
-    rows = {*evenly.tolist(), int(np.argmin(own))}
-    rows |= {windows.index(current)} if current is not None else set()
-    some = [windows[row] for row in sorted(rows)]
-    drawn = [[run.total_ns / 1e9 for run in start.timed(some, rng)] for _ in range(DRAWS)]
-    ratios = np.array(drawn) / np.maximum(own[sorted(rows)], 1e-9)
-    return own * spread_over(windows, some, ratios)
+def _draws(start: Start, windows: list[int], rng: np.random.Generator) -> Array:
+    """Return draws (× windows) of a capture's seconds as they could have been."""
+    work = max(len(start.run.steps), 1) * len(windows)
+    number = min(max(WORK // work, FEWEST_DRAWS), MOST_DRAWS)
+    drawn = [[run.total_ns / 1e9 for run in start.timed(windows, rng)] for _ in range(number)]
+    return np.array(drawn)
 
 
 def _with(curve: Curve, seconds: Seconds) -> Curve:

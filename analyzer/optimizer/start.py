@@ -13,7 +13,8 @@ from analyzer.ingest.tables import Table
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
-from analyzer.replay.steps import Steps, cpu_cost, own_requests
+from analyzer.replay.plug import unplugged_ns, with_plugs
+from analyzer.replay.steps import CpuSamples, Steps, cpu_samples, own_requests
 from analyzer.replay.thread_steps import steps_in_time
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
@@ -29,7 +30,9 @@ _PAGE_SECTORS = 8
 class Start:
     """What is replayed, on what device and processor.
 
-    ``disk`` is the dev_t of the disk whose window is varied. ``notes`` say on what assumptions;
+    ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
+    was told from, None if otherwise. ``plugged`` is the run as it is with readahead, which
+    spares each read ``unplugged_ns``. ``notes`` say on what assumptions;
     ``doubts`` in what it is unlike the runs that were judged.
     """
 
@@ -38,6 +41,9 @@ class Start:
     run: Run
     device: DeviceModel
     cpu: CpuCost
+    cpu_samples: CpuSamples | None
+    plugged: Run
+    unplugged_ns: float
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
 
@@ -53,8 +59,15 @@ class Start:
         """
         device, cpu = self.device, self.cpu
         if rng is not None:
-            device, cpu = device.perturbed(rng), cpu_cost(self.recording, rng)
-        return timed_windows(self.run, windows, device, cpu, recorded)
+            device = device.perturbed(rng)
+            cpu = self.cpu_samples.cost(rng) if self.cpu_samples else cpu
+        ahead = [window for window in windows if window]
+        spared = replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
+        found = timed_windows(self.plugged, ahead, device, spared, recorded)
+        if 0 in windows:
+            found += timed_windows(self.run, [0], device, cpu, recorded)
+        by_window = dict(zip([*ahead, 0], found, strict=False))
+        return [by_window[window] for window in windows]
 
 
 def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) -> Start:
@@ -70,22 +83,27 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
             "record one: foreread record",
         )
     row = _disk_row(taken)
-    if taken.program.files["block_pages"][taken.disk_of_file == row].any():
-        raise DeviceModelError("seconds are not predicted for squashfs yet", "see F and pages")
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
     known = _learnt(requests) if device is None else device
     machine, limits = taken.machine(row)
     here = taken.disk_of_file[taken.program.file_of_operations()] == row
     program = replace(taken.program, operations=taken.program.operations[here])
     own = own_requests(recording, requests)
+    blocks = taken.blocks
+    if blocks is not None:
+        own &= blocks.reads(requests["sector"])
     steps = steps_in_time(recording, program, taken.times[here], requests, own)
     rules, layout = rules_for(version), Layout(taken.extents)
     both = (steps.cpus, steps.ends)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
-    cpu = cpu_cost(recording)
+    samples = cpu_samples(recording) if blocks is None else None
+    cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
+    longer = unplugged_ns(recording, taken.disks[row])
+    plugged = with_plugs(run, timed_windows(run, [0], known)[0], longer) if longer else run
     notes = tuple(_notes(taken, device is None, known, cpu, steps, bool(here.all())))
     doubts = tuple(_doubts(recording, version, taken.disks[row], cpu, steps))
-    return Start(recording, taken.disks[row], run, known, cpu, notes, doubts)
+    spent = (cpu, samples, plugged, longer)
+    return Start(recording, taken.disks[row], run, known, *spent, notes, doubts)
 
 
 def _learnt(requests: Table) -> DeviceModel:

@@ -109,7 +109,7 @@ def _predicted(total: Curve, bands: Bands, proposed: int) -> str:
     """Return the proposed window's seconds, and those of the best if that is another."""
     best, kb = bands.best, dict(zip(total.windows, total.read_ahead_kb, strict=True))
     if proposed == best:
-        return f"{bands.at(best):.3f} s predicted at {kb[best]:,} KiB are fewest"
+        return f"{bands.at(best):.3f} s predicted at {kb[best]:,} KiB, the fastest window"
     return (
         f"{bands.at(proposed):.3f} s predicted at {kb[proposed]:,} KiB, the smallest window that "
         f"cannot be told from the best ({bands.at(best):.3f} s at {kb[best]:,} KiB)"

@@ -191,8 +191,9 @@ class Builder:
             self.draft.holes.append((file, page))
         elif not own or (silent and self._is_stored(file, page)):
             self.draft.present(file, page)
-        elif (dev, ino, page) in self._ways:
-            self._missed(thread, file, page, self._ways[dev, ino, page])
+        elif (way := self._ways.get((dev, ino, page))) is not None:
+            if way != Way.FILLED:
+                self._missed(thread, file, page, way)
         else:
             self.draft.unexplained(file, page)
 

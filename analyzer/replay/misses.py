@@ -16,7 +16,8 @@ import numpy as np
 from analyzer.ingest.inserts import PLAIN_FILE_SYSTEMS, READ_ONLY_FILE_SYSTEMS, devices_of
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Kind
+from analyzer.ingest.tables import Array, Kind, Table
+from emulator.linux.filesystems import SQUASHFS_BLOCK
 from emulator.linux.rules import KernelError, version_of
 
 _FORCED_READAHEAD = (5, 10)
@@ -40,6 +41,7 @@ class Way(IntEnum):
     READ = 1
     ADVICE = 2
     UNTOLD = 3  # the block reads do not say
+    FILLED = 4  # it lies in a compressed block of which another page was touched
 
 
 @dataclass
@@ -84,27 +86,49 @@ class Missed:
 def ways_of(recording: Recording) -> dict[tuple[int, int, int], Way]:
     """Return by what pages were read in, by device, inode and page index.
 
-    Empty where events tell of reads or of faults. Blocks that squashfs and its like read as a
-    whole are left out: which of their pages was touched is not known.
+    Where events tell of reads or of faults, only what blocks of squashfs filled in. Blocks that
+    others like it read as a whole are left out: which of their pages was touched is not known.
     """
     inserts = recording.inserts
-    if inserts is None or recording.contaminated or _are_told(recording):
+    if inserts is None or recording.contaminated:
         return {}
     data, group = inserts.data, inserts.group
     capture = recording.capture
     fstypes = {dev_of(mount.dev): mount.fstype for mount in capture.mounts} if capture else {}
+    in_blocks = np.isin(data["dev"], devices_of(fstypes, frozenset({"squashfs"})))
+    filled = _filled(data, in_blocks, SQUASHFS_BLOCK // recording.page_size)
     way = np.select(
-        [inserts.ahead & (group > 1), inserts.ahead, group == 1],
-        [Way.ADVICE, Way.READ, Way.FAULT],
+        [filled, inserts.ahead & (group > 1), inserts.ahead, group == 1],
+        [Way.FILLED, Way.ADVICE, Way.READ, Way.FAULT],
         Way.UNTOLD,
     )
     plain = np.isin(data["dev"], devices_of(fstypes, PLAIN_FILE_SYSTEMS))
     flags_tell = inserts.reads_recorded and _flags_reads(recording)
-    way = np.where(plain & flags_tell, way, Way.UNTOLD)
-    by_blocks = np.isin(data["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
-    wanted = ~by_blocks & (inserts.pages > 0) & ((way != Way.UNTOLD) | (group == 1))
+    way = np.where((plain & flags_tell) | filled, way, Way.UNTOLD)
+    if _are_told(recording):
+        wanted = filled
+    else:
+        by_blocks = np.isin(data["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
+        singly = (inserts.pages > 0) & ((way != Way.UNTOLD) | (group == 1))
+        wanted = in_blocks | (~by_blocks & singly)
     keys = (data[name][wanted].tolist() for name in ("dev", "ino", "index"))
     return dict(zip(zip(*keys, strict=True), map(Way, way[wanted].tolist()), strict=True))
+
+
+def _filled(data: Table, in_blocks: Array, block_pages: int) -> Array:
+    """Return a mask of the pages that a thread inserted behind another one of the same block.
+
+    The first one was touched (squashfs_readpage_block, squashfs_readahead).
+    """
+    rows = np.flatnonzero(in_blocks)
+    rows = rows[np.argsort(data["pid"][rows], kind="stable")]
+    names = ("pid", "dev", "ino")
+    same = [data[name][rows][1:] == data[name][rows][:-1] for name in names]
+    number = data["index"][rows] // np.uint64(block_pages)
+    follows = np.logical_and.reduce([*same, number[1:] == number[:-1]])
+    filled = np.zeros(data.rows, bool)
+    filled[rows[1:][follows]] = True
+    return filled
 
 
 def _are_told(recording: Recording) -> bool:

@@ -16,7 +16,6 @@ from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP, CpuCost
 
-_BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
 _SOONEST = 1  # percentile of the time between events: little else happens in it
 _WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
 
@@ -73,7 +72,7 @@ def steps_of(
     steps["sector"][len(times) :] = others["sector"]
     steps["sectors"][len(times) :] = others["sectors"]
     steps["waits_for"] = -1
-    steps["bios"][len(times) :] = bios_of(others)
+    steps["bios"][len(times) :] = others["bios"]
     steps["meta"][len(times) :] = (others["flags"] & Rwbs.META) > 0
     when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)
     when = np.clip(when, start_ns, end_ns)
@@ -83,13 +82,6 @@ def steps_of(
     steps = steps[order]
     steps["cpu_ns"] = gaps[:-1]
     return Steps(steps, float(gaps[-1]), float(end_ns - start_ns))
-
-
-def bios_of(requests: Table) -> Array:
-    """Return of how many bios each request is: one a block of metadata (submit_bh), else one."""
-    of_blocks = (requests["flags"] & Rwbs.META) > 0
-    blocks = np.maximum(requests["sectors"] // _BLOCK_SECTORS, 1)
-    return np.where(of_blocks, blocks, 1).astype(np.uint32)
 
 
 def own_requests(recording: Recording, requests: Table) -> Array:
@@ -105,7 +97,9 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     mounts = recording.capture.mounts if recording.capture else []
     first_sectors = {mount.first_sector for mount in mounts}
     metadata = inserts.metadata
-    own &= ~in_block_devices(requests, metadata, recording.page_size, first_sectors, "sector")
+    own &= ~in_block_devices(
+        requests, metadata, recording.page_size, first_sectors, recording.devices, "sector"
+    )
     if recording.threads is not None:
         theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
         own &= ~np.isin(requests["pid"], theirs)
@@ -133,23 +127,51 @@ def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -
     return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
 
 
-def cpu_cost(recording: Recording, rng: np.random.Generator | None = None) -> CpuCost:
-    """Return what the processor spends on a request, and on a page, by the events of faults.
+@dataclass(frozen=True, eq=False)
+class CpuSamples:
+    """What the processor spent on faults of one page each (ns, a row a fault).
 
-    A page: from the fault to its insertion, which allocates it. A request: from there until the
-    request is issued, and from its completion to the thread's next event, where that comes soonest.
-    Less what recording them takes. Nothing where the kernel has no events of faults. With ``rng``
-    the faults are drawn with replacement: a cost that as many others could have shown.
+    ``page``: from the fault to the page's insertion; ``submit``: from there until its request was
+    issued; ``wake``: from its completion to the thread's next event. ``event_ns`` is
+    what recording an event takes, once in ``page``, twice in ``submit`` and once in ``wake``.
+    """
+
+    page: Array
+    submit: Array
+    wake: Array
+    event_ns: float
+
+    def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
+        """Return what a request and a page cost; with ``rng`` of faults drawn with replacement.
+
+        Such a draw is a cost that as many other faults could have shown. Nothing without faults.
+        """
+        if not len(self.page):
+            return CpuCost()
+        rows = (
+            np.arange(len(self.page))
+            if rng is None
+            else rng.integers(0, len(self.page), len(self.page))
+        )
+        page, submit = float(np.median(self.page[rows])), float(np.median(self.submit[rows]))
+        wake = float(np.percentile(self.wake[rows], _WAKE_SHARE))
+        each = self.event_ns
+        return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
+
+
+def cpu_samples(recording: Recording) -> CpuSamples:
+    """Return what the processor spent on faults: a page is allocated, its request sent, and over.
+
+    Only what comes soonest behind a completion is the kernel's own work (CpuSamples.cost). No
+    samples where the kernel has no events of faults.
     """
     page, submit, wake = _misses(recording)
-    if not len(page):
-        return CpuCost()
-    if rng is not None:
-        drawn = rng.integers(0, len(page), len(page))
-        page, submit, wake = page[drawn], submit[drawn], wake[drawn]
-    each = event_cost(recording.trace.events)
-    request = float(np.median(submit) + np.percentile(wake, _WAKE_SHARE))
-    return CpuCost(max(request - 3 * each, 0.0), max(float(np.median(page)) - each, 0.0))
+    return CpuSamples(page, submit, wake, event_cost(recording.trace.events))
+
+
+def cpu_cost(recording: Recording) -> CpuCost:
+    """Return what the processor spends on a request, and on a page, less the cost of recording."""
+    return cpu_samples(recording).cost()
 
 
 _MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE)

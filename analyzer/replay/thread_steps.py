@@ -17,7 +17,7 @@ from analyzer.replay.doers import Doings, askers
 from analyzer.replay.joins import joins
 from analyzer.replay.off_cpu import Why, offs_of, usual_latency
 from analyzer.replay.schedule import stays
-from analyzer.replay.steps import Steps, bios_of, event_cost, steps_of, without_recording
+from analyzer.replay.steps import Steps, event_cost, steps_of, without_recording
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP
 
@@ -224,7 +224,7 @@ class _Threads:
         reads = np.flatnonzero(moments["request"] >= 0)
         chosen = self.requests.take(moments["request"][reads])
         steps["sector"][reads], steps["sectors"][reads] = chosen["sector"], chosen["sectors"]
-        steps["bios"][reads] = bios_of(chosen)
+        steps["bios"][reads] = chosen["bios"]
         steps["meta"][reads] = (chosen["flags"] & Rwbs.META) > 0
         return steps
 

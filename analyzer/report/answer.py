@@ -9,6 +9,7 @@ from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Sect
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, percent, plural, seconds, shell_words
 
+NO_SECONDS = "no seconds: "  # so begins the note on why (analyzer/optimizer/seconds.py)
 UNANSWERED = 0.01  # share of reads without a completion from which on the reader is told
 
 
@@ -127,12 +128,27 @@ def _regret(subject: Subject) -> list[str]:
     if validation is None:
         return []
     chosen, best = validation.chosen_read_ahead_kb, validation.best_read_ahead_kb
+    if not _was_measured(subject):
+        window = kib(_answer_kb(subject))
+        return [f"The fastest window measured was {kib(best)}; {window} was not measured."]
     if chosen == best:
         return [f"The sweep agrees: {kib(best)} was the fastest window measured."]
     return [
         f"The fastest window measured was {kib(best)}; the predicted one, {kib(chosen)}, misses "
         f"{percent(validation.regret)} of the default's start-up time (regret)."
     ]
+
+
+def _answer_kb(subject: Subject) -> int:
+    """Return the window that the prediction holds for the best, in KiB."""
+    total = subject.prediction.total
+    best = total.quasi_optimal if total.predicted_best is None else total.predicted_best
+    return int(best * subject.page_kb)
+
+
+def _was_measured(subject: Subject) -> bool:
+    points = [] if subject.validation is None else subject.validation.points
+    return any(point.read_ahead_kb == _answer_kb(subject) for point in points)
 
 
 def _windows(subject: Subject) -> Table:
@@ -142,6 +158,8 @@ def _windows(subject: Subject) -> Table:
     current = "in force before" if subject.current_known else "kernel's default"
     wanted.setdefault(subject.current_window, []).append(current)
     wanted.setdefault(total.quasi_optimal, []).append("quasi-optimal (smallest C_opt)")
+    if total.smallest_within not in (None, total.predicted_best):
+        wanted.setdefault(total.smallest_within, []).append("smallest within the best's band")
     if total.predicted_best is not None:
         wanted.setdefault(total.predicted_best, []).append("predicted best (fewest seconds)")
     if subject.prediction.verdict.action == "set":
@@ -246,12 +264,16 @@ def _model_limits(subject: Subject) -> list[str]:
             "The fixed-window model reads a whole window at every miss and no metadata; the "
             "kernel grows and shrinks its window, and reads metadata too."
         )
-    if subject.prediction.total.seconds is None:
+    if subject.prediction.verdict.by == "criterion":
+        why = "Seconds were predicted, but are not confirmed for a start like this"
+        if subject.prediction.total.seconds is None:
+            untold = (note for note in subject.prediction.notes if note.startswith(NO_SECONDS))
+            why = _sentence(next(untold, "no device model was given")).rstrip(".")
         limits.append(
-            "No device model was given: the answer weighs a request like a page read in vain, "
-            "which a fast or a slow device may not."
+            f"{why}: the answer weighs a request like a page read in vain, which a fast or a slow "
+            "device may not."
         )
-    return limits
+    return limits + [_sentence(doubt) for doubt in subject.prediction.doubts]
 
 
 def lost_events(subject: Subject) -> int:

@@ -14,7 +14,7 @@ from analyzer.report.blocks import (
     Section,
     Table,
 )
-from analyzer.report.plots import curve_plots, measured_plots
+from analyzer.report.plots import curve_plots, measured_plots, model_plots
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, percent, plural, power, seconds
 from analyzer.validate import Validation, WindowResult
@@ -29,6 +29,7 @@ def measured(subject: Subject) -> Section:
     if validation is None or subject.sweep is None:
         return section
     section.blocks.extend(Figure(plot) for plot in measured_plots(subject))
+    section.blocks.extend(Figure(plot) for plot in model_plots(subject))
     section.blocks.append(_comparison(subject, validation))
     section.blocks.append(Facts(_errors(validation)))
     section.blocks.append(Bullets(list(validation.notes)))
@@ -100,6 +101,9 @@ def _errors(validation: Validation) -> list[tuple[str, str]]:
         worst = validation.seconds_error_max
         rows.append(("Error of seconds", _median_and_worst(validation.seconds_error_median, worst)))
     rows.append((f"Regret of {kib(validation.chosen_read_ahead_kb)}", percent(validation.regret)))
+    proposed = validation.proposed_read_ahead_kb
+    if proposed not in (None, validation.chosen_read_ahead_kb):
+        rows.append((f"Regret of {kib(proposed)} (proposed)", percent(validation.regret_proposed)))
     if validation.quasi_optimal_read_ahead_kb != validation.chosen_read_ahead_kb:
         quasi = kib(validation.quasi_optimal_read_ahead_kb)
         rows.append(
@@ -114,11 +118,17 @@ def _median_and_worst(median: float | None, worst: float | None) -> str:
 
 def windows(subject: Subject) -> Section:
     """Return what is predicted for every window; without blocks if nothing was accessed."""
-    blocks: list[Block] = [Figure(plot) for plot in curve_plots(subject)]
+    blocks: list[Block] = []
+    if subject.sweep is None:
+        blocks += [Figure(plot) for plot in model_plots(subject)]
+    blocks += [Figure(plot) for plot in curve_plots(subject)]
     if blocks:
         blocks.append(_window_table(subject, subject.prediction.total))
         blocks += _turning_points(subject.prediction.total, subject.page_kb)
-    return Section("windows", "Every window, as predicted", blocks)
+    title = "Every window, as predicted"
+    if subject.version is not None:
+        title = "Every window, and the published criterion"
+    return Section("windows", title, blocks)
 
 
 def _window_table(subject: Subject, curve: Curve) -> Table:
@@ -157,7 +167,17 @@ def _window_table(subject: Subject, curve: Curve) -> Table:
     ]
     quasi = row_of(curve, curve.quasi_optimal)
     marked = frozenset({shown.index(quasi)} if quasi in shown else set())
-    return Table(columns, rows, "The quasi-optimal window is marked.", marked)
+    return Table(columns, rows, _models(subject) + "The quasi-optimal window is marked.", marked)
+
+
+def _models(subject: Subject) -> str:
+    """Return whose figures a table holds, if they are not all the fixed window's."""
+    if subject.version is None:
+        return ""
+    return (
+        f"Requests, pages and pages in vain are those of {subject.model_name}; G as published and "
+        "C_opt those of the fixed window. "
+    )
 
 
 def _turning_points(curve: Curve, page_kb: float) -> list[Block]:

@@ -55,7 +55,7 @@ def against_measured(
         ax.plot(list(predicted), list(predicted.values()), "^--", color=BLUE, label="predicted")
     _mark(ax, validation, medians)
     values = [value for window in runs.values() for value in window] + list(predicted.values())
-    _value_axis(ax, _LABEL[quantity], values)
+    value_axis(ax, _LABEL[quantity], values)
     window_axis(ax, list(runs), page_kb)
     legend(ax, columns=3)
 
@@ -97,7 +97,8 @@ def _mark(ax: Axes, validation: Validation, medians: dict[int, float]) -> None:
         )
 
 
-def _value_axis(ax: Axes, label: str, values: list[float]) -> None:
+def value_axis(ax: Axes, label: str, values: list[float]) -> None:
+    """Make y an axis that shows ``values``: logarithmic where they are far apart."""
     if min(values) > 0 and max(values) / min(values) > STEEP:
         count_axis(ax, label, values)
         return

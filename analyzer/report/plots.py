@@ -13,8 +13,11 @@ from analyzer.report.access_map import LONGEST_GAP, access_map
 from analyzer.report.curves import c_opt, pareto, requests_and_waste
 from analyzer.report.disk import bytes_over_time, request_sizes
 from analyzer.report.measured import Quantity, against_measured
+from analyzer.report.models import Quantity as ModelQuantity
+from analyzer.report.models import by_model
 from analyzer.report.style import WIDTH_IN, Canvas
 from analyzer.report.subject import Subject
+from analyzer.report.timing import predicted_rows, spent, spent_rows, start_up
 from analyzer.report.wording import kib
 
 MOST_DEVICES = 4  # that get figures of their own
@@ -35,6 +38,57 @@ class Plot:
         made = Figure(figsize=(WIDTH_IN, self.height_in), facecolor="white")
         self.draw(made)
         return made
+
+
+def seconds_plots(subject: Subject) -> list[Plot]:
+    """Return the figures of predicted seconds; none where there are none."""
+    if not predicted_rows(subject):
+        return []
+    points = "" if subject.sweep is None else " Each dash is a measured cold run."
+    plots = [
+        Plot(
+            name="seconds",
+            title="Start-up time by window",
+            caption="Predicted from one recording by a replay in time; the shaded band is how far "
+            f"device, processor and captures let it be off.{points}",
+            height_in=3.1,
+            draw=partial(start_up, subject=subject),
+        )
+    ]
+    if spent_rows(subject):
+        plots.append(
+            Plot(
+                name="spent",
+                title="Where the predicted time goes",
+                caption="Waiting for needed pages: nobody computes, and the device is at work for "
+                "the application. Waiting behind pages in vain: it reads what nobody uses.",
+                height_in=2.75,
+                draw=partial(spent, subject=subject),
+            )
+        )
+    return plots
+
+
+def model_plots(subject: Subject) -> list[Plot]:
+    """Return requests and pages of the kernel's readahead beside those of the fixed window."""
+    if subject.version is None or not subject.prediction.total.tap:
+        return []
+    metadata = "" if subject.sweep is None else " Predictions do not count metadata reads."
+    shown: list[tuple[ModelQuantity, str]] = [
+        ("requests", "Requests by window"),
+        ("pages", "Pages read by window"),
+    ]
+    return [
+        Plot(
+            name=f"models-{quantity}",
+            title=title,
+            caption=f"The readahead of {subject.model_name}, emulated from the recording, and the "
+            f"fixed window that the published criterion goes by.{metadata}",
+            height_in=2.75,
+            draw=partial(by_model, subject=subject, quantity=quantity),
+        )
+        for quantity, title in shown
+    ]
 
 
 def measured_plots(subject: Subject) -> list[Plot]:
@@ -73,7 +127,15 @@ def measured_plots(subject: Subject) -> list[Plot]:
             ),
         )
         for quantity, title, caption in shown
+        if not _drawn_elsewhere(subject, quantity)
     ]
+
+
+def _drawn_elsewhere(subject: Subject, quantity: Quantity) -> bool:
+    """Return whether a figure of predictions shows the measured points, too."""
+    if quantity == "seconds":
+        return bool(predicted_rows(subject))
+    return subject.version is not None
 
 
 def curve_plots(subject: Subject) -> list[Plot]:
@@ -108,12 +170,12 @@ def _curves(subject: Subject) -> list[tuple[str, str, Curve]]:
 
 
 def _curve_plots(subject: Subject, suffix: str, of: str, curve: Curve) -> list[Plot]:
-    return [
+    shown = [
         Plot(
             name=f"requests-and-waste{suffix}",
             title=f"Requests and pages in vain by window{of}",
-            caption="F falls and G rises with the window. The dotted G counts pages behind the "
-            "end of a file, and pages read twice, as the published formula does.",
+            caption="F falls and G rises with the window. The dotted G, a fixed window's, counts "
+            "pages behind the end of a file, and pages read twice, as published.",
             height_in=2.75,
             draw=partial(requests_and_waste, subject=subject, curve=curve),
         ),
@@ -126,6 +188,7 @@ def _curve_plots(subject: Subject, suffix: str, of: str, curve: Curve) -> list[P
             draw=partial(pareto, subject=subject, curve=curve),
         ),
     ]
+    return shown[1:] if subject.version is not None and not suffix else shown  # model_plots
 
 
 def map_plots(subject: Subject) -> list[Plot]:
@@ -137,9 +200,9 @@ def map_plots(subject: Subject) -> list[Plot]:
             name="access-map",
             title="Page accesses over time and file offset",
             caption="Every page read, files stacked in the order they were first touched. Pages "
-            f"that {kib(subject.window_kb)} would read in vain stand beside the request that reads "
-            f"them. Stretches of more than {LONGEST_GAP} pages that nothing reads are "
-            "drawn shorter.",
+            f"that {kib(subject.window_kb)} would read in vain ({subject.model_name}) stand beside "
+            "the request that reads them. "
+            f"Stretches of more than {LONGEST_GAP} pages that nothing reads are drawn shorter.",
             height_in=5.0,
             draw=partial(access_map, subject=subject),
         )

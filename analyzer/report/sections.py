@@ -6,6 +6,7 @@ import numpy as np
 
 from analyzer.report.answer import answer
 from analyzer.report.blocks import Column, Figure, Paragraph, Section, Table
+from analyzer.report.by_seconds import start_up, wasted
 from analyzer.report.by_window import devices, measured, windows
 from analyzer.report.plots import disk_plots, map_plots
 from analyzer.report.provenance import again, board, recording
@@ -19,6 +20,7 @@ def sections(subject: Subject) -> list[Section]:
     """Return the report's sections; those with nothing to say are left out."""
     made = [
         answer(subject),
+        start_up(subject),
         measured(subject),
         windows(subject),
         devices(subject),
@@ -35,6 +37,7 @@ def _reading(subject: Subject) -> Section:
     section.blocks.extend(Figure(plot) for plot in map_plots(subject))
     if subject.recording.accesses.rows:
         section.blocks.append(_files(subject))
+        section.blocks.extend(wasted(subject))
     else:
         section.blocks.append(Paragraph("The application read no page of any file from a device."))
     section.blocks.extend(Figure(plot) for plot in disk_plots(subject))
@@ -67,5 +70,6 @@ def _files(subject: Subject) -> Table:
     if len(rest):
         sums = [accessed[rest].sum(), found.requests[rest].sum(), found.wasted[rest].sum()]
         rows.append([f"{plural(len(rest), 'other file')}", *map(count, sums), ""])
-    caption = f"Requests and pages in vain as a fixed window of {kib(subject.window_kb)} has them."
+    model = "a fixed window" if subject.causes is None else f"the readahead of {subject.model_name}"
+    caption = f"Requests and pages in vain as {model} of {kib(subject.window_kb)} has them."
     return Table(columns, rows, f"The files that cost most pages. {caption}")

@@ -10,10 +10,15 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
+from analyzer.kernel_waste import Caused, kernel_waste
+from analyzer.optimizer import predict
+from analyzer.optimizer.inputs import inputs
+from analyzer.optimizer.linux import PREFIX
 from analyzer.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
 from analyzer.report.wording import plain
 from analyzer.validate import Validation
 from analyzer.waste import Waste, waste
+from emulator.linux.rules import Version, version_of
 from tracer.capture import dev_text
 from tracer.sweep import Sweep
 
@@ -70,10 +75,40 @@ class Subject:
         """Whether pages came from more than one disk."""
         return len(self.prediction.devices) > 1
 
+    @property
+    def version(self) -> Version | None:
+        """Return the kernel whose readahead was emulated; None for the fixed window."""
+        name, _, release = self.prediction.model.partition("-")
+        return version_of(release) if name == PREFIX and release else None
+
+    @property
+    def model_name(self) -> str:
+        """Return what the pages and requests are those of."""
+        version = self.version
+        return "fixed window" if version is None else f"Linux {'.'.join(map(str, version[:2]))}"
+
+    @cached_property
+    def fixed_total(self) -> Curve:
+        """The fixed window's figures, total, for the windows of the prediction."""
+        if self.version is None:
+            return self.prediction.total
+        return predict(self.recording, self.prediction.total.windows).total
+
+    @cached_property
+    def _of_kernel(self) -> tuple[Waste, list[Caused]] | None:
+        if self.version is None:
+            return None
+        return kernel_waste(inputs(self.recording, self.version), self.version, self.window)
+
+    @property
+    def causes(self) -> list[Caused] | None:
+        """What each of the kernel's rules reads at the recommended window; None if not told."""
+        return None if self._of_kernel is None else self._of_kernel[1]
+
     @cached_property
     def waste(self) -> Waste:
         """The pages in vain at the recommended window, by file."""
-        return waste(self.recording, self.window)
+        return waste(self.recording, self.window) if self._of_kernel is None else self._of_kernel[0]
 
     @cached_property
     def reads(self) -> Array:

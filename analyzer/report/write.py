@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.prediction import Prediction
@@ -24,6 +28,7 @@ class ReportFiles:
 
     html: Path
     pdf: Path
+    json: Path
     figures: tuple[Path, ...]
 
 
@@ -34,10 +39,10 @@ def write_report(
     validation: Validation | None,
     output: Path,
 ) -> ReportFiles:
-    """Write ``index.html``, ``report.pdf`` and a PNG of each figure into the folder ``output``.
+    """Write the report into the folder ``output``, which is made if needed.
 
-    The folder is made if needed. The same input gives the same bytes. Raises OSError when
-    writing fails.
+    That is ``index.html``, ``report.pdf``, a PNG of each figure, and ``report.json``. The same
+    input gives the same bytes. Raises OSError when writing fails.
     """
     subject = Subject(recording, prediction, sweep, validation)
     output.mkdir(parents=True, exist_ok=True)
@@ -48,7 +53,38 @@ def write_report(
         html.write_text(render(title, subtitle, said, _version(subject)), encoding="utf-8")
         write_pdf(pdf, title, subtitle, said)
         figures = _write_figures(said, output)
-    return ReportFiles(html, pdf, figures)
+    figures_of = output / "report.json"
+    figures_of.write_text(json.dumps(document(subject)) + "\n", encoding="utf-8")
+    return ReportFiles(html, pdf, figures_of, figures)
+
+
+def document(subject: Subject) -> dict[str, Any]:
+    """Return the report's figures, schema 1: prediction, validation, and waste by file and rule."""
+    validation = subject.validation
+    return {
+        "schema": 1,
+        "prediction": subject.prediction.to_json(),
+        "validation": None if validation is None else validation.to_json(),
+        "waste": {
+            "window": subject.window,
+            "model": subject.prediction.model if subject.causes is not None else "fixed",
+            "files": [_file(subject, row) for row in np.flatnonzero(subject.waste.wasted).tolist()],
+        },
+    }
+
+
+def _file(subject: Subject, row: int) -> dict[str, Any]:
+    of_rules = {
+        one.cause.name.lower(): int(one.wasted[row])
+        for one in subject.causes or []
+        if one.wasted[row]
+    }
+    return {
+        "path": subject.path(row),
+        "requests": int(subject.waste.requests[row]),
+        "pages_wasted": int(subject.waste.wasted[row]),
+        "by_rule": of_rules,
+    }
 
 
 def _write_figures(said: list[Section], output: Path) -> tuple[Path, ...]:

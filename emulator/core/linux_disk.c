@@ -143,9 +143,56 @@ expect(struct lx_kernel *k, struct lx_inode *inode, uint64_t index, unsigned ord
     disk->requests[disk->n_requests].pages += UINT32_C(1) << order;
 }
 
+/* The pages of a run that lie in [first, end) come with the request that is sent next. */
+static void
+expect_block(struct lx_kernel *k, struct lx_inode *inode, uint64_t first, uint64_t end)
+{
+    for (size_t i = 0; i < k->run_length; i++) {
+        const struct lx_piece *piece = &k->run[i];
+        for (uint64_t at = 0; at < piece->folios; at++) {
+            uint64_t page = piece->index + (at << piece->order);
+            if (page >= first && page < end)
+                expect(k, inode, page, 0);
+        }
+    }
+}
+
+/* TimedKernel._read_blocks. */
+static void
+read_blocks(struct lx_kernel *k, struct lx_inode *inode)
+{
+    struct lx_disk *disk = k->disk;
+    const struct lx_extent *extents = k->program->extents + inode->extents;
+    uint64_t block = inode->block_pages, unit = (uint64_t)k->machine->page_size / SECTOR;
+    uint64_t lowest = UINT64_MAX, highest = 0;
+    for (size_t i = 0; i < k->run_length; i++) {
+        const struct lx_piece *piece = &k->run[i];
+        uint64_t last = piece->index + ((uint64_t)(piece->folios - 1) << piece->order);
+        lowest = piece->index < lowest ? piece->index : lowest;
+        highest = last > highest ? last : highest;
+        for (uint64_t page = piece->index; page <= last; page += UINT64_C(1) << piece->order)
+            disk->pages += inode->last >= 0 && page <= (uint64_t)inode->last;
+    }
+    for (uint64_t at = lowest / block * block; at <= highest; at += block) {
+        size_t row = lx_extent_at(extents, inode->n_extents, at * unit);
+        if (!inode->n_extents || extents[row].at != at * unit || !extents[row].read)
+            continue;
+        if (!next_request(disk))
+            return;
+        expect_block(k, inode, at, at + block);
+        struct lx_read read = {extents[row].sector, extents[row].sectors, 1, false};
+        disk->held_ns = fmax(disk->held_ns, send(disk, read));
+    }
+}
+
 void
 lx_read_run(struct lx_kernel *k, struct lx_inode *inode)
 {
+    if (inode->block_pages) {
+        if (k->run_length)
+            read_blocks(k, inode);
+        return;
+    }
     uint64_t unit = (uint64_t)k->machine->page_size / SECTOR;
     struct cut cut = {0};
     for (size_t i = 0; i < k->run_length; i++) {

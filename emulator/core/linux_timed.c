@@ -78,7 +78,11 @@ operate(struct replay *r, struct lx_thread *thread)
     bool on = lx_go_on(&r->kernel, &thread->call, &needed);
     work[0] += (int64_t)(r->disk.n_requests - requests);
     work[1] += r->disk.pages - pages;
-    return on ? lx_disk_use(&r->kernel, needed) : -1;
+    if (!on)
+        return -1;
+    double held = r->disk.held_ns;
+    r->disk.held_ns = 0;
+    return fmax(lx_disk_use(&r->kernel, needed), held);
 }
 
 static struct lx_waits next_step(struct replay *r, struct lx_thread *thread);
@@ -113,7 +117,12 @@ do_step(struct replay *r, struct lx_thread *thread, bool begins)
             return (struct lx_waits){.what = LX_DEVICE, .ns = until};
     if (r->kernel.arena.failed)
         r->disk.error = LX_NO_MEMORY;
-    return end_step(r, thread);
+    double held = r->disk.held_ns;
+    r->disk.held_ns = 0;
+    if (held <= r->disk.now_ns)
+        return end_step(r, thread);
+    thread->phase = LX_HELD;
+    return (struct lx_waits){.what = LX_DEVICE, .ns = held};
 }
 
 /* Compute what is due; what it is too short to save, later computing saves. */
@@ -168,6 +177,11 @@ go_on(void *self, struct lx_thread *thread)
         return (struct lx_waits){.what = LX_COMPUTE, .ns = 0};
     case LX_GOES_ON:
         return do_step(r, thread, false);
+    case LX_HELD:
+        thread->phase = LX_LET_GO;
+        return (struct lx_waits){.what = LX_COMPUTE, .ns = 0};
+    case LX_LET_GO:
+        return end_step(r, thread);
     default:
         return (struct lx_waits){.what = LX_OVER};
     }

@@ -39,7 +39,17 @@ LX_WARN_UNUSED int lx_replay(const struct lx_program *program, const struct lx_r
                              int64_t window, struct lx_timed *result);
 
 /* linux_threads.c: a thread, and what it does when it goes on. */
-enum lx_phase { LX_NEXT, LX_SLEPT, LX_WOKEN, LX_COMPUTED, LX_ARRIVED, LX_GOES_ON, LX_ENDS };
+enum lx_phase {
+    LX_NEXT,
+    LX_SLEPT,
+    LX_WOKEN,
+    LX_COMPUTED,
+    LX_ARRIVED,
+    LX_GOES_ON,
+    LX_HELD,
+    LX_LET_GO,
+    LX_ENDS
+};
 
 struct lx_thread {
     const size_t *steps; /* its rows */

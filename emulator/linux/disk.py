@@ -7,6 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+import numpy as np
+import numpy.typing as npt
+
 from emulator.device import DeviceQueue
 from emulator.fixed import EmulationError
 from emulator.linux.kernel import Kernel, Needed
@@ -34,12 +37,19 @@ class TimedKernel(Kernel):
     layout: Layout = field(kw_only=True)
     limits: Limits = field(kw_only=True)
     queue: DeviceQueue = field(kw_only=True)
+    files: npt.NDArray[np.void] = field(kw_only=True)
     clock_ns: float = 0.0
+    held_ns: float = 0.0  # until when whoever reads now is held by ->readahead itself
     sent: list[Request] = field(default_factory=list)
+    pages: int = 0  # read so far; what lies behind the end of a compressed file is not
     _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
     _used: set[tuple[int, int]] = field(default_factory=set)
     _first: int = 0  # insert that the run in progress began with
     _busy_ns: float = 0.0  # when the device will have done all
+
+    def __post_init__(self) -> None:
+        self._block_pages: list[int] = self.files["block_pages"].tolist()
+        self._sizes: list[int] = self.files["size"].tolist()
 
     def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
         """Send a request to the device."""
@@ -67,6 +77,10 @@ class TimedKernel(Kernel):
         super()._end_run()
         inserts = self.outcome.inserts[self._first :]
         self._first = len(self.outcome.inserts)
+        if inserts and self._block_pages[inserts[0][0]]:
+            self._read_blocks(inserts[0][0], [index for _, index, _, _ in inserts])
+            return
+        self.pages += sum(1 << order for _, _, order, _ in inserts)
         cut = requests(Outcome(inserts), self.layout, self.limits, self.machine.page_size)
         sent = [self.send(sector, sectors, bios) for _, sector, sectors, bios in cut]
         ends = list(accumulate(sectors for _, _, sectors, _ in cut))
@@ -80,6 +94,23 @@ class TimedKernel(Kernel):
                 last = sent[bisect_left(ends, read)]
                 last.pages += len(pages)
                 self._by_page.update({(file, page): last for page in pages})
+
+    def _read_blocks(self, file: int, pages: list[int]) -> None:
+        """squashfs_readahead, squashfs_readpage_block: each block is read and waited for.
+
+        A block without an extent is in the file system's own cache (a fragment).
+        """
+        size, page_size = self._block_pages[file], self.machine.page_size
+        self.pages += sum(page * page_size < self._sizes[file] for page in pages)
+        for block in range(min(pages) // size, max(pages) // size + 1):
+            place = self.layout.block(file, block * size * (page_size // SECTOR))
+            if place is None:
+                continue
+            request = self.send(*place, 1)
+            found = {(file, page): request for page in pages if page // size == block}
+            request.pages = len(found)
+            self._by_page.update(found)
+            self.held_ns = max(self.held_ns, request.done_ns)
 
 
 def wasted(sent: Sequence[Request], spans: Sequence[Span]) -> float:

@@ -13,7 +13,7 @@ MAX_COUNT = 0x7FFFF000  # MAX_RW_COUNT, bytes
 
 def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[Needed]:
     """Read ``count`` bytes at ``position``; yield the pages needed before it can go on."""
-    inode, state, rules = file.inode, file.state, kernel.rules
+    inode, rules = file.inode, kernel.rules
     count = min(count, MAX_COUNT)
     end = min(position + count, inode.size)
     if position >= end:
@@ -30,9 +30,9 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[
         yield inode, page, min(following, -(-end // page_size))
         page = following
         if rules.prev_pos == PrevPos.EVERY_PAGE:
-            state.prev_page = min(page * page_size, end) // page_size
+            file.state.prev_page = min(page * page_size, end) // page_size
     last = (end - 1) // page_size
-    state.prev_page = last if rules.prev_pos == PrevPos.LAST_PAGE else end // page_size
+    file.state.prev_page = last if rules.prev_pos == PrevPos.LAST_PAGE else end // page_size
 
 
 def _next_page(kernel: Kernel, file: OpenFile, page: int, behind: int) -> int:

@@ -16,6 +16,7 @@ BIO_FOLIOS = 256  # BIO_MAX_VECS (include/linux/bio.h): a bio holds no more
 _FILE_BITS = 40  # apart on the device: files of which the place is not known
 # Where a file is on its device, in 512-byte sectors: ``at`` in the file, ``sector`` on the
 # device. ``read`` is 0 for extents that were never written (FIEMAP_EXTENT_UNWRITTEN).
+# Of a file in compressed blocks each extent is a block: ``sectors`` are what it takes there.
 EXTENT = np.dtype(
     [("file", "u4"), ("at", "u8"), ("sector", "u8"), ("sectors", "u8"), ("read", "u1")],
     align=True,
@@ -52,6 +53,14 @@ class Layout:
         self._by_file: dict[int, list[tuple[int, int, int, int]]] = {}
         for file, *extent in self.extents.tolist():
             self._by_file.setdefault(file, []).append(tuple(extent))
+
+    def block(self, file: int, at: int) -> tuple[int, int] | None:
+        """Return (sector on the device, sectors) of the compressed block that begins at ``at``."""
+        extents = self._by_file.get(file, [])
+        row = bisect_right(extents, at, key=lambda extent: extent[0]) - 1
+        if row < 0 or extents[row][0] != at or not extents[row][3]:
+            return None
+        return extents[row][1], extents[row][2]
 
     def pieces(self, file: int, first: int, behind: int) -> Iterator[tuple[int, int, int]]:
         """Yield (sector in the file, on the device, sectors) of what is read of a range."""

@@ -53,6 +53,7 @@ class _Replay(Replay):
             layout=run.layout,
             limits=run.limits,
             queue=device.queue(),
+            files=run.program.files,
         )
         self._run, self._cpu, self._recorded = run, cpu, recorded
         self._steps = run.steps.tolist()
@@ -119,13 +120,14 @@ class _Replay(Replay):
             return
         needs = self.do(*self._operations[operation])
         while True:
-            requests, inserts = len(kernel.sent), len(kernel.outcome.inserts)
+            requests, pages = len(kernel.sent), kernel.pages
             needed = next(needs, None)
-            new = kernel.outcome.inserts[inserts:]
-            work += (len(kernel.sent) - requests, sum(1 << order for _, _, order, _ in new))
+            work += (len(kernel.sent) - requests, kernel.pages - pages)
+            held, kernel.held_ns = kernel.held_ns, 0.0
             if needed is None:
+                yield held
                 return
-            yield kernel.use(needed)
+            yield max(kernel.use(needed), held)
 
     def _change(self, row: int) -> float:
         """Return the processor's work that a step needed more than when recorded."""

@@ -31,9 +31,11 @@ from boards.mounts import mount_of, read_mounts
 from emulator.linux.reference import emulate
 from emulator.linux.requests import Layout, requests
 from emulator.linux.rules import rules_for, version_of
+from tracer import capture as capture_files
 from tracer.backends.base import WANTED_EVENTS
 from tracer.backends.tracefs import TracefsBackend
 from tracer.command import Streams
+from tracer.files import find_files
 from tracer.record import RecordOptions, record
 from tracer.run import RunOptions
 
@@ -115,7 +117,7 @@ def judge(
 
 def recorded(command: Sequence[str], kb: int, directory: Path) -> Recording:
     """Return a run at a window, which is recorded unless ``directory`` has it already."""
-    if not (directory / "capture.json").exists():
+    if not (directory / capture_files.METADATA).exists():
         quiet = os.open(os.devnull, os.O_WRONLY)
         try:
             run = RunOptions(list(command), allow_warm=True, streams=Streams(quiet, quiet))
@@ -126,7 +128,19 @@ def recorded(command: Sequence[str], kb: int, directory: Path) -> Recording:
             record(options, TracefsBackend(), directory, None if kb else inodes_of)
         finally:
             os.close(quiet)
+        _look_again(directory)
     return load(directory)
+
+
+def _look_again(directory: Path) -> None:
+    """Look for the files of a capture, with patience, if the search for them was cut."""
+    capture, files = capture_files.read(directory)
+    if not any("was cut" in note for note in capture.notes):
+        return
+    lost = {(entry.dev, entry.ino) for entry in files if entry.path is None}
+    found, _ = find_files(lost, read_mounts(), {}, limit_s=_WAIT_S)
+    known = [entry for entry in files if entry.path is not None]
+    capture_files.write(directory, capture, [*known, *found])
 
 
 def prediction(taken: Inputs, dev: int, kb: int) -> Reads:

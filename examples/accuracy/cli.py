@@ -7,6 +7,7 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 
@@ -24,12 +25,15 @@ class Foreread:
     def __init__(self) -> None:
         self.lines: list[str] = []
 
-    def __call__(self, *words: object, measures: bool = False) -> str:
-        """Run a command and return its stdout; what it tells goes to stderr. CommandError."""
+    def __call__(self, *words: object, measures: bool = False, within: Sequence[str] = ()) -> str:
+        """Run a command and return its stdout; what it tells goes to stderr. CommandError.
+
+        ``within`` are words that go before it, which run what follows them.
+        """
         texts = [str(word) for word in words]
         self.note(*texts)
         under = shlex.split(os.environ.get("ACCURACY_UNDER", "")) if measures else []
-        line = [*under, sys.executable, "-m", "foreread", *texts]
+        line = [*under, *within, sys.executable, "-m", "foreread", *texts]
         done = subprocess.run(line, capture_output=True, text=True, check=False)
         if done.returncode:
             told = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]

@@ -8,16 +8,19 @@ import shutil
 import subprocess
 import tempfile
 import time
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from subprocess import DEVNULL, PIPE
 
 _V1 = Path("/sys/fs/cgroup/blkio")
 _V2 = Path("/sys/fs/cgroup")
 _SPARE_MIB = 64
+_ROOM_BYTES = 8 << 30  # a tree of packages, and the image made of it
 # Debian's own merge of /usr; packages list paths on either side of it.
 _MERGED = ("bin", "sbin", "lib", "lib64", "lib32")
-_SETTINGS = ("etc/ld.so.cache", "etc/alternatives", "etc/passwd")
+_SETTINGS = ("etc/ld.so.cache", "etc/alternatives", "etc/passwd", "etc/fonts")
 _CLOSURE = ["apt-cache", "depends", "--recurse", "--installed", "--important"]
 
 
@@ -34,51 +37,59 @@ class Limit:
         file = folder / f"{self.name}.toml"
         pace = f"requests_per_second = {self.requests_per_second}\n"
         pace += f"bytes_per_second = {self.bytes_per_second}\n"
-        file.write_text(f'kind = "paced"\n{pace}')
+        file.write_text(f'kind = "paced"\n{pace}slice_ms = 100\n')  # the limiter grants at once
         return file
 
 
 class LoopBoard:
-    """The board, made when it is first used; ``end`` removes all of it."""
+    """The board, made when it is first used; ``end`` removes all of it.
 
-    def __init__(self, packages: tuple[str, ...]) -> None:
+    ``fill`` puts files for the applications into the tree that the image is made of.
+    """
+
+    def __init__(self, packages: Sequence[str], fill: Callable[[Path], None]) -> None:
         self._packages = packages
+        self._fill = fill
+        self._undo = ExitStack()
         self._work: Path | None = None
         self.disk = ""  # name of the loop device
         self._group = _group_folder()
 
-    def start(self, limit: Limit) -> list[str]:
+    @property
+    def root(self) -> Path:
+        """Where the image is mounted."""
+        assert self._work is not None
+        return self._work / "mnt"
+
+    def start(self, limit: Limit | None = None) -> list[str]:
         """Set the limit; return the words before a command that is to run on the board."""
         if self._work is None:
             self._work = Path(tempfile.mkdtemp(prefix="foreread-accuracy-", dir=_room()))
+            self._undo.callback(shutil.rmtree, self._work, ignore_errors=True)
             self._make(self._work)
-        self._set(limit)
         script = self._work / "start"
-        script.write_text(
-            f"#!/bin/sh\necho $$ >{shlex.quote(str(self._group))}/cgroup.procs\n"
-            f'exec chroot {shlex.quote(str(self._work / "mnt"))} "$@"\n'
-        )
+        join = "" if limit is None else f"echo $$ >{shlex.quote(str(self._group))}/cgroup.procs\n"
+        if limit is not None:
+            self._set(limit)
+        root = shlex.quote(str(self.root))
+        script.write_text(f'#!/bin/sh\n{join}exec env HOME=/tmp chroot {root} "$@"\n')
         script.chmod(0o755)
         return [str(script)]
 
+    def limited(self) -> list[str]:
+        """Return the words before a command of this machine that the limit is to hold for."""
+        join = f'echo $$ >{shlex.quote(str(self._group))}/cgroup.procs; exec "$@"'
+        return ["sh", "-c", join, "sh"]
+
     def end(self) -> None:
         """Unmount the image, and remove image, loop device and group."""
-        if self._work is None:
-            return
-        for words in (["umount", str(self._work / "mnt")], ["losetup", "-d", f"/dev/{self.disk}"]):
-            subprocess.run(words, check=False, stderr=subprocess.DEVNULL)
-        for _ in range(10):  # a group can go once its last process has
-            with suppress(OSError):
-                self._group.rmdir()
-                break
-            time.sleep(0.2)
-        shutil.rmtree(self._work, ignore_errors=True)
+        self._undo.close()
         self._work = None
 
     def _make(self, work: Path) -> None:
-        tree, image, mnt = work / "tree", work / "image", work / "mnt"
+        tree, image = work / "tree", work / "image"
         unpack(self._packages, tree)
-        (tree / "a.c").write_text("#include <stdio.h>\nint main(void) { return 0; }\n")
+        self._fill(tree)
         size = int(_run("du", "-sm", "--apparent-size", tree).split()[0])
         _run("truncate", "-s", f"{size + size // 4 + _SPARE_MIB}M", image)
         _run("mkfs.ext4", "-q", "-F", "-b", "4096", "-d", tree, image)
@@ -88,15 +99,24 @@ class LoopBoard:
             self.disk = Path(_run(*direct).strip()).name
         except subprocess.CalledProcessError:  # the file system below cannot
             self.disk = Path(_run("losetup", "--find", "--show", image).strip()).name
-        mnt.mkdir()
-        _run("mount", "-o", "ro,noatime", f"/dev/{self.disk}", mnt)
+        self._undo.callback(_try, "losetup", "-d", f"/dev/{self.disk}")
+        self.root.mkdir()
+        self._mount("-o", "ro,noatime", f"/dev/{self.disk}", at=self.root)
+        self._mount("-t", "proc", "proc", at=self.root / "proc")
+        self._mount("-t", "tmpfs", "tmp", at=self.root / "tmp")
+
+    def _mount(self, *words: str, at: Path) -> None:
+        _run("mount", *words, at)
+        self._undo.callback(_try, "umount", str(at))
 
     def _set(self, limit: Limit) -> None:
         number = Path(f"/sys/block/{self.disk}/dev").read_text().strip()
         v1 = self._group.parent == _V1
         if not v1:
             (_V2 / "cgroup.subtree_control").write_text("+io")
-        self._group.mkdir(exist_ok=True)
+        if not self._group.exists():
+            self._group.mkdir()
+            self._undo.callback(_remove, self._group)
         per_second = (limit.bytes_per_second, limit.requests_per_second)
         if v1:
             for name, value in zip(("bps", "iops"), per_second, strict=True):
@@ -107,7 +127,7 @@ class LoopBoard:
             (self._group / "io.max").write_text(text)
 
 
-def unpack(packages: tuple[str, ...], tree: Path) -> None:
+def unpack(packages: Sequence[str], tree: Path) -> None:
     """Copy the files of installed packages, and of those that they depend on, into ``tree``."""
     for name in _MERGED:
         if Path("/", name).is_symlink():
@@ -117,20 +137,26 @@ def unpack(packages: tuple[str, ...], tree: Path) -> None:
         (tree / name).mkdir(parents=True, exist_ok=True)
     lines = _run(*_CLOSURE, *packages).splitlines()
     names = sorted({line for line in lines if line and not line.startswith((" ", "<"))})
-    listed = {path.lstrip("/") for path in _run("dpkg", "-L", *names).splitlines()}
-    # A folder comes with what is in it; of links into other packages the target comes, too.
-    files = [path for path in listed if path.startswith(("usr/", "lib", "bin/", "sbin/"))]
+    # It fails for alternatives that are not installed, and lists the others.
+    listing = subprocess.run(["dpkg", "-L", *names], stdout=PIPE, stderr=DEVNULL, check=False)
+    listed = {path.lstrip("/") for path in listing.stdout.decode().splitlines()}
+    # A folder comes with what is in it; documentation is never read.
+    left = ("usr/share/doc/", "usr/share/man/", "usr/share/locale/", "boot/", "var/")
+    files = [path for path in listed if not path.startswith(left)]
     wanted = [path for path in files if os.path.lexists(f"/{path}") and not _is_folder(path)]
     wanted += [path for path in _SETTINGS if Path("/", path).exists()]
-    archive = subprocess.run(
-        ["tar", "-C", "/", "-cf", "-", "-T", "-"],
-        input="\n".join(sorted(wanted)).encode(),
-        stdout=subprocess.PIPE,
-        check=True,
-    ).stdout
+    pack = subprocess.Popen(
+        ["tar", "-C", "/", "-cf", "-", "-T", "-"], stdin=PIPE, stdout=PIPE, text=True
+    )
     extract = ["tar", "-C", str(tree), "--keep-directory-symlink", "-xf", "-"]
-    subprocess.run(extract, input=archive, check=True)
-    _run("mknod", "-m", "666", tree / "dev/null", "c", 1, 3)
+    with pack, subprocess.Popen(extract, stdin=pack.stdout) as unpacking:
+        assert pack.stdin is not None
+        pack.stdin.write("\n".join(sorted(wanted)))
+        pack.stdin.close()
+        if unpacking.wait() or pack.wait():
+            raise RuntimeError("the packages' files could not be copied: see what tar said")
+    for name, minor in (("null", 3), ("zero", 5), ("urandom", 9)):
+        _run("mknod", "-m", "666", tree / "dev" / name, "c", 1, minor)
 
 
 def _is_folder(path: str) -> bool:
@@ -142,10 +168,15 @@ def _group_folder() -> Path:
     return (_V1 if (_V1 / "blkio.throttle.read_bps_device").exists() else _V2) / name
 
 
+def not_root() -> str | None:
+    """Return why nothing can be recorded here."""
+    return None if os.geteuid() == 0 else "needs root"
+
+
 def missing() -> str | None:
     """Return why no loop board can be made here."""
-    if os.geteuid() != 0:
-        return "needs root"
+    if not_root():
+        return not_root()
     controllers = _V2 / "cgroup.controllers"
     v2 = controllers.exists() and "io" in controllers.read_text().split()
     if not v2 and not (_V1 / "blkio.throttle.read_bps_device").exists():
@@ -157,9 +188,21 @@ def missing() -> str | None:
 def _room() -> str | None:
     """Return memory's file system if there is room: the limit alone is to set the pace."""
     memory = Path("/dev/shm")
-    return str(memory) if memory.is_dir() and shutil.disk_usage(memory).free > 3 << 30 else None
+    return str(memory) if memory.is_dir() and shutil.disk_usage(memory).free > _ROOM_BYTES else None
+
+
+def _try(*words: str) -> None:
+    subprocess.run(words, check=False, stderr=DEVNULL)
+
+
+def _remove(group: Path) -> None:
+    for _ in range(10):  # a group can go once its last process has
+        with suppress(OSError):
+            group.rmdir()
+            return
+        time.sleep(0.2)
 
 
 def _run(*words: object) -> str:
     texts = [str(word) for word in words]
-    return subprocess.run(texts, check=True, stdout=subprocess.PIPE, text=True).stdout
+    return subprocess.run(texts, check=True, stdout=PIPE, text=True).stdout

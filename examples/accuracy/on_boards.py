@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import figures
 import page_sets
 import seconds
-from cli import Foreread
+from cli import CommandError, Foreread
 from figures import FIXED_COST, SINGLE_THREADED, Spread
 from store import Cell, Document
 
@@ -96,8 +97,8 @@ class Live:
         words = ("boards", "start", *board.words(), "--name", name)
         if board != self._board:
             self.end()
+            self._board = board  # before it runs: an interrupted start may leave one
             foreread(*words)
-            self._board = board
         else:
             foreread.note(*words)
         return name
@@ -105,8 +106,9 @@ class Live:
     def end(self) -> None:
         """Stop the board that runs."""
         if self._board is not None:
-            Foreread()("boards", "stop", f"accuracy-{os.getpid()}")
             self._board = None
+            with suppress(CommandError):  # it may not have come up
+                Foreread()("boards", "stop", f"accuracy-{os.getpid()}")
 
 
 def cells(live: Live) -> list[Cell]:

@@ -1,18 +1,26 @@
-"""Cells on the running kernel: pages, requests and readahead calls of real applications."""
+"""Cells on the running kernel: pages, requests and readahead calls of real applications.
+
+They run from an image of their own, so that no other process reads their files.
+"""
 
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
-from collections.abc import Callable
+import sqlite3
+import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import figures
+import loop_board
 from applications import WINDOWS_KB, judge
 from figures import MANY_PROCESSES, SINGLE_THREADED, PageTargets
+from loop_board import LoopBoard
 from store import Cell, Document
 
+from boards.emulated.image import silent_mp3
 from emulator.linux.rules import version_of
 
 _MODULES = (
@@ -23,129 +31,95 @@ _MODULES = (
 _SOURCE = (
     "#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\nint main(void) {return 0;}\n"
 )
+_QUERY = "select count(*) from t where v like '%77%'"
 _DRAWING = '<svg xmlns="http://www.w3.org/2000/svg"><text x="9" y="9">a</text></svg>\n'
 
 
 @dataclass(frozen=True)
 class Application:
-    """A program of this machine; ``command`` is told a folder in which ``prepare`` put files."""
+    """A program of a Debian package that is installed here; ``command`` runs it on the board."""
 
     name: str
-    program: str
-    command: Callable[[Path], list[str]]
-    prepare: Callable[[Path], None] = lambda folder: None
+    package: str
+    command: tuple[str, ...]
     targets: PageTargets = SINGLE_THREADED
 
 
-def _write(name: str, content: str) -> Callable[[Path], None]:
-    def prepare(folder: Path) -> None:
-        (folder / name).write_text(content)
-
-    return prepare
-
-
-def _database(folder: Path) -> None:
-    import sqlite3  # noqa: PLC0415 - for this application alone
-
-    with sqlite3.connect(folder / "data.db") as database:
-        database.execute("create table if not exists t (k integer primary key, v text)")
-        rows = ((number, f"{number:0200}") for number in range(100_000))
-        database.executemany("insert or ignore into t values (?, ?)", rows)
-
-
 APPLICATIONS = (
-    Application(
-        "python",
-        "/usr/bin/python3",
-        lambda folder: ["/usr/bin/python3", "-I", "-c", f"import {_MODULES}"],
-    ),
-    Application(
-        "perl",
-        "/usr/bin/perl",
-        lambda folder: ["/usr/bin/perl", "-MPOSIX", "-MEncode", "-MStorable", "-e", "1"],
-    ),
-    Application(
-        "git",
-        "/usr/bin/git",
-        lambda folder: [
-            *("/usr/bin/git", "-C", str(Path(__file__).parents[2])),
-            *("--no-pager", "log", "--stat", "-50"),
-        ],
-    ),
-    Application(
-        "sqlite",
-        "/usr/bin/sqlite3",
-        lambda folder: [
-            *("/usr/bin/sqlite3", "-readonly", str(folder / "data.db")),
-            "select count(*) from t where v like '%77%'",
-        ],
-        _database,
-    ),
-    Application(
-        "gcc",
-        "/usr/bin/gcc",
-        lambda folder: ["/usr/bin/gcc", "-O2", str(folder / "a.c"), "-o", "/dev/null"],
-        _write("a.c", _SOURCE),
-        MANY_PROCESSES,
-    ),
+    Application("python", "python3", ("/usr/bin/python3", "-I", "-c", f"import {_MODULES}")),
+    Application("perl", "perl", ("/usr/bin/perl", "-MPOSIX", "-MEncode", "-MStorable", "-e", "1")),
+    Application("git", "git", ("/usr/bin/git", "-C", "/repository", "--no-pager", "log", "--stat")),
+    Application("sqlite", "sqlite3", ("/usr/bin/sqlite3", "-readonly", "/data.db", _QUERY)),
+    Application("madplay", "madplay", ("/usr/bin/madplay", "-Q", "-o", "null:", "/sample.mp3")),
+    Application("gcc", "gcc", ("/usr/bin/gcc", "-O2", "/a.c", "-o", "/tmp/a"), MANY_PROCESSES),
     Application(
         "inkscape",
-        "/usr/bin/inkscape",
-        lambda folder: [
-            *("/usr/bin/inkscape", str(folder / "a.svg")),
-            "--export-filename=/dev/null",
-            "--export-type=png",
-        ],
-        _write("a.svg", _DRAWING),
+        "inkscape",
+        ("/usr/bin/inkscape", "/a.svg", "--export-type=png", "--export-filename=/tmp/a.png"),
         MANY_PROCESSES,
     ),
     Application(
-        "gimp",
-        "/usr/bin/gimp",
-        lambda folder: ["/usr/bin/gimp", "-i", "-b", "(gimp-quit 0)"],
-        targets=MANY_PROCESSES,
+        "gimp", "gimp", ("/usr/bin/gimp", "-i", "-b", "(gimp-quit 0)"), targets=MANY_PROCESSES
     ),
 )
 
 
-def cells() -> list[Cell]:
+def fill(tree: Path) -> None:
+    """Put what the applications read into the tree of the board's image."""
+    (tree / "a.c").write_text(_SOURCE)
+    (tree / "a.svg").write_text(_DRAWING)
+    (tree / "sample.mp3").write_bytes(silent_mp3(300))
+    with sqlite3.connect(tree / "data.db") as database:
+        database.execute("create table t (k integer primary key, v text)")
+        rows = ((number, f"{number:0200}") for number in range(100_000))
+        database.executemany("insert into t values (?, ?)", rows)
+    _repository(tree / "repository")
+
+
+def _repository(place: Path) -> None:
+    """Make a repository of many commits, all files of which are new to it each time."""
+    git = ["git", "-C", str(place), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run(["git", "init", "-q", place], check=True)
+    for number in range(60):
+        for name in range(40):
+            (place / f"{name}.txt").write_text(f"{number} {name}\n" * (50 + name))
+        subprocess.run([*git, "add", "."], check=True)
+        subprocess.run([*git, "commit", "-q", "-m", str(number)], check=True)
+
+
+def installed() -> list[Application]:
+    """Return the applications that this machine has."""
+    return [one for one in APPLICATIONS if shutil.which(one.command[0])]
+
+
+def cells(board: LoopBoard) -> list[Cell]:
     """Return a cell for each application (area ``pages``)."""
-    return [
-        Cell(
-            "pages",
-            one.name,
-            f"{one.name}, Linux {os.uname().release}",
-            lambda folder, one=one: _run(one, folder),  # type: ignore[misc]
-            lambda one=one: missing(one.program),  # type: ignore[misc]
-        )
-        for one in APPLICATIONS
-    ]
+    return [_cell(board, one) for one in APPLICATIONS]
 
 
-def missing(program: str) -> str | None:
-    """Return why a program cannot be recorded here."""
-    if os.geteuid() != 0:
-        return "needs root"
-    if version_of(os.uname().release) < (6, 12):
-        return "this kernel has no events of reads and faults (Linux 6.12)"
-    return None if shutil.which(program) else f"{program} is missing"
+def _cell(board: LoopBoard, one: Application) -> Cell:
+    def run(folder: Path) -> Document:
+        command = [*board.start(), *one.command]
+        twice = one.targets != SINGLE_THREADED
+        rows = judge(command, WINDOWS_KB, on=board.root, directory=folder, twice=twice)
+        predicted = [asdict(row) for row in rows if row.of == "prediction"]
+        line = "python examples/accuracy/applications.py -o DIR --on BOARD -- chroot BOARD"
+        return {
+            "kernel": os.uname().release,
+            "rows": predicted,
+            "own_difference": [asdict(row) for row in rows if row.of != "prediction"],
+            "figures": [one.to_json() for one in figures.page_figures(predicted, one.targets)],
+            "commands": [f"{line} {shlex.join(one.command)}"],
+        }
+
+    def missing() -> str | None:
+        if version_of(os.uname().release) < (6, 12):
+            return "this kernel has no events of reads and faults (Linux 6.12)"
+        return loop_board.missing() or absent(one)
+
+    return Cell("pages", one.name, f"{one.name}, Linux {os.uname().release}", run, missing)
 
 
-def _run(one: Application, folder: Path) -> Document:
-    one.prepare(folder)
-    command = one.command(folder)
-    if not (folder / "0").exists():
-        judge(command, [], on=Path(one.program), directory=folder / "first")
-    twice = one.targets != SINGLE_THREADED
-    rows = judge(command, WINDOWS_KB, on=Path(one.program), directory=folder, twice=twice)
-    predicted = [asdict(row) for row in rows if row.of == "prediction"]
-    again = [asdict(row) for row in rows if row.of != "prediction"]
-    found = figures.page_figures(predicted, one.targets)
-    line = f"python examples/accuracy/applications.py -o DIR --on {one.program} --"
-    return {
-        "kernel": os.uname().release,
-        "rows": predicted,
-        "own_difference": again,
-        "figures": [figure.to_json() for figure in found],
-        "commands": [f"{line} {' '.join(command)}"],
-    }
+def absent(one: Application) -> str | None:
+    """Return why an application cannot be run here."""
+    return None if shutil.which(one.command[0]) else f"apt-get install {one.package}"

@@ -20,7 +20,6 @@ import on_boards
 import on_kernel
 import on_machine
 import tables
-from cli import CommandError
 from loop_board import LoopBoard
 from store import Cell, Document, Store, chosen
 
@@ -29,7 +28,7 @@ ROOT = Path(__file__).parents[2]
 
 def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
     """Return every cell there is, in the order in which they are made."""
-    return [*on_kernel.cells(), *on_boards.cells(live), *on_machine.cells(loop)]
+    return [*on_machine.cells(loop), *on_kernel.cells(loop), *on_boards.cells(live)]
 
 
 def make(cell: Cell, store: Store) -> Document:
@@ -44,7 +43,7 @@ def make(cell: Cell, store: Store) -> Document:
     begin = time.monotonic()
     try:
         found = cell.run(store.work(cell))
-    except (CommandError, OSError, ValueError, RuntimeError) as error:
+    except (OSError, ValueError, RuntimeError, subprocess.SubprocessError) as error:
         return {"skipped": f"failed: {error}"}
     facts = {
         "title": cell.title,
@@ -72,7 +71,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="name the cells, and make none")
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
-    live, loop = on_boards.Live(), LoopBoard(on_machine.packages())
+    live, loop = on_boards.Live(), on_machine.board()
     store = Store(args.output.absolute())
     only = [word for text in args.only for word in text.split(",") if word]
     cells = all_cells(live, loop)

@@ -20,6 +20,16 @@ LEARNT = "learnt from the capture"
 Targets = Callable[[float, Spread | None], SecondsTargets]
 
 
+def calibrated(
+    place: str, folder: Path, foreread: Foreread, within: Sequence[str] = ()
+) -> dict[str, Path | None]:
+    """Return the device model that ``foreread calibrate`` makes of a disk, measured once."""
+    file = folder / "calibrated.toml"
+    if not file.exists():
+        foreread("calibrate", "-o", file, place, measures=True, within=within)
+    return {"calibrated": file}
+
+
 @dataclass(frozen=True)
 class Asked:
     """What is measured: a command, where (words of the CLI), and what to predict it with.
@@ -86,28 +96,17 @@ def _swept(asked: Asked, windows_kb: set[int], sweep: Path, foreread: Foreread) 
     have: list[Document] = [json.loads(sweep.read_text())] if sweep.exists() else []
     todo = sorted(windows_kb - {p["read_ahead_kb"] for one in have for p in one["points"]})
     if todo:
-        whole = merged([*have, *_rounds(asked, todo, sweep, foreread)])
+        more = sweep.with_name(f"more-{todo[0]}.json")
+        more.unlink(missing_ok=True)
+        windows = ",".join(f"{kb}k" for kb in todo)
+        disk = ("--device", asked.disk) if asked.disk else ()
+        words = ("sweep", *asked.where, *disk, "--wait", 300, "--allow-warm", "--windows", windows)
+        given = ("--repeat", asked.repeat, "-o", more)
+        foreread(*words, *given, "--", *asked.command, measures=asked.target is None)
+        whole = merged([*have, json.loads(more.read_text())])
         sweep.write_text(json.dumps(whole, indent=1) + "\n")
         have = [whole]
     return have[0]
-
-
-def _rounds(
-    asked: Asked, windows_kb: Sequence[int], sweep: Path, foreread: Foreread
-) -> list[Document]:
-    """Measure windows in rounds, each of them kept if a later one fails."""
-    windows = ",".join(f"{kb}k" for kb in windows_kb)
-    disk = ("--device", asked.disk) if asked.disk else ()
-    words = ("sweep", *asked.where, *disk, "--wait", 300, "--allow-warm", "--windows", windows)
-    found = []
-    for seed in range(asked.repeat):
-        one = sweep.with_name(f"round-{windows}-{seed}.json")
-        if not (one.exists() and json.loads(one.read_text())["complete"]):
-            one.unlink(missing_ok=True)
-            given = ("--repeat", 1, "--seed", seed, "-o", one)
-            foreread(*words, *given, "--", *asked.command, measures=asked.target is None)
-        found.append(json.loads(one.read_text()))
-    return found
 
 
 def merged(rounds: Sequence[Document]) -> Document:

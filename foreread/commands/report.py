@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
 
     files = write_report(recording, prediction, sweep, validation, args.output)
     if args.json:
-        print(json.dumps({"schema": 1, "html": str(files.html), "pdf": str(files.pdf)}))
+        told = {"html": str(files.html), "pdf": str(files.pdf), "json": str(files.json)}
+        print(json.dumps({"schema": 1, **told}))
     else:
         print(f"report: {files.html}")
     return 0

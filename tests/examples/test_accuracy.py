@@ -171,7 +171,7 @@ def test_a_device_that_gives_no_seconds_misses_all_and_says_why(modules):
 
 
 def test_every_cell_has_a_name_of_its_own(modules):
-    loop = modules["loop_board"].LoopBoard(())
+    loop = modules["on_machine"].board()
     cells = modules["run"].all_cells(modules["on_boards"].Live(), loop)
     assert len({cell.id for cell in cells}) == len(cells)
     assert {cell.area for cell in cells} == {"pages", "board-pages", "boards", "loop", "disk"}

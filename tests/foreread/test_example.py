@@ -98,6 +98,43 @@ def test_validate_document(capsys):
     assert document["seconds_error_median"] is None
 
 
+@pytest.fixture
+def device(tmp_path):
+    path = tmp_path / "device.toml"
+    path.write_text('kind = "fixed"\nlatency_us = 1000\nns_per_kib = 50000\n')
+    return path
+
+
+def test_several_captures_of_one_start(capsys, device):
+    words = ["--json", "--windows", "0,8,32", "--device-model", device]
+    one = json.loads(run(capsys, "predict", CAPTURE, *words))
+    two = json.loads(run(capsys, "predict", CAPTURE, CAPTURE, *words))
+    assert one["total"]["seconds"] == two["total"]["seconds"]
+    assert any("medians over 2 captures" in note for note in two["notes"])
+    for low, at, high in zip(
+        *(two["total"][key] for key in ("seconds_low", "seconds", "seconds_high")), strict=True
+    ):
+        assert low < at < high
+    assert one["verdict"]["by"] == "criterion"
+    assert len(one["doubts"]) == 1
+
+
+@pytest.mark.parametrize("model", [["--model", "fixed"], []])
+def test_several_captures_need_seconds(capsys, model):
+    other = ROOT / "tests/analyzer/ingest/data/ftrace/trace.txt"
+    words = ["predict", *model, CAPTURE, CAPTURE if model else other]
+    assert main([str(word) for word in words]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_script_sets_what_predict_says(capsys, tmp_path, device):
+    for words in ([], ["--model", "fixed"], ["--device-model", device]):
+        said = json.loads(run(capsys, "predict", "--json", *words, CAPTURE))["verdict"]
+        out = tmp_path / "boot"
+        written = json.loads(run(capsys, "script", "--json", *words, CAPTURE, "-o", out))
+        assert [s["value"] for s in written["settings"]] == [str(said["read_ahead_kb"])]
+
+
 def test_text_is_printed(capsys):
     assert "quasi-optimal" in run(capsys, "predict", CAPTURE)
     assert "accessed" in run(capsys, "show", "--by", "wasted", CAPTURE)

@@ -17,8 +17,8 @@ def layouts(draw: st.DrawFn, sizes: list[int]) -> np.ndarray:
         at = 0
         end = -(-SIZES[size] // 512)
         while draw(st.booleans()) and at < end and len(rows) < 20:
-            at += draw(st.sampled_from([0, 0, 0, 8, 800]))
-            length = draw(st.sampled_from([1, 8, 64, 1000, 100_000]))
+            at += draw(st.sampled_from([0, 0, 0, 8, 256, 800]))
+            length = draw(st.sampled_from([1, 8, 64, 256, 256, 1000, 100_000]))
             sector = draw(st.sampled_from([at, 1 << 30, 1 << 31]))
             rows.append((file, at, sector, length, draw(st.sampled_from([1, 1, 1, 0]))))
             at += length

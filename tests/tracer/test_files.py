@@ -3,6 +3,7 @@ from __future__ import annotations
 import pytest
 
 from boards.mounts import MountPoint
+from tracer import files
 from tracer.files import find_files
 
 NAMES = ["plain", "with space", 'quo"te', "new\nline", "<script>", "$(reboot)", "b\udcffd"]
@@ -61,4 +62,26 @@ def test_a_mount_hidden_by_a_later_one_is_not_searched(tree):
 
 def test_the_search_ends_in_time_and_says_so(tree):
     _, complete = find_files({inode(tree / "a/b/plain")}, [mount(tree)], {}, limit_s=0)
+    assert not complete
+
+
+def test_a_file_system_whose_search_is_cut_does_not_keep_another_waiting(tree, monkeypatch):
+    """Of 4 s each has 2; a directory of the first file system takes one."""
+    (tree / "small").mkdir()
+    wanted = tree / "small/file"
+    wanted.write_text("")
+    large = tree / "a"
+    clock = [0.0]
+    scan = files._entries
+
+    def slowly(directory):
+        clock[0] += 1.0 if directory.startswith(str(large)) else 0.0
+        return scan(directory) * (50 if directory.startswith(str(large)) else 1)
+
+    monkeypatch.setattr(files.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(files, "_entries", slowly)
+    mounts = [mount(large, dev="254:0"), mount(tree / "small", dev="7:4")]
+    looked_for = {("254:0", 2**40), ("7:4", wanted.lstat().st_ino)}
+    found, complete = find_files(looked_for, mounts, {}, limit_s=4.0)
+    assert [entry.path for entry in found] == [None, str(wanted)]
     assert not complete

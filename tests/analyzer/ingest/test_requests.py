@@ -3,7 +3,7 @@
 from event_table import DISK, R, event, table
 
 from analyzer.ingest.requests import find_requests
-from analyzer.ingest.tables import Kind
+from analyzer.ingest.tables import Kind, Rwbs
 
 
 def issue(sector, sectors=8, dev=DISK):
@@ -34,3 +34,25 @@ def test_devices_are_told_apart():
     other = (8 << 20) | 1
     requests = find_requests(table(issue(0), issue(0, dev=other), complete(0, dev=other)))
     assert requests["complete_ns"].tolist() == [0, 3000]
+
+
+def queue(sector, sectors=8, dev=DISK):
+    return event(Kind.BIO_QUEUE, index=sector, value=sectors, flags=R, dev=dev)
+
+
+def test_bios_are_counted_that_were_merged():
+    """Three blocks in one request, then one alone; on another disk the same sectors."""
+    other, partition = (8 << 20) | 16, DISK | 2
+    bios = [queue(80), queue(88), queue(96, dev=partition), queue(200), queue(80, dev=other)]
+    issues = [issue(80, 24), issue(200), issue(80, 24, dev=other)]
+    assert find_requests(table(*bios, *issues))["bios"].tolist() == [3, 1, 2]
+
+
+def test_a_bio_that_is_split_is_one_for_each_request():
+    requests = find_requests(table(queue(0, 2048), issue(0, 1024), issue(1024, 1024)))
+    assert requests["bios"].tolist() == [1, 1]
+
+
+def test_where_bios_are_not_told_metadata_is_read_block_by_block():
+    metadata = event(Kind.RQ_ISSUE, index=800, value=32, flags=R | Rwbs.META, dev=DISK)
+    assert find_requests(table(metadata, issue(0, 32)))["bios"].tolist() == [4, 1]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from math import hypot
+
 import numpy as np
 import pytest
 
-from analyzer.optimizer.bands import DEVIATIONS, Bands, resampled, spread_over
+from analyzer.optimizer.bands import DEVIATIONS, REPLAY, Bands, resampled
 
 WINDOWS = [0, 8, 32, 128]
 
@@ -14,10 +16,13 @@ def bands(seconds, draws, candidates=WINDOWS):
     return Bands(WINDOWS, np.array(seconds), np.array(draws, float), list(candidates))
 
 
-def test_the_band_is_of_the_draws_and_never_below_nothing():
+def test_the_band_is_of_the_draws_and_of_the_replay_and_never_below_nothing():
     low, high = bands([4, 2, 1, 0.1], [[4, 2, 1, 0], [4, 4, 1, 1]]).band()
-    assert low.tolist() == pytest.approx([4, 2 - DEVIATIONS, 1, 0])
-    assert high.tolist() == pytest.approx([4, 2 + DEVIATIONS, 1, 0.1 + DEVIATIONS / 2])
+    half = [
+        DEVIATIONS * hypot(std, REPLAY * at) for std, at in ((0, 4), (1, 2), (0, 1), (0.5, 0.1))
+    ]
+    assert low.tolist() == pytest.approx([4 - half[0], 2 - half[1], 1 - half[2], 0])
+    assert high.tolist() == pytest.approx([4 + half[0], 2 + half[1], 1 + half[2], 0.1 + half[3]])
 
 
 def test_what_all_windows_share_tells_none_apart():
@@ -54,8 +59,3 @@ def test_one_capture_that_took_long_widens_the_band_not_the_median():
     assert np.median(found) == 1.1
     # The slow one is the median where it was drawn twice or thrice: 7 of 27.
     assert np.mean(found == 9.0) == pytest.approx(7 / 27, abs=0.03)
-
-
-def test_between_two_windows_the_logarithm_counts():
-    ratios = spread_over([0, 1, 3], [0, 3], np.array([[1.0, 1.2]]))
-    assert ratios.tolist() == [pytest.approx([1.0, 1.1, 1.2])]

@@ -151,7 +151,7 @@ def by_seconds(seconds: list[float], current: int | None, apart: float = 0.0) ->
 def test_the_fewest_seconds_are_set() -> None:
     verdict = by_seconds([4.0, 2.0, 5.0, 3.0], 124)
     assert (verdict.action, verdict.read_ahead_kb, verdict.by) == ("set", 4, "seconds")
-    said = "2.000 s predicted at 4 KiB are fewest, against 3.000 s at 124 KiB now"
+    said = "2.000 s predicted at 4 KiB, the fastest window, against 3.000 s at 124 KiB now"
     assert verdict.why.startswith(said)
     assert "F² + G² chooses 12 KiB: 5.000 s" in verdict.why
     assert verdict.why.endswith("; doubtful, since 7 events were lost")

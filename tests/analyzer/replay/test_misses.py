@@ -136,9 +136,10 @@ def test_where_flags_say_nothing_a_call_in_progress_does():
     assert done(built) == [(Op.READ, 0, 832), (Op.FAULT, 4, 0)]
 
 
-def test_blocks_of_squashfs_do_not_tell_which_page_was_touched():
-    built = made(in_at(1000, 1, 4), [entry(1)], fstype="squashfs")
-    assert done(built) == [(Op.SINGLE, 4, 1)]
+def test_of_a_block_of_squashfs_the_page_that_came_first_was_touched():
+    events = [insert(1, page, pid=ROOT_PID) for page in (4, 0, 1, 2, 3, 5)]
+    built = made([*events, read(1000, 6, pid=ROOT_PID)], [entry(1)], fstype="squashfs")
+    assert done(built) == [(Op.READ, 4 * PAGE, PAGE)]
 
 
 def test_events_of_accesses_are_believed_before_the_flag():

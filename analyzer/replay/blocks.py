@@ -1,0 +1,167 @@
+"""Where the compressed blocks of squashfs are, and what unpacking them costs, by a recording.
+
+At read_ahead_kb=0 a thread inserts the pages of a block and reads it (squashfs_readpage_block), so
+that the first read behind its last insert is that of the block. Where blocks that nobody read are,
+and how long, is taken from those around them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Rwbs
+from emulator.linux.requests import SECTOR
+from emulator.linux.timed import CpuCost
+
+_NEAR_SECTORS = 8  # a page: pieces of one block are no further apart
+_SOON_SHARE = 25  # percentile: what follows soonest on a read is unpacking alone
+_MANY_PAGES = 8  # of a block that shows what unpacking costs
+
+Block = tuple[int, int]  # file row, number
+Row = tuple[int, int, int, int, int]  # EXTENT
+
+
+@dataclass
+class _Read:
+    """A block that is being read by a thread, in one piece or several: sectors [from, until)."""
+
+    block: Block
+    since_ns: int
+    queued_ns: int = 0
+    pieces: list[tuple[int, int]] = field(default_factory=list)
+
+    def take(self, first: int, until: int, time_ns: int) -> None:
+        """Take in a read of the thread if it goes on with the block."""
+        if not self.pieces or 0 <= first - self.pieces[-1][1] <= _NEAR_SECTORS:
+            self.queued_ns = time_ns
+            self.pieces.append((first, until))
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """``rows`` (EXTENT) are the blocks; ``sectors`` where those begin that were read.
+
+    ``cpu`` is what a page costs, unpacked.
+    """
+
+    rows: list[Row]
+    sectors: Array
+    cpu: CpuCost
+
+    def reads(self, sector: Array) -> Array:
+        """Return a mask of the requests that read blocks, by their first sectors."""
+        return np.isin(sector, self.sectors)
+
+
+def blocks_of(recording: Recording, block_pages: Array) -> Blocks:
+    """Return the blocks of all files in compressed blocks; ``block_pages`` is by file, else 0."""
+    found: dict[Block, tuple[int, int]] = {}
+    sectors: dict[Block, list[int]] = {}
+    costs = []
+    for read, next_ns, done_ns in _reads(recording, block_pages.tolist()):
+        first, until = read.pieces[0][0], read.pieces[-1][1]
+        found[read.block] = first, until - first
+        sectors[read.block] = [begin for begin, _ in read.pieces]
+        pages = _pages(recording, read.block, block_pages)
+        if pages >= _MANY_PAGES and next_ns > done_ns > 0:
+            costs.append(((next_ns - done_ns) / pages, (read.queued_ns - read.since_ns) / pages))
+    cost = 0.0
+    if costs:
+        unpack, insert = np.array(costs).T
+        cost = float(np.percentile(unpack, _SOON_SHARE)) + float(np.percentile(insert, _SOON_SHARE))
+    rows = list(_placed(recording, found, block_pages))
+    own = np.array([sector for some in sectors.values() for sector in some], np.uint64)
+    return Blocks(rows, own, CpuCost(0.0, cost))
+
+
+def _pages(recording: Recording, block: Block, block_pages: Array) -> int:
+    """Return how many pages of a file a block holds."""
+    file, number = block
+    pages = -(-int(recording.files["size_bytes"][file]) // recording.page_size)
+    each = int(block_pages[file])
+    return min(each, pages - number * each)
+
+
+def _reads(recording: Recording, block_pages: list[int]) -> Iterator[tuple[_Read, int, int]]:
+    """Yield each block's read, when its thread is next heard of, and when the read was done."""
+    inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
+    rows = {inode: row for row, inode in enumerate(inodes) if block_pages[row]}
+    events = recording.trace.events
+    wanted = np.isin(events["kind"], (Kind.INSERT, Kind.BIO_QUEUE))
+    columns = ("kind", "time_ns", "pid", "dev", "ino", "index", "value", "flags")
+    chosen = (events[name][wanted].tolist() for name in columns)
+    done = _completions(recording)
+    under_way: dict[int, _Read] = {}
+    for kind, time, pid, dev, ino, index, value, flags in zip(*chosen, strict=True):
+        read = under_way.get(pid)
+        if kind == Kind.BIO_QUEUE:
+            if read is not None and flags & Rwbs.READ:
+                read.take(index, index + value, time)
+            continue
+        row = rows.get((dev, ino))
+        block = None if row is None else (row, index // block_pages[row])
+        if read is not None and read.pieces:  # it has ended: a block is waited for
+            yield read, time, done.get(read.pieces[-1][0], 0)
+        elif read is not None and read.block == block:
+            continue
+        under_way.pop(pid, None)
+        if block is not None:
+            under_way[pid] = _Read(block, time)
+    yield from ((read, 0, 0) for read in under_way.values() if read.pieces)
+
+
+def _completions(recording: Recording) -> dict[int, int]:
+    """Return when the last read of each sector was done."""
+    requests = recording.requests
+    known = requests["complete_ns"] > requests["issue_ns"]
+    columns = (requests[name][known].tolist() for name in ("sector", "complete_ns"))
+    return dict(zip(*columns, strict=True))
+
+
+def _placed(
+    recording: Recording, found: dict[Block, tuple[int, int]], block_pages: Array
+) -> Iterator[Row]:
+    """Yield all blocks of the files of which some are known."""
+    by_file: defaultdict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
+    for (file, number), place in found.items():
+        by_file[file][number] = place
+    for file, known in by_file.items():
+        each = int(block_pages[file])
+        pages = max(-(-int(recording.files["size_bytes"][file]) // recording.page_size), 1)
+        count = max(-(-pages // each), max(known) + 1)
+        held = [max(min(each, pages - number * each), 1) for number in range(count)]
+        for number, (sector, sectors) in _all_blocks(known, held):
+            at = number * each * (recording.page_size // SECTOR)
+            yield file, at, sector, sectors, 1
+
+
+def _all_blocks(
+    known: dict[int, tuple[int, int]], held: list[int]
+) -> Iterator[tuple[int, tuple[int, int]]]:
+    """Yield number and place of each block of a file; ``held`` are the pages in each.
+
+    Between two known ones the others share the room by their pages; elsewhere they are packed as
+    the known ones are.
+    """
+    density = sum(known[n][1] for n in known) / sum(held[n] for n in known)
+    numbers = sorted(known)
+    for left, right in zip([-1, *numbers], [*numbers, len(held)], strict=True):
+        between = range(left + 1, right)
+        pages = sum(held[number] for number in between)
+        begin = sum(known[left]) if left >= 0 else None
+        end = known[right][0] if right < len(held) else None
+        room = density * pages
+        if begin is not None and end is not None and end > begin:
+            room = end - begin
+        at = float(begin if begin is not None else max((end or 0) - room, 0.0))
+        for number in between:
+            behind = at + room * held[number] / pages
+            yield number, (round(at), max(round(behind) - round(at), 1))
+            at = behind
+        if right < len(held):
+            yield right, known[right]

@@ -1,0 +1,107 @@
+"""The report of the kernel's model with seconds, on the real capture and sweep in examples/."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from analyzer.ingest.load import load
+from analyzer.optimizer.linux import predict_linux
+from analyzer.report import write_report
+from analyzer.report.answer import answer, headline
+from analyzer.report.by_seconds import start_up, wasted
+from analyzer.report.page import render
+from analyzer.report.sections import sections
+from analyzer.report.style import drawing
+from analyzer.report.subject import Subject
+from analyzer.validate import validate
+from emulator.device import FixedCost
+from tracer.sweep import read_sweep
+
+EXAMPLE = Path(__file__).parents[3] / "examples/python-start"
+WINDOWS = [0, 1, 2, 4, 8, 16, 32, 128, 640]
+
+
+@pytest.fixture(scope="module")
+def subject():
+    recording = load(EXAMPLE / "python-start.capture.tar.xz")
+    prediction = predict_linux(recording, windows=WINDOWS, device=FixedCost(1e6, 5e4, band=0.05))
+    sweep = read_sweep(EXAMPLE / "python-start.sweep.json")
+    return Subject(recording, prediction, sweep, validate(prediction, sweep))
+
+
+@pytest.fixture(scope="module")
+def decided(subject):
+    """The same, as if seconds like these had been judged."""
+    total = subject.prediction.total
+    kb = total.read_ahead_kb[total.windows.index(total.smallest_within)]
+    verdict = replace(subject.prediction.verdict, action="set", read_ahead_kb=kb, by="seconds")
+    return replace(subject, prediction=replace(subject.prediction, verdict=verdict, doubts=()))
+
+
+def text_of(*blocks):
+    with drawing():
+        return re.sub(r"<[^>]+>|\s+", " ", render("t", "s", list(blocks), "0"))
+
+
+def test_the_headline_is_the_window_of_the_verdict(decided):
+    total = decided.prediction.total
+    assert decided.window == total.smallest_within
+    assert headline(decided).startswith(f"Set read_ahead_kb to {decided.window_kb:,} KiB")
+    assert total.smallest_within != total.quasi_optimal
+
+
+def test_figures_of_both_models_and_of_seconds_are_there(decided, tmp_path):
+    files = write_report(
+        decided.recording, decided.prediction, decided.sweep, decided.validation, tmp_path
+    )
+    names = [path.stem for path in files.figures]
+    assert names[:4] == ["seconds", "spent", "models-requests", "models-pages"]
+    assert not {"measured-seconds", "measured-requests", "requests-and-waste"} & set(names)
+    told = json.loads(files.json.read_text())
+    assert told["prediction"]["total"]["seconds_low"][0] < told["prediction"]["total"]["seconds"][0]
+    total = decided.prediction.total
+    at = total.windows.index(decided.window)
+    assert sum(one["pages_wasted"] for one in told["waste"]["files"]) == total.g[at]
+    assert all(sum(f["by_rule"].values()) == f["pages_wasted"] for f in told["waste"]["files"])
+
+
+def test_the_published_criterion_stands_beside_with_its_regret(decided):
+    said = text_of(start_up(decided))
+    total = decided.prediction.total
+    best, quasi, default = (
+        total.seconds_at(w) for w in (total.predicted_best, total.quasi_optimal, 640)
+    )
+    assert "F² + G², the published criterion" in said
+    assert f"{100 * (quasi - best) / default:.0f} %" in said
+    assert decided.prediction.regret_quasi_optimal == pytest.approx((quasi - best) / default)
+
+
+def test_seconds_that_do_not_decide_are_told_of_first(subject):
+    said = text_of(answer(subject))
+    assert subject.prediction.verdict.by == "criterion"
+    assert "Seconds were predicted, but are not confirmed for a start like this" in said
+    assert "not decided by" in said
+
+
+def test_rules_and_files_are_named(decided):
+    said = text_of(sections(decided)[0], replace(sections(decided)[0], blocks=wasted(decided)))
+    for words in ("around a fault", "next window, in advance", "/usr/bin/python3.11"):
+        assert words in said
+
+
+def test_the_fixed_window_has_none_of_it(make, app):
+    subject = Subject(app, make.prediction(app), None, None)
+    assert not start_up(subject).blocks
+    assert wasted(subject) == []
+
+
+def test_seconds_without_band_or_parts_are_drawn_too(make, app):
+    """As a prediction of an older foreread, or of another program, may be."""
+    subject = Subject(app, make.prediction(app, seconds=True), None, None)
+    assert len([b for b in start_up(subject).blocks if b.kind == "figure"]) == 1
+    text_of(start_up(subject))
