@@ -96,7 +96,22 @@ def test_the_processor_s_work_is_told_by_faults():
     assert (found.page_ns, found.request_ns) == (30 - 5, 50 + 40 - 3 * 5)
 
 
-def test_without_events_of_faults_the_processor_s_work_is_not_known():
+def test_without_events_of_faults_all_pages_read_singly_tell_of_it():
+    """Insert to bio 25, to issue 50; completion to the next insert 240; an event takes 25."""
+    rows = []
+    for at in range(0, 100_000, 1000):
+        rows += [
+            event(Kind.INSERT, ino=5, index=at, time_ns=at + 35),
+            event(Kind.BIO_QUEUE, index=at * 8, value=8, flags=R, time_ns=at + 60),
+            event(Kind.RQ_ISSUE, index=at * 8, value=8, flags=R, time_ns=at + 85),
+            event(Kind.RQ_COMPLETE, index=at * 8, value=8, flags=R, time_ns=at + 795),
+        ]
+    recording = interpret(Trace("test", table(*rows)), None, [], "all")
+    found = cpu_cost(recording)
+    assert (found.page_ns, found.request_ns) == (25, 50 + 240 - 25 - 3 * 25)
+
+
+def test_without_pages_read_singly_the_processor_s_work_is_not_known():
     rows = [event(Kind.INSERT, ino=5, time_ns=5), *request(0, 10, 20)]
     recording = interpret(Trace("test", table(*rows)), None, [], "all")
     found = cpu_cost(recording)
