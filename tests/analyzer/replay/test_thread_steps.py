@@ -90,6 +90,7 @@ def test_time_behind_a_request_is_not_computed():
         (-1, 0, 200 + 200 + 2600),
     ]
     assert (found.cpus, found.ends, found.by_thread) == (2, 0, True)
+    assert found.back_ns == 200
     assert total == 9100 - 2 * 1000 - 100 + 2 * 1000
 
 
