@@ -34,24 +34,24 @@ def find_requests(events: Table) -> Table:
 
 
 def _askers(issued: Table, queued: Table) -> Array:
-    """Return the thread that asked for each request: which queued its first bio.
+    """Return who queued the bio that each request begins with, the last one before it.
 
-    A kernel thread may have issued it in its stead (a queue that blocks, or is run later).
+    Without a plug the request may be issued by a kernel worker (block/blk-mq.c); then, too, it is
+    the thread that queued the bio who asked. Where no bio was recorded, it is who issued it.
     """
-    pid = issued["pid"].copy()
+    found = issued["pid"].copy()
     partitions = ~np.isin(queued["dev"], issued["dev"])
     for dev in np.unique(issued["dev"]).tolist():
-        bios = queued.take(partitions | (queued["dev"] == dev))
         rows = np.flatnonzero(issued["dev"] == dev)
+        bios = queued.take(np.flatnonzero(partitions | (queued["dev"] == dev)))
         sector = np.concatenate((bios["index"], issued["index"][rows]))
         time = np.concatenate((bios["time_ns"], issued["time_ns"][rows]))
-        is_bio = np.arange(len(sector)) < bios.rows
-        order = np.lexsort((~is_bio, time, sector))
-        last = np.maximum.accumulate(np.where(is_bio[order], np.arange(len(order)), -1))
-        asked = ~is_bio[order] & (last >= 0)
-        asked &= sector[order[last]] == sector[order]
-        pid[rows[order[asked] - bios.rows]] = bios["pid"][order[last[asked]]]
-    return pid
+        asks = np.arange(len(sector)) < bios.rows
+        order = np.lexsort((~asks, time, sector))
+        latest = np.maximum.accumulate(np.where(asks[order], np.arange(len(order)), -1))
+        known = ~asks[order] & (latest >= 0) & (sector[order][latest] == sector[order])
+        found[rows[order[known] - bios.rows]] = bios["pid"][order[latest[known]]]
+    return found
 
 
 def _bios(issued: Table, queued: Table) -> Array:
@@ -79,13 +79,13 @@ def _bios(issued: Table, queued: Table) -> Array:
     return found
 
 
-def _table(issued: Table, complete_ns: Array, pid: Array, bios: Array) -> Table:
+def _table(issued: Table, complete_ns: Array, askers: Array, bios: Array) -> Table:
     return Table(
         REQUESTS,
         {
             "issue_ns": issued["time_ns"],
             "complete_ns": complete_ns,
-            "pid": pid,
+            "pid": askers,
             "dev": issued["dev"],
             "sector": issued["index"],
             "sectors": np.minimum(issued["value"], 0xFFFFFFFF).astype(np.uint32),

@@ -134,12 +134,14 @@ class CpuSamples:
 
     ``page``: from the fault to the page's insertion; ``submit``: from there until its request was
     issued; ``wake``: from its completion to the next event, NaN if there is none; of it the
-    ``wake_share`` percentile is the kernel's own work. Without what recording the events took.
+    ``wake_share`` percentile is the kernel's own work. ``event_ns`` is what recording an event
+    takes, once in ``page``, twice in ``submit`` and once in ``wake``.
     """
 
     page: Array
     submit: Array
     wake: Array
+    event_ns: float
     wake_share: int = _WAKE_SHARE
 
     def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
@@ -157,7 +159,8 @@ class CpuSamples:
         page, submit = float(np.median(self.page[rows])), float(np.median(self.submit[rows]))
         wakes = self.wake[rows][~np.isnan(self.wake[rows])]
         wake = float(np.percentile(wakes, self.wake_share)) if len(wakes) else 0.0
-        return CpuCost(max(submit + wake, 0.0), max(page, 0.0))
+        each = self.event_ns
+        return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
 
 
 def cpu_samples(recording: Recording) -> CpuSamples:
@@ -168,29 +171,28 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     that show both), and what follows soonest on a completion is the next insertion.
     """
     events = recording.trace.events
-    kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
-    place = np.flatnonzero(np.isin(events["kind"], (*kinds, Kind.BIO_QUEUE, Kind.GET_PAGES)))
-    kind = events["kind"][place]
-    # All events cost their recording, those of the scheduler between them, too.
-    time = events["time_ns"].astype(np.float64) - np.arange(events.rows) * event_cost(events)
-    told = bool((kind == Kind.FAULT).any())
-    insert = np.flatnonzero(_follow(kind, _MISS if told else _MISS[1:])) + told
-    submit = time[_left(events, place[insert], place[insert + 2])] - time[place[insert]]
+    each = event_cost(events)
+    if (events["kind"] == Kind.FAULT).any():
+        return CpuSamples(*_misses(recording), each)
+    place = np.flatnonzero(np.isin(events["kind"], (*_MISS[1:], Kind.RQ_COMPLETE, Kind.GET_PAGES)))
+    insert = np.flatnonzero(_follow(events["kind"][place], (*_MISS[1:], Kind.RQ_COMPLETE)))
+    rows = place[insert]
+    # Every event in between took its recording, the scheduler's too.
+    time = events["time_ns"].astype(np.float64) - np.arange(events.rows) * each
+    submit = time[_left(events, rows, place[insert + 2])] - time[rows]
     followed = insert[insert + 4 < len(place)]
-    woken = _back(events, place[followed + 3], place[followed + 4])
-    wake = np.full(len(insert), np.nan)
-    wake[: len(followed)] = time[place[followed + 4]] - time[woken]
-    if told:
-        return CpuSamples(time[place[insert]] - time[place[insert - 1]], submit, wake)
-    page = time[place[insert + 1]] - time[place[insert]]
+    following = place[followed + 4]
+    wake = np.full(len(rows), np.nan)
+    wake[: len(followed)] = time[following] - time[_back(events, place[followed + 3], following)]
+    page = time[place[insert + 1]] - time[rows]
     first = float(np.median(page)) if len(page) else 0.0
-    return CpuSamples(page, submit, wake - first, _SOONEST)
+    return CpuSamples(page + each, submit + 3 * each, wake - first, each, _SOONEST)
 
 
 def _left(events: Table, since: Array, until: Array) -> Array:
-    """Return the rows where each thread left its CPU between two rows of events, else the later.
+    """Return the rows where a thread left its CPU between two rows of events, else the later.
 
-    What is done elsewhere (a kernel thread issues the request) is not computed by the thread.
+    What others do (a kernel thread issues the request) is not computed by the thread.
     """
     found = until.copy()
     for cpu, switches in _switches(events):
@@ -200,7 +202,7 @@ def _left(events: Table, since: Array, until: Array) -> Array:
 
 
 def _back(events: Table, since: Array, until: Array) -> Array:
-    """Return the rows where each thread came back between two rows of events, else the earlier."""
+    """Return the rows where a thread came back between two rows of events, else the earlier."""
     found = since.copy()
     for cpu, switches in _switches(events):
         rows = np.flatnonzero(events["cpu"][until] == cpu)
@@ -221,7 +223,30 @@ def cpu_cost(recording: Recording) -> CpuCost:
     return cpu_samples(recording).cost()
 
 
-_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
+_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE)
+
+
+def _misses(recording: Recording) -> tuple[Array, Array, Array]:
+    """Return, of faults that read one page, the times (ns) of what each thread did for it.
+
+    From the fault to the insertion, from there to the issue of the request, and from its
+    completion to the thread's next event.
+    """
+    events, requests = recording.trace.events, recording.requests
+    own = events.take(np.isin(events["kind"], (*_MISS, Kind.MAP_PAGES, Kind.GET_PAGES)))
+    own = own.take(np.argsort(own["pid"], kind="stable"))
+    kind, pid, time = own["kind"], own["pid"], own["time_ns"].astype(np.float64)
+    single = np.flatnonzero(_follow(kind, _MISS))
+    single = single[single + 4 < len(kind)]
+    single = single[pid[single] == pid[single + 4]]
+    issue, complete = requests["issue_ns"], requests["complete_ns"].astype(np.float64)
+    row = np.searchsorted(issue, own["time_ns"][single + 3])
+    known = row < len(issue)
+    known[known] = complete[row[known]] > 0
+    single, row = single[known], row[known]
+    wake = time[single + 4] - complete[row]
+    page, submit = time[single + 1] - time[single], time[single + 3] - time[single + 1]
+    return page[wake > 0], submit[wake > 0], wake[wake > 0]
 
 
 def _follow(kind: Array, wanted: tuple[Kind, ...]) -> Array:
