@@ -140,7 +140,7 @@ class Builder:
             return
         if self.faults.goes_on(thread, file, page):
             return
-        self.faults.begin(thread, dev, file, page, self._fault_on(thread, file, page))
+        self.faults.begin(thread, file, page, self._fault_on(thread, file, page))
         thread.brings = (file, page, page + 1)
 
     def _fault_on(self, thread: Thread, file: int, page: int) -> int:

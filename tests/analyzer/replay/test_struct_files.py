@@ -10,7 +10,7 @@ from analyzer.ingest.tables import Kind
 from emulator.linux.operations import Op
 
 CLONE_VM, CLONE_FILES, CLOEXEC = 0x100, 0x400, 0o2000000
-AROUND = [event(Kind.MAP_PAGES, ino=9, index=0, value=0)]  # the file system is told of
+AROUND = [event(Kind.MAP_PAGES, ino=9, index=0, value=0)]  # the kernel has such events
 
 
 def opened(time, descriptor, flags=0, pid=1):
@@ -197,6 +197,16 @@ def test_advice_before_the_first_page_counts():
     calls["syscalls:sys_enter_fadvise64"] = [(1600, 1, 3, 0, 0, 2)]
     built = made(one_read(2000, 0), [entry(1)], calls)
     assert done(built) == [(Op.SEQUENTIAL, 0, 0), (Op.READ, 0, PAGE)]
+
+
+def test_what_advice_did_not_bring_in_need_not_have_been_there():
+    """The kernel caps what it reads for one call."""
+    events = [*one_read(2000, 0)]
+    events += [insert(1, page, time_ns=3000 + page) for page in (1, 2)]
+    events.append(read(8, 16, time_ns=3010))
+    calls = opened(1500, 3) | reads_of((2000, 1, 3))
+    calls["syscalls:sys_enter_readahead"] = [(2900, 1, 3, PAGE, 90 * PAGE)]
+    assert done(made(events, [entry(1)], calls)) == [(Op.READ, 0, PAGE), (Op.WILLNEED, 1, 90)]
 
 
 def test_advice_that_reads_tells_of_which_file_it_is():
