@@ -19,10 +19,14 @@ from boards.cost import FixedCost as FixedFigures
 from boards.profile import Profile, ProfileError, load_profile
 from emulator.device import DeviceModel, FixedCost
 from emulator.measured import Measured, Point
-from emulator.paced import Paced
+from emulator.paced import THROTL_SLICE_NS, Paced
 
 FEWEST = 20  # requests to learn from
 FEWEST_LARGE = 3  # of them of another size than the commonest
+_STALL_NS = 8e6  # two ticks of the clock
+_FEWEST_BURSTS = 8
+_IDLE_SHARE = 0.3
+_IN_SLICES = 0.5  # of the idle time; of bursts at random a sixth would be
 _ROUNDS = 50  # of the regression; it settles in a few
 _FITS, _SEED = 20, 2010  # lines through requests drawn anew, for the standard error
 _LARGEST_FILE = 1 << 20
@@ -166,6 +170,13 @@ def learn(requests: Table) -> FixedCost:
         if missing * 20 > reads.sum():
             raise DeviceModelError(f"{missing} of {reads.sum()} reads have no completion")
     taken = requests.take((requests["complete_ns"] > 0) & (requests["sectors"] > 0))
+    if _is_held_back(taken):
+        raise DeviceModelError(
+            "reads come in bursts 100 ms apart: a limiter of the kernel (blkio, io.max) holds this "
+            "disk back, and a capture does not tell by how much",
+            "measure it: foreread calibrate -o FILE DEVICE, started within the same limits; then "
+            "--device-model FILE",
+        )
     service = _service(taken)
     wanted = (taken["flags"] & Rwbs.READ) > 0
     kib, service = taken["sectors"][wanted] / 2, service[wanted]
@@ -180,6 +191,23 @@ def learn(requests: Table) -> FixedCost:
             "for the size cannot be told"
         )
     return _fit(kib, service)
+
+
+def _is_held_back(requests: Table) -> bool:
+    """Return whether the disk idles for most of the time, until the next slice of a limiter."""
+    issue = requests["issue_ns"].astype(np.float64)
+    complete = np.maximum.accumulate(requests["complete_ns"].astype(np.float64))
+    if requests.rows < FEWEST:
+        return False
+    idle = issue[1:] - complete[:-1]
+    bursts = np.flatnonzero(idle > _STALL_NS)
+    if len(bursts) < _FEWEST_BURSTS or idle[bursts].sum() < _IDLE_SHARE * (issue[-1] - issue[0]):
+        return False
+    slices = np.diff(issue[bursts + 1]) / THROTL_SLICE_NS
+    whole = np.round(slices)
+    near = (whole >= 1) & (np.abs(slices - whole) * THROTL_SLICE_NS <= _STALL_NS)
+    stalled = idle[bursts[1:]]
+    return float(stalled[near].sum()) >= _IN_SLICES * float(stalled.sum())
 
 
 def _service(requests: Table) -> Array:

@@ -4,6 +4,9 @@ The accesses are those of a recorded start-up (examples/python-start), repeated 
 their own until there are enough. Speed is accesses × windows per second of ``counts``: the
 median of --repeat calls, windows spread evenly from 0 to --largest pages, with all CPUs and
 with one. The peer is the plain Python of emulator/linux/reference.py on the capture itself.
+
+``timed`` is the replay of the capture's operations in time, a step each, on a disk of 1 ms and
+50 µs/KiB, under 13 windows; its peer is the plain Python of emulator/linux/timed.py.
 """
 
 from __future__ import annotations
@@ -21,12 +24,18 @@ import numpy as np
 
 from analyzer.ingest.load import load
 from analyzer.optimizer.linux import Inputs, inputs
+from emulator.device import FixedCost
 from emulator.linux.operations import Op, Program
 from emulator.linux.reference import emulate
+from emulator.linux.requests import Layout
 from emulator.linux.rules import Rules, rules_for, version_of
+from emulator.linux.timed import STEP, CpuCost, Run
+from emulator.linux.timed import timed as replay
+from emulator.linux.timed_windows import timed_windows
 from emulator.linux.windows import Emulation
 
 PEER_WINDOWS = (0, 8, 32, 128)
+TIMED_WINDOWS = (0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 384, 512, 768)
 CAPTURE = Path(__file__).parents[1] / "examples/python-start/python-start.capture.tar.xz"
 
 
@@ -72,6 +81,28 @@ def peer(taken: Inputs, rules: Rules) -> float:
     return len(taken.program.operations) * len(PEER_WINDOWS) / seconds
 
 
+def replays(taken: Inputs, rules: Rules, repeat: int) -> dict[str, float]:
+    """Return seconds of the timed replay, of the core (median) and of the plain Python."""
+    count = len(taken.program.operations)
+    steps = np.zeros(count, STEP)
+    steps["operation"], steps["waits_for"], steps["cpu_ns"] = np.arange(count), -1, 20_000
+    machine, limits = taken.machine(0)
+    run = Run(taken.program, steps, 0.0, rules, machine, limits, Layout(taken.extents))
+    device, cpu = FixedCost(1e6, 5e4), CpuCost(60_000, 1_000)
+    seconds = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        timed_windows(run, TIMED_WINDOWS, device, cpu)
+        seconds.append(time.perf_counter() - start)
+    start = time.perf_counter()
+    recorded = replay(run, 0, device)
+    for window in TIMED_WINDOWS:
+        replay(run, window, device, cpu, recorded)
+    plain = time.perf_counter() - start
+    core = statistics.median(seconds)
+    return {"operations": count, "seconds": core, "plain_python_seconds": plain}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--accesses", type=int, default=1_000_000)
@@ -97,6 +128,7 @@ def main() -> None:
         "load": os.getloadavg()[0],
     }
     result["plain_python_access_windows_per_s"] = peer(taken, rules_for(version))
+    result["timed"] = replays(taken, rules_for(version), args.repeat)
     everywhere = os.sched_getaffinity(0)
     for name, cpus in (("all_cpus", everywhere), ("one_cpu", {min(everywhere)})):
         os.sched_setaffinity(0, cpus)

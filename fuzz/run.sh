@@ -12,7 +12,7 @@ libraries='libtraceevent zlib libzstd'
 build() {
     case $1 in
     fixed_window) core='-Iemulator/core emulator/core/*.c -lm' ;;
-    linux) core='-Iemulator/core -DLX_MOST_BYTES=268435456 emulator/core/linux_*.c -lm' ;;
+    linux) core='-Iemulator/core -DLX_MOST_BYTES=67108864 emulator/core/linux_*.c -lm' ;;
     prefetch) core='' ;; # the target takes in the one file
     *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
     esac

@@ -30,7 +30,28 @@ def find_requests(events: Table) -> Table:
     issued = block["kind"] == Kind.RQ_ISSUE
     requests = block.take(issued)
     queued = events.take(events["kind"] == Kind.BIO_QUEUE)
-    return _table(requests, complete_ns[issued], _bios(requests, queued))
+    return _table(requests, complete_ns[issued], _askers(requests, queued), _bios(requests, queued))
+
+
+def _askers(issued: Table, queued: Table) -> Array:
+    """Return who queued the bio that each request begins with, the last one before it.
+
+    Without a plug the request may be issued by a kernel worker (block/blk-mq.c); then, too, it is
+    the thread that queued the bio who asked. Where no bio was recorded, it is who issued it.
+    """
+    found = issued["pid"].copy()
+    partitions = ~np.isin(queued["dev"], issued["dev"])
+    for dev in np.unique(issued["dev"]).tolist():
+        rows = np.flatnonzero(issued["dev"] == dev)
+        bios = queued.take(np.flatnonzero(partitions | (queued["dev"] == dev)))
+        sector = np.concatenate((bios["index"], issued["index"][rows]))
+        time = np.concatenate((bios["time_ns"], issued["time_ns"][rows]))
+        asks = np.arange(len(sector)) < bios.rows
+        order = np.lexsort((~asks, time, sector))
+        latest = np.maximum.accumulate(np.where(asks[order], np.arange(len(order)), -1))
+        known = ~asks[order] & (latest >= 0) & (sector[order][latest] == sector[order])
+        found[rows[order[known] - bios.rows]] = bios["pid"][order[latest[known]]]
+    return found
 
 
 def _bios(issued: Table, queued: Table) -> Array:
@@ -58,13 +79,13 @@ def _bios(issued: Table, queued: Table) -> Array:
     return found
 
 
-def _table(issued: Table, complete_ns: Array, bios: Array) -> Table:
+def _table(issued: Table, complete_ns: Array, askers: Array, bios: Array) -> Table:
     return Table(
         REQUESTS,
         {
             "issue_ns": issued["time_ns"],
             "complete_ns": complete_ns,
-            "pid": issued["pid"],
+            "pid": askers,
             "dev": issued["dev"],
             "sector": issued["index"],
             "sectors": np.minimum(issued["value"], 0xFFFFFFFF).astype(np.uint32),

@@ -115,7 +115,7 @@ REQUESTS = Schema(
     (
         Column("issue_ns", "u8", "ns", "trace clock when the request went to the driver"),
         Column("complete_ns", "u8", "ns", "trace clock at completion; 0 if none was recorded"),
-        Column("pid", "i4", "", "thread that issued it (may be a kernel worker)"),
+        Column("pid", "i4", "", "thread that asked for it; else who issued it (a kernel worker)"),
         Column("dev", "u4", "dev_t", "disk"),
         Column("sector", "u8", "512 B", "first sector"),
         Column("sectors", "u4", "512 B", "length"),

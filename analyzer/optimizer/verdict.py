@@ -86,23 +86,35 @@ def decide_by_seconds(
         why = f"the current window is the best: {chosen}{behind}"
         return Verdict("keep", current_kb, why, "seconds")
     now = bands.at(current)
-    too_little = _too_little(bands, current, current_kb)
+    too_little = _too_little(total, bands, current, current_kb)
     if too_little:
         return Verdict("keep", current_kb, f"{too_little}: {chosen}{behind}", "seconds")
     why = f"{chosen}, against {now:.3f} s at {current_kb:,} KiB now"
     return Verdict("set", kb, f"{why}{_beside(total, bands, proposed)}{behind}", "seconds")
 
 
-def _too_little(bands: Bands, current: int, kb: int) -> str | None:
+def _too_little(total: Curve, bands: Bands, current: int, kb: int) -> str | None:
     """Return why the best window is no reason for a change; None if it is one."""
     now = bands.at(current)
     saved, band = bands.slower(current, bands.best)
     here = f"{now:.3f} s predicted at {kb:,} KiB, the current window"
     if saved * 100 <= KEEP_PERCENT * now:
-        return f"{here}, and no more than {KEEP_PERCENT} % less at the best"
+        return f"{here}{_waits(total, current)}, and no more than {KEEP_PERCENT} % less at the best"
     if saved <= band or bands.at(bands.smallest_within()) >= now:
         return f"{here}, which cannot be told from the best"
     return None
+
+
+def _waits(total: Curve, current: int) -> str:
+    """Return how much of the start-up waits for the disk: all that a window can save."""
+    if total.spent is None or current not in total.windows:
+        return ""
+    waited, seconds = total.spent.waited[total.windows.index(current)], total.seconds_at(current)
+    return (
+        ""
+        if waited is None or not seconds
+        else f" ({100 * waited / seconds:.0f} % of it waits for the disk)"
+    )
 
 
 def _predicted(total: Curve, bands: Bands, proposed: int) -> str:

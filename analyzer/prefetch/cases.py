@@ -11,13 +11,13 @@ import numpy as np
 from analyzer.device_model import DeviceModelError
 from analyzer.ingest.recording import Recording
 from analyzer.optimizer.inputs import Inputs, inputs
-from analyzer.optimizer.linux import on_disk, predict_linux
+from analyzer.optimizer.linux import PREFIX, on_disk, predict_linux
 from analyzer.optimizer.start import Start, prepare
 from analyzer.prediction import KERNEL_DEFAULT_KB, Prediction
 from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
 from emulator.device import DeviceModel
-from emulator.linux.rules import Version, version_of
+from emulator.linux.rules import KernelError, Version, version_of
 
 CaseName = Literal["neither", "window", "list", "both"]
 CASES: tuple[CaseName, ...] = get_args(CaseName)
@@ -57,12 +57,18 @@ def compare(
     """Make a recording's list, and predict it against the best window.
 
     ``device`` is learnt from the recording if it is None. ``prediction`` is that of the kernel's
-    readahead for the recording, made here if it is None. Raises as find_ranges and predict_linux.
+    readahead for the recording, made here if it is None. Of a kernel that is unknown there is the
+    list alone. Raises as find_ranges and predict_linux.
     """
-    prediction = prediction or predict_linux(recording, device=device)
-    version = version_of(recording.kernel or "")
+    try:
+        prediction = prediction or predict_linux(recording, device=device)
+    except KernelError as error:
+        gap = DEFAULT_GAP if device is None else cheapest_gap(device, recording.page_size)
+        found = find_ranges(recording, order, gap)
+        return Comparison(found, (), (f"nothing is predicted: {error}", *_incomplete(recording)))
+    version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     taken = inputs(recording, version)
-    start, notes = None, []
+    start, notes = None, _incomplete(recording)
     try:
         start = prepare(taken, version, device)
     except DeviceModelError as error:
@@ -76,6 +82,12 @@ def compare(
         cases = [replace(case, seconds=s) for case, s in zip(cases, seconds, strict=True)]
         notes += _notes(start)
     return Comparison(found, tuple(cases), tuple(notes))
+
+
+def _incomplete(recording: Recording) -> list[str]:
+    if not recording.contaminated:
+        return []
+    return ["recorded with readahead on: what it hid is missing in the list; record at 0"]
 
 
 def _windows(prediction: Prediction) -> tuple[int, int]:

@@ -7,8 +7,26 @@ from collections.abc import Collection
 import numpy as np
 
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array
+from analyzer.ingest.tables import Array, Kind, Table
 from analyzer.replay.schedule import rows_by
+
+
+def askers(requests: Table, events: Table) -> tuple[Array, Array]:
+    """Return which thread asked for each of ``requests``, and when: who queued the first bio.
+
+    A kernel worker may issue what a thread has queued.
+    """
+    bios = events.take(events["kind"] == Kind.BIO_QUEUE)
+    at_sector = rows_by(bios["index"])
+    by, at = requests["pid"].copy(), requests["issue_ns"].copy()
+    for row, sector in enumerate(requests["sector"].tolist()):
+        queued = at_sector.get(sector)
+        if queued is None:
+            continue
+        last = int(np.searchsorted(bios["time_ns"][queued], requests["issue_ns"][row], "right")) - 1
+        if last >= 0:
+            by[row], at[row] = bios["pid"][queued[last]], bios["time_ns"][queued[last]]
+    return by, at
 
 
 class Doings:

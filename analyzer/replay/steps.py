@@ -12,12 +12,10 @@ import numpy as np
 
 from analyzer.ingest.inserts import in_block_devices
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from analyzer.ingest.tables import Array, Rwbs, Table
+from analyzer.replay.cpu import event_cost
 from emulator.linux.operations import Program
-from emulator.linux.timed import STEP, CpuCost
-
-_SOONEST = 1  # percentile of the time between events: little else happens in it
-_WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
+from emulator.linux.timed import STEP
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +104,6 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     return np.asarray(own)
 
 
-def event_cost(events: Table) -> float:
-    """Return what recording one event takes (ns): how soon another follows on the same CPU."""
-    order = np.lexsort((events["time_ns"], events["cpu"]))
-    time, cpu = events["time_ns"][order].astype(np.float64), events["cpu"][order]
-    apart = np.diff(time)[np.diff(cpu) == 0]
-    return float(np.percentile(apart, _SOONEST)) if len(apart) else 0.0
-
-
 def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -> Steps:
     """Return the steps without what recording the run's events took."""
     within = (events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)
@@ -125,68 +115,3 @@ def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -
     kept = steps.steps.copy()
     kept["cpu_ns"] = gaps * share
     return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
-
-
-@dataclass(frozen=True, eq=False)
-class CpuSamples:
-    """What the processor spent on faults of one page each (ns, a row a fault).
-
-    ``page``: from the fault to the page's insertion; ``submit``: from there until its request was
-    issued; ``wake``: from its completion to the next event, NaN if there is none. ``event_ns`` is
-    what recording an event takes, once in ``page``, twice in ``submit`` and once in ``wake``.
-    """
-
-    page: Array
-    submit: Array
-    wake: Array
-    event_ns: float
-
-    def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
-        """Return what a request and a page cost; with ``rng`` of faults drawn with replacement.
-
-        Such a draw is a cost that as many other faults could have shown. Nothing without faults.
-        """
-        if not len(self.page):
-            return CpuCost()
-        rows = (
-            np.arange(len(self.page))
-            if rng is None
-            else rng.integers(0, len(self.page), len(self.page))
-        )
-        page, submit = float(np.median(self.page[rows])), float(np.median(self.submit[rows]))
-        wakes = self.wake[rows][~np.isnan(self.wake[rows])]
-        wake = float(np.percentile(wakes, _WAKE_SHARE)) if len(wakes) else 0.0
-        each = self.event_ns
-        return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
-
-
-def cpu_samples(recording: Recording) -> CpuSamples:
-    """Return what the processor spent on faults: a page is allocated, its request sent, and over.
-
-    Only what comes soonest behind a completion is the kernel's own work (CpuSamples.cost). No
-    samples where the kernel has no events of faults.
-    """
-    events = recording.trace.events
-    kinds = (Kind.FAULT, Kind.INSERT, Kind.RQ_ISSUE, Kind.RQ_COMPLETE, Kind.MAP_PAGES)
-    chosen = events.take(np.isin(events["kind"], (*kinds, Kind.BIO_QUEUE, Kind.GET_PAGES)))
-    kind, time = chosen["kind"], chosen["time_ns"].astype(np.float64)
-    single = np.flatnonzero(_follow(kind, _MISS))
-    following = np.append(time, np.nan)[single + 5]
-    page, submit = time[single + 1] - time[single], time[single + 3] - time[single + 1]
-    return CpuSamples(page, submit, following - time[single + 4], event_cost(events))
-
-
-def cpu_cost(recording: Recording) -> CpuCost:
-    """Return what the processor spends on a request, and on a page, less the cost of recording."""
-    return cpu_samples(recording).cost()
-
-
-_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
-
-
-def _follow(kind: Array, wanted: tuple[Kind, ...]) -> Array:
-    """Return where events of these kinds follow one another."""
-    found = np.ones(max(len(kind) - len(wanted) + 1, 0), bool)
-    for row, one in enumerate(wanted):
-        found &= kind[row : row + len(found)] == one
-    return found

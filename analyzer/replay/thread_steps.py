@@ -13,11 +13,12 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs, Table
-from analyzer.replay.doers import Doings
+from analyzer.replay.cpu import event_cost
+from analyzer.replay.doers import Doings, askers
 from analyzer.replay.joins import joins
 from analyzer.replay.off_cpu import Why, offs_of, usual_latency
 from analyzer.replay.schedule import stays
-from analyzer.replay.steps import Steps, event_cost, steps_of, without_recording
+from analyzer.replay.steps import Steps, steps_of, without_recording
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP
 
@@ -101,6 +102,7 @@ class _Threads:
         assert recording.capture is not None
         self.recording, self.capture = recording, recording.capture
         self.stays, self.requests = by_thread, requests
+        self.asked_by, self.asked_ns = askers(requests, recording.trace.events)
         self.doings = Doings(recording)
         self.each_ns = event_cost(recording.trace.events)
         self.number = {thread: row for row, thread in enumerate(by_thread)}
@@ -158,7 +160,7 @@ class _Threads:
     def _other_reads(self, own: Array, times: Array, doers: Array) -> Iterator[int]:
         """Add the reads that are no operations to who waited for them; yield the other ones."""
         rows = np.flatnonzero(~own & ((self.requests["flags"] & Rwbs.READ) > 0))
-        pids, issued = self.requests["pid"][rows], self.requests["issue_ns"][rows]
+        pids, issued = self.asked_by[rows], self.asked_ns[rows]
         for thread, life in self.lives.items():
             theirs = rows[pids == thread]
             at = issued[pids == thread]
@@ -198,7 +200,7 @@ class _Threads:
         One reads what threads of the command asked for, the other one what other processes did.
         """
         asked = np.array(sorted(rows), np.int64)
-        theirs = np.isin(self.requests["pid"][asked], list(self.lives))
+        theirs = np.isin(self.asked_by[asked], list(self.lives))
         issue, complete = self.requests["issue_ns"], self.requests["complete_ns"]
         for row, chosen in enumerate((asked[theirs], asked[~theirs])):
             life = _Life()
@@ -206,8 +208,8 @@ class _Threads:
             moments = life.moments()
             moments["thread"] = len(self.lives) + row
             if row == 0:
-                moments["waker"] = self.requests["pid"][chosen]
-                moments["woken_ns"] = moments["time_ns"]
+                moments["time_ns"] = moments["woken_ns"] = self.asked_ns[chosen]
+                moments["waker"] = self.asked_by[chosen]
             else:
                 done = np.maximum(complete, issue)[chosen]  # 0 where it is not known
                 done = np.concatenate(([self.capture.start_ns], done[:-1]))

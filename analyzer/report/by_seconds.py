@@ -43,7 +43,7 @@ MEANING = {
 
 def start_up(subject: Subject) -> Section:
     """Return predicted seconds; without blocks where there are none."""
-    section = Section("seconds", "Start-up time by window")
+    section = Section("seconds", "Start-up time")
     if not predicted_rows(subject):
         return section
     section.blocks.extend(Figure(plot) for plot in seconds_plots(subject))

@@ -9,6 +9,7 @@ from analyzer.report.blocks import Column, Figure, Paragraph, Section, Table
 from analyzer.report.by_seconds import start_up, wasted
 from analyzer.report.by_window import devices, measured, windows
 from analyzer.report.plots import disk_plots, map_plots
+from analyzer.report.prefetch import prefetch
 from analyzer.report.provenance import again, board, recording
 from analyzer.report.subject import Subject
 from analyzer.report.wording import count, kib, plural, size
@@ -24,6 +25,7 @@ def sections(subject: Subject) -> list[Section]:
         measured(subject),
         windows(subject),
         devices(subject),
+        prefetch(subject.listed, subject.command),
         _reading(subject),
         board(subject),
         recording(subject),

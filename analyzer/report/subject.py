@@ -15,6 +15,7 @@ from analyzer.optimizer import predict
 from analyzer.optimizer.inputs import inputs
 from analyzer.optimizer.linux import PREFIX
 from analyzer.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
+from analyzer.prefetch.measured import Listed
 from analyzer.report.wording import plain
 from analyzer.validate import Validation
 from analyzer.waste import Waste, waste
@@ -31,6 +32,12 @@ class Subject:
     prediction: Prediction
     sweep: Sweep | None
     validation: Validation | None
+    listed: Listed | None = None
+
+    @property
+    def command(self) -> list[str] | None:
+        """Return what was recorded, if the file says so."""
+        return self.recording.capture.command if self.recording.capture else None
 
     @property
     def page_kb(self) -> float:

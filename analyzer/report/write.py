@@ -11,6 +11,7 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.prediction import Prediction
+from analyzer.prefetch.measured import Listed
 from analyzer.report.blocks import Figure, Section
 from analyzer.report.page import render
 from analyzer.report.pdf import write_pdf
@@ -38,13 +39,14 @@ def write_report(
     sweep: Sweep | None,
     validation: Validation | None,
     output: Path,
+    listed: Listed | None = None,
 ) -> ReportFiles:
     """Write the report into the folder ``output``, which is made if needed.
 
     That is ``index.html``, ``report.pdf``, a PNG of each figure, and ``report.json``. The same
     input gives the same bytes. Raises OSError when writing fails.
     """
-    subject = Subject(recording, prediction, sweep, validation)
+    subject = Subject(recording, prediction, sweep, validation, listed)
     output.mkdir(parents=True, exist_ok=True)
     said = sections(subject)
     title, subtitle = _title(subject), _subtitle(subject)

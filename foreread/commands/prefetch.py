@@ -71,7 +71,8 @@ def _text(compared: Comparison, output: Path) -> str:
     head = ("", "KiB", "requests", "read", "in vain", "seconds")
     table = render(head, [_row(case) for case in compared.cases], frozenset({0}))
     notes = [f"note: {printable(note)}" for note in compared.notes]
-    return "\n".join([*_list_text(compared.found, output), "", table, "", *notes])
+    cases = ["", table, ""] if compared.cases else []
+    return "\n".join([*_list_text(compared.found, output), *cases, *notes])
 
 
 def _list_text(found: Found, output: Path) -> list[str]:

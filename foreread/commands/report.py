@@ -7,7 +7,13 @@ import json
 import logging
 from pathlib import Path
 
+from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
+from analyzer.ingest.recording import Recording
+from analyzer.optimizer.linux import PREFIX
+from analyzer.prediction import Prediction
+from analyzer.prefetch import PrefetchError, compare
+from analyzer.prefetch.measured import Listed, read_measurement
 from analyzer.validate import validate
 from foreread.arguments import add_capture
 from foreread.commands.predict import add_model, predicted
@@ -22,6 +28,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "sweep", metavar="SWEEP", type=Path, nargs="?", help="file written by foreread sweep"
     )
     parser.add_argument(
+        "--prefetch",
+        metavar="MEASURED",
+        type=Path,
+        help="measured.json of examples/prefetch: window, list, both and neither as measured",
+    )
+    parser.add_argument(
         "-o", "--output", metavar="DIR", type=Path, required=True, help="folder for the report"
     )
 
@@ -33,14 +45,31 @@ def run(args: argparse.Namespace) -> int:
     sweep = read_sweep(args.sweep) if args.sweep else None
     command = recording.capture.command if recording.capture else None
     validation = validate(prediction, sweep, command) if sweep else None
+    listed = _listed(recording, prediction, args)
     # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from analyzer.report import write_report  # noqa: PLC0415
 
-    files = write_report(recording, prediction, sweep, validation, args.output)
+    files = write_report(recording, prediction, sweep, validation, args.output, listed)
     if args.json:
         told = {"html": str(files.html), "pdf": str(files.pdf), "json": str(files.json)}
         print(json.dumps({"schema": 1, **told}))
     else:
         print(f"report: {files.html}")
     return 0
+
+
+def _listed(
+    recording: Recording, prediction: Prediction, args: argparse.Namespace
+) -> Listed | None:
+    """Return what the prefetch list of the recording does; None where none can be made."""
+    runs = None if args.prefetch is None else read_measurement(args.prefetch)
+    try:
+        if not prediction.model.startswith(PREFIX):
+            raise PrefetchError("a list is predicted by the kernel's model", "give --model linux")
+        device = None if args.device_model is None else read_device_model(args.device_model)
+        return Listed(compare(recording, device=device, prediction=prediction), runs)
+    except PrefetchError:
+        if runs is not None:
+            raise
+        return None

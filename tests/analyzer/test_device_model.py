@@ -58,6 +58,42 @@ def test_the_spread_is_what_is_left():
     assert learn(requests(kib, service)).spread_ns == pytest.approx(20_000, rel=0.1)
 
 
+def held_back(limit, pause_ns):
+    """Requests that a limiter let pass, one after the other, ``pause_ns`` of computing apart."""
+    queue, now, issues, service = limit.queue(), 1.0, [], []
+    for row in range(1500):
+        done = queue.submit(now, 0, 8 if row % 20 else 64)
+        # A request is issued when the limiter has let it pass.
+        issues.append(done - limit.base.service_ns(8))
+        service.append(limit.base.service_ns(8))
+        now = done + pause_ns
+    table = Table.empty(REQUESTS, len(issues))
+    columns = {name: table[name].copy() for name in table}
+    columns["sectors"][:] = [8 if row % 20 else 64 for row in range(len(issues))]
+    columns["flags"][:] = Rwbs.READ
+    columns["issue_ns"] = np.array(issues).astype(np.uint64)
+    columns["complete_ns"] = (np.array(issues) + service).astype(np.uint64)
+    return Table(REQUESTS, columns)
+
+
+@pytest.mark.parametrize(("requests", "mb_s"), [(1000, 5), (4000, 10), (500, 40)])
+def test_a_limiter_is_recognised_and_not_learnt_as_if_it_were_not_there(requests, mb_s):
+    limit = Paced(requests, mb_s * 1e6, FixedCost(1e5, 1000))
+    with pytest.raises(DeviceModelError, match="bursts 100 ms apart") as caught:
+        learn(held_back(limit, 50_000))
+    assert "foreread calibrate" in caught.value.remedy
+
+
+def test_computing_between_reads_is_no_limiter():
+    rng = np.random.default_rng(0)
+    table = held_back(Paced(base=FixedCost(1e5, 1000)), 0)
+    columns = {name: table[name].copy() for name in table}
+    pauses = np.cumsum(rng.exponential(30e6, table.rows)).astype(np.uint64)
+    for name in ("issue_ns", "complete_ns"):
+        columns[name] += pauses
+    assert learn(Table(REQUESTS, columns)).latency_ns > 0
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [

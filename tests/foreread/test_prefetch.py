@@ -43,6 +43,34 @@ def test_a_device_says_which_gaps_are_read_over(tmp_path, capsys):
     assert decode((tmp_path / "list").read_bytes()).order == "disk"
 
 
+def test_the_four_cases(tmp_path, capsys):
+    model = tmp_path / "model.toml"
+    model.write_text('kind = "fixed"\nlatency_us = 1000\nns_per_kib = 50000\n')
+    words = ("prefetch", CAPTURE, "-o", tmp_path / "list", "--device-model", model)
+    document = json.loads(run(capsys, *words, "--json"))
+    neither, window, listed, both = document["cases"]
+    assert [case["name"] for case in document["cases"]] == ["neither", "window", "list", "both"]
+    assert neither["read_ahead_kb"] == listed["read_ahead_kb"] == 2560
+    assert window["read_ahead_kb"] == both["read_ahead_kb"] < 2560
+    assert listed["seconds"] < neither["seconds"]
+    assert both["seconds"] < window["seconds"] < neither["seconds"]
+    assert both["wasted_bytes"] < neither["wasted_bytes"]
+    for case in (listed, both):
+        assert case["read_bytes"] >= document["needed_bytes"]
+    said = run(capsys, *words)
+    assert "in vain" in said
+    assert said.count("2560") == 2
+
+
+def test_a_report_has_them(tmp_path, capsys):
+    run(capsys, "report", CAPTURE, "-o", tmp_path)
+    assert "Window against prefetch list" in (tmp_path / "index.html").read_text()
+    words = ["report", CAPTURE, "--model", "fixed", "-o", str(tmp_path)]
+    run(capsys, *words)
+    assert "Window against prefetch list" not in (tmp_path / "index.html").read_text()
+    assert main([*words, "--prefetch", "/nowhere"]) == 1
+
+
 def test_a_boot_script_takes_the_list(tmp_path, capsys):
     path, out = tmp_path / "list", tmp_path / "boot"
     run(capsys, "prefetch", CAPTURE, "-o", path)

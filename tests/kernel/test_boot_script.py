@@ -5,15 +5,22 @@ Figures are printed (``make test-boards`` shows them), in guest time.
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from statistics import median
 
 import pytest
 from booted_board import CLOCK, KNOB, SCRIPT, BootedBoard, tell
 
-from analyzer.apply import Board, InstallError, install, uninstall
+from analyzer.apply import Board, InstallError, Prefetch, install, uninstall
 from analyzer.apply.manifest import MANIFEST
+from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
+from analyzer.ingest.load import inodes_of, load
+from analyzer.prefetch import encode, find_ranges
 from boards.emulated.live import EmulatedTarget, LiveOptions
+from tracer.record import RecordOptions
+from tracer.remote.record import record_on
+from tracer.run import RunOptions
 
 pytestmark = pytest.mark.boards
 
@@ -173,6 +180,44 @@ def test_kernel_command_line_switches_it_off(capsys):
         assert board.start().kb == 128
         assert "foreread=off on the kernel command line: nothing set" in board.log
         assert board.status(f"{SCRIPT} status") == 3
+
+
+@pytest.fixture(scope="module")
+def listing(booted, tmp_path_factory):
+    """The list of the application's start, recorded on the board."""
+    output = tmp_path_factory.mktemp("recorded") / "capture"
+    options = RecordOptions(RunOptions(["/usr/bin/app"], allow_warm=True))
+    record_on(booted.target, options, output, inodes_of)
+    return encode(find_ranges(load(output)).listing)
+
+
+@pytest.mark.parametrize("which", ["program", "script"])
+def test_the_list_is_replayed_while_the_board_boots(board, listing, which, tmp_path, capsys):
+    replayer = shipped(REPLAYER_SCRIPT)
+    if which == "program":
+        source, program = tmp_path / REPLAYER_SOURCE, tmp_path / "program"
+        source.write_bytes(shipped(REPLAYER_SOURCE))
+        compiler = ["aarch64-linux-gnu-gcc", "-std=c11", "-O2", "-static"]
+        subprocess.run([*compiler, "-o", program, source], check=True)
+        replayer = program.read_bytes()
+    board.boot()
+    alone = board.start()
+    plan = replace(board.plan(128), prefetch=Prefetch(listing, replayer))
+    install(board.target, plan)
+    board.boot()
+    listed = board.start()
+    ms = [one.guest_ns / 1e6 for one in (alone, listed)]
+    tell(
+        capsys,
+        f"arm64, {which}: first start after boot, without a list {ms[0]:.1f} ms and "
+        f"{alone.requests} requests, with it {ms[1]:.1f} ms and {listed.requests}",
+    )
+    assert listed.sectors < alone.sectors / 2
+    assert board.text("/run/foreread.prefetching").isdigit()
+    assert board.status(f"{SCRIPT} stop") == 0
+    assert board.status("[ -e /run/foreread.prefetching ]") == 1
+    uninstall(board.target)
+    assert board.files_of_foreread() == ""
 
 
 def test_cost_of_the_boot_and_the_first_start(board, capsys):

@@ -107,11 +107,12 @@ def parse(job: Job, answer: bytes) -> Seen:
         ended = msgspec.json.decode(report.removeprefix(b"report "), type=_Report)
         if not ended.jobs or ended.jobs[0].error:
             raise ValueError("the job failed")
-        rows = np.loadtxt(
-            log.decode().splitlines(), delimiter=",", usecols=(0, 1), ndmin=2, dtype=np.float64
-        )
-        if not len(rows) or not np.isfinite(rows).all() or (rows < 0).any():
+        lines = log.decode().splitlines()
+        if not lines or not lines[0]:
             raise ValueError("no request completed")
+        rows = np.loadtxt(lines, delimiter=",", usecols=(0, 1), ndmin=2, comments=None)
+        if not np.isfinite(rows).all() or (rows < 0).any():
+            raise ValueError("times that are none")
     except (ValueError, msgspec.DecodeError) as error:
         raise CalibrateError(
             f"what fio printed is not understood: {error}", "use fio 3.16 or later"

@@ -41,4 +41,5 @@ if [ -b "$place" ]; then
 elif [ -f "$place" ]; then
     printf 'bytes %s\n' "$(wc -c < "$place")"
 fi
+[ -z "$place" ] || place=$(readlink -f -- "$place") || place=
 printf 'path %s\n' "$place"

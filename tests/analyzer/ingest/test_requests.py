@@ -56,3 +56,35 @@ def test_a_bio_that_is_split_is_one_for_each_request():
 def test_where_bios_are_not_told_metadata_is_read_block_by_block():
     metadata = event(Kind.RQ_ISSUE, index=800, value=32, flags=R | Rwbs.META, dev=DISK)
     assert find_requests(table(metadata, issue(0, 32)))["bios"].tolist() == [4, 1]
+
+
+def test_whoever_queued_the_bio_asked_even_if_a_kernel_worker_issues_it():
+    found = find_requests(
+        table(
+            event(Kind.BIO_QUEUE, pid=7, index=8, value=8),
+            event(Kind.RQ_ISSUE, pid=39, index=8, value=8),
+            event(Kind.BIO_QUEUE, pid=9, index=8, value=8),
+            event(Kind.RQ_ISSUE, pid=39, index=8, value=8),
+        )
+    )
+    assert found["pid"].tolist() == [7, 9]
+
+
+def test_a_bio_of_another_disk_or_sector_or_time_says_nothing_of_who_asked():
+    found = find_requests(
+        table(
+            event(Kind.BIO_QUEUE, pid=7, index=16, value=8),
+            event(Kind.RQ_ISSUE, pid=39, index=8, value=8),
+            event(Kind.BIO_QUEUE, pid=9, dev=DISK + (1 << 20), index=24, value=8),
+            event(Kind.RQ_ISSUE, pid=40, index=24, value=8),
+            event(Kind.RQ_ISSUE, pid=8, dev=DISK + (1 << 20), index=24, value=8),
+            event(Kind.BIO_QUEUE, pid=6, index=8, value=8),
+        )
+    )
+    assert found["pid"].tolist() == [39, 40, 9]
+
+
+def test_a_bio_may_name_the_partition_that_it_is_for():
+    bio = event(Kind.BIO_QUEUE, pid=7, dev=DISK + 1, index=8, value=8)
+    found = find_requests(table(bio, event(Kind.RQ_ISSUE, pid=39, index=8, value=8)))
+    assert found["pid"].tolist() == [7]

@@ -211,7 +211,7 @@ def test_kernels_and_processors_that_were_not_judged_do_not_decide(host, said):
 def test_a_device_that_is_known_badly_widens_the_band():
     windows = [0, 4, 32]
     sure = predict_linux(recorded(), windows=windows, device=DEVICE).total
-    assert sure.seconds_low == pytest.approx(sure.seconds, rel=0.02)
+    assert sure.seconds_low == pytest.approx(sure.seconds, rel=0.035)
     rough = FixedCost(DEVICE.latency_ns, DEVICE.ns_per_kib, band=0.2)
     one, two = (predict_linux(recorded(), windows=windows, device=rough) for _ in range(2))
     assert one.to_json() == two.to_json()

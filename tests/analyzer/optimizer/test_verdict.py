@@ -17,7 +17,7 @@ from analyzer.optimizer.verdict import (
     decide,
     decide_by_seconds,
 )
-from analyzer.prediction import Curve, Verdict
+from analyzer.prediction import Curve, Spent, Verdict
 
 TAP = 1000
 WINDOWS = [0, 1, 3, 31]
@@ -162,6 +162,18 @@ def test_a_gain_of_one_percent_is_not_worth_it(now: float, action: str) -> None:
     """2.02 s less 1 % are 1.9998 s."""
     verdict = by_seconds([4.0, 2.0, 3.0, now], 124)
     assert (verdict.action, verdict.read_ahead_kb) == (action, 124 if action == "keep" else 4)
+
+
+def test_little_waiting_is_no_reason_for_a_change() -> None:
+    whole = curve([1000, 600, 300, 200], 124)
+    seconds = [2.01, 2.0, 2.0, 2.01]
+    waited = [0.02, 0.01, 0.01, 0.0201]
+    rest = [0.0] * 4
+    timed = replace(whole, seconds=seconds, spent=Spent(rest, waited, rest, rest))
+    bands = Bands(WINDOWS, np.array(seconds), np.array([seconds]), WINDOWS)
+    verdict = decide_by_seconds(decide(whole, point(whole), False, 0), timed, bands, 31)
+    assert (verdict.action, verdict.read_ahead_kb) == ("keep", 124)
+    assert "the current window (1 % of it waits for the disk), and no more than" in verdict.why
 
 
 def test_of_windows_that_cannot_be_told_apart_the_smallest_is_set() -> None:

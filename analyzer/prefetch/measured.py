@@ -1,0 +1,64 @@
+"""The four cases as they were measured: the file that examples/prefetch/measure.py writes."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from analyzer.prefetch.cases import CASES, CaseName, Comparison
+from analyzer.prefetch.listing import PrefetchError
+from tracer.capture import Count
+from tracer.sweep import Measured
+
+SCHEMA = 1
+_LARGEST_FILE = 16 << 20
+_REMEDY = "give measured.json of examples/prefetch/measure.py"
+
+
+class MeasuredCase(msgspec.Struct, frozen=True, kw_only=True):
+    """All cold runs of one case, in order; lists are of one length.
+
+    ``requests`` and ``read_bytes`` are what the disk served, metadata included.
+    """
+
+    name: CaseName
+    read_ahead_kb: Count
+    seconds: list[Measured]
+    requests: list[Count]
+    read_bytes: list[Count]
+
+
+class Measurement(msgspec.Struct, frozen=True, kw_only=True):
+    """The cases in the order of CASES."""
+
+    schema: int = SCHEMA
+    kernel: str = ""
+    command: list[str] = []
+    cases: list[MeasuredCase]
+
+
+@dataclass(frozen=True)
+class Listed:
+    """What is predicted of a list, and what was measured, if anything."""
+
+    comparison: Comparison
+    measurement: Measurement | None = None
+
+
+def read_measurement(path: Path) -> Measurement:
+    """Return the measurement in a file. Raises PrefetchError if it is none, and OSError."""
+    with path.open("rb") as file:
+        text = file.read(_LARGEST_FILE + 1)
+    try:
+        found = msgspec.convert(json.loads(text), type=Measurement)
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise PrefetchError(f"{path}: {error}", _REMEDY) from error
+    if found.schema != SCHEMA or tuple(case.name for case in found.cases) != CASES:
+        raise PrefetchError(f"{path}: not the cases {', '.join(CASES)}", _REMEDY)
+    for case in found.cases:
+        if not case.seconds or {len(case.requests), len(case.read_bytes)} != {len(case.seconds)}:
+            raise PrefetchError(f"{path}: {case.name}: no run, or parts of one", _REMEDY)
+    return found

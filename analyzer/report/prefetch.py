@@ -1,0 +1,91 @@
+"""The report's section of the prefetch list: window, list, both and neither side by side."""
+
+from __future__ import annotations
+
+from statistics import median
+
+from analyzer.prefetch.cases import Case, Comparison
+from analyzer.prefetch.measured import Listed, MeasuredCase, Measurement
+from analyzer.report.blocks import Block, Bullets, Column, Paragraph, Section, Table
+from analyzer.report.wording import count, kib, plural, seconds, size
+
+_NAMES = {
+    "neither": "as it was",
+    "window": "best window",
+    "list": "list",
+    "both": "list and best window",
+}
+
+
+def prefetch(listed: Listed | None, command: list[str] | None) -> Section:
+    """Return the section; ``command`` is the recorded one."""
+    section = Section("prefetch", "Window against prefetch list")
+    if listed is None:
+        return section
+    compared, runs = listed.comparison, listed.measurement
+    section.blocks.extend((Paragraph(_list(compared)), _table(compared.cases, runs)))
+    section.blocks.extend(_notes(compared, runs, command))
+    return section
+
+
+def _list(compared: Comparison) -> str:
+    found = compared.found
+    listing = found.listing
+    gaps = (
+        f"; it reads over gaps of up to {size(found.gap_bytes)}, in sum {size(found.wasted_bytes)}"
+        if found.wasted_bytes
+        else ""
+    )
+    return (
+        f"foreread prefetch lists what this start reads: {plural(len(listing.ranges), 'range')} of "
+        f"{plural(listing.files, 'file')}, {size(listing.size_bytes)}{gaps}. Replayed while the "
+        "application starts, the list takes the place of readahead, and of memory what it reads."
+    )
+
+
+def _table(cases: tuple[Case, ...], runs: Measurement | None) -> Table:
+    columns = [Column("", "left", share=2), Column("window"), Column("predicted")]
+    if runs is not None:
+        columns += [Column("measured"), Column("from"), Column("to")]
+    columns += [Column("requests"), Column("memory"), Column("in vain")]
+    measured: list[MeasuredCase | None] = [*runs.cases] if runs else [None] * len(cases)
+    rows = [_row(case, found) for case, found in zip(cases, measured, strict=True)]
+    times = [
+        case.seconds if found is None else median(found.seconds)
+        for case, found in zip(cases, measured, strict=True)
+    ]
+    known = [time for time in times if time is not None]
+    best = frozenset({times.index(min(known))}) if known else frozenset()
+    return Table(
+        columns,
+        rows,
+        "Requests, memory (what is read into the page cache) and what of it the start does not "
+        "need are predicted, of file data alone.",
+        best,
+    )
+
+
+def _row(case: Case, found: MeasuredCase | None) -> list[str]:
+    row = [_NAMES[case.name], kib(case.read_ahead_kb), seconds(case.seconds)]
+    if found is not None:
+        middle, least, most = median(found.seconds), min(found.seconds), max(found.seconds)
+        row += [seconds(middle), seconds(least), seconds(most)]
+    return [*row, count(case.requests), size(case.read_bytes), size(case.wasted_bytes)]
+
+
+def _notes(
+    compared: Comparison, runs: Measurement | None, command: list[str] | None
+) -> list[Block]:
+    notes = list(compared.notes)
+    if compared.found.unnamed_bytes:
+        size_text = size(compared.found.unnamed_bytes)
+        notes.append(f"not in the list, for want of the files' paths: {size_text}")
+    if runs is not None:
+        notes.append(f"measured: medians of {plural(len(runs.cases[0].seconds), 'cold run')}")
+        if command and runs.command and runs.command != command:
+            notes.append("measured with another command than was recorded")
+        pairs = zip(compared.cases, runs.cases, strict=True)
+        if any(case.read_ahead_kb != found.read_ahead_kb for case, found in pairs):
+            windows = ", ".join(kib(found.read_ahead_kb) for found in runs.cases)
+            notes.append(f"measured with other windows: {windows}")
+    return [Bullets(notes)] if notes else []

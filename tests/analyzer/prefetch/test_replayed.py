@@ -1,0 +1,102 @@
+"""The replayer beside a start, on cases worked out by hand: 1,000 ns a request, 100 ns a KiB."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from programs import PAGE, Script
+
+from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
+from emulator.device import FixedCost
+from emulator.linux.operations import Machine, Op
+from emulator.linux.reference import emulate, pages_of
+from emulator.linux.requests import EXTENT, Layout, Limits
+from emulator.linux.rules import rules_for
+from emulator.linux.timed import STEP, CpuCost, Run, timed
+from emulator.linux.timed_windows import timed_windows
+
+DEVICE = FixedCost(1000, 100)
+RULES = rules_for((6, 12))
+MACHINE = Machine(page_size=PAGE)
+METADATA = (0, -1, 8)
+
+
+def start(*steps, files=1):
+    """A run: each file is opened, pages 0 to 2 are read; ``steps`` are (ns, row, sectors)."""
+    script = Script()
+    for _ in range(files):
+        handle = script.open(script.file(8))
+        for page in range(3):
+            script.read(handle, page)
+    rows = np.zeros(len(steps), STEP)
+    rows["waits_for"] = -1
+    for name, column in zip(
+        ("cpu_ns", "operation", "sectors"), zip(*steps, strict=True), strict=True
+    ):
+        rows[name] = column
+    layout = Layout(np.zeros(0, EXTENT))
+    return Run(script.program(), rows, 30, RULES, MACHINE, Limits(1280), layout)
+
+
+def one_file():
+    return start(METADATA, (0, 0, 0), (10, 1, 0), (10, 2, 0), (500, 3, 0))
+
+
+def both_ways(run, base, window, cpu=None):
+    """Replay by the plain emulation and by C, which agree."""
+    recorded = beside(timed(base, 0, DEVICE), run)
+    plain = timed(run, window, DEVICE, cpu, recorded)
+    (core,) = timed_windows(run, [window], DEVICE, cpu, recorded)
+    assert core.total_ns == pytest.approx(plain.total_ns)
+    assert core.ends_ns == pytest.approx(plain.ends_ns)
+    assert core.work.tolist() == plain.work.tolist()
+    return application_ns(run, plain, [0])
+
+
+def test_the_start_alone():
+    """1400, 10 + 1400, 10 + 1400, 500 + 1400, 30."""
+    assert timed(one_file(), 0, DEVICE).total_ns == 6150
+
+
+def test_the_replayer_reads_metadata_and_then_all_at_once():
+    """Metadata until 1400, pages 0 to 2 until 3600; needed at 1410; then 10 + 500 + 30."""
+    base = one_file()
+    run = with_replayer(base, [(0, 0, 3)], cpus=2)
+    assert both_ways(run, base, 0) == 4140
+    assert run.program.operations[-1].tolist()[0] == Op.WILLNEED
+
+
+def test_the_processor_is_spared_what_the_replayer_does():
+    """110 less behind each read: nothing of the 10 and the 30 is left, and 290 of the 500."""
+    base = one_file()
+    run = with_replayer(base, [(0, 0, 3)], cpus=2)
+    assert both_ways(run, base, 0, CpuCost(100.0, 10.0)) == 3890
+
+
+def test_metadata_of_files_that_are_not_in_the_list_is_read_as_it_was():
+    base = start(METADATA, (0, 0, 0), (10, 1, 0), METADATA, (0, 4, 0), (10, 5, 0), files=2)
+    run = with_replayer(base, [(1, 0, 3)], cpus=2)
+    own = run.steps[run.steps["thread"] == 1]
+    assert own["sectors"].tolist() == [8, 0]
+    after = run.steps[run.steps["thread"] == 0]
+    assert after["sectors"].tolist() == [8, 0, 0, 0, 0, 0]
+    assert after["waits_for"].tolist() == [-1, -1, -1, 0, -1, -1]
+
+
+def test_a_readahead_asks_for_no_more_than_a_request_holds():
+    program = one_file().program
+    listed = with_list(program, [(0, 0, 7)], 3)
+    asked = [row[3:] for row in listed.operations.tolist() if row[0] == Op.WILLNEED]
+    assert asked == [(0, 3), (3, 3), (6, 1)]
+    assert pages_of(emulate(listed, RULES, 0, MACHINE)) == {(0, page) for page in range(7)}
+    assert len(with_list(program, [], 3).operations) == len(program.operations)
+
+
+def test_waits_of_threads_are_kept():
+    base = one_file()
+    base.steps["thread"][3:] = 1
+    base.steps["waits_for"][3] = 2
+    run = with_replayer(base, [(0, 0, 3)], cpus=2)
+    assert run.steps["thread"].tolist() == [2, 2, 0, 0, 0, 1, 1]
+    assert run.steps["waits_for"].tolist() == [-1, -1, 0, -1, -1, 4, -1]
+    run.check()

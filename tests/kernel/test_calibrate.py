@@ -1,0 +1,125 @@
+"""calibrate on loop devices of the running kernel, with the real fio and the real limiter."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from loop_image import mounted
+
+from analyzer.calibration import Found, Trial, explain
+from boards.target import LocalTarget
+from emulator.paced import Paced
+from tracer.calibrate.fio import CalibrateError, Job, find_place, measure
+
+V1 = Path("/sys/fs/cgroup/blkio")
+V2 = Path("/sys/fs/cgroup")
+JOBS = [
+    Job(4, sequential=False, depth=1, seconds=1.2),
+    Job(4, sequential=True, depth=8, seconds=1.0),
+    Job(64, sequential=False, depth=1, seconds=1.2),
+    Job(64, sequential=True, depth=4, seconds=1.0),
+]
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no disk was calibrated"),
+    pytest.mark.skipif(shutil.which("fio") is None, reason="needs fio: no disk was calibrated"),
+]
+
+
+@pytest.fixture
+def loop(tmp_path) -> Iterator[str]:
+    """A file system of one file of 48 MiB, on a loop device that nothing else writes to."""
+    image, root = tmp_path / "image", tmp_path / "root"
+    root.mkdir()
+    (root / "large").write_bytes(os.urandom(48 << 20))
+    subprocess.run(["truncate", "-s", "64M", image], check=True)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-d", root, image], check=True)
+    with mounted(image, tmp_path / "mnt") as device:
+        subprocess.run(["mount", "-o", "remount,ro", tmp_path / "mnt"], check=True)
+        yield device
+
+
+@contextmanager
+def limited(device: str, requests: int, size: int) -> Iterator[None]:
+    """Be in a group of processes whose reads of the device are limited."""
+    number = Path(f"/sys/block/{device}/dev").read_text().strip()
+    name = f"foreread-test-{os.getpid()}"
+    if (V1 / "blkio.throttle.read_iops_device").exists():
+        home, group = V1, V1 / name
+        limits = {
+            "blkio.throttle.read_iops_device": f"{number} {requests}",
+            "blkio.throttle.read_bps_device": f"{number} {size}",
+        }
+    elif "io" in _controllers():
+        (V2 / "cgroup.subtree_control").write_text("+io")
+        home, group = V2, V2 / name
+        limits = {"io.max": f"{number} rbps={size} riops={requests}"}
+    else:
+        pytest.skip("neither cgroup limits reads here: the limiter was not calibrated")
+    before = home / _own_group(home == V1)
+    group.mkdir()
+    try:
+        for file, limit in limits.items():
+            (group / file).write_text(limit)
+        (group / "cgroup.procs").write_text(str(os.getpid()))
+        yield
+    finally:
+        (before / "cgroup.procs").write_text(str(os.getpid()))
+        group.rmdir()
+
+
+def _controllers() -> list[str]:
+    file = V2 / "cgroup.controllers"
+    return file.read_text().split() if file.exists() else []
+
+
+def _own_group(v1: bool) -> str:
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        if ("blkio" in controllers.split(",")) if v1 else not controllers:
+            return path.lstrip("/")
+    return ""
+
+
+def calibrated(place: str) -> Found:
+    target = LocalTarget()
+    where = find_place(target, place)
+    seen = [measure(target, where, job) for job in JOBS]
+    return explain(
+        [Trial(s.job.kib, s.job.sequential, s.job.depth, s.done_ns, s.latency_ns) for s in seen]
+    )
+
+
+def test_the_limits_of_the_running_kernel_are_found(loop):
+    """Limits that a loaded machine reaches, too."""
+    with limited(loop, requests=300, size=4_000_000):
+        found = calibrated(f"/dev/{loop}")
+    assert isinstance(found.device, Paced), found
+    assert found.device.slice_ns == 100e6
+    assert found.device.requests_per_second == pytest.approx(300, rel=0.1)
+    assert found.device.bytes_per_second == pytest.approx(4_000_000, rel=0.1)
+
+
+def test_a_disk_is_only_read(loop, tmp_path):
+    written = Path(f"/sys/block/{loop}/stat").read_text().split()[6]
+    for place in (f"/dev/{loop}", str(tmp_path / "mnt/large"), str(tmp_path / "mnt"), loop):
+        target = LocalTarget()
+        where = find_place(target, place)
+        seen = measure(target, where, Job(16, sequential=False, depth=2, seconds=0.3))
+        assert len(seen.done_ns) > 0
+        assert (seen.latency_ns > 0).all()
+    assert Path(f"/sys/block/{loop}/stat").read_text().split()[6] == written
+    assert sorted(p.name for p in (tmp_path / "mnt").iterdir()) == ["large", "lost+found"]
+
+
+def test_what_is_no_disk_is_told(tmp_path):
+    """A pipe is neither disk nor file."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(CalibrateError, match="no disk"):
+        find_place(LocalTarget(), str(tmp_path / "pipe"))
