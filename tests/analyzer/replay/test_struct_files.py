@@ -8,6 +8,7 @@ from replayed import BASE, PAGE, PRIVATE, PROT_READ, brought, done, entry, fault
 
 from analyzer.ingest.tables import Kind
 from emulator.linux.operations import Op
+from tracer.capture import Segment
 
 CLONE_VM, CLONE_FILES, CLOEXEC = 0x100, 0x400, 0o2000000
 AROUND = [event(Kind.MAP_PAGES, ino=9, index=0, value=0)]  # the kernel has such events
@@ -124,6 +125,15 @@ def test_a_new_program_inherits_what_exec_does_not_close(flags, expected):
     calls["syscalls:sys_enter_mprotect"] = [(2400, 1, 0, 0, 0)]  # in between: exec reads, too
     calls["syscalls:sys_enter_dup2"] = [(1, 1, 98, 99)]  # they are told of
     assert handles(made(events, [entry(1)], calls)) == expected
+
+
+def test_what_exec_faults_on_is_not_sought_in_mappings_of_the_old_program():
+    events = [*brought(2, 0, time_ns=6000), pages(2, 0, 0, time_ns=6001)]
+    events += [fault(2, 5, time_ns=6100), *brought(2, 5, time_ns=6101)]
+    events += [event(Kind.EXEC, value=1, time_ns=6200)]
+    program = entry(2, segments=[Segment(0, 9 * PAGE, True, False)])
+    built = made(events, [program], opened(1500, 3) | mapped(5000))  # of which no page is seen
+    assert built.program.handles.tolist() == [0]
 
 
 def test_fcntl_says_what_exec_closes():
