@@ -140,12 +140,15 @@ class Builder:
             return
         if self.faults.goes_on(thread, file, page):
             return
-        self.faults.begin(thread, dev, file, page, self._fault_on(thread, file, page))
+        self.faults.begin(thread, file, page, self._fault_on(thread, file, page))
         thread.brings = (file, page, page + 1)
 
     def _fault_on(self, thread: Thread, file: int, page: int) -> int:
-        area = thread.image.find(file, page) or self._assume(thread, file, page)
-        return self.draft.fault(area, file, page)
+        image = thread.image
+        # Exec faults on what it has read before it is told of: not through the old mappings.
+        executes = file in thread.kernel_reads and not image.maps(file)
+        found = None if executes else image.find(file, page)
+        return self.draft.fault(found or self._assume(thread, file, page), file, page)
 
     def _mapped(self, thread: Thread, dev: int, ino: int, first: int, last: int) -> None:
         """Fault-around has mapped what was cached of some pages."""

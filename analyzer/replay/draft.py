@@ -33,6 +33,7 @@ class Draft:
         self._handles: list[int] = []
         self._mappings: list[Row] = []  # MAPPING
         self._touched: set[tuple[int, int]] = set()
+        self._advised: set[tuple[int, int]] = set()
         self._inserted: set[tuple[int, int]] = set()
         self._told: set[int] = set()  # files of which the recording says what was cached
         self._resident: set[tuple[int, int]] = set()  # before the run, as it says
@@ -83,9 +84,13 @@ class Draft:
         self._add(op, handle.row, 0, 0, 0)
 
     def willneed(self, handle: Handle, file: int, page: int, pages: int) -> None:
-        """Add advice that reads."""
+        """Add advice that reads; the kernel may take only a part of it.
+
+        So a page of it that did not come in need not have been there before.
+        """
         self._add(Op.WILLNEED, handle.row, 0, page, pages)
-        self._touch(file, page, min(page + pages, self.pages_of(file)))
+        end = min(page + pages, self.pages_of(file), page + MOST_PAGES)
+        self._advised.update((file, one) for one in range(page, end))
 
     def present(self, file: int, page: int) -> None:
         """Add a page that is there from now on, without a read."""
@@ -162,7 +167,7 @@ class Draft:
         found: list[Timed] = []
         done = 0
         for at, time, file, page in self._loose:
-            if (file, page) not in self._touched:
+            if (file, page) not in self._touched and (file, page) not in self._advised:
                 found += self._rows[done:at]
                 done = at
                 found.append((time, (Op.SINGLE, file, 0, page, 1)))

@@ -8,8 +8,6 @@ that is mapped to be written is soon read page by page.
 
 from __future__ import annotations
 
-import numpy as np
-
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Kind
 from analyzer.replay.draft import Draft
@@ -22,9 +20,8 @@ class Faults:
     def __init__(self, recording: Recording, draft: Draft, threads: Threads) -> None:
         self.draft = draft
         self.threads = threads
-        events = recording.trace.events
-        mapped = events["dev"][events["kind"] == Kind.MAP_PAGES]
-        self._told = set(np.unique(mapped).tolist())  # file systems that fault-around is told of
+        kinds = recording.trace.events["kind"]
+        self._told = bool((kinds == Kind.MAP_PAGES).any())  # else the kernel has no such event
 
     def goes_on(self, thread: Thread, file: int, page: int) -> bool:
         """Return whether a fault on a page is the one that has just read it in; then it writes."""
@@ -33,9 +30,9 @@ class Faults:
         self.over(thread, writes=again or None)
         return again
 
-    def begin(self, thread: Thread, dev: int, file: int, page: int, row: int) -> None:
+    def begin(self, thread: Thread, file: int, page: int, row: int) -> None:
         """Note a fault; ``row`` is its operation."""
-        if dev in self._told:
+        if self._told:
             waits = self.draft.has(file, page) and self._is_read_in(file, page)
             thread.fault = Fault(file, page, row, present=not waits)
 

@@ -8,9 +8,10 @@ from replayed import BASE, PAGE, PRIVATE, PROT_READ, brought, done, entry, fault
 
 from analyzer.ingest.tables import Kind
 from emulator.linux.operations import Op
+from tracer.capture import Segment
 
 CLONE_VM, CLONE_FILES, CLOEXEC = 0x100, 0x400, 0o2000000
-AROUND = [event(Kind.MAP_PAGES, ino=9, index=0, value=0)]  # the file system is told of
+AROUND = [event(Kind.MAP_PAGES, ino=9, index=0, value=0)]  # the kernel has such events
 
 
 def opened(time, descriptor, flags=0, pid=1):
@@ -126,6 +127,15 @@ def test_a_new_program_inherits_what_exec_does_not_close(flags, expected):
     assert handles(made(events, [entry(1)], calls)) == expected
 
 
+def test_what_exec_faults_on_is_not_sought_in_mappings_of_the_old_program():
+    events = [*brought(2, 0, time_ns=6000), pages(2, 0, 0, time_ns=6001)]
+    events += [fault(2, 5, time_ns=6100), *brought(2, 5, time_ns=6101)]
+    events += [event(Kind.EXEC, value=1, time_ns=6200)]
+    program = entry(2, segments=[Segment(0, 9 * PAGE, True, False)])
+    built = made(events, [program], opened(1500, 3) | mapped(5000))  # of which no page is seen
+    assert built.program.handles.tolist() == [0]
+
+
 def test_fcntl_says_what_exec_closes():
     events = [*one_read(2000, 0), event(Kind.EXEC, value=1, time_ns=2500), *one_read(3000, 1)]
     calls = opened(1500, 3, CLOEXEC) | reads_of((2000, 1, 3), (3000, 1, 3))
@@ -197,6 +207,16 @@ def test_advice_before_the_first_page_counts():
     calls["syscalls:sys_enter_fadvise64"] = [(1600, 1, 3, 0, 0, 2)]
     built = made(one_read(2000, 0), [entry(1)], calls)
     assert done(built) == [(Op.SEQUENTIAL, 0, 0), (Op.READ, 0, PAGE)]
+
+
+def test_what_advice_did_not_bring_in_need_not_have_been_there():
+    """The kernel caps what it reads for one call."""
+    events = [*one_read(2000, 0)]
+    events += [insert(1, page, time_ns=3000 + page) for page in (1, 2)]
+    events.append(read(8, 16, time_ns=3010))
+    calls = opened(1500, 3) | reads_of((2000, 1, 3))
+    calls["syscalls:sys_enter_readahead"] = [(2900, 1, 3, PAGE, 90 * PAGE)]
+    assert done(made(events, [entry(1)], calls)) == [(Op.READ, 0, PAGE), (Op.WILLNEED, 1, 90)]
 
 
 def test_advice_that_reads_tells_of_which_file_it_is():
