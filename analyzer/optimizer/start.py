@@ -13,8 +13,9 @@ from analyzer.ingest.tables import Table
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
+from analyzer.replay.cpu import CpuSamples, cpu_samples
 from analyzer.replay.plug import unplugged_ns, with_plugs
-from analyzer.replay.steps import CpuSamples, Steps, cpu_samples, own_requests
+from analyzer.replay.steps import Steps, own_requests
 from analyzer.replay.thread_steps import steps_in_time
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
@@ -31,9 +32,8 @@ class Start:
     """What is replayed, on what device and processor.
 
     ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
-    was told from, None if otherwise. ``plugged`` is the run as it is with readahead, which
-    spares each read ``unplugged_ns``. ``notes`` say on what assumptions;
-    ``doubts`` in what it is unlike the runs that were judged.
+    was told from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
+    ``notes`` say on what assumptions; ``doubts`` in what it is unlike the runs that were judged.
     """
 
     recording: Recording
@@ -42,7 +42,6 @@ class Start:
     device: DeviceModel
     cpu: CpuCost
     cpu_samples: CpuSamples | None
-    plugged: Run
     unplugged_ns: float
     notes: tuple[str, ...]
     doubts: tuple[str, ...]
@@ -61,9 +60,13 @@ class Start:
         if rng is not None:
             device = device.perturbed(rng)
             cpu = self.cpu_samples.cost(rng) if self.cpu_samples else cpu
+        if not self.unplugged_ns:
+            return timed_windows(self.run, windows, device, cpu, recorded)
         ahead = [window for window in windows if window]
+        before = recorded or timed_windows(self.run, [0], device)[0]
+        plugged = with_plugs(self.run, before, self.unplugged_ns)
         spared = replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
-        found = timed_windows(self.plugged, ahead, device, spared, recorded)
+        found = timed_windows(plugged, ahead, device, spared, before)
         if 0 in windows:
             found += timed_windows(self.run, [0], device, cpu, recorded)
         by_window = dict(zip([*ahead, 0], found, strict=False))
@@ -99,11 +102,9 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     samples = cpu_samples(recording) if blocks is None else None
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     longer = unplugged_ns(recording, taken.disks[row])
-    plugged = with_plugs(run, timed_windows(run, [0], known)[0], longer) if longer else run
     notes = tuple(_notes(taken, device is None, known, cpu, steps, bool(here.all())))
     doubts = tuple(_doubts(recording, version, taken.disks[row], cpu, steps))
-    spent = (cpu, samples, plugged, longer)
-    return Start(recording, taken.disks[row], run, known, *spent, notes, doubts)
+    return Start(recording, taken.disks[row], run, known, cpu, samples, longer, notes, doubts)
 
 
 def _learnt(requests: Table) -> DeviceModel:

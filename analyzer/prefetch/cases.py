@@ -128,9 +128,8 @@ def _seconds(start: Start, taken: Inputs, found: Found, windows: Sequence[int]) 
     """Return the seconds of the cases."""
     capture = taken.recording.capture
     here = [one for one in found.rows if taken.disks[int(taken.disk_of_file[one[0]])] == start.disk]
-    # The list reads ahead under a plug, whatever the window.
-    run = with_replayer(start.plugged, here, capture.host.cpu_count if capture else 1)
-    listed = replace(start, run=run, plugged=run)
+    run = with_replayer(start.run, here, capture.host.cpu_count if capture else 1)
+    listed = replace(start, run=run)
     recorded = start.timed([0])[0]
     threads = np.unique(start.run.steps["thread"]).tolist()
     alone = [one.total_ns for one in start.timed(windows)]

@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from statistics import median
@@ -24,6 +25,8 @@ from urllib.parse import urlsplit
 
 from answer import Answer, Outcome, Row, answer, measured_text, summary_text
 from experiments import BOARD, DEVICES, EXPERIMENTS, PAGE_KIB, Device, Experiment
+
+from analyzer.optimizer.seconds import LADDER
 
 TARGET = f"paper-{os.getpid()}"  # what the board is called that is started and stopped here
 
@@ -67,11 +70,15 @@ def end_ssh_server(board: dict[str, str]) -> None:
         raise subprocess.CalledProcessError(done.returncode or 1, line)
 
 
-def predict(capture: Path, device: Device) -> dict[str, Any]:
-    """Return what is predicted for a device of known cost from a capture made on any."""
+def predict(capture: Path, device: Device, windows: Sequence[int]) -> dict[str, Any]:
+    """Return what is predicted for a device of known cost from a capture made on any.
+
+    The picks are among the ``windows`` and those that foreread replays unless told.
+    """
+    asked = ",".join(map(str, sorted({*windows, *LADDER})))
     cost = capture.with_name(f"{device.name}.toml")
     cost.write_text(device.as_toml())
-    words = ("--model", "linux", "--device-model", cost, "--json")
+    words = ("--model", "linux", "--windows", asked, "--device-model", cost, "--json")
     found: dict[str, Any] = json.loads(foreread("predict", capture, *words))
     return found
 
@@ -101,7 +108,7 @@ def run(name: str, folder: Path, repeat: int) -> Outcome:
     one, capture = EXPERIMENTS[name], folder / f"{name}.capture"
     print(f"\n== {name}: {one.title}", flush=True)
     record(one, capture)
-    predictions = {device.name: predict(capture, device) for device in DEVICES}
+    predictions = {device.name: predict(capture, device, one.windows) for device in DEVICES}
     answers: list[Answer] = []
     for device in DEVICES:
         total = predictions[device.name]["total"]
