@@ -6,6 +6,7 @@ are (Documentation/admin-guide/mm/pagemap.rst); they may come from anybody.
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from array import array
@@ -15,14 +16,14 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from tracer.cold import parse_mapping
-from tracer.remote.job import Job, making_sense
+from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 from tracer.residency import Inode, Runs, runs_of
 
 MAPPED_S = 20  # how long the target may take, of its own time
 UNTOLD = (
     "which pages stayed cached could not be told: the kernel has no /proc/PID/pagemap "
-    f"(CONFIG_PROC_PAGE_MONITOR), or reading it took more than {MAPPED_S} s"
+    f"(CONFIG_PROC_PAGE_MONITOR), reading it took more than {MAPPED_S} s, or it was not whole"
 )
 _ENTRY = 8  # bytes a page
 _PRESENT = 1 << 63 | 1 << 61  # in memory, and a page of a file
@@ -39,14 +40,16 @@ def mapped_pages(job: Job, machine: Machine) -> dict[Inode, Runs] | None:
     maps, pieces, pagemap = (
         job.raw("noted", name, step=step).stdout for name in ("maps", "pieces", "pagemap")
     )
-    with making_sense("which pages are mapped"):
+    try:
         return parse_mapped(
-            maps.decode(errors="surrogateescape"),
-            pieces.decode(errors="surrogateescape"),
+            os.fsdecode(maps),
+            os.fsdecode(pieces),
             pagemap,
             machine.page_size,
             machine.byte_order,
         )
+    except ValueError:  # a process may end while its entries are read
+        return None
 
 
 def parse_mapped(

@@ -1,0 +1,81 @@
+"""An application on emulated boards, recorded at 0: what it reads there at another window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from msgspec import structs
+
+from analyzer.ingest.load import inodes_of, load
+from analyzer.ingest.recording import Recording
+from analyzer.optimizer.inputs import inputs
+from boards.emulated.live import EmulatedTarget, LiveOptions
+from emulator.linux.reference import emulate
+from emulator.linux.requests import Layout
+from emulator.linux.rules import rules_for, version_of
+from tracer.record import RecordOptions
+from tracer.remote.record import record_on
+from tracer.run import RunOptions
+
+WINDOW_KB = 128
+COMMAND = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
+Page = tuple[int, int]  # inode, index
+
+pytestmark = pytest.mark.boards
+
+
+@pytest.fixture(scope="module", params=["6.1", "6.12"])
+def board(request) -> Iterator[EmulatedTarget]:
+    options = LiveOptions("x86_64", kernel=request.param, latency_ns=50_000, ns_per_kib=100)
+    with EmulatedTarget(options) as target:
+        yield target
+
+
+def recorded(board, output, kb=0) -> Recording:
+    run = RunOptions(COMMAND, allow_warm=True)
+    record_on(board, RecordOptions(run, read_ahead_kb=kb), output, inodes_of)
+    return load(output)
+
+
+def cached_as_in(base: Recording, other: Recording) -> Recording:
+    """What other processes map changes a little from run to run."""
+    before = {entry.ino: entry.cached_pages for entry in other.entries if entry}
+    entries = tuple(
+        entry and structs.replace(entry, cached_pages=before.get(entry.ino, entry.cached_pages))
+        for entry in base.entries
+    )
+    return replace(base, entries=entries)
+
+
+def stored(base: Recording, layout: Layout, pages: set[Page]) -> set[Page]:
+    """Leave out the holes, which are not read."""
+    rows = {ino: row for row, ino in enumerate(base.files["ino"].tolist())}
+    sectors = base.page_size // 512
+    return {
+        (ino, page)
+        for ino, page in pages
+        if ino not in rows or any(layout.pieces(rows[ino], page * sectors, (page + 1) * sectors))
+    }
+
+
+def test_pages_that_a_board_reads_are_those_predicted_from_its_capture(board, tmp_path):
+    base, run = recorded(board, tmp_path / "0"), recorded(board, tmp_path / "at", WINDOW_KB)
+    version = version_of(base.kernel)
+    taken = inputs(cached_as_in(base, run), version)
+    assert all(entry.extents is not None for entry in base.entries if entry and entry.path)
+    assert any(entry.cached_pages for entry in base.entries if entry)  # libc: the ssh server's
+    window = WINDOW_KB * 1024 // base.page_size
+    outcome = emulate(taken.program, rules_for(version), window, taken.machine(0)[0])
+    ino = base.files["ino"].tolist()
+    predicted = {
+        (ino[file], page)
+        for file, first, order, _ in outcome.inserts
+        for page in range(first, first + (1 << order))
+    }
+    data = run.inserts.data
+    rows = zip(data["pid"].tolist(), data["ino"].tolist(), data["index"].tolist(), strict=True)
+    read = {(inode, page) for pid, inode, page in rows if pid in run.threads}
+    layout = Layout(taken.extents)
+    assert stored(base, layout, predicted) == stored(base, layout, read)
