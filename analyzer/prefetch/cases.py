@@ -142,8 +142,8 @@ def _seconds(start: Start, taken: Inputs, found: Found, windows: Sequence[int]) 
 
 def _notes(start: Start) -> list[str]:
     found = [
-        "the replayer begins with the start, reads the metadata of the list's files, and asks for "
-        "all ranges without waiting"
+        "the replayer begins with the start, reads all metadata of the list's files, and asks for "
+        "all ranges without waiting; how exact this is, is not confirmed"
     ]
     if start.doubts:
         found.append(f"seconds are not confirmed: {'; '.join(start.doubts)}")

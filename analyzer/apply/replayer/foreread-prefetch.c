@@ -3,10 +3,11 @@
  *     cc -std=c11 -O2 -static -o foreread-prefetch foreread-prefetch.c
  *     foreread-prefetch LIST
  *
- * Reads are asked for in the order of the list and not waited for; they are done when the disk
- * has done them. The list (docs/prefetch.md) is checked whole before the first file is opened:
- * one that is damaged is refused, by line. Files that are missing, that became shorter or that are
- * no regular files are skipped. At most half of the memory that is available is filled.
+ * Reads are asked for in the order of the list, MOST_UNDER_WAY ahead of what the disk has done: it
+ * always has work, and whoever reads something else waits for that much only. The list
+ * (docs/prefetch.md) is checked whole before the first file is opened: one that is damaged is
+ * refused, by line. Files that are missing, that became shorter or that are no regular files are
+ * skipped. At most half of the memory that is available is filled.
  *
  * Exit status: 0 done, whatever was missing; 1 the list cannot be read; 2 wrong usage.
  */
@@ -31,6 +32,8 @@ enum {
     LONGEST_PATH = 4096, /* with its NUL */
     LARGEST_RANGE = 2 << 20,
     MOST_DIGITS = 18,
+    MOST_ASKED = 32,
+    MOST_UNDER_WAY = 512 << 10,
     USUAL_CHUNK = 128 << 10, /* of disks that do not say how large a request may be */
 };
 
@@ -224,6 +227,20 @@ check_list(const char *list, size_t size, unsigned long *line)
 
 /* ---- Reading ahead. -------------------------------------------------------------------- */
 
+/* Bytes that were asked for; ``last`` is where the last of them is. */
+struct asked {
+    int fd;
+    uint64_t last;
+    uint64_t length;
+};
+
+/* What is under way, oldest first from ``oldest`` on. */
+struct under_way {
+    struct asked asked[MOST_ASKED];
+    unsigned oldest, count;
+    uint64_t bytes;
+};
+
 /* The file that is open, and what was done. */
 struct replay {
     int fd;
@@ -233,6 +250,7 @@ struct replay {
     uint64_t left; /* bytes that may still be read */
     unsigned long ranges, files, skipped;
     uint64_t bytes;
+    struct under_way under_way;
 };
 
 /* Return the number that a file of /sys or /proc begins with behind ``name``; 0 without one. */
@@ -320,11 +338,47 @@ go_to_file(struct replay *replay, const char *path)
         replay->skipped++;
         return;
     }
+    (void)posix_fadvise(replay->fd, 0, 0, POSIX_FADV_RANDOM); /* waiting reads nothing more */
     replay->files++;
     replay->size = (uint64_t)status.st_size;
     if (replay->chunk == 0 || status.st_dev != replay->device) {
         replay->device = status.st_dev;
         replay->chunk = chunk_of(status.st_dev);
+    }
+}
+
+/* Wait until the disk has read what was asked for first. */
+static void
+wait_for_oldest(struct under_way *under_way)
+{
+    struct asked *oldest = &under_way->asked[under_way->oldest];
+    char last;
+    (void)!pread(oldest->fd, &last, 1, (off_t)oldest->last);
+    close(oldest->fd);
+    under_way->bytes -= oldest->length;
+    under_way->oldest = (under_way->oldest + 1) % MOST_ASKED;
+    under_way->count--;
+}
+
+static void
+make_room(struct under_way *under_way, uint64_t length)
+{
+    while (under_way->count == MOST_ASKED ||
+           (under_way->count > 0 && under_way->bytes + length > MOST_UNDER_WAY)) {
+        wait_for_oldest(under_way);
+    }
+}
+
+/* Note what was asked for; without a descriptor to wait with, nobody waits for it. */
+static void
+note_asked(struct under_way *under_way, int fd, uint64_t at, uint64_t length)
+{
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own >= 0) {
+        unsigned row = (under_way->oldest + under_way->count) % MOST_ASKED;
+        under_way->asked[row] = (struct asked){own, at + length - 1, length};
+        under_way->bytes += length;
+        under_way->count++;
     }
 }
 
@@ -340,10 +394,12 @@ read_ahead(struct replay *replay, const struct range *range)
     for (uint64_t at = range->offset; at < behind && replay->left > 0;) {
         uint64_t length = behind - at < replay->chunk ? behind - at : replay->chunk;
         length = length < replay->left ? length : replay->left;
+        make_room(&replay->under_way, length);
         if (readahead(replay->fd, (off64_t)at, (size_t)length) != 0 &&
             posix_fadvise(replay->fd, (off_t)at, (off_t)length, POSIX_FADV_WILLNEED) != 0) {
             return; /* no file system that reads ahead */
         }
+        note_asked(&replay->under_way, replay->fd, at, length);
         at += length;
         replay->left -= length;
         replay->bytes += length;
@@ -378,6 +434,9 @@ replay_list(const char *list, size_t size)
         if (replay.fd >= 0) {
             read_ahead(&replay, &range);
         }
+    }
+    while (replay.under_way.count > 0) {
+        wait_for_oldest(&replay.under_way);
     }
     if (replay.fd >= 0) {
         close(replay.fd);
