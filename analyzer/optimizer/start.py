@@ -13,8 +13,9 @@ from analyzer.ingest.tables import Table
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
+from analyzer.replay.cpu import CpuSamples, cpu_samples
 from analyzer.replay.plug import unplugged_ns, with_plugs
-from analyzer.replay.steps import CpuSamples, Steps, cpu_samples, own_requests
+from analyzer.replay.steps import Steps, own_requests
 from analyzer.replay.thread_steps import steps_in_time
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout

@@ -25,13 +25,14 @@ class Why(IntEnum):
 class Off:
     """The times when one thread was off a processor, in order; all columns are equally long.
 
-    ``ready_ns`` is from when on it could run again, ``came_ns`` when it did; ``was_running``: it
-    ran before. ``was_free``: the processor it came back to had not been another one's of the
-    application.
+    ``ready_ns`` is from when on it could run again, ``came_ns`` when it did. ``unsent_ns``: so long
+    others worked on what it then waited for, before the disk did. ``was_running``: it ran before.
+    ``was_free``: the processor it came back to had not been another one's of the application.
     """
 
     left_ns: Array
     ready_ns: Array
+    unsent_ns: Array
     came_ns: Array
     woken_ns: Array
     waker: Array
@@ -63,7 +64,7 @@ class Off:
         since = np.maximum(since, stays["begin_ns"][stay])
         issue = np.append(issued_ns, np.iinfo(np.uint64).max)[np.searchsorted(issued_ns, since)]
         end[stay] = np.minimum(end[stay], issue.astype(np.float64))
-        back = np.minimum(self.latency(), usual_ns)[self.why != Why.OTHERS]
+        back = (np.minimum(self.latency(), usual_ns) + self.unsent_ns)[self.why != Why.OTHERS]
         came = self.came_ns[self.why != Why.OTHERS].astype(np.float64)
         edges = np.concatenate((begin, end, came - back, came))
         slope = np.repeat((1.0, -1.0, 1.0, -1.0), (len(begin), len(end), len(came), len(came)))
@@ -86,18 +87,24 @@ def offs_of(
     left = np.concatenate((np.minimum(made, first["begin_ns"]), stays["end_ns"][:-1]))
     came, woken, waker = stays["begin_ns"], stays["woken_ns"], stays["waker"]
     how = np.concatenate(([Left.ASLEEP], stays["left"][:-1]))
-    complete = np.sort(reads["complete_ns"])
-    row = np.searchsorted(complete, came, side="right") - 1
-    last = np.append(complete, 0)[row]
+    order = np.argsort(reads["complete_ns"], kind="stable")
+    nothing = np.zeros(1, np.uint64)
+    complete = np.concatenate((nothing, reads["complete_ns"][order]))
+    issue = np.concatenate((nothing, reads["issue_ns"][order]))
+    row = np.searchsorted(complete[1:], came, side="right")  # the last that was over; 0: none
+    last = complete[row]
     by_thread = (how != Left.RUNNABLE) & np.isin(waker, list(threads)) & (waker != thread)
     by_disk = (how == Left.BLOCKED) & (last > left) & ~by_thread
     why = np.where(how == Left.RUNNABLE, Why.OTHERS, Why.SLEEP)
     why = np.where(by_thread, Why.THREAD, np.where(by_disk, Why.DISK, why))
     ready = np.where((woken > 0) & (why != Why.OTHERS), np.maximum(woken, left), came)
     ready = np.where(by_disk, last, ready)
+    # A kernel worker may issue what the thread has queued; the disk may have had others to serve.
+    idle = np.maximum(left, complete[np.maximum(row, 1) - 1]).astype(np.float64)
+    unsent = np.where(by_disk, np.maximum(issue[row] - idle, 0.0), 0.0)
     was_free = ~np.isin(stays["follows"], list(threads))
     was_running = np.arange(len(stays)) > 0
-    return Off(left, ready, came, woken, waker, why, was_running, was_free)
+    return Off(left, ready, unsent, came, woken, waker, why, was_running, was_free)
 
 
 def usual_latency(offs: Iterable[Off]) -> float:

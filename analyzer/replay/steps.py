@@ -12,12 +12,10 @@ import numpy as np
 
 from analyzer.ingest.inserts import in_block_devices
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from analyzer.ingest.tables import Array, Rwbs, Table
+from analyzer.replay.cpu import event_cost
 from emulator.linux.operations import Program
-from emulator.linux.timed import STEP, CpuCost
-
-_SOONEST = 1  # percentile of the time between events: little else happens in it
-_WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
+from emulator.linux.timed import STEP
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,14 +104,6 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     return np.asarray(own)
 
 
-def event_cost(events: Table) -> float:
-    """Return what recording one event takes (ns): how soon another follows on the same CPU."""
-    order = np.lexsort((events["time_ns"], events["cpu"]))
-    time, cpu = events["time_ns"][order].astype(np.float64), events["cpu"][order]
-    apart = np.diff(time)[np.diff(cpu) == 0]
-    return float(np.percentile(apart, _SOONEST)) if len(apart) else 0.0
-
-
 def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -> Steps:
     """Return the steps without what recording the run's events took."""
     within = (events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)
@@ -125,99 +115,3 @@ def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -
     kept = steps.steps.copy()
     kept["cpu_ns"] = gaps * share
     return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)
-
-
-@dataclass(frozen=True, eq=False)
-class CpuSamples:
-    """What the processor spent on pages that were read singly (ns, a row a page).
-
-    ``page``: from the fault to the page's insertion; ``submit``: from there until its request was
-    issued; ``wake``: from its completion to the next event, NaN if there is none; of it the
-    ``wake_share`` percentile is the kernel's own work. ``event_ns`` is what recording an event
-    takes, once in ``page``, twice in ``submit`` and once in ``wake``.
-    """
-
-    page: Array
-    submit: Array
-    wake: Array
-    event_ns: float
-    wake_share: int = _WAKE_SHARE
-
-    def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
-        """Return what a request and a page cost; with ``rng`` of faults drawn with replacement.
-
-        Such a draw is a cost that as many other faults could have shown. Nothing without faults.
-        """
-        if not len(self.page):
-            return CpuCost()
-        rows = (
-            np.arange(len(self.page))
-            if rng is None
-            else rng.integers(0, len(self.page), len(self.page))
-        )
-        page, submit = float(np.median(self.page[rows])), float(np.median(self.submit[rows]))
-        wakes = self.wake[rows][~np.isnan(self.wake[rows])]
-        wake = float(np.percentile(wakes, self.wake_share)) if len(wakes) else 0.0
-        each = self.event_ns
-        return CpuCost(max(submit + wake - 3 * each, 0.0), max(page - each, 0.0))
-
-
-def cpu_samples(recording: Recording) -> CpuSamples:
-    """Return what the processor spent on pages: one is allocated, its request sent, and over.
-
-    Told by faults. Where the kernel has no events of them, by all pages that were read singly: a
-    page is then taken to cost what its bio does, from insertion on (both took 4 to 5 µs on boards
-    that show both), and what follows soonest on a completion is the next insertion.
-    """
-    events = recording.trace.events
-    each = event_cost(events)
-    if (events["kind"] == Kind.FAULT).any():
-        return CpuSamples(*_misses(recording), each)
-    kinds = (*_MISS[1:], Kind.RQ_COMPLETE, Kind.GET_PAGES)
-    chosen = events.take(np.isin(events["kind"], kinds))
-    kind, time = chosen["kind"], chosen["time_ns"].astype(np.float64)
-    insert = np.flatnonzero(_follow(kind, (*_MISS[1:], Kind.RQ_COMPLETE)))
-    submit = time[insert + 2] - time[insert]
-    wake = np.append(time, np.nan)[insert + 4] - time[insert + 3]
-    page = time[insert + 1] - time[insert]
-    first = float(np.median(page)) if len(page) else 0.0
-    return CpuSamples(page + each, submit, wake - first, each, _SOONEST)
-
-
-def cpu_cost(recording: Recording) -> CpuCost:
-    """Return what the processor spends on a request, and on a page, less the cost of recording."""
-    return cpu_samples(recording).cost()
-
-
-_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE, Kind.RQ_ISSUE)
-
-
-def _misses(recording: Recording) -> tuple[Array, Array, Array]:
-    """Return, of faults that read one page, the times (ns) of what each thread did for it.
-
-    From the fault to the insertion, from there to the issue of the request, and from its
-    completion to the thread's next event.
-    """
-    events, requests = recording.trace.events, recording.requests
-    own = events.take(np.isin(events["kind"], (*_MISS, Kind.MAP_PAGES, Kind.GET_PAGES)))
-    own = own.take(np.argsort(own["pid"], kind="stable"))
-    kind, pid, time = own["kind"], own["pid"], own["time_ns"].astype(np.float64)
-    single = np.flatnonzero(_follow(kind, _MISS))
-    single = single[single + 4 < len(kind)]
-    single = single[pid[single] == pid[single + 4]]
-    issue, complete = requests["issue_ns"], requests["complete_ns"].astype(np.float64)
-    row = np.searchsorted(issue, own["time_ns"][single + 3])
-    known = row < len(issue)
-    known[known] = complete[row[known]] > 0
-    single, row = single[known], row[known]
-    wake = time[single + 4] - complete[row]
-    page, submit = time[single + 1] - time[single], time[single + 3] - time[single + 1]
-    return page[wake > 0], submit[wake > 0], wake[wake > 0]
-
-
-def _follow(kind: Array, wanted: tuple[Kind, ...]) -> Array:
-    """Return where events of these kinds follow one another."""
-    found = np.ones(max(len(kind) - len(wanted) + 1, 0), bool)
-    for row, one in enumerate(wanted):
-        found &= kind[row : row + len(found)] == one
-    return found

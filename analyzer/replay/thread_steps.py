@@ -13,11 +13,12 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs, Table
+from analyzer.replay.cpu import event_cost
 from analyzer.replay.doers import Doings, askers
 from analyzer.replay.joins import joins
 from analyzer.replay.off_cpu import Why, offs_of, usual_latency
 from analyzer.replay.schedule import stays
-from analyzer.replay.steps import Steps, event_cost, steps_of, without_recording
+from analyzer.replay.steps import Steps, steps_of, without_recording
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP
 

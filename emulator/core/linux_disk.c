@@ -148,12 +148,11 @@ static void
 expect_block(struct lx_kernel *k, struct lx_inode *inode, uint64_t first, uint64_t end)
 {
     for (size_t i = 0; i < k->run_length; i++) {
-        const struct lx_piece *piece = &k->run[i];
-        for (uint64_t at = 0; at < piece->folios; at++) {
-            uint64_t page = piece->index + (at << piece->order);
-            if (page >= first && page < end)
-                expect(k, inode, page, 0);
-        }
+        const struct lx_piece *piece = &k->run[i]; /* single pages: no large folios here */
+        uint64_t page = piece->index > first ? piece->index : first;
+        uint64_t behind = piece->index + piece->folios;
+        for (; page < behind && page < end; page++)
+            expect(k, inode, page, 0);
     }
 }
 
@@ -167,11 +166,10 @@ read_blocks(struct lx_kernel *k, struct lx_inode *inode)
     uint64_t lowest = UINT64_MAX, highest = 0;
     for (size_t i = 0; i < k->run_length; i++) {
         const struct lx_piece *piece = &k->run[i];
-        uint64_t last = piece->index + ((uint64_t)(piece->folios - 1) << piece->order);
+        uint64_t last = piece->index + piece->folios - 1;
         lowest = piece->index < lowest ? piece->index : lowest;
         highest = last > highest ? last : highest;
-        for (uint64_t page = piece->index; page <= last; page += UINT64_C(1) << piece->order)
-            disk->pages += inode->last >= 0 && page <= (uint64_t)inode->last;
+        disk->pages += lx_max(lx_min((int64_t)last, inode->last) - (int64_t)piece->index + 1, 0);
     }
     for (uint64_t at = lowest / block * block; at <= highest; at += block) {
         size_t row = lx_extent_at(extents, inode->n_extents, at * unit);

@@ -234,7 +234,9 @@ set_up(struct replay *r)
     r->all = calloc(threads, sizeof(*r->all));
     r->threads.sleepers = calloc(steps, sizeof(*r->threads.sleepers));
     r->threads.events = calloc(threads, sizeof(*r->threads.events));
-    if (!r->rows || !r->over || !r->all || !r->threads.sleepers || !r->threads.events)
+    r->threads.running = calloc(threads, sizeof(*r->threads.running));
+    if (!r->rows || !r->over || !r->all || !r->threads.sleepers || !r->threads.events ||
+        !r->threads.running)
         return LX_NO_MEMORY;
     return error ? error : set_threads(r);
 }
@@ -288,5 +290,6 @@ lx_replay(const struct lx_program *program, const struct lx_rules *rules,
     free(r.all);
     free(r.threads.sleepers);
     free(r.threads.events);
+    free(r.threads.running);
     return error;
 }

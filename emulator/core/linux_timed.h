@@ -56,7 +56,7 @@ struct lx_thread {
     size_t n_steps, at, row, number;
     enum lx_phase phase;
     bool has_cpu, waits; /* ``waits``: for the device */
-    double left_ns, end_ns, over_ns;
+    double left_ns, since_ns, end_ns, over_ns;
     double tail_ns, saved_ns, behind_ns;
     struct lx_call call;
     struct lx_thread *next; /* in the queue, or among those that wait for the same step */
@@ -78,17 +78,20 @@ struct lx_event {
 
 struct lx_threads {
     struct lx_disk *disk;
-    int64_t cpus, free, waiting;
+    int64_t cpus, waiting;
     double slice_ns, compute_ns, waited_ns;
     struct lx_thread *first, *last; /* queue for a CPU */
-    struct lx_event *events;        /* a heap: one of each thread at most */
+    struct lx_thread **running;     /* those that have one */
+    size_t n_running;
+    struct lx_event *events; /* a heap: one of each thread at most */
     size_t n_events;
     struct lx_thread **sleepers; /* by row that they wait for */
     struct lx_waits (*go_on)(void *self, struct lx_thread *thread);
     void *self;
 };
 
-/* Run threads until ``last`` is over, or all are. There is room for an event of each. */
+/* Run threads until ``last`` is over, or all are. There is room for each among the events and the
+ * running. */
 void lx_threads_run(struct lx_threads *threads, struct lx_thread *all, size_t n,
                     const struct lx_thread *last);
 

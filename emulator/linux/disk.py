@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -49,7 +50,9 @@ class TimedKernel(Kernel):
 
     def __post_init__(self) -> None:
         self._block_pages: list[int] = self.files["block_pages"].tolist()
-        self._sizes: list[int] = self.files["size"].tolist()
+        self._sizes: list[float] = [
+            size if size >= 0 else inf for size in self.files["size"].tolist()
+        ]
 
     def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
         """Send a request to the device."""

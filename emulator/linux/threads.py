@@ -2,9 +2,9 @@
 
 A thread is an iterator of what it waits for next. It holds a CPU while it computes, and goes on at
 the end of that: what it does takes no time, and happens in order of time, at the same time in
-order of rows. A thread that has to compute takes a free CPU or stands in a queue, first come, first
-served; where there are more threads than CPUs, one that has computed for SLICE_NS leaves its CPU to
-the first in the queue, if there is one, and stands behind the last.
+order of rows. A thread that has to compute takes a free CPU, or that of the thread that has held
+its own longest, if for a slice or more; else it stands in a queue, first come, first served. Who
+has held a CPU for a slice leaves it to the first in the queue, and stands behind the last.
 """
 
 from __future__ import annotations
@@ -13,11 +13,13 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from emulator.linux.disk import Span
 
-SLICE_NS = 3e6  # about what the scheduler (CFS, EEVDF) gives a thread when others wait
+# sched_min_granularity_ns, since 6.6 sched_base_slice_ns, of one CPU (kernel/sched/fair.c)
+SLICE_NS = 0.75e6
+_MOST_FACTOR = 8  # CPUs: get_update_sysctl_factor
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,16 @@ Life = Iterator[Compute | Sleep | Over]
 
 @dataclass(eq=False)
 class Thread:
-    """A thread; ``row`` is its step, ``end_ns`` when it has computed, if it has a CPU."""
+    """A thread; ``row`` is its step.
+
+    If it has a CPU, it has had it since ``since_ns``, and has computed at ``end_ns``.
+    """
 
     row: int
     life: Life = field(init=False)
     has_cpu: bool = False
     left_ns: float = 0.0
+    since_ns: float = 0.0
     end_ns: float = 0.0
     waits: bool = False  # for a device
     over_ns: float = math.nan
@@ -69,7 +75,7 @@ class Threads:
     waited_ns: float = 0.0
     spans: list[Span] = field(default_factory=list)
     _slice_ns: float = math.inf
-    _free: int = 0
+    _running: list[Thread] = field(default_factory=list)
     _waiting: int = 0
     _queue: deque[Thread] = field(default_factory=deque)
     _events: list[tuple[float, int, Thread]] = field(default_factory=list)
@@ -77,9 +83,8 @@ class Threads:
 
     def run(self, threads: Sequence[Thread], last: Thread | None) -> None:
         """Run threads until ``last`` is over, or all are."""
-        self._free = self.cpus
         if len(threads) > self.cpus:
-            self._slice_ns = SLICE_NS
+            self._slice_ns = SLICE_NS * min(self.cpus, _MOST_FACTOR).bit_length()
         for thread in threads:
             self._at(0.0, thread)
         while self._events and (last is None or math.isnan(last.over_ns)):
@@ -101,7 +106,7 @@ class Threads:
     def _pass(self, time: float) -> None:
         """Let time pass."""
         if time > self.now_ns:
-            if self._free < self.cpus:
+            if self._running:
                 self.compute_ns += time - self.now_ns
             elif self._waiting:
                 self.waited_ns += time - self.now_ns
@@ -118,11 +123,8 @@ class Threads:
                 thread.left_ns = for_ns
                 if thread.has_cpu:
                     self._compute(thread)
-                elif self._free:
-                    self._free -= 1
-                    self._compute(thread)
                 else:
-                    self._queue.append(thread)
+                    self._want_cpu(thread)
                 return
             case Sleep(until_ns, for_device):
                 thread.waits = for_device
@@ -135,25 +137,53 @@ class Threads:
         if thread.has_cpu:
             self._leave(thread)
 
-    def _compute(self, thread: Thread) -> None:
-        """Let a thread compute that has a CPU from now on."""
-        thread.has_cpu = True
-        thread.end_ns = self.now_ns + thread.left_ns
-        self._at(min(thread.end_ns, self.now_ns + self._slice_ns), thread)
+    def _want_cpu(self, thread: Thread) -> None:
+        """Give a thread a CPU, or a place in the queue."""
+        if len(self._running) < self.cpus:
+            self._take(thread)
+            return
+        longest = min(self._running, key=lambda one: (one.since_ns, one.row))
+        if longest.since_ns + self._slice_ns > self.now_ns:
+            self._queue.append(thread)
+            return
+        self._events = [event for event in self._events if event[2] is not longest]
+        heapify(self._events)
+        self._stop(longest)
+        self._take(thread)
 
-    def _leave(self, thread: Thread) -> None:
-        """Give a thread's CPU to the first in the queue."""
-        thread.has_cpu = False
-        if self._queue:
-            self._compute(self._queue.popleft())
-        else:
-            self._free += 1
+    def _take(self, thread: Thread) -> None:
+        """Let a thread have a CPU from now on."""
+        thread.has_cpu = True
+        thread.since_ns = self.now_ns
+        self._running.append(thread)
+        self._compute(thread)
+
+    def _compute(self, thread: Thread) -> None:
+        """Let a thread compute that has a CPU: up to the end of its slice at first."""
+        thread.end_ns = self.now_ns + thread.left_ns
+        turn = max(thread.since_ns + self._slice_ns, self.now_ns)
+        self._at(min(thread.end_ns, turn), thread)
 
     def _take_turns(self, thread: Thread) -> None:
         """A slice is over, and a thread has not computed all."""
-        if not self._queue:
-            self._at(min(thread.end_ns, self.now_ns + self._slice_ns), thread)
-            return
+        if self._queue:
+            self._stop(thread)
+            self._take(self._queue.popleft())
+        else:
+            self._at(thread.end_ns, thread)
+
+    def _stop(self, thread: Thread) -> None:
+        """Let a thread stand in the queue with what it has not computed."""
         thread.left_ns = thread.end_ns - self.now_ns
         self._queue.append(thread)
-        self._leave(thread)
+        self._lose(thread)
+
+    def _leave(self, thread: Thread) -> None:
+        """Give a thread's CPU to the first in the queue."""
+        self._lose(thread)
+        if self._queue:
+            self._take(self._queue.popleft())
+
+    def _lose(self, thread: Thread) -> None:
+        thread.has_cpu = False
+        self._running.remove(thread)

@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent / "accuracy"))
 
 from loop_board import Limit, LoopBoard, missing  # noqa: E402
-from on_machine import LOOP_APPLICATIONS, Application, packages  # noqa: E402
+from on_machine import LOOP_APPLICATIONS, Application  # noqa: E402
 
 from analyzer.apply.plan import READ_AHEAD  # noqa: E402
 from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped  # noqa: E402
@@ -52,7 +52,7 @@ class Board:
         self.limit = limit
         self.words = loop.start(limit)
         self._work = Path(self.words[0]).parent
-        self._mnt = self._work / "mnt"
+        self._mnt = loop.root
         self.disk = loop.disk
         # As most devices have it; loop devices may take another one from what is below them.
         Path(f"/sys/block/{self.disk}/queue/read_ahead_kb").write_text(str(KERNEL_DEFAULT_KB))
@@ -170,7 +170,7 @@ def main() -> None:
         sys.exit(f"no loop board can be made here: {why}")
     name = f"{args.bytes_per_second}-{args.requests_per_second}"
     limit = Limit(name, args.bytes_per_second, args.requests_per_second)
-    loop = LoopBoard(packages())
+    loop = LoopBoard(sorted({one.package for one in LOOP_APPLICATIONS}), _fill)
     with orderly_exit():
         try:
             board = Board(loop, limit, args.shell)
@@ -179,6 +179,11 @@ def main() -> None:
             loop.end()
     document = {"schema": 1, "limit": vars(limit), "shell": args.shell, "applications": found}
     (args.output / "prefetch.json").write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _fill(tree: Path) -> None:
+    """Put in what the applications work on."""
+    (tree / "a.c").write_text("#include <stdio.h>\nint main(void) { return 0; }\n")
 
 
 def _chosen(names: list[str]) -> list[Application]:

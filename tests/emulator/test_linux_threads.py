@@ -98,14 +98,42 @@ def test_threads_stand_in_a_queue_for_a_cpu():
 
 
 def test_threads_take_turns():
-    """3 ms each: the first is on at 0, 6 and 9 ms; the second at 3 ms, for 2; it has 10 in all."""
+    """0.75 ms each: the second has had 6 of them and 0.5 ms when the first has had 7."""
     rows = [
         {"cpu_ns": 10 * MS, "operation": -1},
         {"cpu_ns": 5 * MS, "operation": -1, "thread": 1},
     ]
     found = timed(run_of(two_files(), rows), 0, DEVICE)
-    assert found.ends_ns.tolist() == [15 * MS, 11 * MS]
+    assert found.ends_ns.tolist() == [15 * MS, 10.25 * MS]
     assert found.compute_ns == 15 * MS
+
+
+def test_turns_go_on_from_step_to_step():
+    """As many steps of 0.5 ms: the second thread is on at 0.75 ms, in the first's second step."""
+    rows = [{"cpu_ns": 0.5 * MS, "operation": -1} for _ in range(4)]
+    rows += [{"cpu_ns": 0.25 * MS, "operation": -1, "thread": 1}]
+    assert timed(run_of(two_files(), rows), 0, DEVICE).ends_ns.tolist() == [2.25 * MS, 1 * MS]
+
+
+@pytest.mark.parametrize(("wakes", "ends"), [(0.5, 1.25), (2, 2.5)])
+def test_who_wakes_up_takes_the_cpu_of_who_has_had_a_slice(wakes, ends):
+    rows = [
+        {"cpu_ns": 10 * MS, "operation": -1},
+        {"sleep_ns": wakes * MS, "cpu_ns": 0.5 * MS, "operation": -1, "thread": 1},
+    ]
+    found = timed(run_of(two_files(), rows), 0, DEVICE)
+    assert found.ends_ns.tolist() == [10.5 * MS, ends * MS]
+
+
+def test_slices_are_longer_on_more_cpus():
+    """1.5 ms on two: the third thread is on then, in place of the first, and that of the second."""
+    rows = [
+        {"cpu_ns": 10 * MS, "operation": -1},
+        {"cpu_ns": 10 * MS, "operation": -1, "thread": 1},
+        {"sleep_ns": 1 * MS, "cpu_ns": 0.5 * MS, "operation": -1, "thread": 2},
+    ]
+    found = timed(run_of(two_files(), rows, cpus=2), 0, DEVICE)
+    assert found.ends_ns.tolist() == [10 * MS, 10.5 * MS, 2 * MS]
 
 
 def test_the_run_ends_with_one_thread():

@@ -15,8 +15,12 @@ from booted_board import CLOCK, KNOB, SCRIPT, BootedBoard, tell
 from analyzer.apply import Board, InstallError, Prefetch, install, uninstall
 from analyzer.apply.manifest import MANIFEST
 from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
-from analyzer.prefetch.listing import LARGEST_RANGE, Listing, Range, encode
+from analyzer.ingest.load import inodes_of, load
+from analyzer.prefetch import encode, find_ranges
 from boards.emulated.live import EmulatedTarget, LiveOptions
+from tracer.record import RecordOptions
+from tracer.remote.record import record_on
+from tracer.run import RunOptions
 
 pytestmark = pytest.mark.boards
 
@@ -178,20 +182,17 @@ def test_kernel_command_line_switches_it_off(capsys):
         assert board.status(f"{SCRIPT} status") == 3
 
 
-def listing(board):
-    """Return a list of all that the application is made of, whole files."""
-    places = "/usr/bin/madplay /sample.mp3 /usr/lib/*/libmad.so.0 /usr/lib/*/libid3tag.so.0"
-    said = board.sh(f"for file in {places}; do file=$(readlink -f $file); wc -c $file; done")
-    ranges = []
-    for line in said.splitlines():
-        size, path = line.split()
-        for at in range(0, int(size), LARGEST_RANGE):
-            ranges.append(Range(path, at, min(LARGEST_RANGE, int(size) - at)))
-    return encode(Listing(tuple(ranges)))
+@pytest.fixture(scope="module")
+def listing(booted, tmp_path_factory):
+    """The list of the application's start, recorded on the board."""
+    output = tmp_path_factory.mktemp("recorded") / "capture"
+    options = RecordOptions(RunOptions(["/usr/bin/app"], allow_warm=True))
+    record_on(booted.target, options, output, inodes_of)
+    return encode(find_ranges(load(output)).listing)
 
 
 @pytest.mark.parametrize("which", ["program", "script"])
-def test_the_list_is_replayed_while_the_board_boots(board, which, tmp_path, capsys):
+def test_the_list_is_replayed_while_the_board_boots(board, listing, which, tmp_path, capsys):
     replayer = shipped(REPLAYER_SCRIPT)
     if which == "program":
         source, program = tmp_path / REPLAYER_SOURCE, tmp_path / "program"
@@ -201,7 +202,7 @@ def test_the_list_is_replayed_while_the_board_boots(board, which, tmp_path, caps
         replayer = program.read_bytes()
     board.boot()
     alone = board.start()
-    plan = replace(board.plan(128), prefetch=Prefetch(listing(board), replayer))
+    plan = replace(board.plan(128), prefetch=Prefetch(listing, replayer))
     install(board.target, plan)
     board.boot()
     listed = board.start()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from tracer.record import RecordOptions, record
 from tracer.run import RunOptions
 
 WINDOWS_KB = (0, 4, 16, 64, 128, 256)
+BIG = 1 << 20  # bytes: more pages than a mapping has misses before it is read page by page
 RELEASE = version_of(os.uname().release)
 
 pytestmark = [
@@ -39,6 +41,8 @@ def loop(tmp_path_factory):
         with Path("/usr/bin/perl").open("rb") as program:
             (image.mountpoint / "program").write_bytes(program.read())
         (image.mountpoint / "program").chmod(0o755)
+        for name in ("big", "big-b", "big-c"):
+            (image.mountpoint / name).write_bytes(os.urandom(BIG))
         os.sync()
         yield image
 
@@ -56,8 +60,42 @@ def application(loop):
     ]
 
 
-def recorded(loop, kb, output):
-    options = RunOptions(application(loop), allow_warm=True)
+# How struct files and mappings pass on: a descriptor read by two processes and through a duplicate,
+# advice before the first page, sendfile, pages that are written, and an inherited standard input.
+GUEST = """
+import mmap, os, subprocess, sys
+path = sys.argv[1]
+size = os.stat(path).st_size
+fd = os.open(path, os.O_RDONLY)
+os.read(fd, 20000)
+if os.fork() == 0:
+    os.read(fd, 20000)
+    os._exit(0)
+os.wait()
+copy = os.dup(fd)
+os.close(fd)
+os.read(os.open(path + "-b", os.O_RDONLY), 10)  # has the number of the one that was closed
+os.read(copy, 20000)
+os.lseek(copy, 300000, os.SEEK_SET)
+os.read(copy, 9000)
+os.read(copy, 9000)
+os.set_inheritable(copy, True)
+subprocess.run(["/bin/cat"], stdin=copy, stdout=subprocess.DEVNULL, check=True)
+ahead = os.open(path + "-b", os.O_RDONLY)
+os.posix_fadvise(ahead, 0, 0, os.POSIX_FADV_SEQUENTIAL)
+os.read(ahead, 100000)
+other = os.open(path + "-b", os.O_RDONLY)
+with open("/dev/null", "wb") as nothing:
+    os.sendfile(nothing.fileno(), other, 400000, 150000)
+with open(path + "-c", "rb") as file:
+    mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    for page in range(0, size // mmap.PAGESIZE, 2):
+        mapped[page * mmap.PAGESIZE] = 1
+"""
+
+
+def recorded(loop, kb, output, command=None):
+    options = RunOptions(command or application(loop), allow_warm=True)
     wanted = RecordOptions(options, wait_s=300.0, read_ahead_kb=kb)
     record(wanted, TracefsBackend(), output, inodes_of)
     return load(output)
@@ -94,15 +132,24 @@ def requests(recording, dev):
 
 @pytest.mark.skipif(shutil.which("busybox") is None, reason="busybox is missing")
 def test_folios_and_requests_at_other_windows_are_those_predicted(loop, tmp_path):
+    compare(loop, tmp_path, application(loop))
+
+
+@pytest.mark.skipif(shutil.which("busybox") is None, reason="busybox is missing")
+def test_struct_files_are_followed_through_processes_and_duplicates(loop, tmp_path):
+    compare(loop, tmp_path, [sys.executable, "-S", "-c", GUEST, str(loop.mountpoint / "big")])
+
+
+def compare(loop, tmp_path, command):
     dev = device(loop)
-    base = recorded(loop, 0, tmp_path / "0")
+    base = recorded(loop, 0, tmp_path / "0", command)
     predicted = predict_linux(base, windows=[kb * 1024 // base.page_size for kb in WINDOWS_KB])
     curve = next(curve for curve in predicted.devices if curve.name == loop.device)
     taken = inputs(base, RELEASE)
     row = taken.disks.index(dev)
     names, ino = base.files["dev"].tolist(), base.files["ino"].tolist()
     for at, kb in enumerate(WINDOWS_KB):
-        run = recorded(loop, kb, tmp_path / f"at{kb}") if kb else base
+        run = recorded(loop, kb, tmp_path / f"at{kb}", command) if kb else base
         window = kb * 1024 // base.page_size
         outcome = emulate(taken.program, rules_for(RELEASE), window, taken.machine(row)[0])
         expected = [(ino[f], i, o) for f, i, o, _ in outcome.inserts if names[f] == dev]

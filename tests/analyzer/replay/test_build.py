@@ -4,57 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from event_table import event, insert, read, table
+from event_table import event, insert
+from replayed import (
+    ANONYMOUS,
+    BASE,
+    PAGE,
+    PRIVATE,
+    PROT_EXEC,
+    PROT_READ,
+    brought,
+    done,
+    entry,
+    fault,
+    made,
+    pages,
+)
 
-from analyzer.ingest.load import interpret
-from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
-from analyzer.replay.build import build
-from emulator.linux.operations import FILE, MapFlag, Op
-from tracer.capture import Extent, FileEntry, Segment
+from emulator.linux.operations import MapFlag, Op
+from tracer.capture import Extent, Segment
 
-PAGE = 4096
 PROGRAM = [Segment(0, 3 * PAGE, False, False), Segment(3 * PAGE, 4 * PAGE, True, False)]
-PROT_READ, PROT_EXEC, PRIVATE, ANONYMOUS = 1, 4, 2, 0x20
-BASE = 0x7F00_0000_0000
-
-
-def fault(ino, page, **more):
-    return event(Kind.FAULT, ino=ino, index=page, **more)
-
-
-def pages(ino, first, last, **more):
-    return event(Kind.GET_PAGES, ino=ino, index=first, value=last, **more)
-
-
-def brought(ino, page, **more):
-    """A page that is inserted and read."""
-    return [insert(ino, page, **more), read(page * 8, 1, **more)]
-
-
-def entry(ino, size=100 * PAGE, **more):
-    return FileEntry(dev="7:0", ino=ino, path=f"/file{ino}", size_bytes=size, **more)
-
-
-def made(events, entries=(), calls=None, threads=None):
-    """Return what is built from events, and from system calls {name: [(time, pid, ...)]}."""
-    calls = calls or {}
-
-    def fields(name, names):
-        rows = calls[name]
-        columns = dict(zip(("time_ns", "pid", *names), zip(*rows, strict=True), strict=True))
-        return {key: np.array(value) for key, value in columns.items()}
-
-    names = frozenset(calls)
-    trace = Trace("test", table(*events), event_names=names, read_fields=fields if calls else None)
-    recording = interpret(trace, None, list(entries), threads or "all")
-    files = np.zeros(recording.files.rows, FILE)
-    files["size"], files["window"] = recording.files["size_bytes"], -1
-    return build(recording, files)
-
-
-def done(built):
-    return [(Op(op), at, length) for op, _, _, at, length in built.program.operations.tolist()]
 
 
 def test_a_fault_without_any_mapping_known_is_in_the_whole_file():

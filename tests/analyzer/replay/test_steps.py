@@ -10,10 +10,9 @@ from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Kind, Rwbs
+from analyzer.replay.cpu import event_cost
 from analyzer.replay.steps import (
     Busy,
-    cpu_cost,
-    event_cost,
     own_requests,
     steps_of,
     without_recording,
@@ -76,46 +75,6 @@ def test_what_recording_took_is_taken_off():
     assert event_cost(events) == pytest.approx(10)
     less = without_recording(found, events, 1000, 3000)
     assert less.steps["cpu_ns"].sum() + less.tail_ns == pytest.approx(1300 - 110)
-
-
-def test_the_processor_s_work_is_told_by_faults():
-    """Fault to insert 30, insert to issue 50, completion to the next event 40; an event takes 5."""
-    rows = []
-    for at in range(0, 100_000, 1000):
-        rows += [
-            event(Kind.FAULT, ino=5, index=at, time_ns=at + 5),
-            event(Kind.INSERT, ino=5, index=at, time_ns=at + 35),
-            event(Kind.BIO_QUEUE, index=at * 8, value=8, flags=R, time_ns=at + 60),
-            event(Kind.RQ_ISSUE, index=at * 8, value=8, flags=R, time_ns=at + 85),
-            event(Kind.RQ_COMPLETE, index=at * 8, value=8, flags=R, time_ns=at + 885),
-            event(Kind.MAP_PAGES, ino=5, index=at, time_ns=at + 925),
-            event(Kind.MAP_PAGES, ino=5, index=at, time_ns=at + 930),
-        ]
-    recording = interpret(Trace("test", table(*rows)), None, [], "all")
-    found = cpu_cost(recording)
-    assert (found.page_ns, found.request_ns) == (30 - 5, 50 + 40 - 3 * 5)
-
-
-def test_without_events_of_faults_all_pages_read_singly_tell_of_it():
-    """Insert to bio 25, to issue 50; completion to the next insert 240; an event takes 25."""
-    rows = []
-    for at in range(0, 100_000, 1000):
-        rows += [
-            event(Kind.INSERT, ino=5, index=at, time_ns=at + 35),
-            event(Kind.BIO_QUEUE, index=at * 8, value=8, flags=R, time_ns=at + 60),
-            event(Kind.RQ_ISSUE, index=at * 8, value=8, flags=R, time_ns=at + 85),
-            event(Kind.RQ_COMPLETE, index=at * 8, value=8, flags=R, time_ns=at + 795),
-        ]
-    recording = interpret(Trace("test", table(*rows)), None, [], "all")
-    found = cpu_cost(recording)
-    assert (found.page_ns, found.request_ns) == (25, 50 + 240 - 25 - 3 * 25)
-
-
-def test_without_pages_read_singly_the_processor_s_work_is_not_known():
-    rows = [event(Kind.INSERT, ino=5, time_ns=5), *request(0, 10, 20)]
-    recording = interpret(Trace("test", table(*rows)), None, [], "all")
-    found = cpu_cost(recording)
-    assert (found.page_ns, found.request_ns) == (0, 0)
 
 
 def test_metadata_and_reads_of_others_are_not_the_program_s():

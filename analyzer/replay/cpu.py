@@ -1,0 +1,162 @@
+"""What the processor spends on reading: told by pages that were read singly.
+
+Each thread's events are followed by themselves; only while it is on a CPU does it compute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Table
+from emulator.linux.timed import CpuCost
+
+_SOONEST = 1  # percentile of the time between events: little else happens in it
+_WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
+_MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE)
+
+
+def event_cost(events: Table) -> float:
+    """Return what recording one event takes (ns): how soon another follows on the same CPU."""
+    order = np.lexsort((events["time_ns"], events["cpu"]))
+    time, cpu = events["time_ns"][order].astype(np.float64), events["cpu"][order]
+    apart = np.diff(time)[np.diff(cpu) == 0]
+    return float(np.percentile(apart, _SOONEST)) if len(apart) else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class CpuSamples:
+    """What the processor spent on pages that were read singly (ns, a row a page).
+
+    ``page``: from the fault to the page's insertion; ``submit``: from there until its request was
+    issued; ``wake``: from its completion to the thread's next event, NaN if there is none; of it
+    the ``wake_share`` percentile is the kernel's own work. Without what recording events took.
+    """
+
+    page: Array
+    submit: Array
+    wake: Array
+    wake_share: int = _WAKE_SHARE
+
+    def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
+        """Return what a request and a page cost; with ``rng`` of pages drawn with replacement.
+
+        Such a draw is a cost that as many others could have shown. Nothing without pages.
+        """
+        if not len(self.page):
+            return CpuCost()
+        rows = np.arange(len(self.page))
+        if rng is not None:
+            rows = rng.integers(0, len(rows), len(rows))
+        page, submit = float(np.median(self.page[rows])), float(np.median(self.submit[rows]))
+        wakes = self.wake[rows][~np.isnan(self.wake[rows])]
+        wake = float(np.percentile(wakes, self.wake_share)) if len(wakes) else 0.0
+        return CpuCost(max(submit + wake, 0.0), max(page, 0.0))
+
+
+def cpu_samples(recording: Recording) -> CpuSamples:
+    """Return what the processor spent on pages: one is allocated, its request sent, and over.
+
+    Told by faults. Where the kernel has no events of them, by all pages that were read singly: a
+    page is then taken to cost what its bio does, from insertion on (both took 4 to 5 µs on boards
+    that show both), and what follows soonest on a completion is the next insertion.
+    """
+    events = recording.trace.events
+    told = bool((events["kind"] == Kind.FAULT).any())
+    first, insert, bio, behind = _singles(events, _MISS if told else _MISS[1:])
+    issue, complete = _request_rows(recording, bio)
+    known = complete >= 0
+    first, insert, bio, behind = (rows[known] for rows in (first, insert, bio, behind))
+    issue, complete = issue[known], complete[known]
+    page = _took(events, *((first, insert) if told else (insert, bio)))
+    submit = _took(events, insert, _left(events, insert, issue))
+    wake = np.full(len(insert), np.nan)
+    last = behind > complete
+    complete, behind = complete[last], behind[last]
+    wake[last] = _took(events, _back(events, complete, behind), behind)
+    if told:
+        return CpuSamples(page, submit, wake)
+    soonest = float(np.median(page)) if len(page) else 0.0
+    return CpuSamples(page, submit, wake - soonest, _SOONEST)
+
+
+def cpu_cost(recording: Recording) -> CpuCost:
+    """Return what the processor spends on a request, and on a page, less the cost of recording."""
+    return cpu_samples(recording).cost()
+
+
+def _singles(events: Table, pattern: tuple[Kind, ...]) -> tuple[Array, Array, Array, Array]:
+    """Return the rows where a thread reads a page: first event, insertion, bio, next event or -1.
+
+    Events of reads, faults and mappings count, each thread's in their order.
+    """
+    rows = np.flatnonzero(np.isin(events["kind"], (*_MISS, Kind.MAP_PAGES, Kind.GET_PAGES)))
+    rows = rows[np.argsort(events["pid"][rows], kind="stable")]
+    kind, pid = events["kind"][rows], np.append(events["pid"][rows], -1)
+    at = np.arange(max(len(rows) - len(pattern) + 1, 0))
+    for step, wanted in enumerate(pattern):
+        at = at[(kind[at + step] == wanted) & (pid[at + step] == pid[at])]
+    last = at + len(pattern) - 1
+    behind = np.where(pid[last + 1] == pid[last], np.append(rows, -1)[last + 1], -1)
+    return rows[at], rows[last - 1], rows[last], behind
+
+
+def _request_rows(recording: Recording, bio: Array) -> tuple[Array, Array]:
+    """Return the rows of issue and completion of the request that each bio is; -1 if unknown."""
+    events, requests = recording.trace.events, recording.requests
+    found = np.full((2, len(bio)), -1, np.int64)
+    if not requests.rows:
+        return found[0], found[1]
+    order = np.argsort(requests["sector"], kind="stable")
+    sector = requests["sector"][order]
+    at = order[np.minimum(np.searchsorted(sector, events["index"][bio]), len(order) - 1)]
+    known = (requests["sector"][at] == events["index"][bio]) & (requests["complete_ns"][at] > 0)
+    known &= requests["sectors"][at] == events["value"][bio]
+    known &= requests["issue_ns"][at] >= events["time_ns"][bio]
+    for row, name in enumerate(("issue_ns", "complete_ns")):
+        found[row, known] = np.searchsorted(events["time_ns"], requests[name][at[known]])
+    return found[0], found[1]
+
+
+def _took(events: Table, since: Array, until: Array) -> Array:
+    """Return the time between rows, less what recording events took on the later one's CPU."""
+    time = events["time_ns"]
+    took = time[until].astype(np.float64) - time[since].astype(np.float64)
+    each = event_cost(events)
+    for cpu in np.unique(events["cpu"][until]).tolist():
+        before = np.cumsum(events["cpu"] == cpu)
+        rows = np.flatnonzero(events["cpu"][until] == cpu)
+        took[rows] -= each * (before[until[rows]] - before[since[rows]])
+    return np.asarray(took)
+
+
+def _left(events: Table, since: Array, until: Array) -> Array:
+    """Return the rows where each thread left its CPU between two rows of events, else the later.
+
+    What is done elsewhere (a kernel thread issues the request) is not computed by the thread.
+    """
+    found = until.copy()
+    for cpu, switches in _switches(events):
+        rows = np.flatnonzero(events["cpu"][since] == cpu)
+        found[rows] = np.minimum(until[rows], switches[np.searchsorted(switches, since[rows])])
+    return found
+
+
+def _back(events: Table, since: Array, until: Array) -> Array:
+    """Return the rows where each thread came back between two rows of events, else the earlier."""
+    found = since.copy()
+    for cpu, switches in _switches(events):
+        rows = np.flatnonzero(events["cpu"][until] == cpu)
+        before = np.searchsorted(switches, until[rows]) - 1
+        found[rows] = np.maximum(since[rows], np.where(before < 0, -1, switches[before]))
+    return found
+
+
+def _switches(events: Table) -> Iterator[tuple[int, Array]]:
+    """Yield the rows of switches by CPU, with one behind all events."""
+    rows = np.flatnonzero(events["kind"] == Kind.SWITCH)
+    for cpu in np.unique(events["cpu"][rows]).tolist():
+        yield cpu, np.append(rows[events["cpu"][rows] == cpu], events.rows)
