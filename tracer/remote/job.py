@@ -24,7 +24,8 @@ from boards.target import Result, Target, TargetError
 from tracer.backends.base import RecordError
 from tracer.interrupts import uninterrupted
 
-STEP_S = 60.0  # what a step may take that only asks or starts something
+# What a step may take that only asks or starts something: on an emulated board of a busy host, too.
+STEP_S = 240.0
 SILENT_S = 10  # how long the guard waits for a host that is not heard of
 _AHEAD_S = 2.0  # a clock that gains so much between two answers runs ahead: an emulated board's
 _MARGIN = 4.0
