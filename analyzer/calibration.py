@@ -56,7 +56,9 @@ class Trial:
     def each_ns(self) -> float:
         """Return the usual time between completions, which no few late ones spoil."""
         if self.depth == 1:
-            return float(np.median(self.latency_ns))
+            waits = self.latency_ns[self.latency_ns > _STALL_NS]
+            stalled = waits.sum() > _STALL_SHARE * self.latency_ns.sum()
+            return float(np.mean(self.latency_ns) if stalled else np.median(self.latency_ns))
         took = float(self.done_ns[-1] - self.done_ns[0])
         windows = min(len(self.done_ns) // 20, 40)
         if windows < 4:

@@ -100,6 +100,8 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     both = (steps.cpus, steps.ends)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
     samples = cpu_samples(recording) if blocks is None else None
+    if samples:  # who needs no request need not come back from waiting for it
+        samples = replace(samples, wake=samples.wake + steps.back_ns)
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     longer = unplugged_ns(recording, taken.disks[row])
     notes = tuple(_notes(taken, device is None, known, cpu, steps, bool(here.all())))

@@ -11,6 +11,8 @@ import numpy as np
 from analyzer.ingest.tables import Array, Table
 from analyzer.replay.schedule import Left
 
+_LATEST_HANDED_ON_NS = 1e6  # by a kernel worker, which takes some microseconds
+
 
 class Why(IntEnum):
     """Why a thread was off its processor."""
@@ -102,6 +104,8 @@ def offs_of(
     # A kernel worker may issue what the thread has queued; the disk may have had others to serve.
     idle = np.maximum(left, complete[np.maximum(row, 1) - 1]).astype(np.float64)
     unsent = np.where(by_disk, np.maximum(issue[row] - idle, 0.0), 0.0)
+    # What came later than that was not computed: a limiter held it back (block/blk-throttle.c).
+    unsent[unsent > _LATEST_HANDED_ON_NS] = 0.0
     was_free = ~np.isin(stays["follows"], list(threads))
     was_running = np.arange(len(stays)) > 0
     return Off(left, ready, unsent, came, woken, waker, why, was_running, was_free)

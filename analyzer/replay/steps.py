@@ -23,7 +23,8 @@ class Steps:
     """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns).
 
     ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
-    ``by_thread``: each thread has steps of its own; else all are one sequence.
+    ``by_thread``: each thread has steps of its own; else all are one sequence. ``back_ns``: what is
+    computed for each wait, for coming back to a processor.
     """
 
     steps: Array
@@ -32,6 +33,7 @@ class Steps:
     cpus: int = 1
     ends: int = -1
     by_thread: bool = False
+    back_ns: float = 0.0
 
 
 class Busy:

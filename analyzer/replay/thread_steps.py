@@ -140,7 +140,8 @@ class _Threads:
         ends = self.number[self._last()]
         cpus = self.capture.host.cpu_count
         total = float(self.capture.end_ns - self.capture.start_ns)
-        return Steps(self._as_steps(moments), 0.0, total, max(cpus, 1), ends, by_thread=True)
+        steps = self._as_steps(moments)
+        return Steps(steps, 0.0, total, max(cpus, 1), ends, by_thread=True, back_ns=usual)
 
     def _last(self) -> int:
         """Return the thread with which the run ends."""

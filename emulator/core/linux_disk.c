@@ -218,8 +218,8 @@ lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
     struct lx_request *request = &disk->requests[number - 1];
     for (int64_t page = needed.first; page < needed.behind; page++) {
         uint32_t *of_page = lx_number(&k->arena, coming, (uint64_t)page);
-        if (!of_page || *of_page & USED)
-            continue;
+        if (!of_page || *of_page != number)
+            continue; /* used before */
         *of_page |= USED;
         request->used++;
     }

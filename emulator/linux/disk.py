@@ -72,6 +72,7 @@ class TimedKernel(Kernel):
         if request is None:
             return 0.0
         pages = {(inode.row, page) for page in range(first, behind)}
+        pages = {page for page in pages if self._by_page.get(page) is request}
         request.used += len(pages - self._used)
         self._used |= pages
         return request.done_ns

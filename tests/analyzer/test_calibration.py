@@ -112,3 +112,10 @@ def test_the_band_is_never_nothing():
 def test_a_trial_of_one_request_is_a_trial():
     one = Trial(1024, False, 2, np.array([2e9]), np.array([2e9]))
     assert one.per_second() == pytest.approx(1)
+
+
+def test_what_waits_for_most_of_the_time_is_as_slow_as_that():
+    """Half of the requests at once, the others after 20 ms: 100 a second."""
+    latency = np.tile([10_000.0, 19_990_000.0], 20)
+    trial = Trial(16, False, 1, np.cumsum(latency)[:40], latency)
+    assert trial.each_ns() == pytest.approx(10e6)

@@ -90,6 +90,7 @@ def test_time_behind_a_request_is_not_computed():
         (-1, 0, 200 + 200 + 2600),
     ]
     assert (found.cpus, found.ends, found.by_thread) == (2, 0, True)
+    assert found.back_ns == 200
     assert total == 9100 - 2 * 1000 - 100 + 2 * 1000
 
 
@@ -222,3 +223,23 @@ def test_without_switches_all_is_one_sequence():
     found, _ = steps(*events)
     assert not found.by_thread
     assert found.cpus == 1
+
+
+@pytest.mark.parametrize(("later", "computed"), [(20_000, 20_000), (97_000_000, 0)])
+def test_what_a_limiter_holds_back_is_not_computed(later, computed):
+    """A fault sleeps at 1500; a kernel worker issues its read 20 µs later, or 97 ms later."""
+    issued = 1500 + later
+    found, _ = steps(
+        switch(0, IDLE, A),
+        event(Kind.FAULT, pid=A, ino=1, index=0, time_ns=1000),
+        insert(1, 0, pid=A, time_ns=1100),
+        switch(1500, A, IDLE, BLOCKS),
+        read(0, 1, pid=OTHER, time_ns=issued - 10, cpu=1),
+        event(Kind.RQ_ISSUE, pid=OTHER, index=0, value=8, flags=R, time_ns=issued, cpu=1),
+        event(Kind.RQ_COMPLETE, pid=IDLE, index=0, value=8, flags=R, time_ns=issued + 1000),
+        wake(issued + 1000, IDLE, A, SOFTIRQ),
+        switch(issued + 1000, IDLE, A),
+        *ended(issued + 5000, A),
+        end_ns=issued + 6000,
+    )
+    assert found.steps["cpu_ns"].sum() == pytest.approx(1500 + computed + 4000)
