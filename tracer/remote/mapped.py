@@ -20,7 +20,7 @@ from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 from tracer.residency import Inode, Runs, runs_of
 
-MAPPED_S = 20  # how long the target may take, of its own time
+MAPPED_S = 60  # how long the target may take, of its own time
 UNTOLD = (
     "which pages stayed cached could not be told: the kernel has no /proc/PID/pagemap "
     f"(CONFIG_PROC_PAGE_MONITOR), reading it took more than {MAPPED_S} s, or it was not whole"
