@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -82,6 +83,7 @@ def main() -> int:
         print("\n".join(f"{cell.id}: {cell.title}" for cell in wanted))
         return 0
     results = []
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # boards and mounts are undone, too
     try:
         for cell in wanted:
             results.append((cell, make(cell, store)))
