@@ -61,7 +61,7 @@ def application(loop):
 
 
 # How struct files and mappings pass on: a descriptor read by two processes and through a duplicate,
-# advice before the first page, sendfile, pages that are written, and an inherited standard input.
+# advice before the first page, pages that are written, and an inherited standard input.
 GUEST = """
 import mmap, os, subprocess, sys
 path = sys.argv[1]
@@ -84,9 +84,6 @@ subprocess.run(["/bin/cat"], stdin=copy, stdout=subprocess.DEVNULL, check=True)
 ahead = os.open(path + "-b", os.O_RDONLY)
 os.posix_fadvise(ahead, 0, 0, os.POSIX_FADV_SEQUENTIAL)
 os.read(ahead, 100000)
-other = os.open(path + "-b", os.O_RDONLY)
-with open("/dev/null", "wb") as nothing:
-    os.sendfile(nothing.fileno(), other, 400000, 150000)
 with open(path + "-c", "rb") as file:
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
     for page in range(0, size // mmap.PAGESIZE, 2):
