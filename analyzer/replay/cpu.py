@@ -65,27 +65,23 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     that show both), and what follows soonest on a completion is the next insertion.
     """
     events = recording.trace.events
+    each = event_cost(events)
     told = bool((events["kind"] == Kind.FAULT).any())
     first, insert, bio, behind = _singles(events, _MISS if told else _MISS[1:])
     issue, complete = _request_rows(recording, bio)
     known = complete >= 0
     first, insert, bio, behind = (rows[known] for rows in (first, insert, bio, behind))
     issue, complete = issue[known], complete[known]
-    page = _took(events, *((first, insert) if told else (insert, bio)))
-    submit = _took(events, insert, _left(events, insert, issue))
+    page = _took(events, each, *((first, insert) if told else (insert, bio)))
+    submit = _took(events, each, insert, _left(events, insert, issue))
     wake = np.full(len(insert), np.nan)
     last = behind > complete
     complete, behind = complete[last], behind[last]
-    wake[last] = _took(events, _back(events, complete, behind), behind)
+    wake[last] = _took(events, each, _back(events, complete, behind), behind)
     if told:
         return CpuSamples(page, submit, wake)
     soonest = float(np.median(page)) if len(page) else 0.0
     return CpuSamples(page, submit, wake - soonest, _SOONEST)
-
-
-def cpu_cost(recording: Recording) -> CpuCost:
-    """Return what the processor spends on a request, and on a page, less the cost of recording."""
-    return cpu_samples(recording).cost()
 
 
 def _singles(events: Table, pattern: tuple[Kind, ...]) -> tuple[Array, Array, Array, Array]:
@@ -121,11 +117,10 @@ def _request_rows(recording: Recording, bio: Array) -> tuple[Array, Array]:
     return found[0], found[1]
 
 
-def _took(events: Table, since: Array, until: Array) -> Array:
-    """Return the time between rows, less what recording events took on the later one's CPU."""
+def _took(events: Table, each: float, since: Array, until: Array) -> Array:
+    """Return the time between rows, less ``each`` (ns) for every event on the later one's CPU."""
     time = events["time_ns"]
     took = time[until].astype(np.float64) - time[since].astype(np.float64)
-    each = event_cost(events)
     for cpu in np.unique(events["cpu"][until]).tolist():
         before = np.cumsum(events["cpu"] == cpu)
         rows = np.flatnonzero(events["cpu"][until] == cpu)

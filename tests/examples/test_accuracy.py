@@ -1,10 +1,10 @@
 """examples/accuracy: the arithmetic of its tables, and that finished cells are kept."""
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
+from example_modules import imported
 
 FOLDER = Path(__file__).parents[2] / "examples/accuracy"
 MODULES = (
@@ -16,13 +16,8 @@ MODULES = (
 @pytest.fixture
 def modules(monkeypatch):
     """Return the example's modules by name, as its command imports them."""
-    monkeypatch.syspath_prepend(FOLDER)
-    for name in MODULES:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    found = {name: __import__(name) for name in MODULES}
-    yield found
-    for name in MODULES:
-        sys.modules.pop(name, None)
+    with imported(monkeypatch, FOLDER, MODULES) as found:
+        yield found
 
 
 def validation(**changed):

@@ -1,11 +1,11 @@
 """examples/paper: the paper's measure, held against the paper's own tables."""
 
 import json
-import sys
 import tomllib
 from pathlib import Path
 
 import pytest
+from example_modules import imported
 
 FOLDER = Path(__file__).parents[2] / "examples/paper"
 MODULES = ("answer", "experiments", "missed", "run")
@@ -14,13 +14,8 @@ MODULES = ("answer", "experiments", "missed", "run")
 @pytest.fixture
 def paper(monkeypatch):
     """Return the example's modules by name, as its command imports them."""
-    monkeypatch.syspath_prepend(FOLDER)
-    for name in MODULES:
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    found = {name: __import__(name) for name in MODULES}
-    yield found
-    for name in MODULES:
-        del sys.modules[name]
+    with imported(monkeypatch, FOLDER, MODULES) as found:
+        yield found
 
 
 # Seconds of the paper's tables 2, 4 and 6 by arithmetic. It prints 0, 0.65 and 0.37: the second

@@ -7,7 +7,7 @@ from event_table import R, event, table
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
-from analyzer.replay.cpu import cpu_cost
+from analyzer.replay.cpu import cpu_samples
 
 
 def test_the_processor_s_work_is_told_by_faults():
@@ -24,7 +24,7 @@ def test_the_processor_s_work_is_told_by_faults():
             event(Kind.MAP_PAGES, ino=5, index=at, time_ns=at + 930),
         ]
     recording = interpret(Trace("test", table(*rows)), None, [], "all")
-    found = cpu_cost(recording)
+    found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (30 - 5, 50 + 40 - 3 * 5)
 
 
@@ -40,7 +40,7 @@ def test_without_events_of_faults_all_pages_read_singly_tell_of_it():
             event(Kind.RQ_COMPLETE, index=at * 8, value=8, flags=R, time_ns=at + 760),
         ]
     recording = interpret(Trace("test", table(*rows)), None, [], "all")
-    found = cpu_cost(recording)
+    found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (50, 110 - 3 * 5 + 240 - 5 - 50)
 
 
@@ -51,7 +51,7 @@ def test_without_pages_read_singly_the_processor_s_work_is_not_known():
         event(Kind.RQ_COMPLETE, value=8, flags=R, time_ns=20),
     ]
     recording = interpret(Trace("test", table(*rows)), None, [], "all")
-    found = cpu_cost(recording)
+    found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (0, 0)
 
 
@@ -79,5 +79,5 @@ def test_threads_are_followed_one_by_one_and_only_while_they_have_a_cpu():
     rows = [row for at in range(0, 100_000, 1000) for row in miss(1, 0, at) + miss(2, 1, at + 7)]
     rows.sort(key=lambda row: row[0])
     recording = interpret(Trace("test", table(*rows)), None, [], "all")
-    found = cpu_cost(recording)
+    found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (30 - 5, 20 - 2 * 5 + 10 - 5)
