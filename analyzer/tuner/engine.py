@@ -1,0 +1,52 @@
+"""What every tuner is: asked for a generation of chromosomes, told what each of them was worth.
+
+An engine is deterministic in its space, recipe, seed and what it was told. To resume one, make it
+again and tell it the stored results (``replay``): nothing else needs to be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from analyzer.tuner.genes import Chromosome
+
+
+@dataclass(frozen=True)
+class Scored:
+    """What is told of one chromosome that was asked.
+
+    ``fitness``: at least 0, larger is better; 0 where it was invalid or failed. ``metrics``: raw
+    figures by name (counter deltas, seconds by scenario), for phenotypes.
+    """
+
+    chromosome: Chromosome
+    fitness: float
+    metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+class Engine(Protocol):
+    """A tuner."""
+
+    def ask(self) -> list[Chromosome]:
+        """Return the next generation; an empty one when the tuner has finished."""
+        ...
+
+    def tell(self, scored: Sequence[Scored]) -> None:
+        """Take the results of the generation asked last, in its order."""
+        ...
+
+
+def run(engine: Engine, score: Callable[[Chromosome], Scored], evaluations: int) -> list[Scored]:
+    """Return what ``engine`` evaluated, in order, until it finished or ``evaluations`` were made.
+
+    The generation under way when the number is reached is not told.
+    """
+    done: list[Scored] = []
+    while len(done) < evaluations and (asked := engine.ask()):
+        scored = [score(chromosome) for chromosome in asked[: evaluations - len(done)]]
+        done.extend(scored)
+        if len(scored) == len(asked):
+            engine.tell(scored)
+    return done

@@ -1,0 +1,243 @@
+"""Genes and the space they span: what a tuner may set, which values go together, how it is written.
+
+A chromosome gives each gene of a space an allele. A gene that does not apply (a tunable of a
+scheduler that is not chosen) has the allele ``NONE``, as in Zadok et al., *Parametric Optimization
+of Storage Systems* (HotStorage 2015), section 3. A gene whose own choices include ``none`` (the
+scheduler) means the choice by it; such genes always apply.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+import msgspec
+
+Allele = str | int
+Chromosome = Mapping[str, Allele]
+Kind = Literal["categorical", "integer", "power2", "boolean", "bits"]
+Mutation = Literal["any", "new", "percent", "step", "flip"]
+
+NONE = "none"
+ORDERED: frozenset[Kind] = frozenset({"integer", "power2", "bits"})
+
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]*\Z", max_length=80)]
+Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.=+-]*\Z", max_length=80)]
+Knob = Annotated[str, msgspec.Meta(pattern=r"^/[A-Za-z0-9_./{}-]*\Z", max_length=200)]
+Whole = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
+DISK = "{disk}"
+
+
+class GeneError(ValueError):
+    """A gene, space or chromosome that makes no sense; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One thing that may be set.
+
+    Its alleles are ``choices``, else what ``lowest`` to ``highest`` holds of its kind: every
+    integer (``integer``, ``bits``), the powers of two (``power2``), or 0 and 1 (``boolean``).
+    ``requires``: other genes' alleles under one of which it applies. ``below``: a gene whose
+    allele its own must stay under. ``knob``: the file it is written to, ``{disk}`` being the
+    kernel's name of ``disk``, or of each disk where that is empty; ``mount``: instead, it is an
+    option to remount with, its alleles being the words (``noatime``). ``mutation``: its own way
+    to mutate (see operators.py).
+    """
+
+    name: Name
+    kind: Kind
+    default: Whole | Word
+    choices: tuple[Whole | Word, ...] = ()
+    lowest: Whole = 0
+    highest: Whole = 1
+    requires: dict[Name, tuple[Whole | Word, ...]] = {}
+    below: str = ""
+    knob: Knob | Literal[""] = ""
+    disk: str = ""
+    mount: bool = False
+    mutation: Mutation = "any"
+    unit: str = ""
+
+    def __post_init__(self) -> None:
+        """Raise GeneError for a gene without alleles, or whose default is none of them."""
+        if len(set(self.choices)) < len(self.choices):
+            raise self._wrong("has the same choice twice")
+        if self.ordered and self.choices:
+            numbers = [choice for choice in self.choices if isinstance(choice, int)]
+            if len(numbers) < len(self.choices) or sorted(numbers) != numbers:
+                raise self._wrong("has choices that are no rising numbers")
+        if self.default not in self.alleles:
+            raise self._wrong(f"has the default {self.default}, which is none of its alleles")
+        if self.mount and self.knob:
+            raise self._wrong("has both a knob and a mount option")
+        if self.below and not self.ordered:
+            raise self._wrong(f"is no number, so it cannot stay below {self.below}")
+        if self.requires and NONE in self.choices:
+            raise self._wrong(f"is conditional, so {NONE} cannot be one of its choices")
+
+    def _wrong(self, what: str) -> GeneError:
+        return GeneError(f"gene {self.name} {what}", "correct the gene's kind, range or default")
+
+    @property
+    def ordered(self) -> bool:
+        """Whether its alleles are numbers, so that values between two of them make sense."""
+        return self.kind in ORDERED
+
+    @property
+    def alleles(self) -> Sequence[Allele]:
+        """Every allele but NONE, numbers rising."""
+        if self.choices:
+            return self.choices
+        if self.kind == "boolean":
+            return (0, 1)
+        if self.kind == "power2":
+            powers = (1 << n for n in range(max(self.highest, 0).bit_length()))
+            return tuple(power for power in powers if self.lowest <= power)
+        return range(self.lowest, self.highest + 1)
+
+
+def nearest(gene: Gene, options: Sequence[Allele], wanted: Allele) -> Allele:
+    """Return which of ``options`` comes next to ``wanted``.
+
+    For a number the nearest (the lower one of two), with the default's where ``wanted`` is no
+    number; else the default where it is offered, or the first.
+    """
+    if wanted in options or len(options) == 1:
+        return wanted if wanted in options else options[0]
+    if not gene.ordered:
+        return gene.default if gene.default in options else options[0]
+    number = int(wanted if isinstance(wanted, int) else gene.default)
+    at = bisect_left(options, number)
+    return min(options[max(at - 1, 0) : at + 1], key=lambda option: abs(int(option) - number))
+
+
+@dataclass(frozen=True)
+class Space:
+    """The genes of one campaign, each behind those that it depends on.
+
+    ``left_out``: genes that were asked for but are not here, and why.
+    """
+
+    genes: tuple[Gene, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Raise GeneError for names given twice, and for dependencies on genes not there yet."""
+        seen: dict[str, Gene] = {}
+        for gene in self.genes:
+            if gene.name in seen:
+                raise GeneError(f"gene {gene.name} is there twice", "leave one of them out")
+            for other in (*gene.requires, *filter(None, [gene.below])):
+                if other not in seen:
+                    raise GeneError(
+                        f"gene {gene.name} depends on {other}, which does not come before it",
+                        f"name {other} before {gene.name}",
+                    )
+            seen[gene.name] = gene
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the genes, in order."""
+        return tuple(gene.name for gene in self.genes)
+
+    def options(self, gene: Gene, chromosome: Chromosome) -> Sequence[Allele]:
+        """Return the alleles that ``gene`` may have beside the genes before it.
+
+        Never empty: (NONE,) where the gene does not apply, its lowest allele where none is below.
+        """
+        for other, allowed in gene.requires.items():
+            if chromosome[other] not in allowed:
+                return (NONE,)
+        limit = chromosome[gene.below] if gene.below else NONE
+        if not isinstance(limit, int):
+            return gene.alleles
+        return gene.alleles[: max(bisect_left(gene.alleles, limit), 1)]
+
+    def repair(self, chromosome: Chromosome) -> dict[str, Allele]:
+        """Return the valid chromosome next to ``chromosome``; one that is valid comes back as is.
+
+        An allele that is not allowed becomes the nearest number that is, or else the gene's
+        default; genes of other spaces are dropped.
+        """
+        repaired: dict[str, Allele] = {}
+        for gene in self.genes:
+            wanted = chromosome.get(gene.name, gene.default)
+            repaired[gene.name] = nearest(gene, self.options(gene, repaired), wanted)
+        return repaired
+
+    def default(self) -> dict[str, Allele]:
+        """Return the chromosome of every gene's default."""
+        return self.repair({})
+
+    def valid(self, chromosome: Chromosome) -> bool:
+        """Return whether it has exactly this space's genes, with alleles that go together."""
+        return chromosome.keys() == set(self.names) and all(
+            chromosome[gene.name] in self.options(gene, chromosome) for gene in self.genes
+        )
+
+    def key(self, chromosome: Chromosome) -> tuple[Allele, ...]:
+        """Return what is equal for equal chromosomes: the alleles in the genes' order."""
+        return tuple(chromosome[name] for name in self.names)
+
+    def enumerate(self) -> Iterator[dict[str, Allele]]:
+        """Yield every valid chromosome; the last gene changes fastest."""
+        yield from self._completed({}, self.genes)
+
+    def _completed(
+        self, begun: dict[str, Allele], rest: Sequence[Gene]
+    ) -> Iterator[dict[str, Allele]]:
+        if not rest:
+            yield begun
+            return
+        for allele in self.options(rest[0], begun):
+            yield from self._completed({**begun, rest[0].name: allele}, rest[1:])
+
+    @property
+    def size(self) -> int:
+        """Number of valid chromosomes."""
+        depended_on = {
+            other for gene in self.genes for other in (*gene.requires, gene.below) if other
+        }
+        gates = [gene for gene in self.genes if gene.name in depended_on]
+        leaves = [gene for gene in self.genes if gene.name not in depended_on]
+        return sum(
+            math.prod(len(self.options(leaf, chosen)) for leaf in leaves)
+            for chosen in self._completed({}, gates)
+        )
+
+    def settings(self, chromosome: Chromosome, disks: Sequence[str]) -> list[tuple[str, str]]:
+        """Return (knob's path, value) of all genes that apply, in the order to be written.
+
+        Genes that others depend on come first: a scheduler before its tunables.
+        """
+        return [
+            (path, str(chromosome[gene.name]))
+            for gene in self.genes
+            if gene.knob and applies(gene, chromosome)
+            for path in knob_paths(gene.knob, [gene.disk] if gene.disk else disks)
+        ]
+
+    def mount_options(self, chromosome: Chromosome) -> list[str]:
+        """Return the words to remount the application's file system with."""
+        return [
+            str(chromosome[gene.name])
+            for gene in self.genes
+            if gene.mount and applies(gene, chromosome)
+        ]
+
+
+def applies(gene: Gene, chromosome: Chromosome) -> bool:
+    """Return whether ``gene`` has an allele that can be written."""
+    return chromosome[gene.name] != NONE or NONE in gene.choices
+
+
+def knob_paths(knob: str, disks: Sequence[str]) -> list[str]:
+    """Return the files of a knob: one of each disk, or one where it is no disk's."""
+    return [knob.replace(DISK, disk) for disk in disks] if DISK in knob else [knob]
