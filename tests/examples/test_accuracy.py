@@ -94,6 +94,16 @@ def test_identical_page_sets_meet_the_strictest_targets(modules):
     assert all(one.met for one in found)
 
 
+@pytest.mark.parametrize(("jaccard", "met"), [(0.981, True), (0.979, False)])
+def test_a_browser_may_differ_twice_as_much_as_its_own_runs_at_that_window(modules, jaccard, met):
+    figures = modules["figures"]
+    rows = [row(4, jaccard=jaccard), row(8, jaccard=0.95)]
+    own = [row(4, jaccard=0.99), row(8, jaccard=0.9)]
+    found = figures.page_figures(rows, figures.BROWSER, own)[0]
+    assert (found.value, found.met) == (jaccard, met)
+    assert found.target == pytest.approx(0.98)
+
+
 def test_rounds_are_one_sweep_with_all_runs_of_a_window(modules):
     def swept(kb, seconds, note):
         point = {"read_ahead_kb": kb, "seconds": [seconds], "requests": [1], "pages": [2.0]}
