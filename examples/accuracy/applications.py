@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import subprocess
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -100,6 +101,8 @@ def judge(
     and TraceError.
     """
     dev = _device_of(on)
+    if not (directory / "0").exists():  # a first start makes what later ones find: font caches
+        subprocess.run(command, check=False, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     base = recorded(command, 0, directory / "0")
     taken = inputs(base, version_of(base.kernel or ""))
     rows: list[Row] = []
