@@ -115,16 +115,9 @@ add_folio(struct lx_kernel *k, const struct lx_inode *inode, struct cut *cut, ui
         return true;
     }
     bool any = false;
-    const struct lx_extent *extents = k->program->extents + inode->extents;
-    for (size_t i = lx_extent_at(extents, inode->n_extents, first); i < inode->n_extents; i++) {
-        const struct lx_extent *extent = &extents[i];
-        if (extent->at >= behind)
-            break;
-        uint64_t low = extent->at > first ? extent->at : first;
-        uint64_t end = extent->at + extent->sectors, high = end < behind ? end : behind;
-        if (low >= high || !extent->read)
-            continue;
-        add(k, cut, extent->sector + low - extent->at, (int64_t)(high - low));
+    struct lx_stored part = lx_stored_of(k, inode, first, behind);
+    while (lx_stored_next(&part)) {
+        add(k, cut, part.sector, (int64_t)(part.high - part.low));
         any = true;
     }
     return any;

@@ -246,6 +246,16 @@ void lx_fault_end(struct lx_kernel *k, struct lx_area *area, int64_t page, bool 
 void lx_end_run(struct lx_kernel *k, struct lx_inode *inode);
 /* The last extent that starts at or before a sector of the file. */
 size_t lx_extent_at(const struct lx_extent *extents, size_t n, uint64_t sector);
+/* What is stored of sectors [first, behind) of a file that has extents, part by part. */
+struct lx_stored {
+    const struct lx_extent *extent, *end; /* the next one to look at, and behind the last */
+    uint64_t first, behind;
+    uint64_t low, high, sector; /* the part: sectors [low, high), stored from sector on */
+};
+
+struct lx_stored lx_stored_of(const struct lx_kernel *k, const struct lx_inode *inode,
+                              uint64_t first, uint64_t behind);
+bool lx_stored_next(struct lx_stored *stored);
 /* linux_disk.c: read the run in progress. */
 void lx_read_run(struct lx_kernel *k, struct lx_inode *inode);
 

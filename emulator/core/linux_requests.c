@@ -77,6 +77,32 @@ lx_extent_at(const struct lx_extent *extents, size_t n, uint64_t sector)
     return low ? low - 1 : 0;
 }
 
+struct lx_stored
+lx_stored_of(const struct lx_kernel *k, const struct lx_inode *inode, uint64_t first,
+             uint64_t behind)
+{
+    const struct lx_extent *extents = k->program->extents + inode->extents;
+    return (struct lx_stored){.extent = extents + lx_extent_at(extents, inode->n_extents, first),
+                              .end = extents + inode->n_extents,
+                              .first = first,
+                              .behind = behind};
+}
+
+bool
+lx_stored_next(struct lx_stored *stored)
+{
+    while (stored->extent < stored->end && stored->extent->at < stored->behind) {
+        const struct lx_extent *extent = stored->extent++;
+        uint64_t end = extent->at + extent->sectors;
+        stored->low = extent->at > stored->first ? extent->at : stored->first;
+        stored->high = end < stored->behind ? end : stored->behind;
+        stored->sector = extent->sector + stored->low - extent->at;
+        if (stored->low < stored->high && extent->read)
+            return true;
+    }
+    return false;
+}
+
 /*
  * Add what is stored of sectors [first, behind) of a file, in folios of ``folio`` sectors.
  * Counts the pages of ``unit`` sectors that it is in.
@@ -92,19 +118,12 @@ add_range(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group, str
         *pages += (int64_t)(behind - first) / unit;
         return;
     }
-    const struct lx_extent *extents = k->program->extents + inode->extents;
-    for (size_t i = lx_extent_at(extents, inode->n_extents, first); i < inode->n_extents; i++) {
-        const struct lx_extent *extent = &extents[i];
-        if (extent->at >= behind)
-            break;
-        uint64_t low = extent->at > first ? extent->at : first;
-        uint64_t end = extent->at + extent->sectors, high = end < behind ? end : behind;
-        if (low >= high || !extent->read)
-            continue;
-        add(k, group, bio, extent->sector + low - extent->at, (int64_t)(high - low), folio,
-            (int64_t)((low - first) % (uint64_t)folio));
-        int64_t page = lx_max((int64_t)low / unit, counted);
-        counted = lx_divide_up((int64_t)high, unit);
+    struct lx_stored part = lx_stored_of(k, inode, first, behind);
+    while (lx_stored_next(&part)) {
+        add(k, group, bio, part.sector, (int64_t)(part.high - part.low), folio,
+            (int64_t)((part.low - first) % (uint64_t)folio));
+        int64_t page = lx_max((int64_t)part.low / unit, counted);
+        counted = lx_divide_up((int64_t)part.high, unit);
         *pages += lx_max(counted - page, 0);
     }
 }

@@ -1,0 +1,173 @@
+"""Fingerprints of an I/O workload: read or write, sequential or random, small or large.
+
+After Moilanen, *I/O Workload Fingerprinting in the Genetic-Library* (Linux Symposium 2006),
+sections 3 and 4: metrics of every I/O go into a snapshot, snapshots are consolidated, and averages
+over a period decide each of the three dimensions.
+
+The paper measures the distance of an I/O from the sector where the one before it *started*. A
+sequential stream of large bios then looks random: 128 KiB at a time are 256 sectors from start to
+start, and the limit is 25. ``Snapshot.distance`` is that distance; what decides here by default is
+``Snapshot.gap``, counted from where the I/O before it *ended*, which is 0 in any such stream.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from itertools import product
+from typing import Literal, NamedTuple, Self, get_args
+
+import numpy as np
+
+from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+
+RANDOM_SECTORS = 25  # FP_CLASS_PATTERN_RAND, section 4.5
+READ_FACTOR = 2  # a read workload has more than so many reads a write, section 4.5
+SECTOR_BYTES = 512
+PAGE_BYTES = 4096
+
+Type = Literal["read", "write"]
+Pattern = Literal["sequential", "random"]
+Size = Literal["small", "large"]
+
+
+class Fingerprint(NamedTuple):
+    """What a workload is like; one of eight."""
+
+    type: Type
+    pattern: Pattern
+    size: Size
+
+    def __str__(self) -> str:
+        return "-".join(self)
+
+
+FINGERPRINTS = tuple(
+    Fingerprint(*one) for one in product(get_args(Type), get_args(Pattern), get_args(Size))
+)
+BY_NAME: Mapping[str, Fingerprint] = {str(one): one for one in FINGERPRINTS}
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Sums over the I/Os of a period, which consolidate by addition.
+
+    ``followers`` are the I/Os whose predecessor on the disk was seen; of them, ``distances`` is
+    the sum of sectors between both starts, ``gaps`` of those between the one's end and the
+    other's start. ``sectors`` is the sum of sizes (512 bytes).
+    """
+
+    reads: float = 0
+    writes: float = 0
+    sectors: float = 0
+    followers: float = 0
+    distances: float = 0
+    gaps: float = 0
+
+    def __add__(self, other: Snapshot) -> Snapshot:
+        return Snapshot(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+        )
+
+    @property
+    def ios(self) -> float:
+        """Number of I/Os."""
+        return self.reads + self.writes
+
+    @property
+    def distance(self) -> float:
+        """Average sectors from the start of an I/O to that of the next one: as published."""
+        return self.distances / self.followers if self.followers else 0.0
+
+    @property
+    def gap(self) -> float:
+        """Average sectors from the end of an I/O to the start of the next one."""
+        return self.gaps / self.followers if self.followers else 0.0
+
+    @property
+    def size_bytes(self) -> float:
+        """Average size of an I/O."""
+        return self.sectors * SECTOR_BYTES / self.ios if self.ios else 0.0
+
+    def fingerprint(
+        self, page_bytes: int = PAGE_BYTES, published: bool = False
+    ) -> Fingerprint | None:
+        """Return what the period was like, None without any I/O.
+
+        ``published``: let the distance decide about the pattern, not the gap.
+        """
+        if not self.ios:
+            return None
+        far = self.distance if published else self.gap
+        return Fingerprint(
+            "read" if self.reads > READ_FACTOR * self.writes else "write",
+            "random" if far > RANDOM_SECTORS else "sequential",
+            "large" if self.size_bytes > page_bytes else "small",
+        )
+
+    def metrics(self) -> dict[str, float]:
+        """Return the sums by name, as evaluations store them."""
+        return {f"io_{one.name}": float(getattr(self, one.name)) for one in fields(self)}
+
+    @classmethod
+    def from_metrics(cls, metrics: Mapping[str, float]) -> Self:
+        """Return the snapshot in what :meth:`metrics` gave; sums not there are 0."""
+        return cls(*(metrics.get(f"io_{one.name}", 0.0) for one in fields(cls)))
+
+
+class Watcher:
+    """Takes snapshots I/O by I/O, and remembers where each disk's last one was."""
+
+    def __init__(self) -> None:
+        self.snapshot = Snapshot()
+        self._last: dict[int, tuple[int, int]] = {}
+
+    def see(self, disk: int, sector: int, sectors: int, write: bool) -> None:
+        """Count one I/O of ``sectors`` from ``sector`` of ``disk``."""
+        start, end = self._last.get(disk, (sector, sector))
+        self.snapshot += Snapshot(
+            reads=not write,
+            writes=write,
+            sectors=sectors,
+            followers=disk in self._last,
+            distances=abs(sector - start),
+            gaps=abs(sector - end),
+        )
+        self._last[disk] = sector, sector + sectors
+
+    def take(self) -> Snapshot:
+        """Return the snapshot of the period that ends, and begin another one."""
+        taken, self.snapshot = self.snapshot, Snapshot()
+        return taken
+
+
+def snapshots(
+    events: Table, kind: Kind = Kind.BIO_QUEUE, disks: Mapping[int, int] | None = None
+) -> dict[int, Snapshot]:
+    """Return the snapshot of every disk in a trace, by dev_t.
+
+    ``events``: EVENTS in time order. ``kind``: the bios that were queued, which is what the paper
+    measures, or the requests that were issued, which several of them may have been merged into.
+    ``disks`` names the disk of each partition, since a bio is told with the partition's number and
+    the disk's sectors. Flushes and discards move no data and do not count.
+    """
+    moved = (events["flags"] & (Rwbs.READ | Rwbs.WRITE)) > 0
+    kept = events.take((events["kind"] == kind) & moved & (events["value"] > 0))
+    devs = kept["dev"].copy()
+    for part, disk in (disks or {}).items():
+        devs[kept["dev"] == part] = disk
+    return {int(dev): _snapshot(kept.take(devs == dev)) for dev in np.unique(devs)}
+
+
+def _snapshot(ios: Table) -> Snapshot:
+    start: Array = ios["index"].astype(np.float64)  # hostile numbers cannot overflow
+    sectors = ios["value"].astype(np.float64)
+    writes = int(((ios["flags"] & Rwbs.WRITE) > 0).sum())
+    return Snapshot(
+        reads=ios.rows - writes,
+        writes=writes,
+        sectors=float(sectors.sum()),
+        followers=max(ios.rows - 1, 0),
+        distances=float(np.abs(np.diff(start)).sum()),
+        gaps=float(np.abs(start[1:] - (start + sectors)[:-1]).sum()),
+    )
