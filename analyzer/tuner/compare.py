@@ -7,10 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from statistics import NormalDist, fmean
 
-from analyzer.tuner.genes import Allele, Chromosome
+from analyzer.tuner.evaluation import key_of
+from analyzer.tuner.genes import Chromosome
+from analyzer.tuner.racing import NEGLIGIBLE
 
 CONFIDENCE = 0.95
-NEGLIGIBLE = 0.005  # of the cost: less than that is not worth a line in a boot script
 
 
 @dataclass(frozen=True)
@@ -44,14 +45,6 @@ class Change:
         return self.low is not None and self.low > 0 and self.effect > NEGLIGIBLE
 
 
-Key = tuple[tuple[str, Allele], ...]
-
-
-def key_of(chromosome: Chromosome) -> Key:
-    """Return what tells a chromosome from others, whatever the order of its genes."""
-    return tuple(sorted(chromosome.items()))
-
-
 @dataclass
 class _Spread:
     """Sum of squared deviations of log cost from their chromosomes' means, and its freedom."""
@@ -69,7 +62,7 @@ class Runs:
     """All good runs of a campaign, by chromosome and scenario."""
 
     all: Sequence[Run]
-    _logs: dict[tuple[Key, str], list[float]] = field(default_factory=dict)
+    _logs: dict[tuple[str, str], list[float]] = field(default_factory=dict)
     _spread: dict[str, _Spread] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.compare import NEGLIGIBLE, Change, Runs, key_of
+from analyzer.tuner.compare import Change, Runs
 from analyzer.tuner.effects import Effects, GeneEffect
+from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.genes import Allele, Chromosome, Gene, Space, applies
+from analyzer.tuner.racing import NEGLIGIBLE
 
 REPEATS = 5  # runs of each chromosome in each scenario
 
@@ -153,7 +155,9 @@ class _Confirmation:
         needed = [name for name in kept if gains[name].saves]
         dropped = sorted((k for k in kept if k not in needed), key=lambda k: gains[k].effect)
         self._need([self._only(needed)])
-        while dropped and self._worse(needed, self._only(kept)):
+        while dropped and any(
+            self._worse(needed, than) for than in (self._only(kept), self._winner)
+        ):
             needed.append(dropped.pop(0))
             self._need([self._only(needed)])
         return needed

@@ -25,9 +25,10 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from analyzer.tuner.compare import CONFIDENCE, NEGLIGIBLE, Runs
+from analyzer.tuner.compare import CONFIDENCE, Runs
 from analyzer.tuner.genes import Allele, Chromosome, Gene, Space, applies
 from analyzer.tuner.levels import Level, levels_of
+from analyzer.tuner.racing import NEGLIGIBLE
 
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["matters", "not shown", "cannot be told"]
@@ -219,16 +220,19 @@ def _level_effect(level: Level, column: int, fit: _Fit) -> LevelEffect:
 def _partners(
     one: _Columns, all_of: Sequence[_Columns], fit: _Fit, told: Sequence[int]
 ) -> tuple[str, ...]:
-    """Return the genes that a gene's levels came along with; none if they can be told apart."""
+    """Return the genes that a gene's levels came along with; none if they can be told apart.
+
+    By the adjusted share of explained variance, since many genes explain anything by chance.
+    """
     owners = [other.gene for other in all_of for _ in other.levels]
     others = [i for i, owner in enumerate(owners) if owner != one.gene]
-    if not others:
-        return ()
+    rank = int(np.linalg.matrix_rank(fit.x[:, others])) if others else 0
+    freedom = (len(fit.x) - 1) / max(len(fit.x) - 1 - rank, 1)
     partners: Counter[str] = Counter()
-    for i in told:
+    for i in told if others else ():
         y = fit.x[:, i]
         weights = np.linalg.lstsq(fit.x[:, others], y, rcond=None)[0]
         left = y - fit.x[:, others] @ weights
-        if float(left @ left) < (1 - INSEPARABLE) * float(y @ y):
+        if float(left @ left) * freedom < (1 - INSEPARABLE) * float(y @ y):
             partners[owners[others[int(np.argmax(np.abs(weights)))]]] += 1
     return tuple(sorted(partners))
