@@ -26,7 +26,8 @@ ORDERED: frozenset[Kind] = frozenset({"integer", "power2", "bits"})
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]*\Z", max_length=80)]
 Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.=+-]*\Z", max_length=80)]
-Knob = Annotated[str, msgspec.Meta(pattern=r"^/[A-Za-z0-9_./{}-]*\Z", max_length=200)]
+KNOB = "/[A-Za-z0-9_./{}-]*"
+Knob = Annotated[str, msgspec.Meta(pattern=f"^{KNOB}\\Z", max_length=200)]
 Whole = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
 DISK = "{disk}"
 
@@ -59,7 +60,7 @@ class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     highest: Whole = 1
     requires: dict[Name, tuple[Whole | Word, ...]] = {}
     below: str = ""
-    knob: Knob | Literal[""] = ""
+    knob: Annotated[str, msgspec.Meta(pattern=f"^({KNOB})?\\Z", max_length=200)] = ""
     disk: str = ""
     mount: bool = False
     mutation: Mutation = "any"

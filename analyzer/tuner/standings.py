@@ -1,0 +1,274 @@
+"""What the attempts of a campaign say: who is best, by how much, and how sure that is.
+
+Everything is compared in logarithms. The *gain* of a run is log(default's value / its value), of a
+rate the reverse; that of a chromosome is the median over its good runs, then the mean over
+scenarios: the log of a geometric mean. Fitness is e^gain.
+
+The default is measured again and again. When its last runs all lie beyond all that went before,
+the machine has drifted: runs from there on are compared with the default from there on.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.tuner import racing
+from analyzer.tuner.evaluation import BLAMING, FINAL, LARGEST, Attempt, key_of
+from analyzer.tuner.records import Evaluation, Spec
+
+TRIES = 3  # attempts in a row without a good one until a chromosome is given up
+DRIFTED = 4  # runs of the default that must lie beyond all others …
+UNLIKELY = 0.01  # … where that has no greater probability than this
+INTERVAL = (0.05, 0.95)
+_RESAMPLES = 2000
+
+
+@dataclass
+class _Runs:
+    """Attempts of one chromosome in one scenario; ``good`` ones with their number and log."""
+
+    attempts: int = 0
+    bad_in_a_row: int = 0
+    good: list[Attempt] = field(default_factory=list)
+    logs: list[tuple[int, float]] = field(default_factory=list)
+
+
+@dataclass
+class _Level:
+    """The default's runs since the attempt ``start``, and the median of their logs."""
+
+    start: int
+    logs: list[tuple[int, float]]
+    middle: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Summary:
+    """A chromosome's gain (None: not known in every scenario) and its runs about their mean."""
+
+    gain: float | None
+    residuals: dict[str, npt.NDArray[np.float64]]
+
+
+class Standings:
+    """Fed with attempts in their order (``add``), tells what they say; the same for the same."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.default = key_of(spec.default)
+        self.attempts = 0
+        self.seconds = 0.0
+        self.drifts: list[int] = []  # the attempts from which on the machine was another
+        self._spec = spec
+        self._sign = 1.0 if spec.objective == "seconds" else -1.0
+        self._runs: dict[str, dict[str, _Runs]] = {}
+        self._levels: dict[str, list[_Level]] = {}
+        self._condemned: set[str] = set()
+        self._summaries: dict[str, _Summary] = {}
+
+    def add(self, one: Evaluation) -> None:
+        """Take the next attempt."""
+        key, attempt = key_of(one.chromosome), one.attempt
+        self.attempts += 1
+        self.seconds += one.ended - one.started
+        runs = self._runs.setdefault(key, {}).setdefault(one.scenario, _Runs())
+        runs.attempts += 1
+        if attempt.status != "ok" or attempt.value is None:
+            runs.bad_in_a_row += 1
+            tired = attempt.status in BLAMING and runs.bad_in_a_row >= TRIES
+            if tired or attempt.status in FINAL:
+                self._condemned.add(key)
+            return
+        runs.bad_in_a_row = 0
+        runs.good.append(attempt)
+        runs.logs.append((one.number, math.log(attempt.value)))
+        self._summaries.pop(key, None)
+        if key == self.default:
+            self._relevel(one.scenario, runs.logs[-1])
+            self._summaries.clear()
+
+    def tried(self, key: str, scenario: str) -> int:
+        """Return the number of attempts, good or bad."""
+        return self._of(key, scenario).attempts
+
+    def good(self, key: str, scenario: str) -> Sequence[Attempt]:
+        """Return the good attempts."""
+        return self._of(key, scenario).good
+
+    def repeats(self, key: str) -> int:
+        """Return the number of good attempts in the scenario that has the fewest."""
+        return min(len(self.good(key, scenario)) for scenario in self._spec.scenarios)
+
+    def given_up(self, key: str, scenario: str) -> bool:
+        """Return whether a chromosome is not tried again in this scenario."""
+        return key in self._condemned or self._of(key, scenario).bad_in_a_row >= TRIES
+
+    def next_to_run(self, key: str) -> str | None:
+        """Return who should be run next to know what ``key`` is worth (racing.py); None: nobody.
+
+        That is ``key``, or the best of the others.
+        """
+        if self.exhausted(key):
+            return None
+        if self.repeats(key) < self._spec.fewest or key == self.default:
+            return key
+        best = self.best(apart_from=key)
+        if racing.decided(self.gain(key) - self.gain(best), self._error(key, best)):
+            return None
+        return min((key, best), key=lambda one: (self.exhausted(one), self.repeats(one)))
+
+    def exhausted(self, key: str) -> bool:
+        """Return whether a chromosome has had all its repeats, or was given up."""
+        tired = any(self.given_up(key, scenario) for scenario in self._spec.scenarios)
+        return tired or self.repeats(key) >= self._spec.most
+
+    def fitness(self, key: str) -> float:
+        """Return e^gain; 0 for one that failed, or that is not measured in every scenario."""
+        gain = None if key in self._condemned else self._summary(key).gain
+        return 0.0 if gain is None else math.exp(min(gain, math.log(LARGEST)))
+
+    def gain(self, key: str) -> float:
+        """Return the log of the fitness; -inf where that is 0."""
+        return -math.inf if key in self._condemned else self._gain(key)
+
+    def best(self, apart_from: str | None = None) -> str:
+        """Return the chromosome of the largest gain that has its fewest repeats, else the default.
+
+        Of equals the one that was tried first.
+        """
+        known = [
+            key
+            for key in self._runs
+            if key not in (apart_from, self.default) and self.repeats(key) >= self._spec.fewest
+        ]
+        known.insert(0, self.default)
+        return max(known, key=self.gain)
+
+    def measured(self) -> int:
+        """Return the number of chromosomes that were tried."""
+        return len(self._runs)
+
+    def ranking(self) -> list[str]:
+        """Return all chromosomes with a fitness, the best first."""
+        return sorted((key for key in self._runs if self.fitness(key) > 0), key=self._rank)
+
+    def interval(self, key: str, other: str | None = None) -> tuple[float, float] | None:
+        """Return the bootstrap interval (5 to 95 %) of a gain, or of its lead over another.
+
+        Errors of medians are drawn from the residuals of all repeats of a scenario (residual
+        bootstrap, Efron and Tibshirani 1993, 9.4), which holds for one that was run only once.
+        None where a chromosome has no gain, or nothing was repeated yet.
+        """
+        base = self.default if other is None else other
+        lead = self.gain(key) - self.gain(base)
+        pools = [self._pool(scenario) for scenario in self._spec.scenarios]
+        if not math.isfinite(lead) or not all(len(pool) for pool in pools):
+            return None
+        rng = np.random.default_rng(self._spec.seed & (1 << 64) - 1)
+        errors = [
+            self._median_errors(one, scenario, pool, rng)
+            for scenario, pool in zip(self._spec.scenarios, pools, strict=True)
+            for one in (key, base)
+        ]
+        drawn = lead + sum(a - b for a, b in zip(errors[::2], errors[1::2], strict=True)) / len(
+            pools
+        )
+        low, high = np.quantile(drawn, INTERVAL)
+        return float(low), float(high)
+
+    def best_from_second(self) -> float:
+        """Return the noise in telling the two best apart: half of the interval of the lead.
+
+        0 where nothing was repeated, or there are no two.
+        """
+        ranking = self.ranking()[:2]
+        interval = self.interval(*ranking) if len(ranking) == 2 else None
+        return (interval[1] - interval[0]) / 2 if interval else 0.0
+
+    def _of(self, key: str, scenario: str) -> _Runs:
+        return self._runs.get(key, {}).get(scenario) or _Runs()
+
+    def _gain(self, key: str) -> float:
+        gain = self._summary(key).gain
+        return -math.inf if gain is None else gain
+
+    def _rank(self, key: str) -> float:
+        return -self._gain(key)
+
+    def _summary(self, key: str) -> _Summary:
+        if key not in self._summaries:
+            gains = {s: self._gains(key, s) for s in self._spec.scenarios}
+            known = all(gains.values())
+            self._summaries[key] = _Summary(
+                fmean(median(values) for values in gains.values()) if known else None,
+                {scenario: _residuals(values) for scenario, values in gains.items()},
+            )
+        return self._summaries[key]
+
+    def _gains(self, key: str, scenario: str) -> list[float]:
+        """Return the gain of every good run; none before the default's first run."""
+        levels = self._levels.get(scenario)
+        if not levels:
+            return []
+        starts = [level.start for level in levels]
+        return [
+            self._sign * (levels[max(bisect_right(starts, number) - 1, 0)].middle - log)
+            for number, log in self._of(key, scenario).logs
+        ]
+
+    def _relevel(self, scenario: str, run: tuple[int, float]) -> None:
+        """Add a run of the default, and begin another level where it shows that one is due."""
+        levels = self._levels.setdefault(scenario, [_Level(run[0], [])])
+        level = levels[-1]
+        level.logs.append(run)
+        before = [log for _, log in level.logs[:-DRIFTED]]
+        latest = [log for _, log in level.logs[-DRIFTED:]]
+        chance = 2 / math.comb(len(level.logs), DRIFTED) if before else 1.0
+        if chance <= UNLIKELY and (max(latest) < min(before) or min(latest) > max(before)):
+            level.logs, moved = level.logs[:-DRIFTED], level.logs[-DRIFTED:]
+            levels.append(_Level(moved[0][0], moved))
+            self.drifts.append(moved[0][0])
+        for one in levels[-2:]:
+            one.middle = median(log for _, log in one.logs)
+
+    def _error(self, key: str, best: str) -> float:
+        return racing.error_of_difference(
+            racing.Sample(
+                self._noise(scenario), len(self.good(key, scenario)), len(self.good(best, scenario))
+            )
+            for scenario in self._spec.scenarios
+        )
+
+    def _noise(self, scenario: str) -> float:
+        found = [self._summary(key).residuals[scenario] for key in self._runs]
+        squares = sum(float(one @ one) for one in found)
+        return racing.noise(squares, sum(len(one) - 1 for one in found if len(one)))
+
+    def _pool(self, scenario: str) -> npt.NDArray[np.float64]:
+        """Return the residuals of all repeats, widened to the spread of single runs."""
+        found = [self._summary(key).residuals[scenario] for key in self._runs]
+        return np.concatenate(
+            [one * math.sqrt(len(one) / (len(one) - 1)) for one in found if len(one) > 1]
+            or [np.empty(0)]
+        )
+
+    def _median_errors(
+        self, key: str, scenario: str, pool: npt.NDArray[np.float64], rng: np.random.Generator
+    ) -> npt.NDArray[np.float64]:
+        runs = len(self.good(key, scenario))
+        drawn = np.median(rng.choice(pool, (_RESAMPLES, runs)), axis=1)
+        return np.asarray(drawn, dtype=np.float64)
+
+
+def _residuals(gains: Sequence[float]) -> npt.NDArray[np.float64]:
+    """Return how far each of repeated runs is from their mean; nothing for a single run."""
+    if len(gains) < 2:
+        return np.empty(0)
+    values = np.array(gains)
+    return np.asarray(values - values.mean(), dtype=np.float64)
