@@ -8,6 +8,7 @@ the larger one's fitness is the weighted sum of the ranks under it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Annotated, Literal
 
@@ -20,15 +21,15 @@ from analyzer.tuner.operators import ranks
 class Phenotype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A measurable outcome.
 
-    ``metric``: the figure of ``Scored.metrics`` that it ranks by, empty for one that is affected
-    by others only; ``per``: a figure to divide it by, for children that do not live equally long;
-    ``better``: whether more or less of it is wanted; ``weight``: its weight in those above it.
+    ``figures``: those of ``Scored.metrics`` whose sum it ranks by, none for one that is affected
+    by others only; ``per``: those whose sum it is divided by, for children that do not live
+    equally long; ``better``: whether more or less is wanted; ``weight``: in those above it.
     """
 
     name: Annotated[str, msgspec.Meta(min_length=1, max_length=80)]
     uid: Annotated[int, msgspec.Meta(ge=1, le=(1 << 32) - 1)]
-    metric: str = ""
-    per: str = ""
+    figures: tuple[str, ...] = ()
+    per: tuple[str, ...] = ()
     better: Literal["more", "less"] = "more"
     weight: Annotated[float, msgspec.Meta(gt=0, le=1e6)] = 1.0
 
@@ -38,11 +39,17 @@ class Phenotype(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
     def measured(self, child: Scored) -> float:
         """Return the child's figure, larger for the better; that of a failed child is the worst."""
-        value = child.metrics.get(self.metric)
-        divisor = child.metrics.get(self.per, 0.0) if self.per else 1.0
-        if child.fitness <= 0 or value is None or not divisor:
-            return float("-inf")
+        if child.fitness <= 0 or not self.known(child):
+            return -math.inf
+        value = sum(child.metrics[name] for name in self.figures)
+        divisor = sum(child.metrics[name] for name in self.per) if self.per else 1.0
+        if divisor <= 0:
+            return -math.inf
         return value / divisor if self.better == "more" else -value / divisor
+
+    def known(self, child: Scored) -> bool:
+        """Return whether the child has all figures that this phenotype needs."""
+        return child.metrics.keys() >= {*self.figures, *self.per}
 
 
 def weighted(places: Sequence[float], weights: Sequence[float]) -> float:
@@ -53,13 +60,15 @@ def weighted(places: Sequence[float], weights: Sequence[float]) -> float:
 def general_fitness(phenotypes: Sequence[Phenotype], children: Sequence[Scored]) -> list[float]:
     """Return the fitness of each child in the phenotype with the largest mask.
 
-    The general phenotype holds the genes; those under it only measure. A figure that no child has
-    is left out; without any, it is the fitness told.
+    The general phenotype holds the genes; those under it only measure. One whose figures no child
+    has is left out; without any, it is the fitness told.
     """
     general = max(phenotypes, key=lambda each: each.uid.bit_count(), default=None)
-    figures = {figure for child in children for figure in child.metrics}
-    under = [each for each in phenotypes if general and each.affects(general)]
-    under = [each for each in under if figures >= {each.metric, each.per} - {""}]
+    under = [
+        each
+        for each in phenotypes
+        if general and each.affects(general) and any(map(each.known, children))
+    ]
     if not under:
         return [child.fitness for child in children]
     places = [ranks([each.measured(child) for child in children]) for each in under]

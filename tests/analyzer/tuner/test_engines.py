@@ -1,7 +1,7 @@
 """What holds of every engine, over any space."""
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tuner_spaces import BOARD, spaces
 
@@ -12,7 +12,7 @@ REPAIRING = [
     for name in recipe_names()
     if name != "ioperf" and not name.startswith("storage")  # niches of its own genes; no repair
 ]
-FEW = settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FEW = settings(max_examples=5, deadline=None)
 
 
 def score(space, chromosome):
@@ -68,7 +68,7 @@ def test_samplers_ask_for_each_chromosome_once(name, space, seed):
 
 @pytest.mark.parametrize("name", ["random", "exhaustive"])
 @given(space=spaces())
-@settings(max_examples=5, deadline=None)
+@FEW
 def test_samplers_end_with_the_space(name, space):
     engine = make_engine(load_recipe(name), space, 1)
     keys = {space.key(one) for batch in iter(engine.ask, []) for one in batch}

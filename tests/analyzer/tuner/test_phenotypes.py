@@ -4,8 +4,8 @@ from analyzer.tuner.engine import Scored
 from analyzer.tuner.phenotypes import Phenotype, general_fitness, weighted
 from analyzer.tuner.recipe import load_recipe
 
-REAL_TIME = Phenotype(name="real-time", uid=1, metric="rt_delay", better="less")
-TOTAL_DELAY = Phenotype(name="total-delay", uid=2, metric="delay", better="less", weight=3)
+REAL_TIME = Phenotype(name="real-time", uid=1, figures=("rt_delay",), better="less")
+TOTAL_DELAY = Phenotype(name="total-delay", uid=2, figures=("delay",), better="less", weight=3)
 GENERAL = Phenotype(name="general", uid=7)
 
 
@@ -28,7 +28,7 @@ def test_a_mask_holds_those_that_affect_it():
 
 
 def test_rates_and_whether_less_is_better_count():
-    rate = Phenotype(name="rate", uid=1, metric="ios", per="seconds")
+    rate = Phenotype(name="rate", uid=1, figures=("ios",), per=("seconds",))
     assert general_fitness([rate, GENERAL], children(ios=[90, 80], seconds=[9, 4])) == [1, 2]
 
 
