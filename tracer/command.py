@@ -198,6 +198,12 @@ def children() -> set[int]:
     return {pid for pid, process in _processes().items() if process.parent == me}
 
 
+def family() -> set[int]:
+    """Return the pids of all that descend from this process and live."""
+    processes = {pid: process for pid, process in _processes().items() if process.alive}
+    return _with_descendants({os.getpid()}, processes) - {os.getpid()}
+
+
 def descendants(first: int, not_ours: set[int]) -> set[int]:
     """Return the living processes of the command: its session, and whoever descends from it.
 
@@ -210,8 +216,12 @@ def descendants(first: int, not_ours: set[int]) -> set[int]:
         for pid, process in processes.items()
         if process.session == first or (process.parent == me and pid not in not_ours)
     }
+    return _with_descendants(found, processes)
+
+
+def _with_descendants(found: set[int], processes: dict[int, _Process]) -> set[int]:
     while more := {p for p, process in processes.items() if process.parent in found} - found:
-        found |= more
+        found = found | more
     return found
 
 

@@ -29,6 +29,10 @@ from tracer.interrupts import uninterrupted
 from tracer.residency import Inode, Runs
 
 
+class NotColdError(RecordError):
+    """Caches that would not become cold before a run, which therefore was not made."""
+
+
 @dataclass(frozen=True)
 class RunOptions:
     """What to run, and when it is over.
@@ -109,7 +113,7 @@ def run_cold(options: RunOptions, begin: Callable[[], object], end: Callable[[],
 def _cold(options: RunOptions, executable: Path) -> tuple[Cold, dict[Inode, Runs]]:
     proof, cached = cold.drop_and_prove([executable], read_mounts())
     if not proof.proven and not options.allow_warm:
-        raise RecordError(
+        raise NotColdError(
             f"the caches are not cold ({proof.how})",
             "end what reads files meanwhile, or accept it with --allow-warm",
         )

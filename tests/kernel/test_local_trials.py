@@ -1,0 +1,238 @@
+"""Trials of a real command on a loop device: settings, loads, and everything put back."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+
+import tracer
+from tracer.backends.base import RecordError
+from tracer.command import Streams
+from tracer.ending import Ending
+from tracer.journal import Journal, restore_leftovers, selected
+from tracer.local_trials import local_trials
+from tracer.run import RunOptions
+from tracer.trial import Scenario, Trial, TrialOptions
+
+PAGES = 64  # of the data file
+WAIT_S = 120.0
+# Other work on this machine may be noticed; nothing is asserted about it.
+MEASURED = ("ok", "contended")
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no trial was made"),
+]
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        scheduler = Path(f"/sys/block/{image.device}/queue/scheduler")
+        scheduler.write_text("none")  # the device may be one of an earlier test
+        yield image
+        scheduler.write_text("none")
+
+
+@pytest.fixture
+def nowhere():
+    with open(os.devnull, "wb") as file:  # noqa: PTH123
+        yield Streams(stdout=file.fileno(), stderr=file.fileno())
+
+
+def queue(loop, name):
+    return f"/sys/block/{loop.device}/queue/{name}"
+
+
+def value(loop, name):
+    return selected(Path(queue(loop, name)).read_text().rstrip("\n"))
+
+
+def choose(loop, scheduler):
+    """Have a scheduler before the test; skip where the kernel has none but ``none``."""
+    try:
+        Path(queue(loop, "scheduler")).write_text(scheduler)
+    except OSError:
+        pytest.skip(f"this kernel has no {scheduler}: its tunables were not tried")
+
+
+def trials(loop, nowhere, *words, limit_s=600.0, **run):
+    command = [str(word) for word in (words or (loop.busybox, "cat", loop.data))]
+    options = RunOptions(command, streams=nowhere, allow_warm=True, **run)
+    return local_trials(
+        TrialOptions(options, devices=(loop.device,), wait_s=WAIT_S, limit_s=limit_s)
+    )
+
+
+def test_a_trial_has_its_settings_and_they_are_put_back(loop, nowhere):
+    with trials(loop, nowhere) as bench:
+        outcome = bench.run(Trial(((queue(loop, "read_ahead_kb"), "16"),)))
+    assert outcome.status in MEASURED
+    assert outcome.seconds > 0
+    assert outcome.in_force == {queue(loop, "read_ahead_kb"): "16"}
+    assert outcome.counters["disk.read_sectors"] >= PAGES * 8
+    assert outcome.counters["vmstat.pgpgin"] > 0
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, nowhere):
+    choose(loop, "mq-deadline")
+    Path(queue(loop, "iosched/fifo_batch")).write_text("7")
+    Path(queue(loop, "nr_requests")).write_text("33")
+    settings = (
+        (queue(loop, "scheduler"), "kyber"),
+        (queue(loop, "iosched/read_lat_nsec"), "3000000"),
+        (queue(loop, "nr_requests"), "64"),
+    )
+    with trials(loop, nowhere) as bench:
+        outcome = bench.run(Trial(settings))
+        if outcome.status == "refused":
+            pytest.skip("this kernel has no kyber")
+        assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
+    assert outcome.in_force == dict(settings)
+    assert value(loop, "nr_requests") == "33"
+    assert not [note for note in outcome.notes if "not restored" in note]
+
+
+def test_a_killed_trial_gives_back_the_tunables_too(loop):
+    choose(loop, "mq-deadline")
+    Path(queue(loop, "iosched/fifo_batch")).write_text("7")
+    code = (
+        "import os, sys; from tracer.journal import Journal\n"
+        f"with Journal(wait_s={WAIT_S}) as journal:\n"
+        "    journal.set(sys.argv[1] + 'scheduler', 'none')\n"
+        "    journal.set(sys.argv[1] + 'nr_requests', '40')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    root = str(Path(tracer.__file__).parents[1])
+    words = [sys.executable, "-c", code, queue(loop, "")]
+    # One that starts before we do undoes it as well as we do.
+    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": root}, check=False)
+    assert done.returncode == -9
+    restore_leftovers()
+    with Journal(wait_s=WAIT_S):
+        assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
+
+
+def test_a_refused_knob_is_told_and_nothing_is_measured(loop, nowhere):
+    knob, gone = queue(loop, "scheduler"), queue(loop, "nosuch")
+    with trials(loop, nowhere) as bench:
+        outcome = bench.run(Trial(((knob, "nosuch"), (gone, "1"))))
+    assert (outcome.status, outcome.seconds) == ("refused", None)
+    assert set(outcome.refused) == {knob, gone}
+
+
+def test_a_rounded_knob_is_told(loop, nowhere):
+    knob = queue(loop, "read_ahead_kb")
+    with trials(loop, nowhere) as bench:
+        outcome = bench.run(Trial(((knob, "6"),)))
+    assert outcome.in_force == {knob: "4"}
+    assert any("made 6 to 4" in note for note in outcome.notes)
+
+
+def test_every_offered_scheduler_is_probed_once_and_the_old_one_is_back(loop, nowhere):
+    knobs = [queue(loop, "scheduler"), queue(loop, "iosched/*"), "/proc/sys/vm/nosuch"]
+    before = value(loop, "scheduler")
+    with trials(loop, nowhere) as bench:
+        probed = bench.probe(knobs)
+    assert value(loop, "scheduler") == before
+    assert knobs[0] in probed
+    if "mq-deadline" in probed[knobs[0]]:
+        assert probed[queue(loop, "iosched/fifo_batch")] == "16"
+    assert knobs[2] not in probed
+
+
+def test_the_reader_reads_while_the_command_starts(loop, nowhere):
+    with trials(loop, nowhere) as bench:
+        idle = bench.run(Trial())
+        loaded = bench.run(Trial(scenario=Scenario.parse("reader")))
+    assert loaded.status in MEASURED
+    assert loaded.counters["disk.read_sectors"] > idle.counters["disk.read_sectors"]
+
+
+def test_the_writer_writes_and_leaves_nothing(loop, nowhere):
+    with trials(loop, nowhere) as bench:
+        outcome = bench.run(Trial(scenario=Scenario.parse(f"writer:{loop.mountpoint}")))
+    assert outcome.status in MEASURED
+    assert not list(loop.mountpoint.glob(".foreread*"))
+
+
+def test_the_writer_finds_where_the_disk_can_be_written_to(loop, nowhere):
+    subprocess.run(["mount", "-o", "remount,ro", loop.mountpoint], check=True)
+    with trials(loop, nowhere) as bench, pytest.raises(RecordError, match="written to"):
+        bench.run(Trial(scenario=Scenario.parse("writer")))
+
+
+@pytest.mark.parametrize("scenario", ["reader:/nosuch", "writer:/proc", "memory:1000000000"])
+def test_a_load_that_cannot_run_says_why(loop, nowhere, scenario):
+    with trials(loop, nowhere) as bench, pytest.raises(RecordError) as error:
+        bench.run(Trial(scenario=Scenario.parse(scenario)))
+    assert error.value.remedy
+
+
+def test_a_reader_whose_file_memory_holds_is_no_load(loop, nowhere):
+    scenario = Scenario.parse(f"reader:{loop.data}")
+    # After it, the load finds all that it reads in memory: the file, and dd.
+    command = ["dd", f"if={loop.data}", "of=/dev/null", "bs=128k"]
+    with trials(loop, nowhere, *command) as bench, pytest.raises(RecordError, match="does nothing"):
+        bench.run(Trial(scenario=scenario))
+
+
+def test_a_failing_command_is_a_failed_trial(loop, nowhere):
+    with trials(loop, nowhere, "sh", "-c", "exit 3") as bench:
+        assert bench.run(Trial()).status == "failed"
+
+
+def test_a_hanging_command_is_ended_at_the_limit(loop, nowhere):
+    with trials(loop, nowhere, "sleep", "1000", limit_s=0.5) as bench:
+        assert bench.run(Trial()).status == "hung"
+        assert bench.run(Trial()).status == "hung"
+
+
+def test_a_run_that_is_ended_by_a_duration_is_none_that_hangs(loop, nowhere):
+    with trials(loop, nowhere, "sleep", "1000", ending=Ending(duration_s=0.1)) as bench:
+        assert bench.run(Trial()).status in MEASURED
+
+
+def test_what_others_read_during_the_start_is_told(loop, nowhere):
+    big = loop.mountpoint / "big"
+    big.write_bytes(os.urandom(8 << 20))
+    started = loop.mountpoint / "started"
+    # Not a child of ours, whose reads would be our own.
+    script = f"until [ -e {started} ]; do sleep 0.05; done; cat {big}; : >{started}.done"
+    subprocess.run(["setsid", "--fork", "sh", "-c", script], stdout=nowhere.stdout, check=True)
+    command = f": >{started}; until [ -e {started}.done ]; do sleep 0.05; done"
+    with trials(loop, nowhere, "sh", "-c", command) as bench:
+        outcome = bench.run(Trial())
+    assert outcome.status == "contended"
+    assert any(re.match(r"others read [78]\.", note) for note in outcome.notes)
+
+
+def test_a_killed_foreread_takes_its_load_with_it(loop):
+    code = (
+        "import sys, time; from boards.device import Devices; from tracer.load import running\n"
+        "from tracer.trial import Scenario\n"
+        "with running(Scenario.parse('writer:' + sys.argv[2]), [sys.argv[1]], Devices()) as load:\n"
+        "    load.prove()\n"
+        "    print('up', flush=True)\n"
+        "    time.sleep(1000)\n"
+    )
+    root = str(Path(tracer.__file__).parents[1])
+    words = [sys.executable, "-c", code, loop.device, str(loop.mountpoint)]
+    with subprocess.Popen(
+        words, env={**os.environ, "PYTHONPATH": root}, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"up\n"
+        assert list(loop.mountpoint.glob(".foreread*"))
+        process.send_signal(signal.SIGKILL)
+    deadline = time.monotonic() + 60
+    while list(loop.mountpoint.glob(".foreread*")):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)

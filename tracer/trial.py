@@ -1,0 +1,227 @@
+"""One trial: settings in force, background load running, caches cold, one start-up measured.
+
+What a trial says about a command holds only if nothing else has moved it. So settings are read
+back, the load is seen to run before and after the start, and what was not asked for, other
+processes' reads or a busy processor, makes a trial ``contended``. Where trials are made is a
+bench: this machine (tracer.local_trials), or a target (tracer.remote.trials).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, Protocol, Self, get_args
+
+from boards.device import SECTOR_BYTES, Devices
+from tracer.backends.base import RecordError
+from tracer.command import Ended
+from tracer.counters import Counters
+from tracer.ending import EndedBy
+from tracer.journal import selected
+from tracer.run import RunOptions
+
+Kind = Literal["idle", "reader", "writer", "memory"]
+Status = Literal["ok", "warm", "contended", "failed", "hung", "refused"]
+LOOK_S = 0.3  # how long the machine is looked at before the start, while only the load runs
+_WRITTEN_MIB = 4  # by the writer, between two truncations of its file
+_TAKEN_MIB = 8  # by the memory's filler, more than is available
+# More than this share of what the start has read, and so many bytes at least, read by others.
+_FOREIGN_SHARE, _FOREIGN_BYTES = 0.2, 1 << 20
+_LOOK_SECTORS = 256
+_BY_LOAD = {"reader": "read", "writer": "written"}
+_IDLE_CPUS = 0.5
+_STALLED_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What else the machine does during the start.
+
+    ``reader``: reads the file ``path`` from its beginning to its end, again and again; without
+    one the disk itself, past the page cache. ``writer``: writes and syncs a file of ``mib`` in
+    the folder ``path``, by default at the top of the disk's file system. ``memory``: fills the
+    memory with ``mib`` more than is available, so that as much has to be swapped.
+    """
+
+    kind: Kind = "idle"
+    path: str = ""
+    mib: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``KIND[:PATH]`` or ``memory[:MIB]``; raises RecordError."""
+        kind, _, rest = text.partition(":")
+        if kind not in get_args(Kind) or (kind == "idle" and rest):
+            raise RecordError(
+                f"there is no scenario {text!r}",
+                "say idle, reader, reader:FILE, writer, writer:FOLDER, memory or memory:MIB",
+            )
+        if kind == "memory":
+            if rest and not (rest.isascii() and rest.isdigit() and 0 < int(rest) < 1 << 30):
+                raise RecordError(f"{rest!r} is no number of MiB", "say for instance memory:16")
+            return cls("memory", mib=int(rest or _TAKEN_MIB))
+        if rest and not (rest.startswith("/") and rest.isprintable()):
+            raise RecordError(f"{rest!r} is no absolute path", f"say {kind}:/PATH")
+        return cls(kind, rest, _WRITTEN_MIB if kind == "writer" else 0)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings as (knob, value), written in that order, and the scenario."""
+
+    settings: tuple[tuple[str, str], ...] = ()
+    scenario: Scenario = field(default_factory=Scenario)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a trial.
+
+    ``seconds`` is None unless a start was measured. ``in_force`` are the values that the knobs
+    had, read back, also where the kernel made one to another; ``refused`` says why it took none.
+    ``counters`` is what the machine counted during the start (tracer.counters).
+    """
+
+    status: Status
+    seconds: float | None = None
+    in_force: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    cold: bool = False
+    counters: Mapping[str, float] = field(default_factory=dict)
+    by: EndedBy | None = None
+    ended: Ended | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TrialOptions:
+    """What is started in every trial.
+
+    ``devices`` name the disks that are tuned and whose counters are read; by default those of
+    the executable and of ``paths``. A trial that is not over after ``limit_s`` is ``hung``;
+    with None it may last for ever.
+    """
+
+    run: RunOptions
+    devices: tuple[str, ...] = ()
+    paths: tuple[Path, ...] = ()
+    wait_s: float = 0.0
+    limit_s: float | None = 600.0
+
+
+class TrialBench(Protocol):
+    """Where trials are made; each puts back what it has changed."""
+
+    kernel: str
+    page_bytes: int
+    disks: list[str]  # those that are tuned
+    windows: list[str]  # the read_ahead_kb files that govern reads from them
+    notes: list[str]
+
+    def probe(self, knobs: Sequence[str]) -> dict[str, str]:
+        """Return what each knob that can be read says; ``knobs`` may be patterns of paths.
+
+        A pattern of tunables (``…/queue/iosched/*``) finds those of every scheduler that its
+        disk offers: each is chosen once, and the one in force again.
+        """
+
+    def run(self, trial: Trial) -> Outcome:
+        """Make one trial. Raises RecordError for what no repetition could mend."""
+
+
+OpenTrials = Callable[[TrialOptions], AbstractContextManager[TrialBench]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was counted in a trial: in the look before its start, and during it.
+
+    ``own_bytes`` were read by the command and the load, None where no process says so.
+    """
+
+    look: Counters
+    start: Counters
+    own_bytes: int | None
+
+
+def judged(outcome: Outcome, scenario: Scenario, seen: Seen) -> Outcome:
+    """Return the outcome of a start that was measured with its counters and its status.
+
+    Raises KeyboardInterrupt for one that Ctrl-C has ended.
+    """
+    if outcome.by == "signal":
+        raise KeyboardInterrupt
+    notes, status = contention(scenario, seen), outcome.status
+    if status == "ok" and outcome.ended and outcome.ended.exit_status != 0:
+        status = "failed"
+    elif status == "ok" and notes:
+        status = "contended"
+    return replace(
+        outcome, status=status, counters=dict(seen.start), notes=(*outcome.notes, *notes)
+    )
+
+
+def offered(schedulers: str) -> list[str]:
+    """Return the schedulers that such a knob offers, the one in force last."""
+    names = schedulers.replace("[", "").replace("]", "").split()
+    return sorted(names, key=lambda name: name == selected(schedulers))
+
+
+def contention(scenario: Scenario, seen: Seen) -> list[str]:
+    """Return notes on what moved the measurement although nobody asked for it."""
+    notes = []
+    if scenario.kind != "memory":
+        for verb in ("read", "written"):
+            sectors = seen.look.get(f"disk.{verb}_sectors", 0)
+            if sectors > _LOOK_SECTORS and _BY_LOAD.get(scenario.kind) != verb:
+                kib = sectors * SECTOR_BYTES / 1024
+                notes.append(f"others had {kib:.0f} KiB {verb} just before the start")
+        stalled = seen.look.get("pressure.memory.some", 0)
+        if stalled > _STALLED_SHARE * LOOK_S:
+            notes.append("others were short of memory just before the start")
+        notes += _foreign(seen)
+    idle = seen.look.get("cpu.idle")
+    if scenario.kind == "idle" and idle is not None and idle < _IDLE_CPUS * LOOK_S:
+        notes.append("the processors were busy just before the start")
+    return notes
+
+
+def _foreign(seen: Seen) -> list[str]:
+    """Return a note if others have read much from the disks during the start."""
+    if seen.own_bytes is None:
+        return []
+    read = seen.start.get("disk.read_sectors", 0) * SECTOR_BYTES
+    foreign = read - seen.own_bytes
+    if foreign <= max(_FOREIGN_BYTES, _FOREIGN_SHARE * read):
+        return []
+    return [f"others read {foreign / (1 << 20):.1f} MiB from the disk during the start"]
+
+
+def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> list[str]:
+    """Return the disks whose settings a user would change for this application.
+
+    Those that hold the file system of its executable and of every path given, or exactly those
+    named; the settings of all others stay as they are.
+    """
+    if options.devices:
+        return [devices.disk(name).name for name in options.devices]
+    paths = [executable, *options.paths]
+    disks = [disk for path in paths for disk in devices.disks_of_path(path)]
+    if not disks:
+        raise RecordError(
+            f"the file system of {paths[0]} is on no disk of its machine",
+            "name the disk with --device",
+        )
+    return list(dict.fromkeys(disks))
+
+
+def disks_to_count(disks: list[str], devices: Devices) -> list[str]:
+    """Return those of ``disks`` that no other one is made of.
+
+    A read of a loop or dm device would be counted twice. What else reads from these disks
+    meanwhile is counted too.
+    """
+    below = {lower for disk in disks for lower in devices.below(disk)}
+    return [disk for disk in disks if disk not in below]
