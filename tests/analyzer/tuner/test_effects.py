@@ -83,9 +83,9 @@ def test_a_gene_that_came_along_gets_no_credit():
 
 def test_genes_that_always_came_along_are_not_told_apart():
     rng = random.Random(4)
-    pairs = [("bfq", 0), ("mq-deadline", 2)] * 10
+    pairs = [("bfq", 0), ("mq-deadline", 2)] * 30
     chromosomes = [
-        SPACE.repair({"scheduler": s, "useless0": u, "useless1": rng.randrange(4)})
+        SPACE.repair({**anything(rng), "scheduler": s, "slice_idle": 8, "useless0": u})
         for s, u in pairs
     ]
     found = main_effects(Runs([run(c, rng) for c in chromosomes * 2]), SPACE)
