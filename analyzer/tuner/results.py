@@ -12,7 +12,7 @@ from analyzer.tuner.confirm import Confirmed, confirm
 from analyzer.tuner.effects import Effects, main_effects
 from analyzer.tuner.evaluation import chromosome_of
 from analyzer.tuner.genes import Chromosome, Space
-from analyzer.tuner.ground import read_ground
+from analyzer.tuner.ground import Ground
 from analyzer.tuner.records import Evaluation, Objective, Spec
 from analyzer.tuner.standings import Standings
 from analyzer.tuner.store import Store
@@ -40,8 +40,8 @@ class Results:
 
     @cached_property
     def space(self) -> Space:
-        """The genes that were tuned; StoreError if the store's do not make sense."""
-        return read_ground(self.spec.space).space
+        """The genes that were tuned; GeneError if the store's do not make sense."""
+        return Ground.of(self.spec).space
 
     @cached_property
     def standings(self) -> Standings:
@@ -76,6 +76,10 @@ class Results:
         """The winner with only the genes that matter, as far as it was confirmed."""
         return confirm(self.space, self.effects, self.winner, self.confirming, self.spec.scenarios)
 
+    def values(self, costs: Sequence[float]) -> list[float]:
+        """Return costs in the objective's own unit."""
+        return [cost_of(cost, self.spec.objective) for cost in costs]
+
 
 def read_results(path: Path) -> Results:
     """Return what the TUNING file ``path`` holds; raises StoreError and GeneError."""
@@ -84,15 +88,16 @@ def read_results(path: Path) -> Results:
 
 
 def good_runs(evaluations: Sequence[Evaluation], objective: Objective) -> Runs:
-    """Return the good runs; of a rate, what one unit costs."""
+    """Return the good runs with what they cost."""
     return Runs(
         [
-            Run(
-                one.chromosome,
-                one.scenario,
-                one.attempt.value ** (1 if objective == "seconds" else -1),
-            )
+            Run(one.chromosome, one.scenario, cost_of(one.attempt.value, objective))
             for one in evaluations
             if one.attempt.status == "ok" and one.attempt.value is not None
         ]
     )
+
+
+def cost_of(value: float, objective: Objective) -> float:
+    """Return what a value costs: seconds, or one over a rate; and of a cost its value."""
+    return value if objective == "seconds" else 1 / value
