@@ -78,7 +78,7 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, int]:
     with ExitStack() as undo:
         undo.callback(os.close, lock)
         with refused(path, "read"):
-            connection = undo.enter_context(closing(_connect(path, "rw")))
+            connection = undo.enter_context(closing(_connect(path)))
             _check(connection, path)
         with refused(path, "written"):
             connection.execute("PRAGMA journal_mode = WAL")
@@ -95,7 +95,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     _check_is_file(path)
     with ExitStack() as undo, refused(path, "read"):
         copy = undo.enter_context(closing(sqlite3.connect(":memory:", isolation_level=None)))
-        with closing(_connect(path, "ro")) as connection:
+        with closing(_connect(path)) as connection:
             connection.backup(copy)
         _check(copy, path)
         undo.pop_all()
@@ -154,8 +154,12 @@ def _lock(path: Path) -> int:
     return lock
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    uri = f"file:{quote(str(path.absolute()))}?mode={mode}"
+def _connect(path: Path) -> sqlite3.Connection:
+    """Return a connection that can write where the file can be written to.
+
+    To read, too: what a kill left half done is undone, or done, by the next one that opens it.
+    """
+    uri = f"file:{quote(str(path.absolute()))}?mode=rw"
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S)
 
 
