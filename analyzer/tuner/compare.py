@@ -103,12 +103,16 @@ class Runs:
         return math.sqrt(sum(one.squares for one in chosen) / freedom) if freedom else None
 
     def change(
-        self, chromosome: Chromosome, other: Chromosome, scenario: str | None = None
+        self,
+        chromosome: Chromosome,
+        other: Chromosome,
+        scenario: str | None = None,
+        confidence: float = CONFIDENCE,
     ) -> Change | None:
         """Return what ``chromosome`` costs more than ``other``; None where one was not run.
 
         Over several scenarios, those in which both were run, it is the geometric mean. The
-        interval (CONFIDENCE, two-sided) takes the noise of each scenario from all chromosomes
+        interval (two-sided) takes the noise of each scenario from all chromosomes
         that were repeated in it, for a handful of runs cannot tell their own.
         """
         pairs = [
@@ -121,13 +125,15 @@ class Runs:
         if not pairs:
             return None
         middle = fmean(fmean(ours) - fmean(theirs) for _, ours, theirs in pairs)
-        width = _width(pairs)
+        width = _width(pairs, confidence)
         if width is None:
             return Change(math.expm1(middle))
         return Change(math.expm1(middle), math.expm1(middle - width), math.expm1(middle + width))
 
 
-def _width(pairs: Sequence[tuple[_Spread, list[float], list[float]]]) -> float | None:
+def _width(
+    pairs: Sequence[tuple[_Spread, list[float], list[float]]], confidence: float
+) -> float | None:
     """Return half an interval's width in log cost; None where a scenario's noise is unknown."""
     total, of_freedom = 0.0, 0.0
     for spread, ours, theirs in pairs:
@@ -138,7 +144,7 @@ def _width(pairs: Sequence[tuple[_Spread, list[float], list[float]]]) -> float |
         of_freedom += part**2 / spread.freedom
     if not total:
         return 0.0
-    return student_t(total**2 / of_freedom) * math.sqrt(total)
+    return student_t(total**2 / of_freedom, confidence) * math.sqrt(total)
 
 
 def student_t(freedom: float, confidence: float = CONFIDENCE) -> float:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.compare import Change, Runs
+from analyzer.tuner.compare import CONFIDENCE, Change, Runs
 from analyzer.tuner.effects import Effects, GeneEffect
 from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.genes import Allele, Chromosome, Gene, Space, applies
@@ -145,10 +145,17 @@ class _Confirmation:
         return kept
 
     def _gains(self, kept: list[str]) -> dict[str, Change]:
-        """Return what each gene does: the cost with all of them, beside that with the others."""
+        """Return what each gene does: the cost with all of them, beside that with the others.
+
+        Their intervals hold together (Bonferroni's correction).
+        """
+        confidence = 1 - (1 - CONFIDENCE) / max(len(kept), 1)
         without = {name: self._only([k for k in kept if k != name]) for name in kept}
         self._need(without.values())
-        return {name: self._change(self._only(kept), other) for name, other in without.items()}
+        return {
+            name: self._change(self._only(kept), other, confidence)
+            for name, other in without.items()
+        }
 
     def _needed(self, kept: list[str], gains: dict[str, Change]) -> list[str]:
         """Return the genes that save, and of those that only do so for each other, enough."""
@@ -168,8 +175,10 @@ class _Confirmation:
     def _worse(self, kept: Collection[str], than: Chromosome) -> bool:
         return self._change(self._only(kept), than).costs
 
-    def _change(self, chromosome: Chromosome, other: Chromosome) -> Change:
-        change = self._runs.change(chromosome, other)
+    def _change(
+        self, chromosome: Chromosome, other: Chromosome, confidence: float = CONFIDENCE
+    ) -> Change:
+        change = self._runs.change(chromosome, other, confidence=confidence)
         assert change is not None, "both were run"
         return change
 
