@@ -10,19 +10,43 @@ from analyzer.tuner.genes import Allele, Chromosome, Gene, Space
 
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
 USELESS = tuple(f"useless{i}" for i in range(6))
+_QUEUE = "/sys/block/{disk}/queue"
 SPACE = Space(
     (
-        Gene(name="scheduler", kind="categorical", choices=SCHEDULERS, default="mq-deadline"),
+        Gene(
+            name="scheduler",
+            kind="categorical",
+            choices=SCHEDULERS,
+            default="mq-deadline",
+            knob=f"{_QUEUE}/scheduler",
+        ),
         Gene(
             name="slice_idle",
             kind="integer",
             choices=(0, 4, 8),
             default=8,
             requires={"scheduler": ("bfq",)},
+            knob=f"{_QUEUE}/iosched/slice_idle",
         ),
-        Gene(name="window", kind="power2", lowest=4, highest=1024, default=128),
-        Gene(name="swappiness", kind="integer", highest=200, default=60),
-        *(Gene(name=name, kind="integer", highest=3, default=2) for name in USELESS),
+        Gene(
+            name="window",
+            kind="power2",
+            lowest=4,
+            highest=1024,
+            default=128,
+            knob=f"{_QUEUE}/read_ahead_kb",
+        ),
+        Gene(
+            name="swappiness",
+            kind="integer",
+            highest=200,
+            default=60,
+            knob="/proc/sys/vm/swappiness",
+        ),
+        *(
+            Gene(name=name, kind="integer", highest=3, default=2, knob=f"/proc/sys/vm/{name}")
+            for name in USELESS
+        ),
     )
 )
 BEST: dict[str, Allele] = {
