@@ -8,6 +8,7 @@ from analyzer.tuner.engine import Engine
 from analyzer.tuner.genes import Chromosome, Space
 from analyzer.tuner.genetic import GeneticEngine
 from analyzer.tuner.recipe import Genetic, Recipe, StartUp
+from analyzer.tuner.reintroduction import Fingerprinting
 from analyzer.tuner.samplers import make_sampler
 from analyzer.tuner.start_up import Predicted, StartUpEngine
 
@@ -27,5 +28,8 @@ def make_engine(
     if isinstance(recipe, StartUp):
         return StartUpEngine(recipe, space, seed, seeds, predicted)
     if isinstance(recipe, Genetic):
-        return GeneticEngine(recipe, space, seed, seeds)
+        engine = GeneticEngine(recipe, space, seed, seeds)
+        if kept := recipe.fingerprints:
+            return Fingerprinting(engine, kept.decay, published=kept.published)
+        return engine
     return make_sampler(recipe, space, seed, seeds)

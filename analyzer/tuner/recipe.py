@@ -74,6 +74,17 @@ class Niches(Part, frozen=True, kw_only=True):
     ranges: dict[str, list[Bounds]]
 
 
+class Fingerprints(Part, frozen=True, kw_only=True):
+    """Genes come back with the workload that they suited (reintroduction.py).
+
+    ``decay``: what is left of a top fitness after a generation. ``published``: the distance
+    between starts of I/Os decides what is random, else the gap between them (fingerprint.py).
+    """
+
+    decay: Share
+    published: bool = False
+
+
 class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genetic"):
     """A genetic algorithm.
 
@@ -99,6 +110,7 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
     mutation: Mutation
     niches: Niches | None = None
     phenotypes: list[Phenotype] = []
+    fingerprints: Fingerprints | None = None
 
     def __post_init__(self) -> None:
         """Raise ValueError for parts that contradict each other."""
