@@ -7,18 +7,26 @@ from collections.abc import Sequence
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.genes import Chromosome, Space
 from analyzer.tuner.genetic import GeneticEngine
-from analyzer.tuner.recipe import Genetic, Recipe
+from analyzer.tuner.recipe import Genetic, Recipe, StartUp
 from analyzer.tuner.reintroduction import Fingerprinting
 from analyzer.tuner.samplers import make_sampler
+from analyzer.tuner.start_up import Predicted, StartUpEngine
 
 
 def make_engine(
-    recipe: Recipe, space: Space, seed: int, seeds: Sequence[Chromosome] = ()
+    recipe: Recipe,
+    space: Space,
+    seed: int,
+    seeds: Sequence[Chromosome] = (),
+    predicted: Predicted | None = None,
 ) -> Engine:
     """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
 
+    ``predicted``: seconds by read_ahead_kb, which the recipe start-up begins with.
     Raises RecipeError where the recipe does not fit the space, or needs what is not installed.
     """
+    if isinstance(recipe, StartUp):
+        return StartUpEngine(recipe, space, seed, seeds, predicted)
     if isinstance(recipe, Genetic):
         engine = GeneticEngine(recipe, space, seed, seeds)
         if kept := recipe.fingerprints:

@@ -135,6 +135,25 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
             raise ValueError("one phenotype's uid must hold the bits of the others")
 
 
+class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start-up"):
+    """foreread's own (start_up.py).
+
+    ``founders``: how many are spread over the space at first; ``children``: how many of a
+    ``brood`` are measured in each generation; ``population``: how many may be parents, chosen by
+    ``tournament``; ``hopeless``: by how much (parts of the best) a window must be predicted to be
+    slower so as not to be tried.
+    """
+
+    name: Text
+    source: Text
+    founders: Count
+    children: Count
+    brood: Count
+    population: Count
+    tournament: Count
+    hopeless: Annotated[float, Meta(gt=0, le=1e6)]
+
+
 class Sampler(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="sampler"):
     """No genetic algorithm, for comparison; ``batch``: how many are asked at a time."""
 
@@ -144,7 +163,7 @@ class Sampler(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="sampl
     batch: Count = 1
 
 
-Recipe = Genetic | Sampler
+Recipe = Genetic | StartUp | Sampler
 
 
 def decode_recipe(data: bytes, where: str) -> Recipe:

@@ -3,15 +3,11 @@
 Everything is compared in logarithms. The *gain* of a run is log(default's value / its value), of a
 rate the reverse; that of a chromosome is the median over its good runs, then the mean over
 scenarios: the log of a geometric mean. Fitness is e^gain.
-
-The default is measured again and again. When its last runs all lie beyond all that went before,
-the machine has drifted: runs from there on are compared with the default from there on.
 """
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean, median
@@ -20,12 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.tuner import racing
+from analyzer.tuner.baseline import Baseline
 from analyzer.tuner.evaluation import BLAMING, FINAL, LARGEST, Attempt, key_of
 from analyzer.tuner.records import Evaluation, Spec
 
 TRIES = 3  # attempts in a row without a good one until a chromosome is given up
-DRIFTED = 4  # runs of the default that must lie beyond all others …
-UNLIKELY = 0.01  # … where that has no greater probability than this
 INTERVAL = (0.05, 0.95)
 _RESAMPLES = 2000
 
@@ -40,21 +35,16 @@ class _Runs:
     logs: list[tuple[int, float]] = field(default_factory=list)
 
 
-@dataclass
-class _Level:
-    """The default's runs since the attempt ``start``, and the median of their logs."""
-
-    start: int
-    logs: list[tuple[int, float]]
-    middle: float = 0.0
-
-
 @dataclass(frozen=True)
 class _Summary:
-    """A chromosome's gain (None: not known in every scenario) and its runs about their mean."""
+    """What is known of a chromosome: good runs in the scenario that has the fewest, and its gain.
 
+    ``gain`` is None where a scenario lacks, ``gains`` are those of the good runs.
+    """
+
+    repeats: int
     gain: float | None
-    residuals: dict[str, npt.NDArray[np.float64]]
+    gains: dict[str, list[float]]
 
 
 class Standings:
@@ -64,11 +54,10 @@ class Standings:
         self.default = key_of(spec.default)
         self.attempts = 0
         self.seconds = 0.0
-        self.drifts: list[int] = []  # the attempts from which on the machine was another
         self._spec = spec
         self._sign = 1.0 if spec.objective == "seconds" else -1.0
         self._runs: dict[str, dict[str, _Runs]] = {}
-        self._levels: dict[str, list[_Level]] = {}
+        self._baselines = {scenario: Baseline() for scenario in spec.scenarios}
         self._condemned: set[str] = set()
         self._summaries: dict[str, _Summary] = {}
 
@@ -90,8 +79,13 @@ class Standings:
         runs.logs.append((one.number, math.log(attempt.value)))
         self._summaries.pop(key, None)
         if key == self.default:
-            self._relevel(one.scenario, runs.logs[-1])
+            self._baselines[one.scenario].add(*runs.logs[-1])
             self._summaries.clear()
+
+    @property
+    def drifts(self) -> list[int]:
+        """Attempts from which on the machine was another."""
+        return sorted(start for one in self._baselines.values() for start in one.starts[1:])
 
     def tried(self, key: str, scenario: str) -> int:
         """Return the number of attempts, good or bad."""
@@ -103,7 +97,7 @@ class Standings:
 
     def repeats(self, key: str) -> int:
         """Return the number of good attempts in the scenario that has the fewest."""
-        return min(len(self.good(key, scenario)) for scenario in self._spec.scenarios)
+        return self._summary(key).repeats
 
     def given_up(self, key: str, scenario: str) -> bool:
         """Return whether a chromosome is not tried again in this scenario."""
@@ -203,39 +197,17 @@ class Standings:
 
     def _summary(self, key: str) -> _Summary:
         if key not in self._summaries:
-            gains = {s: self._gains(key, s) for s in self._spec.scenarios}
-            known = all(gains.values())
-            self._summaries[key] = _Summary(
-                fmean(median(values) for values in gains.values()) if known else None,
-                {scenario: _residuals(values) for scenario, values in gains.items()},
-            )
+            gains = {scenario: self._gains(key, scenario) for scenario in self._spec.scenarios}
+            repeats = min(map(len, gains.values()))
+            gain = fmean(median(values) for values in gains.values()) if repeats else None
+            self._summaries[key] = _Summary(repeats, gain, gains)
         return self._summaries[key]
 
     def _gains(self, key: str, scenario: str) -> list[float]:
         """Return the gain of every good run; none before the default's first run."""
-        levels = self._levels.get(scenario)
-        if not levels:
-            return []
-        starts = [level.start for level in levels]
-        return [
-            self._sign * (levels[max(bisect_right(starts, number) - 1, 0)].middle - log)
-            for number, log in self._of(key, scenario).logs
-        ]
-
-    def _relevel(self, scenario: str, run: tuple[int, float]) -> None:
-        """Add a run of the default, and begin another level where it shows that one is due."""
-        levels = self._levels.setdefault(scenario, [_Level(run[0], [])])
-        level = levels[-1]
-        level.logs.append(run)
-        before = [log for _, log in level.logs[:-DRIFTED]]
-        latest = [log for _, log in level.logs[-DRIFTED:]]
-        chance = 2 / math.comb(len(level.logs), DRIFTED) if before else 1.0
-        if chance <= UNLIKELY and (max(latest) < min(before) or min(latest) > max(before)):
-            level.logs, moved = level.logs[:-DRIFTED], level.logs[-DRIFTED:]
-            levels.append(_Level(moved[0][0], moved))
-            self.drifts.append(moved[0][0])
-        for one in levels[-2:]:
-            one.middle = median(log for _, log in one.logs)
+        baseline = self._baselines[scenario]
+        levels = [(baseline.at(number), log) for number, log in self._of(key, scenario).logs]
+        return [self._sign * (level - log) for level, log in levels if level is not None]
 
     def _error(self, key: str, best: str) -> float:
         return racing.error_of_difference(
@@ -246,17 +218,20 @@ class Standings:
         )
 
     def _noise(self, scenario: str) -> float:
-        found = [self._summary(key).residuals[scenario] for key in self._runs]
-        squares = sum(float(one @ one) for one in found)
-        return racing.noise(squares, sum(len(one) - 1 for one in found if len(one)))
+        residuals = self._residuals(scenario)
+        squares = sum(float(one @ one) for one in residuals)
+        return racing.noise(squares, sum(len(one) - 1 for one in residuals))
 
     def _pool(self, scenario: str) -> npt.NDArray[np.float64]:
         """Return the residuals of all repeats, widened to the spread of single runs."""
-        found = [self._summary(key).residuals[scenario] for key in self._runs]
-        return np.concatenate(
-            [one * math.sqrt(len(one) / (len(one) - 1)) for one in found if len(one) > 1]
-            or [np.empty(0)]
-        )
+        residuals = self._residuals(scenario)
+        widened = [one * math.sqrt(len(one) / (len(one) - 1)) for one in residuals]
+        return np.concatenate(widened or [np.empty(0)])
+
+    def _residuals(self, scenario: str) -> list[npt.NDArray[np.float64]]:
+        """Return how far the gains of each chromosome that was run again are from their mean."""
+        groups = [self._summary(key).gains[scenario] for key in self._runs]
+        return [np.array(gains) - fmean(gains) for gains in groups if len(gains) > 1]
 
     def _median_errors(
         self, key: str, scenario: str, pool: npt.NDArray[np.float64], rng: np.random.Generator
@@ -264,11 +239,3 @@ class Standings:
         runs = len(self.good(key, scenario))
         drawn = np.median(rng.choice(pool, (_RESAMPLES, runs)), axis=1)
         return np.asarray(drawn, dtype=np.float64)
-
-
-def _residuals(gains: Sequence[float]) -> npt.NDArray[np.float64]:
-    """Return how far each of repeated runs is from their mean; nothing for a single run."""
-    if len(gains) < 2:
-        return np.empty(0)
-    values = np.array(gains)
-    return np.asarray(values - values.mean(), dtype=np.float64)
