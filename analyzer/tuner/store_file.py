@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from analyzer.tuner.schema import APPLICATION_ID, SCHEMA, VERSION
 
+_MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html, 1.3
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 _NOT_OURS = "give a file of foreread tune"
 _DAMAGED = "restore a copy of it, or start a new campaign"
@@ -59,6 +60,15 @@ def write_new(path: Path, image: bytes) -> None:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def is_store(path: Path) -> bool:
+    """Return whether ``path`` looks like a TUNING file; opening it finds out."""
+    try:
+        with path.open("rb") as file:
+            return path.is_file() and file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
 
 
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, int]:
