@@ -152,6 +152,15 @@ class Store:
             self._connection.execute("UPDATE campaign SET ended = ?", (why,))
         self.ended = why
 
+    def check_board(self, board: Board) -> None:
+        """Raise StoreError unless the campaign is of ``board``: runs of two cannot be compared."""
+        if board != self.spec.board:
+            was, now = (
+                f"{b.name} ({b.kernel}, {', '.join(b.disks)})" for b in (self.spec.board, board)
+            )
+            message = f"{self.name} was measured on {was}, and this is {now}"
+            raise StoreError(message, "resume it there, or start a new campaign here")
+
     def top_genes(self) -> dict[str, TopGenes]:
         """Return the top genes of every fingerprint that has some."""
         query = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,16 @@ def test_a_second_writer_is_refused(path):
     with Store.resume(path), pytest.raises(StoreError, match="in use by another campaign"):
         Store.resume(path)
     Store.resume(path).close()
+
+
+def test_another_board_is_refused(path):
+    with Store.read(path) as store:
+        store.check_board(tuning.spec().board)
+        with pytest.raises(
+            StoreError, match=r"was measured on testboard \(6\.1\.0, sda\), and"
+        ) as raised:
+            store.check_board(replace(tuning.spec().board, kernel="6.1.1"))
+    assert raised.value.remedy
 
 
 def test_no_file_is_written_over(path):
