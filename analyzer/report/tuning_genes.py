@@ -28,10 +28,10 @@ def matter(results: Results) -> Section:
             f"Main effects over {plural(effects.chromosomes, 'chromosome')}, all genes fitted at "
             f"once; they explain {percent(effects.explained)} of what differs between chromosomes. "
             f"A gene matters when the interval of a level leaves out 0 and its effect is larger "
-            f"than the noise of a run ({noise}). The intervals hold together: the chance that any "
-            "of them is wrong is 5 %. The search tried good values more often than others, so an "
-            "effect is that beside good values of the other genes; what it hardly tried, and what "
-            "always came together, cannot be told."
+            f"than the noise of a run ({noise}). The intervals hold together at 95 %. The search "
+            "tried good values more often than others, so an effect is that beside good values of "
+            "the other genes; what it hardly tried, and what always came together, cannot be told. "
+            "This is what the search makes likely; what is shown above was measured for it."
         )
     )
     plot = effects_plot(effects)
