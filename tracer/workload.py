@@ -164,8 +164,9 @@ def parse(report: bytes) -> Done:
         ) from error
 
 
-class _Mean(msgspec.Struct):
+class _Latency(msgspec.Struct, rename={"count": "N"}):
     mean: float = 0.0
+    count: int = 0  # of syncs there is no other: fio 3.33 forgets their total_ios
 
 
 class _Part(msgspec.Struct):
@@ -174,7 +175,7 @@ class _Part(msgspec.Struct):
     total_ios: int
     io_bytes: int = 0
     runtime: int = 0  # ms
-    lat_ns: _Mean = msgspec.field(default_factory=_Mean)
+    lat_ns: _Latency = msgspec.field(default_factory=_Latency)
 
 
 class _Job(msgspec.Struct):
@@ -192,7 +193,8 @@ def _done(job: _Job) -> Done:
     transfers: Sequence[_Part] = (job.read, job.write)
     requests = sum(part.total_ios for part in transfers)
     milliseconds = max(part.runtime for part in transfers)
-    spent_ns = sum(part.total_ios * part.lat_ns.mean for part in (*transfers, job.sync))
+    latencies = [part.lat_ns for part in (*transfers, job.sync)]
+    spent_ns = sum(latency.count * latency.mean for latency in latencies)
     if requests < 1 or milliseconds < 1 or not 0 <= spent_ns < float("inf"):
         raise ValueError("no request completed")
     return Done(

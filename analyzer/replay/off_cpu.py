@@ -116,9 +116,9 @@ def offs_of(
     why = np.where(by_thread, Why.THREAD, np.where(by_disk, Why.DISK, why))
     ready = np.where((woken > 0) & (why != Why.OTHERS), np.maximum(woken, left), came)
     ready = np.where(by_disk, last, ready)
-    # A kernel worker may issue what the thread has queued; the disk may have had others to serve.
-    idle = np.maximum(left, complete[np.maximum(row, 1) - 1]).astype(np.float64)
-    unsent = np.where(by_disk, np.maximum(issue[row] - idle, 0.0), 0.0)
+    # A kernel worker may issue what the thread has queued; behind others, that is the disk's time.
+    idle = by_disk & (complete[np.maximum(row, 1) - 1] <= left)
+    unsent = np.where(idle, np.maximum(issue[row] - left.astype(np.float64), 0.0), 0.0)
     # What came later than that was not computed: a limiter held it back (block/blk-throttle.c).
     unsent[unsent > _LATEST_HANDED_ON_NS] = 0.0
     was_free = ~np.isin(stays["follows"], list(threads))

@@ -19,7 +19,7 @@ READS = Workload(processes=2, read_share=100, random_share=0, request_kib=16)
 
 
 def report(**job):
-    part = {"total_ios": 10, "io_bytes": 40960, "runtime": 2000, "lat_ns": {"mean": 1e6}}
+    part = {"total_ios": 10, "io_bytes": 40960, "runtime": 2000, "lat_ns": {"mean": 1e6, "N": 10}}
     none = {"total_ios": 0}
     return json.dumps({"jobs": [{"error": 0, "read": part, "write": none, "sync": none, **job}]})
 
@@ -32,7 +32,7 @@ def test_a_report():
 
 
 def test_making_data_safe_is_part_of_the_latency():
-    sync = {"total_ios": 2, "lat_ns": {"mean": 5e6}}
+    sync = {"total_ios": 0, "lat_ns": {"mean": 5e6, "N": 2}}
     assert parse(report(sync=sync).encode()).latency_s == pytest.approx(2e-3)
 
 
@@ -44,7 +44,7 @@ def test_making_data_safe_is_part_of_the_latency():
         '{"jobs": []}',
         report(error=5),
         report(read={"total_ios": 0}),
-        report(read={"total_ios": 1, "runtime": 1, "lat_ns": {"mean": -1}}),
+        report(read={"total_ios": 1, "runtime": 1, "lat_ns": {"mean": -1, "N": 1}}),
         report(read={"total_ios": -1, "runtime": 1}),
         "[" * 100_000,
     ],
@@ -97,5 +97,7 @@ def test_fio_does_it(workload, tmp_path):
     done = take(target, ground)
     assert done.transferred_bytes == done.requests * max(workload.request_kib, 1) << 10
     assert done.seconds > 0
+    # Each process does one thing after the other, so that latencies add up to its time.
+    assert 0 < done.latency_s * done.requests < workload.processes * done.seconds * 1.1
     with pytest.raises(CalibrateError, match="fio told nothing"):
         take(target, ground)

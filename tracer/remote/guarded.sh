@@ -148,7 +148,6 @@ make_run() {
     : >"$job/released"
     mark start
     release_and_wait
-    mark end
     end
     print_run
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import signal
 from collections import Counter
 
@@ -9,7 +10,7 @@ import pytest
 import tuning
 
 from analyzer.tuner.campaign import Campaign, CampaignError, Rules
-from analyzer.tuner.evaluation import Attempt, TargetGone, key_of
+from analyzer.tuner.evaluation import STATUSES, Attempt, TargetGone, key_of
 from analyzer.tuner.landscape import Landscape
 from analyzer.tuner.progress import Progress
 from analyzer.tuner.stopping import Budget, Patience
@@ -216,6 +217,47 @@ def test_an_interrupted_campaign_goes_on_as_if_it_had_not_been(interrupt):
         assert campaign(store, evaluator).run() == "finished"
         assert len(evaluator.calls) == len(store.evaluations()) - before
         assert held(store) == run_whole()
+
+
+class Flaky(Scripted):
+    """Fails in any way, as the seed says; after some evaluations it is interrupted."""
+
+    def __init__(self, lasts):
+        super().__init__()
+        self.lasts = lasts
+
+    def reseed(self, seed):
+        super().reseed(seed)
+        self.seed = seed
+
+    def evaluate(self, chromosome, scenario):
+        if len(self.calls) == self.lasts:
+            raise KeyboardInterrupt
+        good = super().evaluate(chromosome, scenario)
+        rng = random.Random(f"{self.seed}{self.calls[-1]}")
+        if chromosome == DEFAULT or rng.random() < 0.6:
+            return good
+        status = rng.choice(STATUSES[1:])
+        if status == "hung":
+            raise TargetGone("hung")
+        return Attempt(status)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_fails_and_whenever_it_is_interrupted_the_result_is_the_same(seed):
+    with Store.in_memory(tuning.spec(seed=seed)) as whole:
+        assert campaign(whole, Flaky(lasts=-1)).run() == "finished"
+        expected = held(whole)
+    assert {one.status for *_, one in expected[0]} == set(STATUSES)
+    rng, interrupted = random.Random(seed), 0
+    with Store.in_memory(tuning.spec(seed=seed)) as store:
+        while store.ended is None:
+            try:
+                campaign(store, Flaky(lasts=rng.randrange(1, 20))).run()
+            except KeyboardInterrupt:
+                interrupted += 1
+        assert held(store) == expected
+    assert interrupted > 5
 
 
 def test_a_finished_campaign_measures_nothing_more():

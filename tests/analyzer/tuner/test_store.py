@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -95,6 +97,16 @@ def test_a_second_writer_is_refused(path):
     Store.resume(path).close()
 
 
+def test_another_board_is_refused(path):
+    with Store.read(path) as store:
+        store.check_board(tuning.spec().board)
+        with pytest.raises(
+            StoreError, match=r"was measured on testboard \(6\.1\.0, sda\), and"
+        ) as raised:
+            store.check_board(replace(tuning.spec().board, kernel="6.1.1"))
+    assert raised.value.remedy
+
+
 def test_no_file_is_written_over(path):
     before = path.read_bytes()
     with pytest.raises(StoreError, match="exists already"):
@@ -112,6 +124,8 @@ def test_what_is_no_store_is_refused(tmp_path):
     other = tmp_path / "other"
     sqlite3.connect(other).execute("CREATE TABLE evaluations (id)").connection.close()
     assert "is no TUNING file" in refusal(other)
+    os.truncate(other, 1 << 31)
+    assert "is larger than any campaign" in refusal(other)
 
 
 def test_every_truncation_is_refused_or_whole(path):
