@@ -1,4 +1,4 @@
-"""``foreread tune`` killed at random moments on a loop device: its store, and the device after it."""
+"""``foreread tune`` killed at random moments on a loop device: its store, and the device then."""
 
 from __future__ import annotations
 
