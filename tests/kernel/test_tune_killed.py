@@ -1,4 +1,4 @@
-"""``foreread tune`` killed at random moments on a loop device: its store, and the device then."""
+"""``foreread tune`` killed at random moments on a loop device: its store, the device after it."""
 
 from __future__ import annotations
 
