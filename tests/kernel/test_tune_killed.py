@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,7 +21,12 @@ ROOT = Path(__file__).parents[2]
 KILLS = 6
 pytestmark = [
     pytest.mark.kernel,
-    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: nothing was tuned"),
+    pytest.mark.skipif(
+        os.geteuid() != 0
+        or not Path("/dev/loop-control").exists()
+        or not all(map(shutil.which, ("busybox", "losetup", "mkfs.ext4"))),
+        reason="needs root, loop devices, busybox and mkfs.ext4: nothing was tuned for real",
+    ),
 ]
 
 
