@@ -164,6 +164,17 @@ def test_another_command_line_is_not_resumed(more, bench, tmp_path, capsys):
     assert len(bench.trials) == made
 
 
+def test_another_kernel_is_not_resumed(bench, monkeypatch, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    assert main(words(output, "--budget", "20")) == 0
+    made = len(bench.trials)
+    monkeypatch.setattr(bench, "kernel", "6.1.1")
+    capsys.readouterr()
+    assert main(words(output, "--budget", "30", "--resume")) == 1
+    assert "was measured on local (6.1.0, sda), and this is local (6.1.1" in capsys.readouterr().err
+    assert len(bench.trials) == made
+
+
 def test_a_default_that_cannot_be_measured_fails(monkeypatch, tmp_path, capsys):
     class Broken(KnownBench):
         def run(self, trial):
