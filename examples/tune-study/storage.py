@@ -245,8 +245,9 @@ def _show_landscape(landscape: Landscape, workload: str) -> None:
 
 
 def _text(chromosome: Chromosome) -> str:
-    alleles = [chromosome[name] for name in (*V1, *_V2) if name in chromosome]
-    return " ".join(str(allele) for allele in alleles if allele != "none")
+    shown = [name for name in V1 if chromosome[name] != "none"]
+    shown += [name for name in _V2 if name in chromosome]
+    return " ".join(str(chromosome[name]) for name in shown)
 
 
 def _tell_progress(one: Progress) -> None:
