@@ -48,7 +48,7 @@ class WatchOptions:
     patience: int = 3
     worse_percent: int = 10
     least_ios: int = 20
-    buffer_kib: int = 32
+    buffer_kib: int = 16
     wait_s: float = 0.0
 
 
