@@ -289,7 +289,7 @@ def test_the_command_tells_one_period(loop, capsys):
         assert main(words) == 0
     assert told["fingerprint"] == "read-sequential-large"
     assert told["pattern_published"] == "random"
-    assert (told["size_bytes"], told["gap_sectors"]) == (128 << 10, 0)
+    assert (told["size_bytes"], told["jump_share"]) == (128 << 10, 0)
     assert told["distance_sectors"] == 256
     assert "read-sequential-large" in capsys.readouterr().out
 

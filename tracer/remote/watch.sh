@@ -27,7 +27,7 @@ number_disks() {
 }
 
 # The text of a trace added up: reads, writes, sectors, and of those bios whose predecessor on the
-# disk was seen their number, the sectors between both starts, and from its end to their start.
+# disk was seen their number, the sectors between both starts, and how many begin far from its end.
 # By awk: a shell takes ten times as long for a line.
 # shellcheck disable=SC2016
 sum_up='
@@ -48,12 +48,12 @@ BEGIN {
     if (disk in end) {
         followers++
         distances += start > begun[disk] ? start - begun[disk] : begun[disk] - start
-        gaps += start > end[disk] ? start - end[disk] : end[disk] - start
+        if (start > end[disk] + 25 || start < end[disk] - 25) jumps++
     }
     begun[disk] = start
     end[disk] = start + bio[5]
 }
-END { printf "%.0f %.0f %.0f %.0f %.0f %.0f\n", reads, writes, sectors, followers, distances, gaps }'
+END { printf "%.0f %.0f %.0f %.0f %.0f %.0f\n", reads, writes, sectors, followers, distances, jumps }'
 
 # take_second: record for a second and add up what was recorded. Between two recordings bios go
 # unseen, so that the first one of each follows none.
@@ -63,9 +63,9 @@ take_second() {
     pause 1
     echo 0 >"$instance/tracing_on"
     awk -v disks="$disks" "$sum_up" "$instance/trace" >"$job/sums"
-    read -r r w s f d g <"$job/sums"
+    read -r r w s f d j <"$job/sums"
     reads=$((reads + r)) writes=$((writes + w)) sectors=$((sectors + s))
-    followers=$((followers + f)) distances=$((distances + d)) gaps=$((gaps + g))
+    followers=$((followers + f)) distances=$((distances + d)) jumps=$((jumps + j))
 }
 
 # find_page_size: set page_bytes.
@@ -82,7 +82,7 @@ classify() {
     [ $((reads + writes)) -ge "$least_ios" ] || return 0
     type=write pattern=sequential size=small
     [ "$reads" -le $((2 * writes)) ] || type=read
-    [ "$gaps" -le $((25 * followers)) ] || pattern=random
+    [ $((2 * jumps)) -le "$followers" ] || pattern=random
     [ $((sectors * 512)) -le $((page_bytes * (reads + writes))) ] || size=large
     fingerprint=$type-$pattern-$size
 }
@@ -245,7 +245,7 @@ watch_on() {
     count_done
     while take_period; do
         classify
-        say_period "${fingerprint:--} $reads $writes $sectors $followers $distances $gaps"
+        say_period "${fingerprint:--} $reads $writes $sectors $followers $distances $jumps"
         decide
     done
 }
@@ -253,7 +253,7 @@ watch_on() {
 # take_period: add up a period's seconds; fails when it is to end.
 take_period() {
     last_bytes=$done_bytes last_ms=$busy_ms second=0
-    reads=0 writes=0 sectors=0 followers=0 distances=0 gaps=0
+    reads=0 writes=0 sectors=0 followers=0 distances=0 jumps=0
     while [ "$second" -lt "$period_s" ]; do
         [ ! -e "$job/finish" ] && [ ! -e "$job/stop" ] && ! left_alone || return
         take_second
