@@ -70,7 +70,11 @@ def outcome_text(results: Results) -> str:
         ]
         parts.append("set, since it matters:\n" + render(("gene", "value", "default", ""), rows))
     else:
-        parts.append("no gene is better than its default: leave the machine as it is")
+        change = results.confirming.change(results.winner, results.space.default())
+        parts.append(
+            "no gene is better than its default: leave the machine as it is\n"
+            f"the best of the search, by runs of its own: {change_text(change)}"
+        )
     statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
     good = statuses.pop("ok", 0)
     bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))

@@ -6,22 +6,15 @@ from collections import Counter
 from statistics import median
 
 from analyzer.report.blocks import Block, Bullets, Column, Figure, Paragraph, Section, Table
-from analyzer.report.tuning_plots import (
-    convergence_plots,
-    default_against_best,
-    effects_plot,
-    fitness_plot,
-    pareto_plots,
-)
-from analyzer.report.wording import count, percent, plural, seconds
-from analyzer.tuner.compare import Change
+from analyzer.report.tuning_effects import default_against_best
+from analyzer.report.tuning_genes import disagreement, matter
+from analyzer.report.tuning_plots import convergence_plots, fitness_plot
+from analyzer.report.tuning_wording import change_text, cost_name, several, value_text
+from analyzer.report.wording import count, plural
 from analyzer.tuner.confirm import differing
-from analyzer.tuner.effects import GeneEffect, LevelEffect, main_effects
 from analyzer.tuner.genes import Chromosome
-from analyzer.tuner.pareto import disagree, front, points
 from analyzer.tuner.results import Results
 
-MOST_POINTS = 12  # of a front's table
 _ENDED = {
     "finished": "the recipe had finished",
     "nothing new": "it proposed nothing new",
@@ -36,7 +29,7 @@ def tuning_sections(results: Results | None) -> list[Section]:
     """Return the sections of a tuning; those with nothing to say have no blocks."""
     if results is None:
         return []
-    return [_brought(results), _matter(results), _disagreement(results), _course(results)]
+    return [_brought(results), matter(results), disagreement(results), _course(results)]
 
 
 def _brought(results: Results) -> Section:
@@ -55,38 +48,23 @@ def _answer(results: Results) -> str:
     if confirmed.to_run or change is None:
         found = results.runs.change(results.winner, results.space.default())
         return (
-            f"The best chromosome of the search takes {_change(found)} of the default's time. "
-            "That was not confirmed: the search picked it because its runs were good, so that "
-            "part of it is luck. `foreread tune --resume` confirms it."
+            f"The best chromosome of the search changes {cost_name(results)} by "
+            f"{change_text(found)}. That was not confirmed: the search picked it because its runs "
+            "were good, so that part of it is luck. `foreread tune --resume` confirms it."
         )
     if not confirmed.gains:
         return (
             "Runs made to confirm it show no gene of the best chromosome to be better than its "
             "default: what the search had seen was luck. The board is best left as it is."
         )
-    genes = plural(len(confirmed.gains), "gene")
-    what = "time" if results.spec.objective == "seconds" else "cost"
+    genes = "the gene" if len(confirmed.gains) == 1 else f"the {len(confirmed.gains)} genes"
+    mean = ", as the geometric mean over the scenarios" if several(results) else ""
     return (
-        f"{genes.capitalize()} set as below: {_change(change)} of the default's {what}"
-        + (", as the geometric mean over the scenarios" if _several(results) else "")
-        + ". All other genes stay at their defaults, for nothing is lost by that: beside the best "
-        f"chromosome of the search it is {_change(confirmed.over_winner)}. Measured by runs of its "
-        "own, after the search."
+        f"With {genes} below set, {cost_name(results)} changes by {change_text(change)} against "
+        f"the defaults{mean}. All other genes stay at their defaults: against the best chromosome "
+        f"of the search that makes {change_text(confirmed.over_winner)}. Both were measured after "
+        "the search, by runs of their own."
     )
-
-
-def _several(results: Results) -> bool:
-    return len(results.spec.scenarios) > 1
-
-
-def _change(change: Change | None) -> str:
-    """Return a change with its interval: "−12 % (−14 % to −9.8 %)"."""
-    if change is None:
-        return "–"
-    text = percent(change.effect, signed=True)
-    if change.low is None or change.high is None:
-        return text
-    return f"{text} ({percent(change.low, signed=True)} to {percent(change.high, signed=True)})"
 
 
 def compared(results: Results) -> list[tuple[str, Chromosome]]:
@@ -112,9 +90,9 @@ def _by_scenario(results: Results) -> Table:
                 [
                     scenario,
                     name,
-                    *(_value(results, f(costs)) if costs else "–" for f in (median, min, max)),
+                    *(value_text(results, f(costs)) if costs else "–" for f in (median, min, max)),
                     count(len(costs)),
-                    "" if name == "default" else _change(change),
+                    "" if name == "default" else change_text(change),
                 ]
             )
     columns = [
@@ -127,146 +105,18 @@ def _by_scenario(results: Results) -> Table:
     return Table(columns, rows, f"Default against best, by the runs of the {of}.")
 
 
-def _value(results: Results, cost: float) -> str:
-    """Return a cost as the objective has it."""
-    return seconds(cost) if results.spec.objective == "seconds" else f"{1 / cost:,.4g}"
-
-
 def _kept(results: Results) -> list[Block]:
     gains = results.confirmed.gains
     if not gains:
         return []
     columns = [Column("gene", "left"), Column("set to"), Column("default")]
     columns.append(Column("what it does (95 % interval)", share=2))
-    rows = [[g.gene, str(g.allele), str(g.default), _change(g.change)] for g in gains]
+    rows = [[g.gene, str(g.allele), str(g.default), change_text(g.change)] for g in gains]
     caption = (
         "The genes that matter. What one does: the cost with all of them, against the cost with "
         "this one back at its default, measured."
     )
     return [Table(columns, rows, caption)]
-
-
-def _matter(results: Results) -> Section:
-    section = Section("genes", "Which genes matter")
-    effects = results.effects
-    if not effects.genes:
-        return section
-    noise = "unknown" if effects.noise is None else percent(effects.noise)
-    section.blocks.append(
-        Paragraph(
-            f"Main effects over {plural(effects.chromosomes, 'chromosome')}, all genes fitted at "
-            f"once; they explain {percent(effects.explained)} of what differs between chromosomes. "
-            f"A gene matters when the interval of a level leaves out 0 and its effect is larger "
-            f"than the noise of a run ({noise}). The intervals hold together: the chance that any "
-            "of them is wrong is 5 %. The search tried good values more often than others, so an "
-            "effect is that beside good values of the other genes; what it hardly tried, and what "
-            "always came together, cannot be told."
-        )
-    )
-    plot = effects_plot(effects)
-    section.blocks.extend([Figure(plot)] if plot else [])
-    section.blocks.append(_effects_table(effects.genes))
-    section.blocks.extend(_effects_by_scenario(results))
-    return section
-
-
-def _effects_table(genes: tuple[GeneEffect, ...]) -> Table:
-    columns = [
-        Column("gene", "left", share=1.5),
-        Column("default"),
-        Column("largest effect at"),
-        Column("effect"),
-        Column("from"),
-        Column("to"),
-        Column("chromosomes"),
-        Column("", "left", share=1.8),
-    ]
-    rows = [[g.gene, str(g.default), *_level_cells(g.largest), _verdict(g)] for g in genes]
-    marked = frozenset(i for i, gene in enumerate(genes) if gene.verdict == "matters")
-    return Table(columns, rows, "Effect on the cost, in parts of it; negative saves.", marked)
-
-
-def _level_cells(level: LevelEffect) -> list[str]:
-    figures = (level.effect, level.low, level.high)
-    return [
-        str(level.level),
-        *(percent(figure, signed=True) for figure in figures),
-        count(level.chromosomes),
-    ]
-
-
-def _verdict(gene: GeneEffect) -> str:
-    if gene.inseparable_from:
-        return f"cannot be told from {', '.join(gene.inseparable_from)}"
-    if gene.verdict == "cannot be told":
-        return "too few chromosomes to tell"
-    return gene.verdict
-
-
-def _effects_by_scenario(results: Results) -> list[Block]:
-    """Return the effects in each scenario of the genes that matter in one of them."""
-    scenarios = results.spec.scenarios
-    if not _several(results):
-        return []
-    found = [main_effects(results.runs, results.space, scenario) for scenario in scenarios]
-    by_name = [{gene.gene: gene for gene in one.genes} for one in found]
-    matter = [
-        name
-        for name in results.space.names
-        if any(name in genes and genes[name].verdict == "matters" for genes in by_name)
-    ]
-    if not matter:
-        return []
-    rows = [
-        [name, str(level), *(_cell(genes.get(name), level) for genes in by_name)]
-        for name in matter
-        for level in [_most_telling(name, by_name).level]
-    ]
-    columns = [Column("gene", "left"), Column("at"), *(Column(name) for name in scenarios)]
-    return [Table(columns, rows, "The same by scenario, where a gene matters in one of them.")]
-
-
-def _most_telling(name: str, by_name: list[dict[str, GeneEffect]]) -> LevelEffect:
-    genes = [genes[name] for genes in by_name if name in genes and genes[name].verdict == "matters"]
-    return max((gene.largest for gene in genes), key=lambda level: abs(level.effect))
-
-
-def _cell(gene: GeneEffect | None, level: object) -> str:
-    effect = next((one for one in gene.levels if one.level == level), None) if gene else None
-    if effect is None or effect.low is None:
-        return "–"
-    return _change(Change(effect.effect, effect.low, effect.high))
-
-
-def _disagreement(results: Results) -> Section:
-    section = Section("pareto", "Where scenarios disagree")
-    if not disagree(results.runs):
-        return section
-    on = front(points(results.runs))
-    scenarios = results.runs.scenarios
-    section.blocks.append(
-        Paragraph(
-            "What is best in one scenario costs more in another. No chromosome is better in every "
-            f"scenario than these {plural(len(on), 'chromosome')}; which of them is best depends "
-            "on how much each scenario counts. The settings above count them alike."
-        )
-    )
-    section.blocks.extend(Figure(plot) for plot in pareto_plots(results))
-    on.sort(key=lambda point: point.costs)
-    rows = [
-        [*(_value(results, cost) for cost in point.costs), _difference(results, point.chromosome)]
-        for point in on[:MOST_POINTS]
-    ]
-    columns = [*(Column(scenario) for scenario in scenarios), Column("genes", "left", share=4)]
-    more = "" if len(on) <= MOST_POINTS else f" The first {MOST_POINTS} are shown."
-    section.blocks.append(Table(columns, rows, f"The Pareto front: medians of the search.{more}"))
-    return section
-
-
-def _difference(results: Results, chromosome: Chromosome) -> str:
-    """Return the genes in which a chromosome differs from the default."""
-    genes = differing(results.space, chromosome)
-    return ", ".join(f"{gene.name} {chromosome[gene.name]}" for gene in genes) or "the default"
 
 
 def _course(results: Results) -> Section:

@@ -19,6 +19,7 @@ from analyzer.tuner.genes import Allele, Chromosome, Gene, Space, applies
 from analyzer.tuner.racing import NEGLIGIBLE
 
 REPEATS = 5  # runs of each chromosome in each scenario
+_SURE = 0.99  # that a gene is missed, before one that was not shown to save is taken back
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class _Confirmation:
         dropped = sorted((k for k in kept if k not in needed), key=lambda k: gains[k].effect)
         self._need([self._only(needed)])
         while dropped and any(
-            self._worse(needed, than) for than in (self._only(kept), self._winner)
+            self._worse(needed, than, _SURE) for than in (self._only(kept), self._winner)
         ):
             needed.append(dropped.pop(0))
             self._need([self._only(needed)])
@@ -172,8 +173,10 @@ class _Confirmation:
     def _only(self, kept: Collection[str]) -> dict[str, Allele]:
         return only(self._space, self._winner, kept)
 
-    def _worse(self, kept: Collection[str], than: Chromosome) -> bool:
-        return self._change(self._only(kept), than).costs
+    def _worse(
+        self, kept: Collection[str], than: Chromosome, confidence: float = CONFIDENCE
+    ) -> bool:
+        return self._change(self._only(kept), than, confidence).costs
 
     def _change(
         self, chromosome: Chromosome, other: Chromosome, confidence: float = CONFIDENCE

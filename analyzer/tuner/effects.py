@@ -10,7 +10,8 @@ chance.
 A genetic search samples unevenly. Fitting all genes at once keeps a gene from taking credit for
 others that merely came along in the same chromosomes, as the mean by level would give it. Where
 two genes always came along together no method can tell whose the effect is: such genes are named
-as inseparable and nothing is claimed for them. Levels that few chromosomes had are left untold.
+as inseparable and nothing is claimed for them. Levels that few chromosomes had are left untold, and
+so are all where there are hardly more chromosomes than levels: confirm.py finds out by more runs.
 Effects are means over the chromosomes that were tried, which crowd around good ones.
 """
 
@@ -27,7 +28,7 @@ import numpy.typing as npt
 
 from analyzer.tuner.compare import CONFIDENCE, Runs
 from analyzer.tuner.genes import Allele, Chromosome, Gene, Space, applies
-from analyzer.tuner.levels import Level, levels_of
+from analyzer.tuner.levels import MOST_LEVELS, Level, levels_of
 from analyzer.tuner.racing import NEGLIGIBLE
 
 Floats = npt.NDArray[np.float64]
@@ -35,6 +36,8 @@ Verdict = Literal["matters", "not shown", "cannot be told"]
 
 FEWEST_CHROMOSOMES = 3  # that a level needs for its effect to be told
 INSEPARABLE = 0.9  # share of a level's variance that other genes explain
+_EACH = 2  # chromosomes for each level of a gene, where its numbers are cut into ranges
+_SPARE = 2  # chromosomes for each independent level; with fewer, nothing is told
 _RESAMPLES = 1000
 _PENALTIES = np.concatenate([[0.0], np.logspace(-3, 3, 25)])
 
@@ -107,7 +110,8 @@ def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effec
         [np.mean([np.mean(np.log(runs.costs(c, s))) for s in scenarios]) for c in chromosomes]
     )
     noise = runs.noise(scenario)
-    varied = (_Columns.of(gene, chromosomes) for gene in space.genes)
+    most = max(len(chromosomes) // (_EACH * max(len(space.genes), 1)), 2)
+    varied = (_Columns.of(gene, chromosomes, min(most, MOST_LEVELS)) for gene in space.genes)
     columns = [one for one in varied if one.varies]
     found: list[GeneEffect] = []
     explained = 0.0
@@ -136,9 +140,9 @@ class _Columns:
         return bool((self.indicator != self.indicator[:1]).any())
 
     @classmethod
-    def of(cls, gene: Gene, chromosomes: Sequence[Chromosome]) -> _Columns:
+    def of(cls, gene: Gene, chromosomes: Sequence[Chromosome], most: int) -> _Columns:
         alleles = [c[gene.name] if applies(gene, c) else None for c in chromosomes]
-        default, others = levels_of([one for one in alleles if one is not None], gene.default)
+        default, others = levels_of([one for one in alleles if one is not None], gene.default, most)
         columns = [[float(allele in level.alleles) for allele in alleles] for level in others]
         indicator = np.array(columns).reshape(len(others), len(alleles)).T
         has_default = np.array([allele in default.alleles for allele in alleles])
@@ -163,7 +167,8 @@ class _Fit:
         error = np.sqrt(np.mean(deviations**2, axis=0) + 1e-18)
         self.counts = np.count_nonzero(indicators, axis=0)
         of_default = [np.count_nonzero(one.has_default) for one in columns for _ in one.levels]
-        self.told = np.minimum(self.counts, of_default) >= FEWEST_CHROMOSOMES
+        enough = len(y) - 1 >= _SPARE * int(np.linalg.matrix_rank(self.x))
+        self.told = (np.minimum(self.counts, of_default) >= FEWEST_CHROMOSOMES) & enough
         largest = np.abs(deviations / error)[:, self.told].max(axis=1, initial=0.0)
         self.width = float(np.quantile(largest, CONFIDENCE)) * error
 

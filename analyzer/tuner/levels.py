@@ -23,29 +23,32 @@ class Level:
         return str(first) if len(self.alleles) == 1 else f"{first}–{last}"
 
 
-def levels_of(alleles: Sequence[Allele], default: Allele) -> tuple[Level, list[Level]]:
+def levels_of(
+    alleles: Sequence[Allele], default: Allele, most: int = MOST_LEVELS
+) -> tuple[Level, list[Level]]:
     """Return the level that the default is in, and the others that occur.
 
-    More than MOST_LEVELS numbers are cut into RANGES ranges that about as many of ``alleles`` are
-    in.
+    More than ``most`` numbers are cut into ranges, RANGES or ``most`` if that is less, that about
+    as many of ``alleles`` are in.
     """
     counts = Counter(alleles)
     counts[default] += 0
     words = [(allele,) for allele in counts if isinstance(allele, str)]
     numbers = sorted(allele for allele in counts if isinstance(allele, int))
-    few = len(numbers) <= MOST_LEVELS
-    ranges = [(number,) for number in numbers] if few else _ranges(numbers, counts)
+    few = len(numbers) <= most
+    pieces = min(RANGES, most)
+    ranges = [(number,) for number in numbers] if few else _ranges(numbers, counts, pieces)
     levels = [Level(one) for one in [*sorted(words), *ranges]]
     reference = next(level for level in levels if default in level.alleles)
     return reference, [level for level in levels if level is not reference]
 
 
-def _ranges(numbers: Sequence[int], counts: Counter[Allele]) -> list[tuple[int, ...]]:
+def _ranges(numbers: Sequence[int], counts: Counter[Allele], pieces: int) -> list[tuple[int, ...]]:
     total = sum(counts[number] for number in numbers)
     made: dict[int, list[int]] = {}
     before = 0
     for number in numbers:
         middle = before + counts[number] / 2
-        made.setdefault(min(int(middle * RANGES / total), RANGES - 1), []).append(number)
+        made.setdefault(min(int(middle * pieces / total), pieces - 1), []).append(number)
         before += counts[number]
     return [tuple(one) for one in made.values()]

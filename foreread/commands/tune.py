@@ -277,6 +277,7 @@ def _tune(args: argparse.Namespace, store: Store, evaluator: TrialEvaluator) -> 
         Confirmation(store, evaluator, rules, line.confirming).run()
     except (KeyboardInterrupt, Interrupted, CampaignError):
         line.end()
-        tell(f"{args.output} holds {store.last_number()} runs; the same command line and --resume")
+        again = "go on with the same command line and --resume"
+        tell(f"{args.output} holds {store.last_number()} runs; {again}")
         raise
     line.end()
