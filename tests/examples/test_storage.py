@@ -19,7 +19,7 @@ RULES = today(384 << 20)
 @pytest.fixture
 def study(monkeypatch):
     """Return the example's modules by name, as its command imports them."""
-    with imported(monkeypatch, FOLDER, ("storage", "storage_places")) as found:
+    with imported(monkeypatch, FOLDER, ("storage", "storage_places", "storage_runs")) as found:
         yield found
 
 
@@ -60,6 +60,15 @@ def test_five_runs_on_a_landscape(study, landscape, capsys):
     assert "default   1400/s ext4 4096 256 32768 relatime ordered" in said
     assert "best      3300/s nilfs2 4096" in said
     assert sum("3300/s" in line for line in said.splitlines()[3:]) >= 1
+
+
+def test_the_same_as_json(study, landscape, capsys):
+    words = ["compete", str(landscape), "--generations", "2", "--json"]
+    assert study["storage"].main(words) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [run["seed"] for run in said["runs"]] == [1, 2, 3, 4, 5]
+    assert said["best"]["regret"] == 0 < said["default"]["regret"]
+    assert all(run["per_second"] >= said["default"]["per_second"] for run in said["runs"])
 
 
 def test_a_file_that_is_no_landscape_is_one_line(study, tmp_path, capsys):
