@@ -25,6 +25,7 @@ COMMANDS = {
     "predict": "predict every readahead window from one capture",
     "calibrate": "measure what requests of a disk cost, for predicted seconds",
     "sweep": "measure cold runs at every window (the manual method)",
+    "tune": "tune scheduler, window and further genes by measured starts",
     "validate": "hold a prediction against a sweep",
     "report": "write the board report: HTML, PDF and PNG",
     "script": "write the boot script that applies the window, and its wrappers",

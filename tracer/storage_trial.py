@@ -6,6 +6,7 @@ the caller says that it may be overwritten.
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -73,7 +74,10 @@ class Measured:
 
 @dataclass(frozen=True)
 class StorageBench:
-    """A device of a target that file systems are tried on, with a fio job, for so long each."""
+    """A device of a target that file systems are tried on, with a fio job, for so long each.
+
+    ``limit_s``: the most that mkfs, the layout of the files, and the run beyond its time may take.
+    """
 
     target: Target
     device: str
@@ -91,7 +95,7 @@ class StorageBench:
             done = self.target.run(
                 ["unshare", "-m", "sh", "-c", _SCRIPT.read_text(), "sh", *self._words(file_system)],
                 stdin=self.job.encode(),
-                timeout_s=_STEPS * self.limit_s,
+                timeout_s=_STEPS * (self.limit_s + self.seconds),
             )
         complaint = done.stderr.decode(errors="replace").strip()[:_SHOWN]
         if done.status == NOT_FOUND or complaint.startswith("unshare"):
@@ -122,7 +126,7 @@ class StorageBench:
             f"{round(self.seconds * 1000)}",
             wanted.scheduler,
             "yes" if self.overwrite else "no",
-            f"{round(self.limit_s)}",
+            f"{math.ceil(self.limit_s + self.seconds)}",
             *_FORCE[wanted.kind],
             *wanted.make,
         )

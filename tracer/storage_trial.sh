@@ -1,6 +1,6 @@
 # One trial of a file system on a device, which loses what it holds: made, filled, mounted cold,
 # measured by fio, unmounted, and the device's beginning and end zeroed again.
-#   sh -c THIS sh DEVICE KIND MOUNT_OPTIONS SECONDS SCHEDULER OVERWRITE LIMIT_S MKFS_WORD... <JOB
+#   sh -c THIS sh DEVICE KIND MOUNT_OPTIONS RUN_MS SCHEDULER OVERWRITE LIMIT_S MKFS_WORD... <JOB
 # It is to run in a mount namespace of its own, so that the mount is nobody else's and goes with
 # the last of its processes, however they end. Its first line says what came of it: "refused",
 # "invalid" (no such file system), "failed", each with a reason; or "measured" and what the sync
@@ -8,7 +8,7 @@
 # shellcheck shell=sh
 set -u
 export LC_ALL=C
-device=$1 kind=$2 options=$3 seconds=$4 scheduler=$5 overwrite=$6 limit_s=$7
+device=$1 kind=$2 options=$3 run_ms=$4 scheduler=$5 overwrite=$6 limit_s=$7
 shift 7
 at=/tmp # any folder does: only we see what is mounted there
 edge_kib=1024
@@ -62,7 +62,7 @@ put_on() {
 }
 
 run_fio() {
-    printf '%s\n' "$job" | timeout -k 5 "$limit_s" fio --directory="$at" --runtime="${seconds}ms" "$@" -
+    printf '%s\n' "$job" | timeout -k 5 "$limit_s" fio --directory="$at" --runtime="${run_ms}ms" "$@" -
 }
 
 set_scheduler() {

@@ -19,6 +19,7 @@ from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
 from analyzer.report.wording import plain, shell_words, shortened
+from analyzer.tuner.results import Results
 from analyzer.validate import Validation
 from tracer.sweep import Sweep
 
@@ -40,13 +41,14 @@ def write_report(
     validation: Validation | None,
     output: Path,
     listed: Listed | None = None,
+    tuned: Results | None = None,
 ) -> ReportFiles:
     """Write the report into the folder ``output``, which is made if needed.
 
     That is ``index.html``, ``report.pdf``, a PNG of each figure, and ``report.json``. The same
     input gives the same bytes. Raises OSError when writing fails.
     """
-    subject = Subject(recording, prediction, sweep, validation, listed)
+    subject = Subject(recording, prediction, sweep, validation, listed, tuned)
     output.mkdir(parents=True, exist_ok=True)
     said = sections(subject)
     title, subtitle = _title(subject), _subtitle(subject)

@@ -223,24 +223,11 @@ class Campaign:
     def _evaluate(self, chromosome: Chromosome, scenario: str) -> Evaluation:
         repeat = self.standings.tried(key_of(chromosome), scenario)
         seed = random.Random(f"{self._spec.seed}/{scenario}/{repeat}").getrandbits(32)
-        if isinstance(self._evaluator, Seeded):
-            self._evaluator.reseed(seed)
         started, clock = time.time(), time.monotonic()
-        attempt = _bounded(self._tried(chromosome, scenario))
+        made = attempt(self._evaluator, chromosome, scenario, seed, self._rules.interrupts)
         ended = started + time.monotonic() - clock
         self._number += 1
-        return Evaluation(self._number, chromosome, scenario, repeat, seed, attempt, started, ended)
-
-    def _tried(self, chromosome: Chromosome, scenario: str) -> Attempt:
-        """Evaluate; whatever fails in that costs the chromosome, not the campaign."""
-        try:
-            return self._evaluator.evaluate(chromosome, scenario)
-        except self._rules.interrupts:
-            raise
-        except TargetGone as error:
-            return Attempt("hung", notes=(str(error),))
-        except Exception as error:
-            return Attempt("failed", notes=(f"{type(error).__name__}: {error}",))
+        return Evaluation(self._number, chromosome, scenario, repeat, seed, made, started, ended)
 
     def _check_budget(self) -> None:
         budget, standings = self._rules.budget, self.standings
@@ -270,6 +257,26 @@ class Campaign:
             f"{self._store.name} holds another course than this campaign's",
             f"resume it with the recipe it was begun with, and the foreread {made_by}",
         )
+
+
+def attempt(
+    evaluator: Evaluator,
+    chromosome: Chromosome,
+    scenario: str,
+    seed: int,
+    interrupts: tuple[type[Exception], ...] = (),
+) -> Attempt:
+    """Evaluate once; whatever but ``interrupts`` fails in that costs the chromosome alone."""
+    if isinstance(evaluator, Seeded):
+        evaluator.reseed(seed)
+    try:
+        return _bounded(evaluator.evaluate(chromosome, scenario))
+    except interrupts:
+        raise
+    except TargetGone as error:
+        return _bounded(Attempt("hung", notes=(str(error),)))
+    except Exception as error:
+        return _bounded(Attempt("failed", notes=(f"{type(error).__name__}: {error}",)))
 
 
 def _bounded(attempt: Attempt) -> Attempt:

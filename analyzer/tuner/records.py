@@ -9,6 +9,7 @@ from analyzer.tuner.evaluation import Attempt
 from analyzer.tuner.genes import Chromosome
 
 Objective = Literal["seconds", "rate"]
+Stage = Literal["search", "confirmation"]
 Ended = Literal["finished", "nothing new", "noise", "evaluations", "seconds"]
 
 

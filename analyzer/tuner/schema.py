@@ -59,10 +59,12 @@ CREATE TABLE evaluations (  -- one row an attempt, in the order they were made
     notes TEXT NOT NULL {_TEXT.format("notes", 2)},  -- JSON: sentences
     started REAL NOT NULL CHECK (started BETWEEN 0 AND 1e11),  -- s since 1970
     ended REAL NOT NULL CHECK (ended BETWEEN started AND 1e11),
+    stage TEXT NOT NULL CHECK (stage IN ('search', 'confirmation')),
     withdrawn INTEGER NOT NULL DEFAULT 0 CHECK (withdrawn IN (0, 1)),
     CHECK (status <> 'ok' OR value IS NOT NULL)
 ) STRICT;
-CREATE UNIQUE INDEX repeats ON evaluations (chromosome, scenario, repeat) WHERE withdrawn = 0;
+CREATE UNIQUE INDEX repeats ON evaluations (stage, chromosome, scenario, repeat)
+    WHERE withdrawn = 0;
 CREATE TABLE generations (  -- what the engine was told
     generation INTEGER NOT NULL CHECK (generation >= 0),
     place INTEGER NOT NULL CHECK (place >= 0),

@@ -59,13 +59,17 @@ class Standings:
         self._runs: dict[str, dict[str, _Runs]] = {}
         self._baselines = {scenario: Baseline() for scenario in spec.scenarios}
         self._condemned: set[str] = set()
+        # Found when asked for, and kept until an attempt changes them.
         self._summaries: dict[str, _Summary] = {}
+        self._ranking: list[str] = []
+        self._noises: dict[str, float] = {}
 
     def add(self, one: Evaluation) -> None:
         """Take the next attempt."""
         key, attempt = key_of(one.chromosome), one.attempt
         self.attempts += 1
         self.seconds += one.ended - one.started
+        self._ranking, self._noises = [], {}
         runs = self._runs.setdefault(key, {}).setdefault(one.scenario, _Runs())
         runs.attempts += 1
         if attempt.status != "ok" or attempt.value is None:
@@ -132,25 +136,27 @@ class Standings:
         return -math.inf if key in self._condemned else self._gain(key)
 
     def best(self, apart_from: str | None = None) -> str:
-        """Return the chromosome of the largest gain that has its fewest repeats, else the default.
-
-        Of equals the one that was tried first.
-        """
-        known = [
-            key
-            for key in self._runs
-            if key not in (apart_from, self.default) and self.repeats(key) >= self._spec.fewest
-        ]
-        known.insert(0, self.default)
-        return max(known, key=self.gain)
+        """Return the first of the ranking, or of all others; the default where there is none."""
+        return next((key for key in self.ranking() if key != apart_from), self.default)
 
     def measured(self) -> int:
         """Return the number of chromosomes that were tried."""
         return len(self._runs)
 
-    def ranking(self) -> list[str]:
-        """Return all chromosomes with a fitness, the best first."""
-        return sorted((key for key in self._runs if self.fitness(key) > 0), key=self._rank)
+    def ranking(self) -> Sequence[str]:
+        """Return the chromosomes that have their fewest repeats, by falling gain.
+
+        Those that failed are left out. Of equals the one that was tried first comes first.
+        """
+        if not self._ranking:
+            gains = {key: self.gain(key) for key in self._runs}
+            known = [
+                key
+                for key, gain in gains.items()
+                if gain > -math.inf and self.repeats(key) >= self._spec.fewest
+            ]
+            self._ranking = sorted(known, key=gains.__getitem__, reverse=True)
+        return self._ranking
 
     def interval(self, key: str, other: str | None = None) -> tuple[float, float] | None:
         """Return the bootstrap interval (5 to 95 %) of a gain, or of its lead over another.
@@ -192,9 +198,6 @@ class Standings:
         gain = self._summary(key).gain
         return -math.inf if gain is None else gain
 
-    def _rank(self, key: str) -> float:
-        return -self._gain(key)
-
     def _summary(self, key: str) -> _Summary:
         if key not in self._summaries:
             gains = {scenario: self._gains(key, scenario) for scenario in self._spec.scenarios}
@@ -218,9 +221,11 @@ class Standings:
         )
 
     def _noise(self, scenario: str) -> float:
-        residuals = self._residuals(scenario)
-        squares = sum(float(one @ one) for one in residuals)
-        return racing.noise(squares, sum(len(one) - 1 for one in residuals))
+        if scenario not in self._noises:
+            residuals = self._residuals(scenario)
+            squares = sum(float(one @ one) for one in residuals)
+            self._noises[scenario] = racing.noise(squares, sum(len(one) - 1 for one in residuals))
+        return self._noises[scenario]
 
     def _pool(self, scenario: str) -> npt.NDArray[np.float64]:
         """Return the residuals of all repeats, widened to the spread of single runs."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analyzer.tuner.genes import NONE, Allele, Chromosome
 
@@ -65,6 +65,18 @@ class Rules:
             and chromosome["special"] in self.specials
         )
 
+    def only(self, kept: Mapping[str, Sizes]) -> Rules:
+        """Return these rules with the sizes in ``kept`` alone (genes' names); ``none`` stays."""
+        left = {
+            block: Geometry(
+                _kept(one.inode_sizes, kept["inode_size"]),
+                _kept(one.blocks_per_group, kept["blocks_per_group"]),
+            )
+            for block, one in self.geometries.items()
+            if _kept((block,), kept["block_size"])
+        }
+        return replace(self, geometries=left)
+
     @property
     def count(self) -> int:
         """How many there are: mounts × journals × specials × Σ over blocks (inodes × groups)."""
@@ -105,7 +117,7 @@ def today(device_bytes: int, page_bytes: int = 4096) -> RuleSet:
         # without checksums no compression either: each option stands alone.
         found["btrfs"] = Rules(nodes, specials=(NONE, "compress", "nodatacow", "nodatasum"))
     # mkreiserfs(8) offers 512 to 8192; the kernel mounts what the page holds.
-    tree = _geometries(powers(1024, page_bytes), _inapplicable, _inapplicable)
+    tree = _geometries(powers(512, page_bytes), _inapplicable, _inapplicable)
     found["reiserfs"] = Rules(tree, journals=MODES, specials=(NONE, "notail"))
     return found
 
@@ -154,6 +166,10 @@ def _geometries(
 ) -> dict[Allele, Geometry]:
     made = {block: Geometry(inodes(block), groups(block)) for block in blocks}
     return {block: one for block, one in made.items() if one.inode_sizes and one.blocks_per_group}
+
+
+def _kept(sizes: Sizes, wanted: Sizes) -> Sizes:
+    return tuple(size for size in sizes if size == NONE or size in wanted)
 
 
 def _inapplicable(_block: int) -> Sizes:

@@ -21,7 +21,7 @@ from analyzer.tuner import store_file
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.evaluation import Attempt, key_of
 from analyzer.tuner.genes import Allele, Chromosome
-from analyzer.tuner.records import Board, Ended, Evaluation, Spec, TopGenes
+from analyzer.tuner.records import Board, Ended, Evaluation, Spec, Stage, TopGenes
 from analyzer.tuner.store_file import StoreError
 
 __all__ = ["Board", "Evaluation", "Spec", "Store", "StoreError", "TopGenes"]
@@ -31,7 +31,7 @@ T = TypeVar("T")
 _EVALUATIONS = """
 SELECT e.id, genes, s.name, repeat, seed, status, value, metrics, notes, started, ended
 FROM evaluations e JOIN chromosomes c ON c.id = chromosome JOIN scenarios s ON s.id = scenario
-WHERE withdrawn <= ? ORDER BY e.id
+WHERE stage = ? AND withdrawn <= ? ORDER BY e.id
 """
 
 
@@ -96,30 +96,33 @@ class Store:
         """Close the store; it is of no use then."""
         store_file.close(self._connection, self._lock)
 
-    def evaluations(self, withdrawn: bool = False) -> list[Evaluation]:
-        """Return all attempts in the order they were made; ``withdrawn`` ones too if asked."""
-        return [self._evaluation(row) for row in self._rows(_EVALUATIONS, (int(withdrawn),))]
+    def evaluations(self, withdrawn: bool = False, stage: Stage = "search") -> list[Evaluation]:
+        """Return a stage's attempts in the order they were made; ``withdrawn`` too if asked."""
+        rows = self._rows(_EVALUATIONS, (stage, int(withdrawn)))
+        return [self._evaluation(row) for row in rows]
 
-    def add(self, evaluation: Evaluation) -> None:
+    def add(self, evaluation: Evaluation, stage: Stage = "search") -> None:
         """Store an attempt; it is on the disk when this returns."""
         one, attempt = evaluation, evaluation.attempt
         with self._transaction():
             self._connection.execute(
                 "INSERT INTO evaluations VALUES (?, ?,"
                 " (SELECT id FROM scenarios WHERE name = ?), (SELECT board FROM campaign),"
-                " ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+                " ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
                 (
                     *(one.number, _chromosome_id(self._connection, one.chromosome), one.scenario),
                     *(one.repeat, one.seed, attempt.status, attempt.value),
                     *(_printed(dict(attempt.metrics)), _printed(attempt.notes)),
-                    *(one.started, one.ended),
+                    *(one.started, one.ended, stage),
                 ),
             )
 
     def withdraw_after(self, number: int) -> None:
-        """Take back the attempts after ``number``: they stay stored, and count for nothing."""
+        """Take back the search's attempts after ``number``: they stay, and count for nothing."""
         with self._transaction():
-            self._connection.execute("UPDATE evaluations SET withdrawn = 1 WHERE id > ?", (number,))
+            self._connection.execute(
+                "UPDATE evaluations SET withdrawn = 1 WHERE stage = 'search' AND id > ?", (number,)
+            )
 
     def last_number(self) -> int:
         """Return the number of the last attempt, withdrawn or not; 0 if there is none."""

@@ -16,9 +16,11 @@ from urllib.parse import quote
 
 from analyzer.tuner.schema import APPLICATION_ID, SCHEMA, VERSION
 
+_MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html, 1.3
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 _NOT_OURS = "give a file of foreread tune"
 _DAMAGED = "restore a copy of it, or start a new campaign"
+_LARGEST_BYTES = 1 << 30  # it is read into memory; a million attempts are less
 _BUSY_S = 30.0  # how long a reader and the writer wait for each other
 
 
@@ -59,6 +61,15 @@ def write_new(path: Path, image: bytes) -> None:
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
+
+
+def is_store(path: Path) -> bool:
+    """Return whether ``path`` looks like a TUNING file; opening it finds out."""
+    try:
+        with path.open("rb") as file:
+            return path.is_file() and file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
 
 
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, int]:
@@ -123,6 +134,8 @@ def _check_is_file(path: Path) -> None:
     if not path.is_file():  # a pipe or device might never end
         what = "is no file" if path.exists() else "does not exist"
         raise StoreError(f"{path} {what}", _NOT_OURS)
+    if path.stat().st_size > _LARGEST_BYTES:
+        raise StoreError(f"{path} is larger than any campaign", _NOT_OURS)
 
 
 def _lock(path: Path) -> int:

@@ -31,15 +31,15 @@ class Program(Protocol):
     def command(self) -> tuple[str, ...]:
         """The words."""
 
-    @property
-    def writes(self) -> bool:
-        """Whether its first run writes what later ones read."""
-
 
 def on_board(target: str, program: Program, folder: Path, foreread: Foreread) -> Document:
-    """Record a program on a target at 0 and at every window; return the rows and the kernel."""
+    """Record a program on a target at 0 and at every window; return the rows and the kernel.
+
+    A first run leaves what all others find: files that it writes, and the last pieces of files,
+    which squashfs keeps unpacked whatever is dropped.
+    """
     words = ("record", "--target", target, "--allow-warm", "--json")
-    if program.writes and not (folder / "0/capture.json").exists():
+    if not (folder / "0/capture.json").exists():
         foreread(*words, "-o", folder / "first", "--", *program.command)
     for kb in (0, *BOARD_WINDOWS_KB):
         window = ("--read-ahead-kb", kb) if kb else ()

@@ -13,8 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from tuned_stores import spec_of
 
+from analyzer.tuner.evaluation import Attempt
 from analyzer.tuner.fingerprint import Snapshot
+from analyzer.tuner.genes import Gene, Space
+from analyzer.tuner.records import Evaluation
+from analyzer.tuner.store import Store
 from boards.target import LocalTarget
 from foreread.cli import main
 from tracer.backends.base import RecordError
@@ -295,3 +300,36 @@ def test_ctrl_c_ends_the_watch(loop):
     assert watch.stdout.readline() == "no workload\n"
     watch.send_signal(signal.SIGINT)
     assert watch.wait(FEW_S) == 0
+
+
+@pytest.fixture
+def tuning(loop, tmp_path):
+    """A TUNING file whose best is a window of 16 KiB."""
+    window = Gene(
+        name="window", kind="integer", choices=(16, WINDOW_KB), default=WINDOW_KB,
+        knob="/sys/block/{disk}/queue/read_ahead_kb",
+    )  # fmt: skip
+    path = tmp_path / "app.tuning"
+    spec = spec_of(scenarios=("idle",), recipe="random", space=Space((window,)))
+    with Store.create(path, spec) as store:
+        for number, kb in enumerate((WINDOW_KB, 16) * 5, 1):
+            attempt = Attempt("ok", 1.0 if kb == 16 else 2.0)
+            store.add(Evaluation(number, {"window": kb}, "idle", number // 2, 1, attempt, 0, 1))
+    return path
+
+
+def test_what_is_learnt_is_applied_until_ctrl_c(loop, tuning):
+    command = [sys.executable, "-m", "foreread", "fingerprint", "--interval", "2"]
+    command += ["--device", loop.name]
+    with load(loop, "read", "128k"):
+        learnt = subprocess.run([*command, "--learn", tuning], check=True, capture_output=True)
+        assert b"read-sequential-large has window 16" in learnt.stdout
+        more = ["--watch", "--patience", "1", "--apply", tuning, "--wait", str(WAIT_S)]
+        watch = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, text=True)
+        assert eventually(loop.window_kb, 16)
+        watch.send_signal(signal.SIGINT)
+        told, _ = watch.communicate(timeout=FEW_S)
+    assert watch.returncode == 0
+    assert loop.window_kb() == WINDOW_KB
+    assert "the settings for read-sequential-large are put in force" in told
+    assert f"put back: {loop.knob} {WINDOW_KB}" in told

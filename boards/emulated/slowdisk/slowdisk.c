@@ -2,7 +2,8 @@
 /*
  * A block device in memory, /dev/slow0, that serves one request at a time at an explicit cost:
  * latency_ns + ns_per_kib for each KiB moved. Nothing overlaps, so that the cost of a run is
- * the sum over its requests. Costs are parameters and may be changed at any time.
+ * the sum over its requests. Costs are parameters and may be changed at any time. A second
+ * device, /dev/slow1, may lie on the same disk.
  *
  * An emulator that counts instructions for time has to wait in real time while the processor
  * sleeps, and wakes it late. So the processor counts on instead while a request is served, in a

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
@@ -123,6 +124,8 @@ def test_what_is_no_store_is_refused(tmp_path):
     other = tmp_path / "other"
     sqlite3.connect(other).execute("CREATE TABLE evaluations (id)").connection.close()
     assert "is no TUNING file" in refusal(other)
+    os.truncate(other, 1 << 31)
+    assert "is larger than any campaign" in refusal(other)
 
 
 def test_every_truncation_is_refused_or_whole(path):
