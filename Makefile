@@ -11,7 +11,7 @@ C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := .ci/run .ci/packages $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-boards paper accuracy test-package lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-boards paper accuracy tune-study test-package lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -54,6 +54,10 @@ accuracy: $(READY) ## how exact predictions are, in accuracy-out (hours; root, Q
 	@.ci/packages $(PYTHON) boards
 	PYTHONPATH=. $(BIN)/python examples/accuracy/run.py $(if $(ONLY),--only $(ONLY))
 
+tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, QEMU); ONLY="start-up storage"
+	@.ci/packages $(PYTHON) boards
+	$(BIN)/python examples/tune-study/run.py $(ONLY)
+
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
 	$(BIN)/python -m pytest -q -rfEs -m package
 
@@ -73,7 +77,7 @@ fuzz: $(READY) ## fuzz every reader under ASan and UBSan for FUZZ_SECONDS each (
 	@PYTHON=$(BIN)/python sh fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out fuzz-out
+	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out tune-study-out fuzz-out
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find $(SOURCES) -name '*.so' -delete

@@ -43,6 +43,7 @@ class DeviceModel(Protocol):
 class FixedCost:
     """A fixed time for each request and time for its length; served one at a time, in order.
 
+    A request that waited for the one before it is handed on ``handover_ns`` behind its end.
     ``spread_ns`` is the median absolute residual if the costs were learnt, else 0. ``band`` is the
     standard error of the costs, in parts of them.
     """
@@ -51,6 +52,7 @@ class FixedCost:
     ns_per_kib: float
     spread_ns: float = 0.0
     band: float = 0.0
+    handover_ns: float = 0.0
 
     def service_ns(self, sectors: int) -> float:
         """Return the time that a request of so many sectors takes."""
@@ -88,5 +90,7 @@ class FixedQueue:
         self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
     ) -> float:
         """Serve a request behind those before it."""
-        self.free_ns = max(now_ns, self.free_ns) + self.cost.service_ns(sectors)
+        waited = now_ns < self.free_ns
+        begin = self.free_ns + self.cost.handover_ns if waited else now_ns
+        self.free_ns = begin + self.cost.service_ns(sectors)
         return self.free_ns

@@ -47,12 +47,14 @@ def _pages(number: str, unit: str, page_size: int) -> int:
     return size // page_size
 
 
-def add_capture(parser: argparse.ArgumentParser, nargs: str | None = None) -> None:
+def add_capture(
+    parser: argparse.ArgumentParser, nargs: str | None = None, metavar: str = "CAPTURE"
+) -> None:
     """Add the CAPTURE argument and the filter of processes."""
     parser.add_argument(
         "capture",
         nargs=nargs,
-        metavar="CAPTURE",
+        metavar=metavar,
         type=Path,
         help="a capture, perf.data, trace.dat, tracefs text, or a directory of raw tracefs pages",
     )

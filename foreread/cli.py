@@ -25,10 +25,12 @@ COMMANDS = {
     "predict": "predict every readahead window from one capture",
     "calibrate": "measure what requests of a disk cost, for predicted seconds",
     "sweep": "measure cold runs at every window (the manual method)",
+    "tune": "tune scheduler, window and further genes by measured starts",
     "validate": "hold a prediction against a sweep",
     "report": "write the board report: HTML, PDF and PNG",
     "script": "write the boot script that applies the window, and its wrappers",
     "prefetch": "write the list of what a start reads, and predict list against window",
+    "fingerprint": "say what the current workload is like, and apply what suits it",
     "boards": "list, show and make board profiles",
 }
 

@@ -12,3 +12,11 @@ def ended_text(capture: Capture) -> str:
     if capture.exit_status is None:
         return "the command still ran"
     return f"exit status {capture.exit_status}"
+
+
+def duration_text(seconds: float) -> str:
+    """Return seconds as minutes and seconds, or hours and minutes."""
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        return f"{minutes // 60} h {minutes % 60:02d} min"
+    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"

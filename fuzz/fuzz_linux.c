@@ -91,14 +91,14 @@ static void
 decode_device(struct input *in, struct bytes *b)
 {
     static const double KINDS[][DEVICE] = {
-        {LX_FIXED, 1e6, 5e4},
-        {LX_PACED, 1000, 5e6, 1e8, 4e6, 1e4, 10},
-        {LX_PACED, 1e-3, INFINITY, 1e8, 1, 0, 0},
-        {LX_PACED, INFINITY, 1e-3, 1e14, 1e14, 0, 0},
-        {LX_PACED, 1000, 5e6, 0, 4e6, 1e4, 10},
+        {LX_FIXED, 1e6, 5e4, 2e4},
+        {LX_PACED, 1000, 5e6, 1e8, 4e6, 1e4, 10, 0},
+        {LX_PACED, 1e-3, INFINITY, 1e8, 1, 0, 0, 1e4},
+        {LX_PACED, INFINITY, 1e-3, 1e14, 1e14, 0, 0, 0},
+        {LX_PACED, 1000, 5e6, 0, 4e6, 1e4, 10, 0},
         {LX_MEASURED, 2, 1, 4, 64, 1e5, 4e5, 3e4, 4e5, 4, 1e5, 3e4},
     };
-    static const size_t NUMBERS[] = {3, 7, 7, 7, 7, 12};
+    static const size_t NUMBERS[] = {4, 8, 8, 8, 8, 12};
     static const double BAD[] = {0, -1, 1e300, 3, NAN, INFINITY, 1e-300, 5e15};
     unsigned kind = next(b, 6);
     memcpy(in->device, KINDS[kind], sizeof(in->device));
@@ -255,8 +255,8 @@ check_one_thread(struct input *in, int64_t window)
     in->cpus = 1;
     in->ends = -1;
     in->device[0] = LX_FIXED;
-    in->device[1] = in->device[2] = 1;
-    in->n_device = 3;
+    in->device[1] = in->device[2] = in->device[3] = 1;
+    in->n_device = 4;
     for (int i = 0; i < FILES; i++)
         blocks |= in->files[i].block_pages;
     int64_t inserted = emulate(in, window, requests);

@@ -106,7 +106,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     ``extents`` is None where they are not known; ``segments`` are an ELF file's.
     ``cached_pages`` are the [first page, pages] that were in the page cache when the run began,
-    although caches were dropped; None where that could not be told.
+    although caches were dropped; None where that could not be told. ``link``: a symbolic link.
     """
 
     dev: str
@@ -116,6 +116,7 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
     extents: list[Extent] | None = None
     segments: list[Segment] = []
     cached_pages: list[tuple[Count, Count]] | None = None
+    link: bool = False
 
 
 class Resident(msgspec.Struct, frozen=True, kw_only=True):

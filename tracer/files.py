@@ -101,7 +101,8 @@ def _entry(inode: Inode, path: str | None) -> FileEntry:
         status = Path(path).lstat()
     except OSError:
         return msgspec.structs.replace(nothing, path=None)  # deleted since
-    found = msgspec.structs.replace(nothing, size_bytes=status.st_size)
+    link = stat.S_ISLNK(status.st_mode)
+    found = msgspec.structs.replace(nothing, size_bytes=status.st_size, link=link)
     return _with_layout(found, path) if stat.S_ISREG(status.st_mode) else found
 
 

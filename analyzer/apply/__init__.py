@@ -3,6 +3,7 @@
 from analyzer.apply.board_access import InstallError
 from analyzer.apply.install import Installed, Removed, install, uninstall
 from analyzer.apply.plan import ApplyError, ApplyPlan, Board, Disk, Prefetch, Setting, plan_from
+from analyzer.apply.tuned import plan_of_tuning
 from analyzer.apply.write import write_scripts
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Setting",
     "install",
     "plan_from",
+    "plan_of_tuning",
     "uninstall",
     "write_scripts",
 ]

@@ -166,14 +166,16 @@ def in_block_devices(
     """Return a mask of the block events (or requests, ``at``: "sector") of pages in ``metadata``.
 
     These are inserts into block-device inodes, whose number is the dev_t of a disk or partition, or
-    0 (before 5.11). ``disks`` maps dev_t to that of the disk; one that it lacks may be any.
+    0 (before 5.11), which may be any. ``disks`` maps dev_t to that of the disk; one that it lacks
+    is on none of those that it has.
     """
     found = np.zeros(blocks.rows, bool)
     known = {*disks, *disks.values()}
     disk = np.array([disks.get(dev, dev) for dev in blocks["dev"].tolist()], np.uint64)
+    elsewhere = ~np.isin(disk, np.array([*known], np.uint64))
     for ino in np.unique(metadata["ino"]).tolist():
         pages = metadata["index"][metadata["ino"] == ino]
-        same = (disk == disks.get(ino, ino)) | (ino not in known)
+        same = (disk == disks.get(ino, ino)) | (ino == 0) | (elsewhere & (ino not in known))
         for first in {0, *first_sectors}:  # a partition's bdev counts from its start, bios do not
             page = (blocks[at] - np.uint64(first)) // np.uint64(page_size // 512)
             found |= same & np.isin(page, pages)

@@ -34,10 +34,11 @@ def find_requests(events: Table) -> Table:
 
 
 def _askers(issued: Table, queued: Table) -> Array:
-    """Return who queued the bio that each request begins with, the last one before it.
+    """Return who queued the bio that each request begins with or in, the last one before it.
 
-    Without a plug the request may be issued by a kernel worker (block/blk-mq.c); then, too, it is
-    the thread that queued the bio who asked. Where no bio was recorded, it is who issued it.
+    A bio that is too large for the device is split into requests, and told of once. Without a plug
+    the request may be issued by a kernel worker (block/blk-mq.c); then, too, it is the thread that
+    queued the bio who asked. Where no bio was recorded, it is who issued it.
     """
     found = issued["pid"].copy()
     partitions = ~np.isin(queued["dev"], issued["dev"])
@@ -47,10 +48,13 @@ def _askers(issued: Table, queued: Table) -> Array:
         sector = np.concatenate((bios["index"], issued["index"][rows]))
         time = np.concatenate((bios["time_ns"], issued["time_ns"][rows]))
         asks = np.arange(len(sector)) < bios.rows
+        behind = sector + np.concatenate((bios["value"], np.zeros(len(rows), np.uint64)))
         order = np.lexsort((~asks, time, sector))
         latest = np.maximum.accumulate(np.where(asks[order], np.arange(len(order)), -1))
-        known = ~asks[order] & (latest >= 0) & (sector[order][latest] == sector[order])
-        found[rows[order[known] - bios.rows]] = bios["pid"][order[latest[known]]]
+        asker = order[latest]
+        within = (sector[asker] == sector[order]) | (behind[asker] > sector[order])
+        known = ~asks[order] & (latest >= 0) & within & (time[asker] <= time[order])
+        found[rows[order[known] - bios.rows]] = bios["pid"][asker[known]]
     return found
 
 

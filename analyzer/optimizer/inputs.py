@@ -71,12 +71,14 @@ def _files(recording: Recording, version: Version) -> Array:
     mounts = _mounts(capture)
     wide = capture is None or capture.host.long_size == 8  # 32 bits: no transparent huge pages
     rows = []
+    links = _links(recording)
     columns = (recording.files["dev"].tolist(), recording.files["size_bytes"].tolist())
-    for dev, size in zip(*columns, strict=True):
+    for row, (dev, size) in enumerate(zip(*columns, strict=True)):
         mount = mounts.get(dev)
         fstype = mount.fstype if mount else ""
         large = wide and mount is not None and has_large_folios(fstype, mount.options, version)
-        block = SQUASHFS_BLOCK // recording.page_size if fstype == "squashfs" else 0
+        in_blocks = fstype == "squashfs" and row not in links
+        block = SQUASHFS_BLOCK // recording.page_size if in_blocks else 0
         rows.append((size, large, block, 0 if fstype in WITHOUT_WINDOW else -1))
     return np.array(rows, FILE)
 
@@ -92,9 +94,12 @@ def _extents(recording: Recording, holes: list[tuple[int, int]], blocks: Blocks 
     """
     mounts = _mounts(recording.capture)
     rows: list[tuple[int, int, int, int, int]] = []
-    unknown = set()
+    unknown, links = set(), _links(recording)
     devs = recording.files["dev"].tolist()
     for file, (entry, dev) in enumerate(zip(recording.entries, devs, strict=False)):
+        if file in links and dev in mounts and mounts[dev].fstype == "squashfs":
+            rows.append((file, 0, 0, 1, 0))  # its text is in its inode
+            continue
         if entry is None or entry.extents is None:
             unknown.add(file)
             continue
@@ -108,6 +113,11 @@ def _extents(recording: Recording, holes: list[tuple[int, int]], blocks: Blocks 
     rows += blocks.rows if blocks else []
     rows += _around(sorted(set(holes)), unknown, recording.page_size // SECTOR)
     return np.array(rows, EXTENT)
+
+
+def _links(recording: Recording) -> set[int]:
+    """Return the rows of symbolic links, which are read by the page whatever the window is."""
+    return {row for row, entry in enumerate(recording.entries) if entry and entry.link}
 
 
 def _around(

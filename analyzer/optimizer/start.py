@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +14,8 @@ from analyzer.ingest.tables import Table
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.prediction import MINOR_SHARE
-from analyzer.replay.cpu import CpuSamples, cpu_samples
+from analyzer.replay.cpu import CpuSamples, cpu_samples, event_cost
+from analyzer.replay.driver import handover_ns, with_driver
 from analyzer.replay.plug import unplugged_ns, with_plugs
 from analyzer.replay.steps import Steps, own_requests
 from analyzer.replay.thread_steps import steps_in_time
@@ -87,7 +89,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         )
     row = _disk_row(taken)
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
-    known = _learnt(requests) if device is None else device
+    known = _device(recording, requests, device)
     machine, limits = taken.machine(row)
     here = taken.disk_of_file[taken.program.file_of_operations()] == row
     program = replace(taken.program, operations=taken.program.operations[here])
@@ -109,14 +111,33 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     return Start(recording, taken.disks[row], run, known, cpu, samples, longer, notes, doubts)
 
 
-def _learnt(requests: Table) -> DeviceModel:
-    """Return the disk's cost by its requests, if they show that it has one."""
+def _device(recording: Recording, requests: Table, given: DeviceModel | None) -> DeviceModel:
+    """Return the disk as the kernel uses it: ``given``, else by its requests."""
+    events = recording.trace.events
+    each_ns = event_cost(events)
+    found: FixedCost
+    if given is None:
+        found = _learnt(requests, each_ns)
+    elif isinstance(given, FixedCost):
+        found = given
+        with suppress(DeviceModelError):
+            found = with_driver(given, _learnt(requests, each_ns))
+    else:
+        return given
+    return replace(found, handover_ns=handover_ns(requests, events, each_ns))
+
+
+def _learnt(requests: Table, recording_ns: float) -> FixedCost:
+    """Return the disk's cost by its requests, if they show that it has one.
+
+    Recording that a request is issued comes before the driver has it.
+    """
     device = learn(requests)
     if device.spread_ns > MOST_SPREAD * device.service_ns(_PAGE_SECTORS):
         raise DeviceModelError(
             "the times of the disk's requests do not follow their size: no fixed cost"
         )
-    return device
+    return replace(device, latency_ns=max(device.latency_ns - recording_ns, 0.0))
 
 
 def _disk_row(taken: Inputs) -> int:

@@ -190,10 +190,13 @@ class Builder:
         own = self.recording.threads is None or moment.pid in self.recording.threads
         silent = self._read.get((dev, ino, page)) == 0
         about, first, end = thread.brings
+        entry = self.recording.entries[file]
         if own and silent and about == file and first <= page < end:
             self.draft.holes.append((file, page))
         elif not own or (silent and self._is_stored(file, page)):
             self.draft.present(file, page)
+        elif entry is not None and entry.link:
+            self.draft.single(file, page)
         elif (way := self._ways.get((dev, ino, page))) is not None:
             if way != Way.FILLED:
                 self._missed(thread, file, page, way)

@@ -121,6 +121,11 @@ class Draft:
         if not around & self._inserted:
             self._cached |= around
 
+    def single(self, file: int, page: int) -> None:
+        """Add a page that is read by itself, such as that of a symbolic link."""
+        self._add(Op.SINGLE, file, 0, page, 1)
+        self._touch(file, page, page + 1)
+
     def unexplained(self, file: int, page: int) -> None:
         """Note a page that was read here; perhaps an operation before or behind touches it."""
         self._loose.append((len(self._rows), self.now_ns, file, page))

@@ -109,7 +109,8 @@ def ways_of(recording: Recording) -> dict[tuple[int, int, int], Way]:
         wanted = filled
     else:
         by_blocks = np.isin(data["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
-        singly = (inserts.pages > 0) & ((way != Way.UNTOLD) | (group == 1))
+        hole = inserts.pages == 0  # if no write has inserted it
+        singly = hole | (way != Way.UNTOLD) | (group == 1)
         wanted = in_blocks | (~by_blocks & singly)
     keys = (data[name][wanted].tolist() for name in ("dev", "ino", "index"))
     return dict(zip(zip(*keys, strict=True), map(Way, way[wanted].tolist()), strict=True))

@@ -9,6 +9,7 @@ from enum import IntEnum
 import numpy as np
 
 from analyzer.ingest.tables import Array, Table
+from analyzer.replay.others import Others
 from analyzer.replay.schedule import Left
 
 _LATEST_HANDED_ON_NS = 1e6  # by a kernel worker, which takes some microseconds
@@ -27,13 +28,17 @@ class Why(IntEnum):
 class Off:
     """The times when one thread was off a processor, in order; all columns are equally long.
 
-    ``ready_ns`` is from when on it could run again, ``came_ns`` when it did. ``unsent_ns``: so long
-    others worked on what it then waited for, before the disk did. ``was_running``: it ran before.
-    ``was_free``: the processor it came back to had not been another one's of the application.
+    ``ready_ns`` is from when on it could run again, ``came_ns`` when it did, and ``latency_ns``
+    what is between them but for recording; for ``others_ns`` of it others worked for the
+    application where it then ran. ``unsent_ns``: so long they worked on what it waited for, before
+    the disk did. ``was_running``: it ran before. ``was_free``: the processor it came back to had
+    not been another one's of the application.
     """
 
     left_ns: Array
     ready_ns: Array
+    latency_ns: Array
+    others_ns: Array
     unsent_ns: Array
     came_ns: Array
     woken_ns: Array
@@ -42,9 +47,13 @@ class Off:
     was_running: Array
     was_free: Array
 
-    def latency(self) -> Array:
-        """Return how long it took to come back (ns)."""
-        return np.asarray(self.came_ns.astype(np.float64) - self.ready_ns)
+    def back_ns(self, usual_ns: float) -> Array:
+        """Return what is computed for coming back: what others work, and as far as is usual.
+
+        Where it could run throughout, only the others' work.
+        """
+        usual = np.where(self.why == Why.OTHERS, 0.0, usual_ns)
+        return np.maximum(np.minimum(self.latency_ns, usual), self.others_ns)
 
     def is_known(self) -> Array:
         """Return of which times it is recorded when they were over."""
@@ -56,7 +65,7 @@ class Off:
         """Return a function of times: what the thread computed up to each (ns).
 
         It computed while it was on a processor, except behind the issue of a request that it then
-        waited for (the disk works already), and while it came back, as far as that is ``usual``.
+        waited for (the disk works already), and while it came back (``back_ns``).
         ``did_ns`` are the times of its operations, ``issued_ns`` those of its requests.
         """
         begin, end = stays["begin_ns"].astype(np.float64), stays["end_ns"].astype(np.float64)
@@ -66,8 +75,8 @@ class Off:
         since = np.maximum(since, stays["begin_ns"][stay])
         issue = np.append(issued_ns, np.iinfo(np.uint64).max)[np.searchsorted(issued_ns, since)]
         end[stay] = np.minimum(end[stay], issue.astype(np.float64))
-        back = (np.minimum(self.latency(), usual_ns) + self.unsent_ns)[self.why != Why.OTHERS]
-        came = self.came_ns[self.why != Why.OTHERS].astype(np.float64)
+        back = self.back_ns(usual_ns) + self.unsent_ns
+        came = self.came_ns.astype(np.float64)
         edges = np.concatenate((begin, end, came - back, came))
         slope = np.repeat((1.0, -1.0, 1.0, -1.0), (len(begin), len(end), len(came), len(came)))
         order = np.argsort(edges, kind="stable")
@@ -77,11 +86,17 @@ class Off:
 
 
 def offs_of(
-    thread: int, stays: Array, start_ns: int, threads: Collection[int], reads: Table
+    thread: int,
+    stays: Array,
+    start_ns: int,
+    threads: Collection[int],
+    reads: Table,
+    others: Others,
 ) -> Off:
     """Return when and why a thread was off its processors (``stays``: STAY).
 
-    ``threads`` are the application's; ``reads`` are those of the disk.
+    ``threads`` are the application's; ``reads`` are those of the disk; ``others`` tell what else
+    the processors did.
     """
     first = stays[:1]
     # Before its first stay a thread is not there; the command's first one is, from the start.
@@ -101,18 +116,22 @@ def offs_of(
     why = np.where(by_thread, Why.THREAD, np.where(by_disk, Why.DISK, why))
     ready = np.where((woken > 0) & (why != Why.OTHERS), np.maximum(woken, left), came)
     ready = np.where(by_disk, last, ready)
-    # A kernel worker may issue what the thread has queued; the disk may have had others to serve.
-    idle = np.maximum(left, complete[np.maximum(row, 1) - 1]).astype(np.float64)
-    unsent = np.where(by_disk, np.maximum(issue[row] - idle, 0.0), 0.0)
+    # A kernel worker may issue what the thread has queued; behind others, that is the disk's time.
+    idle = by_disk & (complete[np.maximum(row, 1) - 1] <= left)
+    unsent = np.where(idle, np.maximum(issue[row] - left.astype(np.float64), 0.0), 0.0)
     # What came later than that was not computed: a limiter held it back (block/blk-throttle.c).
     unsent[unsent > _LATEST_HANDED_ON_NS] = 0.0
     was_free = ~np.isin(stays["follows"], list(threads))
     was_running = np.arange(len(stays)) > 0
-    return Off(left, ready, unsent, came, woken, waker, why, was_running, was_free)
+    cpu, could_run = stays["cpu"], np.where(why == Why.OTHERS, left, ready)
+    worked = others.worked(cpu, could_run, came)
+    latency = came.astype(np.float64) - ready - others.recording(cpu, ready, came)
+    times = (left, ready, np.maximum(latency, 0.0), worked, unsent, came)
+    return Off(*times, woken, waker, why, was_running, was_free)
 
 
 def usual_latency(offs: Iterable[Off]) -> float:
     """Return how long it takes to come back to a processor that is free (ns), the median."""
-    found = [off.latency()[off.was_free & off.is_known()] for off in offs]
+    found = [off.latency_ns[off.was_free & off.is_known()] for off in offs]
     latencies = np.concatenate(found) if found else np.zeros(0)
     return float(np.median(latencies)) if len(latencies) else 0.0

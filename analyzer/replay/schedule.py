@@ -25,7 +25,8 @@ class Left(IntEnum):
 
 # A stay on a processor. ``left`` is how it ended, of which the last of a thread says nothing.
 # ``woken_ns`` is when the thread was woken before it, 0 if it was not or that is unknown, and
-# ``waker`` the thread that did, NOBODY for interrupts. ``follows`` had the processor before.
+# ``waker`` the thread that did, NOBODY for interrupts. ``follows`` had the processor, ``cpu``,
+# before.
 STAY = np.dtype(
     [
         ("begin_ns", "u8"),
@@ -33,10 +34,13 @@ STAY = np.dtype(
         ("woken_ns", "u8"),
         ("waker", "i4"),
         ("follows", "i4"),
+        ("cpu", "u2"),
         ("left", "u1"),
     ]
 )
-_SWITCHED = np.dtype([("time_ns", "u8"), ("old", "i8"), ("new", "i8"), ("left", "u1")])
+_SWITCHED = np.dtype(
+    [("time_ns", "u8"), ("old", "i8"), ("new", "i8"), ("cpu", "u2"), ("left", "u1")]
+)
 
 
 def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array]:
@@ -89,7 +93,7 @@ def _on_cpu(events: Table, wakes: Table, switches: Table, cpu: int) -> Array:
     found = np.zeros(own.rows, _SWITCHED)
     found["time_ns"], found["old"] = own["time_ns"], own["pid"]
     found["new"] = own["value"].astype(np.int64)
-    found["left"] = _left(own["index"], own["pid"])
+    found["cpu"], found["left"] = cpu, _left(own["index"], own["pid"])
     unseen = np.flatnonzero(found["new"][:-1] != found["old"][1:])
     if not len(unseen):
         return found
@@ -107,7 +111,7 @@ def _on_cpu(events: Table, wakes: Table, switches: Table, cpu: int) -> Array:
         wake_row = int(np.searchsorted(wake_times, times[first])) - 1
         if wake_row >= 0:
             latest = max(latest, int(wake_times[wake_row]))
-        more[row] = (latest, old, new, Left.RUNNABLE)
+        more[row] = (latest, old, new, cpu, Left.RUNNABLE)
     return np.insert(found, unseen + 1, more)
 
 
@@ -136,11 +140,12 @@ def _paired(arrivals: Array, departures: Array, end_ns: int) -> Array:
     closed = found[: len(gone)]
     closed["end_ns"], closed["left"] = gone, departures["left"]
     closed["begin_ns"] = np.where(seen, came[row], gone) if len(came) else gone
+    closed["cpu"] = departures["cpu"]
     if len(came):
         closed["follows"] = np.where(seen, arrivals["old"][row], NOBODY)
     if open_end:
         found[-1]["begin_ns"], found[-1]["end_ns"] = came[-1], max(end_ns, int(came[-1]))
-        found[-1]["follows"] = arrivals["old"][-1]
+        found[-1]["follows"], found[-1]["cpu"] = arrivals["old"][-1], arrivals["cpu"][-1]
     found["waker"] = NOBODY
     return found
 

@@ -17,6 +17,7 @@ from analyzer.replay.cpu import event_cost
 from analyzer.replay.doers import Doings, askers
 from analyzer.replay.joins import joins
 from analyzer.replay.off_cpu import Why, offs_of, usual_latency
+from analyzer.replay.others import Others
 from analyzer.replay.schedule import stays
 from analyzer.replay.steps import Steps, steps_of, without_recording
 from emulator.linux.operations import Program
@@ -109,8 +110,9 @@ class _Threads:
         self.lives = {thread: _Life() for thread in by_thread}
         self.reads = requests.take((requests["flags"] & Rwbs.READ) > 0)
         start = self.capture.start_ns
+        self.others = Others(recording.trace.events, set(by_thread), self.each_ns)
         self.offs = {
-            thread: offs_of(thread, rows, start, set(by_thread), self.reads)
+            thread: offs_of(thread, rows, start, set(by_thread), self.reads, self.others)
             for thread, rows in by_thread.items()
         }
 
@@ -141,7 +143,21 @@ class _Threads:
         cpus = self.capture.host.cpu_count
         total = float(self.capture.end_ns - self.capture.start_ns)
         steps = self._as_steps(moments)
-        return Steps(steps, 0.0, total, max(cpus, 1), ends, by_thread=True, back_ns=usual)
+        tail = self._tail_ns()
+        return Steps(steps, tail, total, max(cpus, 1), ends, by_thread=True, back_ns=usual)
+
+    def _tail_ns(self) -> float:
+        """Return how long it took until who waited for the command's end had taken it in.
+
+        That is part of the time that a run is said to take. What ends a run otherwise does not
+        wait for a thread.
+        """
+        if self.capture.ended_by != "exit":
+            return 0.0
+        last = self.stays[self.capture.pid][-1:]
+        end = np.array([self.capture.end_ns], np.uint64)
+        took = float(end[0]) - float(last["end_ns"][0])
+        return max(took - float(self.others.recording(last["cpu"], last["end_ns"], end)[0]), 0.0)
 
     def _last(self) -> int:
         """Return the thread with which the run ends."""

@@ -12,6 +12,7 @@ from analyzer.report.plots import disk_plots, map_plots
 from analyzer.report.prefetch import prefetch
 from analyzer.report.provenance import again, board, recording
 from analyzer.report.subject import Subject
+from analyzer.report.tuning import tuning_sections
 from analyzer.report.wording import count, kib, plural, size
 
 MOST_FILES = 25
@@ -26,6 +27,7 @@ def sections(subject: Subject) -> list[Section]:
         windows(subject),
         devices(subject),
         prefetch(subject.listed, subject.command),
+        *tuning_sections(subject.tuned),
         _reading(subject),
         board(subject),
         recording(subject),

@@ -17,6 +17,7 @@ from analyzer.optimizer.linux import PREFIX
 from analyzer.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
 from analyzer.prefetch.measured import Listed
 from analyzer.report.wording import plain
+from analyzer.tuner.results import Results
 from analyzer.validate import Validation
 from analyzer.waste import Waste, waste
 from emulator.linux.rules import Version, version_of
@@ -33,6 +34,7 @@ class Subject:
     sweep: Sweep | None
     validation: Validation | None
     listed: Listed | None = None
+    tuned: Results | None = None
 
     @property
     def command(self) -> list[str] | None:

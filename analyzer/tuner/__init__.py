@@ -2,5 +2,20 @@
 
 from analyzer.tuner.engine import Engine, Scored
 from analyzer.tuner.genes import Allele, Chromosome, Gene, GeneError, Space
+from analyzer.tuner.make import make_engine
+from analyzer.tuner.recipe import Recipe, RecipeError, load_recipe, recipe_names
 
-__all__ = ["Allele", "Chromosome", "Engine", "Gene", "GeneError", "Scored", "Space"]
+__all__ = [
+    "Allele",
+    "Chromosome",
+    "Engine",
+    "Gene",
+    "GeneError",
+    "Recipe",
+    "RecipeError",
+    "Scored",
+    "Space",
+    "load_recipe",
+    "make_engine",
+    "recipe_names",
+]

@@ -9,6 +9,7 @@ scheduler) means the choice by it; such genes always apply.
 from __future__ import annotations
 
 import math
+import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,9 +27,11 @@ ORDERED: frozenset[Kind] = frozenset({"integer", "power2", "bits"})
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]*\Z", max_length=80)]
 Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.=+-]*\Z", max_length=80)]
-Knob = Annotated[str, msgspec.Meta(pattern=r"^/[A-Za-z0-9_./{}-]*\Z", max_length=200)]
+KNOB = "/[A-Za-z0-9_./{}-]*"
+Knob = Annotated[str, msgspec.Meta(pattern=f"^{KNOB}\\Z", max_length=200)]
 Whole = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
 DISK = "{disk}"
+_DISK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
 
 
 class GeneError(ValueError):
@@ -46,9 +49,9 @@ class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     integer (``integer``, ``bits``), the powers of two (``power2``), or 0 and 1 (``boolean``).
     ``requires``: other genes' alleles under one of which it applies. ``below``: a gene whose
     allele its own must stay under. ``knob``: the file it is written to, ``{disk}`` being the
-    kernel's name of ``disk``, or of each disk where that is empty; ``mount``: instead, it is an
-    option to remount with, its alleles being the words (``noatime``). ``mutation``: its own way
-    to mutate (see operators.py).
+    kernel's name of ``disk``, or of each disk where that is empty; it is written to ``more_knobs``
+    as well. ``mount``: instead, it is an option to remount with, its alleles being the words
+    (``noatime``). ``mutation``: its own way to mutate (see operators.py).
     """
 
     name: Name
@@ -59,7 +62,8 @@ class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     highest: Whole = 1
     requires: dict[Name, tuple[Whole | Word, ...]] = {}
     below: str = ""
-    knob: Knob | Literal[""] = ""
+    knob: Annotated[str, msgspec.Meta(pattern=f"^({KNOB})?\\Z", max_length=200)] = ""
+    more_knobs: tuple[Knob, ...] = ()
     disk: str = ""
     mount: bool = False
     mutation: Mutation = "any"
@@ -101,6 +105,22 @@ class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
             powers = (1 << n for n in range(max(self.highest, 0).bit_length()))
             return tuple(power for power in powers if self.lowest <= power)
         return range(self.lowest, self.highest + 1)
+
+    def knob_paths(self, disks: Sequence[str]) -> list[str]:
+        """Return the files that it is written to, ``disks`` being those of the campaign."""
+        return [*knob_paths(self.knob, [self.disk] if self.disk else disks), *self.more_knobs]
+
+
+def knob_paths(knob: str, disks: Sequence[str]) -> list[str]:
+    """Return the files of a knob: one of each disk, or one where it is no disk's.
+
+    Raises GeneError for names that no disk has.
+    """
+    if DISK not in knob:
+        return [knob]
+    if strange := [disk for disk in disks if not _DISK_NAME.fullmatch(disk)]:
+        raise GeneError(f"{strange[0]!r} is no disk's name", "name a disk as /sys/block does")
+    return [knob.replace(DISK, disk) for disk in disks]
 
 
 def nearest(gene: Gene, options: Sequence[Allele], wanted: Allele) -> Allele:
@@ -221,7 +241,7 @@ class Space:
             (path, str(chromosome[gene.name]))
             for gene in self.genes
             if gene.knob and applies(gene, chromosome)
-            for path in knob_paths(gene.knob, [gene.disk] if gene.disk else disks)
+            for path in gene.knob_paths(disks)
         ]
 
     def mount_options(self, chromosome: Chromosome) -> list[str]:
@@ -236,8 +256,3 @@ class Space:
 def applies(gene: Gene, chromosome: Chromosome) -> bool:
     """Return whether ``gene`` has an allele that can be written."""
     return chromosome[gene.name] != NONE or NONE in gene.choices
-
-
-def knob_paths(knob: str, disks: Sequence[str]) -> list[str]:
-    """Return the files of a knob: one of each disk, or one where it is no disk's."""
-    return [knob.replace(DISK, disk) for disk in disks] if DISK in knob else [knob]

@@ -44,11 +44,20 @@ def base_initramfs(
     entries["bin/busybox"] = Entry(PROGRAM, busybox)
     entries |= {f"bin/{applet}": Entry(LINK, b"busybox") for applet in APPLETS}
     for order, modules in (("disks", disks), ("others", others)):
-        entries |= {f"modules/{name}.ko": Entry(FILE, data) for name, data in modules.items()}
-        lines = "".join(f"{name}.ko\n" for name in modules)
-        entries[f"modules/{order}"] = Entry(FILE, lines.encode())
+        entries |= _modules(order, modules)
     entries["modules/slowdisk.ko"] = Entry(FILE, slowdisk)
     return archive(entries)
+
+
+def more_initramfs(modules: Mapping[str, bytes]) -> bytes:
+    """Return the part with modules that only some live boards load, in the order of loading."""
+    return archive(_modules("more", modules))
+
+
+def _modules(order: str, modules: Mapping[str, bytes]) -> dict[str, Entry]:
+    entries = {f"modules/{name}.ko": Entry(FILE, data) for name, data in modules.items()}
+    lines = "".join(f"{name}.ko\n" for name in modules)
+    return entries | {f"modules/{order}": Entry(FILE, lines.encode())}
 
 
 def job_initramfs(files: Mapping[str, bytes]) -> bytes:

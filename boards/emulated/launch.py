@@ -34,7 +34,9 @@ class LiveOptions:
 
     ``init`` is "busybox" or "systemd". Without ``memory_mib`` it has what its disk takes and
     128 MiB. ``append`` are more words for the kernel's command line, ``rtc`` is where its clock
-    begins (QEMU's -rtc base=). The swap file is on the slow disk; a squashfs has none.
+    begins (QEMU's -rtc base=). The swap file is on the slow disk; a squashfs has none. Of
+    ``scratch_mib`` (more of memory) is a second device of the slow disk, /dev/slow1; ``modules``
+    are loaded besides.
     """
 
     board: str
@@ -47,6 +49,8 @@ class LiveOptions:
     memory_mib: int | None = None
     swap_mib: int = 32
     free_mib: int = live_root.FREE_MIB
+    scratch_mib: int = 0
+    modules: tuple[str, ...] = ()
     read_only: bool = False
     append: str = ""
     rtc: str = "utc"
@@ -61,6 +65,7 @@ class Made:
     options: LiveOptions
     machine: Machine
     boot_files: Path
+    more_modules: bytes
     image: Path
     memory_mib: int
 
@@ -74,7 +79,9 @@ def make(options: LiveOptions, tell: Callable[[str], None]) -> Made:
     disk = parts.live_image(options.fs, options.init, options.swap_mib, options.free_mib)
     memory_mib = options.memory_mib or least_memory_mib(parts, disk) + _ROOM_MIB
     check_memory(parts, memory_mib, disk)
-    return Made(options, parts.machine, parts.boot_files(), disk, memory_mib)
+    memory_mib += options.scratch_mib
+    more = parts.more_modules(options.modules)
+    return Made(options, parts.machine, parts.boot_files(), more, disk, memory_mib)
 
 
 def launch(made: Made, folder: Path, tied: bool) -> Process:
@@ -89,7 +96,7 @@ def launch(made: Made, folder: Path, tied: bool) -> Process:
     keys.write_known_hosts(folder, HOST, port)
     shutil.copyfile(made.image, folder / "disk")
     initramfs = (made.boot_files / "initramfs").read_bytes()
-    (folder / "initrd").write_bytes(initramfs + job_initramfs(job))
+    (folder / "initrd").write_bytes(initramfs + made.more_modules + job_initramfs(job))
     return _spawn(folder, _words(made, folder, port), tied)
 
 
@@ -122,6 +129,7 @@ def _settings(options: LiveOptions) -> bytes:
         {
             "LATENCY_NS": options.latency_ns,
             "NS_PER_KIB": options.ns_per_kib,
+            "SCRATCH_KIB": options.scratch_mib << 10,
             "FS": options.fs,
             "ROOT_OPTIONS": f"{mode},noatime",
         }

@@ -54,6 +54,16 @@ class Parts:
         key = store.digest(*(file.read_bytes() for file in made_by))
         return store.folder(self._place / f"boot-{self.kernel}-{key}", self._build_boot)
 
+    def more_modules(self, names: Sequence[str]) -> bytes:
+        """Return the initramfs' part with more of the kernel's modules; empty for none."""
+        if not names:
+            return b""
+        key = store.digest(*names, *(Path(file).read_bytes() for file in _BOOT_CODE))
+        build = lambda into: self._build_more(names, into)  # noqa: E731
+        return (
+            store.folder(self._place / f"more-{self.kernel}-{key}", build) / "more"
+        ).read_bytes()
+
     def image(self, fs: str) -> Path:
         """Return the application's image, built the first time."""
         key = store.digest(*self.packages, Path(image.__file__).read_bytes())
@@ -95,8 +105,7 @@ class Parts:
     def _build_boot(self, into: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
             scratch = Path(name)
-            root = scratch / "kernel"
-            unpack(self._downloaded(f"kernel-{self.kernel}", self._fetch_kernel), root)
+            root = self._unpacked_kernel(scratch)
             kernel = next((root / "boot").glob("vmlinu[xz]-*"))
             release = kernel.name.partition("-")[2]
             self.tell(f"building the slow disk for {release}")
@@ -110,6 +119,25 @@ class Parts:
             shutil.copy(kernel, into / "kernel")
             whole = initramfs.base_initramfs(busybox, disks, others, slowdisk)
             (into / "initramfs").write_bytes(whole)
+
+    def _unpacked_kernel(self, scratch: Path) -> Path:
+        unpack(self._downloaded(f"kernel-{self.kernel}", self._fetch_kernel), scratch / "kernel")
+        return scratch / "kernel"
+
+    def _build_more(self, names: Sequence[str], into: Path) -> None:
+        with tempfile.TemporaryDirectory(prefix="foreread-build-") as scratch:
+            root = self._unpacked_kernel(Path(scratch))
+            release = next((root / "lib/modules").iterdir())
+            always = modules.load_order(release, (*modules.DISKS, *modules.OTHERS))
+            found = modules.load_order(release, names)
+            absent = [name for name in names if name not in found]
+            if absent:
+                raise BoardError(
+                    f"the {self.kernel} kernel of {self.machine.name} has no module {absent[0]}",
+                    "use another board or kernel",
+                )
+            more = {name: data for name, data in found.items() if name not in always}
+            (into / "more").write_bytes(initramfs.more_initramfs(more))
 
     def _slowdisk(self, scratch: Path, release: str) -> bytes:
         fetch = lambda into: self._fetch_headers(release, into)  # noqa: E731

@@ -14,18 +14,18 @@ is_time(double ns)
 double
 lx_fixed_submit(struct lx_fixed *fixed, double now_ns, struct lx_read read)
 {
+    double begin = now_ns < fixed->free_ns ? fixed->free_ns + fixed->handover_ns : now_ns;
     fixed->free_ns =
-        fmax(now_ns, fixed->free_ns) +
-        (fixed->latency_ns + fixed->ns_per_kib * (double)read.sectors / SECTORS_PER_KIB);
+        begin + (fixed->latency_ns + fixed->ns_per_kib * (double)read.sectors / SECTORS_PER_KIB);
     return fixed->free_ns;
 }
 
 static bool
 fixed_set(struct lx_fixed *fixed, const double *numbers, size_t n)
 {
-    if (n != 2 || !is_time(numbers[0]) || !is_time(numbers[1]))
+    if (n != 3 || !is_time(numbers[0]) || !is_time(numbers[1]) || !is_time(numbers[2]))
         return false;
-    *fixed = (struct lx_fixed){numbers[0], numbers[1], 0};
+    *fixed = (struct lx_fixed){numbers[0], numbers[1], numbers[2], 0};
     return true;
 }
 
@@ -94,7 +94,7 @@ lx_device_set(struct lx_device *device, const double *numbers, size_t n)
     case LX_FIXED:
         return fixed_set(&device->fixed, numbers + 1, n - 1);
     case LX_PACED:
-        return n - 1 == 6 && fixed_set(&device->paced.base, numbers + 5, 2) &&
+        return n - 1 == 7 && fixed_set(&device->paced.base, numbers + 5, 3) &&
                lx_paced_set(&device->paced, numbers + 1);
     case LX_MEASURED:
         return measured_set(&device->measured, numbers + 1, n - 1);

@@ -10,14 +10,14 @@
 
 /* Kinds of devices, and their numbers in order; times are nanoseconds. */
 enum lx_device_kind {
-    LX_FIXED,    /* latency, time a KiB */
-    LX_PACED,    /* requests a second, bytes a second, slice, tick; latency, time a KiB */
+    LX_FIXED,    /* latency, time a KiB, handover */
+    LX_PACED,    /* requests a second, bytes a second, slice, tick; then as LX_FIXED */
     LX_MEASURED, /* random and sequential sizes; then of both: KiB, latency, occupancy by size */
     LX_DEVICE_KINDS,
 };
 
 struct lx_fixed {
-    double latency_ns, ns_per_kib, free_ns;
+    double latency_ns, ns_per_kib, handover_ns, free_ns;
 };
 
 /* Paced and its queues; struct throtl_grp. Ticks are whole numbers, slices so many of them. */

@@ -14,6 +14,7 @@ struct cut {
     uint64_t next; /* sector that would go on with it */
     int64_t segments;
     uint32_t folios; /* of its bio so far */
+    size_t parts;    /* of its bio that were sent already */
     bool open;
 };
 
@@ -42,6 +43,7 @@ send(struct lx_disk *disk, struct lx_read read)
     struct lx_request *request = &disk->requests[disk->n_requests++];
     request->begin_ns = fmax(disk->now_ns, disk->busy_ns);
     request->done_ns = lx_device_submit(&disk->device, disk->now_ns, read);
+    request->there_ns = request->done_ns;
     disk->busy_ns = fmax(disk->busy_ns, request->done_ns);
     if (!(request->done_ns <= LONGEST_NS))
         disk->error = LX_BAD_DEVICE;
@@ -54,11 +56,26 @@ lx_disk_send(struct lx_disk *disk, struct lx_read read)
     return next_request(disk) ? send(disk, read) : disk->now_ns;
 }
 
+/* Send a part of a bio; with the last one all are there. _chain of emulator/linux/disk.py. */
+static void
+send_part(struct lx_disk *disk, struct cut *cut, bool last)
+{
+    send(disk, cut->read);
+    cut->parts++;
+    if (!last && cut->read.bios == 1)
+        return;
+    struct lx_request *part = disk->requests + disk->n_requests;
+    for (double there_ns = 0; cut->parts; cut->parts--) {
+        there_ns = fmax((--part)->done_ns, there_ns);
+        part->there_ns = there_ns;
+    }
+}
+
 static void
 close_bio(struct lx_disk *disk, struct cut *cut)
 {
     if (cut->open)
-        send(disk, cut->read);
+        send_part(disk, cut, true);
     cut->open = false;
 }
 
@@ -72,7 +89,7 @@ open_bio(struct lx_disk *disk, struct cut *cut, uint64_t sector)
 static void
 split(struct lx_disk *disk, struct cut *cut)
 {
-    send(disk, cut->read);
+    send_part(disk, cut, false);
     cut->read = (struct lx_read){cut->read.sector + cut->read.sectors, 0, 1, false};
     cut->segments = 0;
     cut->open = next_request(disk);
@@ -216,7 +233,7 @@ lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
         *of_page |= USED;
         request->used++;
     }
-    return request->done_ns;
+    return request->there_ns;
 }
 
 void

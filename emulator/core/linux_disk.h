@@ -5,9 +5,12 @@
 #include "linux_device.h"
 #include "linux_kernel.h"
 
-/* Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``. */
+/*
+ * Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``. They are there at
+ * ``there_ns``: parts of one bio end it together (bio_chain).
+ */
 struct lx_request {
-    double begin_ns, done_ns;
+    double begin_ns, done_ns, there_ns;
     uint32_t pages, used;
 };
 

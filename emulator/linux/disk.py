@@ -23,10 +23,14 @@ Span = tuple[float, float]  # from, until: nanoseconds
 
 @dataclass(slots=True)
 class Request:
-    """Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``."""
+    """Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``.
+
+    They are there at ``there_ns``: parts of one bio end it together (bio_chain).
+    """
 
     begin_ns: float
     done_ns: float
+    there_ns: float
     pages: int = 0
     used: int = 0
 
@@ -61,7 +65,7 @@ class TimedKernel(Kernel):
             raise EmulationError(
                 "the device takes longer than can be", "give other numbers, or calibrate again"
             )
-        self.sent.append(Request(max(self.clock_ns, self._busy_ns), done))
+        self.sent.append(Request(max(self.clock_ns, self._busy_ns), done, done))
         self._busy_ns = max(self._busy_ns, done)
         return self.sent[-1]
 
@@ -75,7 +79,7 @@ class TimedKernel(Kernel):
         pages = {page for page in pages if self._by_page.get(page) is request}
         request.used += len(pages - self._used)
         self._used |= pages
-        return request.done_ns
+        return request.there_ns
 
     def _end_run(self) -> None:
         super()._end_run()
@@ -87,6 +91,7 @@ class TimedKernel(Kernel):
         self.pages += sum(1 << order for _, _, order, _ in inserts)
         cut = requests(Outcome(inserts), self.layout, self.limits, self.machine.page_size)
         sent = [self.send(sector, sectors, bios) for _, sector, sectors, bios in cut]
+        _chain(sent, cut)
         ends = list(accumulate(sectors for _, _, sectors, _ in cut))
         unit = self.machine.page_size // SECTOR
         read = 0  # sectors so far: requests come in the order of the pages
@@ -115,6 +120,20 @@ class TimedKernel(Kernel):
             request.pages = len(found)
             self._by_page.update(found)
             self.held_ns = max(self.held_ns, request.done_ns)
+
+
+def _chain(sent: Sequence[Request], cut: Sequence[tuple[int, int, int, int]]) -> None:
+    """Let the requests that were cut from one bio be there together.
+
+    What goes on where the request before ended was cut from the same bio; of two bios that meet in
+    a request the second is taken to begin behind it.
+    """
+    there = 0.0
+    for row in range(len(sent) - 1, -1, -1):
+        _, sector, sectors, bios = cut[row]
+        goes_on = bios == 1 and row + 1 < len(cut) and cut[row + 1][1] == sector + sectors
+        there = max(sent[row].done_ns, there if goes_on else 0.0)
+        sent[row].there_ns = there
 
 
 def wasted(sent: Sequence[Request], spans: Sequence[Span]) -> float:

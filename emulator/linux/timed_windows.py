@@ -67,7 +67,7 @@ def _numbers(device: DeviceModel) -> list[float] | None:
 
 
 def _costs(device: FixedCost) -> list[float]:
-    return [device.latency_ns, device.ns_per_kib]
+    return [device.latency_ns, device.ns_per_kib, device.handover_ns]
 
 
 def _replay(

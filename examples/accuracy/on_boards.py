@@ -69,10 +69,11 @@ PYTHON = Application(
 PERL = Application(
     "perl", ("perl", "-e", "use POSIX; use Encode; use Storable; use File::Temp; use Socket;")
 )
+RUBY = Application("ruby", ("ruby", "-e", "require 'json'; require 'optparse'; require 'set'"))
 PHP = Application("php", ("php8.2", "-n", "-r", "echo strlen(json_encode(range(1, 9)));"))
 
-SECONDS_BOARD = Board("arm64", "6.12", ("madplay", "perl", "php8.2-cli", "python3"), SD)
-SECONDS_APPLICATIONS = (MADPLAY, PYTHON, PERL, PHP)
+SECONDS_BOARD = Board("arm64", "6.12", ("madplay", "perl", "php8.2-cli", "python3", "ruby"), SD)
+SECONDS_APPLICATIONS = (MADPLAY, PYTHON, PERL, PHP, RUBY)
 PLAYERS = ("madplay", "python3")
 PAGES_BOARDS = tuple(
     Board(machine, kernel, PLAYERS, SD)

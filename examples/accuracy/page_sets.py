@@ -16,8 +16,9 @@ from analyzer.ingest.load import dev_of, load
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Rwbs
 from analyzer.optimizer.inputs import Inputs, inputs
-from analyzer.optimizer.linux import predict_linux
+from analyzer.optimizer.linux import on_disk
 from analyzer.replay.steps import own_requests
+from emulator.linux.operations import OPERATION, Op
 from emulator.linux.rules import version_of
 
 BOARD_WINDOWS_KB = (4, 16, 32, 64, 128, 512)
@@ -30,15 +31,15 @@ class Program(Protocol):
     def command(self) -> tuple[str, ...]:
         """The words."""
 
-    @property
-    def writes(self) -> bool:
-        """Whether its first run writes what later ones read."""
-
 
 def on_board(target: str, program: Program, folder: Path, foreread: Foreread) -> Document:
-    """Record a program on a target at 0 and at every window; return the rows and the kernel."""
+    """Record a program on a target at 0 and at every window; return the rows and the kernel.
+
+    A first run leaves what all others find: files that it writes, and the last pieces of files,
+    which squashfs keeps unpacked whatever is dropped.
+    """
     words = ("record", "--target", target, "--allow-warm", "--json")
-    if program.writes and not (folder / "0/capture.json").exists():
+    if not (folder / "0/capture.json").exists():
         foreread(*words, "-o", folder / "first", "--", *program.command)
     for kb in (0, *BOARD_WINDOWS_KB):
         window = ("--read-ahead-kb", kb) if kb else ()
@@ -46,21 +47,70 @@ def on_board(target: str, program: Program, folder: Path, foreread: Foreread) ->
             foreread(*words, *window, "-o", folder / str(kb), "--", *program.command)
     base = load(folder / "0")
     taken = inputs(base, version_of(base.kernel or ""))
-    rows = [_row(taken, load(folder / str(kb)), kb) for kb in BOARD_WINDOWS_KB]
-    return {"kernel": base.kernel, "rows": [asdict(row) for row in rows]}
+    rows = []
+    for kb in BOARD_WINDOWS_KB:
+        run = load(folder / str(kb))
+        changed = len(_cached(base) ^ _cached(run))
+        rows.append(asdict(_row(taken, run, kb)) | {"cached_otherwise": changed})
+    return {"kernel": base.kernel, "rows": rows}
+
+
+def started_as(taken: Inputs, run: Recording) -> Inputs:
+    """Return inputs with those pages cached at the start that were when ``run`` began.
+
+    Which pages of libc and the shell are mapped by processes that run all the time, and so
+    survive drop_caches, changes a little from run to run: no prediction can know.
+    """
+    base, program = taken.recording, taken.program
+    before, then = _cached(base), _cached(run)
+    rows = {inode: row for row, inode in enumerate(_inodes(base))}
+    operations = program.operations
+    gone = {(rows[inode], page) for inode, page in before - then}
+    first = (operations["op"] == Op.PRESENT) & (taken.times == 0)
+    pages = zip(operations["handle"].tolist(), operations["at"].tolist(), strict=True)
+    kept = ~first | [page not in gone for page in pages]
+    new = [
+        (Op.PRESENT, rows[inode], 0, page, 1)
+        for inode, page in sorted(then - before)
+        if inode in rows
+    ]
+    joined = np.concatenate([np.array(new, OPERATION), operations[kept]])
+    times = np.concatenate([np.zeros(len(new), np.uint64), taken.times[kept]])
+    return replace(taken, program=replace(program, operations=joined), times=times)
+
+
+def _cached(recording: Recording) -> set[tuple[tuple[int, int], int]]:
+    """Return the (inode, page) that were cached when a recording's run began."""
+    return {
+        (inode, page)
+        for inode, entry in zip(_inodes(recording), recording.entries, strict=True)
+        for first, pages in (entry and entry.cached_pages) or ()
+        for page in range(first, first + pages)
+    }
+
+
+def _inodes(recording: Recording) -> list[tuple[int, int]]:
+    files = recording.files
+    return list(zip(files["dev"].tolist(), files["ino"].tolist(), strict=True))
 
 
 def _row(taken: Inputs, run: Recording, kb: int) -> Row:
     base = taken.recording
     dev = _root(base)
-    window = kb * 1024 // base.page_size
     of_disk = base.devices.get(dev, dev)
-    curves = predict_linux(base, windows=[0, window]).devices
-    curve = next(curve for curve in curves if dev_of(curve.dev) == of_disk)
-    at_0, at_window = curve.f
-    rest = 0 if _plain(base, dev) else issued(base, of_disk) - at_0
-    predicted = replace(prediction(taken, dev, kb), requests=at_window)
+    rest = 0 if _plain(base, dev) else issued(base, of_disk) - _requests(taken, of_disk, 0)
+    same = started_as(taken, run)
+    requests = _requests(same, of_disk, kb)
+    predicted = replace(prediction(same, dev, kb), requests=requests)
     return compare(kb, "prediction", predicted, _measured(run, dev, of_disk, rest))
+
+
+def _requests(taken: Inputs, disk: int, kb: int) -> int:
+    """Return the requests that a disk is predicted to be sent, those of squashfs's blocks too."""
+    recording = taken.recording
+    emulation = on_disk(taken, version_of(recording.kernel or ""), taken.disks.index(disk))
+    counts = emulation.counts([kb * 1024 // recording.page_size])
+    return int(counts.requests.sum())
 
 
 def _measured(run: Recording, dev: int, disk: int, rest: int) -> Reads:

@@ -14,10 +14,12 @@ from analyzer.optimizer.linux import PREFIX
 from analyzer.prediction import Prediction
 from analyzer.prefetch import PrefetchError, compare
 from analyzer.prefetch.measured import Listed, read_measurement
+from analyzer.tuner.results import Results, read_results
+from analyzer.tuner.store_file import is_store
 from analyzer.validate import validate
-from foreread.arguments import add_capture
+from foreread.arguments import UsageError, add_capture
 from foreread.commands.predict import add_model, predicted
-from tracer.sweep import read_sweep
+from tracer.sweep import Sweep, read_sweep
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +27,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture(parser)
     add_model(parser)
     parser.add_argument(
-        "sweep", metavar="SWEEP", type=Path, nargs="?", help="file written by foreread sweep"
+        "measured",
+        metavar="SWEEP|TUNING",
+        type=Path,
+        nargs="*",
+        help="files written by foreread sweep and foreread tune, one of each at most",
     )
     parser.add_argument(
         "--prefetch",
@@ -42,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     recording = load(args.capture, args.pids)
     prediction = predicted(recording, args)
-    sweep = read_sweep(args.sweep) if args.sweep else None
+    sweep, tuned = _measured(args.measured)
     command = recording.capture.command if recording.capture else None
     validation = validate(prediction, sweep, command) if sweep else None
     listed = _listed(recording, prediction, args)
@@ -50,13 +56,26 @@ def run(args: argparse.Namespace) -> int:
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     from analyzer.report import write_report  # noqa: PLC0415
 
-    files = write_report(recording, prediction, sweep, validation, args.output, listed)
+    files = write_report(recording, prediction, sweep, validation, args.output, listed, tuned)
     if args.json:
         told = {"html": str(files.html), "pdf": str(files.pdf), "json": str(files.json)}
         print(json.dumps({"schema": 1, **told}))
     else:
         print(f"report: {files.html}")
     return 0
+
+
+def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
+    """Return the sweep and the tuning among the files given, which are told apart by content."""
+    tunings = [path for path in paths if is_store(path)]
+    sweeps = [path for path in paths if path not in tunings]
+    for found, what in ((tunings, "TUNING"), (sweeps, "SWEEP")):
+        if len(found) > 1:
+            raise UsageError(f"{found[1]}: one {what} at most")
+    return (
+        read_sweep(sweeps[0]) if sweeps else None,
+        read_results(tunings[0]) if tunings else None,
+    )
 
 
 def _listed(

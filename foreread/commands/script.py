@@ -1,4 +1,4 @@
-"""``foreread script``: the boot script that applies the window, and its wrappers."""
+"""``foreread script``: the boot script that applies window or genes, and its wrappers."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from analyzer.apply import (
     Prefetch,
     install,
     plan_from,
+    plan_of_tuning,
     uninstall,
     write_scripts,
 )
@@ -22,6 +23,8 @@ from analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from analyzer.ingest.load import load
 from analyzer.prediction import Verdict
 from analyzer.prefetch.listing import read_listing
+from analyzer.tuner.results import read_results
+from analyzer.tuner.store_file import is_store
 from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
 from boards.target import TargetError
@@ -35,7 +38,7 @@ AUTO = "auto"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_capture(parser, nargs="?")
+    add_capture(parser, nargs="?", metavar="CAPTURE|TUNING")
     add_model(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder for the files")
     parser.add_argument(
@@ -103,7 +106,8 @@ def run(args: argparse.Namespace) -> int:
     _check_usage(args)
     if args.uninstall:
         return _uninstall(args)
-    plan = _plan(args)
+    tuning = is_store(args.capture)
+    plan = _plan_of_tuning(args) if tuning else _plan(args)
     files = write_scripts(plan, args.output)
     done = _install(args, plan) if args.install else None
     if args.json:
@@ -150,6 +154,20 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
         read_ahead_kb=_asked(args.read_ahead_kb, prediction.verdict),
         after_boot_read_ahead_kb=args.after_boot_kb,
         boot_done_seconds=args.after_seconds,
+        restore_on_stop=not args.no_restore,
+        prefetch=None if args.prefetch is None else _prefetch(args.prefetch, args.replayer),
+    )
+
+
+def _plan_of_tuning(args: argparse.Namespace) -> ApplyPlan:
+    for given, name in (
+        *((args.model, "--model"), (args.device_model, "--device-model")),
+        *((args.read_ahead_kb, "--read-ahead-kb"), (args.after_boot_kb, "--after-boot-kb")),
+    ):
+        if given is not None:
+            raise UsageError(f"{name} is for a CAPTURE, not for a TUNING")
+    return plan_of_tuning(
+        read_results(args.capture),
         restore_on_stop=not args.no_restore,
         prefetch=None if args.prefetch is None else _prefetch(args.prefetch, args.replayer),
     )

@@ -19,6 +19,7 @@ from foreread.run_arguments import add_run, run_options
 from foreread.table import render
 from foreread.target_arguments import add_target, tell
 from foreread.version import VERSION
+from foreread.wording import duration_text
 from tracer.local_trials import local_trials
 from tracer.remote.trials import trials_on
 from tracer.sweep import Sweep, check_writable, write_sweep
@@ -88,16 +89,11 @@ def _windows_kb(text: str, page_bytes: int) -> tuple[int, ...]:
 def _show_progress(progress: Progress) -> None:
     line = (
         f"run {progress.done}/{progress.total}: {progress.read_ahead_kb} KiB, "
-        f"{progress.seconds:.2f} s; {_duration(progress.left_s)} left"
+        f"{progress.seconds:.2f} s; {duration_text(progress.left_s)} left"
     )
     # On a terminal one line is written over; in a log each stands.
     end = "\r" if sys.stderr.isatty() else "\n"
     print(f"foreread: {line:<60}", end=end, file=sys.stderr, flush=True)
-
-
-def _duration(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes else f"{rest} s"
 
 
 def _text(result: Sweep) -> str:

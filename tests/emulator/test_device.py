@@ -17,6 +17,12 @@ def test_a_device_of_fixed_cost_serves_in_order():
     assert FIXED.queue().submit(0, 0, 8) == 1400
 
 
+def test_a_request_that_waited_is_handed_on():
+    queue = FixedCost(1000, 100, handover_ns=50).queue()
+    found = [queue.submit(0, 0, 8), queue.submit(1399, 8, 8), queue.submit(2850, 0, 8)]
+    assert found == [1400, 1400 + 50 + 1400, 2850 + 1400]
+
+
 def test_a_fixed_cost_is_drawn_from_its_band():
     rng = np.random.default_rng(1)
     assert FIXED.perturbed(rng) is FIXED

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from programs import PAGE, Script
@@ -54,6 +56,13 @@ def test_readahead_goes_on_while_the_program_computes():
     found = timed(three_reads(), 4, DEVICE)
     assert (found.total_ns, found.waited_ns) == (4450, 1800 + 2100)
     assert found.work.tolist() == [[0, 0], [1, 2], [1, 4], [1, 2]]
+
+
+def test_parts_of_a_bio_are_there_together():
+    """Pages 2-5 come in two requests, at 3620 and 5420: so page 2 is there at 5420."""
+    found = timed(replace(three_reads(), limits=Limits(8)), 4, DEVICE)
+    assert found.work.tolist() == [[0, 0], [1, 2], [2, 4], [1, 2]]
+    assert found.total_ns == 5420 + 30
 
 
 def test_the_processor_s_work_counts_from_what_was_recorded():

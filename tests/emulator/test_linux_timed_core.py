@@ -83,6 +83,7 @@ COST = FixedCost(1e5, 1e4)
 DEVICES = [
     FixedCost(0.0, 5e4),
     FixedCost(1e6, 5e4),
+    FixedCost(1e5, 5e4, handover_ns=3e4),
     Paced(requests_per_second=1000, bytes_per_second=5e6),
     Paced(requests_per_second=3e4, base=COST),
     Paced(bytes_per_second=4e7, slice_ns=3e7, tick_ns=1e7),
@@ -177,7 +178,7 @@ def arguments(run):
     names = ("operations", "mappings", "handles", "files", "extents", "rules", "machine")
     arrays = dict(zip(names, core, strict=True))
     arrays["steps"] = run.steps.copy()
-    arrays["device"] = np.array([0.0, 1000.0, 100.0])
+    arrays["device"] = np.array([0.0, 1000.0, 100.0, 50.0])
     arrays["numbers"] = np.array([run.tail_ns, 0.0, 0.0])
     arrays["recorded"] = np.zeros(0, np.int64)
     arrays["times"], arrays["ends"] = np.zeros(4), np.zeros(2)
@@ -245,6 +246,7 @@ def test_the_core_refuses_steps_that_no_run_can_have(column, row, value):
         ("device", 1, -1.0),
         ("device", 2, np.inf),
         ("device", 1, 1e15),
+        ("device", 3, -1.0),
         ("numbers", 0, np.nan),
         ("numbers", 1, -1.0),
         ("numbers", 2, np.inf),
@@ -261,14 +263,14 @@ def test_the_core_refuses_other_runs_that_cannot_be():
     for wrong in ({"cpus": 0}, {"cpus": 1 << 40}, {"last": 2}, {"last": -2}, {"window": -1}):
         with pytest.raises(ValueError):
             replay(arguments(a_run()), **wrong)
-    for length in (0, 1, 2, 4):
+    for length in (0, 1, 3, 5):
         arrays = arguments(a_run())
         arrays["device"] = np.zeros(length)
         with pytest.raises(ValueError):
             replay(arrays)
 
 
-PACED = [1, 1000, 5e6, 1e8, 4e6, 0, 0]
+PACED = [1, 1000, 5e6, 1e8, 4e6, 0, 0, 0]
 MEASURED = [2, 2, 1, 4, 64, 100, 400, 50, 400, 4, 100, 50]
 
 

@@ -4,7 +4,14 @@ import json
 from pathlib import Path
 
 import pytest
+from event_table import table
 from example_modules import imported
+from replayed import brought, done, entry, fault
+
+from analyzer.ingest.load import interpret
+from analyzer.ingest.recording import Trace
+from analyzer.optimizer.inputs import inputs
+from emulator.linux.operations import Op
 
 FOLDER = Path(__file__).parents[2] / "examples/accuracy"
 MODULES = (
@@ -87,6 +94,16 @@ def test_identical_page_sets_meet_the_strictest_targets(modules):
     assert all(one.met for one in found)
 
 
+@pytest.mark.parametrize(("jaccard", "met"), [(0.981, True), (0.979, False)])
+def test_a_browser_may_differ_twice_as_much_as_its_own_runs_at_that_window(modules, jaccard, met):
+    figures = modules["figures"]
+    rows = [row(4, jaccard=jaccard), row(8, jaccard=0.95)]
+    own = [row(4, jaccard=0.99), row(8, jaccard=0.9)]
+    found = figures.page_figures(rows, figures.BROWSER, own)[0]
+    assert (found.value, found.met) == (jaccard, met)
+    assert found.target == pytest.approx(0.98)
+
+
 def test_rounds_are_one_sweep_with_all_runs_of_a_window(modules):
     def swept(kb, seconds, note):
         point = {"read_ahead_kb": kb, "seconds": [seconds], "requests": [1], "pages": [2.0]}
@@ -163,6 +180,20 @@ def test_a_device_that_gives_no_seconds_misses_all_and_says_why(modules):
     lines = modules["tables"].text([(cell, found)]).splitlines()
     assert "validate: no such kind" in lines[4]
     assert lines[-1].startswith("- known: 0 of 3 targets met")
+
+
+def test_a_prediction_starts_with_the_pages_that_a_run_had_cached(modules):
+    """Also if the recording itself had to read one of them."""
+
+    def recorded(*cached):
+        trace = Trace("test", table(fault(1, 20), *brought(1, 20)))
+        return interpret(trace, None, [entry(1, cached_pages=[*cached])], "all")
+
+    taken = inputs(recorded((3, 2)), (6, 1, 0))
+    assert done(taken) == [(Op.PRESENT, 3, 1), (Op.PRESENT, 4, 1), (Op.FAULT, 20, 0)]
+    same = modules["page_sets"].started_as(taken, recorded((4, 1), (20, 1)))
+    assert done(same) == [(Op.PRESENT, 20, 1), (Op.PRESENT, 4, 1), (Op.FAULT, 20, 0)]
+    assert len(same.times) == 3
 
 
 def test_every_cell_has_a_name_of_its_own(modules):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from msgspec import structs
+from example_modules import imported
 
 from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.recording import Recording
@@ -21,6 +21,7 @@ from tracer.run import RunOptions
 
 WINDOW_KB = 128
 COMMAND = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
+ACCURACY = Path(__file__).parents[2] / "examples/accuracy"
 Page = tuple[int, int]  # inode, index
 
 pytestmark = pytest.mark.boards
@@ -39,16 +40,6 @@ def recorded(board, output, kb=0) -> Recording:
     return load(output)
 
 
-def cached_as_in(base: Recording, other: Recording) -> Recording:
-    """What other processes map changes a little from run to run."""
-    before = {entry.ino: entry.cached_pages for entry in other.entries if entry}
-    entries = tuple(
-        entry and structs.replace(entry, cached_pages=before.get(entry.ino, entry.cached_pages))
-        for entry in base.entries
-    )
-    return replace(base, entries=entries)
-
-
 def stored(base: Recording, layout: Layout, pages: set[Page]) -> set[Page]:
     """Leave out the holes, which are not read."""
     rows = {ino: row for row, ino in enumerate(base.files["ino"].tolist())}
@@ -60,10 +51,13 @@ def stored(base: Recording, layout: Layout, pages: set[Page]) -> set[Page]:
     }
 
 
-def test_pages_that_a_board_reads_are_those_predicted_from_its_capture(board, tmp_path):
+def test_pages_that_a_board_reads_are_those_predicted_from_its_capture(
+    board, tmp_path, monkeypatch
+):
     base, run = recorded(board, tmp_path / "0"), recorded(board, tmp_path / "at", WINDOW_KB)
     version = version_of(base.kernel)
-    taken = inputs(cached_as_in(base, run), version)
+    with imported(monkeypatch, ACCURACY, ("cli", "store", "applications", "page_sets")) as found:
+        taken = found["page_sets"].started_as(inputs(base, version), run)
     assert all(entry.extents is not None for entry in base.entries if entry and entry.path)
     assert any(entry.cached_pages for entry in base.entries if entry)  # libc: the ssh server's
     window = WINDOW_KB * 1024 // base.page_size

@@ -27,6 +27,16 @@ def inode(path):
     return DEV, path.lstat().st_ino
 
 
+def test_a_symbolic_link_is_told_from_what_it_leads_to(tree):
+    link = tree / "link"
+    link.symlink_to(tree / "a/b/plain")
+    entries, _ = find_files({inode(link), inode(tree / "a/b/plain")}, [mount(tree)], {})
+    assert {entry.path: entry.link for entry in entries} == {
+        str(link): True,
+        str(tree / "a/b/plain"): False,
+    }
+
+
 def test_every_name_is_found_with_its_size(tree):
     wanted = {inode(tree / "a/b" / name): name for name in NAMES}
     entries, complete = find_files(set(wanted), [mount(tree)], {})

@@ -19,7 +19,7 @@ from tracer.residency import Inode
 
 SEARCH_S = 60
 _MOST_INODES = 1000  # in one search: a command line has an end
-_FOUND = re.compile(rb"(\d{1,20}) (\d{1,19}) (ELF|-) (/.*)", re.S)
+_FOUND = re.compile(rb"(\d{1,20}) (\d{1,19}) (ELF|LINK|-) (/.*)", re.S)
 _HEAD_BYTES = 4096  # of an ELF file: its program headers are in there
 _MOST_HEADS = 64
 
@@ -103,6 +103,7 @@ def _search(
         inode = dev, int(match[1])
         if inode in entries:
             path, size = os.fsdecode(match[4]), int(match[2])
-            entries[inode] = FileEntry(dev=dev, ino=inode[1], path=path, size_bytes=size)
+            link = match[3] == b"LINK"
+            entries[inode] = FileEntry(dev=dev, ino=inode[1], path=path, size_bytes=size, link=link)
             programs += [inode] if match[3] == b"ELF" else []
     return programs

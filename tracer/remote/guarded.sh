@@ -138,6 +138,7 @@ make_run() {
     prepare
     start_watchers
     run_command hold "$executable"
+    rehearse_end
     drop_and_prove "$allowed_kib"
     case $? in
     1) die "the caches of the target cannot be dropped" "reach it as root" ;;
@@ -149,7 +150,6 @@ make_run() {
     : >"$job/released"
     mark start
     release_and_wait
-    mark end
     end
     print_run
 }

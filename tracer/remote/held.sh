@@ -30,11 +30,12 @@ helper() {
     echo $! >>"$job/helpers"
 }
 
-# pump STREAM: keep the beginning of the command's output, take the rest from it.
+# pump STREAM: keep the beginning of the command's output, take the rest from it, if there is any:
+# another program, when the command ends, would be part of the time that is measured.
 pump() {
     exec <"$job/$1.pipe" >"$job/$1" 9>&-
     head -c "$output_bytes"
-    exec cat >/dev/null
+    ! read -r _ || exec cat >/dev/null
 }
 
 # pump_matching STREAM: the same, and the run is over when a line of it matches.
@@ -131,8 +132,16 @@ start_watchers() {
     [ -z "$idle_cs" ] || helper after_idleness
 }
 
-# release_and_wait: let the command go and return when the run is over; set why, and status (of
-# the command, empty if it still runs).
+# rehearse_end: do what the end of the run is marked with, before caches are dropped: they keep the
+# pages of this shell that are mapped. Read then, these would be part of the time that is measured.
+rehearse_end() {
+    (exit 0) &
+    wait $!
+    kill -0 $! 2>/dev/null || echo end >/dev/null
+}
+
+# release_and_wait: let the command go, mark the end of the run at once, and return; set why, and
+# status (of the command, empty if it still runs).
 release_and_wait() {
     trap : USR1
     echo >&5
@@ -144,6 +153,7 @@ release_and_wait() {
         kill -0 "$waited" 2>/dev/null || break
         status=
     done
+    mark end
     (set -C && echo exit >"$job/over") 2>/dev/null
     : >"$job/ended"
     read -r why <"$job/over"

@@ -10,7 +10,7 @@
 set -u
 umask 077
 export LC_ALL=C
-job=${0%/*}
+job=${resident_job:-${0%/*}}
 places=${job%/*}
 lock=$places/foreread.lock
 local_lock=/run/foreread/lock # held through descriptor 3

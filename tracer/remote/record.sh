@@ -65,7 +65,7 @@ print_result() {
 }
 
 # find_inodes SECONDS DIRECTORY INODE...: print "INODE SIZE KIND PATH" and a NUL for each found;
-# KIND is ELF or -.
+# KIND is ELF, LINK or -.
 find_inodes() {
     limit_s=$1 top=$2
     shift 2
@@ -83,6 +83,7 @@ find_inodes() {
         set -f
         path=$1 kind=-
         [ ! -f "$path" ] || [ "$(dd if="$path" bs=1 skip=1 count=3)" != ELF ] || kind=ELF
+        [ ! -L "$path" ] || kind=LINK
         set -- $(ls -dlni -- "$path")
         printf "%s %s %s %s\000" "$1" "$6" $kind "$path"' sh {} \; 2>/dev/null &
     search=$!

@@ -26,7 +26,8 @@ load_modules() {
 fill_slow_disk() {
     image=$(disk image)
     sectors=$(cat "/sys/block/${image##*/}/size")
-    insmod /modules/slowdisk.ko size_kib=$((sectors / 2)) || fail "insmod slowdisk: out of memory?"
+    insmod /modules/slowdisk.ko size_kib=$((sectors / 2)) scratch_kib="${SCRATCH_KIB:-0}" ||
+        fail "insmod slowdisk: out of memory?"
     said=$(dd if="$image" of=/dev/slow0 bs=1M 2>&1) || fail "filling the slow disk: $said"
     sync
 }

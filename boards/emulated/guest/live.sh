@@ -28,6 +28,7 @@ mount_kernel_file_systems
 echo "board: modules"
 load_modules disks
 load_modules others
+[ ! -e /modules/more ] || load_modules more
 echo "board: slow disk"
 fill_slow_disk
 set_cost

@@ -2,7 +2,8 @@
 /*
  * A block device in memory, /dev/slow0, that serves one request at a time at an explicit cost:
  * latency_ns + ns_per_kib for each KiB moved. Nothing overlaps, so that the cost of a run is
- * the sum over its requests. Costs are parameters and may be changed at any time.
+ * the sum over its requests. Costs are parameters and may be changed at any time. A second
+ * device, /dev/slow1, may lie on the same disk.
  *
  * An emulator that counts instructions for time has to wait in real time while the processor
  * sleeps, and wakes it late. So the processor counts on instead while a request is served, in a
@@ -21,6 +22,10 @@ static unsigned int size_kib = 16384;
 module_param(size_kib, uint, 0444);
 MODULE_PARM_DESC(size_kib, "size of the device in KiB");
 
+static unsigned int scratch_kib;
+module_param(scratch_kib, uint, 0444);
+MODULE_PARM_DESC(scratch_kib, "size of a second device on the same disk, /dev/slow1; 0: none");
+
 static unsigned int latency_ns;
 module_param(latency_ns, uint, 0644);
 MODULE_PARM_DESC(latency_ns, "cost of each request in nanoseconds");
@@ -38,10 +43,17 @@ now_get(char *text, const struct kernel_param *unused)
 static const struct kernel_param_ops now_ops = {.get = now_get};
 module_param_cb(now_ns, &now_ops, NULL, 0444);
 
+/* Where a device lies on the disk, in bytes. */
+struct slow_device {
+    struct gendisk *disk;
+    loff_t begin;
+    loff_t end;
+};
+
 static struct slow_disk {
     struct page **pages; /* single ones: a 32-bit kernel cannot map a large disk at once */
     int major;
-    struct gendisk *disk;
+    struct slow_device devices[2];
     struct blk_mq_tag_set tags;
     struct hrtimer timer;
     struct request *serving; /* the one tag of the queue: there is never a second request */
@@ -77,7 +89,7 @@ keep_awake(void *unused)
 static unsigned long
 disk_page_count(void)
 {
-    return DIV_ROUND_UP((unsigned long)size_kib, PAGE_SIZE >> 10);
+    return DIV_ROUND_UP((unsigned long)size_kib + scratch_kib, PAGE_SIZE >> 10);
 }
 
 /* Move a piece of a request's data, which may lie across two pages of the disk. */
@@ -104,14 +116,14 @@ move_piece(bool write, loff_t at, struct bio_vec *piece)
 static blk_status_t
 move_data(struct request *request)
 {
-    loff_t at = (loff_t)blk_rq_pos(request) << SECTOR_SHIFT;
-    loff_t end = (loff_t)size_kib << 10;
+    const struct slow_device *device = request->q->queuedata;
+    loff_t at = device->begin + ((loff_t)blk_rq_pos(request) << SECTOR_SHIFT);
     struct req_iterator position;
     struct bio_vec piece;
 
     rq_for_each_segment(piece, request, position)
     {
-        if (at + piece.bv_len > end)
+        if (at + piece.bv_len > device->end)
             return BLK_STS_IOERR;
         move_piece(rq_data_dir(request) == WRITE, at, &piece);
         at += piece.bv_len;
@@ -167,31 +179,60 @@ static const struct blk_mq_ops slow_mq_ops = {
 static const struct block_device_operations slow_ops = {.owner = THIS_MODULE};
 
 static struct gendisk *
-new_disk(void)
+new_disk(struct slow_device *device)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
-    return blk_mq_alloc_disk(&slow.tags, NULL, NULL);
+    return blk_mq_alloc_disk(&slow.tags, NULL, device);
 #else
-    return blk_mq_alloc_disk(&slow.tags, NULL);
+    return blk_mq_alloc_disk(&slow.tags, device);
 #endif
 }
 
 static int
-add_disk_node(void)
+add_device(int number, loff_t begin, unsigned int kib)
 {
+    struct slow_device *device = &slow.devices[number];
+    struct gendisk *disk = new_disk(device);
     int error;
 
-    slow.disk = new_disk();
-    if (IS_ERR(slow.disk))
-        return PTR_ERR(slow.disk);
-    slow.disk->major = slow.major;
-    slow.disk->minors = 1;
-    slow.disk->fops = &slow_ops;
-    snprintf(slow.disk->disk_name, DISK_NAME_LEN, "slow0");
-    set_capacity(slow.disk, (sector_t)size_kib * 2);
-    error = add_disk(slow.disk);
+    if (IS_ERR(disk))
+        return PTR_ERR(disk);
+    device->begin = begin;
+    device->end = begin + ((loff_t)kib << 10);
+    disk->major = slow.major;
+    disk->first_minor = number;
+    disk->minors = 1;
+    disk->fops = &slow_ops;
+    snprintf(disk->disk_name, DISK_NAME_LEN, "slow%d", number);
+    set_capacity(disk, (sector_t)kib * 2);
+    error = add_disk(disk);
     if (error)
-        put_disk(slow.disk);
+        put_disk(disk);
+    else
+        device->disk = disk;
+    return error;
+}
+
+static void
+remove_devices(void)
+{
+    for (int number = 0; number < ARRAY_SIZE(slow.devices); number++) {
+        if (!slow.devices[number].disk)
+            continue;
+        del_gendisk(slow.devices[number].disk);
+        put_disk(slow.devices[number].disk);
+    }
+}
+
+static int
+add_devices(void)
+{
+    int error = add_device(0, 0, size_kib);
+
+    if (!error && scratch_kib)
+        error = add_device(1, (loff_t)size_kib << 10, scratch_kib);
+    if (error)
+        remove_devices();
     return error;
 }
 
@@ -268,7 +309,7 @@ slow_init(void)
     error = alloc_tags();
     if (error)
         goto stop;
-    error = add_disk_node();
+    error = add_devices();
     if (!error)
         return 0;
     blk_mq_free_tag_set(&slow.tags);
@@ -284,8 +325,7 @@ free_pages:
 static void __exit
 slow_exit(void)
 {
-    del_gendisk(slow.disk);
-    put_disk(slow.disk);
+    remove_devices();
     blk_mq_free_tag_set(&slow.tags);
     unregister_blkdev(slow.major, "slow");
     hrtimer_cancel(&slow.timer);

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from event_table import DISK, R, event, insert, metadata_insert, read, table
+from event_table import BDEV, DISK, R, event, insert, metadata_insert, read, table
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.inserts import find_inserts
+from analyzer.ingest.inserts import find_inserts, in_block_devices
 from analyzer.ingest.tables import Kind, Rwbs
 
 PAGE = 4096
@@ -110,6 +110,21 @@ def test_inode_tables_of_a_partition_are_found_from_its_start():
     ahead = R | int(Rwbs.AHEAD)
     events = table(insert(5, 0), metadata_insert(40), read(2048 + 320, 1, flags=ahead))
     assert find_inserts(events, PAGE, EXT4, {2048}).pages.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("disks", "ino", "metadata"),
+    [
+        ({DISK: DISK}, DISK, [True, False]),
+        ({DISK: DISK}, DISK + 5, [False, True]),  # a disk that was mounted meanwhile, by others
+        ({DISK: DISK}, 0, [True, True]),
+        ({}, DISK + 5, [True, True]),
+    ],
+)
+def test_metadata_is_on_the_disk_that_its_inode_names(disks, ino, metadata):
+    blocks = table(read(320, 1, dev=DISK), read(320, 1, dev=DISK + 5))
+    inserts = table(event(Kind.INSERT, dev=BDEV, ino=ino, index=40))
+    assert in_block_devices(blocks, inserts, PAGE, (), disks).tolist() == metadata
 
 
 def test_small_blocks_of_data_share_pages_with_metadata():

@@ -84,6 +84,19 @@ def test_a_bio_of_another_disk_or_sector_or_time_says_nothing_of_who_asked():
     assert found["pid"].tolist() == [39, 40, 9]
 
 
+def test_the_rest_of_a_bio_that_was_split_is_of_whoever_queued_it():
+    found = find_requests(
+        table(
+            event(Kind.BIO_QUEUE, pid=7, index=8, value=24),
+            event(Kind.RQ_ISSUE, pid=7, index=8, value=16),
+            event(Kind.RQ_ISSUE, pid=39, index=24, value=8),
+            event(Kind.RQ_ISSUE, pid=39, index=32, value=8),
+            event(Kind.BIO_QUEUE, pid=9, index=31, value=8),
+        )
+    )
+    assert found["pid"].tolist() == [7, 7, 39]
+
+
 def test_a_bio_may_name_the_partition_that_it_is_for():
     bio = event(Kind.BIO_QUEUE, pid=7, dev=DISK + 1, index=8, value=8)
     found = find_requests(table(bio, event(Kind.RQ_ISSUE, pid=39, index=8, value=8)))

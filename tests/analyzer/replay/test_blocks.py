@@ -10,6 +10,8 @@ from run_metadata import ROOT_PID, capture_of
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
+from analyzer.optimizer.inputs import inputs
+from analyzer.optimizer.linux import on_disk
 from analyzer.replay.blocks import blocks_of
 from analyzer.replay.build import build
 from emulator.linux.operations import FILE, Op
@@ -21,12 +23,13 @@ SECTORS = 256  # of the file in a block
 PROGRAM = [Segment(0, 1 << 30, True, False)]
 
 
-def recorded(*events, pages=200, segments=PROGRAM):
+def recorded(*events, pages=200, segments=PROGRAM, links=()):
     host = structs.replace(capture_of().host, kernel="6.1.0")
     mount = Mount(dev="7:0", mountpoint="/", fstype="squashfs", source="", options="ro")
     entry = FileEntry(dev="7:0", ino=5, path="/f", size_bytes=pages * PAGE, segments=segments)
     capture = capture_of(host=host, mounts=[mount])
-    return interpret(Trace("test", table(*events)), capture, [entry], "tree")
+    linked = [FileEntry(dev="7:0", ino=i, path="/l", size_bytes=9, link=True) for i in links]
+    return interpret(Trace("test", table(*events)), capture, [entry, *linked], "tree")
 
 
 def block_read(number, sector, sectors, touched=0, begin_ns=0):
@@ -53,6 +56,15 @@ def rows(recording):
 def test_blocks_are_where_they_were_read():
     found = rows(recorded(*block_read(0, 1000, 90), *block_read(1, 1090, 70, begin_ns=2_000_000)))
     assert found[:2] == [(0, 0, 1000, 90, 1), (0, SECTORS, 1090, 70, 1)]
+
+
+def test_a_symbolic_link_is_a_page_that_is_read_with_its_inode():
+    link = insert(8, 0, pid=ROOT_PID, time_ns=1)
+    taken = inputs(recorded(link, *block_read(0, 1000, 90, begin_ns=5000), links=[8]), (6, 1, 0))
+    at = [(Op(op), file) for op, file, *_ in taken.program.operations.tolist()]
+    assert at[0] == (Op.SINGLE, 1)
+    counts = on_disk(taken, (6, 1, 0), 0).counts([0])
+    assert (counts.requests.tolist(), counts.pages.tolist()) == ([[1]], [[BLOCK]])  # not the link's
 
 
 def test_blocks_that_nobody_read_share_the_room_between():

@@ -152,13 +152,19 @@ def test_pages_of_others_are_there_from_then_on():
     assert done(built) == [(Op.PRESENT, 1, 1), (Op.FAULT, 2, 0)]
 
 
-def test_extents_tell_a_written_page_from_a_hole():
-    written = entry(1, extents=[Extent(0, 1 << 20, 4 * PAGE, True)])
-    built = made([insert(1, 3), insert(1, 8), *brought(1, 50)], [written])
+PROGRAM_OF_64 = [Segment(0, 64 * PAGE, True, False)]
+
+
+@pytest.mark.parametrize(
+    ("segments", "op", "unit"), [([], Op.READ, PAGE), (PROGRAM_OF_64, Op.FAULT, 1)]
+)
+def test_extents_tell_a_written_page_from_a_hole_which_is_touched_as_others_are(segments, op, unit):
+    file = entry(1, extents=[Extent(0, 1 << 20, 4 * PAGE, True)], segments=segments)
+    built = made([insert(1, 3), insert(1, 8), *brought(1, 50)], [file])
     assert [(op, at) for op, at, _ in done(built)] == [
         (Op.PRESENT, 3),
-        (Op.SINGLE, 8),
-        (Op.READ, 50 * PAGE),
+        (op, 8 * unit),
+        (op, 50 * unit),
     ]
 
 

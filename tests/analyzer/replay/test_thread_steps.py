@@ -35,7 +35,8 @@ def steps(*events, **capture):
     """Return the steps, and how long a replay takes, of events in order of time."""
     rows = sorted(events, key=lambda row: row[0])
     trace = Trace("test", table(*rows), kernel="6.18.0")
-    recording = interpret(trace, capture_of(**{"end_ns": 10_000, **capture}), [ENTRY], "tree")
+    until = {"end_ns": rows[-1][0], **capture}
+    recording = interpret(trace, capture_of(**until), [ENTRY], "tree")
     taken = inputs(recording, LINUX)
     requests = recording.requests
     own = own_requests(recording, requests)
@@ -99,6 +100,56 @@ def test_who_could_run_and_did_not_computes_nothing():
         switch(0, IDLE, A), switch(1000, A, OTHER), switch(4000, OTHER, A), *ended(5000, A)
     )
     assert rows(found, "sleep_ns", "cpu_ns", "waits_for") == [(0, 2000, -1)]
+
+
+def test_what_others_work_for_a_thread_that_could_run_keeps_it_from_computing():
+    """A wakes OTHER, which wakes 8: both run in A's place; 7 does, too, and was woken by nobody."""
+    found, _ = steps(
+        switch(0, IDLE, A),
+        wake(900, A, OTHER),
+        switch(1000, A, OTHER),
+        wake(1500, OTHER, 8),
+        switch(2000, OTHER, 8),
+        switch(2300, 8, 7),
+        switch(4000, 7, A),
+        *ended(5000, A),
+    )
+    assert rows(found, "sleep_ns", "cpu_ns") == [(0, 1000 + 1000 + 300 + 1000)]
+
+
+def test_coming_back_takes_as_long_as_others_work_meanwhile():
+    """Usually 100; once a task that A has woken has the processor for 400 more."""
+    found, _ = steps(
+        switch(0, IDLE, A),
+        wake(50, A, OTHER),
+        *missed(1000, 0),
+        *missed(3000, 9),
+        *[row for row in missed(5000, 19, came=1700) if row[2] != Kind.SWITCH],
+        switch(5500, A, IDLE, BLOCKS),
+        switch(6250, IDLE, OTHER),
+        switch(6700, OTHER, A),
+        *ended(9100, A),
+    )
+    assert found.back_ns == 100
+    assert found.steps["cpu_ns"].tolist() == [1000, 200 + 100 + 700, 1000, 200 + 450 + 2400]
+
+
+def test_recording_is_no_part_of_coming_back(monkeypatch):
+    """Completion, wake-up and switch, 10 each, of 100; so are four more events of A."""
+    monkeypatch.setattr(thread_steps, "event_cost", lambda _: 10.0)
+    found, _ = steps(switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A))
+    assert found.back_ns == 100 - 2 * 10
+    computed = 1000 + 200 + 80 + 5000 - 2300
+    assert found.steps["cpu_ns"].sum() == computed - 6 * 10
+
+
+def test_the_run_is_over_when_who_waited_for_its_end_says_so():
+    found, total = steps(switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A), end_ns=5700)
+    assert (found.tail_ns, total) == (700, 5700)
+    found, total = steps(
+        switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A), end_ns=5700, ended_by="idle"
+    )
+    assert (found.tail_ns, total) == (0, 5000)
 
 
 def test_sleep_of_unknown_reason_is_slept_again():
@@ -220,7 +271,7 @@ def test_what_other_processes_read_keeps_its_time():
 
 def test_without_switches_all_is_one_sequence():
     events = [one for one in missed(1000, 0) if one[2] not in (Kind.SWITCH, Kind.WAKING)]
-    found, _ = steps(*events)
+    found, _ = steps(*events, end_ns=10_000)
     assert not found.by_thread
     assert found.cpus == 1
 

@@ -18,6 +18,7 @@ from analyzer.report.page import render
 from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
+from analyzer.report.wording import percent
 from analyzer.validate import validate
 from emulator.device import FixedCost
 from tracer.sweep import read_sweep
@@ -26,21 +27,24 @@ EXAMPLE = Path(__file__).parents[3] / "examples/python-start"
 WINDOWS = [0, 1, 2, 4, 8, 16, 32, 128, 640]
 
 
-@pytest.fixture(scope="module")
-def subject():
+def predicted(model):
     recording = load(EXAMPLE / "python-start.capture.tar.xz")
-    prediction = predict_linux(recording, windows=WINDOWS, device=FixedCost(1e6, 5e4, band=0.05))
+    device = FixedCost(1e6, 2e5, band=0.02)
+    prediction = predict_linux(recording, model, WINDOWS, device)
     sweep = read_sweep(EXAMPLE / "python-start.sweep.json")
     return Subject(recording, prediction, sweep, validate(prediction, sweep))
 
 
 @pytest.fixture(scope="module")
-def decided(subject):
-    """The same, as if seconds like these had been judged."""
-    total = subject.prediction.total
-    kb = total.read_ahead_kb[total.windows.index(total.smallest_within)]
-    verdict = replace(subject.prediction.verdict, action="set", read_ahead_kb=kb, by="seconds")
-    return replace(subject, prediction=replace(subject.prediction, verdict=verdict, doubts=()))
+def decided():
+    """For the kernel of the capture, on which seconds were judged."""
+    return predicted("linux")
+
+
+@pytest.fixture(scope="module")
+def undecided():
+    """For a kernel on which none were."""
+    return predicted("linux-6.6")
 
 
 def text_of(*blocks):
@@ -77,13 +81,13 @@ def test_the_published_criterion_stands_beside_with_its_regret(decided):
         total.seconds_at(w) for w in (total.predicted_best, total.quasi_optimal, 640)
     )
     assert "F² + G², the published criterion" in said
-    assert f"{100 * (quasi - best) / default:.0f} %" in said
+    assert percent((quasi - best) / default) in said
     assert decided.prediction.regret_quasi_optimal == pytest.approx((quasi - best) / default)
 
 
-def test_seconds_that_do_not_decide_are_told_of_first(subject):
-    said = text_of(answer(subject))
-    assert subject.prediction.verdict.by == "criterion"
+def test_seconds_that_do_not_decide_are_told_of_first(undecided):
+    said = text_of(answer(undecided))
+    assert undecided.prediction.verdict.by == "criterion"
     assert "Seconds were predicted, but are not confirmed for a start like this" in said
     assert "not decided by" in said
 

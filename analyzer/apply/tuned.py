@@ -1,0 +1,87 @@
+"""What a boot script shall set after tuning: the genes that matter, each with what it does."""
+
+from __future__ import annotations
+
+import shlex
+
+from analyzer.apply.plan import (
+    ApplyError,
+    ApplyPlan,
+    Board,
+    Disk,
+    Prefetch,
+    Setting,
+    check,
+    release_series,
+)
+from analyzer.tuner.compare import Change
+from analyzer.tuner.confirm import Gain
+from analyzer.tuner.genes import Space
+from analyzer.tuner.results import Results
+
+_BLOCK = "/sys/block/"
+
+
+def plan_of_tuning(
+    results: Results, *, restore_on_stop: bool = True, prefetch: Prefetch | None = None
+) -> ApplyPlan:
+    """Return the plan that sets the genes confirmed to matter, a scheduler before its tunables.
+
+    Raises ApplyError when there are none, or when they were not confirmed.
+    """
+    confirmed, spec = results.confirmed, results.spec
+    if confirmed.to_run:
+        raise ApplyError(
+            "what was tuned is not confirmed yet", "go on with foreread tune and --resume"
+        )
+    if not confirmed.gains:
+        raise ApplyError(
+            "no gene was shown to be better than its default", "keep the board as it is"
+        )
+    plan = ApplyPlan(
+        settings=tuple(
+            setting
+            for gain in _in_order(results.space, confirmed.gains)
+            for setting in _settings(results, gain)
+        ),
+        board=Board(kernel=release_series(spec.board.kernel)),
+        created_from=f"tuning of {shlex.join(spec.command)} by {spec.sampler}: together "
+        f"{_effect(confirmed.over_default)} than at the defaults; kernel {spec.board.kernel}",
+        restore_on_stop=restore_on_stop,
+        prefetch=prefetch,
+    )
+    check(plan)
+    return plan
+
+
+def _in_order(space: Space, gains: tuple[Gain, ...]) -> list[Gain]:
+    return sorted(gains, key=lambda gain: space.names.index(gain.gene))
+
+
+def _settings(results: Results, gain: Gain) -> list[Setting]:
+    gene = next(gene for gene in results.space.genes if gene.name == gain.gene)
+    reason = f"measured: {_effect(gain.change)} than at {gain.default}, the default"
+    return [
+        _setting(path, str(gain.allele), reason)
+        for path in gene.knob_paths(results.spec.board.disks)
+    ]
+
+
+def _setting(path: str, value: str, reason: str) -> Setting:
+    if not path.startswith(_BLOCK):
+        return Setting(path, value, reason)
+    name, _, knob = path.removeprefix(_BLOCK).partition("/")
+    return Setting(knob, value, reason, Disk(name))
+
+
+def _effect(change: Change | None) -> str:
+    """Return a change in words, which a terminal of ASCII shows, too: "5.8 % (3.3 to 8.2) less"."""
+    if change is None:
+        return "no other"
+    less = change.effect < 0
+    sign = -100 if less else 100
+    text = f"{sign * change.effect:.1f} %"
+    if change.low is not None and change.high is not None:
+        ends = sorted((sign * change.low, sign * change.high))
+        text += f" ({ends[0]:.1f} to {ends[1]:.1f})"
+    return f"{text} {'less' if less else 'more'}"

@@ -1,0 +1,153 @@
+"""The report's sections on what was tuned on the board: what it brings, how it was found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+
+from analyzer.report.blocks import Block, Bullets, Column, Figure, Paragraph, Section, Table
+from analyzer.report.tuning_effects import default_against_best
+from analyzer.report.tuning_genes import disagreement, matter
+from analyzer.report.tuning_plots import convergence_plots, fitness_plot
+from analyzer.report.tuning_wording import change_text, cost_name, several, value_text
+from analyzer.report.wording import count, plural
+from analyzer.tuner.confirm import differing
+from analyzer.tuner.genes import Chromosome
+from analyzer.tuner.results import Results
+
+_ENDED = {
+    "finished": "the recipe had finished",
+    "nothing new": "it proposed nothing new",
+    "noise": "what it still gained was below the noise",
+    "evaluations": "its evaluations were used up",
+    "seconds": "its time was used up",
+    None: "it was interrupted, and can be resumed",
+}
+
+
+def tuning_sections(results: Results | None) -> list[Section]:
+    """Return the sections of a tuning; those with nothing to say have no blocks."""
+    if results is None:
+        return []
+    return [_brought(results), matter(results), disagreement(results), _course(results)]
+
+
+def _brought(results: Results) -> Section:
+    plot = default_against_best(results)
+    figures = [Figure(plot)] if plot else []
+    blocks = [Paragraph(_answer(results)), *_kept(results), _by_scenario(results), *figures]
+    return Section("tuned", "What tuning on the board brings", blocks)
+
+
+def _answer(results: Results) -> str:
+    """Return the outcome in a sentence or two."""
+    confirmed = results.confirmed
+    change = confirmed.over_default
+    if not differing(results.space, results.winner):
+        return "No chromosome was better than the settings that the board had."
+    if confirmed.to_run or change is None:
+        found = results.runs.change(results.winner, results.space.default())
+        return (
+            f"The best chromosome of the search changes {cost_name(results)} by "
+            f"{change_text(found)}. That was not confirmed: the search picked it because its runs "
+            "were good, so that part of it is luck. `foreread tune --resume` confirms it."
+        )
+    if not confirmed.gains:
+        return (
+            "Runs made to confirm it show no gene of the best chromosome to be better than its "
+            "default: what the search had seen was luck. The board is best left as it is."
+        )
+    genes = "the gene" if len(confirmed.gains) == 1 else f"the {len(confirmed.gains)} genes"
+    mean = ", as the geometric mean over the scenarios" if several(results) else ""
+    return (
+        f"With {genes} below set, {cost_name(results)} changes by {change_text(change)} against "
+        f"the defaults{mean}. All other genes stay at their defaults: against the best chromosome "
+        f"of the search that makes {change_text(confirmed.over_winner)}. Both were measured after "
+        "the search, by runs of their own."
+    )
+
+
+def compared(results: Results) -> list[tuple[str, Chromosome]]:
+    """Return what is held against each other: the default, the winner, and what is left of it."""
+    named = [("default", results.space.default()), ("best of the search", results.winner)]
+    if results.confirmed.gains:
+        named.append(("only what matters", results.confirmed.chromosome))
+    return list({str(sorted(one.items())): (name, one) for name, one in reversed(named)}.values())[
+        ::-1
+    ]
+
+
+def _by_scenario(results: Results) -> Table:
+    runs = results.confirming if results.confirming.all else results.runs
+    named = compared(results)
+    default = results.space.default()
+    rows = []
+    for scenario in results.spec.scenarios:
+        for name, chromosome in named:
+            costs = runs.costs(chromosome, scenario)
+            change = runs.change(chromosome, default, scenario)
+            rows.append(
+                [
+                    scenario,
+                    name,
+                    *(value_text(results, f(costs)) if costs else "–" for f in (median, min, max)),
+                    count(len(costs)),
+                    "" if name == "default" else change_text(change),
+                ]
+            )
+    columns = [
+        Column("scenario", "left", share=1.4),
+        Column("settings", "left", share=1.4),
+        *(Column(title) for title in ("median", "least", "most", "runs")),
+        Column("against the default (95 % interval)", share=2.4),
+    ]
+    of = "confirmation" if results.confirming.all else "search"
+    return Table(columns, rows, f"Default against best, by the runs of the {of}.")
+
+
+def _kept(results: Results) -> list[Block]:
+    gains = results.confirmed.gains
+    if not gains:
+        return []
+    columns = [Column("gene", "left"), Column("set to"), Column("default")]
+    columns.append(Column("what it does (95 % interval)", share=2))
+    rows = [[g.gene, str(g.allele), str(g.default), change_text(g.change)] for g in gains]
+    caption = (
+        "The genes that matter. What one does: the cost with all of them, against the cost with "
+        "this one back at its default, measured."
+    )
+    return [Table(columns, rows, caption)]
+
+
+def _course(results: Results) -> Section:
+    section = Section("search", "How the search went")
+    spec = results.spec
+    section.blocks.append(
+        Paragraph(
+            f"{spec.sampler}, seed {spec.seed}: {plural(len(results.search), 'run')} of "
+            f"{plural(len(results.runs.chromosomes), 'chromosome')} out of "
+            f"{results.space.size:,} that are valid, in {plural(len(spec.scenarios), 'scenario')} "
+            f"({', '.join(spec.scenarios)}) on {spec.board.name}"
+            + (f", Linux {spec.board.kernel}" if spec.board.kernel else "")
+            + f". The search ended because {_ENDED[results.ended]}."
+        )
+    )
+    if results.generations:
+        section.blocks.append(Figure(fitness_plot(results)))
+        section.blocks.extend(Figure(plot) for plot in convergence_plots(results))
+    section.blocks.extend(_warnings(results))
+    return section
+
+
+def _warnings(results: Results) -> list[Block]:
+    statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
+    bad = [f"{number:,} {status}" for status, number in statuses.most_common() if status != "ok"]
+    items = [f"runs that did not count, and were made again: {', '.join(bad)}"] if bad else []
+    if results.standings.drifts:
+        times = plural(len(results.standings.drifts), "time")
+        items.append(
+            f"the machine became another {times} while it was tuned: the default took another time "
+            "than before; runs are compared with the default of their time"
+        )
+    items += [f"{gene} was left out: {why}" for gene, why in results.space.left_out.items()]
+    return [Bullets(items, warning=bool(bad or results.standings.drifts))] if items else []

@@ -1,0 +1,144 @@
+"""The report's sections on which genes matter, and on where scenarios disagree."""
+
+from __future__ import annotations
+
+from analyzer.report.blocks import Block, Column, Figure, Paragraph, Section, Table
+from analyzer.report.tuning_effects import effects_plot, pareto_plots
+from analyzer.report.tuning_wording import change_text, several, value_text
+from analyzer.report.wording import count, percent, plural
+from analyzer.tuner.compare import Change
+from analyzer.tuner.confirm import differing
+from analyzer.tuner.effects import GeneEffect, LevelEffect, main_effects
+from analyzer.tuner.genes import Chromosome
+from analyzer.tuner.pareto import disagree, front, points
+from analyzer.tuner.results import Results
+
+MOST_POINTS = 12  # of a front's table
+
+
+def matter(results: Results) -> Section:
+    """Return the main effects; without blocks where no gene was varied."""
+    section = Section("genes", "Which genes matter")
+    effects = results.effects
+    if not effects.genes:
+        return section
+    noise = "unknown" if effects.noise is None else percent(effects.noise)
+    section.blocks.append(
+        Paragraph(
+            f"Main effects over {plural(effects.chromosomes, 'chromosome')}, all genes fitted at "
+            f"once; they explain {percent(effects.explained)} of what differs between chromosomes. "
+            f"A gene matters when the interval of a level leaves out 0 and its effect is larger "
+            f"than the noise of a run ({noise}). The intervals hold together at 95 %. The search "
+            "tried good values more often than others, so an effect is that beside good values of "
+            "the other genes; what it hardly tried, and what always came together, cannot be told. "
+            "This is what the search makes likely; what is shown above was measured for it."
+        )
+    )
+    plot = effects_plot(effects)
+    section.blocks.extend([Figure(plot)] if plot else [])
+    section.blocks.append(_effects_table(effects.genes))
+    section.blocks.extend(_effects_by_scenario(results))
+    return section
+
+
+def _effects_table(genes: tuple[GeneEffect, ...]) -> Table:
+    columns = [
+        Column("gene", "left", share=1.5),
+        Column("default"),
+        Column("largest effect at"),
+        Column("effect"),
+        Column("from"),
+        Column("to"),
+        Column("chromosomes"),
+        Column("", "left", share=1.8),
+    ]
+    rows = [[g.gene, str(g.default), *_level_cells(g.largest), _verdict(g)] for g in genes]
+    marked = frozenset(i for i, gene in enumerate(genes) if gene.verdict == "matters")
+    return Table(columns, rows, "Effect on the cost, in parts of it; negative saves.", marked)
+
+
+def _level_cells(level: LevelEffect) -> list[str]:
+    figures = (level.effect, level.low, level.high)
+    return [
+        str(level.level),
+        *(percent(figure, signed=True) for figure in figures),
+        count(level.chromosomes),
+    ]
+
+
+def _verdict(gene: GeneEffect) -> str:
+    if gene.inseparable_from:
+        return f"cannot be told from {', '.join(gene.inseparable_from)}"
+    if gene.verdict == "cannot be told":
+        return "too few chromosomes to tell"
+    return gene.verdict
+
+
+def _effects_by_scenario(results: Results) -> list[Block]:
+    """Return the effects in each scenario of the genes that matter in one of them."""
+    scenarios = results.spec.scenarios
+    if not several(results):
+        return []
+    found = [main_effects(results.runs, results.space, scenario) for scenario in scenarios]
+    by_name = [{gene.gene: gene for gene in one.genes} for one in found]
+    matter = [
+        name
+        for name in results.space.names
+        if any(name in genes and genes[name].verdict == "matters" for genes in by_name)
+    ]
+    if not matter:
+        return []
+    rows = [
+        [name, str(level), *(_cell(genes.get(name), level) for genes in by_name)]
+        for name in matter
+        for level in [_most_telling(name, by_name).level]
+    ]
+    columns = [Column("gene", "left"), Column("at"), *(Column(name) for name in scenarios)]
+    return [Table(columns, rows, "The same by scenario, where a gene matters in one of them.")]
+
+
+def _most_telling(name: str, by_name: list[dict[str, GeneEffect]]) -> LevelEffect:
+    genes = [genes[name] for genes in by_name if name in genes and genes[name].verdict == "matters"]
+    return max((gene.largest for gene in genes), key=lambda level: abs(level.effect))
+
+
+def _cell(gene: GeneEffect | None, level: object) -> str:
+    effect = next((one for one in gene.levels if one.level == level), None) if gene else None
+    if effect is None or effect.low is None:
+        return "–"
+    return change_text(Change(effect.effect, effect.low, effect.high))
+
+
+def disagreement(results: Results) -> Section:
+    """Return the Pareto front; without blocks where scenarios agree."""
+    section = Section("pareto", "Where scenarios disagree")
+    if not disagree(results.runs):
+        return section
+    on = front(points(results.runs))
+    scenarios = results.runs.scenarios
+    section.blocks.append(
+        Paragraph(
+            "What is best in one scenario costs more in another. No chromosome is better in every "
+            f"scenario than these {plural(len(on), 'chromosome')}; which of them is best depends "
+            "on how much each scenario counts. The settings above count them alike."
+        )
+    )
+    section.blocks.extend(Figure(plot) for plot in pareto_plots(results))
+    on.sort(key=lambda point: point.costs)
+    rows = [
+        [
+            *(value_text(results, cost) for cost in point.costs),
+            _difference(results, point.chromosome),
+        ]
+        for point in on[:MOST_POINTS]
+    ]
+    columns = [*(Column(scenario) for scenario in scenarios), Column("genes", "left", share=4)]
+    more = "" if len(on) <= MOST_POINTS else f" The first {MOST_POINTS} are shown."
+    section.blocks.append(Table(columns, rows, f"The Pareto front: medians of the search.{more}"))
+    return section
+
+
+def _difference(results: Results, chromosome: Chromosome) -> str:
+    """Return the genes in which a chromosome differs from the default."""
+    genes = differing(results.space, chromosome)
+    return ", ".join(f"{gene.name} {chromosome[gene.name]}" for gene in genes) or "the default"

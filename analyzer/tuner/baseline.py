@@ -1,0 +1,60 @@
+"""The default's runs in one scenario, by which all others are judged, and whether they drift.
+
+The default is run again and again. When its last runs all lie beyond all that went before (an
+extreme case of the rank test of Mann and Whitney, 1947), the machine is no longer what it was: what
+ran from there on is compared with the default from there on.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from statistics import median
+
+LATEST = 4  # runs that must lie beyond all others …
+UNLIKELY = 0.01  # … where chance does that no more often than this
+
+
+class Baseline:
+    """Logs of the default's values; ``starts`` are the attempts at which a stretch begins."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self._stretches: list[list[tuple[int, float]]] = []
+        self._middles: list[float] = []
+
+    def add(self, number: int, log: float) -> None:
+        """Take the default's run that was the attempt ``number``."""
+        if not self._stretches:
+            self._begin([(number, log)])
+            return
+        stretch = self._stretches[-1]
+        stretch.append((number, log))
+        if _drifted([log for _, log in stretch]):
+            latest = stretch[-LATEST:]
+            del stretch[-LATEST:]
+            self._middles[-1] = _middle(stretch)
+            self._begin(latest)
+        self._middles[-1] = _middle(self._stretches[-1])
+
+    def at(self, number: int) -> float | None:
+        """Return the median log of the stretch that an attempt is in; None before any run."""
+        if not self.starts:
+            return None
+        return self._middles[max(bisect_right(self.starts, number) - 1, 0)]
+
+    def _begin(self, runs: list[tuple[int, float]]) -> None:
+        self.starts.append(runs[0][0])
+        self._stretches.append(runs)
+        self._middles.append(_middle(runs))
+
+
+def _drifted(logs: list[float]) -> bool:
+    before, latest = logs[:-LATEST], logs[-LATEST:]
+    if not before or 2 / math.comb(len(logs), LATEST) > UNLIKELY:
+        return False
+    return max(latest) < min(before) or min(latest) > max(before)
+
+
+def _middle(runs: list[tuple[int, float]]) -> float:
+    return median(log for _, log in runs)

@@ -1,0 +1,285 @@
+"""A campaign: the engine is asked, its chromosomes are tried, and it is told what they were worth.
+
+The course of a campaign follows from its spec and from what was measured, and from nothing else.
+To resume one, the same course is gone again from its beginning with a new engine of the same seed,
+the attempts being taken from the store as long as it has some; so the random stream is the same,
+and nothing is measured twice.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import fmean, median
+
+from analyzer.tuner.engine import Engine, Scored
+from analyzer.tuner.evaluation import (
+    FINAL,
+    Attempt,
+    Evaluator,
+    Seeded,
+    TargetGone,
+    chromosome_of,
+    key_of,
+)
+from analyzer.tuner.genes import Chromosome
+from analyzer.tuner.progress import Progress, progress_of
+from analyzer.tuner.records import Ended, Evaluation
+from analyzer.tuner.standings import Standings
+from analyzer.tuner.stopping import Budget, Patience, Stage, gained_too_little
+from analyzer.tuner.store import Store
+
+DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
+IDLE_GENERATIONS = 100  # without a single attempt: the engine proposes what it has proposed
+_NOTES = 20  # of an attempt, and characters of each; a target may say anything
+_NOTE_LENGTH = 500
+_METRICS = 1000
+
+
+class CampaignError(RuntimeError):
+    """A campaign that cannot go on; its store is sound. ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class _Spent(Exception):
+    """The budget is used up."""
+
+    def __init__(self, ended: Ended) -> None:
+        self.ended = ended
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a campaign ends, and what ends it at once.
+
+    ``patience``: None goes on whatever the noise. ``interrupts``: exceptions of the evaluator that
+    are no failure of an evaluation (a signal's); they end the campaign, as Ctrl-C does.
+    """
+
+    budget: Budget = field(default_factory=Budget)
+    patience: Patience | None = field(default_factory=Patience)
+    interrupts: tuple[type[Exception], ...] = ()
+
+
+class Campaign:
+    """Runs what ``store.spec`` says, from where the store is.
+
+    ``engine`` must be new, made of the spec's recipe, space and seed. ``on_progress`` is called
+    after every attempt that is made.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        evaluator: Evaluator,
+        rules: Rules | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.standings = Standings(store.spec)
+        self._store = store
+        self._spec = store.spec
+        self._engine = engine
+        self._evaluator = evaluator
+        self._rules = rules or Rules()
+        self._on_progress = on_progress
+        self._recorded = deque(store.evaluations())
+        self._told = deque(store.generations())
+        self._number = store.last_number()
+        self._generation = 0
+        self._stages: list[Stage] = []
+        self._since_default = 0
+
+    def run(self) -> Ended:
+        """Go on until the engine or the budget ends, or the gain is below the noise; say which.
+
+        CampaignError when the default cannot be measured (any more), or when the store holds
+        another course. StoreError when an attempt cannot be stored. What the evaluator raises for
+        Ctrl-C, and ``interrupts``, pass through. The campaign can be resumed after any of them.
+        """
+        try:
+            ended = self._search()
+        except _Spent as spent:
+            ended = spent.ended
+        if self._store.ended != ended:
+            self._store.end(ended)
+        return ended
+
+    def progress(self) -> Progress:
+        """Return where the campaign is."""
+        return progress_of(self.standings, self._spec, self._generation, self._rules.budget)
+
+    def _search(self) -> Ended:
+        self._measure_default(self._spec.most)
+        idle = 0
+        while idle < IDLE_GENERATIONS:
+            before = self.standings.attempts
+            batch = self._engine.ask()
+            if not batch:
+                return "finished"
+            for chromosome in batch:
+                self._race(chromosome)
+            self._tell(batch)
+            idle = idle + 1 if self.standings.attempts == before else 0
+            if self._gained_too_little():
+                return "noise"
+        return "nothing new"
+
+    def _tell(self, batch: list[Chromosome]) -> None:
+        scored = [self._scored(chromosome) for chromosome in batch]
+        if self._told:
+            said = [(key_of(chromosome), fitness) for chromosome, fitness in self._told.popleft()]
+            if said != [(key_of(one.chromosome), one.fitness) for one in scored]:
+                raise self._another_course()
+        else:
+            self._store.add_generation(self._generation, scored)
+        self._engine.tell(scored)
+        self._generation += 1
+        self._stages.append(Stage(self.standings.best(), self.standings.measured()))
+
+    def _gained_too_little(self) -> bool:
+        patience = self._rules.patience
+        if patience is None or self._recorded:
+            return False
+        return gained_too_little(
+            self._stages, patience, self.standings.gain, self.standings.best_from_second
+        )
+
+    def _scored(self, chromosome: Chromosome) -> Scored:
+        """Return fitness and metrics: medians of good attempts, their mean over scenarios."""
+        key, by_name = key_of(chromosome), dict[str, list[float]]()
+        for scenario in self._spec.scenarios:
+            good = self.standings.good(key, scenario)
+            for name in {name: None for one in good for name in one.metrics}:
+                values = [one.metrics[name] for one in good if name in one.metrics]
+                by_name.setdefault(name, []).append(median(values))
+            values = [one.value for one in good if one.value is not None]
+            if values:
+                by_name[f"value:{scenario}"] = [median(values)]
+        metrics = {name: fmean(values) for name, values in by_name.items()}
+        return Scored(chromosome, self.standings.fitness(key), metrics)
+
+    def _race(self, chromosome: Chromosome) -> None:
+        """Measure a chromosome as often as it is worth, and what it is compared with."""
+        key = key_of(chromosome)
+        while (runner := self.standings.next_to_run(key)) is not None:
+            if self._since_default >= DEFAULT_EVERY:
+                self._measure_default(1)
+                self._run_best()
+            self._since_default += 1
+            self._run(chromosome if runner == key else chromosome_of(runner))
+
+    def _run_best(self) -> None:
+        """Run the best again until it has all its repeats: chance may have put it there."""
+        best = self.standings.best()
+        if not self.standings.exhausted(best):
+            self._run(chromosome_of(best))
+
+    def _run(self, chromosome: Chromosome) -> None:
+        status = self._round(chromosome)
+        if status not in (None, *FINAL):
+            self._measure_default(1)  # whose fault was it?
+
+    def _measure_default(self, rounds: int) -> None:
+        """Measure the default in every scenario; raise CampaignError if that cannot be done."""
+        self._since_default = 0
+        for _ in range(rounds):
+            status = self._round(self._spec.default)
+            if status is not None:
+                raise self._default_failed(status)
+
+    def _round(self, chromosome: Chromosome) -> str | None:
+        """Get a good attempt in every scenario; None, or the status that made it give up."""
+        key = key_of(chromosome)
+        for scenario in self._spec.scenarios:
+            status = self._attempt(chromosome, scenario)
+            while status != "ok" and not self.standings.given_up(key, scenario):
+                status = self._attempt(chromosome, scenario)
+            if status != "ok":
+                return status
+        return None
+
+    def _attempt(self, chromosome: Chromosome, scenario: str) -> str:
+        if self._recorded:
+            one = self._recorded.popleft()
+            if (key_of(one.chromosome), one.scenario) != (key_of(chromosome), scenario):
+                raise self._another_course()
+            self.standings.add(one)
+            return one.attempt.status
+        self._check_budget()
+        one = self._evaluate(chromosome, scenario)
+        self._store.add(one)
+        self.standings.add(one)
+        if self._on_progress:
+            self._on_progress(self.progress())
+        return one.attempt.status
+
+    def _evaluate(self, chromosome: Chromosome, scenario: str) -> Evaluation:
+        repeat = self.standings.tried(key_of(chromosome), scenario)
+        seed = random.Random(f"{self._spec.seed}/{scenario}/{repeat}").getrandbits(32)
+        started, clock = time.time(), time.monotonic()
+        made = attempt(self._evaluator, chromosome, scenario, seed, self._rules.interrupts)
+        ended = started + time.monotonic() - clock
+        self._number += 1
+        return Evaluation(self._number, chromosome, scenario, repeat, seed, made, started, ended)
+
+    def _check_budget(self) -> None:
+        budget, standings = self._rules.budget, self.standings
+        if budget.evaluations is not None and standings.attempts >= budget.evaluations:
+            raise _Spent("evaluations")
+        if budget.seconds is not None and standings.seconds >= budget.seconds:
+            raise _Spent("seconds")
+
+    def _default_failed(self, status: str) -> CampaignError:
+        """Take back what failed together with the default, since that was the target's fault."""
+        attempts = self._store.evaluations()
+        self._store.withdraw_after(max(map(self._shown_sound, attempts), default=0))
+        notes = "; ".join(attempts[-1].attempt.notes) or "nothing more is known"
+        return CampaignError(
+            f"the default cannot be measured: {status} ({notes})",
+            "look after the target, then go on with --resume",
+        )
+
+    def _shown_sound(self, one: Evaluation) -> int:
+        """Return the number of an attempt in which the target did its part, else 0."""
+        refused = one.attempt.status in FINAL and one.chromosome != self._spec.default
+        return one.number if one.attempt.status == "ok" or refused else 0
+
+    def _another_course(self) -> CampaignError:
+        made_by = self._spec.foreread or "that made it"
+        return CampaignError(
+            f"{self._store.name} holds another course than this campaign's",
+            f"resume it with the recipe it was begun with, and the foreread {made_by}",
+        )
+
+
+def attempt(
+    evaluator: Evaluator,
+    chromosome: Chromosome,
+    scenario: str,
+    seed: int,
+    interrupts: tuple[type[Exception], ...] = (),
+) -> Attempt:
+    """Evaluate once; whatever but ``interrupts`` fails in that costs the chromosome alone."""
+    if isinstance(evaluator, Seeded):
+        evaluator.reseed(seed)
+    try:
+        return _bounded(evaluator.evaluate(chromosome, scenario))
+    except interrupts:
+        raise
+    except TargetGone as error:
+        return _bounded(Attempt("hung", notes=(str(error),)))
+    except Exception as error:
+        return _bounded(Attempt("failed", notes=(f"{type(error).__name__}: {error}",)))
+
+
+def _bounded(attempt: Attempt) -> Attempt:
+    notes = tuple(note[:_NOTE_LENGTH] for note in attempt.notes[:_NOTES])
+    metrics = dict(list(attempt.metrics.items())[:_METRICS])
+    return Attempt(attempt.status, attempt.value, metrics, notes)

@@ -1,0 +1,81 @@
+"""What one evaluation is: a chromosome tried once in a scenario, and how that went.
+
+Evaluators make them (on a machine, on a target, from a measured table); campaigns ask for them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, get_args, runtime_checkable
+
+import msgspec
+
+from analyzer.tuner.genes import Allele, Chromosome
+
+Status = Literal["ok", "warm", "contended", "failed", "hung", "refused", "invalid"]
+STATUSES: tuple[Status, ...] = get_args(Status)
+FINAL: frozenset[Status] = frozenset({"refused", "invalid"})  # trying again gives the same
+BLAMING: frozenset[Status] = FINAL | {"failed", "hung"}  # the others are accidents of the machine
+LARGEST = 1e15  # of any figure, either way
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One evaluation, as the machine made it.
+
+    ``value`` is the objective in its own unit (seconds, or a rate): positive where ``status`` is
+    ``ok``. ``metrics`` are raw figures by name. ValueError for figures that are none.
+    """
+
+    status: Status
+    value: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse what could not be stored or compared: an endless value, or none though ok."""
+        if self.status not in STATUSES:
+            raise ValueError(f"{self.status!r} is no status of an evaluation")
+        if self.value is None and self.status == "ok":
+            raise ValueError("a good evaluation has a value")
+        if self.value is not None and not 0 < self.value <= LARGEST:
+            raise ValueError(f"{self.value} is no value of an evaluation")
+        if not all(math.isfinite(x) and abs(x) <= LARGEST for x in self.metrics.values()):
+            raise ValueError("an evaluation's metrics are finite numbers")
+
+
+class TargetGone(RuntimeError):
+    """Raised by an evaluator whose target hung, rebooted or cannot be reached any more."""
+
+
+class Evaluator(Protocol):
+    """Tries chromosomes."""
+
+    def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
+        """Try ``chromosome`` once and leave the machine as it was.
+
+        May raise TargetGone; any other exception makes a failed attempt of it.
+        """
+        ...
+
+
+@runtime_checkable
+class Seeded(Protocol):
+    """What an evaluator has besides whose workload, or whose draw, is random."""
+
+    def reseed(self, seed: int) -> None:
+        """Take the seed of the next evaluation."""
+        ...
+
+
+def key_of(chromosome: Chromosome) -> str:
+    """Return a chromosome as canonical JSON: equal for equal chromosomes, and only for them."""
+    return json.dumps(dict(chromosome), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def chromosome_of(key: str) -> Chromosome:
+    """Return the chromosome of a key; msgspec.MsgspecError for a text that is none."""
+    return msgspec.json.decode(key, type=dict[str, Allele])

@@ -1,0 +1,35 @@
+"""From a recipe to the engine that follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analyzer.tuner.engine import Engine
+from analyzer.tuner.genes import Chromosome, Space
+from analyzer.tuner.genetic import GeneticEngine
+from analyzer.tuner.recipe import Genetic, Recipe, StartUp
+from analyzer.tuner.reintroduction import Fingerprinting
+from analyzer.tuner.samplers import make_sampler
+from analyzer.tuner.start_up import StartUpEngine
+
+
+def make_engine(
+    recipe: Recipe,
+    space: Space,
+    seed: int,
+    seeds: Sequence[Chromosome] = (),
+    predicted: Mapping[int, float] | None = None,
+) -> Engine:
+    """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
+
+    ``predicted``: seconds by read_ahead_kb, which the recipe start-up begins with.
+    Raises RecipeError where the recipe does not fit the space, or needs what is not installed.
+    """
+    if isinstance(recipe, StartUp):
+        return StartUpEngine(recipe, space, seed, seeds, predicted)
+    if isinstance(recipe, Genetic):
+        engine = GeneticEngine(recipe, space, seed, seeds)
+        if kept := recipe.fingerprints:
+            return Fingerprinting(engine, kept.decay, published=kept.published)
+        return engine
+    return make_sampler(recipe, space, seed, seeds)

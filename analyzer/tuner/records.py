@@ -1,0 +1,71 @@
+"""What a store holds: the campaign's spec, its evaluations, and top genes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from analyzer.tuner.evaluation import Attempt
+from analyzer.tuner.genes import Chromosome
+
+Objective = Literal["seconds", "rate"]
+Stage = Literal["search", "confirmation"]
+Ended = Literal["finished", "nothing new", "noise", "evaluations", "seconds"]
+
+
+@dataclass(frozen=True)
+class Board:
+    """What the evaluations are made on; those of another are not compared with them."""
+
+    name: str
+    kernel: str = ""
+    page_bytes: int = 4096
+    disks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """What a campaign is; its course follows from this and from what is measured.
+
+    ``recipe`` and ``space`` are kept as text, for who makes the engine again. ``fewest`` and
+    ``most`` are the repeats of a chromosome in each scenario (racing.py).
+    """
+
+    board: Board
+    scenarios: tuple[str, ...]
+    default: Chromosome
+    sampler: str = "genetic"
+    recipe: str = ""
+    space: str = ""
+    seed: int = 0
+    command: tuple[str, ...] = ()
+    objective: Objective = "seconds"
+    fewest: int = 1
+    most: int = 5
+    foreread: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One attempt as it is stored.
+
+    ``number`` counts all attempts from 1, ``repeat`` those of this chromosome in this scenario
+    from 0; ``started`` and ``ended`` are seconds since 1970.
+    """
+
+    number: int
+    chromosome: Chromosome
+    scenario: str
+    repeat: int
+    seed: int
+    attempt: Attempt
+    started: float
+    ended: float
+
+
+@dataclass(frozen=True)
+class TopGenes:
+    """The best chromosome of a fingerprint's workloads, and the fitness it had (decaying)."""
+
+    chromosome: Chromosome
+    fitness: float

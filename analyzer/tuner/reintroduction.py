@@ -1,0 +1,77 @@
+"""The genetic-library with fingerprints: genes that suited a workload come back with it.
+
+After Moilanen, *I/O Workload Fingerprinting in the Genetic-Library* (Linux Symposium 2006),
+section 5. Each child's snapshot comes with its metrics (``Snapshot.metrics``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analyzer.tuner import operators
+from analyzer.tuner.engine import Scored
+from analyzer.tuner.fingerprint import FINGERPRINTS, Fingerprint, Snapshot
+from analyzer.tuner.genes import Chromosome
+from analyzer.tuner.genetic import GeneticEngine
+
+
+@dataclass(frozen=True)
+class Top:
+    """What suited a fingerprint's workloads best so far; its fitness decays."""
+
+    chromosome: Chromosome
+    fitness: float = 0.0
+
+
+class Fingerprinting:
+    """A genetic engine whose first child gets genes back when the fingerprint changes.
+
+    ``decay``: what is left of a fingerprint's top fitness after each generation of it, which the
+    paper does not say. ``top`` are genes known from before; a fingerprint without starts with
+    the space's default (5.1, 6.1). ``page_bytes`` and ``published``: as ``Snapshot.fingerprint``
+    takes them.
+    """
+
+    def __init__(
+        self,
+        engine: GeneticEngine,
+        decay: float,
+        top: Mapping[Fingerprint, Top] | None = None,
+        page_bytes: int = 4096,
+        published: bool = False,
+    ) -> None:
+        default = Top(engine.space.default())
+        self.top: dict[Fingerprint, Top] = dict.fromkeys(FINGERPRINTS, default) | dict(top or {})
+        self.fingerprint: Fingerprint | None = None  # of the last generation with any I/O
+        self._engine = engine
+        self._decay = decay
+        self._page_bytes, self._published = page_bytes, published
+
+    def ask(self) -> list[Chromosome]:
+        """Return the next generation."""
+        return self._engine.ask()
+
+    def tell(self, scored: Sequence[Scored]) -> None:
+        """Take the generation's results; remember its genes, and bring others back.
+
+        What comes back is what was known before this generation: its own genes are about to be
+        the parents anyway.
+        """
+        self._engine.tell(scored)
+        snapshot = sum((Snapshot.from_metrics(one.metrics) for one in scored), Snapshot())
+        found = snapshot.fingerprint(self._page_bytes, self._published)
+        if found is None:
+            return
+        if self.fingerprint not in (None, found):
+            self._engine.reintroduce(self.top[found].chromosome)
+        self.top[found] = self._better(self.top[found], scored)
+        self.fingerprint = found
+
+    def _better(self, top: Top, scored: Sequence[Scored]) -> Top:
+        """Return the generation's average genes if it beats ``top``; decayed either way (5.4)."""
+        average = sum(one.fitness for one in scored) / len(scored)
+        if average > top.fitness:
+            genes = operators.average(self._engine.space, [one.chromosome for one in scored])
+            top = Top(genes, average)
+        return Top(top.chromosome, top.fitness * self._decay)

@@ -1,0 +1,71 @@
+"""The studies of tuning, one after the other; each writes its figures as JSON.
+
+    python examples/tune-study/run.py [-o DIR] [start-up] [fingerprints] [ioperf] [storage]
+
+What is measured once is kept (measure.py's raw file, a storage landscape); a study goes on from
+there. DIR/NAME.json has the figures of a study, DIR/NAME.txt what it printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+# By study, the commands in order: words, of which {out} is the folder for figures.
+STUDIES = {
+    "start-up": (
+        ("measure.py",),
+        ("compete.py", "-o", "{out}/start-up.json"),
+    ),
+    "fingerprints": (("fingerprints.py", "-o", "{out}/fingerprints.json"),),
+    "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
+    "storage": (
+        ("storage.py", "measure", "mailserver", "-o", "{out}/storage.json", "--place", "board"),
+        ("storage.py", "compete", "{out}/storage.json"),
+    ),
+}
+
+
+def run(name: str, out: Path) -> int:
+    """Run the commands of a study until one fails; return its exit code."""
+    with (out / f"{name}.txt").open("w") as log:
+        for script, *words in STUDIES[name]:
+            line = [sys.executable, str(HERE / script), *(word.format(out=out) for word in words)]
+            done = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment())
+            for text in done.stdout or ():
+                print(text, end="", flush=True)
+                log.write(text)
+            if code := done.wait():
+                return code
+    return 0
+
+
+def environment() -> dict[str, str]:
+    """Return the environment in which the scripts find foreread's packages."""
+    root = str(HERE.parents[1].resolve())
+    path = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+
+
+def main() -> int:
+    """Run the studies asked for, all of them by default."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="STUDY", help=", ".join(STUDIES))
+    parser.add_argument("-o", "--output", type=Path, default=Path("tune-study-out"), metavar="DIR")
+    args = parser.parse_args()
+    for name in set(args.names) - set(STUDIES):
+        parser.error(f"no study {name!r}: say {', '.join(STUDIES)}")
+    args.output.mkdir(parents=True, exist_ok=True)
+    for name in args.names or STUDIES:
+        print(f"== {name}", flush=True)
+        if code := run(name, args.output):
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

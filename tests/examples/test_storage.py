@@ -1,0 +1,167 @@
+"""examples/tune-study/storage.py: what is measured, and the paper's algorithm on a table."""
+
+import json
+from pathlib import Path
+
+import pytest
+from example_modules import imported
+
+from analyzer.tuner.landscape import Row, Table, read_landscape, write_table
+from analyzer.tuner.storage import SCHEDULER, configurations, defaults, storage_space
+from analyzer.tuner.storage_rules import FILE_SYSTEMS, today
+from boards.target import Result
+from tracer.storage_trial import Measured
+
+FOLDER = Path(__file__).parents[2] / "examples/tune-study"
+RULES = today(384 << 20)
+
+
+@pytest.fixture
+def study(monkeypatch):
+    """Return the example's modules by name, as its command imports them."""
+    with imported(monkeypatch, FOLDER, ("storage", "storage_places", "storage_runs")) as found:
+        yield found
+
+
+def worth(chromosome):
+    """A landscape whose best is nilfs2, as the paper's was."""
+    bases = {"nilfs2": 3000, "ext2": 1700, "ext4": 1400}
+    value = bases.get(chromosome["file_system"], 1000)
+    return value * (1.1 if chromosome["mount"] == "noatime" else 1) + chromosome["block_size"] / 9e4
+
+
+@pytest.fixture
+def landscape(study, tmp_path):
+    rules = study["storage_places"].a_few(RULES)
+    first = defaults(rules)
+    points = first + [one for one in configurations(rules) if one not in first]
+    rows = [Row(list(one.values()), {"mailserver": [worth(one)]}) for one in points]
+    genes = list(storage_space(rules).genes)
+    table = Table(
+        board="made up", objective="rate", scenarios=["mailserver"], genes=genes, rows=rows
+    )
+    write_table(tmp_path / "landscape.json", table)
+    return tmp_path / "landscape.json"
+
+
+def test_the_part_has_every_default_and_is_as_small_as_the_readme_says(study):
+    rules = study["storage_places"].a_few(RULES)
+    points = list(configurations(rules))
+    assert {one["file_system"] for one in points} == set(FILE_SYSTEMS)
+    assert all(one in points for one in defaults(RULES))
+    assert len(points) == sum(one.count for one in rules.values()) == 158
+    assert all(one in list(configurations(RULES)) for one in points[::10])
+
+
+def test_five_runs_on_a_landscape(study, landscape, capsys):
+    assert study["storage"].main(["compete", str(landscape), "--generations", "12"]) == 0
+    said = capsys.readouterr().out
+    assert said.count("run ") == 5
+    assert "default   1400/s ext4 4096 256 32768 relatime ordered" in said
+    assert "best      3300/s nilfs2 4096" in said
+    assert sum("3300/s" in line for line in said.splitlines()[3:]) >= 1
+
+
+def test_the_same_as_json(study, landscape, capsys):
+    words = ["compete", str(landscape), "--generations", "2", "--json"]
+    assert study["storage"].main(words) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [run["seed"] for run in said["runs"]] == [1, 2, 3, 4, 5]
+    assert said["best"]["regret"] == 0 < said["default"]["regret"]
+    assert all(run["per_second"] >= said["default"]["per_second"] for run in said["runs"])
+
+
+def test_a_file_that_is_no_landscape_is_one_line(study, tmp_path, capsys):
+    (tmp_path / "x").write_text("{}")
+    assert study["storage"].main(["compete", str(tmp_path / "x")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+class Bench:
+    def __init__(self):
+        self.asked = []
+
+    def run(self, file_system):
+        self.asked.append(file_system)
+        if file_system.kind == "xfs":
+            return Measured("invalid", "mkfs.xfs: no")
+        return Measured("ok", "", 100, 4096, 2.0, 5.0)
+
+
+def test_a_chromosome_that_is_no_file_system_touches_no_disk(study):
+    bench = Bench()
+    evaluator = study["storage_places"].StorageEvaluator({"loop": bench}, RULES)
+    default = defaults(RULES)[0]
+    tried = evaluator.evaluate({**default, SCHEDULER: "bfq"}, "mailserver")
+    assert (tried.status, tried.value, tried.metrics["latency_ns"]) == ("ok", 50.0, 5.0)
+    assert bench.asked[0].scheduler == "bfq"
+    assert evaluator.evaluate({**default, "special": "notail"}, "mailserver").status == "invalid"
+    assert len(bench.asked) == 1
+    refused = evaluator.evaluate(defaults(RULES)[3], "mailserver")
+    assert (refused.status, refused.notes) == ("invalid", ("mkfs.xfs: no",))
+
+
+KNOBS = {
+    "/sys/class/block/sda/size": f"{384 << 11}",
+    "/sys/class/block/sdb/size": f"{64 << 11}",
+    "/sys/class/block/sda/queue/scheduler": "none [mq-deadline] bfq",
+    "/sys/class/block/sdb/queue/scheduler": "[none] mq-deadline",
+}
+ANSWERS = {"cat": b"nodev\tproc\n\text4\n\txfs\n", "uname": b"6.1\n"}
+
+
+class Machine:
+    """A target with two disks and two file systems."""
+
+    def run(self, words, **_more):
+        return Result(0, ANSWERS.get(words[0], b""), b"")
+
+    def read_knob(self, path):
+        return KNOBS[path]
+
+
+def test_rules_are_those_of_the_smallest_disk_and_of_what_the_kernel_has(study):
+    place = study["storage_places"].Place(Machine(), {"ssd": "/dev/sda"}, "x")
+    assert set(place.rules()) == {"ext4", "xfs"}
+    both = study["storage_places"].Place(Machine(), {"a": "/dev/sda", "b": "/dev/sdb"}, "x")
+    assert set(both.rules()) == {"ext4"}
+    assert place.schedulers == ("mq-deadline", "none", "bfq")
+    assert both.schedulers == ("mq-deadline", "none")
+
+
+def test_measuring_goes_on_where_it_was(study, tmp_path, monkeypatch):
+    file, bench = tmp_path / "landscape.json", Bench()
+    small = {"ext4": study["storage_places"].a_few(RULES)["ext4"]}
+    place = study["storage_places"].Place(Machine(), {"loop": "/dev/sda"}, "a machine")
+    monkeypatch.setattr(place.__class__, "benches", lambda *_: {"loop": bench})
+    monkeypatch.setattr(study["storage"], "a_few", lambda _rules: small)
+
+    class Here:
+        def __enter__(self):
+            return place
+
+        def __exit__(self, *_):
+            return None
+
+    monkeypatch.setattr(study["storage"], "_place", lambda _options: Here())
+    words = ["measure", "mailserver", "-o", str(file)]
+    assert study["storage"].main(words) == 0
+    assert len(bench.asked) == 48
+    document = json.loads(file.read_text())
+    document["rows"] = document["rows"][:30]
+    file.write_text(json.dumps(document))
+    assert study["storage"].main(words) == 0
+    assert len(bench.asked) == 48 + 18
+    assert study["storage"].main([*words, "--repeat", "2"]) == 0
+    assert len(bench.asked) == 66 + 48
+    assert read_landscape(file).points == 48
+
+
+@pytest.mark.parametrize(
+    "words", [["tune", "x", "-o", "y"], ["measure"], ["tune", "mailserver"], []], ids=str
+)
+def test_wrong_usage(study, words, capsys):
+    with pytest.raises(SystemExit) as ended:
+        study["storage"].main(words)
+    assert ended.value.code == 2
+    assert "usage" in capsys.readouterr().err

@@ -1,0 +1,84 @@
+"""The frame of the tuning studies: landscapes from raw files, figures, tables."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from example_modules import imported
+
+FOLDER = Path(__file__).parents[2] / "examples/tune-study"
+SCHEDULERS, WINDOWS, SWAPPINESS = ("bfq", "mq-deadline"), (32, 128, 512), (0, 60)
+
+
+@pytest.fixture
+def compete(monkeypatch):
+    with imported(monkeypatch, FOLDER, ["compete"]) as modules:
+        yield modules["compete"]
+
+
+def lines(scenarios=("idle", "reader")):
+    """bfq halves a start beside a reader; the window 32 saves a tenth, swappiness nothing."""
+    return [
+        {
+            **{"scenario": scenario, "scheduler": scheduler, "read_ahead_kb": window},
+            **{"swappiness": swappiness, "status": 0},
+            "guest_ns": int(
+                1e9
+                * (0.9 if window == 32 else 1.0)
+                * (0.5 if scheduler == "bfq" and scenario == "reader" else 1.0)
+                * (1 + 0.001 * repeat)
+            ),
+        }
+        for scenario, scheduler, window, swappiness, repeat in itertools.product(
+            scenarios, SCHEDULERS, WINDOWS, SWAPPINESS, range(2)
+        )
+    ]
+
+
+def test_gains_are_those_of_the_table(compete):
+    found = compete.gains(compete.landscape_of(lines(), ["reader"]))
+    assert found["optimum"]["scheduler"] == "bfq" and found["best_window_alone"] == 32
+    assert found["over_default"] == pytest.approx(0.55, abs=0.001)
+    assert found["over_window_alone"] == pytest.approx(0.5, abs=0.001)
+    assert found["window_alone_over_default"] == pytest.approx(0.1, abs=0.001)
+
+
+def test_a_start_that_was_given_up_counts_as_the_limit(compete):
+    slow = [{**line, "status": 137} if line["read_ahead_kb"] == 512 else line for line in lines()]
+    landscape = compete.landscape_of(slow)
+    worst = {"scheduler": "bfq", "read_ahead_kb": 512, "swappiness": 0}
+    assert landscape.regret(worst) > 50
+
+
+def test_what_is_not_measured_yet_is_told(compete):
+    with pytest.raises(ValueError, match="1 combinations are not measured yet"):
+        compete.landscape_of(lines()[2:])
+
+
+def test_runs_until_close_stay_close(compete):
+    regrets = compete.np.array([[0.5, 0.01, 0.3, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5, 0.5], [0.0] * 5])
+    assert compete.attempts_until_close(compete.Curve("x", regrets)) == [4, None, 1]
+
+
+def test_a_competition_from_raw_file_to_json(compete, tmp_path, capsys, monkeypatch):
+    raw, out = tmp_path / "raw.jsonl", tmp_path / "out.json"
+    raw.write_text("".join(json.dumps(line) + "\n" for line in lines(("reader",))))
+    monkeypatch.setattr(compete, "RECIPES", ("start-up", "random"))
+    words = ["compete.py", "--raw", str(raw), "--seeds", "3", "-o", str(out)]
+    monkeypatch.setattr("sys.argv", words)
+    assert compete.main() == 0
+    (found,) = json.loads(out.read_text())["competitions"]
+    assert found["runs_exhaustive"] == 24 and found["points"] == 12
+    assert [one["name"] for one in found["samplers"]] == ["start-up", "random"]
+    assert all(one["seeds"] == 3 for one in found["samplers"])
+    assert "| start-up |" in capsys.readouterr().out
+
+
+def test_every_study_names_scripts_with_a_folder_for_figures(monkeypatch):
+    with imported(monkeypatch, FOLDER, ["run"]) as modules:
+        for commands in modules["run"].STUDIES.values():
+            assert all(script.endswith(".py") for script, *_ in commands)
+            assert any("{out}" in word for command in commands for word in command)

@@ -1,0 +1,250 @@
+"""The rules of file systems against mkfs and mount themselves, and trials on real loop devices."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from analyzer.tuner.storage import (
+    configurations,
+    defaults,
+    is_valid,
+    make_words,
+    mount_words,
+    storage_space,
+)
+from analyzer.tuner.storage_rules import today
+from boards.target import LocalTarget
+from tracer.storage_trial import FileSystem, StorageBench, StorageError, loop_device
+
+SIZE = 384 << 20
+RULES = today(SIZE)
+ROOT = Path(__file__).parents[2]
+HERE = ("ext2", "ext3", "ext4", "xfs", "btrfs")  # what this kernel may have
+FORCE = {"ext": ("-q", "-F"), "xfs": ("-q", "-f"), "btr": ("-q", "-f")}
+# One operation of each kind is enough.
+JOB = """
+[global]
+thread
+ioengine=psync
+filesize=16k
+bs=16k
+nrfiles=4
+openfiles=1
+[both]
+rw=randrw
+fsync=1
+time_based
+"""
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no file system was made and mounted"),
+]
+
+
+def need(file_system):
+    absent = [tool for tool in (f"mkfs.{file_system}", "fio") if shutil.which(tool) is None]
+    if absent:
+        pytest.skip(f"{' and '.join(absent)} missing: {file_system} was not tried")
+    if shutil.which("modprobe"):
+        subprocess.run(["modprobe", "-q", file_system], check=False)
+    if f"\t{file_system}\n" not in Path("/proc/filesystems").read_text():
+        pytest.skip(f"this kernel has no {file_system}: it was not tried")
+
+
+@pytest.fixture
+def image(tmp_path):
+    file = tmp_path / "image"
+    file.touch()
+    os.truncate(file, SIZE)
+    return file
+
+
+@pytest.fixture
+def device(image):
+    with loop_device(image, LocalTarget()) as name:
+        yield name
+    assert attached(image) == ""
+
+
+def attached(image):
+    end = time.monotonic() + 60
+    while (found := losetup(image)) and time.monotonic() < end:
+        time.sleep(0.1)
+    return found
+
+
+def losetup(image):
+    words = ["losetup", "--associated", str(image)]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def can_be_had(chromosome, image):
+    """Return whether mkfs makes it, and the kernel mounts it."""
+    os.truncate(image, 0)
+    os.truncate(image, SIZE)
+    kind = str(chromosome["file_system"])
+    make = [f"mkfs.{kind}", *FORCE[kind[:3]], *make_words(chromosome), str(image)]
+    if subprocess.run(make, capture_output=True, check=False).returncode != 0:
+        return False
+    options = f"loop,{','.join(mount_words(chromosome))}"
+    mount = ["unshare", "-m", "mount", "-t", kind, "-o", options, str(image), "/tmp"]
+    return subprocess.run(mount, capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("file_system", HERE)
+def test_what_the_rules_allow_can_be_made_and_mounted(file_system, image):
+    need(file_system)
+    all_of_it = [one for one in configurations(RULES) if one["file_system"] == file_system]
+    for chromosome in random.Random(1).sample(all_of_it, 8):
+        assert can_be_had(chromosome, image), chromosome
+
+
+def void(chromosome, gene):
+    """Return whether no word of a command line says what the gene's allele is."""
+    file_system, allele = chromosome["file_system"], chromosome[gene]
+    if gene in ("inode_size", "blocks_per_group"):
+        return file_system == "btrfs"
+    # ext3 without a word for its journal is ext3 in its default mode: nothing new, so no allele.
+    return (file_system, gene, allele) == ("ext3", "journal", "none")
+
+
+@pytest.mark.parametrize("file_system", HERE)
+def test_what_the_rules_refuse_is_refused(file_system, image):
+    need(file_system)
+    rng = random.Random(2)
+    genes = [gene for gene in storage_space(RULES).genes if gene.name != "file_system"]
+    default = next(one for one in defaults(RULES) if one["file_system"] == file_system)
+    page = os.sysconf("SC_PAGE_SIZE")
+    tried = 0
+    while tried < 12:
+        gene = rng.choice(genes)
+        other = {**default, gene.name: rng.choice(gene.alleles)}
+        if is_valid(other, RULES) or void(other, gene.name):
+            continue
+        if (file_system, gene.name) == ("xfs", "block_size") and other[gene.name] > page:
+            continue  # from 6.12 on the kernel mounts these, where it has huge pages
+        tried += 1
+        assert not can_be_had(other, image), other
+
+
+@pytest.mark.parametrize("file_system", HERE)
+def test_a_trial_measures_and_leaves_the_device_blank(file_system, device, image):
+    need(file_system)
+    default = next(one for one in defaults(RULES) if one["file_system"] == file_system)
+    bench = StorageBench(LocalTarget(), device, JOB, seconds=1.0)
+    wanted = FileSystem(file_system, make_words(default), mount_words(default), "none")
+    before = scheduler(device)
+    for _ in range(2 if file_system == "ext4" else 1):  # the second finds it as the first did
+        measured = bench.run(wanted)
+        assert (measured.status, measured.note) == ("ok", "")
+        assert measured.operations * 16384 == measured.transferred_bytes > 0
+        assert measured.seconds >= 1
+        assert measured.latency_ns > 0
+    assert scheduler(device) == before
+    assert image.read_bytes()[: 1 << 20].strip(b"\0") == b""
+
+
+def scheduler(device):
+    return Path("/sys/class/block", Path(device).name, "queue/scheduler").read_text()
+
+
+def test_what_mkfs_or_mount_refuse_is_invalid(device):
+    bench = StorageBench(LocalTarget(), device, JOB, seconds=0.3)
+    no_size = bench.run(FileSystem("ext4", ("-b", "1000")))
+    assert no_size.status == "invalid" and "mkfs.ext4" in no_size.note
+    no_option = bench.run(FileSystem("ext4", mount=("notail",)))
+    assert no_option.status == "invalid" and "mount -t ext4 -o notail" in no_option.note
+
+
+def test_a_device_in_use_is_refused_even_where_it_may_be_overwritten(device, tmp_path):
+    place = tmp_path / "mounted"
+    place.mkdir()
+    subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
+    bench = StorageBench(LocalTarget(), device, JOB, overwrite=True)
+    subprocess.run(["mount", device, place], check=True)
+    try:
+        (place / "precious").write_text("kept")
+        with pytest.raises(StorageError, match="in use"):
+            bench.run(FileSystem("ext4"))
+        assert (place / "precious").read_text() == "kept"
+    finally:
+        subprocess.run(["umount", place], check=True)
+
+
+def test_a_device_mounted_in_another_namespace_only_is_refused(device):
+    subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
+    script = 'mount "$1" /tmp && echo mounted && read -r end'
+    words = ["unshare", "-m", "sh", "-c", script, "sh", device]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"mounted\n"
+        with pytest.raises(StorageError, match="in use"):
+            StorageBench(LocalTarget(), device, JOB, overwrite=True).run(FileSystem("ext4"))
+        other.communicate(b"end\n")
+
+
+def test_a_device_that_is_not_blank_is_refused_unless_it_may_be_overwritten(device):
+    subprocess.run(["mkfs.ext4", "-q", "-F", device], check=True)
+    with pytest.raises(StorageError, match="not blank") as refused:
+        StorageBench(LocalTarget(), device, JOB).run(FileSystem("ext4"))
+    assert "overwritten" in refused.value.remedy
+    bench = StorageBench(LocalTarget(), device, JOB, seconds=1.0, overwrite=True)
+    assert bench.run(FileSystem("ext4")).status == "ok"
+
+
+def test_a_file_is_no_device(image):
+    with pytest.raises(StorageError, match="no block device"):
+        StorageBench(LocalTarget(), str(image), JOB, overwrite=True).run(FileSystem("ext4"))
+
+
+CAMPAIGN = """
+import sys
+from pathlib import Path
+from boards.target import LocalTarget
+from tracer.storage_trial import FileSystem, StorageBench, loop_device
+with loop_device(Path(sys.argv[1]), LocalTarget()) as device:
+    bench = StorageBench(LocalTarget(), device, Path(sys.argv[2]).read_text(), seconds=3)
+    while True:
+        print(device, flush=True)
+        bench.run(FileSystem("ext4", scheduler="none"))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_behind_however_a_campaign_ends(number, image, tmp_path):
+    job = tmp_path / "job"
+    job.write_text(JOB)
+    words = [sys.executable, "-c", CAMPAIGN, str(image), str(job)]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+        assert one.stdout is not None
+        device = one.stdout.readline().decode().strip()
+        wait_for(lambda: f" {device} " in all_mounts())
+        one.send_signal(number)
+        one.communicate()
+    assert one.returncode != 0
+    # A killed one's last trial goes on to its end, which undoes it.
+    wait_for(lambda: f" {device} " not in all_mounts())
+    assert attached(image) == ""
+    assert image.read_bytes()[: 1 << 20].strip(b"\0") == b""
+
+
+def wait_for(what):
+    end = time.monotonic() + 120
+    while not what():
+        assert time.monotonic() < end, "it never was"
+        time.sleep(0.05)
+
+
+def all_mounts():
+    words = ["sh", "-c", "cat /proc/[0-9]*/mountinfo"]
+    found = subprocess.run(words, capture_output=True, check=False)  # processes come and go
+    return found.stdout.decode(errors="replace")

@@ -1,0 +1,50 @@
+"""A bench of trials without a machine: for what the command does around them."""
+
+from __future__ import annotations
+
+import math
+from contextlib import contextmanager
+
+from tracer.backends.base import RecordError
+from tracer.trial import Outcome
+
+QUEUE = "/sys/block/sda/queue"
+KNOBS = {
+    f"{QUEUE}/scheduler": "none [mq-deadline] bfq",
+    f"{QUEUE}/read_ahead_kb": "128",
+    "/proc/sys/vm/swappiness": "60",
+}
+
+
+class KnownBench:
+    """Starts take a known time: bfq saves a quarter, and the window 32 a tenth."""
+
+    kernel = "6.1.0"
+    page_bytes = 4096
+    disks = ["sda"]  # noqa: RUF012  (as the protocol has it)
+    windows = [f"{QUEUE}/read_ahead_kb"]  # noqa: RUF012
+    notes: list[str] = []  # noqa: RUF012
+
+    def __init__(self, lost_at: int | None = None, error: BaseException | None = None) -> None:
+        self.trials: list = []
+        self.opened = 0
+        self._lost_at = lost_at
+        self._error = error or RecordError("the target is gone", "look after it")
+
+    def probe(self, knobs):
+        return {knob: KNOBS[knob] for knob in knobs if knob in KNOBS}
+
+    def run(self, trial):
+        self.trials.append(trial)
+        if len(self.trials) == self._lost_at:
+            raise self._error
+        settings = dict(trial.settings)
+        cost = 0.75 if settings.get(f"{QUEUE}/scheduler") == "bfq" else 1.0
+        cost *= 1 + 0.05 * abs(math.log2(int(settings.get(f"{QUEUE}/read_ahead_kb", 128)) / 32))
+        jitter = 1 + 0.001 * (len(self.trials) % 7)
+        return Outcome("ok", cost * jitter, cold=True)
+
+    @contextmanager
+    def open(self, _target=None, _options=None):
+        self.opened += 1
+        yield self

@@ -1,0 +1,72 @@
+"""TUNING files of campaigns on a landscape of known effects."""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+from tuner_landscapes import SPACE, log_cost
+
+from analyzer.tuner.campaign import Campaign, Rules
+from analyzer.tuner.confirming import Confirmation
+from analyzer.tuner.evaluation import Attempt, key_of
+from analyzer.tuner.ground import Ground
+from analyzer.tuner.recipe import load_recipe
+from analyzer.tuner.records import Board, Spec
+from analyzer.tuner.results import Results
+from analyzer.tuner.stopping import Budget
+from analyzer.tuner.store import Store
+
+BASE_S = {"idle": 0.6, "reader": 7.9}
+
+
+class KnownLandscape:
+    """An evaluator: ``log_cost`` with a reader; idle, bfq costs instead of saving."""
+
+    def __init__(self, noise: float = 0.01, contended: float = 0.02) -> None:
+        self.noise = noise
+        self.contended = contended
+        self.made = 0
+        self._seed = 0
+
+    def reseed(self, seed: int) -> None:
+        self._seed = seed
+
+    def evaluate(self, chromosome, scenario):
+        self.made += 1
+        rng = random.Random(f"{self._seed}/{key_of(chromosome)}/{scenario}")
+        if rng.random() < self.contended:
+            return Attempt("contended", notes=("others read <b>meanwhile</b>",))
+        cost = log_cost(chromosome)
+        if scenario == "idle":
+            cost = 0.15 if chromosome["scheduler"] == "bfq" else 0.3 * cost
+        return Attempt("ok", BASE_S[scenario] * math.exp(cost + rng.gauss(0, self.noise)))
+
+
+def spec_of(scenarios=("reader",), recipe="start-up", seed=1, space=SPACE, **changes) -> Spec:
+    ground = Ground(load_recipe(recipe), space)
+    fields = {
+        "board": Board("board", "6.1.0-25-amd64", 4096, ("sda",)),
+        "scenarios": scenarios,
+        "default": space.default(),
+        "sampler": recipe,
+        "recipe": ground.recipe_text,
+        "space": ground.space_text,
+        "seed": seed,
+        "command": ("app", "--with", "$(hostile) <b>'words'</b>"),
+    }
+    return Spec(**{**fields, **changes})
+
+
+def tuned(
+    path: Path, scenarios=("reader",), runs=120, confirm=True, recipe="start-up", **changes
+) -> Results:
+    """Write a TUNING file, of a search of so many runs, and return what it holds."""
+    with Store.create(path, spec_of(scenarios, recipe, **changes)) as store:
+        ground, evaluator = Ground.of(store.spec), KnownLandscape()
+        rules = Rules(budget=Budget(evaluations=runs))
+        Campaign(store, ground.engine(store.spec.seed), evaluator, rules).run()
+        if confirm:
+            Confirmation(store, evaluator).run()
+        return Results.of(store)

@@ -1,0 +1,119 @@
+"""A campaign in a process of its own, and one that is killed again and again.
+
+``run PATH SECONDS`` begins or resumes the campaign PATH and goes on to its end; an evaluation takes
+SECONDS, and is noted in PATH.calls before it ends. ``kills FOLDER N SEED`` does so in children that
+it kills at random moments, N times, looking at the store after each; prints how many campaigns that
+took.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+from pathlib import Path
+
+import tuning
+
+from analyzer.tuner.campaign import Campaign, Rules
+from analyzer.tuner.evaluation import Attempt, key_of
+from analyzer.tuner.landscape import Landscape
+from analyzer.tuner.store import Store, StoreError
+
+LANDSCAPE = Landscape(tuning.table())
+
+
+class Noted:
+    """Draws from the landscape, takes its time, and notes that it did."""
+
+    def __init__(self, calls: Path, seconds: float) -> None:
+        self._calls = calls
+        self._seconds = seconds
+
+    def reseed(self, seed: int) -> None:
+        LANDSCAPE.reseed(seed)
+
+    def evaluate(self, chromosome: tuning.Chromosome, scenario: str) -> Attempt:
+        time.sleep(self._seconds)
+        with self._calls.open("ab", buffering=0) as calls:
+            calls.write(b".")
+        return LANDSCAPE.evaluate(chromosome, scenario)
+
+
+def run(path: Path, seed: int = 7, seconds: float = 0.002) -> None:
+    """Run the campaign in ``path`` to its end; make it if it is not there."""
+    spec = tuning.spec(seed=seed)
+    with Store.resume(path) if path.exists() else Store.create(path, spec) as store:
+        evaluator = Noted(path.with_suffix(".calls"), seconds)
+        Campaign(store, tuning.RandomSearch(seed), evaluator, Rules(patience=None)).run()
+
+
+def held(path: Path) -> list[object]:
+    """Return all that the store holds but for times."""
+    with Store.read(path) as store:
+        made = [
+            (one.number, key_of(one.chromosome), one.scenario, one.repeat, one.seed, one.attempt)
+            for one in store.evaluations()
+        ]
+        return [made, store.generations(), store.ended]
+
+
+def kills(folder: Path, number: int, seed: int) -> int:
+    """Kill campaigns ``number`` times, asserting what must hold; return how many campaigns."""
+    rng, done, killed = random.Random(seed), 0, 0
+    while killed < number:
+        path = folder / f"{done}.tuning"
+        killed += _killed_to_its_end(path, done, number - killed, rng)
+        whole = path.with_name(f"{done}-whole.tuning")
+        run(whole, done)
+        assert held(path) == held(whole), path
+        done += 1
+    return done
+
+
+def _killed_to_its_end(path: Path, seed: int, most: int, rng: random.Random) -> int:
+    """Run one campaign, killing it up to ``most`` times; return how often it was killed."""
+    calls, killed, before = path.with_suffix(".calls"), 0, []
+    while True:
+        pid = os.fork()
+        if pid == 0:
+            run(path, seed)
+            os._exit(0)
+        if killed < most:
+            time.sleep(rng.uniform(0, 0.1))
+            os.kill(pid, signal.SIGKILL)
+        _, status = os.waitpid(pid, 0)
+        if status == 0:
+            return killed
+        assert status == signal.SIGKILL, status
+        killed += 1
+        if not path.exists():  # killed before it was made
+            continue
+        made, generations, ended = held(path)
+        assert made[: len(before)] == before
+        assert [one[0] for one in made] == list(range(1, len(made) + 1))
+        assert ended is None or len(generations) > 0
+        lost = (len(calls.read_bytes()) if calls.exists() else 0) - len(made)
+        assert 0 <= lost <= killed, "a kill loses the running evaluation at most"
+        before = made
+
+
+def main() -> int:
+    """Do what the arguments say."""
+    if sys.argv[1] == "kills":
+        print(kills(Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])))
+        return 0
+    try:
+        run(Path(sys.argv[2]), seconds=float(sys.argv[3]))
+    except KeyboardInterrupt:
+        return 130
+    except StoreError as error:
+        print(f"{error}\n{error.remedy}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

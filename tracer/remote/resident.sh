@@ -1,0 +1,53 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# The last part of the script that watches a board by itself, without a host.
+#
+# usage: foreread-fingerprint start|stop|status|run
+
+# say_period, say: what a resident watcher says is kept until it says more, and goes to the
+# system's log where there is one.
+say_period() {
+    echo "period $1" >"$job/period.new" && mv "$job/period.new" "$job/period"
+}
+
+say() {
+    echo "$1" >>"$job/said"
+    ! command -v logger >/dev/null || logger -t foreread "$1"
+}
+
+# settle_place: make the folder; what a watcher left that was killed is put back first.
+settle_place() {
+    tries=0
+    while [ -d "$job" ] && [ ! -e "$job/owner" ] && [ $tries -lt 50 ]; do
+        nap # another one is being started
+        tries=$((tries + 1))
+    done
+    if { read -r owner <"$job/owner"; } 2>/dev/null && alive "$owner"; then
+        die "the workload is being watched already (pid ${owner%% *})" "stop that one first"
+    fi
+    [ ! -d "$job" ] || undo "$job" leftover
+    mkdir "$job" || die "the folder $job cannot be made" "run as root"
+}
+
+case ${1-} in
+start)
+    settle_place
+    begin_watch watch
+    ;;
+run)
+    settle_place
+    mkfifo "$job/wake" "$job/changed"
+    : >"$job/said"
+    trap ': >"$job/finish"; echo >&9' INT TERM HUP
+    watch
+    ;;
+watch) watch ;;
+stop) finish ;;
+status)
+    [ -e "$job/owner" ] || die "the workload is not being watched" "start it: $0 start"
+    cat "$job/period" "$job/said" 2>/dev/null
+    ;;
+*)
+    echo "usage: $0 start|stop|status|run" >&2
+    exit 2
+    ;;
+esac

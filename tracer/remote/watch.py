@@ -1,0 +1,155 @@
+"""Watches the workload of a machine: a snapshot of its bios every period, and what is done by it.
+
+The machine's own shell does it (watch.sh), this one's too: what has to go on when nobody is
+connected is not written twice. Where there are plans, a plan is in force while its fingerprint
+stays, and everything is put back at the end.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import resources
+
+from boards.target import Target
+from tracer.backends.base import RecordError
+from tracer.journal import check_knob
+from tracer.remote.guarded_run import losing_no_target
+from tracer.remote.job import Fact, Job, facts, making_sense
+
+PARTS = ("lib.sh", "held.sh", "tracing.sh", "watch.sh")
+SUMS = ("reads", "writes", "sectors", "followers", "distances", "jumps")
+RESIDENT_JOB = "/run/foreread-resident"
+_TELL_S = 5  # how long the target waits for news before it hears of us again
+_FINGERPRINT = re.compile(r"(?:read|write)-(?:sequential|random)-(?:small|large)")
+_DISK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.!-]{0,63}")
+_VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:=+-]{0,79}")
+
+Plans = Mapping[str, Sequence[tuple[str, str]]]
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """How to watch.
+
+    ``disks``: names below /sys/block, all if empty. ``plans``: (knob, value) by fingerprint, in
+    the order to be written. ``patience``: periods that a fingerprint stays before its plan is in
+    force, and before that plan is judged. ``worse_percent``: how much less done undoes a plan.
+    ``least_ios``: fewer in a period are no workload. ``buffer_kib``: of the trace, per CPU; what
+    a second has more is not looked at. ``wait_s``: for another foreread that holds the knobs.
+    """
+
+    period_s: int = 10
+    disks: Sequence[str] = ()
+    plans: Plans = field(default_factory=dict)
+    patience: int = 3
+    worse_percent: int = 10
+    least_ios: int = 20
+    buffer_kib: int = 16
+    wait_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class Period:
+    """One period: its fingerprint, empty where too little happened, and the snapshot's sums."""
+
+    fingerprint: str
+    sums: Mapping[str, int]
+
+
+class Watch:
+    """A machine that is being watched."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._heard = 0
+
+    def news(self) -> list[Fact]:
+        """Return what the watcher said since the last time; empty after a few seconds of nothing.
+
+        A fact "state over" is the last one. Raises RecordError, TargetError.
+        """
+        words = ("tell", str(self._heard), str(_TELL_S))
+        answer = self._job.raw(*words, step="watching", within_s=_TELL_S).stdout
+        self._heard += len(answer.strip(b"\n").splitlines())
+        said = facts(answer)
+        for fact in said:
+            if fact.key == "error":
+                message, _, remedy = fact.value.partition("|")
+                raise RecordError(message, remedy)
+        return said
+
+    def stop(self) -> list[Fact]:
+        """Have everything put back; return what the watcher still had to say."""
+        self._job.ask("stop", step="ending the watch")
+        said: list[Fact] = []
+        while Fact("state", "over") not in said:
+            said += self.news()
+        return said
+
+
+@contextmanager
+def watching(
+    target: Target, options: WatchOptions, shell: Sequence[str] = ("sh",)
+) -> Iterator[Watch]:
+    """Watch ``target`` as long as the block lasts. Raises RecordError, TargetError."""
+    variables = _variables(options)
+    with losing_no_target() as told, Job(target, PARTS, shell) as job:
+        told.append(job)
+        job.settings(variables, [])
+        job.ask("begin_watch", "-", "watch", step="starting the watch", within_s=_TELL_S)
+        yield Watch(job)
+
+
+def parse_period(fact: Fact) -> Period:
+    """Return the period that a fact "period" tells; raises RecordError."""
+    with making_sense("a period"):
+        name, *numbers = fact.value.split()
+        sums = dict(zip(SUMS, map(int, numbers), strict=True))
+        if not (name == "-" or _FINGERPRINT.fullmatch(name)) or min(sums.values()) < 0:
+            raise ValueError(fact.value)
+        return Period(name.removeprefix("-"), sums)
+
+
+def resident_script(options: WatchOptions) -> str:
+    """Return the script that watches a board by itself: start, stop, status. Raises RecordError."""
+    settings = {"resident_job": RESIDENT_JOB, **_variables(options)}
+    head = [
+        "#!/bin/sh",
+        "# shellcheck disable=SC2034,SC2154,SC2209,SC2317,SC3045",
+        "# Keeps the settings that suit the workload of this board in force; written by foreread.",
+        "# usage: foreread-fingerprint start|stop|status|run",
+        *(f"{name}={shlex.quote(value)}" for name, value in settings.items()),
+    ]
+    parts = [(resources.files("tracer.remote") / name).read_text() for name in PARTS]
+    parts.append((resources.files("tracer.remote") / "resident.sh").read_text())
+    return "\n".join([*head, "", *parts])
+
+
+def _variables(options: WatchOptions) -> dict[str, str]:
+    """Return the shell's settings, which hold nothing that is not as it should be."""
+    for disk in options.disks:
+        if not _DISK.fullmatch(disk):
+            raise RecordError(f"{disk!r} is no name of a disk", "name one of /sys/block")
+    lines = []
+    for fingerprint, settings in options.plans.items():
+        if not _FINGERPRINT.fullmatch(fingerprint):
+            raise RecordError(f"{fingerprint!r} is no fingerprint", "make the plans again")
+        for knob, value in settings:
+            check_knob(knob)
+            if not _VALUE.fullmatch(value):
+                raise RecordError(f"{knob}: {value!r} is no value", "make the plans again")
+            lines.append(f"{fingerprint}\t{knob}\t{value}")
+    return {
+        "period_s": str(options.period_s),
+        "watched": " ".join(options.disks),
+        "plans": "\n".join(lines),
+        "patience": str(options.patience),
+        "worse_percent": str(options.worse_percent),
+        "least_ios": str(options.least_ios),
+        "buffer_kib": str(options.buffer_kib),
+        "lock_wait_s": str(round(options.wait_s)),
+    }

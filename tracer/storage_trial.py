@@ -1,0 +1,196 @@
+"""One trial of a file system: made on a device, mounted, measured by fio, and taken off again.
+
+It destroys what the device holds. A device in use is always refused, one that is not blank unless
+the caller says that it may be overwritten.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from boards.target import NOT_FOUND, Target
+from tracer.interrupts import uninterrupted
+
+# So that mkfs asks nothing: the script has looked at what is there before.
+_FORCE = {
+    **dict.fromkeys(("ext2", "ext3", "ext4"), ("-q", "-F")),
+    **dict.fromkeys(("xfs", "btrfs", "nilfs2"), ("-q", "-f")),
+    "reiserfs": ("-q", "-f", "-f"),
+}
+_SCRIPT = Path(__file__).with_suffix(".sh")
+_STEPS = 4  # mkfs, two of fio, and what is done around them
+_SHOWN = 300  # characters of what a tool said
+
+
+class StorageError(RuntimeError):
+    """A device on which nothing may be tried, or nothing can be; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class FileSystem:
+    """A file system by its name, with options for mkfs and for mount.
+
+    ``scheduler``: the device's during the trial; "" leaves the one it has.
+    """
+
+    kind: str
+    make: tuple[str, ...] = ()
+    mount: tuple[str, ...] = ()
+    scheduler: str = ""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What fio counted until all of it was on the device.
+
+    ``status``: "invalid" where mkfs or mount refused, "failed" where something else did, with
+    ``note``. ``operations`` are reads and writes, ``seconds`` fio's with the sync behind it.
+    """
+
+    status: Literal["ok", "invalid", "failed"]
+    note: str = ""
+    operations: int = 0
+    transferred_bytes: int = 0
+    seconds: float = 0.0
+    latency_ns: float = 0.0
+
+    @property
+    def operations_per_s(self) -> float:
+        """Operations a second, 0 of what could not be measured."""
+        return self.operations / self.seconds if self.seconds else 0.0
+
+
+@dataclass(frozen=True)
+class StorageBench:
+    """A device of a target that file systems are tried on, with a fio job, for so long each.
+
+    ``limit_s``: the most that mkfs, the layout of the files, and the run beyond its time may take.
+    """
+
+    target: Target
+    device: str
+    job: str
+    seconds: float = 2.0
+    overwrite: bool = False
+    limit_s: float = 120.0
+
+    def run(self, file_system: FileSystem) -> Measured:
+        """Try a file system; raises StorageError, and TargetError if the target is out of reach.
+
+        Signals wait for its end, which they hasten, so that nothing is left behind.
+        """
+        with uninterrupted():
+            done = self.target.run(
+                ["unshare", "-m", "sh", "-c", _SCRIPT.read_text(), "sh", *self._words(file_system)],
+                stdin=self.job.encode(),
+                timeout_s=_STEPS * (self.limit_s + self.seconds),
+            )
+        complaint = done.stderr.decode(errors="replace").strip()[:_SHOWN]
+        if done.status == NOT_FOUND or complaint.startswith("unshare"):
+            raise StorageError(
+                f"no mount namespace: {complaint}",
+                "run as root, with unshare of util-linux or busybox",
+            )
+        word, _, rest = done.stdout.decode(errors="replace").partition(" ")
+        if word == "measured":
+            return _parse(rest)
+        said = rest.strip()[:_SHOWN] or complaint
+        if word == "refused":
+            raise StorageError(
+                f"{self.device} {said}",
+                "name a device that holds nothing, or say that it may be overwritten",
+            )
+        return Measured("invalid" if word == "invalid" else "failed", said or "it was ended")
+
+    def _words(self, wanted: FileSystem) -> Sequence[str]:
+        if wanted.kind not in _FORCE:
+            raise StorageError(
+                f"no file system {wanted.kind!r} can be tried", f"say {', '.join(_FORCE)}"
+            )
+        return (
+            self.device,
+            wanted.kind,
+            ",".join(wanted.mount) or "defaults",
+            f"{round(self.seconds * 1000)}",
+            wanted.scheduler,
+            "yes" if self.overwrite else "no",
+            f"{math.ceil(self.limit_s + self.seconds)}",
+            *_FORCE[wanted.kind],
+            *wanted.make,
+        )
+
+
+class _Latency(msgspec.Struct):
+    mean: float
+
+
+class _Direction(msgspec.Struct):
+    total_ios: int
+    io_bytes: int
+    lat_ns: _Latency
+
+
+class _Job(msgspec.Struct):
+    error: int
+    job_runtime: int
+    read: _Direction
+    write: _Direction
+
+
+class _Report(msgspec.Struct):
+    jobs: list[_Job]
+
+
+def _parse(answer: str) -> Measured:
+    """Return what fio's report says; what is no report is a failure."""
+    hundredths, _, report = answer.partition("\n")
+    try:
+        # Warnings may stand before it.
+        jobs = msgspec.json.decode(report[report.index("{") :], type=_Report).jobs
+        sync_s = int(hundredths) / 100
+    except (ValueError, msgspec.DecodeError) as error:
+        return Measured("failed", f"what fio printed is not understood: {error}")
+    if any(job.error for job in jobs):
+        return Measured("failed", "fio says that a job failed")
+    directions = [one for job in jobs for one in (job.read, job.write)]
+    operations = sum(one.total_ios for one in directions)
+    if not operations:
+        return Measured("failed", "fio completed no operation in the time")
+    return Measured(
+        "ok",
+        operations=operations,
+        transferred_bytes=sum(one.io_bytes for one in directions),
+        seconds=max(job.job_runtime for job in jobs) / 1000 + sync_s,
+        latency_ns=sum(one.lat_ns.mean * one.total_ios for one in directions) / operations,
+    )
+
+
+@contextmanager
+def loop_device(file: Path, target: Target) -> Iterator[str]:
+    """Attach a file of this machine to a loop device, whose path is yielded.
+
+    The kernel detaches it as soon as nothing has it open any more, however this process ends.
+    """
+    done = target.run(["losetup", "--find", "--show", "--", str(file)])
+    if done.status != 0:
+        said = os.fsdecode(done.stderr).strip()
+        raise StorageError(f"no loop device for {file}: {said}", "run as root, on Linux")
+    device = os.fsdecode(done.stdout).strip()
+    held = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        target.run(["losetup", "--detach", device])
+        yield device
+    finally:
+        os.close(held)

@@ -1,0 +1,108 @@
+# One trial of a file system on a device, which loses what it holds: made, filled, mounted cold,
+# measured by fio, unmounted, and the device's beginning and end zeroed again.
+#   sh -c THIS sh DEVICE KIND MOUNT_OPTIONS RUN_MS SCHEDULER OVERWRITE LIMIT_S MKFS_WORD... <JOB
+# It is to run in a mount namespace of its own, so that the mount is nobody else's and goes with
+# the last of its processes, however they end. Its first line says what came of it: "refused",
+# "invalid" (no such file system), "failed", each with a reason; or "measured" and what the sync
+# after the run took (hundredths of a second), with fio's report behind it.
+# shellcheck shell=sh
+set -u
+export LC_ALL=C
+device=$1 kind=$2 options=$3 run_ms=$4 scheduler=$5 overwrite=$6 limit_s=$7
+shift 7
+at=/tmp # any folder does: only we see what is mounted there
+edge_kib=1024
+
+end() {
+    printf '%s %s\n' "$1" "$(printf %s "$2" | tr -s '\n' ' ')"
+    exit 0
+}
+
+# in_use NAME: whether anything on this machine, in any namespace, uses the device or a part of it.
+in_use() {
+    for part in "/sys/class/block/$1" "/sys/class/block/$1/$1"*; do
+        [ -e "$part/dev" ] || continue
+        name=${part##*/}
+        grep -Fqs -e " $(cat "$part/dev") " -e " /dev/$name " /proc/[0-9]*/mountinfo && return
+        grep -Fqs "/dev/$name " /proc/swaps && return
+        [ -z "$(ls "$part/holders" 2>/dev/null)" ] || return 0
+    done
+    return 1
+}
+
+blank() {
+    dd if="$device" bs=64k count=$((edge_kib / 64)) 2>/dev/null | tr -d '\000' | grep -q '' && return 1
+    return 0
+}
+
+known() {
+    grep -qw "$kind" /proc/filesystems
+}
+
+# Whoever looks at the device later shall not find a file system of ours at either end.
+erase() {
+    dd if=/dev/zero of="$device" bs=64k count=$((edge_kib / 64)) conv=notrunc,fsync
+    sectors=$(cat "/sys/class/block/$name/size")
+    dd if=/dev/zero of="$device" bs=512 seek=$((sectors - 128)) count=128 conv=notrunc,fsync
+} >/dev/null 2>&1
+
+queue=
+mounted=
+restore() {
+    trap '' INT TERM HUP
+    [ -z "$mounted" ] || umount -i "$at"
+    [ -z "$queue" ] || echo "$before" >"$queue"
+    erase
+}
+
+put_on() {
+    said=$(mount -i -t "$kind" -o "$options" "$device" "$at" 2>&1) ||
+        end invalid "mount -t $kind -o $options: $said"
+    mounted=yes
+}
+
+run_fio() {
+    printf '%s\n' "$job" | timeout -k 5 "$limit_s" fio --directory="$at" --runtime="${run_ms}ms" "$@" -
+}
+
+set_scheduler() {
+    queue=/sys/class/block/$name/queue/scheduler
+    before=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue")
+    echo "$scheduler" >"$queue" || end failed "scheduler $scheduler is refused"
+} 2>/dev/null
+
+hundredths() {
+    read -r up _ </proc/uptime
+    echo "${up%.*}${up#*.}"
+}
+
+job=$(cat)
+device=$(readlink -f "$device")
+name=${device##*/}
+[ -b "$device" ] || end refused "is no block device"
+[ -e "/sys/class/block/$name/dev" ] || end refused "is no device that sysfs knows"
+in_use "$name" && end refused "is in use"
+[ "$overwrite" = yes ] || blank || end refused "is not blank"
+for tool in "mkfs.$kind" fio timeout; do
+    command -v "$tool" >/dev/null || end failed "$tool is not installed"
+done
+known || modprobe -q "$kind" 2>/dev/null
+known || end failed "this kernel has no $kind"
+exec 3<"$device" # a loop device that detaches itself stays ours
+trap restore EXIT
+trap 'exit 1' INT TERM HUP
+trap '' PIPE # whoever asked may be gone; what was begun is put back all the same
+[ -z "$scheduler" ] || set_scheduler
+
+said=$(timeout -k 5 "$limit_s" "mkfs.$kind" "$@" "$device" 2>&1 </dev/null) ||
+    end invalid "mkfs.$kind $*: $said"
+put_on
+said=$(run_fio --create_only=1 2>&1) || end failed "fio: $said"
+umount -i "$at" || end failed "cannot be unmounted"
+mounted=
+echo 3 >/proc/sys/vm/drop_caches
+put_on
+report=$(run_fio --output-format=json 2>&1) || end failed "fio: $report"
+began=$(hundredths)
+sync
+printf 'measured %s\n%s\n' $(($(hundredths) - began)) "$report"

@@ -1,0 +1,205 @@
+"""Workloads by fio: processes that read and write a file, in order or at random.
+
+IOPerf (section 4) simulates each of its chromosomes so, with iozone and tiobench. The file is read
+and written through the page cache, since the window is to matter, and fio gives the kernel no
+advice about it. A workload is a command (``words``), to be run as any other: in a trial, with its
+settings in force and the caches cold. What it does is in a job file, so that the same command can
+do another one.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from boards.target import Target
+from tracer.calibrate.fio import CalibrateError
+
+_MIB = 1 << 20
+# A file larger than memory can hold dirty would be needed, if nobody asked for its data to be safe.
+_SYNCED_KIB = 4096
+_LARGEST_REPORT = 1 << 24
+_LAYING_S = 3600.0
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is done: Table 1's characteristic parameters; shares in percent."""
+
+    processes: int
+    read_share: int
+    random_share: int
+    request_kib: int
+
+
+@dataclass(frozen=True)
+class Ground:
+    """Where it is done: the file ``data`` of ``size_bytes``; ``folder``, elsewhere, for notes."""
+
+    data: str
+    size_bytes: int
+    folder: str
+
+    @property
+    def job(self) -> str:
+        """The job file."""
+        return f"{self.folder}/workload.fio"
+
+    @property
+    def report(self) -> str:
+        """What fio tells."""
+        return f"{self.folder}/workload.json"
+
+
+@dataclass(frozen=True)
+class Done:
+    """What was done: bytes read and written in ``seconds``, in so many requests.
+
+    ``latency_s`` is the mean time of a request, with its share of what making data safe takes.
+    """
+
+    transferred_bytes: int
+    seconds: float
+    requests: int
+    latency_s: float
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Productivity."""
+        return self.transferred_bytes / self.seconds
+
+
+def words(ground: Ground) -> list[str]:
+    """Return the command that does what the job file says."""
+    return ["fio", "--output-format=json", f"--output={ground.report}", ground.job]
+
+
+def lay_out(target: Target, ground: Ground) -> None:
+    """Make the data, unless it is there. Raises CalibrateError, TargetError."""
+    have = target.run(["stat", "-c", "%s", ground.data])
+    if have.status == 0 and have.stdout.strip() == str(ground.size_bytes).encode():
+        return
+    count = ground.size_bytes // _MIB
+    command = ["dd", "if=/dev/zero", f"of={ground.data}", f"bs={_MIB}", f"count={count}"]
+    made = target.run(command, timeout_s=_LAYING_S)
+    if made.status or target.run(["sync"], timeout_s=_LAYING_S).status:
+        last = os.fsdecode(made.stderr.strip().rpartition(b"\n")[2])
+        raise CalibrateError(
+            f"{ground.data} cannot be written: {last}", "see that there is room, and the rights"
+        )
+
+
+def give(target: Target, ground: Ground, workload: Workload, seconds: float) -> None:
+    """Have the command do ``workload`` for so long. Raises OSError, TargetError."""
+    with tempfile.NamedTemporaryFile(prefix="foreread-") as file:
+        file.write(job_text(ground, workload, seconds).encode())
+        file.flush()
+        target.push(Path(file.name), ground.job)
+
+
+def take(target: Target, ground: Ground) -> Done:
+    """Return what the command has told, and remove that. Raises CalibrateError, TargetError."""
+    with tempfile.TemporaryDirectory(prefix="foreread-") as folder:
+        copy = Path(folder) / "report"
+        try:
+            target.pull(ground.report, copy)
+        except OSError as error:
+            raise CalibrateError(
+                "fio told nothing", "run it by hand: " + " ".join(words(ground))
+            ) from error
+        target.run(["rm", "-f", ground.report])
+        with copy.open("rb") as file:
+            return parse(file.read(_LARGEST_REPORT))
+
+
+def job_text(ground: Ground, workload: Workload, seconds: float) -> str:
+    """Return the job file; raises CalibrateError for what fio could not do."""
+    if not (ground.data.startswith("/") and ground.data.isprintable()):
+        raise CalibrateError(f"{ground.data!r} is no path of a file", "give an absolute one")
+    request_kib = max(workload.request_kib, 1)
+    share = ground.size_bytes // workload.processes // _MIB * _MIB
+    if share < request_kib << 10:
+        raise CalibrateError(
+            f"{ground.size_bytes:,} bytes are too few for {workload.processes} processes",
+            "make the file larger",
+        )
+    name = ground.data.replace("\\", "\\\\").replace(":", "\\:")
+    lines = [
+        "[workload]",
+        f"filename={name}",
+        f"size={share}",
+        f"offset_increment={share}",
+        f"numjobs={workload.processes}",
+        "group_reporting=1",
+        "ioengine=psync",
+        "fadvise_hint=0",
+        "allow_file_create=0",
+        "rw=randrw",
+        f"rwmixread={workload.read_share}",
+        f"percentage_random={workload.random_share}",
+        "norandommap=1",
+        f"bs={request_kib}k",
+        f"fdatasync={max(_SYNCED_KIB // request_kib, 1)}",
+        "time_based=1",
+        f"runtime={round(seconds * 1000)}ms",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def parse(report: bytes) -> Done:
+    """Return what fio's report says; raises CalibrateError."""
+    try:
+        jobs = msgspec.json.decode(report, type=_Report).jobs
+        if len(jobs) != 1 or jobs[0].error:
+            raise ValueError("the job failed")
+        return _done(jobs[0])
+    except (ValueError, msgspec.DecodeError, RecursionError) as error:
+        raise CalibrateError(
+            f"what fio printed is not understood: {error}", "use fio 3.16 or later"
+        ) from error
+
+
+class _Latency(msgspec.Struct, rename={"count": "N"}):
+    mean: float = 0.0
+    count: int = 0  # of syncs there is no other: fio 3.33 forgets their total_ios
+
+
+class _Part(msgspec.Struct):
+    """One direction of transfer, or the syncs, which have neither bytes nor runtime."""
+
+    total_ios: int
+    io_bytes: int = 0
+    runtime: int = 0  # ms
+    lat_ns: _Latency = msgspec.field(default_factory=_Latency)
+
+
+class _Job(msgspec.Struct):
+    error: int
+    read: _Part
+    write: _Part
+    sync: _Part
+
+
+class _Report(msgspec.Struct):
+    jobs: list[_Job]
+
+
+def _done(job: _Job) -> Done:
+    transfers: Sequence[_Part] = (job.read, job.write)
+    requests = sum(part.total_ios for part in transfers)
+    milliseconds = max(part.runtime for part in transfers)
+    latencies = [part.lat_ns for part in (*transfers, job.sync)]
+    spent_ns = sum(latency.count * latency.mean for latency in latencies)
+    if requests < 1 or milliseconds < 1 or not 0 <= spent_ns < float("inf"):
+        raise ValueError("no request completed")
+    return Done(
+        transferred_bytes=sum(part.io_bytes for part in transfers),
+        seconds=milliseconds / 1000,
+        requests=requests,
+        latency_s=spent_ns / requests / 1e9,
+    )
