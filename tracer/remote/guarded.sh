@@ -137,6 +137,7 @@ make_run() {
     prepare
     start_watchers
     run_command hold "$executable"
+    rehearse_end
     drop_and_prove "$allowed_kib"
     case $? in
     1) die "the caches of the target cannot be dropped" "reach it as root" ;;
