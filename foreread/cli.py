@@ -30,7 +30,7 @@ COMMANDS = {
     "report": "write the board report: HTML, PDF and PNG",
     "script": "write the boot script that applies the window, and its wrappers",
     "prefetch": "write the list of what a start reads, and predict list against window",
-    "fingerprint": "say what the current workload is like",
+    "fingerprint": "say what the current workload is like, and apply what suits it",
     "boards": "list, show and make board profiles",
 }
 

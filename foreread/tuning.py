@@ -62,7 +62,10 @@ class TrialEvaluator:
         except (TargetError, BoardError, RecordError) as error:
             self._give_up()
             raise TargetGone(str(error)) from error
-        return Attempt(outcome.status, outcome.seconds, outcome.counters, outcome.notes)
+        metrics = dict(outcome.counters)
+        if outcome.seconds is not None:
+            metrics["seconds"] = outcome.seconds  # phenotypes take counters by it
+        return Attempt(outcome.status, outcome.seconds, metrics, outcome.notes)
 
     def _give_up(self) -> None:
         """Close a bench that may be out of reach; it is the loss that is told, not this."""

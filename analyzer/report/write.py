@@ -19,6 +19,7 @@ from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
 from analyzer.report.wording import plain, shell_words, shortened
+from analyzer.tuner.document import document as tuning_document
 from analyzer.tuner.results import Results
 from analyzer.validate import Validation
 from tracer.sweep import Sweep
@@ -63,12 +64,13 @@ def write_report(
 
 
 def document(subject: Subject) -> dict[str, Any]:
-    """Return the report's figures, schema 1: prediction, validation, and waste by file and rule."""
+    """Return the figures, schema 1: prediction, validation, tuning, waste by file and rule."""
     validation = subject.validation
     return {
         "schema": 1,
         "prediction": subject.prediction.to_json(),
         "validation": None if validation is None else validation.to_json(),
+        "tuning": None if subject.tuned is None else tuning_document(subject.tuned),
         "waste": {
             "window": subject.window,
             "model": subject.prediction.model if subject.causes is not None else "fixed",

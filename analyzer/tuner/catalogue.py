@@ -146,6 +146,8 @@ class _Board:
     def _choices(self, entry: Entry) -> tuple[list[Allele], Allele]:
         """Return the alleles, and the one found."""
         if entry.mount:
+            if MOUNT not in self._probe:
+                raise _Lacking("the mount options in force are not known")
             options = self._text(MOUNT).split(",")
             found = [word for word in entry.words if word in options]
             return list(entry.words), (found or [entry.default])[0]

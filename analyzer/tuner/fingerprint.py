@@ -4,10 +4,12 @@ After Moilanen, *I/O Workload Fingerprinting in the Genetic-Library* (Linux Symp
 sections 3 and 4: metrics of every I/O go into a snapshot, snapshots are consolidated, and averages
 over a period decide each of the three dimensions.
 
-The paper measures the distance of an I/O from the sector where the one before it *started*. A
-sequential stream of large bios then looks random: 128 KiB at a time are 256 sectors from start to
-start, and the limit is 25. ``Snapshot.distance`` is that distance; what decides here by default is
-``Snapshot.gap``, counted from where the I/O before it *ended*, which is 0 in any such stream.
+The paper averages the distance of an I/O from the sector where the one before it *started*: that
+is ``Snapshot.distance``, and ``published`` decides by it. Today it finds hardly anything
+sequential. A stream of bios of 128 KiB is 256 sectors from start to start, and the limit is 25; and
+one look at a file system's metadata, a million sectors away, moves the average of ten thousand
+bios beyond it. So by default an I/O is a *jump* if it starts more than 25 sectors from where the
+one before it *ended*, and a workload is random if most of its I/Os are jumps.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 
 RANDOM_SECTORS = 25  # FP_CLASS_PATTERN_RAND, section 4.5
 READ_FACTOR = 2  # a read workload has more than so many reads a write, section 4.5
+MOSTLY = 0.5
 SECTOR_BYTES = 512
 PAGE_BYTES = 4096
 
@@ -52,9 +55,9 @@ BY_NAME: Mapping[str, Fingerprint] = {str(one): one for one in FINGERPRINTS}
 class Snapshot:
     """Sums over the I/Os of a period, which consolidate by addition.
 
-    ``followers`` are the I/Os whose predecessor on the disk was seen; of them, ``distances`` is
-    the sum of sectors between both starts, ``gaps`` of those between the one's end and the
-    other's start. ``sectors`` is the sum of sizes (512 bytes).
+    ``followers`` are the I/Os whose predecessor on the disk was seen; ``distances`` is the sum of
+    sectors between both starts, ``jumps`` the number of those that begin more than 25 sectors
+    from the predecessor's end. ``sectors`` is the sum of sizes (512 bytes).
     """
 
     reads: float = 0
@@ -62,7 +65,7 @@ class Snapshot:
     sectors: float = 0
     followers: float = 0
     distances: float = 0
-    gaps: float = 0
+    jumps: float = 0
 
     def __add__(self, other: Snapshot) -> Snapshot:
         return Snapshot(
@@ -80,9 +83,9 @@ class Snapshot:
         return self.distances / self.followers if self.followers else 0.0
 
     @property
-    def gap(self) -> float:
-        """Average sectors from the end of an I/O to the start of the next one."""
-        return self.gaps / self.followers if self.followers else 0.0
+    def jump_share(self) -> float:
+        """Part of the I/Os that begin far from where the one before ended."""
+        return self.jumps / self.followers if self.followers else 0.0
 
     @property
     def size_bytes(self) -> float:
@@ -94,14 +97,14 @@ class Snapshot:
     ) -> Fingerprint | None:
         """Return what the period was like, None without any I/O.
 
-        ``published``: let the distance decide about the pattern, not the gap.
+        ``published``: let the average distance decide about the pattern, not the jumps.
         """
         if not self.ios:
             return None
-        far = self.distance if published else self.gap
+        far = self.distance > RANDOM_SECTORS if published else self.jump_share > MOSTLY
         return Fingerprint(
             "read" if self.reads > READ_FACTOR * self.writes else "write",
-            "random" if far > RANDOM_SECTORS else "sequential",
+            "random" if far else "sequential",
             "large" if self.size_bytes > page_bytes else "small",
         )
 
@@ -131,7 +134,7 @@ class Watcher:
             sectors=sectors,
             followers=disk in self._last,
             distances=abs(sector - start),
-            gaps=abs(sector - end),
+            jumps=abs(sector - end) > RANDOM_SECTORS,
         )
         self._last[disk] = sector, sector + sectors
 
@@ -169,5 +172,5 @@ def _snapshot(ios: Table) -> Snapshot:
         sectors=float(sectors.sum()),
         followers=max(ios.rows - 1, 0),
         distances=float(np.abs(np.diff(start)).sum()),
-        gaps=float(np.abs(start[1:] - (start + sectors)[:-1]).sum()),
+        jumps=int((np.abs(start[1:] - (start + sectors)[:-1]) > RANDOM_SECTORS).sum()),
     )

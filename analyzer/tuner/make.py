@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.genes import Chromosome, Space
@@ -10,7 +10,7 @@ from analyzer.tuner.genetic import GeneticEngine
 from analyzer.tuner.recipe import Genetic, Recipe, StartUp
 from analyzer.tuner.reintroduction import Fingerprinting
 from analyzer.tuner.samplers import make_sampler
-from analyzer.tuner.start_up import Predicted, StartUpEngine
+from analyzer.tuner.start_up import StartUpEngine
 
 
 def make_engine(
@@ -18,7 +18,7 @@ def make_engine(
     space: Space,
     seed: int,
     seeds: Sequence[Chromosome] = (),
-    predicted: Predicted | None = None,
+    predicted: Mapping[int, float] | None = None,
 ) -> Engine:
     """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
 

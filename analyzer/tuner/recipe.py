@@ -77,8 +77,8 @@ class Niches(Part, frozen=True, kw_only=True):
 class Fingerprints(Part, frozen=True, kw_only=True):
     """Genes come back with the workload that they suited (reintroduction.py).
 
-    ``decay``: what is left of a top fitness after a generation. ``published``: the distance
-    between starts of I/Os decides what is random, else the gap between them (fingerprint.py).
+    ``decay``: what is left of a top fitness after a generation. ``published``: the average distance
+    decides what is random, else how many I/Os are jumps (fingerprint.py).
     """
 
     decay: Share

@@ -11,52 +11,30 @@ windows that the prediction says cannot win are no alleles at all.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from random import Random
 
-import msgspec
 import numpy as np
 
 from analyzer.tuner import operators
-from analyzer.tuner.catalogue import WINDOW
 from analyzer.tuner.engine import Scored
-from analyzer.tuner.genes import Allele, Chromosome, Gene, Mutation, Space
+from analyzer.tuner.genes import Allele, Chromosome, Mutation, Space
 from analyzer.tuner.operators import Child
+from analyzer.tuner.predicted import Prediction
 from analyzer.tuner.recipe import StartUp
 from analyzer.tuner.samplers import distinct, shuffled
-from analyzer.tuner.surrogate import Floats, Guess, Surrogate, expected_improvement
+from analyzer.tuner.surrogate import Guess, Surrogate, expected_improvement
 
-Predicted = Mapping[int, float]  # read_ahead_kb → seconds
 CLUTCHES = 8  # times the brood's size are bred at most: most of a late brood is known already
+GROWN = 1.05  # times what was known: then it is found out anew which genes matter
 Key = tuple[Allele, ...]
 
 
-def is_window(gene: Gene) -> bool:
-    """Return whether this is the window, or one disk's."""
-    return gene.name.split(":")[0] == WINDOW
-
-
-def pruned(space: Space, predicted: Predicted, hopeless: float) -> Space:
-    """Return the space without windows predicted to be ``hopeless`` slower (parts of the best).
-
-    The default stays, and so does what nobody predicted.
-    """
-    limit = (1 + hopeless) * min(predicted.values(), default=math.inf)
-
-    def keep(gene: Gene) -> Gene:
-        hopeful = tuple(
-            allele
-            for allele in gene.alleles
-            if allele == gene.default or predicted.get(int(allele), 0.0) <= limit
-        )
-        return msgspec.structs.replace(gene, choices=hopeful)
-
-    genes = (keep(gene) if is_window(gene) else gene for gene in space.genes)
-    return Space(tuple(genes), space.left_out)
-
-
 class StartUpEngine:
-    """A population that remembers all it has measured, and measures nothing twice."""
+    """A population that remembers all it has measured, and measures nothing twice.
+
+    ``predicted``: seconds by read_ahead_kb.
+    """
 
     def __init__(
         self,
@@ -64,26 +42,27 @@ class StartUpEngine:
         space: Space,
         seed: int,
         seeds: Sequence[Chromosome] = (),
-        predicted: Predicted | None = None,
+        predicted: Mapping[int, float] | None = None,
     ) -> None:
         self.recipe = recipe
-        self.predicted = dict(predicted or {})
-        self.space = pruned(space, self.predicted, recipe.hopeless)
+        self.prediction = Prediction(predicted or {})
+        self.space = self.prediction.pruned(space, recipe.hopeless)
         self.rng = Random(seed)
         self.model = Surrogate(self.space)
         self.told: dict[Key, Scored] = {}
+        self._fitted = 0  # how many were known when it was last found out which genes matter
         self._chance = shuffled(self.space, Random(seed))
         self._founders = list(distinct(self.space, self._found(seeds)))
 
     def ask(self) -> list[Chromosome]:
         """Return the founders, then the most promising of each brood; none when all are known."""
-        if self._founders:
-            return [*self._founders]
-        asked: list[Chromosome] = []
-        self._learn(asked, fit=True)
-        while len(asked) < self.recipe.children and (child := self._promising(asked)):
+        asked: list[Chromosome] = list(self._founders)
+        while not self._founders and len(asked) < self.recipe.children:
+            self._learn(asked)
+            child = self._promising(asked)
+            if child is None:
+                break
             asked.append(child)
-            self._learn(asked, fit=False)
         return asked
 
     def tell(self, scored: Sequence[Scored]) -> None:
@@ -97,70 +76,45 @@ class StartUpEngine:
         default = self.space.default()
         yield from map(self.space.repair, seeds)
         yield default
-        yield default | self._window(0)
+        yield default | self.prediction.window(self.space)
         for row, child in enumerate(operators.spread(self.space, self.recipe.founders, self.rng)):
-            yield self.space.repair(child | self._window((0, -1, 1)[row % 3]))
+            aside = self.prediction.window(self.space, (0, -1, 1)[row % 3])
+            yield self.space.repair(child | aside)
 
-    def _window(self, aside: int) -> Child:
-        """Return the predicted window, or one so many places aside; nothing without prediction."""
-        chosen: Child = {}
-        for gene in filter(is_window, self.space.genes):
-            known = [allele for allele in gene.alleles if allele in self.predicted]
-            if known:
-                best = min(range(len(known)), key=lambda at: self.predicted[int(known[at])])
-                chosen[gene.name] = known[max(0, min(best + aside, len(known) - 1))]
-        return chosen
-
-    def _expected(self, chromosomes: Sequence[Chromosome]) -> Floats:
-        """Return the log fitness that the prediction gives, the default's being 0."""
-        windows = [gene for gene in self.space.genes if is_window(gene)]
-        gains = {gene.name: self._gains(gene) for gene in windows}
-        sums = [
-            sum(gains[gene.name].get(one[gene.name], 0.0) for gene in windows)
-            for one in chromosomes
-        ]
-        return np.array(sums) / max(len(windows), 1)
-
-    def _gains(self, gene: Gene) -> dict[Allele, float]:
-        default = self.predicted.get(int(gene.default))
-        if not default:
-            return {}
-        return {window: math.log(default / seconds) for window, seconds in self.predicted.items()}
-
-    def _learn(self, asked: Sequence[Chromosome], fit: bool) -> None:
+    def _learn(self, asked: Sequence[Chromosome]) -> None:
         """Teach the model what is known, as if the children ``asked`` were worth what it guesses.
 
-        (The kriging believer of Ginsbourger, Le Riche and Carraro 2010: the next child of the same
-        generation is then another one.)
+        The next child of the same generation is then another one (the kriging believer of
+        Ginsbourger, Le Riche and Carraro 2010). A child that failed counts as the worst known.
         """
-        known = list(self.told.values())
-        least = min((one.fitness for one in known if one.fitness > 0), default=1.0)
-        worth = [math.log(max(one.fitness, least)) for one in known]
-        everyone = [one.chromosome for one in known] + list(asked)
+        told = list(self.told.values())
+        least = min((one.fitness for one in told if one.fitness > 0), default=1.0)
+        worth = [math.log(max(one.fitness, least)) for one in told]
         if asked:
             worth += self._guess(asked).mean.tolist()
-        self.model.learn(everyone, np.array(worth), self._expected(everyone), fit)
+        everyone = [*(one.chromosome for one in told), *asked]
+        expected = self.prediction.gains(self.space, everyone)
+        fit = not asked and len(told) >= GROWN * self._fitted
+        self._fitted = len(told) if fit else self._fitted
+        self.model.learn(everyone, np.array(worth), expected, fit)
 
     def _guess(self, chromosomes: Sequence[Chromosome]) -> Guess:
-        return self.model.guess(chromosomes, self._expected(chromosomes))
+        return self.model.guess(chromosomes, self.prediction.gains(self.space, chromosomes))
 
     def _promising(self, asked: Sequence[Chromosome]) -> Chromosome | None:
         """Return the child of a new brood whose improvement can be expected to be largest."""
         taken = self.told.keys() | {self.space.key(child) for child in asked}
-        brood = self._brood(taken)
+        parents = sorted(self.told.values(), key=lambda one: -one.fitness)
+        parents = parents[: self.recipe.population]
+        brood = self._brood(parents, taken)
         if not brood:
             return next((one for one in self._chance if self.space.key(one) not in taken), None)
-        best = max(self._guess([one.chromosome for one in self._parents()]).mean)
-        hopes = expected_improvement(self._guess(brood), best)
+        best = self._guess([one.chromosome for one in parents]).mean.max()
+        hopes = expected_improvement(self._guess(brood), float(best))
         return brood[int(np.argmax(hopes))]
 
-    def _parents(self) -> list[Scored]:
-        ranked = sorted(self.told.values(), key=lambda one: -one.fitness)
-        return ranked[: self.recipe.population]
-
-    def _brood(self, taken: set[Key]) -> list[Child]:
-        """Return children of the fittest that are not ``taken``."""
-        parents = self._parents()
+    def _brood(self, parents: Sequence[Scored], taken: Collection[Key]) -> list[Child]:
+        """Return different children of the fittest that are not ``taken``."""
         fitness = [one.fitness for one in parents]
         rates = self._mutation_rates()
         brood: dict[Key, Child] = {}
@@ -176,7 +130,7 @@ class StartUpEngine:
         return list(brood.values())
 
     def _mutation_rates(self) -> list[float]:
-        """Return each gene's chance: one mutation in a child, by half where it matters."""
+        """Return each gene's chance: one mutation in a child, half of it where it matters."""
         matters = self.model.matters
         even = 1 / len(matters)
         return [0.5 * even + 0.5 * float(s) for s in matters / matters.sum()]

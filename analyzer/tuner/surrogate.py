@@ -22,12 +22,14 @@ from analyzer.tuner.genes import Chromosome, Gene, Space
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-MATTERS = (0.01, 0.05, 0.15, 0.4, 0.8)  # the s that are tried
+# The s that are tried. None is 0: what seems useless after few measurements is still looked at.
+MATTERS = (0.01, 0.05, 0.15, 0.4, 0.8)
 SPARSE = 2.0  # log prior lost from s = 0 to s = 1
 NOISE = (1e-4, 1e-3, 1e-2, 1e-1)  # variances of one measurement, in parts of the process's own
 REACH = 0.4  # of a gene's range, over which alleles are alike
 TRUST = 0.5  # standard deviation of the slope of what is expected, about 1
 SWEEPS = 2
+CLEARLY = 1e-6  # log likelihood; so that the last bits of a sum, which vary by CPU, decide nothing
 
 
 def correlation(gene: Gene) -> Floats:
@@ -136,14 +138,14 @@ class Surrogate:
         for _ in range(SWEEPS):
             for noise in NOISE:
                 value = self._likelihood(self.matters, noise)
-                if value > best:
+                if value > best + CLEARLY:
                     best, self._noise = value, noise
             for gene in range(len(self.matters)):
                 for s in MATTERS:
                     tried = self.matters.copy()
                     tried[gene] = s
                     value = self._likelihood(tried, self._noise)
-                    if value > best:
+                    if value > best + CLEARLY:
                         best, self.matters = value, tried
 
 

@@ -11,6 +11,7 @@ they hold: one that is in use is refused, one that is not blank too, but with --
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 from collections.abc import Iterator, Sequence
@@ -27,11 +28,11 @@ from storage_places import (
     loop_place,
     named_place,
 )
+from storage_runs import V2, engine_of, figures, run_on, show, spec_of, text_of
 
 from analyzer.tuner.campaign import Campaign, CampaignError, Rules
-from analyzer.tuner.engine import Engine
 from analyzer.tuner.evaluation import Evaluator, chromosome_of, key_of
-from analyzer.tuner.genes import Allele, Chromosome, Space
+from analyzer.tuner.genes import Chromosome, Space
 from analyzer.tuner.landscape import (
     Landscape,
     LandscapeError,
@@ -40,18 +41,9 @@ from analyzer.tuner.landscape import (
     read_landscape,
     write_table,
 )
-from analyzer.tuner.make import make_engine
 from analyzer.tuner.progress import Progress
-from analyzer.tuner.recipe import Genetic, load_recipe
-from analyzer.tuner.records import Board, Spec
-from analyzer.tuner.storage import (
-    DISK_TYPE,
-    SCHEDULER,
-    V1,
-    configurations,
-    defaults,
-    storage_space,
-)
+from analyzer.tuner.records import Spec
+from analyzer.tuner.storage import configurations, defaults, storage_space
 from analyzer.tuner.storage_rules import RuleSet
 from analyzer.tuner.store import Store, StoreError
 from boards.emulated.error import BoardError
@@ -108,29 +100,29 @@ def measure(options: argparse.Namespace) -> None:
                 rows[alleles] = Row(list(alleles), {options.workload: values})
                 table = msgspec.structs.replace(table, rows=list(rows.values()))
                 write_table(options.output, table)
-                _tell(f"{repeat}: {number} of {len(todo)}: {values[-1]:.0f}/s {_text(chromosome)}")
-    _show_landscape(Landscape(table), options.workload)
+                _tell(
+                    f"{repeat}: {number} of {len(todo)}: {values[-1]:.0f}/s {text_of(chromosome)}"
+                )
+    show(Landscape(table), options.workload)
 
 
 def compete(options: argparse.Namespace) -> None:
     """Run the genetic algorithm on a measured landscape, and say what each run found."""
     landscape = read_landscape(options.landscape)
     workload = landscape.table.scenarios[0]
-    _show_landscape(landscape, workload)
-    found = 0
-    for seed in RUNS:
-        spec = _spec(landscape.table.board, landscape.table.kernel, landscape.space, workload, seed)
-        engine = _engine(landscape.space, _seeds(landscape), seed, options.generations)
-        with Store.in_memory(spec) as store:
-            campaign = Campaign(store, engine, landscape, Rules(patience=None))
-            campaign.run()
-            tried = [one for one in store.evaluations() if one.attempt.status == "ok"]
-        best = chromosome_of(campaign.standings.best())
-        regret = landscape.regret(best)
-        found += regret == 0
-        print(f"run {seed}: {_value(landscape, best, workload):.0f}/s, {regret:.1%} from the best,")
-        print(f"       {_text(best)}, {len(tried)} of {landscape.points} measured")
-    print(f"global best found in {found} of {len(RUNS)} runs")
+    runs = [run_on(landscape, workload, seed, options.generations) for seed in RUNS]
+    if options.json:
+        default, best = landscape.space.default(), landscape.optimum
+        ends = {"default": figures(landscape, default), "best": figures(landscape, best)}
+        about = {"workload": workload, "board": landscape.table.board, "points": landscape.points}
+        print(json.dumps({"schema": 1, **about, **ends, "runs": runs}))
+        return
+    show(landscape, workload)
+    for run in runs:
+        print(f"run {run['seed']}: {run['per_second']:.0f}/s, {run['regret']:.1%} from the best,")
+        print(f"       {run['text']}, {run['measured']} of {landscape.points} measured")
+    found = sum(run["regret"] == 0 for run in runs)
+    print(f"global best found in {found} of {len(runs)} runs")
 
 
 def tune(options: argparse.Namespace) -> None:
@@ -139,9 +131,9 @@ def tune(options: argparse.Namespace) -> None:
         rules = a_few(place.rules()) if options.part else place.rules()
         more = (place.schedulers, tuple(place.devices)) if options.v2 else ()
         space = storage_space(rules, *more)
-        first = {gene.name: gene.default for gene in space.genes if gene.name in _V2}
-        engine = _engine(space, defaults(rules, first), options.seed, options.generations)
-        spec = _spec(place.name, place.kernel, space, options.workload, options.seed)
+        first = {gene.name: gene.default for gene in space.genes if gene.name in V2}
+        engine = engine_of(space, defaults(rules, first), options.seed, options.generations)
+        spec = spec_of(place.name, place.kernel, space, options.workload, options.seed)
         evaluator = _evaluator(place, rules, options)
         with _store(options.output, spec) as store:
             until = Rules(patience=None, interrupts=(Interrupted, StorageError))
@@ -149,40 +141,13 @@ def tune(options: argparse.Namespace) -> None:
             ended = campaign.run()
             best = chromosome_of(campaign.standings.best())
             gain = campaign.standings.fitness(key_of(best))
-    print(f"default: {_text(spec.default)}")
-    print(f"best:    {_text(best)}, {gain:.2f} × the default ({ended})")
-
-
-_V2 = (SCHEDULER, DISK_TYPE)
+    print(f"default: {text_of(spec.default)}")
+    print(f"best:    {text_of(best)}, {gain:.2f} × the default ({ended})")
 
 
 def _evaluator(place: Place, rules: RuleSet, options: argparse.Namespace) -> Evaluator:
     job = (JOBS / f"{options.workload}.fio").read_text()
     return StorageEvaluator(place.benches(job, options.seconds), rules)
-
-
-def _engine(
-    space: Space, seeds: Sequence[Chromosome], seed: int, generations: int | None
-) -> Engine:
-    recipe = load_recipe("storage-v2" if SCHEDULER in space.names else "storage-v1")
-    assert isinstance(recipe, Genetic)
-    if generations:
-        recipe = msgspec.structs.replace(recipe, generations=generations)
-    return make_engine(recipe, space, seed, seeds)
-
-
-def _spec(name: str, kernel: str, space: Space, workload: str, seed: int) -> Spec:
-    """Each is measured once, as there; the board is as good as exact."""
-    return Spec(
-        board=Board(name, kernel),
-        scenarios=(workload,),
-        default=space.default(),
-        sampler="storage",
-        seed=seed,
-        objective="rate",
-        fewest=1,
-        most=1,
-    )
 
 
 @contextmanager
@@ -218,40 +183,14 @@ def _measured(evaluator: Evaluator, chromosome: Chromosome, workload: str) -> fl
     attempt = evaluator.evaluate(chromosome, workload)
     if attempt.value is None:
         raise StorageError(
-            f"{_text(chromosome)}: {attempt.status}: {'; '.join(attempt.notes)}",
+            f"{text_of(chromosome)}: {attempt.status}: {'; '.join(attempt.notes)}",
             "what the rules allow should work: see why it does not",
         )
     return attempt.value
 
 
-def _seeds(landscape: Landscape) -> list[dict[str, Allele]]:
-    """Return the defaults of the file systems that were measured: the first row of each."""
-    first: dict[Allele, dict[str, Allele]] = {}
-    for row in landscape.table.rows:
-        chromosome = dict(zip(landscape.space.names, row.alleles, strict=True))
-        first.setdefault(chromosome["file_system"], chromosome)
-    return list(first.values())
-
-
-def _value(landscape: Landscape, chromosome: Chromosome, workload: str) -> float:
-    return float(landscape.evaluate(chromosome, workload).value or 0)
-
-
-def _show_landscape(landscape: Landscape, workload: str) -> None:
-    default, best = landscape.space.default(), landscape.optimum
-    print(f"{workload}, {landscape.table.board}: {landscape.points} file systems measured")
-    for name, one in (("default", default), ("best", best)):
-        print(f"{name:8}{_value(landscape, one, workload):6.0f}/s {_text(one)}")
-
-
-def _text(chromosome: Chromosome) -> str:
-    shown = [name for name in V1 if chromosome[name] != "none"]
-    shown += [name for name in _V2 if name in chromosome]
-    return " ".join(str(chromosome[name]) for name in shown)
-
-
 def _tell_progress(one: Progress) -> None:
-    best = f"best {one.improvement:+.0%}: {_text(one.best)}"
+    best = f"best {one.improvement:+.0%}: {text_of(one.best)}"
     _tell(f"generation {one.generation}, {one.evaluations} tried, {best}")
 
 
@@ -295,6 +234,7 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
         command.add_argument("--generations", type=int, help="default: the paper's 200")
     command = commands.add_parser("compete")
     command.add_argument("landscape", type=Path)
+    command.add_argument("--json", action="store_true")
     command.add_argument("--generations", type=int, help="default: the paper's 200")
     return parser.parse_args(words)
 

@@ -200,7 +200,7 @@ def _document(period_s: int, period: Period) -> dict[str, Any]:
         "writes": snapshot.writes,
         "size_bytes": snapshot.size_bytes,
         "distance_sectors": snapshot.distance,
-        "gap_sectors": snapshot.gap,
+        "jump_share": snapshot.jump_share,
     }
 
 
@@ -218,8 +218,8 @@ def _line(period: Period) -> str:
     one = Snapshot(**period.sums)
     return (
         f"{period.fingerprint:<24} {one.reads:g} reads, {one.writes:g} writes, "
-        f"{one.size_bytes / 1024:.1f} KiB on average, {one.gap:,.0f} sectors apart "
-        f"({one.distance:,.0f} from start to start)"
+        f"{one.size_bytes / 1024:.1f} KiB on average, {100 * one.jump_share:.0f} % jumps "
+        f"({one.distance:,.0f} sectors from start to start)"
     )
 
 

@@ -188,11 +188,12 @@ def _bench(target: str, options: TrialOptions) -> Iterator[TrialBench]:
 
 
 def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
-    """Return the store, made or opened; a resumed one must be of the same command line."""
+    """Return the store, made or opened; a resumed one is of the same command line and board."""
     if args.resume:
         store = Store.resume(args.output)
         try:
             _check_same(args, store.spec)
+            store.check_board(_board(args, evaluator.bench))
         except BaseException:
             store.close()
             raise
@@ -202,7 +203,7 @@ def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
         tell(note)
     ground = _ground(args, bench)
     spec = Spec(
-        board=Board(args.target, bench.kernel, bench.page_bytes, tuple(bench.disks)),
+        board=_board(args, bench),
         scenarios=tuple(args.scenario),
         default=ground.space.default(),
         sampler=args.sampler or args.recipe,
@@ -215,6 +216,10 @@ def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
         foreread=VERSION,
     )
     return Store.create(args.output, spec)
+
+
+def _board(args: argparse.Namespace, bench: TrialBench) -> Board:
+    return Board(args.target, bench.kernel, bench.page_bytes, tuple(bench.disks))
 
 
 def _check_same(args: argparse.Namespace, spec: Spec) -> None:

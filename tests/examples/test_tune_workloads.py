@@ -14,8 +14,8 @@ STUDY = Path(__file__).parents[2] / "examples" / "tune-study"
 MODULES = ("loop_disk", "workload_bench", "ioperf", "fingerprints")
 SNAPSHOTS = {
     "sequential write": Snapshot(writes=100, sectors=800, followers=99),
-    "random read": Snapshot(reads=100, sectors=800, followers=99, gaps=1e6),
-    "random write": Snapshot(writes=100, sectors=800, followers=99, gaps=1e6),
+    "random read": Snapshot(reads=100, sectors=800, followers=99, jumps=99),
+    "random write": Snapshot(writes=100, sectors=800, followers=99, jumps=99),
     "sequential read": Snapshot(reads=100, sectors=800, followers=99),
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from trial_benches import QUEUE, KnownBench
@@ -14,6 +15,7 @@ from tracer.interrupts import Interrupted
 
 GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
 COMMAND = ["--", "true"]
+CAPTURE = str(Path(__file__).parents[2] / "examples/python-start/python-start.capture.tar.xz")
 
 
 @pytest.fixture
@@ -164,6 +166,17 @@ def test_another_command_line_is_not_resumed(more, bench, tmp_path, capsys):
     assert len(bench.trials) == made
 
 
+def test_another_kernel_is_not_resumed(bench, monkeypatch, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    assert main(words(output, "--budget", "20")) == 0
+    made = len(bench.trials)
+    monkeypatch.setattr(bench, "kernel", "6.1.1")
+    capsys.readouterr()
+    assert main(words(output, "--budget", "30", "--resume")) == 1
+    assert "was measured on local (6.1.0, sda), and this is local (6.1.1" in capsys.readouterr().err
+    assert len(bench.trials) == made
+
+
 def test_a_default_that_cannot_be_measured_fails(monkeypatch, tmp_path, capsys):
     class Broken(KnownBench):
         def run(self, trial):
@@ -172,3 +185,28 @@ def test_a_default_that_cannot_be_measured_fails(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(tune, "_bench", Broken().open)
     assert main(words(tmp_path / "app.tuning")) == 1
     assert "the default cannot be measured" in capsys.readouterr().err
+
+
+def test_a_tuning_becomes_a_boot_script(bench, tmp_path, capsys):
+    output, boot = tmp_path / "app.tuning", tmp_path / "boot"
+    assert main(words(output, "--budget", "40")) == 0
+    capsys.readouterr()
+    assert main(["script", str(output), "-o", str(boot)]) == 0
+    said = capsys.readouterr().out
+    assert "sda/queue/scheduler = bfq: measured: " in said
+    assert said.index("queue/scheduler") < said.index("queue/read_ahead_kb")
+    assert (boot / "foreread-apply").exists()
+    for more in (["--read-ahead-kb", "64"], ["--after-boot-kb", "64"], ["--model", "linux"]):
+        assert main(["script", str(output), "-o", str(tmp_path / "other"), *more]) == 2
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_tuning_goes_into_the_report(bench, tmp_path, capsys):
+    output, report = tmp_path / "app.tuning", tmp_path / "report"
+    assert main(words(output, "--budget", "40")) == 0
+    assert main(["report", CAPTURE, str(output), str(output), "-o", str(report)]) == 2
+    assert main(["report", CAPTURE, str(output), "-o", str(report), "--model", "fixed"]) == 0
+    page = (report / "index.html").read_text()
+    assert "What tuning on the board brings" in page and "How the search went" in page
+    assert (report / "tuning-fitness.png").exists()
+    assert json.loads((report / "report.json").read_text())["tuning"]["confirmed"]

@@ -208,3 +208,25 @@ def test_udev_rule_sets_the_window_on_this_kernel_only(board, tmp_path):
     # Newer versions of udevadm's test write nothing, and say what they would have written.
     would_write = re.search(r"test mode.*512.*read_ahead_kb|test mode.*read_ahead_kb.*512", said)
     assert would_write or board.values() == {**before, "read_ahead_kb": "512\n"}
+
+
+def test_a_scheduler_comes_back_with_its_tunables(board):
+    """The kernel makes them anew; what this board had set is put back after the scheduler."""
+    expire = board.queue / "iosched/read_expire"
+    if "mq-deadline" not in (board.queue / "scheduler").read_text():
+        pytest.skip("the kernel offers no mq-deadline: its tunables were not put back")
+    (board.queue / "scheduler").write_text("mq-deadline")
+    expire.write_text("200")
+    before = board.values()
+    other = "bfq" if "bfq" in before["scheduler"] else "none"
+    tunables = [board.setting("iosched/slice_idle", "0")] if other == "bfq" else []
+    board.install(*tunables, board.setting("scheduler", other))
+    assert board.run("start").returncode == 0
+    assert f"[{other}]" in (board.queue / "scheduler").read_text()
+    if tunables:
+        assert (board.queue / "iosched/slice_idle").read_text() == "0\n"
+    stopped = board.run("stop")
+    assert stopped.returncode == 0, stopped.stderr
+    assert board.values() == before
+    assert expire.read_text() == "200\n"
+    assert not list(board.run_directory.iterdir())

@@ -81,8 +81,13 @@ def loop(tmp_path_factory):
         yield disk
 
 
+@pytest.fixture
+def shell():
+    return SHELLS[0]
+
+
 @pytest.fixture(params=SHELLS, ids=lambda words: words[0])
-def shell(request):
+def any_shell(request):
     return request.param
 
 
@@ -122,7 +127,7 @@ def whole_period(watch):
 
 
 @pytest.mark.parametrize("expected", LOADS)
-def test_a_load_has_its_fingerprint(loop, expected, shell=SHELLS[0]):
+def test_a_load_has_its_fingerprint(loop, shell, expected):
     options = WatchOptions(period_s=1, disks=[loop.name], least_ios=5)
     with watching(LocalTarget(), options, shell) as watch, load(loop, *LOADS[expected]):
         period = whole_period(watch)
@@ -131,7 +136,7 @@ def test_a_load_has_its_fingerprint(loop, expected, shell=SHELLS[0]):
 
 
 def test_a_posix_shell_sees_the_same(loop):
-    test_a_load_has_its_fingerprint(loop, "write-random-large", SHELLS[1])
+    test_a_load_has_its_fingerprint(loop, SHELLS[1], "write-random-large")
 
 
 def test_a_disk_that_is_not_there(shell):
@@ -165,7 +170,7 @@ def plans(loop, **windows):
     return {name.replace("_", "-"): [(str(loop.knob), str(kb))] for name, kb in windows.items()}
 
 
-def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, shell):
+def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, any_shell):
     # Of the other workload, too: what is less than nothing never undoes a plan.
     options = WatchOptions(
         period_s=1,
@@ -176,7 +181,7 @@ def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, shell):
         worse_percent=100,
         wait_s=WAIT_S,
     )
-    with watching(LocalTarget(), options, shell) as watch:
+    with watching(LocalTarget(), options, any_shell) as watch:
         with load(loop, "randread", "4k"):
             said = until(watch, "applied")
             assert Fact("applied", "read-random-small") in said
@@ -289,7 +294,7 @@ def test_the_command_tells_one_period(loop, capsys):
         assert main(words) == 0
     assert told["fingerprint"] == "read-sequential-large"
     assert told["pattern_published"] == "random"
-    assert (told["size_bytes"], told["gap_sectors"]) == (128 << 10, 0)
+    assert (told["size_bytes"], told["jump_share"]) == (128 << 10, 0)
     assert told["distance_sectors"] == 256
     assert "read-sequential-large" in capsys.readouterr().out
 

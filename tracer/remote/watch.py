@@ -21,7 +21,7 @@ from tracer.remote.guarded_run import losing_no_target
 from tracer.remote.job import Fact, Job, facts, making_sense
 
 PARTS = ("lib.sh", "held.sh", "tracing.sh", "watch.sh")
-SUMS = ("reads", "writes", "sectors", "followers", "distances", "gaps")
+SUMS = ("reads", "writes", "sectors", "followers", "distances", "jumps")
 RESIDENT_JOB = "/run/foreread-resident"
 _TELL_S = 5  # how long the target waits for news before it hears of us again
 _FINGERPRINT = re.compile(r"(?:read|write)-(?:sequential|random)-(?:small|large)")
@@ -48,7 +48,7 @@ class WatchOptions:
     patience: int = 3
     worse_percent: int = 10
     least_ios: int = 20
-    buffer_kib: int = 32
+    buffer_kib: int = 16
     wait_s: float = 0.0
 
 

@@ -100,6 +100,7 @@ def fill(path):
 
 
 @pytest.mark.kernel
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount: no disk was filled")
 def test_a_full_disk_loses_the_running_evaluation_at_most(small_disk, tmp_path):
     path = small_disk / "board.tuning"
     told = []

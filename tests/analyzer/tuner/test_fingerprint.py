@@ -33,9 +33,35 @@ def test_a_read_workload_has_more_than_two_reads_a_write(reads, writes, told):
     assert Snapshot(reads=reads, writes=writes).fingerprint().type == told
 
 
-@pytest.mark.parametrize(("gap", "told"), [(0, "sequential"), (25, "sequential"), (26, "random")])
-def test_more_than_25_sectors_on_average_are_random(gap, told):
-    assert Snapshot(reads=2, followers=2, gaps=2 * gap).fingerprint().pattern == told
+@pytest.mark.parametrize(
+    ("sectors", "told"), [(0, "sequential"), (25, "sequential"), (26, "random")]
+)
+def test_more_than_25_sectors_on_average_are_random_as_published(sectors, told):
+    snapshot = Snapshot(reads=2, followers=2, distances=2 * sectors)
+    assert snapshot.fingerprint(published=True).pattern == told
+
+
+@pytest.mark.parametrize(("jumps", "told"), [(0, "sequential"), (5, "sequential"), (6, "random")])
+def test_mostly_jumps_are_random(jumps, told):
+    assert Snapshot(reads=11, followers=10, jumps=jumps).fingerprint().pattern == told
+
+
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize(("gap", "jumps"), [(0, 0), (25, 0), (26, 1)])
+def test_a_jump_is_more_than_25_sectors_from_the_end(gap, jumps, back):
+    watcher = Watcher()
+    watcher.see(DISK, 1000, 8, write=False)
+    watcher.see(DISK, 1008 - gap if back else 1008 + gap, 8, write=False)
+    assert watcher.take().jumps == jumps
+
+
+def test_one_look_at_metadata_makes_no_stream_random():
+    watcher = Watcher()
+    for number in range(100):
+        watcher.see(DISK, 10**6 if number == 50 else number * 8, 8, write=False)
+    snapshot = watcher.take()
+    assert snapshot.fingerprint().pattern == "sequential"
+    assert snapshot.fingerprint(published=True).pattern == "random"
 
 
 @pytest.mark.parametrize(
@@ -48,7 +74,7 @@ def test_more_than_a_page_is_large(sectors, page_bytes, told):
 
 def test_a_stream_of_large_bios_is_random_as_published_and_sequential_here():
     large = stream(sectors=256, count=10)
-    assert (large.distance, large.gap) == (256, 0)
+    assert (large.distance, large.jumps) == (256, 0)
     assert large.fingerprint(published=True).pattern == "random"
     assert large.fingerprint().pattern == "sequential"
 
@@ -69,9 +95,7 @@ def test_the_first_io_of_a_period_follows_the_last_of_the_one_before():
     watcher.see(DISK, 0, 8, write=False)
     assert watcher.take().followers == 0
     watcher.see(DISK, 1000, 8, write=True)
-    assert watcher.take() == Snapshot(
-        writes=1, sectors=8, followers=1, distances=1000, gaps=1000 - 8
-    )
+    assert watcher.take() == Snapshot(writes=1, sectors=8, followers=1, distances=1000, jumps=1)
 
 
 def test_heads_of_two_disks_are_kept_apart():
@@ -79,7 +103,7 @@ def test_heads_of_two_disks_are_kept_apart():
     for number in range(10):
         watcher.see(1, number * 8, 8, write=False)
         watcher.see(2, 10**9 + number * 8, 8, write=False)
-    assert watcher.take().gap == 0
+    assert watcher.take().jumps == 0
 
 
 def test_metrics_hold_a_snapshot():
@@ -97,7 +121,7 @@ def test_what_moves_no_data_does_not_count():
         event(Kind.BIO_QUEUE, index=8, value=8, flags=R),
     )
     assert snapshots(events) == {
-        DISK: Snapshot(reads=2, sectors=16, followers=1, distances=8, gaps=0)
+        DISK: Snapshot(reads=2, sectors=16, followers=1, distances=8, jumps=0)
     }
     assert snapshots(events, Kind.RQ_ISSUE)[DISK].reads == 1
 

@@ -1,0 +1,123 @@
+import math
+from statistics import median
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine
+from analyzer.tuner.engine import run
+from analyzer.tuner.predicted import Prediction
+
+WINDOWS = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+SPACE = Space(
+    (
+        Gene(
+            name="scheduler", kind="categorical", choices=("none", "kyber", "bfq"), default="none"
+        ),
+        Gene(name="read_ahead_kb", kind="integer", choices=WINDOWS, default=128),
+        Gene(
+            name="slice_idle",
+            kind="integer",
+            choices=(0, 2, 8),
+            default=8,
+            requires={"scheduler": ("bfq",)},
+        ),
+        Gene(name="swappiness", kind="integer", choices=(0, 10, 60, 100, 200), default=60),
+        Gene(name="useless", kind="integer", highest=2, default=1),
+    )
+)
+PREDICTED = {window: 3 + 4 / (1 + window / 8) + window / 250 for window in WINDOWS}
+RECIPE = load_recipe("start-up")
+
+
+def seconds(chromosome):
+    """A start-up whose best window is not the predicted one, with interactions."""
+    window, bfq = chromosome["read_ahead_kb"], chromosome["scheduler"] == "bfq"
+    waits = 6 / (1 + window / 16) + window / (600 if bfq else 300)
+    shared = 0.6 + 0.05 * chromosome["slice_idle"] if bfq else 1.0
+    swapping = {0: 1.3, 10: 1.05, 60: 1.0, 100: 0.9, 200: 0.95}[chromosome["swappiness"]]
+    return (2 + waits * shared) * swapping
+
+
+DEFAULT = seconds(SPACE.default())
+BEST = min(map(seconds, SPACE.enumerate()))
+
+
+def score(chromosome):
+    return Scored(chromosome, DEFAULT / seconds(chromosome))
+
+
+def engine(seed=1, predicted=PREDICTED, **changes):
+    recipe = msgspec.structs.replace(RECIPE, **changes)
+    return make_engine(recipe, SPACE, seed, predicted=predicted)
+
+
+def regret(told):
+    return min(seconds(one.chromosome) for one in told) / BEST - 1
+
+
+def test_windows_that_cannot_win_are_not_tried_but_the_default_is():
+    hopeless = {window: 1.0 if window in (16, 32) else 2.0 for window in WINDOWS}
+    space = Prediction(hopeless).pruned(SPACE, 0.5)
+    assert space.genes[1].alleles == (16, 32, 128)
+    assert Prediction({}).pruned(SPACE, 0.5).genes[1].alleles == WINDOWS
+
+
+def test_between_predicted_windows_it_interpolates():
+    prediction = Prediction({0: 4.0, 64: 2.0})
+    assert (prediction.seconds(16), prediction.seconds(1024)) == (3.5, 2.0)
+    gains = prediction.gains(SPACE, [SPACE.default(), SPACE.default() | {"read_ahead_kb": 0}])
+    assert gains == pytest.approx([0.0, -math.log(2)])
+
+
+def test_the_founders_are_the_seeds_the_default_the_predicted_window_and_its_neighbours():
+    seed = SPACE.default() | {"swappiness": 10}
+    founders = make_engine(RECIPE, SPACE, 1, [seed], PREDICTED).ask()
+    assert founders[:3] == [
+        seed,
+        SPACE.default(),
+        SPACE.default() | {"read_ahead_kb": 64},
+    ]
+    assert {one["read_ahead_kb"] for one in founders[3:]} == {32, 64, 128}
+    assert len({one["swappiness"] for one in founders}) == 5
+
+
+def test_without_a_prediction_the_founders_spread_over_all_windows():
+    assert len({one["read_ahead_kb"] for one in engine(predicted=None).ask()}) > 6
+
+
+def test_nothing_is_asked_twice_and_it_ends_with_the_space():
+    small = Space(SPACE.genes[:2])
+    told = run(make_engine(RECIPE, small, 1), lambda chromosome: Scored(chromosome, 1.0), 10_000)
+    keys = {small.key(one.chromosome) for one in told}
+    assert len(keys) == len(told) == small.size
+
+
+def test_a_child_that_fails_costs_nothing_but_itself():
+    def failing(chromosome):
+        return Scored(chromosome, 0.0) if chromosome["scheduler"] == "kyber" else score(chromosome)
+
+    assert regret([one for one in run(engine(), failing, 45) if one.fitness > 0]) < 0.02
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=3, deadline=None)
+def test_all_children_may_fail(seed):
+    told = run(engine(seed), lambda chromosome: Scored(chromosome, 0.0), 20)
+    assert len({SPACE.key(one.chromosome) for one in told}) == 20
+
+
+def test_a_tenth_of_the_space_is_enough_and_better_spent_than_by_chance():
+    space = Space(SPACE.genes[:4])
+
+    def regrets(name):
+        engines = [
+            make_engine(load_recipe(name), space, seed, predicted=PREDICTED) for seed in range(10)
+        ]
+        return [regret(run(one, score, space.size // 10)) for one in engines]
+
+    ours, chance = regrets("start-up"), regrets("random")
+    assert sum(one <= 0.02 for one in ours) >= 9
+    assert median(ours) <= median(chance)
