@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -36,7 +36,7 @@ from foreread.version import VERSION
 from tracer.interrupts import Interrupted, orderly_exit
 from tracer.local_trials import local_trials
 from tracer.remote.trials import trials_on
-from tracer.trial import Scenario, TrialBench, TrialOptions
+from tracer.trial import OpenTrials, Scenario, TrialBench, TrialOptions
 
 SAMPLERS = ("tpe", "random", "exhaustive")
 START_UP = "start-up"
@@ -180,10 +180,11 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _bench(target: str, options: TrialOptions) -> Iterator[TrialBench]:
-    with ExitStack() as stack:
-        opened = stack.enter_context(open_target(target, tell=tell))
+    with open_target(target, tell=tell) as opened:
         here = isinstance(opened, LocalTarget)
-        yield stack.enter_context(local_trials(options) if here else trials_on(opened, options))
+        bench: OpenTrials = local_trials if here else partial(trials_on, opened)
+        with bench(options) as trials:
+            yield trials
 
 
 def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
