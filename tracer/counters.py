@@ -34,8 +34,8 @@ _TICKS = 100  # a second, whatever the kernel's own HZ (USER_HZ)
 
 def read_counters(disks: list[str]) -> dict[str, float]:
     """Return what this machine has counted so far."""
-    texts = {f"disk {disk}": Path(f"/sys/block/{disk}/stat") for disk in disks}
-    texts |= {f"pressure {one}": Path(f"/proc/pressure/{one}") for one in RESOURCES}
+    texts = {f"disk:{disk}": Path(f"/sys/block/{disk}/stat") for disk in disks}
+    texts |= {f"pressure:{one}": Path(f"/proc/pressure/{one}") for one in RESOURCES}
     texts |= {"vmstat": Path("/proc/vmstat"), "stat": Path("/proc/stat")}
     found = {}
     for name, path in texts.items():
@@ -45,13 +45,13 @@ def read_counters(disks: list[str]) -> dict[str, float]:
 
 
 def parse_counters(texts: Mapping[str, str]) -> dict[str, float]:
-    """Return the counters in files: ``disk NAME``, ``pressure RESOURCE``, ``vmstat``, ``stat``.
+    """Return the counters in files: ``disk:NAME``, ``pressure:RESOURCE``, ``vmstat``, ``stat``.
 
     Raises ValueError and LookupError for what no kernel writes.
     """
     counters: dict[str, float] = {}
     for name, text in texts.items():
-        kind, _, which = name.partition(" ")
+        kind, _, which = name.partition(":")
         if kind == "disk":
             words = text.split()
             for field, at in _DISK.items():

@@ -16,7 +16,7 @@ from boards.mounts import MountPoint, mount_of
 from tracer.backends.base import RecordError
 from tracer.trial import Scenario
 
-_PROOF_S = 60.0  # what a proof may take; memory is filled meanwhile
+_PROOF_S = 120.0  # what a proof may take; memory is filled meanwhile
 _GRACE_S = 10.0
 
 

@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from boards.device import Devices
+from tracer.backends.base import RecordError
 from tracer.command import family
 from tracer.counters import change, read_counters
 from tracer.journal import (
@@ -104,13 +105,13 @@ class LocalTrials:
         hung = run.over.by == "duration" and self._options.run.ending.duration_s is None
         return judged(
             Outcome(
-                "hung" if hung else "ok",
+                "hung" if hung else "failed" if start.lapsed else "ok",
                 run.seconds,
                 in_force,
                 cold=run.cold.proven,
                 by=run.over.by,
                 ended=run.ended,
-                notes=(*run.notes, *notes),
+                notes=(*run.notes, *start.lapsed, *notes),
             ),
             trial.scenario,
             start.seen(),
@@ -152,6 +153,7 @@ class _Start:
         self._load = Load()
         self._counts: list[dict[str, float]] = []
         self._own: list[int | None] = []
+        self.lapsed: list[str] = []  # why the load was none until the end
 
     def begin(self) -> None:
         """Start the load, look at what the machine does then, and begin to count."""
@@ -168,7 +170,10 @@ class _Start:
         """Count again, and see that the load still runs."""
         self._count()
         self._own.append(_own_bytes())
-        self._load.prove()
+        try:
+            self._load.prove()
+        except RecordError as error:
+            self.lapsed.append(str(error))
 
     def seen(self) -> Seen:
         """Return what was counted."""

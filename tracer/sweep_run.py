@@ -1,6 +1,6 @@
 """Run a sweep: the command cold at every window, several times, in shuffled order.
 
-Where the runs are made is a bench: this machine (tracer.local_bench), or a target.
+Each run is a trial (tracer.trial) whose only setting is the window.
 """
 
 from __future__ import annotations
@@ -8,19 +8,17 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
 
-from boards.device import SECTOR_BYTES, Devices
+from boards.device import SECTOR_BYTES
 from tracer.backends.base import RecordError
-from tracer.command import Ended
-from tracer.ending import EndedBy
+from tracer.counters import Counters
 from tracer.interrupts import orderly_exit
 from tracer.run import RunOptions
 from tracer.sweep import Point, Sweep
+from tracer.trial import OpenTrials, Outcome, Trial, TrialBench, TrialOptions
 
 
 @dataclass(frozen=True)
@@ -46,37 +44,6 @@ class SweepOptions:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """One cold run: the window in force, and the reads that the swept disks served in it."""
-
-    read_ahead_kb: int
-    seconds: float
-    requests: int
-    sectors: int
-    by: EndedBy
-    ended: Ended | None
-    notes: list[str]
-
-
-class Bench(Protocol):
-    """Where the runs of a sweep are made; whatever it changes it puts back at its end."""
-
-    kernel: str
-    page_bytes: int
-    disks: list[str]  # those whose window is set
-    notes: list[str]
-
-    def default_kb(self) -> int:
-        """Return the window that the first disk has now."""
-
-    def run(self, read_ahead_kb: int) -> Measured:
-        """Make one cold run of the command at that window."""
-
-
-OpenBench = Callable[["SweepOptions"], AbstractContextManager[Bench]]
-
-
-@dataclass(frozen=True)
 class Progress:
     """Where a sweep stands after one of its runs; the discarded first run is number 0."""
 
@@ -98,7 +65,7 @@ class _Samples:
 
 def sweep(
     options: SweepOptions,
-    bench: OpenBench,
+    bench: OpenTrials,
     save: Callable[[Sweep], None],
     progress: Callable[[Progress], None],
 ) -> Sweep:
@@ -113,7 +80,7 @@ def sweep(
     with orderly_exit():
         measurement: _Measurement | None = None
         try:
-            with bench(options) as opened:
+            with bench(_trial_options(options)) as opened:
                 measurement = _Measurement(options, opened)
                 measurement.run_all(save, progress)
         except KeyboardInterrupt:
@@ -142,14 +109,14 @@ def whole_pages(windows_kb: tuple[int, ...], page_bytes: int) -> tuple[int, ...]
 class _Measurement:
     """A sweep under way."""
 
-    def __init__(self, options: SweepOptions, bench: Bench) -> None:
+    def __init__(self, options: SweepOptions, bench: TrialBench) -> None:
         self._options = options
         self._bench = bench
         asked = _windows(options, bench.page_bytes)
         self._windows = whole_pages(asked, bench.page_bytes)
         self._samples: dict[int, _Samples] = {}
         self._created = datetime.now(UTC).isoformat(timespec="seconds")
-        self._default_kb = bench.default_kb()
+        self._default_kb = _default_kb(bench)
         self._notes = list(bench.notes)
         if set(self._windows) != set(asked):
             self._note("windows were rounded down to whole pages, as the kernel does")
@@ -161,14 +128,15 @@ class _Measurement:
         order = schedule(self._windows, self._options.repeat, self._options.seed)
         started = time.monotonic()
         for number, window in enumerate([order[0], *order]):
-            run = self._bench.run(window)
-            _check_run(run)
+            run = self._bench.run(self._trial(window))
+            seconds = _check_run(run)
+            taken = self._in_force(run)
             self._note(*run.notes)
             if number > 0:
-                self._add(run)
+                self._add(taken, seconds, run.counters)
                 save(self.sweep(complete=False))
             left_s = (time.monotonic() - started) / (number + 1) * (len(order) - number)
-            progress(Progress(number, len(order), run.read_ahead_kb, run.seconds, left_s))
+            progress(Progress(number, len(order), taken, seconds, left_s))
 
     def sweep(self, complete: bool) -> Sweep:
         """Return what has been measured so far."""
@@ -193,43 +161,39 @@ class _Measurement:
             ],
         )
 
-    def _add(self, run: Measured) -> None:
-        sample = self._samples.setdefault(run.read_ahead_kb, _Samples())
-        sample.seconds.append(run.seconds)
-        sample.requests.append(run.requests)
-        sample.pages.append(run.sectors * SECTOR_BYTES / self._bench.page_bytes)
+    def _trial(self, window: int) -> Trial:
+        return Trial(tuple((knob, str(window)) for knob in self._bench.windows))
+
+    def _in_force(self, run: Outcome) -> int:
+        """Return the window of the run, which was the same on all disks."""
+        windows = {run.in_force.get(knob, "") for knob in self._bench.windows}
+        window = windows.pop()
+        if windows or not window.isdecimal():
+            raise RecordError(
+                f"the windows of {', '.join(self._bench.disks)} could not be set alike",
+                "name one disk with --device, whose window can be written",
+            )
+        return int(window)
+
+    def _add(self, window: int, seconds: float, counters: Counters) -> None:
+        sample = self._samples.setdefault(window, _Samples())
+        sample.seconds.append(seconds)
+        sample.requests.append(round(counters["disk.reads"]))
+        read = counters["disk.read_sectors"] * SECTOR_BYTES
+        sample.pages.append(read / self._bench.page_bytes)
 
     def _note(self, *notes: str) -> None:
         """Add notes to the sweep, each once."""
         self._notes += [note for note in notes if note not in self._notes]
 
 
-def disks_to_sweep(options: SweepOptions, devices: Devices, executable: Path) -> list[str]:
-    """Return the disks whose window a user would set for this application.
-
-    Those that hold the file system of its executable and of every path given, or exactly those
-    named; the windows of all others stay as they are.
-    """
-    if options.devices:
-        return [devices.disk(name).name for name in options.devices]
-    paths = [executable, *options.paths]
-    disks = [disk for path in paths for disk in devices.disks_of_path(path)]
-    if not disks:
-        raise RecordError(
-            f"the file system of {paths[0]} is on no disk of its machine",
-            "name the disk to sweep with --device",
-        )
-    return list(dict.fromkeys(disks))
+def _trial_options(options: SweepOptions) -> TrialOptions:
+    return TrialOptions(options.run, options.devices, options.paths, options.wait_s, limit_s=None)
 
 
-def disks_to_count(disks: list[str], devices: Devices) -> list[str]:
-    """Return those of ``disks`` that no other one is made of.
-
-    A read of a loop or dm device would be counted twice. What else reads from these disks
-    meanwhile is counted too.
-    """
-    below = {lower for disk in disks for lower in devices.below(disk)}
-    return [disk for disk in disks if disk not in below]
+def _default_kb(bench: TrialBench) -> int:
+    """Return the window that the first disk has now."""
+    return int(bench.probe(bench.windows[:1])[bench.windows[0]])
 
 
 def _windows(options: SweepOptions, page_bytes: int) -> tuple[int, ...]:
@@ -239,13 +203,21 @@ def _windows(options: SweepOptions, page_bytes: int) -> tuple[int, ...]:
     return windows_kb
 
 
-def _check_run(run: Measured) -> None:
-    """Stop the sweep after a run that says nothing about start-up."""
-    if run.by == "signal":
-        raise KeyboardInterrupt
-    if run.ended and run.ended.exit_status != 0:
+def _check_run(outcome: Outcome) -> float:
+    """Return the seconds of a run that says something about start-up, or stop the sweep."""
+    if outcome.status == "refused":
+        knob, why = next(iter(outcome.refused.items()))
         raise RecordError(
-            f"the sweep was stopped: {run.notes[0]}",
+            f"{knob} cannot be set: {why}", "run as root, on a disk whose window can be written"
+        )
+    if outcome.status == "warm":
+        raise RecordError(
+            outcome.notes[-1], "end what reads files meanwhile, or accept it with --allow-warm"
+        )
+    if outcome.status in ("failed", "hung") or outcome.seconds is None:
+        raise RecordError(
+            f"the sweep was stopped: {outcome.notes[0]}",
             "make the command succeed when run by hand; for one that does not end by itself, "
             "end its runs by --until-idle, --until-output or --duration",
         )
+    return outcome.seconds

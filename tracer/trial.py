@@ -26,7 +26,7 @@ Kind = Literal["idle", "reader", "writer", "memory"]
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused"]
 LOOK_S = 0.3  # how long the machine is looked at before the start, while only the load runs
 _WRITTEN_MIB = 4  # by the writer, between two truncations of its file
-_TAKEN_MIB = 8  # by the memory's filler, more than is available
+_LEFT_MIB = 8  # of the memory, which is more than most boards need to live
 # More than this share of what the start has read, and so many bytes at least, read by others.
 _FOREIGN_SHARE, _FOREIGN_BYTES = 0.2, 1 << 20
 _LOOK_SECTORS = 256
@@ -41,8 +41,8 @@ class Scenario:
 
     ``reader``: reads the file ``path`` from its beginning to its end, again and again; without
     one the disk itself, past the page cache. ``writer``: writes and syncs a file of ``mib`` in
-    the folder ``path``, by default at the top of the disk's file system. ``memory``: fills the
-    memory with ``mib`` more than is available, so that as much has to be swapped.
+    the folder ``path``, by default at the top of the disk's file system. ``memory``: a process
+    holds all memory but ``mib``, so that what else is needed is swapped, or read again.
     """
 
     kind: Kind = "idle"
@@ -61,7 +61,7 @@ class Scenario:
         if kind == "memory":
             if rest and not (rest.isascii() and rest.isdigit() and 0 < int(rest) < 1 << 30):
                 raise RecordError(f"{rest!r} is no number of MiB", "say for instance memory:16")
-            return cls("memory", mib=int(rest or _TAKEN_MIB))
+            return cls("memory", mib=int(rest or _LEFT_MIB))
         if rest and not (rest.startswith("/") and rest.isprintable()):
             raise RecordError(f"{rest!r} is no absolute path", f"say {kind}:/PATH")
         return cls(kind, rest, _WRITTEN_MIB if kind == "writer" else 0)  # type: ignore[arg-type]

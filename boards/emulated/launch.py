@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from boards.emulated import guest_protocol, image, keys, state
+from boards.emulated import guest_protocol, image, keys, live_root, state
 from boards.emulated.board import check_memory, least_memory_mib
 from boards.emulated.error import BoardError, require_tool
 from boards.emulated.initramfs import job_initramfs
@@ -50,6 +50,7 @@ class LiveOptions:
     swap_mib: int = 32
     scratch_mib: int = 0
     modules: tuple[str, ...] = ()
+    free_mib: int = live_root.FREE_MIB
     read_only: bool = False
     append: str = ""
     rtc: str = "utc"
@@ -75,7 +76,7 @@ def make(options: LiveOptions, tell: Callable[[str], None]) -> Made:
     if options.init not in INITS:
         raise BoardError(f"no board has {options.init!r} for init", f"say {' or '.join(INITS)}")
     parts = Parts(options.board, options.kernel, options.packages, tell=tell)
-    disk = parts.live_image(options.fs, options.init, options.swap_mib)
+    disk = parts.live_image(options.fs, options.init, options.swap_mib, options.free_mib)
     memory_mib = options.memory_mib or least_memory_mib(parts, disk) + _ROOM_MIB
     check_memory(parts, memory_mib, disk)
     memory_mib += options.scratch_mib

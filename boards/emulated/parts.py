@@ -70,12 +70,15 @@ class Parts:
         place = self._place / f"image-{fs}-{key}"
         return store.folder(place, lambda into: self._build_image(fs, into)) / "image"
 
-    def live_image(self, fs: str, init: str, swap_mib: int) -> Path:
+    def live_image(
+        self, fs: str, init: str, swap_mib: int, free_mib: int = live_root.FREE_MIB
+    ) -> Path:
         """Return the image of a live board's root, built the first time."""
         code = [file.read_bytes() for file in (*map(Path, _LIVE_CODE), *live_root.source_files())]
-        key = store.digest(*self.packages, init, str(swap_mib), *code)
+        room = [] if free_mib == live_root.FREE_MIB else [str(free_mib)]
+        key = store.digest(*self.packages, init, str(swap_mib), *room, *code)
         place = self._place / f"live-{fs}-{key}"
-        build = lambda into: self._build_live_image(fs, init, swap_mib, into)  # noqa: E731
+        build = lambda into: self._build_live_image(fs, init, swap_mib, free_mib, into)  # noqa: E731
         return store.folder(place, build) / "image"
 
     @property
@@ -162,7 +165,9 @@ class Parts:
         fetch = lambda debs: self._apt.closure(names, debs)  # noqa: E731
         return self._downloaded(f"apps-{store.digest(*names)}", fetch)
 
-    def _build_live_image(self, fs: str, init: str, swap_mib: int, into: Path) -> None:
+    def _build_live_image(
+        self, fs: str, init: str, swap_mib: int, free_mib: int, into: Path
+    ) -> None:
         archives = self._applications(sorted({*self.packages, *live_root.PACKAGES[init]}))
         self.tell(f"building the {fs} image of a live board")
         with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
@@ -172,7 +177,7 @@ class Parts:
                 systemd_root.merge_usr(tree)
             image.add_board_files(tree, self._busybox(Path(name)))
             live_root.add_live_files(tree, init, swap_mib if fs == "ext4" else 0)
-            image.build_image(tree, fs, into / "image", live_root.FREE_MIB)
+            image.build_image(tree, fs, into / "image", free_mib)
 
     def _build_image(self, fs: str, into: Path) -> None:
         archives = self._applications(self.packages)

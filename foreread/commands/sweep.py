@@ -20,8 +20,8 @@ from foreread.table import render
 from foreread.target_arguments import add_target, tell
 from foreread.version import VERSION
 from foreread.wording import duration_text
-from tracer.local_bench import local_bench
-from tracer.remote.bench import bench_on
+from tracer.local_trials import local_trials
+from tracer.remote.trials import trials_on
 from tracer.sweep import Sweep, check_writable, write_sweep
 from tracer.sweep_run import Progress, SweepOptions, sweep
 
@@ -78,7 +78,7 @@ def _sweep(args: argparse.Namespace, options: SweepOptions) -> Sweep:
     save = partial(write_sweep, args.output)
     with open_target(args.target, tell=tell) as target:
         here = isinstance(target, LocalTarget)
-        bench = local_bench if here else partial(bench_on, target)
+        bench = local_trials if here else partial(trials_on, target)
         return sweep(options, bench, save, _show_progress)
 
 

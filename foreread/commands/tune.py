@@ -7,7 +7,7 @@ import json
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from analyzer.tuner.stopping import Budget
 from analyzer.tuner.store import Store
 from analyzer.tuner.store_file import StoreError
 from boards.open import open_target
-from boards.target import LocalTarget, TargetError
+from boards.target import LocalTarget
 from foreread.arguments import UsageError
 from foreread.commands.predict import add_model, predicted
 from foreread.run_arguments import add_run, run_options
@@ -35,7 +35,8 @@ from foreread.tuning_text import ProgressLine, outcome_text
 from foreread.version import VERSION
 from tracer.interrupts import Interrupted, orderly_exit
 from tracer.local_trials import local_trials
-from tracer.trial import Scenario, TrialBench, TrialOptions
+from tracer.remote.trials import trials_on
+from tracer.trial import OpenTrials, Scenario, TrialBench, TrialOptions
 
 SAMPLERS = ("tpe", "random", "exhaustive")
 START_UP = "start-up"
@@ -179,12 +180,11 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _bench(target: str, options: TrialOptions) -> Iterator[TrialBench]:
-    with ExitStack() as stack:
-        opened = stack.enter_context(open_target(target, tell=tell))
+    with open_target(target, tell=tell) as opened:
         here = isinstance(opened, LocalTarget)
-        if not here:
-            raise TargetError(f"{target}: trials are made on this machine only", "run it there")
-        yield stack.enter_context(local_trials(options))
+        open_trials: OpenTrials = local_trials if here else partial(trials_on, opened)
+        with open_trials(options) as bench:
+            yield bench
 
 
 def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:

@@ -12,10 +12,10 @@ from boards.emulated.image import SAMPLE
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from tracer.command import Streams
 from tracer.record import RecordOptions
-from tracer.remote.bench import bench_on
 from tracer.remote.record import record_on
+from tracer.remote.trials import trials_on
 from tracer.run import RunOptions
-from tracer.sweep_run import SweepOptions
+from tracer.trial import Trial, TrialOptions
 
 pytestmark = pytest.mark.boards
 MOST = 0.05
@@ -27,12 +27,11 @@ def test_recording_loses_nothing_and_costs_little(tmp_path, capsys):
     run = RunOptions(
         ["madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}"], streams=Streams(nowhere, nowhere)
     )
-    sweep = SweepOptions(run, windows_kb=(0,), repeat=1)
     costs = []
     with closing(EmulatedTarget(LiveOptions("arm64"))) as target:
         for number in range(1 + PAIRS):
-            with bench_on(target, sweep) as bench:
-                bare_s = bench.run(0).seconds
+            with trials_on(target, TrialOptions(run)) as bench:
+                bare_s = bench.run(Trial(((bench.windows[0], "0"),))).seconds
             capture = record_on(target, RecordOptions(run), tmp_path / str(number))
             assert sum(capture.lost.values()) == 0
             costs.append(capture.wall_seconds / bare_s - 1)

@@ -14,8 +14,8 @@ from boards.target import LocalTarget
 from tracer.backends.base import RecordError
 from tracer.command import Streams
 from tracer.ending import Ending
-from tracer.local_bench import local_bench
-from tracer.remote.bench import bench_on
+from tracer.local_trials import local_trials
+from tracer.remote.trials import trials_on
 from tracer.run import RunOptions
 from tracer.sweep_run import SweepOptions, sweep
 
@@ -46,7 +46,7 @@ def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **
         devices=devices,
         wait_s=120.0,
     )
-    return sweep(options, local_bench, save, lambda _: None)
+    return sweep(options, local_trials, save, lambda _: None)
 
 
 def test_the_window_in_force_is_measured_too(loop, nowhere):
@@ -57,7 +57,7 @@ def test_the_window_in_force_is_measured_too(loop, nowhere):
         with_default=True,
         wait_s=120.0,
     )
-    result = sweep(options, local_bench, lambda _: None, lambda _: None)
+    result = sweep(options, local_trials, lambda _: None, lambda _: None)
     assert [point.read_ahead_kb for point in result.points] == sorted([0, WINDOW_KB])
 
 
@@ -100,7 +100,7 @@ def test_a_sweep_interrupted_before_its_first_run_counted_is_no_sweep(loop, nowh
         RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=120.0
     )
     with pytest.raises(KeyboardInterrupt):
-        sweep(options, local_bench, lambda _: None, interrupt)
+        sweep(options, local_trials, lambda _: None, interrupt)
 
 
 def test_a_failing_command_stops_the_sweep(loop):
@@ -146,5 +146,5 @@ def test_a_target_measures_the_same_reads(loop, nowhere):
         return [(one.read_ahead_kb, min(one.requests), min(one.pages)) for one in result.points]
 
     busybox_sh = (shutil.which("busybox"), "sh")
-    on_target = partial(bench_on, LocalTarget(), shell=busybox_sh)
-    assert requests_and_pages(on_target) == requests_and_pages(local_bench)
+    on_target = partial(trials_on, LocalTarget(), shell=busybox_sh)
+    assert requests_and_pages(on_target) == requests_and_pages(local_trials)

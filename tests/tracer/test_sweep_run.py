@@ -18,11 +18,13 @@ class UnusedBench:
     disks: ClassVar = ["sda"]
     notes: ClassVar = []
 
-    def default_kb(self):
-        return 128
+    windows: ClassVar = ["/sys/block/sda/queue/read_ahead_kb"]
 
-    def run(self, read_ahead_kb):
-        raise AssertionError(read_ahead_kb)
+    def probe(self, knobs):
+        return dict.fromkeys(knobs, "128")
+
+    def run(self, trial):
+        raise AssertionError(trial)
 
 
 WINDOWS = st.lists(st.integers(0, 4096), min_size=1, max_size=12, unique=True).map(tuple)

@@ -55,7 +55,7 @@ start() {
         die "grep on the target does not take $until_output" "see regex(7), extended expressions"
     cd "$directory" 2>/dev/null || die "the target has no folder $directory" "give another"
     run_command find_executable
-    mkfifo "$job/wake" "$job/changed"
+    mkfifo "$job/wake" "$job/changed" "$job/load.in" "$job/load.out"
     if [ -n "$own_session" ]; then
         # shellcheck disable=SC2086
         $own_session $shell "$job/job.sh" - guard </dev/null >"$job/log" 2>&1 &
@@ -75,7 +75,7 @@ locate() {
 
 # guard: own the job until it is finished, or the host is gone.
 guard() {
-    exec 9<>"$job/wake" 4<>"$job/changed"
+    exec 9<>"$job/wake" 4<>"$job/changed" 5<>"$job/load.in"
     if ! take_lock >"$job/facts"; then
         conclude
         pause 30
@@ -89,7 +89,7 @@ guard() {
         make_run >"$job/facts"
         : >"$job/recorded"
         echo >&9
-    ) 3>&- 4>&- &
+    ) 3>&- 4>&- 5>&- &
     echo $! >"$job/recorder"
     while [ ! -e "$job/finish" ]; do
         pause 2
@@ -112,6 +112,7 @@ settle() {
     fi
     stop_tracing "$job"
     [ -e "$job/keep" ] || end_command "$job" restored
+    end_load "$job"
     restore "$job" restored >"$job/restored"
     conclude
 }
@@ -131,9 +132,9 @@ make_run() {
     read -r recorder _ </proc/self/stat
     trap : USR1
     run_command find_executable
-    for knob in $knobs; do
-        set_knob "$knob" "$read_ahead_kb" || die "$job is full" "make room in memory"
-    done
+    set_knobs >"$job/set" || die "$job is full" "make room in memory"
+    cat "$job/set"
+    [ -z "$all_knobs" ] || ! grep -q '^unset ' "$job/set" || return 0
     prepare
     start_watchers
     run_command hold "$executable"
@@ -153,6 +154,21 @@ make_run() {
     print_run
 }
 
+# set_knobs: give each knob its value, then print "now KNOB VALUE" of all, since one may change
+# another; fails if what is changed cannot be written down.
+set_knobs() {
+    while IFS=$tab read -r knob wanted; do
+        [ -z "$knob" ] || set_knob "$knob" "$wanted" || return
+    done <<EOF
+$knobs
+EOF
+    while IFS=$tab read -r knob _; do
+        ! value_of "$knob" || echo "now $knob$tab$value"
+    done <<EOF
+$knobs
+EOF
+}
+
 # print_run: print how the run went, and what the living processes of the command map.
 print_run() {
     uptime
@@ -167,7 +183,27 @@ print_run() {
     echo "run $command $why ${status:--} $((now - idle_since)) $#"
     for process; do
         fact map "/proc/$process/maps"
+        print_io after "$process"
     done
+}
+
+# print_io KEY PID: print what the process, and those of its children that it has seen end, have
+# read from disks; nothing where the kernel does not count it (CONFIG_TASK_IO_ACCOUNTING).
+print_io() {
+    sed -n "s/^read_bytes: /io $1 /p" "/proc/$2/io" 2>/dev/null
+}
+
+# end_load DIRECTORY: have the load of that job end: the guard holds the other end of its input,
+# or is no more.
+end_load() {
+    { read -r load <"$1/load.pid"; } 2>/dev/null || return 0
+    exec 5>&-
+    tries=0
+    while alive "$load" && [ $tries -lt 100 ]; do
+        nap
+        tries=$((tries + 1))
+    done
+    ! alive "$load" || kill -9 "${load%% *}" 2>/dev/null
 }
 
 # await SECONDS: print the state of the job once it is over, or after so many seconds.

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import os
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 
 from boards.target import TargetError
 from tracer.backends.base import RecordError
 from tracer.command import Streams
+from tracer.journal import check_knob
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 from tracer.run import RunOptions
@@ -18,10 +20,18 @@ _AWAIT_S = 5  # how long the target is waited for before it hears of us again
 _OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
 
 
-def settings(machine: Machine, run: RunOptions, wait_s: float) -> dict[str, str]:
-    """Return the shell variables that tell the target how to make the run."""
+def settings(
+    machine: Machine, run: RunOptions, wait_s: float, knobs: Sequence[tuple[str, str]] = ()
+) -> dict[str, str]:
+    """Return the shell variables that tell the target how to make the run, at which settings."""
+    for knob, value in knobs:
+        check_knob(knob)
+        if not value.isprintable():
+            raise RecordError(f"{value!r} is no value of a knob", "give one line of text")
     ending = run.ending
     return {
+        "knobs": "\n".join(f"{knob}\t{value}" for knob, value in knobs),
+        "all_knobs": "",
         "allowed_kib": str(machine.allowed_kib),
         "allow_warm": "yes" if run.allow_warm else "",
         "keep_running": "yes" if run.keep_running else "",
@@ -48,12 +58,21 @@ def check(run: RunOptions) -> None:
     run.ending.check()
 
 
-def run_to_end(job: Job) -> None:
-    """Start the run and return when it is over; Ctrl-C ends it."""
+def run_to_end(job: Job, limit_s: float | None = None) -> None:
+    """Start the run and return when it is over; Ctrl-C ends it.
+
+    Raises TargetError if it is not over after ``limit_s`` of this machine's time.
+    """
     job.ask("start", step="starting the run", within_s=_AWAIT_S)
+    deadline = time.monotonic() + (limit_s or float("inf"))
     interrupted = False
     while True:
         try:
+            if time.monotonic() > deadline:
+                raise TargetError(
+                    f"the run was not over after {limit_s:g} s",
+                    "give it more time",
+                )
             if interrupted and job.ask("stop", step="ending the run")[:1]:
                 raise KeyboardInterrupt  # it had not begun
             answer = job.ask("await", str(_AWAIT_S), step="running the command", within_s=_AWAIT_S)

@@ -89,6 +89,10 @@ class Job:
         text = "\n".join([*assignments, f'run_command() {{ "$@" {words}; }}', ""])
         self._push("settings", os.fsencode(text))
 
+    def bring(self, part: str) -> None:
+        """Copy a shell file to the job's folder."""
+        self._push(part, _part(part))
+
     def ask(
         self, *words: str, step: str, timeout_s: float = STEP_S, within_s: float | None = None
     ) -> list[Fact]:

@@ -138,26 +138,54 @@ undo_leftovers() {
 
 # ---- knobs: every change is in the journal before it is made ----
 
+# value_of KNOB: set value to what it says, or to what stands in brackets where it lists choices.
+# By cat, since a shell reads byte by byte, and those of /proc/sys have a first one only.
+value_of() {
+    value=$(cat "$1" 2>/dev/null) || return
+    case $value in
+    *"["*"]"*) value=${value#*"["} value=${value%%"]"*} ;;
+    esac
+}
+
 # set_knob KNOB VALUE: print "knob KNOB OLD TAKEN", or "unset KNOB OLD WHY" if it was refused.
 set_knob() {
-    { read -r old <"$1"; } 2>/dev/null || return 0
+    if ! value_of "$1"; then
+        echo "unset $1$tab${tab}there is no such knob"
+        return
+    fi
+    old=$value
+    if [ "$old" != "$2" ]; then
+        note_tunables "$1" || return
+    fi
     echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
     if why=$( (echo "$2" >"$1") 2>&1); then
-        read -r taken <"$1"
-        if [ "$taken" != "$2" ]; then
-            echo "$1$tab$old$tab$taken" >>"$job/journal"
-            echo "note $1: the kernel made $2 to $taken"
+        value_of "$1"
+        if [ "$value" != "$2" ]; then
+            echo "$1$tab$old$tab$value" >>"$job/journal"
+            echo "note $1: the kernel made $2 to $value"
         fi
-        echo "knob $1$tab$old$tab$taken"
+        echo "knob $1$tab$old$tab$value"
     else
         echo "unset $1$tab$old$tab${why##*: }"
     fi
+}
+
+# note_tunables KNOB: if it chooses a scheduler, put what goes or is reset with the one in force
+# into the journal, as if it were changed: it is put back after the scheduler.
+note_tunables() {
+    case $1 in */queue/scheduler) ;; *) return 0 ;; esac
+    for tunable in "${1%/*}/nr_requests" "${1%/*}/wbt_lat_usec" "${1%/*}"/iosched/*; do
+        if value_of "$tunable"; then
+            echo "$tunable$tab$value$tab$value" >>"$job/journal" || return 1
+        fi
+    done
 }
 
 # restore DIRECTORY KEY: undo its journal, the last change first; print "KEY KNOB OLD PROBLEM".
 # What a dead job (KEY leftover) has changed and somebody else since then is left.
 restore() {
     [ -e "$1/journal" ] || return 0
+    chosen=
     sed '1!G;h;$!d' "$1/journal" | while IFS=$tab read -r knob old new; do
         case $knob in
         *..*) ;;
@@ -167,22 +195,33 @@ restore() {
     mv -f "$1/journal" "$1/journal.done"
 }
 
-# put_back KEY KNOB OLD NEW: give the knob its old value again.
+# put_back KEY KNOB OLD NEW: give the knob its old value again. Those of the queues in chosen,
+# whose scheduler was put back, have values that nobody has set.
 put_back() {
-    problem='' value=''
-    if ! { read -r value <"$2"; } 2>/dev/null; then
-        problem='the device is gone'
+    problem='' queue=${2%/*}
+    if ! value_of "$2"; then
+        # A tunable's scheduler may be gone; that it should not be is told of the scheduler.
+        case $2 in */iosched/*) ;; *) problem='the device is gone' ;; esac
     elif [ "$value" = "$3" ]; then
         :
-    elif [ "$1" = leftover ] && [ "$value" != "$4" ]; then
+    elif [ "$1" = leftover ] && [ "$value" != "$4" ] && ! is_in "${queue%/iosched}" "$chosen"; then
         problem="left at $value, which somebody else has set"
     elif ! (echo "$3" >"$2") 2>/dev/null; then
         problem="it stayed at $value"
     else
-        read -r value <"$2"
+        value_of "$2"
         [ "$value" = "$3" ] || problem="the kernel made it $value"
+        case $2 in */queue/scheduler) chosen="$chosen $queue" ;; esac
     fi
     echo "$1 $2$tab$3$tab$problem"
+}
+
+# is_in WORD WORDS: whether the word is among the words.
+is_in() {
+    for word in $2; do
+        [ "$word" != "$1" ] || return 0
+    done
+    return 1
 }
 
 # undo DIRECTORY KEY: end the command of a job, put everything back, remove its folder.
@@ -191,6 +230,7 @@ undo() {
     stop_tracing "$1"
     [ -e "$1/keep" ] || end_command "$1" "$2"
     end_helpers "$1" "$2"
+    end_load "$1"
     restore "$1" "$2"
     remove_tracing "$1"
     release_lock "$1"

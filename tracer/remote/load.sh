@@ -11,7 +11,8 @@ set -u
 umask 077
 kind=$1 path=$2 mib=$3 disk=$4 folder=$5
 written=$path/.foreread-load
-loop=
+loop='' watcher=''
+[ "$kind" = memory ] && patience=600 || patience=100 # tenths of a second
 
 fail() {
     echo "error $1|$2"
@@ -30,11 +31,16 @@ again() {
     done
 } >/dev/null 2>&1
 
+# reader_load: one process reads on and on, since a scheduler may favour whoever has just begun.
 reader_load() {
-    direct=
-    [ "$path" != "/dev/$disk" ] || direct=iflag=direct # would else fill the page cache
-    # shellcheck disable=SC2086
-    again dd if="$path" of=/dev/null bs=128k $direct &
+    if [ "$path" = "/dev/$disk" ]; then
+        set -- dd if="$path" of=/dev/null bs=128k iflag=direct # would else fill the page cache
+    else
+        set -- "$path" "$path" "$path" "$path" "$path" "$path" "$path" "$path"
+        set -- "$@" "$@" "$@" "$@" "$@" "$@" "$@" "$@"
+        set -- cat "$@"
+    fi
+    again "$@" &
     loop=$!
 }
 
@@ -46,33 +52,38 @@ writer_load() {
     loop=$!
 }
 
-# memory_load: fill a tmpfs; no zeros, which some kernels do not write when they swap.
+# memory_load: have a process hold all memory but so many MiB. What fills it are no zeros, which
+# some kernels do not write when they swap; a fifo that nobody reads keeps the process.
 memory_load() {
     available='' swap=0
     while read -r key number _; do
         case $key in
         MemAvailable:) available=$number ;;
-        SwapFree:) swap=$number ;;
+        SwapTotal:) swap=$number ;;
         esac
     done </proc/meminfo
     [ -n "$available" ] || fail "the kernel does not say how much memory is available" \
         "choose another scenario"
-    [ "$swap" -gt $((mib * 1024)) ] || fail "there is no swap for $mib MiB of memory" \
+    [ "$swap" -gt 0 ] || fail "this machine has no swap" \
         "add some with mkswap and swapon, or choose another scenario"
-    kib=$((available + mib * 1024))
-    mkdir "$folder/fill"
-    mount -t tmpfs -o size=${kib}k foreread "$folder/fill" ||
-        fail "no tmpfs can be mounted" "run as root, on a kernel that has tmpfs"
-    dd if=/dev/zero bs=64k count=$((kib / 64)) 2>/dev/null | tr '\0' x >"$folder/fill/fill" ||
-        fail "the memory cannot be filled" "choose less: memory:MIB"
+    kib=$((available - mib * 1024))
+    [ "$kib" -gt 0 ] || fail "there are not $mib MiB of memory available" "choose less: memory:MIB"
+    mkfifo "$folder/held"
+    exec 5<>"$folder/held"
+    line=$(dd if=/dev/zero bs=4095 count=1 2>/dev/null | tr '\0' x)
+    yes "$line" | dd bs=${kib}k count=1 iflag=fullblock 2>"$folder/said" >"$folder/held" &
+    loop=$!
+    head -c 1 <&5 >"$folder/full" & # dd writes when it has all
+    watcher=$!
 }
 
 # unload: end all, and remove what was made.
 unload() {
-    [ -z "$loop" ] || kill "$loop"
+    for pid in $loop $watcher; do
+        kill "$pid"
+    done
     wait
     [ "$kind" != writer ] || rm -r "$written"
-    [ ! -d "$folder/fill" ] || umount "$folder/fill"
 } 2>/dev/null
 
 # bytes KEY: print how much each process of the load has read_bytes or write_bytes; nothing where
@@ -82,31 +93,38 @@ bytes() {
     sed -n "s/^$1: //p" "/proc/$loop/io" "/proc/$child/io" 2>/dev/null
 }
 
-# moved: set moved to a number that the load makes grow: its own where the kernel says it.
+# moved: set moved to how many bytes reader or writer have moved: its own where the kernel says it,
+# else those of the disk.
 moved() {
     case $kind in
-    reader) read -r _ _ moved _ <"/sys/block/$disk/stat" && own=$(bytes read_bytes) ;;
-    writer) read -r _ _ _ _ _ _ moved _ <"/sys/block/$disk/stat" && own=$(bytes write_bytes) ;;
-    memory) own='' moved=$(sed -n 's/^pswpout //p' /proc/vmstat) ;;
+    reader) read -r _ _ sectors _ <"/sys/block/$disk/stat" && own=$(bytes read_bytes) ;;
+    writer) read -r _ _ _ _ _ _ sectors _ <"/sys/block/$disk/stat" && own=$(bytes write_bytes) ;;
     esac
-    [ -z "$own" ] || moved=0
+    [ -z "$own" ] && moved=$((sectors * 512)) || moved=0
     for number in $own; do
         moved=$((moved + number))
     done
 }
 
-# prove: wait until the number has grown; memory, once filled, has no more to do.
-prove() {
-    read=
-    if [ -n "$loop" ]; then
-        read=$(bytes read_bytes)
+# works: whether the load does its work: the memory is held, or more is moved than what makes up
+# the program that does it.
+works() {
+    if [ "$kind" = memory ]; then
+        [ -s "$folder/full" ]
+    else
         moved
-        first=$moved
+        [ $((moved - first)) -ge 262144 ]
     fi
-    tries=0
-    while moved && [ "$moved" = "$first" ]; do
-        [ $tries -lt 100 ] || fail "the $kind of the scenario does nothing" \
-            "choose a larger file, which memory does not hold: reader:FILE"
+}
+
+# prove: wait until it does.
+prove() {
+    read=$(bytes read_bytes)
+    [ "$kind" = memory ] || moved
+    first=${moved-} tries=0
+    until works; do
+        [ $tries -lt "$patience" ] || fail "the $kind of the scenario does nothing" \
+            "give reader:FILE a file that memory does not hold; see what else uses memory and disk"
         running
         tries=$((tries + 1))
         sleep 0.1 2>/dev/null || sleep 1
@@ -118,15 +136,13 @@ prove() {
 
 # running: fail if the loop has ended.
 running() {
-    [ -z "$loop" ] || kill -0 "$loop" 2>/dev/null || fail "the $kind of the scenario ended: $(
+    kill -0 "$loop" 2>/dev/null || fail "the $kind of the scenario ended: $(
         sed -n '$p' "$folder/said"
-    )" "run dd by hand on $path"
+    )" "see that there is memory, and room on the disk; run dd by hand"
 }
 
 trap unload EXIT
 trap 'exit 1' HUP INT TERM
-moved
-first=$moved
 "${kind}_load"
 while read -r _; do
     prove

@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# What a sweep does around its run: it takes the time, and counts the reads of some disks.
+# What a trial does around its run: it starts the load of the scenario, takes the time, and counts
+# what disks, memory and processors do. The load's shell file is load.sh.
 
 # prepare: make an instance whose marks tell the time to the microsecond, if the kernel has them.
 prepare() {
@@ -11,7 +12,49 @@ prepare() {
 }
 
 begin() {
-    count_reads before
+    start_load
+    count look
+    for _ in 1 2 3; do
+        nap
+    done
+    count before
+    print_io before "$recorder"
+}
+
+# start_load: begin the load, and see that it works.
+start_load() {
+    [ "$scenario" != idle ] || return 0
+    mkdir "$job/load"
+    exec 0<>"$job/load.out"
+    # shellcheck disable=SC2086
+    $shell "$job/load.sh" "$scenario" "$load_path" "$load_mib" "$load_disk" "$job/load" \
+        <"$job/load.in" >"$job/load.out" 2>/dev/null &
+    start_of $!
+    echo "$! $started" >"$job/load.pid"
+    ask_load before
+    [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
+}
+
+# ask_load KEY: see that the load works, or set why_not; print what it has read.
+ask_load() {
+    why_not='' answer=''
+    [ "$scenario" != idle ] || return 0
+    read -r load <"$job/load.pid"
+    echo >"$job/load.in"
+    until read -r ${tick_s:+-t 1} answer; do
+        if ! alive "$load"; then
+            why_not='the load of the scenario was killed|see that there is enough memory'
+            return
+        fi
+    done
+    case $answer in
+    ready*)
+        for bytes in ${answer#ready}; do
+            echo "io $1 $bytes"
+        done
+        ;;
+    *) why_not=${answer#error } ;;
+    esac
 }
 
 # mark NAME: note the time, to a hundredth of a second where there are no marks.
@@ -25,7 +68,10 @@ mark() {
 }
 
 end() {
-    count_reads after
+    count after
+    print_io after "$recorder"
+    ask_load after
+    [ -z "$why_not" ] || echo "unloaded ${why_not%%|*}"
 }
 
 print_result() {
@@ -33,10 +79,42 @@ print_result() {
     fact mark "$marks/trace"
 }
 
-# count_reads KEY: print "KEY REQUESTS SECTORS", what each counted disk has read so far.
-count_reads() {
+# count KEY: print all counters, as "KEY FILE LINE".
+count() {
     for disk in $counted; do
-        read -r requests _ sectors _ <"/sys/block/$disk/stat"
-        echo "$1 $requests $sectors"
+        sed "s/^/$1 disk:$disk /" "/sys/block/$disk/stat"
     done
+    sed -n "/^nr_/!s/^/$1 vmstat /p" /proc/vmstat
+    for resource in cpu io memory; do
+        sed "s/^/$1 pressure:$resource /" "/proc/pressure/$resource"
+    done
+    sed -n "1s/^/$1 stat /p" /proc/stat
+} 2>/dev/null
+
+# knobs PATTERN...: print "is KNOB VALUE" of each that can be read. Every scheduler that a disk
+# offers is chosen once, for its tunables.
+knobs() {
+    take_lock || exit 1
+    undo_leftovers >/dev/null
+    trap 'restore "$job" restored; release_lock "$job"' EXIT
+    trap 'exit 1' HUP INT TERM
+    print_knobs "$@"
+    for pattern; do
+        for knob in $pattern; do
+            case $knob in */queue/scheduler) ;; *) continue ;; esac
+            for name in $(tr -d '[]' <"$knob"); do
+                set_knob "$knob" "$name"
+                print_knobs "$@"
+            done
+        done
+    done
+}
+
+# print_knobs PATTERN...: print "is KNOB VALUE" of each that can be read.
+print_knobs() {
+    for pattern; do
+        for readable in $pattern; do
+            [ ! -f "$readable" ] || sed "s|^|is $readable$tab|" "$readable"
+        done
+    done 2>/dev/null
 }

@@ -145,11 +145,10 @@ def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> 
     """Return the shell variables that tell the target's recorder what to do."""
     machine, devices = prepared.machine, prepared.devices
     knobs = [*devices.read_ahead_knobs(disks), *devices.other_knobs()]
+    windows = [(knob, str(options.read_ahead_kb)) for knob in knobs]
     buffer_kib = options.buffer_kib or default_buffer_kib(machine.available_kib, machine.cpu_count)
     return {
-        **settings(machine, options.run, options.wait_s),
-        "knobs": " ".join(knobs),
-        "read_ahead_kb": str(options.read_ahead_kb),
+        **settings(machine, options.run, options.wait_s, windows),
         "events": " ".join(options.events),
         "standins": " ".join(f"{event}={standin}" for event, standin in STANDINS.items()),
         "indispensable": INDISPENSABLE,

@@ -19,16 +19,46 @@ _MARK = re.compile(r"(?:.*\s)?(\d{1,12})\.(\d{6}): [^:]*: (start|end)\s*", re.AS
 _CENTISECOND_NS = 10_000_000
 _MARK_NS = 500  # marks are rounded to microseconds
 _COARSE = "times are to a hundredth of a second (/proc/uptime): the kernel has no trace instances"
+Lines = defaultdict[str, list[str]]
 _LARGEST_PID = 1 << 22
 _SIGNALLED = 128
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What became of the knobs: values found, in force after all were set, and why some are not."""
+
+    before: dict[str, str]
+    in_force: dict[str, str]
+    refused: dict[str, str]
+    restored: list[Restored]
+
+    @classmethod
+    def parse(cls, lines: Lines) -> Setting:
+        """Read the facts of a run, by key; raises ValueError."""
+        unset = [_three(line) for line in lines["unset"]]
+        taken = [_three(line) for line in lines["knob"]]
+        return cls(
+            before={knob: old for knob, old, _ in [*unset, *taken]},
+            in_force=dict(map(_two, lines["now"])),
+            refused={knob: why for knob, _, why in unset},
+            restored=[Restored(*_three(x)) for x in lines["leftover"] + lines["restored"]],
+        )
+
+    @property
+    def notes(self) -> list[str]:
+        """Return a note for each knob that did not take its value."""
+        return [
+            f"{knob} cannot be set ({why}): it stayed at {self.before[knob]}"
+            for knob, why in self.refused.items()
+        ]
 
 
 @dataclass(frozen=True)
 class RunFacts:
     """One run on a target; times are those of a trace's clock, CLOCK_MONOTONIC if it has that.
 
-    ``windows`` are those in force, ``before`` those as found, by knob; ``reads`` the requests
-    and sectors that a sweep's disks have read in the run.
+    ``windows`` are those in force, ``before`` those as found, by knob.
     """
 
     pid: int
@@ -40,7 +70,6 @@ class RunFacts:
     cold: Cold
     windows: dict[str, int]
     before: dict[str, int]
-    reads: tuple[int, int]
     mapped: dict[tuple[str, int], str]
     restored: list[Restored]
     notes: list[str]
@@ -49,17 +78,16 @@ class RunFacts:
     def parse(cls, facts: list[Fact], machine: Machine) -> RunFacts:
         """Read the answer to ``result``; raises RecordError."""
         with making_sense("how the run went"):
-            return cls._parse(_by_key(facts), machine)
+            return cls._parse(by_key(facts), machine)
 
     @classmethod
-    def _parse(cls, lines: dict[str, list[str]], machine: Machine) -> RunFacts:
+    def _parse(cls, lines: Lines, machine: Machine) -> RunFacts:
         pid, by, ended, idle_ns, living = _run(lines["run"][0])
         start_ns, marked_end_ns = _times(lines)
         end_ns = marked_end_ns - idle_ns
         if not 0 <= start_ns <= end_ns:
             raise ValueError("it is not whole")
-        unset = [line.split("\t") for line in lines["unset"]]
-        windows = [line.split("\t") for line in lines["knob"]]
+        setting = Setting.parse(lines)
         return cls(
             pid=pid,
             by=by,
@@ -68,18 +96,14 @@ class RunFacts:
             start_ns=start_ns,
             end_ns=end_ns,
             cold=_cold(lines["cold"][0], machine.page_size, machine.allowed_kib),
-            windows={
-                **{knob: int(old) for knob, old, _ in unset},
-                **{knob: int(taken) for knob, _, taken in windows},
-            },
-            before={knob: int(old) for knob, old, _ in [*unset, *windows]},
-            reads=_reads(lines["before"], lines["after"]),
+            windows=_windows({**setting.before, **setting.in_force}),
+            before=_windows(setting.before),
             mapped=dict(filter(None, map(parse_mapping, lines["map"]))),
-            restored=[Restored(*x.split("\t")) for x in lines["leftover"] + lines["restored"]],
+            restored=setting.restored,
             notes=[
                 *lines["note"],
                 *([_COARSE] if lines["uptime"] else []),
-                *(f"{knob} cannot be set ({why}): it stayed at {old}" for knob, old, why in unset),
+                *setting.notes,
             ],
         )
 
@@ -98,7 +122,7 @@ class TraceFacts:
     @classmethod
     def parse(cls, facts: list[Fact]) -> TraceFacts:
         """Read the answer to ``result``; raises RecordError."""
-        lines = _by_key(facts)
+        lines = by_key(facts)
         with making_sense("how the run went"):
             stats = {int(cpu): text for cpu, text in _texts(lines["stats"], " ").items()}
             if not stats:
@@ -113,29 +137,35 @@ class TraceFacts:
             )
 
 
-def _by_key(facts: list[Fact]) -> defaultdict[str, list[str]]:
-    lines: defaultdict[str, list[str]] = defaultdict(list)
+def _three(line: str) -> tuple[str, str, str]:
+    knob, old, new = line.split("\t")
+    return knob, old, new
+
+
+def _two(line: str) -> tuple[str, str]:
+    knob, value = line.split("\t")
+    return knob, value
+
+
+def _windows(values: dict[str, str]) -> dict[str, int]:
+    return {k: int(v) for k, v in values.items() if k.endswith("/read_ahead_kb")}
+
+
+def by_key(facts: list[Fact]) -> Lines:
+    """Return the values of facts by their keys."""
+    lines: Lines = defaultdict(list)
     for fact in facts:
         lines[fact.key].append(fact.value)
     return lines
 
 
-def _times(lines: dict[str, list[str]]) -> tuple[int, int]:
+def _times(lines: Lines) -> tuple[int, int]:
     """Return when the run began and ended, in ns."""
     if lines["uptime"]:
         uptimes = dict(line.split(" ") for line in lines["uptime"])
         return _CENTISECOND_NS * int(uptimes["start"]), _CENTISECOND_NS * int(uptimes["end"])
     marks = dict(mark for line in reversed(lines["mark"]) if (mark := _mark(line)))
     return marks["start"] - _MARK_NS, marks["end"]
-
-
-def _reads(before: list[str], after: list[str]) -> tuple[int, int]:
-    """Return requests and sectors between two countings of some disks."""
-    counts = [[[int(n) for n in line.split(" ")] for line in lines] for lines in (before, after)]
-    requests, sectors = (
-        sum(disk[at] for disk in counts[1]) - sum(disk[at] for disk in counts[0]) for at in (0, 1)
-    )
-    return requests, sectors
 
 
 def _run(line: str) -> tuple[int, EndedBy, Ended | None, int, int]:

@@ -42,6 +42,7 @@ sys {DISK}/mmcblk0p2/partition:2
 sys {DISK}/mmcblk0p2/start:512
 """
 RESULT = """knob /sys/block/mmcblk0/queue/read_ahead_kb\t128\t0
+now /sys/block/mmcblk0/queue/read_ahead_kb\t0
 clock mono
 event filemap:mm_filemap_add_to_page_cache
 cold 4000 900 880

@@ -1,23 +1,29 @@
-"""Trials of a real command on a loop device: settings, loads, and everything put back."""
+"""Trials of a real command on a loop device, made here and as on a target: settings, loads, and
+everything put back.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
 
 import tracer
+from boards.target import LocalTarget
 from tracer.backends.base import RecordError
 from tracer.command import Streams
 from tracer.ending import Ending
 from tracer.journal import Journal, restore_leftovers, selected
 from tracer.local_trials import local_trials
+from tracer.remote.trials import trials_on
 from tracer.run import RunOptions
 from tracer.trial import Scenario, Trial, TrialOptions
 
@@ -62,26 +68,34 @@ def choose(loop, scheduler):
         pytest.skip(f"this kernel has no {scheduler}: its tunables were not tried")
 
 
-def trials(loop, nowhere, *words, limit_s=600.0, **run):
-    command = [str(word) for word in (words or (loop.busybox, "cat", loop.data))]
-    options = RunOptions(command, streams=nowhere, allow_warm=True, **run)
-    return local_trials(
-        TrialOptions(options, devices=(loop.device,), wait_s=WAIT_S, limit_s=limit_s)
-    )
+@pytest.fixture(params=["here", "target"])
+def trials(request, loop, nowhere):
+    """Open a bench for a command, ``cat`` of the data by default."""
+    busybox_sh = (shutil.which("busybox"), "sh")
+    on_target = partial(trials_on, LocalTarget(), shell=busybox_sh)
+    opened = local_trials if request.param == "here" else on_target
+
+    def trials(*words, limit_s=600.0, **run):
+        command = [str(word) for word in (words or (loop.busybox, "cat", loop.data))]
+        options = RunOptions(command, streams=nowhere, allow_warm=True, **run)
+        return opened(TrialOptions(options, devices=(loop.device,), wait_s=WAIT_S, limit_s=limit_s))
+
+    return trials
 
 
-def test_a_trial_has_its_settings_and_they_are_put_back(loop, nowhere):
-    with trials(loop, nowhere) as bench:
+def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
+    with trials() as bench:
         outcome = bench.run(Trial(((queue(loop, "read_ahead_kb"), "16"),)))
     assert outcome.status in MEASURED
     assert outcome.seconds > 0
     assert outcome.in_force == {queue(loop, "read_ahead_kb"): "16"}
     assert outcome.counters["disk.read_sectors"] >= PAGES * 8
     assert outcome.counters["vmstat.pgpgin"] > 0
-    assert loop.restored_kb() == WINDOW_KB
+    with Journal(wait_s=WAIT_S):  # no other foreread changes it now
+        assert loop.window_kb() == WINDOW_KB
 
 
-def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, nowhere):
+def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials):
     choose(loop, "mq-deadline")
     Path(queue(loop, "iosched/fifo_batch")).write_text("7")
     Path(queue(loop, "nr_requests")).write_text("33")
@@ -90,7 +104,7 @@ def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, nowher
         (queue(loop, "iosched/read_lat_nsec"), "3000000"),
         (queue(loop, "nr_requests"), "64"),
     )
-    with trials(loop, nowhere) as bench:
+    with trials() as bench:
         outcome = bench.run(Trial(settings))
         if outcome.status == "refused":
             pytest.skip("this kernel has no kyber")
@@ -120,26 +134,26 @@ def test_a_killed_trial_gives_back_the_tunables_too(loop):
         assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
 
 
-def test_a_refused_knob_is_told_and_nothing_is_measured(loop, nowhere):
+def test_a_refused_knob_is_told_and_nothing_is_measured(loop, trials):
     knob, gone = queue(loop, "scheduler"), queue(loop, "nosuch")
-    with trials(loop, nowhere) as bench:
+    with trials() as bench:
         outcome = bench.run(Trial(((knob, "nosuch"), (gone, "1"))))
     assert (outcome.status, outcome.seconds) == ("refused", None)
     assert set(outcome.refused) == {knob, gone}
 
 
-def test_a_rounded_knob_is_told(loop, nowhere):
+def test_a_rounded_knob_is_told(loop, trials):
     knob = queue(loop, "read_ahead_kb")
-    with trials(loop, nowhere) as bench:
+    with trials() as bench:
         outcome = bench.run(Trial(((knob, "6"),)))
     assert outcome.in_force == {knob: "4"}
     assert any("made 6 to 4" in note for note in outcome.notes)
 
 
-def test_every_offered_scheduler_is_probed_once_and_the_old_one_is_back(loop, nowhere):
+def test_every_offered_scheduler_is_probed_once_and_the_old_one_is_back(loop, trials):
     knobs = [queue(loop, "scheduler"), queue(loop, "iosched/*"), "/proc/sys/vm/nosuch"]
     before = value(loop, "scheduler")
-    with trials(loop, nowhere) as bench:
+    with trials() as bench:
         probed = bench.probe(knobs)
     assert value(loop, "scheduler") == before
     assert knobs[0] in probed
@@ -148,67 +162,74 @@ def test_every_offered_scheduler_is_probed_once_and_the_old_one_is_back(loop, no
     assert knobs[2] not in probed
 
 
-def test_the_reader_reads_while_the_command_starts(loop, nowhere):
-    with trials(loop, nowhere) as bench:
+def test_the_reader_reads_while_the_command_starts(loop, trials):
+    with trials() as bench:
         idle = bench.run(Trial())
         loaded = bench.run(Trial(scenario=Scenario.parse("reader")))
     assert loaded.status in MEASURED
     assert loaded.counters["disk.read_sectors"] > idle.counters["disk.read_sectors"]
 
 
-def test_the_writer_writes_and_leaves_nothing(loop, nowhere):
-    with trials(loop, nowhere) as bench:
+def test_the_writer_writes_and_leaves_nothing(loop, trials):
+    with trials() as bench:
         outcome = bench.run(Trial(scenario=Scenario.parse(f"writer:{loop.mountpoint}")))
     assert outcome.status in MEASURED
     assert not list(loop.mountpoint.glob(".foreread*"))
 
 
-def test_the_writer_finds_where_the_disk_can_be_written_to(loop, nowhere):
+def test_the_writer_finds_where_the_disk_can_be_written_to(loop, trials):
     subprocess.run(["mount", "-o", "remount,ro", loop.mountpoint], check=True)
-    with trials(loop, nowhere) as bench, pytest.raises(RecordError, match="written to"):
+    with trials() as bench, pytest.raises(RecordError, match="written to"):
         bench.run(Trial(scenario=Scenario.parse("writer")))
 
 
 @pytest.mark.parametrize("scenario", ["reader:/nosuch", "writer:/proc", "memory:1000000000"])
-def test_a_load_that_cannot_run_says_why(loop, nowhere, scenario):
-    with trials(loop, nowhere) as bench, pytest.raises(RecordError) as error:
+def test_a_load_that_cannot_run_says_why(trials, scenario):
+    with trials() as bench, pytest.raises(RecordError) as error:
         bench.run(Trial(scenario=Scenario.parse(scenario)))
     assert error.value.remedy
 
 
-def test_a_reader_whose_file_memory_holds_is_no_load(loop, nowhere):
-    scenario = Scenario.parse(f"reader:{loop.data}")
-    # After it, the load finds all that it reads in memory: the file, and dd.
-    command = ["dd", f"if={loop.data}", "of=/dev/null", "bs=128k"]
-    with trials(loop, nowhere, *command) as bench, pytest.raises(RecordError, match="does nothing"):
-        bench.run(Trial(scenario=scenario))
+def test_a_reader_that_reads_nothing_is_no_load(tmp_path, trials):
+    os.mkfifo(tmp_path / "fifo")
+    with trials() as bench, pytest.raises(RecordError, match="does nothing"):
+        bench.run(Trial(scenario=Scenario.parse(f"reader:{tmp_path / 'fifo'}")))
 
 
-def test_a_failing_command_is_a_failed_trial(loop, nowhere):
-    with trials(loop, nowhere, "sh", "-c", "exit 3") as bench:
+def test_a_load_that_ends_with_the_start_makes_it_a_failed_one(loop, trials):
+    big = loop.mountpoint / "big"
+    big.write_bytes(os.urandom(8 << 20))
+    with trials("sh", "-c", f"until pkill -KILL -f '^cat {big}'; do :; done") as bench:
+        outcome = bench.run(Trial(scenario=Scenario.parse(f"reader:{big}")))
+    assert outcome.status == "failed"
+    assert any("reader of the scenario ended" in note for note in outcome.notes)
+
+
+def test_a_failing_command_is_a_failed_trial(loop, trials):
+    with trials("sh", "-c", "exit 3") as bench:
         assert bench.run(Trial()).status == "failed"
 
 
-def test_a_hanging_command_is_ended_at_the_limit(loop, nowhere):
-    with trials(loop, nowhere, "sleep", "1000", limit_s=0.5) as bench:
+def test_a_hanging_command_is_ended_at_the_limit(loop, trials):
+    with trials("sleep", "1000", limit_s=0.5) as bench:
         assert bench.run(Trial()).status == "hung"
         assert bench.run(Trial()).status == "hung"
 
 
-def test_a_run_that_is_ended_by_a_duration_is_none_that_hangs(loop, nowhere):
-    with trials(loop, nowhere, "sleep", "1000", ending=Ending(duration_s=0.1)) as bench:
+def test_a_run_that_is_ended_by_a_duration_is_none_that_hangs(loop, trials):
+    with trials("sleep", "1000", ending=Ending(duration_s=0.1)) as bench:
         assert bench.run(Trial()).status in MEASURED
 
 
-def test_what_others_read_during_the_start_is_told(loop, nowhere):
+def test_what_others_read_during_the_start_is_told(loop, trials):
     big = loop.mountpoint / "big"
     big.write_bytes(os.urandom(8 << 20))
     started = loop.mountpoint / "started"
     # Not a child of ours, whose reads would be our own.
     script = f"until [ -e {started} ]; do sleep 0.05; done; cat {big}; : >{started}.done"
-    subprocess.run(["setsid", "--fork", "sh", "-c", script], stdout=nowhere.stdout, check=True)
+    subprocess.run(["setsid", "--fork", "sh", "-c", script], stdout=subprocess.DEVNULL, check=True)
     command = f": >{started}; until [ -e {started}.done ]; do sleep 0.05; done"
-    with trials(loop, nowhere, "sh", "-c", command) as bench:
+    with trials("sh", "-c", command) as bench:
         outcome = bench.run(Trial())
     assert outcome.status == "contended"
     assert any("others read" in note for note in outcome.notes)

@@ -1,0 +1,138 @@
+"""Measure a whole space of settings once, so that tuners can compete on real figures.
+
+Every combination of scheduler, window and swappiness is tried in every scenario on an emulated
+board, whose start-up times are the guest's own and do not depend on this machine's load. One trial
+a combination and round; rounds are shuffled, so that no drift favours a setting. A scenario evicts
+pages of running programs, which later starts find or not: so each has a board of its own in each
+round. Trials are lines of the raw file once made: what is stopped goes on where it was.
+
+    python examples/tune-study/measure.py [--rounds N] [--minutes N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from boards.emulated.live import EmulatedTarget, LiveOptions
+from boards.target import Target, TargetError
+
+HERE = Path(__file__).parent
+RAW = HERE / "start-up.jsonl"
+COMMAND = ("madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3")
+BOARD = LiveOptions("x86_64", kernel="6.12", free_mib=88, memory_mib=316)
+SCENARIOS = ("idle", "reader", "memory")
+SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
+WINDOWS_KB = (8, 16, 32, 64, 128, 256, 512, 1024)
+SWAPPINESS = (0, 60, 200)
+READ_MIB = 64  # of the file that the reader reads: more than memory holds
+ROOM_MIB = 1  # that the scenario memory leaves
+LIMIT_S = 60  # guest seconds, after which a start is given up
+BATCH = 12  # trials that one command on the board makes
+_SEED = 5
+_FOLDER = "/run/study"
+_BATCH_S = 900.0
+_DISCARDED = ("none", 128, 60)  # the first runs after a boot read more
+
+Point = tuple[str, str, int, int]  # scenario, scheduler, read_ahead_kb, swappiness
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One start, and what the disk and the swap did meanwhile; ``status`` 137 is the limit's."""
+
+    scenario: str
+    scheduler: str
+    read_ahead_kb: int
+    swappiness: int
+    status: int
+    guest_ns: int
+    requests: int
+    sectors: int
+    swapped_in: int
+    swapped_out: int
+
+    @property
+    def point(self) -> Point:
+        """Return what was asked."""
+        return self.scenario, self.scheduler, self.read_ahead_kb, self.swappiness
+
+
+def read_raw(path: Path = RAW) -> list[Measured]:
+    """Return the trials in the raw file."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [Measured(**json.loads(line)) for line in lines]
+
+
+def todo(rounds: int, done: list[Measured]) -> Iterator[list[Point]]:
+    """Yield the trials that are still to be made, those of one round and scenario at a time."""
+    made = Counter(one.point for one in done)
+    settings = list(itertools.product(SCHEDULERS, WINDOWS_KB, SWAPPINESS))
+    for number, scenario in itertools.product(range(rounds), SCENARIOS):
+        order = random.Random(_SEED + number).sample(settings, len(settings))
+        points = [(scenario, *setting) for setting in order]
+        if left := [point for point in points if made[point] <= number]:
+            yield left
+
+
+def prepare(board: Target, scenario: str) -> None:
+    """Bring the board what the trials need, and make the first runs in the scenario."""
+    board.run(["mkdir", "-p", _FOLDER])
+    board.push(HERE / "trials.sh", f"{_FOLDER}/trials.sh")
+    with NamedTemporaryFile() as file:
+        file.write((resources.files("tracer.remote") / "load.sh").read_bytes())
+        file.flush()
+        board.push(Path(file.name), f"{_FOLDER}/load.sh")
+    board.run(["dd", "if=/dev/zero", "of=/bigfile", "bs=1M", f"count={READ_MIB}"])
+    make(board, [(scenario, *_DISCARDED)] * 3)
+
+
+def make(board: Target, points: list[Point]) -> list[Measured]:
+    """Make the trials on the board, in that order; one that cannot be made is told and left out."""
+    text = "".join(" ".join(map(str, point)) + "\n" for point in points)
+    words = ["sh", f"{_FOLDER}/trials.sh", _FOLDER, str(ROOM_MIB), str(LIMIT_S), *COMMAND]
+    answer = board.run(words, stdin=text.encode(), timeout_s=_BATCH_S).stdout.decode()
+    measured = []
+    for line in answer.splitlines():
+        if line.startswith("error "):
+            print(line, flush=True)
+            continue
+        scenario, scheduler, *numbers = line.split()
+        measured.append(Measured(scenario, scheduler, *map(int, numbers)))
+    return measured
+
+
+def main() -> None:
+    """Measure what is still missing."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
+    args = parser.parse_args()
+    end = time.monotonic() + args.minutes * 60
+    while time.monotonic() < end:
+        left = next(todo(args.rounds, read_raw()), None)
+        if left is None:
+            break
+        with suppress(TargetError), EmulatedTarget(BOARD, print) as board:  # then boot it anew
+            prepare(board, left[0][0])
+            for at in range(0, len(left), BATCH):
+                with RAW.open("a") as raw:
+                    for one in make(board, left[at : at + BATCH]):
+                        raw.write(json.dumps(asdict(one)) + "\n")
+                print(f"{left[0][0]}: {max(0, len(left) - at - BATCH)} trials left", flush=True)
+                if time.monotonic() > end:
+                    break
+
+
+if __name__ == "__main__":
+    main()
