@@ -182,9 +182,9 @@ def run(args: argparse.Namespace) -> int:
 def _bench(target: str, options: TrialOptions) -> Iterator[TrialBench]:
     with open_target(target, tell=tell) as opened:
         here = isinstance(opened, LocalTarget)
-        bench: OpenTrials = local_trials if here else partial(trials_on, opened)
-        with bench(options) as trials:
-            yield trials
+        open_trials: OpenTrials = local_trials if here else partial(trials_on, opened)
+        with open_trials(options) as bench:
+            yield bench
 
 
 def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
