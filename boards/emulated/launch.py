@@ -48,9 +48,9 @@ class LiveOptions:
     ns_per_kib: int = 50_000
     memory_mib: int | None = None
     swap_mib: int = 32
+    free_mib: int = live_root.FREE_MIB
     scratch_mib: int = 0
     modules: tuple[str, ...] = ()
-    free_mib: int = live_root.FREE_MIB
     read_only: bool = False
     append: str = ""
     rtc: str = "utc"

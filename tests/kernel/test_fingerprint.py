@@ -188,6 +188,11 @@ def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, any_shell):
             assert eventually(loop.window_kb, 16)
             periods = [fact for fact in said if fact.value.startswith("read-random-small")]
             assert len([fact for fact in periods if fact.key == "period"]) >= 2
+        with load(loop, "randread", "64k"):
+            larger = 0
+            while larger < 4:  # twice the patience
+                larger += "read-random-large" in until(watch, "period")[-1].value
+            assert loop.window_kb() == 16
         with load(loop, "randwrite", "64k"):
             until(watch, "applied")
             assert eventually(loop.window_kb, 32)
