@@ -103,6 +103,7 @@ class TargetTrials:
             check_knob(knob)
             if not _PATTERN.fullmatch(knob):
                 raise RecordError(f"{knob!r} is no pattern of knobs", "name the knob itself")
+        self._reach()
         with self._job() as job:
             job.settings(self._settings(Trial(), job), self._options.run.command)
             answer = job.ask("knobs", *knobs, step="reading the target's knobs")
@@ -116,11 +117,22 @@ class TargetTrials:
         self._reach()
         try:
             with self._job() as job:
-                outcome = self._run(trial, job)
+                return self._run(trial, job)
         except TargetError as error:
-            self._lost = True
-            return Outcome("hung", notes=(f"the target was lost: {error}",))
-        return outcome
+            why = str(error)
+        except RecordError:
+            if not self._has_restarted():
+                raise
+            why = "it has restarted"
+        self._lost = True
+        return Outcome("hung", notes=(f"the target was lost: {why}",))
+
+    def _has_restarted(self) -> bool:
+        """Return whether what was in the target's memory is gone, or cannot be asked for."""
+        try:
+            return self._first.target.run(["ls", f"{self._first.folder}/job.sh"]).status != 0
+        except TargetError:
+            return True
 
     def _run(self, trial: Trial, job: Job) -> Outcome:
         job.settings(self._settings(trial, job), self._options.run.command)

@@ -1,0 +1,69 @@
+"""Trials on an emulated board: swap, schedulers and their tunables, a board that is reset."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from boards.emulated.live import EmulatedTarget, LiveOptions
+from tracer.command import Streams
+from tracer.remote.trials import trials_on
+from tracer.run import RunOptions
+from tracer.trial import Scenario, Trial, TrialOptions
+
+pytestmark = pytest.mark.boards
+
+QUEUE = "/sys/block/slow0/queue"
+SWAPPINESS = "/proc/sys/vm/swappiness"
+PLAY = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
+
+
+@pytest.fixture(scope="module")
+def board():
+    with EmulatedTarget(LiveOptions("x86_64", kernel="6.12")) as target:
+        yield target
+
+
+@pytest.fixture
+def trials(board):
+    with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
+        streams = Streams(stdout=nowhere.fileno(), stderr=nowhere.fileno())
+
+        def trials(*words, limit_s=300.0):
+            run = RunOptions(list(words or PLAY), streams=streams)
+            return trials_on(board, TrialOptions(run, limit_s=limit_s))
+
+        yield trials
+
+
+def test_genes_are_found_tried_and_put_back(board, trials):
+    with trials() as bench:
+        found = bench.probe([f"{QUEUE}/scheduler", f"{QUEUE}/iosched/*", SWAPPINESS])
+        settings = (
+            (f"{QUEUE}/scheduler", "bfq"),
+            (f"{QUEUE}/iosched/slice_idle", "0"),
+            (SWAPPINESS, "10"),
+        )
+        outcome = bench.run(Trial(settings))
+    assert f"{QUEUE}/iosched/slice_idle" in found
+    assert found[SWAPPINESS] == "60"
+    assert outcome.in_force == dict(settings)
+    assert outcome.status in ("ok", "contended")
+    assert outcome.cold
+    assert board.read_knob(SWAPPINESS) == "60"
+    assert board.read_knob(f"{QUEUE}/scheduler") == found[f"{QUEUE}/scheduler"]
+
+
+def test_memory_is_held_while_the_command_starts(trials):
+    with trials() as bench:
+        outcome = bench.run(Trial(scenario=Scenario.parse("memory:4")))
+    assert outcome.seconds > 0, outcome
+
+
+def test_a_board_that_is_reset_is_hung_and_the_next_trial_works(trials):
+    reset_once = "[ -e /reset ] || { : >/reset; sync; echo b >/proc/sysrq-trigger; sleep 100; }"
+    with trials("sh", "-c", reset_once) as bench:
+        assert bench.run(Trial(((SWAPPINESS, "10"),))).status == "hung"
+        # What was written since the boot is lost with the slow disk, and so is /reset.
+        assert bench.probe([SWAPPINESS])[SWAPPINESS] == "60"
