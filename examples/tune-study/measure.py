@@ -74,9 +74,14 @@ def read_raw(path: Path = RAW) -> list[Measured]:
     return [Measured(**json.loads(line)) for line in lines]
 
 
-def todo(rounds: int, done: list[Measured]) -> Iterator[list[Point]]:
-    """Yield the trials that are still to be made, those of one round and scenario at a time."""
-    made = Counter(one.point for one in done)
+def todo(
+    rounds: int, done: list[Measured], missed: Counter[Point] | None = None
+) -> Iterator[list[Point]]:
+    """Yield the trials that are still to be made, those of one round and scenario at a time.
+
+    ``missed`` counts trials that could not be made, which are not tried for ever.
+    """
+    made = Counter(one.point for one in done) + (missed or Counter())
     settings = list(itertools.product(SCHEDULERS, WINDOWS_KB, SWAPPINESS))
     for number, scenario in itertools.product(range(rounds), SCENARIOS):
         order = random.Random(_SEED + number).sample(settings, len(settings))
@@ -119,16 +124,19 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
     args = parser.parse_args()
     end = time.monotonic() + args.minutes * 60
+    missed: Counter[Point] = Counter()
     while time.monotonic() < end:
-        left = next(todo(args.rounds, read_raw()), None)
+        left = next(todo(args.rounds, read_raw(), missed), None)
         if left is None:
             break
         with suppress(TargetError), EmulatedTarget(BOARD, print) as board:  # then boot it anew
             prepare(board, left[0][0])
             for at in range(0, len(left), BATCH):
+                batch = left[at : at + BATCH]
+                measured = make(board, batch)
                 with RAW.open("a") as raw:
-                    for one in make(board, left[at : at + BATCH]):
-                        raw.write(json.dumps(asdict(one)) + "\n")
+                    raw.writelines(json.dumps(asdict(one)) + "\n" for one in measured)
+                missed += Counter(batch) - Counter(one.point for one in measured)
                 print(f"{left[0][0]}: {max(0, len(left) - at - BATCH)} trials left", flush=True)
                 if time.monotonic() > end:
                     break

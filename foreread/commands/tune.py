@@ -36,7 +36,7 @@ from foreread.version import VERSION
 from tracer.interrupts import Interrupted, orderly_exit
 from tracer.local_trials import local_trials
 from tracer.remote.trials import trials_on
-from tracer.trial import Scenario, TrialBench, TrialOptions
+from tracer.trial import OpenTrials, Scenario, TrialBench, TrialOptions
 
 SAMPLERS = ("tpe", "random", "exhaustive")
 START_UP = "start-up"
@@ -183,7 +183,8 @@ def _bench(target: str, options: TrialOptions) -> Iterator[TrialBench]:
     with ExitStack() as stack:
         opened = stack.enter_context(open_target(target, tell=tell))
         here = isinstance(opened, LocalTarget)
-        yield stack.enter_context(local_trials(options) if here else trials_on(opened, options))
+        open_trials: OpenTrials = local_trials if here else partial(trials_on, opened)
+        yield stack.enter_context(open_trials(options))
 
 
 def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:

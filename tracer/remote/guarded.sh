@@ -193,19 +193,6 @@ print_io() {
     sed -n "s/^read_bytes: /io $1 /p" "/proc/$2/io" 2>/dev/null
 }
 
-# end_load DIRECTORY: have the load of that job end: the guard holds the other end of its input,
-# or is no more.
-end_load() {
-    { read -r load <"$1/load.pid"; } 2>/dev/null || return 0
-    exec 5>&-
-    tries=0
-    while alive "$load" && [ $tries -lt 100 ]; do
-        nap
-        tries=$((tries + 1))
-    done
-    ! alive "$load" || kill -9 "${load%% *}" 2>/dev/null
-}
-
 # await SECONDS: print the state of the job once it is over, or after so many seconds.
 await() {
     exec 9<>"$job/changed"

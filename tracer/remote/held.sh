@@ -207,3 +207,16 @@ end_helpers() {
         kill "$pid" 2>/dev/null
     done <"$1/helpers"
 }
+
+# end_load DIRECTORY: have the load of that job end, if it has one: the guard holds the other end
+# of its input, or is no more.
+end_load() {
+    { read -r load <"$1/load.pid"; } 2>/dev/null || return 0
+    exec 5>&-
+    tries=0
+    while alive "$load" && [ $tries -lt 100 ]; do
+        nap
+        tries=$((tries + 1))
+    done
+    ! alive "$load" || kill -9 "${load%% *}" 2>/dev/null
+}
