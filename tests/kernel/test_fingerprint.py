@@ -206,6 +206,28 @@ def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, any_shell):
     assert loop.window_kb() == WINDOW_KB
 
 
+def test_a_scheduler_comes_back(loop, shell):
+    knob = Path(f"/sys/block/{loop.name}/queue/scheduler")
+    before = knob.read_text()
+    other = next(name for name in before.split() if "[" not in name)
+    options = WatchOptions(
+        period_s=1,
+        disks=[loop.name],
+        least_ios=5,
+        plans={"read-random-small": [(str(knob), other)]},
+        patience=1,
+        worse_percent=100,
+        wait_s=WAIT_S,
+    )
+    with watching(LocalTarget(), options, shell) as watch, load(loop, "randread", "4k"):
+        until(watch, "applied")
+        assert eventually(lambda: f"[{other}]" in knob.read_text(), True)
+        restored = [fact.value for fact in watch.stop() if fact.key == "restored"]
+    assert knob.read_text() == before
+    assert restored
+    assert all(fact.endswith("\t") for fact in restored)
+
+
 def test_a_plan_by_which_less_is_done_is_undone_for_good(loop, shell):
     options = WatchOptions(
         period_s=1,

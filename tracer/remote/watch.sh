@@ -180,11 +180,6 @@ say() {
     echo >&4
 }
 
-# end_load DIRECTORY: a watcher has none, and that of a dead job has ended with its guard.
-end_load() {
-    :
-}
-
 # ---- the watcher ----
 
 # begin_watch ARGUMENT...: begin to watch, in the background, by this script with these arguments.
