@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -125,14 +124,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _follow(args: argparse.Namespace, watch: Watch) -> None:
-    """Print what the watcher says: for ever, or one period, from which may be learnt."""
+    """Print what the watcher says: one period, from which may be learnt, or all until Ctrl-C."""
     show = _show_json if args.json else _show_text
-    for fact in _until_interrupted(watch):
-        show(args.interval, fact)
-        if fact.key == "period" and not args.watch:
-            if args.learn is not None:
-                _learn(args, parse_period(fact))
-            return
+    try:
+        while True:
+            for fact in watch.news():
+                show(args.interval, fact)
+                if fact.key == "period" and not args.watch:
+                    if args.learn is not None:
+                        _learn(args, parse_period(fact))
+                    return
+    except KeyboardInterrupt:
+        for fact in watch.stop():
+            show(args.interval, fact)
 
 
 def _check_usage(args: argparse.Namespace) -> None:
@@ -168,15 +172,6 @@ def _learn(args: argparse.Namespace, period: Period) -> None:
     if not args.json:
         genes = ", ".join(f"{name} {allele}" for name, allele in best.items())
         print(printable(f"{args.learn}: {found} has {genes}"))
-
-
-def _until_interrupted(watch: Watch) -> Iterator[Fact]:
-    """Yield all that the watcher says; after Ctrl-C, what it says about putting back."""
-    try:
-        while True:
-            yield from watch.news()
-    except KeyboardInterrupt:
-        yield from watch.stop()
 
 
 def _show_json(period_s: int, fact: Fact) -> None:
