@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
@@ -39,8 +40,11 @@ def server(request, loop, tmp_path):
     reason = missing(request.param)
     if reason:
         pytest.skip(reason)
+    before = windows()
     running = SshServer(request.param, tmp_path / "server")
     yield running
+    # The loop device, changed last, is put back first: a guard killed then would leave the others.
+    until(lambda: windows() == before, 20)
     running.stop()
 
 
@@ -58,6 +62,12 @@ def _folder(tmp_path):
 def record_there(target, output, command):
     run = RunOptions([str(word) for word in command], allow_warm=True)
     return record_on(target, RecordOptions(run), output)
+
+
+def windows():
+    """Return the windows of all disks but loop devices, of which other tests may make some."""
+    knobs = sorted(Path("/sys/block").glob("*/queue/read_ahead_kb"))
+    return {knob: knob.read_text() for knob in knobs if not knob.match("loop*/*/*")}
 
 
 def until(condition, seconds=60):
