@@ -237,6 +237,21 @@ undo() {
     rm -rf "$1"
 }
 
+# finish: end the job, whatever its state, and return once nothing of it is left.
+finish() {
+    : >"$job/finish"
+    if { read -r owner <"$job/owner"; } 2>/dev/null && alive "$owner"; then
+        echo >>"$job/wake"
+        tries=0
+        while [ -d "$job" ] && [ $tries -lt 150 ]; do
+            nap
+            tries=$((tries + 1))
+        done
+    else
+        undo "$job" restored
+    fi
+}
+
 # ---- the page cache ----
 
 # drop: write back what is dirty, then drop page cache, directory entries and inodes.
