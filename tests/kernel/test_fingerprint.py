@@ -126,6 +126,19 @@ def whole_period(watch):
     return seen[1]
 
 
+def applying(loop, plans, patience, worse_percent=100):
+    """Return the options of a watch that applies plans by fingerprint."""
+    return WatchOptions(
+        period_s=1,
+        disks=[loop.name],
+        least_ios=5,
+        plans=plans,
+        patience=patience,
+        worse_percent=worse_percent,
+        wait_s=WAIT_S,
+    )
+
+
 @pytest.mark.parametrize("expected", LOADS)
 def test_a_load_has_its_fingerprint(loop, shell, expected):
     options = WatchOptions(period_s=1, disks=[loop.name], least_ios=5)
@@ -172,15 +185,7 @@ def plans(loop, **windows):
 
 def test_a_plan_is_in_force_while_its_fingerprint_stays(loop, any_shell):
     # Of the other workload, too: what is less than nothing never undoes a plan.
-    options = WatchOptions(
-        period_s=1,
-        disks=[loop.name],
-        least_ios=5,
-        plans=plans(loop, read_random_small=16, write_random_large=32),
-        patience=2,
-        worse_percent=100,
-        wait_s=WAIT_S,
-    )
+    options = applying(loop, plans(loop, read_random_small=16, write_random_large=32), patience=2)
     with watching(LocalTarget(), options, any_shell) as watch:
         with load(loop, "randread", "4k"):
             said = until(watch, "applied")
@@ -210,15 +215,7 @@ def test_a_scheduler_comes_back(loop, shell):
     knob = Path(f"/sys/block/{loop.name}/queue/scheduler")
     before = knob.read_text()
     other = next(name for name in before.split() if "[" not in name)
-    options = WatchOptions(
-        period_s=1,
-        disks=[loop.name],
-        least_ios=5,
-        plans={"read-random-small": [(str(knob), other)]},
-        patience=1,
-        worse_percent=100,
-        wait_s=WAIT_S,
-    )
+    options = applying(loop, {"read-random-small": [(str(knob), other)]}, patience=1)
     with watching(LocalTarget(), options, shell) as watch, load(loop, "randread", "4k"):
         until(watch, "applied")
         assert eventually(lambda: f"[{other}]" in knob.read_text(), True)
@@ -229,15 +226,8 @@ def test_a_scheduler_comes_back(loop, shell):
 
 
 def test_a_plan_by_which_less_is_done_is_undone_for_good(loop, shell):
-    options = WatchOptions(
-        period_s=1,
-        disks=[loop.name],
-        least_ios=5,
-        plans=plans(loop, read_random_small=16),
-        patience=2,
-        worse_percent=-100000,  # it would have to do a thousand times as much
-        wait_s=WAIT_S,
-    )
+    worse_percent = -100000  # it would have to do a thousand times as much
+    options = applying(loop, plans(loop, read_random_small=16), 2, worse_percent)
     with watching(LocalTarget(), options, shell) as watch, load(loop, "randread", "4k"):
         said = until(watch, "undone")
         assert Fact("applied", "read-random-small") in said
@@ -249,15 +239,7 @@ def test_a_plan_by_which_less_is_done_is_undone_for_good(loop, shell):
 def test_a_lost_host_leaves_nothing(loop, shell, monkeypatch):
     monkeypatch.setattr("tracer.remote.job.SILENT_S", 1)
     monkeypatch.setattr("tracer.remote.job.Job.finish", lambda _: None)
-    options = WatchOptions(
-        period_s=1,
-        disks=[loop.name],
-        least_ios=5,
-        plans=plans(loop, read_random_small=16),
-        patience=1,
-        worse_percent=100,
-        wait_s=WAIT_S,
-    )
+    options = applying(loop, plans(loop, read_random_small=16), patience=1)
     with load(loop, "randread", "4k"):
         with watching(LocalTarget(), options, shell) as watch:
             until(watch, "applied")
@@ -269,15 +251,7 @@ def test_a_lost_host_leaves_nothing(loop, shell, monkeypatch):
 def resident(loop, shell, tmp_path):
     """Yield how to call a resident watcher's script, and end it."""
     script = tmp_path / "foreread-fingerprint"
-    options = WatchOptions(
-        period_s=1,
-        disks=[loop.name],
-        least_ios=5,
-        plans=plans(loop, read_random_small=16),
-        patience=2,
-        worse_percent=100,
-        wait_s=WAIT_S,
-    )
+    options = applying(loop, plans(loop, read_random_small=16), patience=2)
     text = resident_script(options)
     script.write_text(text.replace("/run/foreread-resident", f"/run/foreread-{tmp_path.name}"))
 
