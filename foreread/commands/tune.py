@@ -13,7 +13,7 @@ from pathlib import Path
 
 from analyzer.ingest.load import load
 from analyzer.tuner.campaign import Campaign, CampaignError, Rules
-from analyzer.tuner.catalogue import entries, knobs, space_of
+from analyzer.tuner.catalogue import entries, knobs, space_of, usual_names
 from analyzer.tuner.confirming import Confirmation
 from analyzer.tuner.document import document
 from analyzer.tuner.genes import Allele, Space
@@ -241,10 +241,10 @@ def _said(value: object) -> str:
 
 
 def _ground(args: argparse.Namespace, bench: TrialBench) -> Ground:
-    names = list(args.genes) or [entry.name for entry in entries() if not entry.mount]
+    names = list(args.genes) or usual_names()
     levels = {name: alleles for name, alleles in args.genes.items() if alleles}
-    probe = bench.probe(knobs(bench.disks, names))
-    space = space_of(probe, bench.disks, names, levels, bench.windows)
+    probe = bench.probe(knobs(bench.disks, names, bench.mounted))
+    space = space_of(probe, bench.disks, names, levels, bench.windows, bench.mounted)
     _check_genes(args, space)
     return Ground(load_recipe(args.sampler or args.recipe), space, _predicted(args))
 

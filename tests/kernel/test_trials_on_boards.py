@@ -7,6 +7,7 @@ import os
 import pytest
 
 from boards.emulated.live import EmulatedTarget, LiveOptions
+from boards.remount import read_option
 from tracer.command import Streams
 from tracer.remote.trials import trials_on
 from tracer.run import RunOptions
@@ -16,6 +17,7 @@ pytestmark = pytest.mark.boards
 
 QUEUE = "/sys/block/slow0/queue"
 SWAPPINESS = "/proc/sys/vm/swappiness"
+ATIME, COMMIT = "mount:relatime,noatime,strictatime:/", "mount:commit=:/"
 PLAY = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
 
 
@@ -39,20 +41,26 @@ def trials(board):
 
 def test_genes_are_found_tried_and_put_back(board, trials):
     with trials() as bench:
-        found = bench.probe([f"{QUEUE}/scheduler", f"{QUEUE}/iosched/*", SWAPPINESS])
+        assert bench.mounted == "/"
+        found = bench.probe([f"{QUEUE}/scheduler", f"{QUEUE}/iosched/*", SWAPPINESS, ATIME, COMMIT])
         settings = (
             (f"{QUEUE}/scheduler", "bfq"),
             (f"{QUEUE}/iosched/slice_idle", "0"),
             (SWAPPINESS, "10"),
+            (ATIME, "relatime"),
+            (COMMIT, "60"),
         )
         outcome = bench.run(Trial(settings))
     assert f"{QUEUE}/iosched/slice_idle" in found
     assert found[SWAPPINESS] == "60"
+    assert found[ATIME] == "relatime [noatime] strictatime"
     assert outcome.in_force == dict(settings)
     assert outcome.status in ("ok", "contended")
     assert outcome.cold
     assert board.read_knob(SWAPPINESS) == "60"
     assert board.read_knob(f"{QUEUE}/scheduler") == found[f"{QUEUE}/scheduler"]
+    assert read_option(board, ATIME) == "noatime"
+    assert read_option(board, COMMIT) == found[COMMIT]
 
 
 def test_memory_is_held_while_the_command_starts(trials):

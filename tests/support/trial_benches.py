@@ -23,6 +23,7 @@ class KnownBench:
     page_bytes = 4096
     disks = ["sda"]  # noqa: RUF012  (as the protocol has it)
     windows = [f"{QUEUE}/read_ahead_kb"]  # noqa: RUF012
+    mounted = ""
     notes: list[str] = []  # noqa: RUF012
 
     def __init__(self, lost_at: int | None = None, error: BaseException | None = None) -> None:

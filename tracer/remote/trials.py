@@ -12,7 +12,8 @@ from boards.target import Target, TargetError
 from tracer.backends.base import RecordError
 from tracer.counters import Counters, change, parse_counters
 from tracer.interrupts import uninterrupted
-from tracer.journal import check_knob, unrestored
+from tracer.journal import unrestored
+from tracer.knobs import check_knob
 from tracer.load import words
 from tracer.remote import guarded_run
 from tracer.remote.guarded_run import (
@@ -34,11 +35,12 @@ from tracer.trial import (
     disks_to_count,
     disks_to_tune,
     judged,
+    mounted_on,
 )
 
 PARTS = (*guarded_run.PARTS, "measure.sh")
 _BACK_S = 300.0  # how long a target that hung or restarts is waited for
-_PATTERN = re.compile(r"[\w./*:!,+@-]+", re.ASCII)  # of knobs, which the target's shell expands
+_PATTERN = re.compile(r"[\w./*:!,+@=-]+", re.ASCII)  # of knobs, which the target's shell expands
 
 
 @contextmanager
@@ -52,10 +54,12 @@ def trials_on(
         machine = Machine.parse(job.ask("probe", step="asking the target what it is"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
-            disks = disks_to_tune(options, devices, _executable(job, machine, options))
+            executable = _executable(job, machine, options)
+            disks = disks_to_tune(options, devices, executable)
+            mounted = mounted_on(disks, devices, executable)
             windows = devices.read_ahead_knobs(disks)
             counted = disks_to_count(disks, devices)
-        bench = TargetTrials(job, machine, options, disks, windows, counted)
+        bench = TargetTrials(job, machine, options, disks, windows, counted, mounted)
         try:
             yield bench
         finally:
@@ -81,11 +85,13 @@ class TargetTrials:
         disks: list[str],
         windows: list[str],
         counted: list[str],
+        mounted: str,
     ) -> None:
         self.kernel = machine.kernel
         self.page_bytes = machine.page_size
         self.disks = disks
         self.windows = windows
+        self.mounted = mounted
         self.notes: list[str] = []
         self._first = job  # whose script the others copy
         self._lost = False
