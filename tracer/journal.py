@@ -8,9 +8,10 @@ have changed; a torn last line belongs to a change that was not made.
 itself. Where /run is kept over a reboot, the header's boot id says so and nothing is restored.
 The directory belongs to root alone, since who writes to it chooses what root will write.
 
-A disk's scheduler is a knob that takes others with it: its tunables come and go with it, and the
-kernel gives them, and some of the queue's, their defaults whenever one is chosen. So their values
-are noted before the scheduler's, and thus put back after it.
+Some knobs take others with them. A scheduler's tunables come and go with it, and the kernel gives
+them, and some of the queue's, their defaults whenever one is chosen; so it does with the window
+whenever a limit of the queue is written. Their values are noted before such a knob's, and thus put
+back after it.
 
 The journal is also the lock of the machine's knobs: two recordings at a time would save each
 other's values as the original ones. The lock (flock) ends with its owner, however it ends.
@@ -44,9 +45,14 @@ _KNOB_TREES = ("/sys/", "/proc/sys/")
 _LOCK = "lock"
 _SUFFIX = ".journal"
 _SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"
-# Of a queue's own attributes these get new values with a new scheduler (Linux 6.12:
-# block/blk-mq-sched.c, blk_mq_init_sched; block/blk-wbt.c, wbt_enable_default).
-_RESET_WITH_SCHEDULER = ("nr_requests", "wbt_lat_usec")
+# Which of a queue's own attributes get new values with another one of them (Linux 6.12:
+# block/blk-mq-sched.c, blk_mq_init_sched; block/blk-wbt.c, wbt_enable_default;
+# block/blk-settings.c, blk_apply_bdi_limits).
+_RESETS = {
+    "scheduler": ("nr_requests", "wbt_lat_usec"),
+    "max_sectors_kb": ("read_ahead_kb",),
+    "rotational": ("read_ahead_kb",),
+}
 _CHOICE = re.compile(r"(?:\S+ )*\[(\S+)\](?: \S+)* ?")
 
 
@@ -126,8 +132,8 @@ class Journal:
             old = selected(self.target.read_knob(knob))
             if old == value and knob not in self._originals:
                 return old
-            if is_scheduler(knob) and knob not in self._originals:
-                self._note_tunables(knob)
+            if knob not in self._originals:
+                self._note_reset(knob)
             self._note(knob, self._originals.setdefault(knob, old), value)
             taken = selected(self.target.write_knob(knob, value))
             if taken != value:
@@ -144,9 +150,9 @@ class Journal:
             self.restored.append(_put_back(self.target, knob, self._originals.pop(knob)))
         return self.restored
 
-    def _note_tunables(self, scheduler: str) -> None:
-        """Note what the scheduler in force takes with it, as if it had been changed."""
-        for knob in _goes_with(self.target, scheduler):
+    def _note_reset(self, by: str) -> None:
+        """Note what the knob takes with it, as if it had been changed."""
+        for knob in _goes_with(self.target, by):
             with suppress(OSError):  # some can only be written
                 value = selected(self.target.read_knob(knob))
                 self._note(knob, self._originals.setdefault(knob, value), value)
@@ -211,21 +217,24 @@ def is_scheduler(knob: str) -> bool:
     return knob.endswith(f"/queue{_SCHEDULER}")
 
 
-def _goes_with(target: Target, scheduler: str) -> list[str]:
-    """Return the knobs that get other values, or are gone, with another scheduler."""
-    queue = scheduler.removesuffix(_SCHEDULER)
-    listed = target.run(["ls", f"{queue}{_TUNABLES}"]).stdout
-    tunables = [f"{queue}{_TUNABLES}{name}" for name in os.fsdecode(listed).split()]
-    return [*(f"{queue}/{name}" for name in _RESET_WITH_SCHEDULER), *tunables]
+def _goes_with(target: Target, by: str) -> list[str]:
+    """Return the knobs that get other values, or are gone, when ``by`` is written."""
+    if not is_scheduler(by):
+        return _reset_attributes(by)
+    iosched = f"{posixpath.dirname(by)}{_TUNABLES}"
+    listed = target.run(["ls", iosched]).stdout
+    return [*_reset_attributes(by), *(f"{iosched}{name}" for name in os.fsdecode(listed).split())]
 
 
-def _resets(scheduler: str, knob: str) -> bool:
-    """Return whether choosing ``scheduler`` gives ``knob`` its default."""
-    queue = scheduler.removesuffix(_SCHEDULER)
-    resets = knob.startswith(f"{queue}{_TUNABLES}") or (
-        knob in [f"{queue}/{name}" for name in _RESET_WITH_SCHEDULER]
-    )
-    return is_scheduler(scheduler) and resets
+def _reset_attributes(by: str) -> list[str]:
+    queue, name = posixpath.split(by)
+    return [f"{queue}/{one}" for one in _RESETS.get(name, ()) if queue.endswith("/queue")]
+
+
+def _resets(by: str, knob: str) -> bool:
+    """Return whether writing ``by`` gives ``knob`` its default."""
+    tunables = f"{posixpath.dirname(by)}{_TUNABLES}"
+    return knob in _reset_attributes(by) or (is_scheduler(by) and knob.startswith(tunables))
 
 
 def check_knob(knob: str) -> None:
@@ -249,7 +258,7 @@ def _replay(target: Target, path: Path) -> list[Restored]:
         given.setdefault(change["knob"], set()).add(change["new"])
     restored: list[Restored] = []
     for knob in reversed(list(originals)):
-        # What the kernel reset with a scheduler that we put back, nobody else has set.
+        # What the kernel reset with a knob that we put back, nobody else has set.
         reset = any(_resets(one.knob, knob) and not one.problem for one in restored)
         known = None if reset else given[knob]
         restored.append(_put_back(target, knob, originals[knob], known))

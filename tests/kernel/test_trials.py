@@ -114,6 +114,16 @@ def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials
     assert not [note for note in outcome.notes if "not restored" in note]
 
 
+def killed_with_knobs(code, loop):
+    """Run a Python program that kills itself, and have its knobs put back."""
+    root = str(Path(tracer.__file__).parents[1])
+    words = [sys.executable, "-c", code, queue(loop, "")]
+    # One that starts before we do undoes it as well as we do.
+    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": root}, check=False)
+    assert done.returncode == -9
+    restore_leftovers()
+
+
 def test_a_killed_trial_gives_back_the_tunables_too(loop):
     choose(loop, "mq-deadline")
     Path(queue(loop, "iosched/fifo_batch")).write_text("7")
@@ -124,14 +134,35 @@ def test_a_killed_trial_gives_back_the_tunables_too(loop):
         "    journal.set(sys.argv[1] + 'nr_requests', '40')\n"
         "    os.kill(os.getpid(), 9)\n"
     )
-    root = str(Path(tracer.__file__).parents[1])
-    words = [sys.executable, "-c", code, queue(loop, "")]
-    # One that starts before we do undoes it as well as we do.
-    done = subprocess.run(words, env={**os.environ, "PYTHONPATH": root}, check=False)
-    assert done.returncode == -9
-    restore_leftovers()
+    killed_with_knobs(code, loop)
     with Journal(wait_s=WAIT_S):
         assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"max_sectors_kb": "16"}, {"max_sectors_kb": "16", "read_ahead_kb": "32"}]
+)
+def test_a_limit_of_the_queue_takes_the_window_with_it_and_both_come_back(loop, trials, settings):
+    before = value(loop, "max_sectors_kb")
+    wanted = {queue(loop, name): text for name, text in settings.items()}
+    with trials() as bench:
+        outcome = bench.run(Trial(tuple(wanted.items())))
+        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
+    assert outcome.in_force == wanted
+
+
+def test_the_window_comes_back_with_a_limit_that_a_killed_trial_has_set(loop):
+    before = value(loop, "max_sectors_kb")
+    code = (
+        "import os, sys; from tracer.journal import Journal\n"
+        f"with Journal(wait_s={WAIT_S}) as journal:\n"
+        "    journal.set(sys.argv[1] + 'max_sectors_kb', '16')\n"
+        "    journal.set(sys.argv[1] + 'read_ahead_kb', '32')\n"
+        "    os.kill(os.getpid(), 9)\n"
+    )
+    killed_with_knobs(code, loop)
+    with Journal(wait_s=WAIT_S):
+        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
 
 
 def test_a_refused_knob_is_told_and_nothing_is_measured(loop, trials):
