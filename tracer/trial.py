@@ -128,7 +128,11 @@ class TrialBench(Protocol):
         """
 
     def run(self, trial: Trial) -> Outcome:
-        """Make one trial. Raises RecordError for what no repetition could mend."""
+        """Make one trial.
+
+        Raises RecordError for what no repetition could mend, and TargetError when the target was
+        lost: then the bench is of no use any more.
+        """
 
 
 OpenTrials = Callable[[TrialOptions], AbstractContextManager[TrialBench]]

@@ -36,6 +36,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     mount: bool = False
     default: str = ""
     requires: dict[Name, tuple[Allele, ...]] = {}
+    unless: dict[Name, tuple[Allele, ...]] = {}
     below: str = ""
     unit: str = ""
 
@@ -167,11 +168,16 @@ class _Board:
 
     def _requires(self, entry: Entry) -> dict[str, tuple[Allele, ...]]:
         """Return what the gene requires of others; nothing where that is given, and not tuned."""
-        return {
+        required = {
             name: allowed
             for name, allowed in entry.requires.items()
             if name in self._names or self._choices(_entry(name))[1] not in allowed
         }
+        for name, excluded in entry.unless.items():
+            others = [one for one in self._choices(_entry(name))[0] if one not in excluded]
+            if name in self._names and others:
+                required[name] = tuple(others)
+        return required
 
     def _paths(self, knob: str | None) -> list[str]:
         paths = knob_paths(knob or "", self._disks)

@@ -25,7 +25,7 @@ STUDIES = {
     "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
     "storage": (
         ("storage.py", "measure", "mailserver", "-o", "{out}/storage.json", "--place", "board"),
-        ("storage.py", "compete", "{out}/storage.json"),
+        ("storage.py", "compete", "{out}/storage.json", "-o", "{out}/storage-found.json"),
     ),
 }
 

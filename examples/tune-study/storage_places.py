@@ -12,7 +12,14 @@ from pathlib import Path
 
 from analyzer.tuner.evaluation import Attempt
 from analyzer.tuner.genes import Chromosome
-from analyzer.tuner.storage import DISK_TYPE, SCHEDULER, is_valid, make_words, mount_words
+from analyzer.tuner.storage import (
+    DISK_TYPE,
+    SCHEDULER,
+    defaults,
+    is_valid,
+    make_words,
+    mount_words,
+)
 from analyzer.tuner.storage_rules import RuleSet, today
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.target import LocalTarget, Target
@@ -54,6 +61,12 @@ class Place:
         plain = [word.strip("[]") for word in first]
         others = [{word.strip("[]") for word in words} for words in offered]
         return tuple(word for word in plain if all(word in words for words in others))
+
+    @property
+    def v2(self) -> dict[str, tuple[str, ...]]:
+        """What Storage v2 has besides v1 here: schedulers, and types of disks if there are some."""
+        types = {DISK_TYPE: tuple(self.devices)} if len(self.devices) > 1 else {}
+        return {SCHEDULER: self.schedulers, **types}
 
     def rules(self) -> RuleSet:
         """Return the rules of the smallest device, for file systems that the target has."""
@@ -161,3 +174,21 @@ def a_few(rules: RuleSet) -> RuleSet:
         "blocks_per_group": (2048, 32768),
     }
     return {name: one.only(kept) for name, one in rules.items()}
+
+
+def plain(rules: RuleSet) -> RuleSet:
+    """Return a part with the defaults' sizes and mount option; journals and specials vary."""
+    fixed = ("block_size", "inode_size", "blocks_per_group", "mount")
+    return {
+        str(one["file_system"]): rules[str(one["file_system"])].only(
+            {gene: (one[gene],) for gene in fixed}
+        )
+        for one in defaults(rules)
+    }
+
+
+PARTS: Mapping[str, Callable[[RuleSet], RuleSet]] = {
+    "all": lambda rules: rules,
+    "few": a_few,
+    "plain": plain,
+}

@@ -227,11 +227,35 @@ def test_a_reader_that_reads_nothing_is_no_load(tmp_path, trials):
         bench.run(Trial(scenario=Scenario.parse(f"reader:{tmp_path / 'fifo'}")))
 
 
+# Kills the dd that reads the disk. It is stopped first: one that had just read all when it was
+# killed would be followed by the next.
+END_READER = """
+import os, signal, sys
+from pathlib import Path
+
+def is_stopped(process):
+    state = ""
+    while state not in ("T", "Z", "X"):
+        state = (process / "stat").read_text().rpartition(")")[2].split()[0]
+    return state == "T"
+
+while True:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            is_dd = (process / "comm").read_text() == "dd\\n"
+            if is_dd and sys.argv[1] in map(os.readlink, (process / "fd").iterdir()):
+                os.kill(int(process.name), signal.SIGSTOP)
+                if is_stopped(process):
+                    os.kill(int(process.name), signal.SIGKILL)
+                    sys.exit()
+        except OSError:
+            pass  # it has ended
+"""
+
+
 def test_a_load_that_ends_with_the_start_makes_it_a_failed_one(loop, trials):
-    big = loop.mountpoint / "big"
-    big.write_bytes(os.urandom(8 << 20))
-    with trials("sh", "-c", f"until pkill -KILL -f '^cat {big}'; do :; done") as bench:
-        outcome = bench.run(Trial(scenario=Scenario.parse(f"reader:{big}")))
+    with trials(sys.executable, "-c", END_READER, f"/dev/{loop.device}") as bench:
+        outcome = bench.run(Trial(scenario=Scenario.parse("reader")))
     assert outcome.status == "failed"
     assert any("reader of the scenario ended" in note for note in outcome.notes)
 

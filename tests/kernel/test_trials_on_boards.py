@@ -6,7 +6,9 @@ import os
 
 import pytest
 
+from analyzer.tuner.evaluation import TargetGone
 from boards.emulated.live import EmulatedTarget, LiveOptions
+from foreread.tuning import TrialEvaluator
 from tracer.command import Streams
 from tracer.remote.trials import trials_on
 from tracer.run import RunOptions
@@ -61,9 +63,11 @@ def test_memory_is_held_while_the_command_starts(trials):
     assert outcome.seconds > 0, outcome
 
 
-def test_a_board_that_is_reset_is_hung_and_the_next_trial_works(trials):
-    reset_once = "[ -e /reset ] || { : >/reset; sync; echo b >/proc/sysrq-trigger; sleep 100; }"
-    with trials("sh", "-c", reset_once) as bench:
-        assert bench.run(Trial(((SWAPPINESS, "10"),))).status == "hung"
-        # What was written since the boot is lost with the slow disk, and so is /reset.
-        assert bench.probe([SWAPPINESS])[SWAPPINESS] == "60"
+def test_a_board_that_restarts_costs_one_trial_and_is_waited_for(trials):
+    # What is written stays at such a restart.
+    restart_once = "[ -e /restarted ] || { : >/restarted; reboot; sleep 100; }"
+    with TrialEvaluator(lambda: trials("sh", "-c", restart_once)) as evaluator:
+        evaluator.scenarios = {"idle": Scenario()}
+        with pytest.raises(TargetGone):
+            evaluator.evaluate({}, "idle")
+        assert evaluator.evaluate({}, "idle").status in ("ok", "contended")

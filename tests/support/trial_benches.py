@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 
-from tracer.backends.base import RecordError
+from boards.target import TargetError
 from tracer.trial import Outcome
 
 QUEUE = "/sys/block/sda/queue"
@@ -29,7 +29,7 @@ class KnownBench:
         self.trials: list = []
         self.opened = 0
         self._lost_at = lost_at
-        self._error = error or RecordError("the target is gone", "look after it")
+        self._error = error or TargetError("the target is gone", "look after it")
 
     def probe(self, knobs):
         return {knob: KNOBS[knob] for knob in knobs if knob in KNOBS}

@@ -20,6 +20,10 @@ _AWAIT_S = 5  # how long the target is waited for before it hears of us again
 _OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
 
 
+class NotOverError(TargetError):
+    """A run that was not over when it should have been, on a target that answers."""
+
+
 def settings(
     machine: Machine, run: RunOptions, wait_s: float, knobs: Sequence[tuple[str, str]] = ()
 ) -> dict[str, str]:
@@ -61,7 +65,7 @@ def check(run: RunOptions) -> None:
 def run_to_end(job: Job, limit_s: float | None = None) -> None:
     """Start the run and return when it is over; Ctrl-C ends it.
 
-    Raises TargetError if it is not over after ``limit_s`` of this machine's time.
+    Raises NotOverError if it is not over after ``limit_s`` of this machine's time.
     """
     job.ask("start", step="starting the run", within_s=_AWAIT_S)
     deadline = time.monotonic() + (limit_s or float("inf"))
@@ -69,7 +73,7 @@ def run_to_end(job: Job, limit_s: float | None = None) -> None:
     while True:
         try:
             if time.monotonic() > deadline:
-                raise TargetError(
+                raise NotOverError(
                     f"the run was not over after {limit_s:g} s",
                     "give it more time",
                 )

@@ -52,6 +52,21 @@ def test_the_catalogue_has_the_genes_of_start_up_tuning():
     assert all(entry.source for entry in entries())
 
 
+@pytest.mark.parametrize(
+    ("text", "tuned", "schedulers"),
+    [
+        ("none [mq-deadline] bfq", ["scheduler", "nr_requests"], ("mq-deadline", "bfq")),
+        ("[none] mq-deadline", ["scheduler", "nr_requests"], ("mq-deadline",)),
+        ("noop deadline [cfq]", ["scheduler", "nr_requests"], ("noop", "deadline", "cfq")),
+        ("[none] mq-deadline", ["nr_requests"], None),
+        ("[none]", ["scheduler", "nr_requests"], None),
+    ],
+)
+def test_without_a_scheduler_requests_are_the_disks_own_number(text, tuned, schedulers):
+    genes = found(space_of({**PROBE, f"{QUEUE}/scheduler": text}, ["sda"], tuned))
+    assert genes["nr_requests"].requires == ({"scheduler": schedulers} if schedulers else {})
+
+
 def test_only_what_the_board_has_becomes_a_gene_with_the_value_found_as_default():
     space = space_of(PROBE, ["sda"])
     genes = found(space)
