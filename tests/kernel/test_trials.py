@@ -143,6 +143,26 @@ def test_a_killed_trial_gives_back_the_tunables_too(loop):
         assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
 
 
+@pytest.mark.parametrize(
+    "settings", [{"max_sectors_kb": "16"}, {"max_sectors_kb": "16", "read_ahead_kb": "32"}]
+)
+def test_a_limit_of_the_queue_takes_the_window_with_it_and_both_come_back(loop, trials, settings):
+    before = value(loop, "max_sectors_kb")
+    wanted = {queue(loop, name): text for name, text in settings.items()}
+    with trials() as bench:
+        outcome = bench.run(Trial(tuple(wanted.items())))
+        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
+    assert outcome.in_force == wanted
+
+
+def test_the_window_comes_back_with_a_limit_that_a_killed_trial_has_set(loop):
+    before = value(loop, "max_sectors_kb")
+    killed_after([(queue(loop, "max_sectors_kb"), "16"), (queue(loop, "read_ahead_kb"), "32")])
+    restore_leftovers()
+    with Journal(wait_s=WAIT_S):
+        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
+
+
 def test_a_refused_knob_is_told_and_nothing_is_measured(loop, trials):
     knob, gone = queue(loop, "scheduler"), queue(loop, "nosuch")
     with trials() as bench:
