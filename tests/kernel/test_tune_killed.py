@@ -43,7 +43,7 @@ def tune(loop, path):
     genes = f"read_ahead_kb={windows},nr_requests=16:32:64:128"
     command = [sys.executable, "-m", "foreread", "tune", "-o", str(path), "--device", loop.device]
     command += ["--genes", genes, "--sampler", "exhaustive"]
-    command += ["--allow-warm", "--wait", "120", *(["--resume"] if path.exists() else [])]
+    command += ["--allow-warm", "--wait", "300", *(["--resume"] if path.exists() else [])]
     command += ["--", str(loop.busybox), "wc", str(loop.data)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=pipe, text=True)
