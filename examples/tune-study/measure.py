@@ -7,7 +7,7 @@ scenario evicts pages of running programs, which later starts find or not: so ea
 its own in each round. Trials are lines of the raw file once made: what is stopped goes on where it
 was. What was given up once is not tried again: it takes longest, and would be given up again.
 
-    python examples/tune-study/measure.py [--rounds N] [--minutes N]
+    python examples/tune-study/measure.py [--rounds N] [--minutes N] [SCENARIO...]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -87,7 +87,10 @@ def all_settings() -> Iterator[Setting]:
 
 
 def todo(
-    rounds: int, done: list[Measured], missed: Counter[Point] | None = None
+    rounds: int,
+    done: list[Measured],
+    missed: Counter[Point] | None = None,
+    scenarios: Sequence[str] = SCENARIOS,
 ) -> Iterator[list[Point]]:
     """Yield the trials that are still to be made, those of one round and scenario at a time.
 
@@ -96,7 +99,7 @@ def todo(
     made = Counter(one.point for one in done) + (missed or Counter())
     made += Counter({one.point: rounds for one in done if one.status != 0})
     settings = list(all_settings())
-    for number, scenario in itertools.product(range(rounds), SCENARIOS):
+    for number, scenario in itertools.product(range(rounds), scenarios):
         order = random.Random(_SEED + number).sample(settings, len(settings))
         points = [(scenario, *setting) for setting in order]
         if left := [point for point in points if made[point] <= number]:
@@ -135,11 +138,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
     args = parser.parse_args()
+    if unknown := set(args.scenarios) - set(SCENARIOS):
+        parser.error(f"no scenario {min(unknown)!r}: say {', '.join(SCENARIOS)}")
+    scenarios = args.scenarios or SCENARIOS
     end = time.monotonic() + args.minutes * 60
     missed: Counter[Point] = Counter()
     while time.monotonic() < end:
-        left = next(todo(args.rounds, read_raw(), missed), None)
+        left = next(todo(args.rounds, read_raw(), missed, scenarios), None)
         if left is None:
             break
         with suppress(TargetError), EmulatedTarget(BOARD, print) as board:  # then boot it anew

@@ -113,6 +113,7 @@ def test_every_setting_once_a_round_and_scenario(measure):
     assert {depth for scheduler, depth, *_ in settings if scheduler == "none"} == {"none"}
     parts = list(measure.todo(2, []))
     assert [part[0][0] for part in parts] == 2 * list(measure.SCENARIOS)
+    assert [part[0][0] for part in measure.todo(2, [], scenarios=["writer"])] == 2 * ["writer"]
     assert all({one[1:] for one in part} == set(settings) for part in parts)
 
 
