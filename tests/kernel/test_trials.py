@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -335,6 +336,16 @@ def test_what_others_read_during_the_start_is_told(loop, trials):
     assert any("others read" in note for note in outcome.notes)
 
 
+def folder_of_load(loop):
+    """Return the folder of the load that writes to the file system: the last word of its shell."""
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = os.fsdecode(process.read_bytes()).split("\0")
+            if str(loop.mountpoint) in words and "writer" in words:
+                return Path(words[-2])
+    raise AssertionError("no load writes")
+
+
 def test_a_killed_foreread_takes_its_load_with_it(loop):
     code = (
         "import sys, time; from boards.device import Devices; from tracer.load import running\n"
@@ -351,8 +362,10 @@ def test_a_killed_foreread_takes_its_load_with_it(loop):
     ) as process:
         assert process.stdout.readline() == b"up\n"
         assert list(loop.mountpoint.glob(".foreread*"))
+        folder = folder_of_load(loop)
+        assert folder.is_dir()
         process.send_signal(signal.SIGKILL)
     deadline = time.monotonic() + WAIT_S
-    while list(loop.mountpoint.glob(".foreread*")):
+    while folder.exists() or list(loop.mountpoint.glob(".foreread*")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
