@@ -128,6 +128,11 @@ class Store:
         """Return the number of the last attempt, withdrawn or not; 0 if there is none."""
         return int(self._rows("SELECT coalesce(max(id), 0) FROM evaluations")[0][0])
 
+    def good_attempts(self) -> int:
+        """Return the number of attempts that were good and are not withdrawn."""
+        query = "SELECT count(*) FROM evaluations WHERE status = 'ok' AND withdrawn = 0"
+        return int(self._rows(query)[0][0])
+
     def generations(self) -> list[list[tuple[Chromosome, float]]]:
         """Return what the engine was told: the chromosomes of each generation and their fitness."""
         told: dict[int, list[tuple[Chromosome, float]]] = {}
