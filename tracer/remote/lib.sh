@@ -237,6 +237,8 @@ put_back() {
         problem="it stayed at $value"
     else
         value_of "$2"
+        case $2 in */queue/nr_requests) [ "$value" = "$3" ] || choose_anew "$queue" ;; esac
+        value_of "$2"
         [ "$value" = "$3" ] || problem="the kernel made it $value"
         reset_with "$2"
         resets="$resets $reset"
@@ -244,6 +246,24 @@ put_back() {
     fi
     echo "$1 $2$tab$3$tab$problem"
 }
+
+# choose_anew QUEUE: have its scheduler begin again, with the tunables that it has. A disk that takes
+# one request at a time (a USB stick) gets 2 nr_requests by that, of which 4 are the least to write.
+choose_anew() {
+    tunables=''
+    for tunable in "$1"/iosched/*; do
+        ! value_of "$tunable" || tunables="$tunables$tunable$tab$value
+"
+    done
+    value_of "$1/scheduler" && [ "$value" != none ] || return
+    echo none >"$1/scheduler"
+    echo "$value" >"$1/scheduler"
+    while IFS=$tab read -r tunable value; do
+        [ -z "$tunable" ] || echo "$value" >"$tunable"
+    done <<END
+$tunables
+END
+} 2>/dev/null
 
 # is_in WORD WORDS: whether the word is among the words.
 is_in() {
