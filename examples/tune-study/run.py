@@ -15,11 +15,12 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+PREDICTED = str(HERE / "start-up-predicted.json")
 # By study, the commands in order: words, of which {out} is the folder for figures.
 STUDIES = {
     "start-up": (
         ("measure.py",),
-        ("compete.py", "-o", "{out}/start-up.json"),
+        ("compete.py", "--predicted", PREDICTED, "-o", "{out}/start-up.json"),
     ),
     "fingerprints": (("fingerprints.py", "-o", "{out}/fingerprints.json"),),
     "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
