@@ -71,7 +71,7 @@ def hostile_files(loop):
 @pytest.fixture(scope="module", params=["tracefs", "trace-cmd", "perf"])
 def capture(request, loop, tmp_path_factory):
     output = tmp_path_factory.mktemp("capture") / request.param
-    foreread("record", "--backend", request.param, "-o", output, "--json", "--wait", "120",
+    foreread("record", "--backend", request.param, "-o", output, "--json", "--wait", "300",
              "--", loop.busybox, "sh", "-c", pattern(loop))  # fmt: skip
     return output
 
@@ -128,12 +128,12 @@ def test_hostile_names_are_found_and_shown_harmless(capture, loop, tmp_path):
 def test_sweep_and_validate(loop, tmp_path):
     capture, sweep = tmp_path / "capture", tmp_path / "sweep.json"
     command = ["--", loop.busybox, "cat", loop.data]
-    foreread("record", "--json", "--wait", "120", "-o", capture, *command)
+    foreread("record", "--json", "--wait", "300", "-o", capture, *command)
     foreread(
         "sweep",
         "--json",
         "--wait",
-        "120",
+        "300",
         "--windows",
         "0,4,32",
         "--repeat",
