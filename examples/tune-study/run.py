@@ -15,6 +15,7 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+PREDICTED = str(HERE / "start-up-predicted.json")
 
 
 def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...], ...]:
@@ -28,7 +29,7 @@ def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...]
 STUDIES = {
     "start-up": (
         ("measure.py",),
-        ("compete.py", "-o", "{out}/start-up.json"),
+        ("compete.py", "--predicted", PREDICTED, "-o", "{out}/start-up.json"),
     ),
     "fingerprints": (("fingerprints.py", "-o", "{out}/fingerprints.json"),),
     "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
