@@ -2,34 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Self
 
+from analyzer.tuner.campaign import CampaignError
 from analyzer.tuner.evaluation import Attempt, TargetGone
 from analyzer.tuner.genes import Chromosome, Space
 from boards.emulated.error import BoardError
+from boards.profile import ProfileError
 from boards.target import TargetError
+from foreread.target_arguments import tell
 from tracer.backends.base import RecordError
 from tracer.interrupts import Interrupted
 from tracer.trial import Scenario, Trial, TrialBench
 
 OpenBench = Callable[[], AbstractContextManager[TrialBench]]
+BACK_S = 300.0  # how long a target that was lost, or hangs, is waited for
+_AGAIN_S = 2.0
+_RESET_S = 120.0  # how long its command may take
+# What opening a bench raises: a started board that has ended is a profile that there is not.
+_CLOSED = (TargetError, BoardError, RecordError, ProfileError)
 
 
 class TrialEvaluator:
     """Makes a trial of each chromosome; a context manager that closes the bench.
 
-    A target that is lost in a trial costs that one; for the next, the bench is opened anew.
+    A trial in which the target was lost or hung costs that one. Then the target is reset by the
+    command ``reset`` of this machine, if there is one, and the bench is opened anew once it is
+    back; CampaignError if it does not come back.
     """
 
-    def __init__(self, open_bench: OpenBench) -> None:
+    def __init__(self, open_bench: OpenBench, reset: Sequence[str] = ()) -> None:
         self.space = Space(())
         self.scenarios: Mapping[str, Scenario] = {}
         self._open_bench = open_bench
+        self._reset = reset
         self._opened: AbstractContextManager[TrialBench] | None = None
         self._bench: TrialBench | None = None
+        self._lost = ""  # how the target was lost, until it is back
 
     def __enter__(self) -> Self:
         return self
@@ -52,29 +67,67 @@ class TrialEvaluator:
         return self._bench
 
     def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
-        """Make one trial; raises TargetGone when the target is lost."""
+        """Make one trial; raises TargetGone when the target is lost in it."""
+        if self._lost:
+            self._wait_until_back()
+        bench = self.bench
+        settings = self.space.settings(chromosome, bench.disks)
         try:
-            bench = self.bench
-            settings = self.space.settings(chromosome, bench.disks)
             outcome = bench.run(Trial(tuple(settings), self.scenarios[scenario]))
         except Interrupted:
             raise
-        except (TargetError, BoardError, RecordError) as error:
-            self._give_up()
+        except (TargetError, BoardError) as error:
+            self._give_up(str(error))
             raise TargetGone(str(error)) from error
+        except RecordError as error:
+            return Attempt("failed", notes=(str(error),))
+        if outcome.status == "hung":
+            self._give_up("; ".join(outcome.notes))
         metrics = dict(outcome.counters)
         if outcome.seconds is not None:
             metrics["seconds"] = outcome.seconds  # phenotypes take counters by it
         return Attempt(outcome.status, outcome.seconds, metrics, outcome.notes)
 
-    def _give_up(self) -> None:
-        """Close a bench that may be out of reach; it is the loss that is told, not this."""
-        try:
+    def _give_up(self, why: str) -> None:
+        """Close a bench whose target may be out of reach, and reset that."""
+        self._lost = why or "it hung"
+        with suppress(*_CLOSED, OSError):  # it is the loss that is told, not this
             self._close()
-        except (TargetError, BoardError, RecordError, OSError):
-            self._bench = self._opened = None
+        if self._reset:
+            _run_reset(self._reset)
+
+    def _wait_until_back(self) -> None:
+        """Return once the bench is open again and its knobs can be taken."""
+        tell(f"waiting for the target, at most {BACK_S:g} s, since {self._lost}")
+        deadline = time.monotonic() + BACK_S
+        while True:
+            try:
+                self.bench.probe(())
+                break
+            except Interrupted:
+                raise
+            except _CLOSED as error:
+                with suppress(*_CLOSED, OSError):
+                    self._close()
+                if time.monotonic() > deadline:
+                    raise CampaignError(
+                        f"the target is not back {BACK_S:g} s after a trial: {error}",
+                        "see on its console why, restart it, then go on with --resume; "
+                        "--reset COMMAND restarts it by itself",
+                    ) from error
+                time.sleep(_AGAIN_S)
+        self._lost = ""
 
     def _close(self) -> None:
         opened, self._opened, self._bench = self._opened, None, None
         if opened is not None:
             opened.__exit__(None, None, None)
+
+
+def _run_reset(command: Sequence[str]) -> None:
+    """Run the user's command, and tell when it fails: whether the target comes back is seen."""
+    tell(f"resetting the target: {shlex.join(command)}")
+    try:
+        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, timeout=_RESET_S, check=True)
+    except (OSError, subprocess.SubprocessError) as error:
+        tell(f"the reset failed: {error}")

@@ -17,6 +17,7 @@ from statistics import fmean, median
 
 from analyzer.tuner.engine import Engine, Scored
 from analyzer.tuner.evaluation import (
+    BLAMING,
     FINAL,
     Attempt,
     Evaluator,
@@ -45,6 +46,10 @@ class CampaignError(RuntimeError):
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
         self.remedy = remedy
+
+
+class DisturbedError(CampaignError):
+    """The default cannot be measured since something else uses the machine: it may pass."""
 
 
 class _Spent(Exception):
@@ -99,9 +104,10 @@ class Campaign:
     def run(self) -> Ended:
         """Go on until the engine or the budget ends, or the gain is below the noise; say which.
 
-        CampaignError when the default cannot be measured (any more), or when the store holds
-        another course. StoreError when an attempt cannot be stored. What the evaluator raises for
-        Ctrl-C, and ``interrupts``, pass through. The campaign can be resumed after any of them.
+        CampaignError when the default cannot be measured (any more; DisturbedError when others are
+        to blame), when the store holds another course, or when the evaluator raises one.
+        StoreError when an attempt cannot be stored. What the evaluator raises for Ctrl-C, and
+        ``interrupts``, pass through. The campaign can be resumed after any of them.
         """
         try:
             ended = self._search()
@@ -241,7 +247,8 @@ class Campaign:
         attempts = self._store.evaluations()
         self._store.withdraw_after(max(map(self._shown_sound, attempts), default=0))
         notes = "; ".join(attempts[-1].attempt.notes) or "nothing more is known"
-        return CampaignError(
+        kind = CampaignError if status in BLAMING else DisturbedError
+        return kind(
             f"the default cannot be measured: {status} ({notes})",
             "look after the target, then go on with --resume",
         )
@@ -266,11 +273,16 @@ def attempt(
     seed: int,
     interrupts: tuple[type[Exception], ...] = (),
 ) -> Attempt:
-    """Evaluate once; whatever but ``interrupts`` fails in that costs the chromosome alone."""
+    """Evaluate once; what fails in that costs the chromosome alone.
+
+    Not so ``interrupts``, nor a CampaignError: then no chromosome could be evaluated.
+    """
     if isinstance(evaluator, Seeded):
         evaluator.reseed(seed)
     try:
         return _bounded(evaluator.evaluate(chromosome, scenario))
+    except CampaignError:
+        raise
     except interrupts:
         raise
     except TargetGone as error:

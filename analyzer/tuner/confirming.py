@@ -7,9 +7,9 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.campaign import CampaignError, Rules, attempt
+from analyzer.tuner.campaign import CampaignError, DisturbedError, Rules, attempt
 from analyzer.tuner.confirm import REPEATS, Confirmed, confirm
-from analyzer.tuner.evaluation import Evaluator, key_of
+from analyzer.tuner.evaluation import BLAMING, Evaluator, key_of
 from analyzer.tuner.genes import Chromosome
 from analyzer.tuner.records import Evaluation
 from analyzer.tuner.results import Results, good_runs
@@ -46,7 +46,8 @@ class Confirmation:
         """Run what is lacking until all is settled; what the store holds is not run again.
 
         Chromosomes that are held against each other are run in turn, so that a drift of the
-        machine meets them alike. Raises CampaignError for one that cannot be run any more.
+        machine meets them alike. Raises CampaignError for one that cannot be run any more,
+        DisturbedError when others are to blame for that.
         """
         scenarios = self._store.spec.scenarios
         while (found := self._confirmed()).to_run:
@@ -77,7 +78,8 @@ class Confirmation:
             if one.attempt.status == "ok":
                 return
         notes = "; ".join(one.attempt.notes) or "nothing more is known"
-        raise CampaignError(
+        kind = CampaignError if one.attempt.status in BLAMING else DisturbedError
+        raise kind(
             f"the best chromosome cannot be confirmed: {one.attempt.status} ({notes})",
             "look after the target, then go on with --resume",
         )

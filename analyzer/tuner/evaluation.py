@@ -57,7 +57,8 @@ class Evaluator(Protocol):
     def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
         """Try ``chromosome`` once and leave the machine as it was.
 
-        May raise TargetGone; any other exception makes a failed attempt of it.
+        May raise TargetGone, and CampaignError when nothing can be tried any more; any other
+        exception makes a failed attempt of it.
         """
         ...
 

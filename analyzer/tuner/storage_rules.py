@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from analyzer.tuner.genes import NONE, Allele, Chromosome
 
@@ -66,16 +66,24 @@ class Rules:
         )
 
     def only(self, kept: Mapping[str, Sizes]) -> Rules:
-        """Return these rules with the sizes in ``kept`` alone (genes' names); ``none`` stays."""
+        """Return these rules with the alleles in ``kept`` alone, by gene; ``none`` stays.
+
+        Genes that are not in it keep theirs.
+        """
+        blocks = _kept(self.geometries, kept, "block_size")
         left = {
             block: Geometry(
-                _kept(one.inode_sizes, kept["inode_size"]),
-                _kept(one.blocks_per_group, kept["blocks_per_group"]),
+                _kept(self.geometries[block].inode_sizes, kept, "inode_size"),
+                _kept(self.geometries[block].blocks_per_group, kept, "blocks_per_group"),
             )
-            for block, one in self.geometries.items()
-            if _kept((block,), kept["block_size"])
+            for block in blocks
         }
-        return replace(self, geometries=left)
+        return Rules(
+            left,
+            journals=_kept(self.journals, kept, "journal"),
+            specials=_kept(self.specials, kept, "special"),
+            mounts=_kept(self.mounts, kept, "mount"),
+        )
 
     @property
     def count(self) -> int:
@@ -168,8 +176,8 @@ def _geometries(
     return {block: one for block, one in made.items() if one.inode_sizes and one.blocks_per_group}
 
 
-def _kept(sizes: Sizes, wanted: Sizes) -> Sizes:
-    return tuple(size for size in sizes if size == NONE or size in wanted)
+def _kept(alleles: Iterable[Allele], kept: Mapping[str, Sizes], gene: str) -> Sizes:
+    return tuple(one for one in alleles if one in (NONE, *kept.get(gene, (one,))))
 
 
 def _inapplicable(_block: int) -> Sizes:

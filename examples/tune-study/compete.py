@@ -2,10 +2,11 @@
 
     python examples/tune-study/compete.py [--raw RAW] [--predicted FILE] [--seeds N] [-o FILE]
 
-RAW is what measure.py wrote: every combination of scheduler, window and swappiness in every
-scenario. Each sampler runs in a campaign as it would on the board, with the same racing and the
-same runs of the default, all of them counted; a run is drawn from those measured there. FILE of
---predicted is what `foreread predict --json` says of a capture of the same start.
+RAW is what measure.py wrote: every combination of scheduler, its nr_requests, window and
+swappiness in every scenario. Each sampler runs in a campaign as it would on the board, with the
+same racing and the same runs of the default, all of them counted; a run is drawn from those
+measured there. FILE of --predicted is what `foreread predict --json` says of a capture of the
+same start.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import numpy as np
 
 from analyzer.tuner.competition import Curve, MakeEngine, compete
 from analyzer.tuner.engine import Engine
-from analyzer.tuner.genes import Allele, Gene, Space
+from analyzer.tuner.genes import NONE, Allele, Gene, Space
 from analyzer.tuner.landscape import Landscape, Row, Table
 from analyzer.tuner.make import make_engine
 from analyzer.tuner.recipe import load_recipe
@@ -32,11 +33,16 @@ from analyzer.tuner.recipe import load_recipe
 HERE = Path(__file__).parent
 RAW = HERE / "start-up.jsonl"
 RECIPES = ("start-up", "genetic-library", "tpe", "random", "exhaustive")
-GENES = ("scheduler", "read_ahead_kb", "swappiness")
-DEFAULT: dict[str, Allele] = {"scheduler": "mq-deadline", "read_ahead_kb": 128, "swappiness": 60}
+DEFAULT: dict[str, Allele] = {
+    "scheduler": "mq-deadline",
+    "nr_requests": 2,
+    "read_ahead_kb": 128,
+    "swappiness": 60,
+}
+GENES = tuple(DEFAULT)
 SHARES = (0.05, 0.1, 0.2, 0.4)  # of the runs that measuring everything took
 CLOSE = 0.02  # of the optimum's time
-LIMIT_S = 60.0  # a start that took longer was given up, and counts as that
+LIMIT_S = 20.0  # a start that took longer was given up, and counts as that
 
 
 def landscape_of(lines: Sequence[Mapping[str, Any]], scenarios: Sequence[str] = ()) -> Landscape:
@@ -49,8 +55,9 @@ def landscape_of(lines: Sequence[Mapping[str, Any]], scenarios: Sequence[str] = 
         alleles = tuple(line[name] for name in GENES)
         seconds = line["guest_ns"] / 1e9 if line["status"] == 0 else LIMIT_S
         values[alleles].setdefault(line["scenario"], []).append(seconds)
-    names = list(scenarios) or sorted({line["scenario"] for line in lines})
-    genes = [_gene(name, {alleles[at] for alleles in values}) for at, name in enumerate(GENES)]
+    names = list(scenarios) or scenarios_in(lines)
+    columns = [set(column) for column in zip(*values, strict=True)]
+    genes = [_gene(name, one, columns[0]) for name, one in zip(GENES, columns, strict=True)]
     missing = Space(tuple(genes)).size - sum(set(names) <= set(one) for one in values.values())
     if missing:
         raise ValueError(f"{missing} combinations are not measured yet: measure.py goes on")
@@ -60,12 +67,19 @@ def landscape_of(lines: Sequence[Mapping[str, Any]], scenarios: Sequence[str] = 
     return Landscape(Table(scenarios=names, genes=genes, rows=rows))
 
 
-def _gene(name: str, alleles: set[Allele]) -> Gene:
+def scenarios_in(lines: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return the scenarios that were measured."""
+    return sorted({line["scenario"] for line in lines})
+
+
+def _gene(name: str, alleles: set[Allele], schedulers: set[Allele]) -> Gene:
     if name == "scheduler":
         words = tuple(sorted(map(str, alleles)))
         return Gene(name=name, kind="categorical", choices=words, default=DEFAULT[name])
-    numbers = tuple(sorted(map(int, alleles)))
-    return Gene(name=name, kind="integer", choices=numbers, default=DEFAULT[name])
+    numbers = tuple(sorted(int(one) for one in alleles if one != NONE))
+    real = tuple(sorted(str(one) for one in schedulers if one != NONE))
+    needs = {"scheduler": real} if NONE in alleles else {}  # no scheduler, nothing to choose
+    return Gene(name=name, kind="integer", choices=numbers, default=DEFAULT[name], requires=needs)
 
 
 def engine(name: str, space: Space, predicted: Mapping[int, float] | None, seed: int) -> Engine:
@@ -82,13 +96,16 @@ def engines(space: Space, predicted: Mapping[int, float] | None) -> dict[str, Ma
 
 
 def gains(landscape: Landscape) -> dict[str, Any]:
-    """Return what the best brings over the default, and over the best window alone."""
+    """Return what the best brings over the default, and over the best window alone.
+
+    ``seconds`` are medians by scenario; ``worst`` is the setting that costs most, and how many
+    times the default's seconds it takes.
+    """
     space = landscape.space
-    alone = [
-        {**DEFAULT, "read_ahead_kb": window}
-        for window in next(gene for gene in space.genes if gene.name == "read_ahead_kb").alleles
-    ]
+    window_gene = next(gene for gene in space.genes if gene.name == "read_ahead_kb")
+    alone = [{**DEFAULT, "read_ahead_kb": window} for window in window_gene.alleles]
     window = min(alone, key=landscape.regret)
+    worst = max(space.enumerate(), key=landscape.regret)
     of_default, of_window = landscape.regret(DEFAULT), landscape.regret(window)
     return {
         "optimum": dict(landscape.optimum),
@@ -96,6 +113,13 @@ def gains(landscape: Landscape) -> dict[str, Any]:
         "over_default": 1 - 1 / (1 + of_default),
         "over_window_alone": 1 - 1 / (1 + of_window),
         "window_alone_over_default": 1 - (1 + of_window) / (1 + of_default),
+        "worst": worst,
+        "worst_times_default": (1 + landscape.regret(worst)) / (1 + of_default),
+        "seconds": {
+            "default": landscape.medians(DEFAULT),
+            "best_window_alone": landscape.medians(window),
+            "optimum": landscape.medians(landscape.optimum),
+        },
     }
 
 
@@ -168,7 +192,7 @@ def main() -> int:
     args = parser.parse_args()
     lines = [json.loads(line) for line in args.raw.read_text().splitlines()]
     predicted = predicted_in(args.predicted) if args.predicted else None
-    scenarios = sorted({line["scenario"] for line in lines})
+    scenarios = scenarios_in(lines)
     found = []
     for chosen in (scenarios, *([one] for one in scenarios if len(scenarios) > 1)):
         landscape = landscape_of(lines, chosen)

@@ -1,12 +1,13 @@
 """Measure a whole space of settings once, so that tuners can compete on real figures.
 
-Every combination of scheduler, window and swappiness is tried in every scenario on an emulated
-board, whose start-up times are the guest's own and do not depend on this machine's load. One trial
-a combination and round; rounds are shuffled, so that no drift favours a setting. A scenario evicts
-pages of running programs, which later starts find or not: so each has a board of its own in each
-round. Trials are lines of the raw file once made: what is stopped goes on where it was.
+Every combination of scheduler, its nr_requests, window and swappiness is tried in every scenario
+on an emulated board, whose start-up times are the guest's own and do not depend on this machine's
+load. One trial a combination and round; rounds are shuffled, so that no drift favours a setting. A
+scenario evicts pages of running programs, which later starts find or not: so each has a board of
+its own in each round. Trials are lines of the raw file once made: what is stopped goes on where it
+was. What was given up once is not tried again: it takes longest, and would be given up again.
 
-    python examples/tune-study/measure.py [--rounds N] [--minutes N]
+    python examples/tune-study/measure.py [--rounds N] [--minutes N] [SCENARIO...]
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import json
 import random
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib import resources
@@ -30,21 +31,22 @@ from boards.target import Target, TargetError
 HERE = Path(__file__).parent
 RAW = HERE / "start-up.jsonl"
 COMMAND = ("madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3")
-BOARD = LiveOptions("x86_64", kernel="6.12", free_mib=88, memory_mib=316)
-SCENARIOS = ("idle", "reader", "memory")
+BOARD = LiveOptions("x86_64", kernel="6.12", memory_mib=244)
+SCENARIOS = ("idle", "reader", "writer", "memory")
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
+NR_REQUESTS = (2, 64)  # what a scheduler has on a disk that takes one request, and more
 WINDOWS_KB = (8, 16, 32, 64, 128, 256, 512, 1024)
 SWAPPINESS = (0, 60, 200)
-READ_MIB = 64  # of the file that the reader reads: more than memory holds
 ROOM_MIB = 1  # that the scenario memory leaves
-LIMIT_S = 60  # guest seconds, after which a start is given up
+LIMIT_S = 20  # guest seconds, after which a start is given up
 BATCH = 12  # trials that one command on the board makes
 _SEED = 5
 _FOLDER = "/run/study"
 _BATCH_S = 900.0
-_DISCARDED = ("none", 128, 60)  # the first runs after a boot read more
+_DISCARDED = ("none", "none", 128, 60)  # the first runs after a boot read more
 
-Point = tuple[str, str, int, int]  # scenario, scheduler, read_ahead_kb, swappiness
+Setting = tuple[str, int | str, int, int]  # scheduler, nr_requests, read_ahead_kb, swappiness
+Point = tuple[str, str, int | str, int, int]  # the scenario, and the setting
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Measured:
 
     scenario: str
     scheduler: str
+    nr_requests: int | str
     read_ahead_kb: int
     swappiness: int
     status: int
@@ -65,7 +68,7 @@ class Measured:
     @property
     def point(self) -> Point:
         """Return what was asked."""
-        return self.scenario, self.scheduler, self.read_ahead_kb, self.swappiness
+        return self.scenario, self.scheduler, self.nr_requests, self.read_ahead_kb, self.swappiness
 
 
 def read_raw(path: Path = RAW) -> list[Measured]:
@@ -74,16 +77,29 @@ def read_raw(path: Path = RAW) -> list[Measured]:
     return [Measured(**json.loads(line)) for line in lines]
 
 
+def all_settings() -> Iterator[Setting]:
+    """Yield every combination; without a scheduler there is no nr_requests to choose."""
+    for scheduler, nr_requests in itertools.product(SCHEDULERS, NR_REQUESTS):
+        if scheduler != "none" or nr_requests == NR_REQUESTS[0]:
+            depth = "none" if scheduler == "none" else nr_requests
+            for window, swappiness in itertools.product(WINDOWS_KB, SWAPPINESS):
+                yield scheduler, depth, window, swappiness
+
+
 def todo(
-    rounds: int, done: list[Measured], missed: Counter[Point] | None = None
+    rounds: int,
+    done: list[Measured],
+    missed: Counter[Point] | None = None,
+    scenarios: Sequence[str] = SCENARIOS,
 ) -> Iterator[list[Point]]:
     """Yield the trials that are still to be made, those of one round and scenario at a time.
 
     ``missed`` counts trials that could not be made, which are not tried for ever.
     """
     made = Counter(one.point for one in done) + (missed or Counter())
-    settings = list(itertools.product(SCHEDULERS, WINDOWS_KB, SWAPPINESS))
-    for number, scenario in itertools.product(range(rounds), SCENARIOS):
+    made += Counter({one.point: rounds for one in done if one.status != 0})
+    settings = list(all_settings())
+    for number, scenario in itertools.product(range(rounds), scenarios):
         order = random.Random(_SEED + number).sample(settings, len(settings))
         points = [(scenario, *setting) for setting in order]
         if left := [point for point in points if made[point] <= number]:
@@ -98,7 +114,6 @@ def prepare(board: Target, scenario: str) -> None:
         file.write((resources.files("tracer.remote") / "load.sh").read_bytes())
         file.flush()
         board.push(Path(file.name), f"{_FOLDER}/load.sh")
-    board.run(["dd", "if=/dev/zero", "of=/bigfile", "bs=1M", f"count={READ_MIB}"])
     make(board, [(scenario, *_DISCARDED)] * 3)
 
 
@@ -112,8 +127,9 @@ def make(board: Target, points: list[Point]) -> list[Measured]:
         if line.startswith("error "):
             print(line, flush=True)
             continue
-        scenario, scheduler, *numbers = line.split()
-        measured.append(Measured(scenario, scheduler, *map(int, numbers)))
+        scenario, scheduler, depth, *numbers = line.split()
+        nr_requests = "none" if depth == "none" else int(depth)
+        measured.append(Measured(scenario, scheduler, nr_requests, *map(int, numbers)))
     return measured
 
 
@@ -122,11 +138,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(SCENARIOS))
     args = parser.parse_args()
+    if unknown := set(args.scenarios) - set(SCENARIOS):
+        parser.error(f"no scenario {min(unknown)!r}: say {', '.join(SCENARIOS)}")
+    scenarios = args.scenarios or SCENARIOS
     end = time.monotonic() + args.minutes * 60
     missed: Counter[Point] = Counter()
     while time.monotonic() < end:
-        left = next(todo(args.rounds, read_raw(), missed), None)
+        left = next(todo(args.rounds, read_raw(), missed, scenarios), None)
         if left is None:
             break
         with suppress(TargetError), EmulatedTarget(BOARD, print) as board:  # then boot it anew

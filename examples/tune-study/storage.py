@@ -14,25 +14,27 @@ import argparse
 import json
 import random
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
+from itertools import product
 from pathlib import Path
 
 import msgspec
 from storage_places import (
+    PARTS,
     Place,
     StorageEvaluator,
-    a_few,
     board_place,
     loop_place,
     named_place,
 )
-from storage_runs import V2, engine_of, figures, run_on, show, spec_of, text_of
+from storage_runs import engine_of, show, spec_of, text_of
+from storage_search import PAPER, document_of, figures_of, search, table, table_of_runs
 
 from analyzer.tuner.campaign import Campaign, CampaignError, Rules
 from analyzer.tuner.evaluation import Evaluator, chromosome_of, key_of
-from analyzer.tuner.genes import Chromosome, Space
+from analyzer.tuner.genes import Allele, Chromosome, Space
 from analyzer.tuner.landscape import (
     Landscape,
     LandscapeError,
@@ -43,7 +45,13 @@ from analyzer.tuner.landscape import (
 )
 from analyzer.tuner.progress import Progress
 from analyzer.tuner.records import Spec
-from analyzer.tuner.storage import configurations, defaults, storage_space
+from analyzer.tuner.storage import (
+    DISK_TYPE,
+    SCHEDULER,
+    configurations,
+    defaults,
+    storage_space,
+)
 from analyzer.tuner.storage_rules import RuleSet
 from analyzer.tuner.store import Store, StoreError
 from boards.emulated.error import BoardError
@@ -74,6 +82,9 @@ def main(words: Sequence[str] | None = None) -> int:
     except _FAILURES as error:
         print(f"storage.py: {error}; {error.remedy}", file=sys.stderr)
         return 1
+    except OSError as error:
+        print(f"storage.py: {error}; see to that, and start it again", file=sys.stderr)
+        return 1
     except KeyboardInterrupt:
         return 130
     return 0
@@ -82,14 +93,13 @@ def main(words: Sequence[str] | None = None) -> int:
 def measure(options: argparse.Namespace) -> None:
     """Measure every file system of the part, and keep the table after each."""
     with _place(options) as place:
-        rules = a_few(place.rules())
+        rules = PARTS[options.part](place.rules())
+        more = place.v2 if options.v2 else {}
         evaluator = _evaluator(place, rules, options)
-        table = _begun(options.output, options.workload, place, storage_space(rules))
+        space = storage_space(rules, more.get(SCHEDULER, ()), more.get(DISK_TYPE, ()))
+        table = _begun(options.output, options.workload, place, space)
         rows = {tuple(row.alleles): row for row in table.rows}
-        # In no order: what changes with time shall not look like what changes with a gene.
-        todo = list(configurations(rules))
-        random.Random(options.workload).shuffle(todo)
-        todo = defaults(rules) + [one for one in todo if one not in defaults(rules)]
+        todo = _todo(rules, more, options.workload)
         for repeat in range(1, options.repeat + 1):
             for number, chromosome in enumerate(todo, 1):
                 alleles = tuple(chromosome.values())
@@ -103,35 +113,45 @@ def measure(options: argparse.Namespace) -> None:
                 _tell(
                     f"{repeat}: {number} of {len(todo)}: {values[-1]:.0f}/s {text_of(chromosome)}"
                 )
-    show(Landscape(table), options.workload)
+    show(Landscape(table))
+
+
+def _todo(
+    rules: RuleSet, more: Mapping[str, Sequence[str]], workload: str
+) -> list[dict[str, Allele]]:
+    """Return what is to be measured, the defaults first, under the first of each of ``more``.
+
+    The others are in no order: what changes with time shall not look like what changes with a gene.
+    """
+    first = defaults(rules, {name: choices[0] for name, choices in more.items()})
+    every = [
+        {**one, **dict(zip(more, alleles, strict=True))}
+        for one in configurations(rules)
+        for alleles in product(*more.values())
+    ]
+    random.Random(workload).shuffle(every)
+    return first + [one for one in every if one not in first]
 
 
 def compete(options: argparse.Namespace) -> None:
-    """Run the genetic algorithm on a measured landscape, and say what each run found."""
+    """Let the paper's algorithm and others search a measured landscape; say what they found."""
     landscape = read_landscape(options.landscape)
-    workload = landscape.table.scenarios[0]
-    runs = [run_on(landscape, workload, seed, options.generations) for seed in RUNS]
-    if options.json:
-        default, best = landscape.space.default(), landscape.optimum
-        ends = {"default": figures(landscape, default), "best": figures(landscape, best)}
-        about = {"workload": workload, "board": landscape.table.board, "points": landscape.points}
-        print(json.dumps({"schema": 1, **about, **ends, "runs": runs}))
-        return
-    show(landscape, workload)
-    for run in runs:
-        print(f"run {run['seed']}: {run['per_second']:.0f}/s, {run['regret']:.1%} from the best,")
-        print(f"       {run['text']}, {run['measured']} of {landscape.points} measured")
-    found = sum(run["regret"] == 0 for run in runs)
-    print(f"global best found in {found} of {len(runs)} runs")
+    show(landscape)
+    runs = [search(landscape, PAPER, seed, options.generations) for seed in RUNS]
+    searches = figures_of(landscape, range(1, options.seeds + 1), options.generations)
+    print(f"\n{table_of_runs(landscape, runs)}\n\n{table(searches)}")
+    if options.output:
+        document = {**document_of(landscape, runs), "searches": searches}
+        options.output.write_text(json.dumps(document, indent=1) + "\n")
 
 
 def tune(options: argparse.Namespace) -> None:
     """Run the genetic algorithm on a device, and print default against best."""
     with _place(options) as place:
-        rules = a_few(place.rules()) if options.part else place.rules()
-        more = (place.schedulers, tuple(place.devices)) if options.v2 else ()
-        space = storage_space(rules, *more)
-        first = {gene.name: gene.default for gene in space.genes if gene.name in V2}
+        rules = PARTS[options.part](place.rules())
+        more = place.v2 if options.v2 else {}
+        space = storage_space(rules, more.get(SCHEDULER, ()), more.get(DISK_TYPE, ()))
+        first = {name: choices[0] for name, choices in more.items()}
         engine = engine_of(space, defaults(rules, first), options.seed, options.generations)
         spec = spec_of(place.name, place.kernel, space, options.workload, options.seed)
         evaluator = _evaluator(place, rules, options)
@@ -225,16 +245,20 @@ def _options(words: Sequence[str] | None) -> argparse.Namespace:
         command.add_argument("--device", type=_disk, action="append", metavar="TYPE=/dev/NAME")
         command.add_argument("--overwrite", action="store_true", help="what the devices hold")
         command.add_argument("--seconds", type=float, default=1.0, help="of fio; default 1")
+        part = "few" if name == "measure" else "all"
+        command.add_argument(
+            "--part", choices=PARTS, default=part, help=f"of the space; default {part}"
+        )
+        command.add_argument("--v2", action="store_true", help="schedulers and disks too")
         if name == "measure":
             command.add_argument("--repeat", type=int, default=1)
             continue
-        command.add_argument("--part", action="store_true", help="the part that measure measures")
-        command.add_argument("--v2", action="store_true", help="schedulers and disks too")
         command.add_argument("--seed", type=int, default=1)
         command.add_argument("--generations", type=int, help="default: the paper's 200")
     command = commands.add_parser("compete")
     command.add_argument("landscape", type=Path)
-    command.add_argument("--json", action="store_true")
+    command.add_argument("--seeds", type=int, default=100, help="of each search; default 100")
+    command.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON of all figures")
     command.add_argument("--generations", type=int, help="default: the paper's 200")
     return parser.parse_args(words)
 

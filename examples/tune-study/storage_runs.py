@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from statistics import median
 from typing import Any
 
 import msgspec
 
-from analyzer.tuner.campaign import Campaign, Rules
 from analyzer.tuner.engine import Engine
-from analyzer.tuner.evaluation import chromosome_of
 from analyzer.tuner.genes import Allele, Chromosome, Space
 from analyzer.tuner.landscape import Landscape
 from analyzer.tuner.make import make_engine
 from analyzer.tuner.recipe import Genetic, load_recipe
 from analyzer.tuner.records import Board, Spec
 from analyzer.tuner.storage import DISK_TYPE, SCHEDULER, V1
-from analyzer.tuner.store import Store
 
 V2 = (SCHEDULER, DISK_TYPE)
-
-
-def run_on(
-    landscape: Landscape, workload: str, seed: int, generations: int | None
-) -> dict[str, Any]:
-    """Run the genetic algorithm on a landscape; return what it found, and after how many."""
-    spec = spec_of(landscape.table.board, landscape.table.kernel, landscape.space, workload, seed)
-    engine = engine_of(landscape.space, defaults_of(landscape), seed, generations)
-    with Store.in_memory(spec) as store:
-        campaign = Campaign(store, engine, landscape, Rules(patience=None))
-        campaign.run()
-        tried = [one for one in store.evaluations() if one.attempt.status == "ok"]
-    best = chromosome_of(campaign.standings.best())
-    return {"seed": seed, "measured": len(tried), **figures(landscape, best)}
 
 
 def engine_of(
@@ -61,39 +45,84 @@ def spec_of(name: str, kernel: str, space: Space, workload: str, seed: int) -> S
     )
 
 
+def points_of(landscape: Landscape) -> list[dict[str, Allele]]:
+    """Return the file systems that were measured, in the table's order."""
+    names = landscape.space.names
+    return [dict(zip(names, row.alleles, strict=True)) for row in landscape.table.rows]
+
+
 def defaults_of(landscape: Landscape) -> list[dict[str, Allele]]:
     """Return the defaults of the file systems that were measured: the first row of each."""
     first: dict[Allele, dict[str, Allele]] = {}
-    for row in landscape.table.rows:
-        chromosome = dict(zip(landscape.space.names, row.alleles, strict=True))
+    for chromosome in points_of(landscape):
         first.setdefault(chromosome["file_system"], chromosome)
     return list(first.values())
 
 
+def by_file_system(landscape: Landscape) -> list[dict[str, Any]]:
+    """Return the default and the best of each file system, the best first."""
+    found = []
+    for default in defaults_of(landscape):
+        name = default["file_system"]
+        own = [one for one in points_of(landscape) if one["file_system"] == name]
+        best = min(own, key=landscape.regret)
+        pair = {"default": figures(landscape, default), "best": figures(landscape, best)}
+        found.append({"file_system": name, "points": len(own), **pair})
+    return sorted(found, key=lambda one: float(one["best"]["regret"]))
+
+
+def effects(landscape: Landscape) -> list[dict[str, Any]]:
+    """Return by gene how far file systems are apart that differ in it alone."""
+    found = []
+    for gene in landscape.space.names:
+        alike: dict[tuple[Allele, ...], list[float]] = {}
+        for one in points_of(landscape):
+            rest = tuple(allele for name, allele in one.items() if name != gene)
+            alike.setdefault(rest, []).append(value(landscape, one))
+        pairs = [pair for group in alike.values() for pair in combinations(group, 2)]
+        if changes := [max(pair) / min(pair) - 1 for pair in pairs]:
+            ends = {"median": median(changes), "largest": max(changes)}
+            found.append({"gene": gene, "pairs": len(pairs), **ends})
+    return found
+
+
 def figures(landscape: Landscape, chromosome: Chromosome) -> dict[str, Any]:
     """Return what a chromosome is, and what it is worth there."""
-    (workload,) = landscape.table.scenarios
     return {
         "chromosome": dict(chromosome),
         "text": text_of(chromosome),
-        "per_second": value(landscape, chromosome, workload),
+        "per_second": value(landscape, chromosome),
         "regret": landscape.regret(chromosome),
     }
 
 
-def value(landscape: Landscape, chromosome: Chromosome, workload: str) -> float:
+def value(landscape: Landscape, chromosome: Chromosome) -> float:
     """Return operations a second, the median of the repeats."""
+    (workload,) = landscape.table.scenarios
     alleles = [chromosome[name] for name in landscape.space.names]
     row = next(row for row in landscape.table.rows if row.alleles == alleles)
     return median(row.values[workload])
 
 
-def show(landscape: Landscape, workload: str) -> None:
-    """Print default and best."""
+def show(landscape: Landscape) -> None:
+    """Print default and best, of all and of each file system, and what each gene does."""
     default, best = landscape.space.default(), landscape.optimum
+    (workload,) = landscape.table.scenarios
     print(f"{workload}, {landscape.table.board}: {landscape.points} file systems measured")
     for name, one in (("default", default), ("best", best)):
-        print(f"{name:8}{value(landscape, one, workload):6.0f}/s {text_of(one)}")
+        print(f"{name:8}{value(landscape, one):6.0f}/s {text_of(one)}")
+    print("\n| file system | tried | default | best | gain | over the default | which |")
+    print("|---" * 7 + "|")
+    for one in by_file_system(landscape):
+        was, now = one["default"]["per_second"], one["best"]["per_second"]
+        cells = [one["file_system"], one["points"], f"{was:,.0f}", f"{now:,.0f}"]
+        cells += [f"{100 * (now / over - 1):+.1f} %" for over in (was, value(landscape, default))]
+        print(f"| {' | '.join(map(str, [*cells, one['best']['text']]))} |")
+    print("\n| gene | pairs that differ in it alone | apart: median | largest |")
+    print("|---" * 4 + "|")
+    for one in effects(landscape):
+        apart = " | ".join(f"{100 * one[name]:.1f} %" for name in ("median", "largest"))
+        print(f"| {one['gene']} | {one['pairs']} | {apart} |")
 
 
 def text_of(chromosome: Chromosome) -> str:

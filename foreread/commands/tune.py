@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import re
+import shlex
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +15,14 @@ from pathlib import Path
 
 from analyzer.ingest.load import load
 from analyzer.tuner.campaign import Campaign, CampaignError, Rules
-from analyzer.tuner.catalogue import entries, knobs, space_of
+from analyzer.tuner.catalogue import entries, knobs, space_of, usual_names
 from analyzer.tuner.confirming import Confirmation
 from analyzer.tuner.document import document
 from analyzer.tuner.genes import Allele, Space
 from analyzer.tuner.ground import Ground
+from analyzer.tuner.quiet import patiently
 from analyzer.tuner.recipe import load_recipe, recipe_names
-from analyzer.tuner.records import Board, Spec
+from analyzer.tuner.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.results import Results
 from analyzer.tuner.stopping import Budget
 from analyzer.tuner.store import Store
@@ -116,6 +119,14 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
         "--limit", type=float, default=600.0, metavar="S", help="a run may take so long (600)"
     )
     search.add_argument(
+        "--reset",
+        metavar="COMMAND",
+        type=_reset,
+        default=[],
+        help="run here after a trial in which the target was lost or hung, to restart it: what "
+        "switches its power off and on, for instance",
+    )
+    search.add_argument(
         "--resume",
         action="store_true",
         help="go on with TUNING: give the same command line again, and this",
@@ -154,6 +165,13 @@ def _budget(text: str) -> Budget:
     return Budget(evaluations=int(match[1]))
 
 
+def _reset(text: str) -> list[str]:
+    words = shlex.split(text)
+    if not words or shutil.which(words[0]) is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: there is no such program here")
+    return words
+
+
 def run(args: argparse.Namespace) -> int:
     """Search, confirm what was found, and say what it is."""
     args.scenario = list(dict.fromkeys(args.scenario)) or ["idle"]
@@ -168,7 +186,8 @@ def run(args: argparse.Namespace) -> int:
         raise StoreError(
             f"{args.output} exists already", "give another name, or go on with --resume"
         )
-    with orderly_exit(), TrialEvaluator(partial(_bench, args.target, options)) as evaluator:
+    open_bench = partial(_bench, args.target, options)
+    with orderly_exit(), TrialEvaluator(open_bench, args.reset) as evaluator:
         evaluator.scenarios = scenarios
         with _store(args, evaluator) as store:
             evaluator.space = Ground.of(store.spec).space
@@ -219,7 +238,14 @@ def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
 
 
 def _board(args: argparse.Namespace, bench: TrialBench) -> Board:
-    return Board(args.target, bench.kernel, bench.page_bytes, tuple(bench.disks))
+    disks = [BoardDisk(disk.name, disk.size_bytes, _known(disk.model)) for disk in bench.known]
+    hardware = Hardware(_known(bench.machine), _known(bench.model), tuple(disks))
+    return Board(args.target, bench.kernel, bench.page_bytes, tuple(bench.disks), hardware)
+
+
+def _known(text: str) -> str:
+    """Return what a machine says of itself; nothing where that is no text."""
+    return text if text.isprintable() else ""
 
 
 def _check_same(args: argparse.Namespace, spec: Spec) -> None:
@@ -241,10 +267,10 @@ def _said(value: object) -> str:
 
 
 def _ground(args: argparse.Namespace, bench: TrialBench) -> Ground:
-    names = list(args.genes) or [entry.name for entry in entries() if not entry.mount]
+    names = list(args.genes) or usual_names()
     levels = {name: alleles for name, alleles in args.genes.items() if alleles}
-    probe = bench.probe(knobs(bench.disks, names))
-    space = space_of(probe, bench.disks, names, levels, bench.windows)
+    probe = bench.probe(knobs(bench.disks, names, bench.mounted))
+    space = space_of(probe, bench.disks, names, levels, bench.windows, bench.mounted)
     _check_genes(args, space)
     return Ground(load_recipe(args.sampler or args.recipe), space, _predicted(args))
 
@@ -276,10 +302,17 @@ def _tune(args: argparse.Namespace, store: Store, evaluator: TrialEvaluator) -> 
     """Search and confirm; what interrupts that is said together with how to go on."""
     line = ProgressLine(sys.stderr)
     rules = Rules(budget=args.budget, interrupts=(Interrupted,))
-    engine = Ground.of(store.spec).engine(store.spec.seed)
-    try:
+
+    def search() -> None:
+        engine = Ground.of(store.spec).engine(store.spec.seed)
         Campaign(store, engine, evaluator, rules, line.searching).run()
+
+    def confirm() -> None:
         Confirmation(store, evaluator, rules, line.confirming).run()
+
+    try:
+        for resume in (search, confirm):
+            patiently(resume, store.good_attempts, tell)
     except (KeyboardInterrupt, Interrupted, CampaignError):
         line.end()
         again = "go on with the same command line and --resume"

@@ -1,6 +1,7 @@
 """examples/tune-study/storage.py: what is measured, and the paper's algorithm on a table."""
 
 import json
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,8 @@ RULES = today(384 << 20)
 @pytest.fixture
 def study(monkeypatch):
     """Return the example's modules by name, as its command imports them."""
-    with imported(monkeypatch, FOLDER, ("storage", "storage_places", "storage_runs")) as found:
+    names = ("storage", "storage_places", "storage_runs", "storage_search")
+    with imported(monkeypatch, FOLDER, names) as found:
         yield found
 
 
@@ -53,22 +55,63 @@ def test_the_part_has_every_default_and_is_as_small_as_the_readme_says(study):
     assert all(one in list(configurations(RULES)) for one in points[::10])
 
 
-def test_five_runs_on_a_landscape(study, landscape, capsys):
-    assert study["storage"].main(["compete", str(landscape), "--generations", "12"]) == 0
+def test_the_smaller_parts_have_every_default_too(study):
+    parts = study["storage_places"].PARTS
+    counts = {name: sum(one.count for one in part(RULES).values()) for name, part in parts.items()}
+    assert counts == {"all": 1956, "few": 158, "fewer": 50, "plain": 8}
+    for part in parts.values():
+        points = list(configurations(part(RULES)))
+        assert all(one in points for one in defaults(RULES))
+    assert {one["mount"] for one in configurations(parts["fewer"](RULES))} == {"relatime"}
+
+
+def test_five_runs_and_others_on_a_landscape(study, landscape, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(study["storage_search"], "TPE_PROPOSALS", 20)
+    out = tmp_path / "figures.json"
+    words = ["compete", str(landscape), "--generations", "12", "--seeds", "2", "-o", str(out)]
+    assert study["storage"].main(words) == 0
     said = capsys.readouterr().out
-    assert said.count("run ") == 5
     assert "default   1400/s ext4 4096 256 32768 relatime ordered" in said
     assert "best      3300/s nilfs2 4096" in said
-    assert sum("3300/s" in line for line in said.splitlines()[3:]) >= 1
+    assert "| nilfs2 | 8 | 3,000 | 3,300 | +10.0 % | +135.7 % | nilfs2 4096 2048 noatime" in said
+    document = json.loads(out.read_text())
+    assert [run["seed"] for run in document["runs"]] == [1, 2, 3, 4, 5]
+    assert document["best"]["regret"] == 0 < document["default"]["regret"]
+    default = document["default"]["per_second"]
+    assert all(run["per_second"] >= default for run in document["runs"])
+    found = sum(run["regret"] == 0 for run in document["runs"])
+    assert f"global best found in {found} of 5 runs" in said
+    assert [one["name"] for one in document["searches"]] == list(study["storage_search"].SEARCHES)
+    assert all(one["seeds"] == 2 for one in document["searches"])
+    effects = {one["gene"]: one for one in document["effects"]}
+    assert effects["mount"]["pairs"] == 79
+    assert effects["mount"]["largest"] == pytest.approx(0.1)
+    assert effects["journal"]["largest"] == 0
+    chance = document["searches"][-1]
+    assert chance["found"] == 2 and chance["measured"] == [document["points"]] * 2
 
 
-def test_the_same_as_json(study, landscape, capsys):
-    words = ["compete", str(landscape), "--generations", "2", "--json"]
-    assert study["storage"].main(words) == 0
-    said = json.loads(capsys.readouterr().out)
-    assert [run["seed"] for run in said["runs"]] == [1, 2, 3, 4, 5]
-    assert said["best"]["regret"] == 0 < said["default"]["regret"]
-    assert all(run["per_second"] >= said["default"]["per_second"] for run in said["runs"])
+def test_a_search_measures_each_file_system_once_and_no_other_combination(study, landscape):
+    table = read_landscape(landscape)
+    course = study["storage_search"].search(table, "paper", 3, generations=20)
+    assert 7 <= course.measured <= table.points
+    assert course.measured < course.proposed
+    assert list(course.regrets) == sorted(course.regrets, reverse=True)
+    assert course.regrets[-1] == table.regret(course.best)
+    assert course.regret(course.until_best) == course.regrets[-1] == course.regret(10**6)
+    assert course.until_best == 1 or course.regret(course.until_best - 1) > course.regrets[-1]
+    assert list(course.generations) == sorted(course.generations)
+    assert course.generations[:7] == [1] * 7  # the defaults
+
+
+def test_without_the_defaults_most_of_the_first_population_is_no_file_system(study, landscape):
+    table = read_landscape(landscape)
+    of = {
+        name: study["storage_search"].search(table, name, 1, generations=1)
+        for name in study["storage_search"].SEARCHES[:3]
+    }
+    assert of["paper, unseeded"].measured < of["paper"].measured
+    assert of["paper, all valid at first"].proposed == of["paper, all valid at first"].measured
 
 
 def test_a_file_that_is_no_landscape_is_one_line(study, tmp_path, capsys):
@@ -129,21 +172,43 @@ def test_rules_are_those_of_the_smallest_disk_and_of_what_the_kernel_has(study):
     assert both.schedulers == ("mq-deadline", "none")
 
 
+def here(study, monkeypatch, place, bench, parts):
+    """Have the study at a place, on a bench."""
+    monkeypatch.setattr(place.__class__, "benches", lambda *_: {"loop": bench})
+    monkeypatch.setattr(study["storage"], "PARTS", parts)
+    monkeypatch.setattr(study["storage"], "_place", lambda _options: nullcontext(place))
+
+
+def test_schedulers_are_measured_with_every_file_system(study, tmp_path, monkeypatch):
+    file, bench = tmp_path / "landscape.json", Bench()
+    small = {"ext4": study["storage_places"].plain(RULES)["ext4"]}
+    place = study["storage_places"].Place(Machine(), {"loop": "/dev/sda"}, "a machine")
+    here(study, monkeypatch, place, bench, {"plain": lambda _rules: small})
+    words = ["measure", "mailserver", "-o", str(file), "--part", "plain", "--v2"]
+    assert study["storage"].main(words) == 0
+    assert len(bench.asked) == 2 * 3  # ext4 with its journal, and without
+    assert {one.scheduler for one in bench.asked} == {"mq-deadline", "none", "bfq"}
+    table = read_landscape(file)
+    assert table.space.default() == {**defaults(RULES)[0], SCHEDULER: "mq-deadline"}
+    assert list(bench.asked[0].mount) == ["relatime", "data=ordered"]
+    course = study["storage_search"].search(table, "paper", 1, generations=3)
+    assert course.measured <= table.points == 6
+
+
+def test_a_table_that_cannot_be_written_is_one_line(study, tmp_path, monkeypatch, capsys):
+    place = study["storage_places"].Place(Machine(), {"loop": "/dev/sda"}, "a machine")
+    here(study, monkeypatch, place, Bench(), study["storage_places"].PARTS)
+    words = ["measure", "mailserver", "-o", str(tmp_path / "no folder" / "landscape.json")]
+    assert study["storage"].main(words) == 1
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1 and "no folder" in said
+
+
 def test_measuring_goes_on_where_it_was(study, tmp_path, monkeypatch):
     file, bench = tmp_path / "landscape.json", Bench()
     small = {"ext4": study["storage_places"].a_few(RULES)["ext4"]}
     place = study["storage_places"].Place(Machine(), {"loop": "/dev/sda"}, "a machine")
-    monkeypatch.setattr(place.__class__, "benches", lambda *_: {"loop": bench})
-    monkeypatch.setattr(study["storage"], "a_few", lambda _rules: small)
-
-    class Here:
-        def __enter__(self):
-            return place
-
-        def __exit__(self, *_):
-            return None
-
-    monkeypatch.setattr(study["storage"], "_place", lambda _options: Here())
+    here(study, monkeypatch, place, bench, {"few": lambda _rules: small})
     words = ["measure", "mailserver", "-o", str(file)]
     assert study["storage"].main(words) == 0
     assert len(bench.asked) == 48

@@ -10,7 +10,10 @@ import pytest
 from example_modules import imported
 
 FOLDER = Path(__file__).parents[2] / "examples/tune-study"
-SCHEDULERS, WINDOWS, SWAPPINESS = ("bfq", "mq-deadline"), (32, 128, 512), (0, 60)
+SCHEDULERS = ("none", "none"), *itertools.product(("bfq", "mq-deadline"), (2, 64))
+WINDOWS, SWAPPINESS = (32, 128, 512), (0, 60)
+
+COUNTS = ("requests", "sectors", "swapped_in", "swapped_out")
 
 
 @pytest.fixture
@@ -23,8 +26,8 @@ def lines(scenarios=("idle", "reader")):
     """bfq halves a start beside a reader; the window 32 saves a tenth, swappiness nothing."""
     return [
         {
-            **{"scenario": scenario, "scheduler": scheduler, "read_ahead_kb": window},
-            **{"swappiness": swappiness, "status": 0},
+            **{"scenario": scenario, "scheduler": scheduler, "nr_requests": depth},
+            **{"read_ahead_kb": window, "swappiness": swappiness, "status": 0},
             "guest_ns": int(
                 1e9
                 * (0.9 if window == 32 else 1.0)
@@ -32,7 +35,7 @@ def lines(scenarios=("idle", "reader")):
                 * (1 + 0.001 * repeat)
             ),
         }
-        for scenario, scheduler, window, swappiness, repeat in itertools.product(
+        for scenario, (scheduler, depth), window, swappiness, repeat in itertools.product(
             scenarios, SCHEDULERS, WINDOWS, SWAPPINESS, range(2)
         )
     ]
@@ -49,8 +52,18 @@ def test_gains_are_those_of_the_table(compete):
 def test_a_start_that_was_given_up_counts_as_the_limit(compete):
     slow = [{**line, "status": 137} if line["read_ahead_kb"] == 512 else line for line in lines()]
     landscape = compete.landscape_of(slow)
-    worst = {"scheduler": "bfq", "read_ahead_kb": 512, "swappiness": 0}
-    assert landscape.regret(worst) > 50
+    worst = {"scheduler": "bfq", "nr_requests": 2, "read_ahead_kb": 512, "swappiness": 0}
+    assert landscape.medians(worst) == {"idle": compete.LIMIT_S, "reader": compete.LIMIT_S}
+    found = compete.gains(landscape)
+    assert found["worst"]["read_ahead_kb"] == 512
+    assert found["worst_times_default"] == pytest.approx(compete.LIMIT_S, rel=0.01)
+
+
+def test_without_a_scheduler_there_are_no_requests_to_choose(compete):
+    landscape = compete.landscape_of(lines())
+    assert landscape.points == 30
+    bare = {one["nr_requests"] for one in landscape.space.enumerate() if one["scheduler"] == "none"}
+    assert bare == {"none"}
 
 
 def test_what_is_not_measured_yet_is_told(compete):
@@ -71,7 +84,7 @@ def test_a_competition_from_raw_file_to_json(compete, tmp_path, capsys, monkeypa
     monkeypatch.setattr("sys.argv", words)
     assert compete.main() == 0
     (found,) = json.loads(out.read_text())["competitions"]
-    assert found["runs_exhaustive"] == 24 and found["points"] == 12
+    assert found["runs_exhaustive"] == 60 and found["points"] == 30
     assert [one["name"] for one in found["samplers"]] == ["start-up", "random"]
     assert all(one["seeds"] == 3 for one in found["samplers"])
     assert "| start-up |" in capsys.readouterr().out
@@ -82,3 +95,30 @@ def test_every_study_names_scripts_with_a_folder_for_figures(monkeypatch):
         for commands in modules["run"].STUDIES.values():
             assert all(script.endswith(".py") for script, *_ in commands)
             assert any("{out}" in word for command in commands for word in command)
+
+
+@pytest.fixture
+def measure(monkeypatch):
+    with imported(monkeypatch, FOLDER, ["measure"]) as modules:
+        yield modules["measure"]
+
+
+def started(measure, point, status=0):
+    return measure.Measured(*point, status=status, guest_ns=1, **dict.fromkeys(COUNTS, 0))
+
+
+def test_every_setting_once_a_round_and_scenario(measure):
+    settings = list(measure.all_settings())
+    assert len(set(settings)) == len(settings) == (3 * 2 + 1) * 8 * 3
+    assert {depth for scheduler, depth, *_ in settings if scheduler == "none"} == {"none"}
+    parts = list(measure.todo(2, []))
+    assert [part[0][0] for part in parts] == 2 * list(measure.SCENARIOS)
+    assert [part[0][0] for part in measure.todo(2, [], scenarios=["writer"])] == 2 * ["writer"]
+    assert all({one[1:] for one in part} == set(settings) for part in parts)
+
+
+def test_a_study_goes_on_where_it_was_and_gives_a_start_up_once(measure):
+    first, second, *_ = next(measure.todo(1, []))
+    done = [started(measure, first), started(measure, second, status=137)]
+    parts = [part for part in measure.todo(2, done) if part[0][0] == first[0]]
+    assert [(first in part, second in part) for part in parts] == [(False, False), (True, False)]

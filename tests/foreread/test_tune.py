@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from trial_benches import QUEUE, KnownBench
 
+from analyzer.tuner import quiet
 from analyzer.tuner.results import read_results
+from boards.target import TargetError
+from foreread import tuning
 from foreread.cli import main
 from foreread.commands import tune
 from tracer.interrupts import Interrupted
@@ -173,7 +177,10 @@ def test_another_kernel_is_not_resumed(bench, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(bench, "kernel", "6.1.1")
     capsys.readouterr()
     assert main(words(output, "--budget", "30", "--resume")) == 1
-    assert "was measured on local (6.1.0, sda), and this is local (6.1.1" in capsys.readouterr().err
+    assert (
+        "was measured on local (6.1.0, Some Board, sda), and this is local (6.1.1"
+        in capsys.readouterr().err
+    )
     assert len(bench.trials) == made
 
 
@@ -195,7 +202,9 @@ def test_a_tuning_becomes_a_boot_script(bench, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "sda/queue/scheduler = bfq: measured: " in said
     assert said.index("queue/scheduler") < said.index("queue/read_ahead_kb")
-    assert (boot / "foreread-apply").exists()
+    script = (boot / "foreread-apply").read_text()
+    assert "board_machine='armv7l'" in script and "board_model='Some Board'" in script
+    assert f"disk 'sda' '{(1 << 30) // 512}' 'SD1GB'" in script
     for more in (["--read-ahead-kb", "64"], ["--after-boot-kb", "64"], ["--model", "linux"]):
         assert main(["script", str(output), "-o", str(tmp_path / "other"), *more]) == 2
     assert not (tmp_path / "other").exists()
@@ -210,3 +219,97 @@ def test_a_tuning_goes_into_the_report(bench, tmp_path, capsys):
     assert "What tuning on the board brings" in page and "How the search went" in page
     assert (report / "tuning-fitness.png").exists()
     assert json.loads((report / "report.json").read_text())["tuning"]["confirmed"]
+
+
+class Away(KnownBench):
+    """A target that is lost in a trial, and cannot be reached for some tries after that."""
+
+    def __init__(self, lost_at, tries):
+        super().__init__(lost_at)
+        self.tries = tries
+
+    def probe(self, knobs):
+        if self.trials and self.tries:
+            self.tries -= 1
+            raise TargetError("no route to it", "look after it")
+        return super().probe(knobs)
+
+
+def test_a_target_that_comes_back_is_waited_for_after_its_reset(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(tune, "_bench", Away(25, 2).open)
+    monkeypatch.setattr(tuning, "_AGAIN_S", 0.0)
+    output, done = tmp_path / "app.tuning", tmp_path / "reset"
+    assert main(words(output, "--reset", f"mkdir {done}")) == 0
+    said = capsys.readouterr().err
+    assert "waiting for the target" in said and "the target is gone" in said
+    assert done.is_dir()
+    results = read_results(output)
+    assert [one.attempt.status for one in results.search].count("hung") == 1
+
+
+def test_a_reset_that_fails_is_told(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(tune, "_bench", KnownBench(25).open)
+    assert main(words(tmp_path / "app.tuning", "--reset", "false")) == 0
+    assert "the reset failed" in capsys.readouterr().err
+    for command in ("/nosuch 1", "", "'"):
+        with pytest.raises(SystemExit):
+            main(words(tmp_path / "other.tuning", "--reset", command))
+
+
+def test_a_target_that_does_not_come_back_costs_one_run_and_is_resumed(
+    monkeypatch, tmp_path, capsys
+):
+    bench = Away(10, 10**6)
+    monkeypatch.setattr(tune, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "BACK_S", 0.0)
+    output = tmp_path / "app.tuning"
+    assert main(words(output)) == 1
+    said = capsys.readouterr().err
+    assert "the target is not back" in said and "--resume" in said and "holds 10 runs" in said
+    monkeypatch.setattr(tune, "_bench", KnownBench().open)
+    assert main(words(output, "--resume")) == 0
+    search = read_results(output).search
+    assert [one.attempt.status for one in search].count("hung") == 1
+    assert search[9].chromosome == search[10].chromosome
+
+
+class Busy(KnownBench):
+    """A machine that others use during some trials."""
+
+    def __init__(self, trials):
+        super().__init__()
+        self.busy = trials
+
+    def run(self, trial):
+        outcome = super().run(trial)
+        return replace(outcome, status="contended") if len(self.trials) in self.busy else outcome
+
+
+@pytest.mark.parametrize("stage", ["beginning", "search", "confirmation"])
+def test_a_busy_machine_is_waited_for(stage, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(quiet, "sleep", lambda _: None)
+    more = ["--sampler", "exhaustive", "--repeats", "1:2"]
+    expected = tuned(KnownBench(), tmp_path / "whole.tuning", more, monkeypatch)
+    searched = len(expected.search)
+    first = {"beginning": 1, "search": searched // 2, "confirmation": searched + 5}[stage]
+    capsys.readouterr()
+    found = tuned(Busy(range(first, first + 20)), tmp_path / "app.tuning", more, monkeypatch)
+    assert "trying again in" in capsys.readouterr().err
+    assert found.confirmed.chromosome == expected.confirmed.chromosome
+    good = {str(one.chromosome) for one in found.search if one.attempt.status == "ok"}
+    assert good == {str(one.chromosome) for one in expected.search}
+
+
+def tuned(bench, output, more, monkeypatch):
+    monkeypatch.setattr(tune, "_bench", bench.open)
+    assert main(words(output, *more)) == 0
+    return read_results(output)
+
+
+def test_a_machine_that_stays_busy_ends_the_campaign(monkeypatch, tmp_path, capsys):
+    pauses = []
+    monkeypatch.setattr(quiet, "sleep", pauses.append)
+    monkeypatch.setattr(tune, "_bench", Busy(range(10**6)).open)
+    assert main(words(tmp_path / "app.tuning")) == 1
+    assert "the default cannot be measured: contended" in capsys.readouterr().err
+    assert sum(pauses) >= quiet.PATIENCE_S

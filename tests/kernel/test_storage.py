@@ -206,6 +206,26 @@ def test_a_file_is_no_device(image):
         StorageBench(LocalTarget(), str(image), JOB, overwrite=True).run(FileSystem("ext4"))
 
 
+# Larger than the disk: laid out before the run, or created by it.
+TOO_LARGE = {
+    "laid out": "filesize=64m",
+    "in the run": "filesize=64m\nfsync=0\nrw=write\ncreate_on_open=1",
+}
+
+
+@pytest.mark.parametrize("larger", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_a_full_disk_is_a_failure_that_leaves_nothing(larger, image):
+    os.truncate(image, 8 << 20)
+    with loop_device(image, LocalTarget()) as device:
+        bench = StorageBench(LocalTarget(), device, f"{JOB}{larger}\n", seconds=3.0)
+        measured = bench.run(FileSystem("ext4"))
+        assert measured.status == "failed"
+        assert "ENOSPC" in measured.note or "No space left" in measured.note
+        assert f" {device} " not in all_mounts()
+    assert attached(image) == ""
+    assert image.read_bytes()[: 1 << 20].strip(b"\0") == b""
+
+
 CAMPAIGN = """
 import sys
 from pathlib import Path
@@ -235,6 +255,38 @@ def test_nothing_is_left_behind_however_a_campaign_ends(number, image, tmp_path)
     wait_for(lambda: f" {device} " not in all_mounts())
     assert attached(image) == ""
     assert image.read_bytes()[: 1 << 20].strip(b"\0") == b""
+
+
+def test_a_trial_that_is_killed_itself_leaves_neither_mount_nor_loop_device(image, tmp_path):
+    job = tmp_path / "job"
+    job.write_text(JOB)
+    words = [sys.executable, "-c", CAMPAIGN, str(image), str(job)]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
+        assert one.stdout is not None
+        device = one.stdout.readline().decode().strip()
+        wait_for(lambda: f" {device} " in all_mounts())
+        wait_for(lambda: shells_with(device))
+        for trial in shells_with(device):  # also those that it runs commands in
+            os.kill(trial, signal.SIGKILL)
+        _, said = one.communicate()
+    # Its remains are still there when the campaign goes on, and are not touched.
+    assert one.returncode == 1 and b"StorageError" in said
+    assert b"in use" in said or b"not blank" in said
+    wait_for(lambda: f" {device} " not in all_mounts())
+    assert attached(image) == ""
+
+
+def shells_with(word):
+    """Return the shells that have a word on their command line."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_text(errors="replace").split("\0")
+        except OSError:
+            continue  # it has ended
+        if words[:2] == ["sh", "-c"] and word in words:
+            found.append(int(folder.name))
+    return found
 
 
 def wait_for(what):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 
-from tracer.backends.base import RecordError
+from boards.device import Disk
+from boards.target import TargetError
 from tracer.trial import Outcome
 
 QUEUE = "/sys/block/sda/queue"
@@ -23,13 +24,16 @@ class KnownBench:
     page_bytes = 4096
     disks = ["sda"]  # noqa: RUF012  (as the protocol has it)
     windows = [f"{QUEUE}/read_ahead_kb"]  # noqa: RUF012
+    mounted = ""
+    machine, model = "armv7l", "Some Board"
+    known = [Disk("sda", "8:0", 1 << 30, "SD1GB")]  # noqa: RUF012
     notes: list[str] = []  # noqa: RUF012
 
     def __init__(self, lost_at: int | None = None, error: BaseException | None = None) -> None:
         self.trials: list = []
         self.opened = 0
         self._lost_at = lost_at
-        self._error = error or RecordError("the target is gone", "look after it")
+        self._error = error or TargetError("the target is gone", "look after it")
 
     def probe(self, knobs):
         return {knob: KNOBS[knob] for knob in knobs if knob in KNOBS}

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from boards.target import TargetError
 from tracer.backends.base import RecordError
 from tracer.command import Streams
-from tracer.journal import check_knob
+from tracer.knobs import check_knob
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 from tracer.run import RunOptions
@@ -18,6 +18,10 @@ from tracer.run import RunOptions
 PARTS = ("lib.sh", "held.sh", "tracing.sh", "guarded.sh")
 _AWAIT_S = 5  # how long the target is waited for before it hears of us again
 _OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
+
+
+class NotOverError(TargetError):
+    """A run that was not over when it should have been, on a target that answers."""
 
 
 def settings(
@@ -61,7 +65,7 @@ def check(run: RunOptions) -> None:
 def run_to_end(job: Job, limit_s: float | None = None) -> None:
     """Start the run and return when it is over; Ctrl-C ends it.
 
-    Raises TargetError if it is not over after ``limit_s`` of this machine's time.
+    Raises NotOverError if it is not over after ``limit_s`` of this machine's time.
     """
     job.ask("start", step="starting the run", within_s=_AWAIT_S)
     deadline = time.monotonic() + (limit_s or float("inf"))
@@ -69,7 +73,7 @@ def run_to_end(job: Job, limit_s: float | None = None) -> None:
     while True:
         try:
             if time.monotonic() > deadline:
-                raise TargetError(
+                raise NotOverError(
                     f"the run was not over after {limit_s:g} s",
                     "give it more time",
                 )

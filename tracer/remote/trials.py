@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from boards.device import Disk
 from boards.target import Target, TargetError
 from tracer.backends.base import RecordError
 from tracer.counters import Counters, change, parse_counters
-from tracer.interrupts import uninterrupted
-from tracer.journal import check_knob, unrestored
+from tracer.journal import unrestored
+from tracer.knobs import check_knob
 from tracer.load import words
 from tracer.remote import guarded_run
 from tracer.remote.guarded_run import (
+    NotOverError,
     losing_no_target,
     pass_on_output,
     run_to_end,
@@ -34,11 +35,11 @@ from tracer.trial import (
     disks_to_count,
     disks_to_tune,
     judged,
+    mounted_on,
 )
 
 PARTS = (*guarded_run.PARTS, "measure.sh")
-_BACK_S = 300.0  # how long a target that hung or restarts is waited for
-_PATTERN = re.compile(r"[\w./*:!,+@-]+", re.ASCII)  # of knobs, which the target's shell expands
+_PATTERN = re.compile(r"[\w./*:!,+@=-]+", re.ASCII)  # of knobs, which the target's shell expands
 
 
 @contextmanager
@@ -52,10 +53,13 @@ def trials_on(
         machine = Machine.parse(job.ask("probe", step="asking the target what it is"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
-            disks = disks_to_tune(options, devices, _executable(job, machine, options))
+            executable = _executable(job, machine, options)
+            disks = disks_to_tune(options, devices, executable)
+            mounted = mounted_on(disks, devices, executable)
             windows = devices.read_ahead_knobs(disks)
             counted = disks_to_count(disks, devices)
-        bench = TargetTrials(job, machine, options, disks, windows, counted)
+            known = [devices.disk(name) for name in disks]
+        bench = TargetTrials(job, machine, options, known, windows, counted, mounted)
         try:
             yield bench
         finally:
@@ -78,17 +82,21 @@ class TargetTrials:
         job: Job,
         machine: Machine,
         options: TrialOptions,
-        disks: list[str],
+        disks: list[Disk],
         windows: list[str],
         counted: list[str],
+        mounted: str,
     ) -> None:
         self.kernel = machine.kernel
         self.page_bytes = machine.page_size
-        self.disks = disks
+        self.machine = machine.machine
+        self.model = machine.cpu_model
+        self.disks = [disk.name for disk in disks]
+        self.known = disks
         self.windows = windows
+        self.mounted = mounted
         self.notes: list[str] = []
         self._first = job  # whose script the others copy
-        self._lost = False
         self._machine = machine
         self._options = options
         self._counted = counted
@@ -103,7 +111,6 @@ class TargetTrials:
             check_knob(knob)
             if not _PATTERN.fullmatch(knob):
                 raise RecordError(f"{knob!r} is no pattern of knobs", "name the knob itself")
-        self._reach()
         with self._job() as job:
             job.settings(self._settings(Trial(), job), self._options.run.command)
             answer = job.ask("knobs", *knobs, step="reading the target's knobs")
@@ -113,19 +120,16 @@ class TargetTrials:
         return found
 
     def run(self, trial: Trial) -> Outcome:
-        """Make one trial; a target that is lost meanwhile makes it ``hung``."""
-        self._reach()
+        """Make one trial; raises TargetError when the target is lost meanwhile."""
         try:
             with self._job() as job:
                 return self._run(trial, job)
-        except TargetError as error:
-            why = str(error)
-        except RecordError:
+        except NotOverError as error:
+            return Outcome("hung", notes=(str(error),))
+        except RecordError as error:
             if not self._has_restarted():
                 raise
-            why = "it has restarted"
-        self._lost = True
-        return Outcome("hung", notes=(f"the target was lost: {why}",))
+            raise TargetError("the target has restarted", "see on its console why") from error
 
     def _has_restarted(self) -> bool:
         """Return whether what was in the target's memory is gone, or cannot be asked for."""
@@ -202,24 +206,6 @@ class TargetTrials:
 
     def _job(self) -> Job:
         return Job(self._first.target, PARTS, self._first.shell, like=self._first)
-
-    def _reach(self) -> None:
-        """After a loss, wait until the target is back, and bring it the script again."""
-        if not self._lost:
-            return
-        deadline = time.monotonic() + _BACK_S
-        while True:
-            job = Job(self._first.target, PARTS, self._first.shell)
-            try:
-                job.__enter__()
-                break
-            except TargetError:
-                if time.monotonic() > deadline:
-                    raise
-                time.sleep(1)
-        with uninterrupted():
-            self._first.finish()  # nothing, after a restart
-            self._first, self._lost = job, False
 
 
 def _seen(lines: Lines) -> Seen:

@@ -110,21 +110,32 @@ count_done() {
 
 # ---- plans ----
 
-# decide: the period has this fingerprint; it has stayed for so many periods, in which so much was
-# done. Those without a workload tell nothing.
+# decide: the period has this fingerprint; act when it has stayed for so many periods. One without
+# a workload tells nothing, nor one in which less than nothing was done: a process that nobody
+# waited for took with it what it had done in all its life.
 decide() {
-    [ -n "$fingerprint" ] || return 0
+    [ -n "$fingerprint" ] && [ "$period_bytes" -ge 0 ] || return 0
     if [ "$fingerprint" != "$staying" ]; then
-        staying=$fingerprint stayed=0 stayed_bytes=0 stayed_ms=0
+        staying=$fingerprint stayed=0 rates=''
     fi
     stayed=$((stayed + 1))
-    stayed_bytes=$((stayed_bytes + period_bytes)) stayed_ms=$((stayed_ms + period_ms))
+    [ "$period_ms" -le 0 ] || rates="$rates $((period_bytes / period_ms))"
     [ $stayed -eq "$patience" ] || return 0
-    if [ "$in_force" = "$staying" ]; then
-        judge
-    else
+    if [ "$in_force" != "$staying" ]; then
         switch
+    elif ! judge; then
+        stayed=$((stayed - 1)) # one period more
     fi
+}
+
+# middle SIDE: set rate to the median of rates, and of two in the middle to the lower (SIDE 1) or
+# the upper one (2); empty if there is none. The sum would be that of a process which ended while
+# the others were counted: its bytes are its parent's then, and may be seen twice, or not at all.
+middle() {
+    # shellcheck disable=SC2086
+    rate=$(printf '%s\n' $rates | sort -n | awk -v side="$1" '
+        { rates[NR] = $0 }
+        END { print rates[int((NR + side) / 2)] }')
 }
 
 # has_plan FINGERPRINT
@@ -141,8 +152,8 @@ switch() {
     [ "$plan" != "$in_force" ] || return 0
     [ -n "$plan" ] || [ "${staying%-*}" != "${in_force%-*}" ] || return 0
     put_all_back
-    before_bytes=$stayed_bytes before_ms=$stayed_ms in_force=$plan
-    stayed=0 stayed_bytes=0 stayed_ms=0
+    middle 1
+    before_rate=$rate in_force=$plan stayed=0 rates=''
     if [ -n "$plan" ]; then
         say "applied $plan"
         apply_plan "$plan"
@@ -160,13 +171,15 @@ $plans
 END
 }
 
-# judge: undo the plan in force for good if less is done by it than before, by worse_percent.
+# judge: undo the plan in force for good if less is done by it than before, by worse_percent; fails
+# if that cannot be told yet. Of disks that do not say how long they are busy it never can.
 judge() {
-    [ "$before_ms" -gt 0 ] && [ "$stayed_ms" -gt 0 ] || return 0
-    now_rate=$((stayed_bytes / stayed_ms)) before_rate=$((before_bytes / before_ms))
-    [ $((now_rate * 100)) -lt $((before_rate * (100 - worse_percent))) ] || return 0
+    [ -n "$before_rate" ] || return 0
+    middle 2
+    [ -n "$rate" ] || return
+    [ $((rate * 100)) -lt $((before_rate * (100 - worse_percent))) ] || return 0
     refused="$refused $in_force"
-    say "undone $in_force $before_rate $now_rate"
+    say "undone $in_force $before_rate $rate"
     put_all_back
     in_force=
 }
@@ -184,7 +197,7 @@ say() {
 
 # begin_watch ARGUMENT...: begin to watch, in the background, by this script with these arguments.
 begin_watch() {
-    need awk cat mkdir mkfifo mv rm rmdir sed sleep
+    need awk cat mkdir mkfifo mv rm rmdir sed sleep sort
     mkfifo "$job/wake" "$job/changed"
     : >"$job/said"
     if command -v setsid >/dev/null; then

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from importlib import resources
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from tracer.remote.job import Fact
 from tracer.remote.watch import SUMS, WatchOptions, parse_period, resident_script
 
 KNOB = "/sys/block/sda/queue/read_ahead_kb"
+SHELLS = pytest.mark.parametrize("shell", [["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
 PLANS = {"read-random-small": [(KNOB, "16")], "read-sequential-large": [(KNOB, "1024")]}
 
 
@@ -58,7 +60,7 @@ def test_what_is_no_plan_never_reaches_a_shell(options):
         resident_script(options)
 
 
-@pytest.mark.parametrize("shell", [["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
+@SHELLS
 def test_the_resident_script_is_one_for_any_posix_shell(shell, tmp_path):
     script = tmp_path / "foreread-fingerprint"
     script.write_text(resident_script(WatchOptions(plans=PLANS, disks=["sda"])))
@@ -73,3 +75,68 @@ def test_the_resident_script_is_clean(tmp_path):
     script.write_text(resident_script(WatchOptions(plans=PLANS, disks=["sda"])))
     done = subprocess.run(["shellcheck", script], check=False, capture_output=True, text=True)
     assert done.stdout == ""
+
+
+WORK = "read-random-small"
+DECIDING = """
+set -u
+nl='
+'
+plans="$1" patience=$2 worse_percent=10
+put_all_back() { echo back; }
+apply_plan() { :; }
+say() { echo "$1"; }
+staying='' in_force='' refused='' stayed=0
+while read -r fingerprint period_bytes period_ms; do decide; done
+"""
+
+
+def decided(shell, periods, patience=3):
+    """Return what a watcher does in these periods (bytes done, ms busy), all of one workload."""
+    text = (resources.files("tracer.remote") / "watch.sh").read_text()
+    lines = "".join(f"{WORK} {done} {busy}\n" for done, busy in periods)
+    done = subprocess.run(
+        [*shell, "-c", f"tab='\t'\n{text}{DECIDING}", "sh", f"{WORK}\t{KNOB}\t16", str(patience)],
+        input=lines, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.stderr == ""
+    return [line for line in done.stdout.splitlines() if line != "back"]
+
+
+APPLIED = f"applied {WORK}"
+SAME, LESS, LOST, SEEN_TWICE = (1000, 1), (500, 1), (-(10**10), 1), (10**10, 1)
+
+
+@SHELLS
+@pytest.mark.parametrize(
+    ("periods", "expected"),
+    [
+        ([SAME] * 9, [APPLIED]),
+        ([SAME] * 3 + [LESS] * 2, [APPLIED]),
+        ([SAME] * 3 + [LESS] * 3, [APPLIED, f"undone {WORK} 1000 500"]),
+        ([SAME] * 3 + [LESS] * 3 + [SAME] * 9, [APPLIED, f"undone {WORK} 1000 500"]),
+        ([SAME] * 6 + [LESS] * 9, [APPLIED]),  # judged once while it stays
+        ([SAME] * 2, []),
+        ([SAME, LOST, SAME], []),
+        ([SAME, LOST, SAME, SAME] + [LESS] * 3, [APPLIED, f"undone {WORK} 1000 500"]),
+        ([SAME] * 3 + [LOST, LESS, LOST, LESS, LESS], [APPLIED, f"undone {WORK} 1000 500"]),
+        ([SAME] * 3 + [LOST] * 9, [APPLIED]),
+        ([SAME, SEEN_TWICE, SAME] + [SAME] * 9, [APPLIED]),
+        ([SAME, (0, 1), SAME] + [LESS] * 3, [APPLIED, f"undone {WORK} 1000 500"]),
+        ([SAME] * 3 + [LESS, SEEN_TWICE, LOST, LESS], [APPLIED, f"undone {WORK} 1000 500"]),
+        ([SAME] * 3 + [(0, 1), SAME, SAME], [APPLIED]),
+        # A disk that does not say how long it is busy; one that was not for a while.
+        ([(1000, 0)] * 3 + [LESS] * 9, [APPLIED]),
+        ([SAME] * 3 + [(0, 0)] * 3 + [LESS], [APPLIED, f"undone {WORK} 1000 500"]),
+    ],
+)
+def test_a_plan_is_judged_by_what_is_done_in_most_periods(shell, periods, expected):
+    assert decided(shell, periods) == expected
+
+
+@SHELLS
+@pytest.mark.parametrize(
+    "periods", [[SAME, SEEN_TWICE, SAME, SAME], [SAME, SAME, (0, 1), SAME, SAME]]
+)
+def test_of_two_periods_neither_alone_undoes_a_plan(shell, periods):
+    assert decided(shell, periods, patience=2) == [APPLIED]
