@@ -8,10 +8,8 @@ have changed; a torn last line belongs to a change that was not made.
 itself. Where /run is kept over a reboot, the header's boot id says so and nothing is restored.
 The directory belongs to root alone, since who writes to it chooses what root will write.
 
-Some knobs take others with them. A scheduler's tunables come and go with it, and the kernel gives
-them, and some of the queue's, their defaults whenever one is chosen; so it does with the window
-whenever a limit of the queue is written. Their values are noted before such a knob's, and thus put
-back after it.
+What a knob takes with it, as a scheduler does its tunables (tracer.knobs), is noted before it, and
+thus put back after it.
 
 The journal is also the lock of the machine's knobs: two recordings at a time would save each
 other's values as the original ones. The lock (flock) ends with its owner, however it ends.
@@ -22,8 +20,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import posixpath
-import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -37,23 +33,20 @@ from boards.target import LocalTarget, Target
 from tracer import tracefs
 from tracer.backends.base import RecordError
 from tracer.interrupts import uninterrupted
+from tracer.knobs import (
+    check_knob,
+    goes_with,
+    is_tunable,
+    read_knob,
+    resets,
+    write_knob,
+)
 
 DIRECTORY = Path("/run/foreread")
 SCHEMA = 1
 GONE = "the device is gone"
-_KNOB_TREES = ("/sys/", "/proc/sys/")
 _LOCK = "lock"
 _SUFFIX = ".journal"
-_SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"
-# Which of a queue's own attributes get new values with another one of them (Linux 6.12:
-# block/blk-mq-sched.c, blk_mq_init_sched; block/blk-wbt.c, wbt_enable_default;
-# block/blk-settings.c, blk_apply_bdi_limits).
-_RESETS = {
-    "scheduler": ("nr_requests", "wbt_lat_usec"),
-    "max_sectors_kb": ("read_ahead_kb",),
-    "rotational": ("read_ahead_kb",),
-}
-_CHOICE = re.compile(r"(?:\S+ )*\[(\S+)\](?: \S+)* ?")
 
 
 @dataclass(frozen=True)
@@ -129,13 +122,13 @@ class Journal:
         """
         check_knob(knob)
         with uninterrupted():
-            old = selected(self.target.read_knob(knob))
+            old = read_knob(self.target, knob)
             if old == value and knob not in self._originals:
                 return old
             if knob not in self._originals:
                 self._note_reset(knob)
             self._note(knob, self._originals.setdefault(knob, old), value)
-            taken = selected(self.target.write_knob(knob, value))
+            taken = write_knob(self.target, knob, value)
             if taken != value:
                 self._note(knob, self._originals[knob], taken)
             return taken
@@ -152,9 +145,9 @@ class Journal:
 
     def _note_reset(self, by: str) -> None:
         """Note what the knob takes with it, as if it had been changed."""
-        for knob in _goes_with(self.target, by):
+        for knob in goes_with(self.target, by):
             with suppress(OSError):  # some can only be written
-                value = selected(self.target.read_knob(knob))
+                value = read_knob(self.target, knob)
                 self._note(knob, self._originals.setdefault(knob, value), value)
 
     def _note(self, knob: str, old: str, new: str) -> None:
@@ -206,48 +199,6 @@ def _leftover_tracing() -> list[Restored]:
     return [Restored(f"{place}: {name}", "removed") for name in names]
 
 
-def selected(text: str) -> str:
-    """Return the value of what a knob reads as: in a list of choices the one in brackets."""
-    match = _CHOICE.fullmatch(text)
-    return match[1] if match else text
-
-
-def is_scheduler(knob: str) -> bool:
-    """Return whether the knob chooses the scheduler of a disk."""
-    return knob.endswith(f"/queue{_SCHEDULER}")
-
-
-def _goes_with(target: Target, by: str) -> list[str]:
-    """Return the knobs that get other values, or are gone, when ``by`` is written."""
-    if not is_scheduler(by):
-        return _reset_attributes(by)
-    iosched = f"{posixpath.dirname(by)}{_TUNABLES}"
-    listed = target.run(["ls", iosched]).stdout
-    return [*_reset_attributes(by), *(f"{iosched}{name}" for name in os.fsdecode(listed).split())]
-
-
-def _reset_attributes(by: str) -> list[str]:
-    queue, name = posixpath.split(by)
-    return [f"{queue}/{one}" for one in _RESETS.get(name, ()) if queue.endswith("/queue")]
-
-
-def _resets(by: str, knob: str) -> bool:
-    """Return whether writing ``by`` gives ``knob`` its default."""
-    tunables = f"{posixpath.dirname(by)}{_TUNABLES}"
-    return knob in _reset_attributes(by) or (is_scheduler(by) and knob.startswith(tunables))
-
-
-def check_knob(knob: str) -> None:
-    """Raise RecordError unless ``knob`` is the path of a file under /sys or /proc/sys."""
-    plain = posixpath.normpath(knob) == knob and knob.isprintable()
-    if not (plain and knob.startswith(_KNOB_TREES)):
-        raise RecordError(
-            f"{knob!r} is not a knob of the kernel",
-            "only files under /sys and /proc/sys are set; remove the damaged journal in "
-            f"{DIRECTORY}",
-        )
-
-
 def _replay(target: Target, path: Path) -> list[Restored]:
     """Undo the journal ``path`` and remove it; return what became of every knob."""
     changes = list(_changes(path))
@@ -259,7 +210,7 @@ def _replay(target: Target, path: Path) -> list[Restored]:
     restored: list[Restored] = []
     for knob in reversed(list(originals)):
         # What the kernel reset with a knob that we put back, nobody else has set.
-        reset = any(_resets(one.knob, knob) and not one.problem for one in restored)
+        reset = any(resets(one.knob, knob) and not one.problem for one in restored)
         known = None if reset else given[knob]
         restored.append(_put_back(target, knob, originals[knob], known))
     path.unlink(missing_ok=True)
@@ -286,13 +237,13 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
     """Give ``knob`` its old value back, unless it has one that is not among ``given``."""
     try:
         check_knob(knob)
-        current = selected(target.read_knob(knob))
+        current = read_knob(target, knob)
         if given is not None and current not in given | {old}:
             return Restored(knob, old, f"left at {current}, which somebody else has set")
-        taken = current if current == old else selected(target.write_knob(knob, old))
+        taken = current if current == old else write_knob(target, knob, old)
     except FileNotFoundError:
         # A tunable's scheduler may be gone; that it should not be is told of the scheduler.
-        return Restored(knob, old, "" if _TUNABLES in knob else GONE)
+        return Restored(knob, old, "" if is_tunable(knob) else GONE)
     except (OSError, RecordError, ValueError) as error:
         return Restored(knob, old, str(error))
     return Restored(knob, old, "" if taken == old else f"the kernel made it {taken}")

@@ -15,6 +15,15 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+
+
+def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that measure a part of the file systems, and search it."""
+    table, found = f"{{out}}/storage-{name}.json", f"{{out}}/storage-{name}-found.json"
+    measured = ("storage.py", "measure", workload, "-o", table, "--place", "board", *part)
+    return measured, ("storage.py", "compete", table, "-o", found)
+
+
 # By study, the commands in order: words, of which {out} is the folder for figures.
 STUDIES = {
     "start-up": (
@@ -32,8 +41,9 @@ STUDIES = {
     ),
     "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
     "storage": (
-        ("storage.py", "measure", "mailserver", "-o", "{out}/storage.json", "--place", "board"),
-        ("storage.py", "compete", "{out}/storage.json", "-o", "{out}/storage-found.json"),
+        *_on_landscape("mailserver", "mailserver", "--part", "fewer"),
+        *_on_landscape("schedulers", "mailserver", "--part", "plain", "--v2"),
+        *_on_landscape("fileserver", "fileserver", "--part", "fewer"),
     ),
 }
 

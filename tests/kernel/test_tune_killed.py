@@ -1,4 +1,4 @@
-"""``foreread tune`` killed at random moments on a loop device: its store, the device after it."""
+"""``foreread tune`` killed on a loop device: what its store has, the device after it, its end."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
 
+from analyzer.tuner.results import read_results
 from analyzer.tuner.store import Store
 from tracer.journal import restore_leftovers
 
@@ -30,20 +32,25 @@ pytestmark = [
 ]
 
 
+WINDOWS = ":".join(str(4 * pages) for pages in range(1, 65))
+LONG = ["--genes", f"read_ahead_kb={WINDOWS},nr_requests=16:32:64:128"]
+# Beside a reader, processors that others use do not make a run contended.
+SHORT = ["--genes", "read_ahead_kb=16:84", "--repeats", "1:1", "--scenario", "reader"]
+
+
 @pytest.fixture
-def loop(tmp_path):
-    with loop_image(tmp_path) as image:
+def loop():
+    # In memory: nobody else's reads and writes count as those of a disk that is below it.
+    with TemporaryDirectory(dir="/dev/shm") as folder, loop_image(Path(folder)) as image:
         image.knob.write_text(str(WINDOW_KB))
         yield image
 
 
-def tune(loop, path):
-    """Start or resume a campaign that is far too long to end in this test."""
-    windows = ":".join(str(4 * pages) for pages in range(1, 65))
-    genes = f"read_ahead_kb={windows},nr_requests=16:32:64:128"
+def tune(loop, path, words):
+    """Start or resume a campaign."""
     command = [sys.executable, "-m", "foreread", "tune", "-o", str(path), "--device", loop.device]
-    command += ["--genes", genes, "--sampler", "exhaustive"]
-    command += ["--allow-warm", "--wait", "120", *(["--resume"] if path.exists() else [])]
+    command += [*words, "--sampler", "exhaustive", "--allow-warm", "--wait", "300"]
+    command += ["--resume"] if path.exists() else []
     command += ["--", str(loop.busybox), "wc", str(loop.data)]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=pipe, text=True)
@@ -58,7 +65,7 @@ def test_killed_at_random_moments_it_keeps_its_attempts_and_the_device_is_put_ba
     """Whether a run counts depends on what else the machine does, and is not asserted."""
     path, before, rng = tmp_path / "app.tuning", [], random.Random(5)
     for _ in range(KILLS):
-        process = tune(loop, path)
+        process = tune(loop, path, LONG)
         time.sleep(rng.uniform(0.5, 4))
         process.kill()
         process.communicate()
@@ -67,11 +74,31 @@ def test_killed_at_random_moments_it_keeps_its_attempts_and_the_device_is_put_ba
             assert [one.number for one in made] == list(range(1, len(made) + 1))
             assert made[: len(before)] == before
             before = made
-    process = tune(loop, path)
+    process = tune(loop, path, LONG)
     while not (path.exists() and len(attempts(path)) > len(before)) and process.poll() is None:
         time.sleep(0.2)
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert len(attempts(path)) > len(before), said
     restore_leftovers()
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_killed_and_resumed_it_comes_to_its_end(loop, tmp_path):
+    path = tmp_path / "app.tuning"
+    process = tune(loop, path, SHORT)
+    while not (path.exists() and attempts(path)) and process.poll() is None:
+        time.sleep(0.05)
+    process.kill()
+    _, said = process.communicate()
+    made = attempts(path)
+    assert made, said
+    process = tune(loop, path, SHORT)
+    _, said = process.communicate()
+    assert process.returncode == 0, said
+    assert attempts(path)[: len(made)] == made
+    results = read_results(path)
+    assert results.ended == "finished"
+    assert not results.confirmed.to_run
+    assert {one.chromosome["read_ahead_kb"] for one in results.search} == {16, WINDOW_KB}
     assert loop.restored_kb() == WINDOW_KB

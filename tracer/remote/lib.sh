@@ -141,9 +141,23 @@ undo_leftovers() {
 # value_of KNOB: set value to what it says, or to what stands in brackets where it lists choices.
 # By cat, since a shell reads byte by byte, and those of /proc/sys have a first one only.
 value_of() {
+    case $1 in
+    mount:*)
+        mount_value "$1"
+        return
+        ;;
+    esac
     value=$(cat "$1" 2>/dev/null) || return
     case $value in
     *"["*"]"*) value=${value#*"["} value=${value%%"]"*} ;;
+    esac
+}
+
+# write_knob KNOB VALUE: mount options are remount.sh's.
+write_knob() {
+    case $1 in
+    mount:*) mount_write "$1" "$2" ;;
+    *) echo "$2" >"$1" ;;
     esac
 }
 
@@ -154,11 +168,12 @@ set_knob() {
         return
     fi
     old=$value
-    if [ "$old" != "$2" ]; then
-        note_reset "$1" || return
+    if [ "$old" = "$2" ]; then
+        echo "knob $1$tab$old$tab$old"
+        return
     fi
-    echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
-    if why=$( (echo "$2" >"$1") 2>&1); then
+    note_reset "$1" && echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
+    if why=$( (write_knob "$1" "$2") 2>&1); then
         value_of "$1"
         if [ "$value" != "$2" ]; then
             echo "$1$tab$old$tab$value" >>"$job/journal"
@@ -200,7 +215,7 @@ restore() {
     sed '1!G;h;$!d' "$1/journal" | while IFS=$tab read -r knob old new; do
         case $knob in
         *..*) ;;
-        /sys/* | /proc/sys/*) put_back "$2" "$knob" "$old" "$new" ;;
+        /sys/* | /proc/sys/* | mount:*) put_back "$2" "$knob" "$old" "$new" ;;
         esac
     done
     mv -f "$1/journal" "$1/journal.done"
@@ -218,9 +233,11 @@ put_back() {
     elif [ "$1" = leftover ] && [ "$value" != "$4" ] && ! is_in "$2" "$resets" &&
         ! is_in "${2%/*}" "$resets"; then
         problem="left at $value, which somebody else has set"
-    elif ! (echo "$3" >"$2") 2>/dev/null; then
+    elif ! (write_knob "$2" "$3") 2>/dev/null; then
         problem="it stayed at $value"
     else
+        value_of "$2"
+        case $2 in */queue/nr_requests) [ "$value" = "$3" ] || choose_anew "$queue" ;; esac
         value_of "$2"
         [ "$value" = "$3" ] || problem="the kernel made it $value"
         reset_with "$2"
@@ -229,6 +246,24 @@ put_back() {
     fi
     echo "$1 $2$tab$3$tab$problem"
 }
+
+# choose_anew QUEUE: have its scheduler begin again, with the tunables that it has. A disk that takes
+# one request at a time (a USB stick) gets 2 nr_requests by that, of which 4 are the least to write.
+choose_anew() {
+    tunables=''
+    for tunable in "$1"/iosched/*; do
+        ! value_of "$tunable" || tunables="$tunables$tunable$tab$value
+"
+    done
+    value_of "$1/scheduler" && [ "$value" != none ] || return
+    echo none >"$1/scheduler"
+    echo "$value" >"$1/scheduler"
+    while IFS=$tab read -r tunable value; do
+        [ -z "$tunable" ] || echo "$value" >"$tunable"
+    done <<END
+$tunables
+END
+} 2>/dev/null
 
 # is_in WORD WORDS: whether the word is among the words.
 is_in() {
