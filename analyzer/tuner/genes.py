@@ -42,7 +42,9 @@ class GeneError(ValueError):
         self.remedy = remedy
 
 
-class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Gene(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One thing that may be set.
 
     Its alleles are ``choices``, else what ``lowest`` to ``highest`` holds of its kind: every

@@ -22,7 +22,7 @@ from analyzer.tuner.genes import Allele, Space
 from analyzer.tuner.ground import Ground
 from analyzer.tuner.quiet import patiently
 from analyzer.tuner.recipe import load_recipe, recipe_names
-from analyzer.tuner.records import Board, Spec
+from analyzer.tuner.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.results import Results
 from analyzer.tuner.stopping import Budget
 from analyzer.tuner.store import Store
@@ -238,7 +238,14 @@ def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
 
 
 def _board(args: argparse.Namespace, bench: TrialBench) -> Board:
-    return Board(args.target, bench.kernel, bench.page_bytes, tuple(bench.disks))
+    disks = [BoardDisk(disk.name, disk.size_bytes, _known(disk.model)) for disk in bench.known]
+    hardware = Hardware(_known(bench.machine), _known(bench.model), tuple(disks))
+    return Board(args.target, bench.kernel, bench.page_bytes, tuple(bench.disks), hardware)
+
+
+def _known(text: str) -> str:
+    """Return what a machine says of itself; nothing where that is no text."""
+    return text if text.isprintable() else ""
 
 
 def _check_same(args: argparse.Namespace, spec: Spec) -> None:

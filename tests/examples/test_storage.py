@@ -83,6 +83,10 @@ def test_five_runs_and_others_on_a_landscape(study, landscape, tmp_path, monkeyp
     assert f"global best found in {found} of 5 runs" in said
     assert [one["name"] for one in document["searches"]] == list(study["storage_search"].SEARCHES)
     assert all(one["seeds"] == 2 for one in document["searches"])
+    effects = {one["gene"]: one for one in document["effects"]}
+    assert effects["mount"]["pairs"] == 79
+    assert effects["mount"]["largest"] == pytest.approx(0.1)
+    assert effects["journal"]["largest"] == 0
     chance = document["searches"][-1]
     assert chance["found"] == 2 and chance["measured"] == [document["points"]] * 2
 

@@ -177,7 +177,10 @@ def test_another_kernel_is_not_resumed(bench, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(bench, "kernel", "6.1.1")
     capsys.readouterr()
     assert main(words(output, "--budget", "30", "--resume")) == 1
-    assert "was measured on local (6.1.0, sda), and this is local (6.1.1" in capsys.readouterr().err
+    assert (
+        "was measured on local (6.1.0, Some Board, sda), and this is local (6.1.1"
+        in capsys.readouterr().err
+    )
     assert len(bench.trials) == made
 
 
@@ -199,7 +202,9 @@ def test_a_tuning_becomes_a_boot_script(bench, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "sda/queue/scheduler = bfq: measured: " in said
     assert said.index("queue/scheduler") < said.index("queue/read_ahead_kb")
-    assert (boot / "foreread-apply").exists()
+    script = (boot / "foreread-apply").read_text()
+    assert "board_machine='armv7l'" in script and "board_model='Some Board'" in script
+    assert f"disk 'sda' '{(1 << 30) // 512}' 'SD1GB'" in script
     for more in (["--read-ahead-kb", "64"], ["--after-boot-kb", "64"], ["--model", "linux"]):
         assert main(["script", str(output), "-o", str(tmp_path / "other"), *more]) == 2
     assert not (tmp_path / "other").exists()

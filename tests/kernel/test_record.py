@@ -8,9 +8,11 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from cold_runs import until_cold
 from loop_image import WINDOW_KB, loop_image
 from raw_pages import read_events
 
@@ -75,12 +77,9 @@ def test_every_page_of_a_cold_file_is_recorded_once(loop, tmp_path):
     inode = loop.data.stat().st_ino
     device = device_number(loop.data)
     output = tmp_path / "capture"
-    capture = record_here(
-        output,
-        [loop.busybox, "cat", loop.data],
-        lambda trace: inodes(trace, device),
-        allow_warm=False,
-    )
+    command = [loop.busybox, "cat", loop.data]
+    inodes_of = partial(inodes, device=device)
+    capture = until_cold(lambda: record_here(output, command, inodes_of, allow_warm=False))
     inserts = read_events(output / "trace", INSERT)
     of_data = [e["index"] for e in inserts if (e["s_dev"], e["i_ino"]) == (device, inode)]
     # Sorted: the events of one CPU come after those of another, and a process may change it.

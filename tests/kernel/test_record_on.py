@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cold_runs import until_cold
 from loop_image import WINDOW_KB, loop_image
 from raw_pages import read_events
 
@@ -122,8 +123,9 @@ def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
     device = device_number(loop.data)
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         streams = Streams(nowhere.fileno(), nowhere.fileno())
-        there = record_here(
-            tmp_path / "there", command, shell, inodes_on(device), False, streams=streams
+        to, inodes_of = tmp_path / "there", inodes_on(device)
+        there = until_cold(
+            lambda: record_here(to, command, shell, inodes_of, False, streams=streams)
         )
         options = RecordOptions(
             RunOptions([str(word) for word in command], allow_warm=True, streams=streams),

@@ -51,7 +51,7 @@ def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **
 
 def test_the_window_in_force_is_measured_too(loop, nowhere):
     options = SweepOptions(
-        RunOptions([str(loop.busybox), "true"], streams=nowhere),
+        RunOptions([str(loop.busybox), "true"], streams=nowhere, allow_warm=True),
         lambda _: (0,),
         repeat=1,
         with_default=True,
@@ -130,9 +130,11 @@ def test_an_unknown_disk_is_refused(loop):
 
 
 def test_a_target_measures_the_same_reads(loop, nowhere):
+    command = [str(loop.busybox), "cat", str(loop.data)]
+
     def requests_and_pages(bench):
         options = SweepOptions(
-            RunOptions([str(loop.busybox), "cat", str(loop.data)], streams=nowhere),
+            RunOptions(command, streams=nowhere, allow_warm=True),
             lambda _: (0, 16, 64),
             repeat=2,
             wait_s=300.0,
