@@ -1,6 +1,6 @@
 """The studies of tuning, one after the other; each writes its figures as JSON.
 
-    python examples/tune-study/run.py [-o DIR] [start-up] [fingerprints] [ioperf] [storage]
+    python examples/tune-study/run.py [-o DIR] [start-up] [fingerprints] [ioperf] [storage] [faults]
 
 What is measured once is kept (measure.py's raw file, a storage landscape); a study goes on from
 there. DIR/NAME.json has the figures of a study, DIR/NAME.txt what it printed.
