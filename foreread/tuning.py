@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Self
 
@@ -91,8 +91,7 @@ class TrialEvaluator:
     def _give_up(self, why: str) -> None:
         """Close a bench whose target may be out of reach, and reset that."""
         self._lost = why or "it hung"
-        with suppress(*_CLOSED, OSError):  # it is the loss that is told, not this
-            self._close()
+        self._drop()
         if self._reset:
             _run_reset(self._reset)
 
@@ -107,8 +106,7 @@ class TrialEvaluator:
             except Interrupted:
                 raise
             except _CLOSED as error:
-                with suppress(*_CLOSED, OSError):
-                    self._close()
+                self._drop()
                 if time.monotonic() > deadline:
                     raise CampaignError(
                         f"the target is not back {BACK_S:g} s after a trial: {error}",
@@ -117,6 +115,15 @@ class TrialEvaluator:
                     ) from error
                 time.sleep(_AGAIN_S)
         self._lost = ""
+
+    def _drop(self) -> None:
+        """Close a bench that may be out of reach; it is the loss that is told, not this."""
+        try:
+            self._close()
+        except Interrupted:
+            raise
+        except (*_CLOSED, OSError):
+            pass
 
     def _close(self) -> None:
         opened, self._opened, self._bench = self._opened, None, None

@@ -5,6 +5,7 @@ everything put back.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import signal
 import subprocess
@@ -26,7 +27,8 @@ from tracer.ending import Ending
 from tracer.journal import Journal, restore_leftovers
 from tracer.knobs import selected
 from tracer.local_trials import local_trials
-from tracer.remote.trials import trials_on
+from tracer.remote.job import Job
+from tracer.remote.trials import PARTS, trials_on
 from tracer.run import RunOptions
 from tracer.trial import Scenario, Trial, TrialOptions
 
@@ -389,3 +391,20 @@ def test_a_killed_foreread_takes_its_load_with_it(loop):
     while folder.exists() or list(loop.mountpoint.glob(".foreread*")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def test_what_a_killed_host_left_in_memory_is_removed_once_its_lease_is_over(loop, nowhere):
+    run = RunOptions([str(loop.busybox), "true"], streams=nowhere)
+    with Job(LocalTarget(), PARTS) as job:
+        memory = Path(job.folder).parent
+    places = [memory / f"foreread-{secrets.token_hex(8)}" for _ in range(2)]
+    try:
+        for place, lease in zip(places, ("1", "99999999999"), strict=True):
+            place.mkdir()
+            (place / "lease").write_text(f"{lease}\n")
+        with trials_on(LocalTarget(), TrialOptions(run, wait_s=WAIT_S)) as bench:
+            bench.probe([queue(loop, "read_ahead_kb")])
+        assert [place.exists() for place in places] == [False, True]
+    finally:
+        for place in places:
+            shutil.rmtree(place, ignore_errors=True)

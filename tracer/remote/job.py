@@ -140,8 +140,7 @@ class Job:
         if self._like is None:
             self._push("job.sh", self._script)
         else:
-            copy = ["-c", 'cat "$1/job.sh" >"$2/job.sh"', "sh", self._like.folder, self.folder]
-            self._run([*self.shell, *copy], "copying the script on the target")
+            self._like.raw("copy_script", self.folder, step="copying the script on the target")
 
     def _push(self, name: str, content: bytes) -> None:
         with tempfile.NamedTemporaryFile(prefix="foreread-") as file:

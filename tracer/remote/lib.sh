@@ -132,8 +132,17 @@ undo_leftovers() {
         if [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -O "$other/owner" ]; then
             read -r owner <"$other/owner"
             alive "$owner" || undo "$other" leftover
+        elif [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -O "$other/lease" ]; then
+            read -r lease <"$other/lease" # it has changed nothing, and its host is gone
+            uptime
+            [ "$now" -lt "$lease" ] || rm -rf "$other"
         fi
     done
+}
+
+# copy_script FOLDER: give the job of that folder the script.
+copy_script() {
+    cat "$job/job.sh" >"$1/job.sh"
 }
 
 # ---- knobs: every change is in the journal before it is made ----

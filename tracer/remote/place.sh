@@ -1,10 +1,11 @@
 # shellcheck shell=sh
 # Makes the folder of one job, in memory so that nothing of it is read or written on a disk, and
-# prints its name. Where there is none, prints why not.
+# prints its name. Where there is none, prints why not. It may be removed when its lease is over.
 #
 # usage: sh -c TEXT sh TOKEN
 set -u
 umask 077
+lease_s=250
 
 # kind DIRECTORY: set fs to the type of the file system that DIRECTORY is on.
 kind() {
@@ -24,7 +25,9 @@ for place in /run /dev/shm /tmp /var/run /var/tmp; do
     tmpfs | ramfs | rootfs)
         if mkdir "$place/foreread-$1" 2>/dev/null; then
             echo "place $place/foreread-$1"
-            echo "uptime $(cat /proc/uptime)"
+            read -r now rest </proc/uptime
+            echo $((${now%.*}00 + lease_s * 100)) >"$place/foreread-$1/lease"
+            echo "uptime $now $rest"
             exit
         fi
         ;;
