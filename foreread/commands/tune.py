@@ -21,7 +21,7 @@ from analyzer.tuner.document import document
 from analyzer.tuner.genes import Allele, Space
 from analyzer.tuner.ground import Ground
 from analyzer.tuner.quiet import patiently
-from analyzer.tuner.recipe import load_recipe, recipe_names
+from analyzer.tuner.recipe import Genetic, load_recipe, recipe_names
 from analyzer.tuner.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.results import Results
 from analyzer.tuner.stopping import Budget
@@ -272,7 +272,13 @@ def _ground(args: argparse.Namespace, bench: TrialBench) -> Ground:
     probe = bench.probe(knobs(bench.disks, names, bench.mounted))
     space = space_of(probe, bench.disks, names, levels, bench.windows, bench.mounted)
     _check_genes(args, space)
-    return Ground(load_recipe(args.sampler or args.recipe), space, _predicted(args))
+    recipe = load_recipe(args.sampler or args.recipe)
+    if isinstance(recipe, Genetic) and recipe.fingerprints:
+        tell(
+            f"{args.recipe} brings nothing back here: all generations are of one workload, every "
+            "scenario's together"
+        )
+    return Ground(recipe, space, _predicted(args))
 
 
 def _check_genes(args: argparse.Namespace, space: Space) -> None:

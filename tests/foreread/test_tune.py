@@ -103,6 +103,12 @@ def test_genes_that_the_machine_lacks_are_said(bench, tmp_path, capsys):
     assert not (tmp_path / "none.tuning").exists()
 
 
+def test_fingerprints_that_bring_nothing_back_are_said(bench, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    assert main(words(output, "--budget", "10", "--recipe", "fingerprinting")) == 0
+    assert "brings nothing back here" in capsys.readouterr().err
+
+
 def test_a_file_that_is_there_is_not_touched(bench, tmp_path, capsys):
     output = tmp_path / "app.tuning"
     output.write_text("mine")
