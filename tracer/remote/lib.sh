@@ -246,7 +246,7 @@ put_back() {
         problem="it stayed at $value"
     else
         value_of "$2"
-        case $2 in */queue/nr_requests) [ "$value" = "$3" ] || choose_anew "$queue" ;; esac
+        case $2 in */queue/nr_requests) [ "$value" = "$3" ] || choose_anew "${2%/*}" ;; esac
         value_of "$2"
         [ "$value" = "$3" ] || problem="the kernel made it $value"
         reset_with "$2"
