@@ -8,8 +8,8 @@ have changed; a torn last line belongs to a change that was not made.
 itself. Where /run is kept over a reboot, the header's boot id says so and nothing is restored.
 The directory belongs to root alone, since who writes to it chooses what root will write.
 
-What a disk's scheduler takes with it (tracer.knobs) is noted before the scheduler, and thus put
-back after it.
+What a knob takes with it, as a scheduler does its tunables (tracer.knobs), is noted before it, and
+thus put back after it.
 
 The journal is also the lock of the machine's knobs: two recordings at a time would save each
 other's values as the original ones. The lock (flock) ends with its owner, however it ends.
@@ -36,7 +36,6 @@ from tracer.interrupts import uninterrupted
 from tracer.knobs import (
     check_knob,
     goes_with,
-    is_scheduler,
     is_tunable,
     read_knob,
     resets,
@@ -126,8 +125,8 @@ class Journal:
             old = read_knob(self.target, knob)
             if old == value and knob not in self._originals:
                 return old
-            if is_scheduler(knob) and knob not in self._originals:
-                self._note_tunables(knob)
+            if knob not in self._originals:
+                self._note_reset(knob)
             self._note(knob, self._originals.setdefault(knob, old), value)
             taken = write_knob(self.target, knob, value)
             if taken != value:
@@ -144,9 +143,9 @@ class Journal:
             self.restored.append(_put_back(self.target, knob, self._originals.pop(knob)))
         return self.restored
 
-    def _note_tunables(self, scheduler: str) -> None:
-        """Note what the scheduler in force takes with it, as if it had been changed."""
-        for knob in goes_with(self.target, scheduler):
+    def _note_reset(self, by: str) -> None:
+        """Note what the knob takes with it, as if it had been changed."""
+        for knob in goes_with(self.target, by):
             with suppress(OSError):  # some can only be written
                 value = read_knob(self.target, knob)
                 self._note(knob, self._originals.setdefault(knob, value), value)
@@ -210,7 +209,7 @@ def _replay(target: Target, path: Path) -> list[Restored]:
         given.setdefault(change["knob"], set()).add(change["new"])
     restored: list[Restored] = []
     for knob in reversed(list(originals)):
-        # What the kernel reset with a scheduler that we put back, nobody else has set.
+        # What the kernel reset with a knob that we put back, nobody else has set.
         reset = any(resets(one.knob, knob) and not one.problem for one in restored)
         known = None if reset else given[knob]
         restored.append(_put_back(target, knob, originals[knob], known))

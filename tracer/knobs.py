@@ -1,7 +1,8 @@
 """Knobs: files of /sys and /proc/sys, and mount options (boards.remount), by one path each.
 
-A disk's scheduler is a knob that takes others with it: its tunables come and go with it, and the
-kernel gives them, and some of the queue's, their defaults whenever one is chosen.
+Some knobs take others with them. A scheduler's tunables come and go with it, and the kernel gives
+them, and some of the queue's, their defaults whenever one is chosen; so it does with the window
+whenever a limit of the queue is written.
 """
 
 from __future__ import annotations
@@ -16,9 +17,14 @@ from tracer.backends.base import RecordError
 
 _KNOB_TREES = ("/sys/", "/proc/sys/")
 _SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"
-# Of a queue's own attributes these get new values with a new scheduler (Linux 6.12:
-# block/blk-mq-sched.c, blk_mq_init_sched; block/blk-wbt.c, wbt_enable_default).
-_RESET_WITH_SCHEDULER = ("nr_requests", "wbt_lat_usec")
+# Which of a queue's own attributes get new values with another one of them (Linux 6.12:
+# block/blk-mq-sched.c, blk_mq_init_sched; block/blk-wbt.c, wbt_enable_default;
+# block/blk-settings.c, blk_apply_bdi_limits).
+_RESETS = {
+    "scheduler": ("nr_requests", "wbt_lat_usec"),
+    "max_sectors_kb": ("read_ahead_kb",),
+    "rotational": ("read_ahead_kb",),
+}
 _CHOICE = re.compile(r"(?:\S+ )*\[(\S+)\](?: \S+)* ?")
 
 
@@ -61,18 +67,21 @@ def is_tunable(knob: str) -> bool:
     return _TUNABLES in knob
 
 
-def goes_with(target: Target, scheduler: str) -> list[str]:
-    """Return the knobs that get other values, or are gone, with another scheduler."""
-    queue = scheduler.removesuffix(_SCHEDULER)
-    listed = target.run(["ls", f"{queue}{_TUNABLES}"]).stdout
-    tunables = [f"{queue}{_TUNABLES}{name}" for name in os.fsdecode(listed).split()]
-    return [*(f"{queue}/{name}" for name in _RESET_WITH_SCHEDULER), *tunables]
+def goes_with(target: Target, by: str) -> list[str]:
+    """Return the knobs that get other values, or are gone, when ``by`` is written."""
+    if not is_scheduler(by):
+        return _reset_attributes(by)
+    iosched = f"{posixpath.dirname(by)}{_TUNABLES}"
+    listed = target.run(["ls", iosched]).stdout
+    return [*_reset_attributes(by), *(f"{iosched}{name}" for name in os.fsdecode(listed).split())]
 
 
-def resets(scheduler: str, knob: str) -> bool:
-    """Return whether choosing ``scheduler`` gives ``knob`` its default."""
-    queue = scheduler.removesuffix(_SCHEDULER)
-    reset = knob.startswith(f"{queue}{_TUNABLES}") or (
-        knob in [f"{queue}/{name}" for name in _RESET_WITH_SCHEDULER]
-    )
-    return is_scheduler(scheduler) and reset
+def resets(by: str, knob: str) -> bool:
+    """Return whether writing ``by`` gives ``knob`` its default."""
+    tunables = f"{posixpath.dirname(by)}{_TUNABLES}"
+    return knob in _reset_attributes(by) or (is_scheduler(by) and knob.startswith(tunables))
+
+
+def _reset_attributes(by: str) -> list[str]:
+    queue, name = posixpath.split(by)
+    return [f"{queue}/{one}" for one in _RESETS.get(name, ()) if queue.endswith("/queue")]

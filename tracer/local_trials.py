@@ -18,6 +18,7 @@ from tracer.counters import change, read_counters
 from tracer.journal import Journal, restore_leftovers, unrestored
 from tracer.knobs import is_scheduler, read_knob, selected
 from tracer.load import Load, running
+from tracer.metadata import local_cpu_model
 from tracer.run import NotColdError, RunOptions, run_cold
 from tracer.trial import (
     LOOK_S,
@@ -63,7 +64,10 @@ class LocalTrials:
     ) -> None:
         self.kernel = os.uname().release
         self.page_bytes = os.sysconf("SC_PAGE_SIZE")
+        self.machine = os.uname().machine
+        self.model = local_cpu_model()
         self.disks = disks
+        self.known = [devices.disk(name) for name in disks]
         self.mounted = mounted
         self.notes = notes
         self.windows = devices.read_ahead_knobs(disks)

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self, get_args
 
-from boards.device import SECTOR_BYTES, Devices
+from boards.device import SECTOR_BYTES, Devices, Disk
 from boards.mounts import mount_of
 from boards.remount import remountable
 from tracer.backends.base import RecordError
@@ -118,7 +118,10 @@ class TrialBench(Protocol):
 
     kernel: str
     page_bytes: int
+    machine: str  # as uname has it
+    model: str  # of the CPU, or of the board
     disks: list[str]  # those that are tuned
+    known: list[Disk]  # what they are
     windows: list[str]  # the read_ahead_kb files that govern reads from them
     mounted: str  # where the file system is mounted whose options are tuned, "" if there is none
     notes: list[str]

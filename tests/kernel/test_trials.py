@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from tracer.run import RunOptions
 from tracer.trial import Scenario, Trial, TrialOptions
 
 PAGES = 64  # of the data file
-WAIT_S = 120.0
+WAIT_S = 300.0
 # Other work on this machine may be noticed; nothing is asserted about it.
 MEASURED = ("ok", "contended")
 pytestmark = [
@@ -143,6 +144,26 @@ def test_a_killed_trial_gives_back_the_tunables_too(loop):
         assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
 
 
+@pytest.mark.parametrize(
+    "settings", [{"max_sectors_kb": "16"}, {"max_sectors_kb": "16", "read_ahead_kb": "32"}]
+)
+def test_a_limit_of_the_queue_takes_the_window_with_it_and_both_come_back(loop, trials, settings):
+    before = value(loop, "max_sectors_kb")
+    wanted = {queue(loop, name): text for name, text in settings.items()}
+    with trials() as bench:
+        outcome = bench.run(Trial(tuple(wanted.items())))
+        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
+    assert outcome.in_force == wanted
+
+
+def test_the_window_comes_back_with_a_limit_that_a_killed_trial_has_set(loop):
+    before = value(loop, "max_sectors_kb")
+    killed_after([(queue(loop, "max_sectors_kb"), "16"), (queue(loop, "read_ahead_kb"), "32")])
+    restore_leftovers()
+    with Journal(wait_s=WAIT_S):
+        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
+
+
 def test_a_refused_knob_is_told_and_nothing_is_measured(loop, trials):
     knob, gone = queue(loop, "scheduler"), queue(loop, "nosuch")
     with trials() as bench:
@@ -232,11 +253,15 @@ def test_a_killed_trial_gives_back_its_mount_options(loop):
 
 
 def test_the_reader_reads_while_the_command_starts(loop, trials):
-    with trials() as bench:
-        idle = bench.run(Trial())
+    sectors = 1 << 16  # more than the image has: nothing else reads so many
+    script = (
+        f"seen() {{ read -r _ _ sectors _ </sys/block/{loop.device}/stat; }}; seen; "
+        f"end=$((sectors + {sectors})); until [ $sectors -ge $end ]; do sleep 0.01; seen; done"
+    )
+    with trials("sh", "-c", script) as bench:
         loaded = bench.run(Trial(scenario=Scenario.parse("reader")))
     assert loaded.status in MEASURED
-    assert loaded.counters["disk.read_sectors"] > idle.counters["disk.read_sectors"]
+    assert loaded.counters["disk.read_sectors"] >= sectors
 
 
 def test_the_writer_writes_and_leaves_nothing(loop, trials):
@@ -261,7 +286,9 @@ def test_a_load_that_cannot_run_says_why(trials, scenario):
 
 def test_a_reader_that_reads_nothing_is_no_load(tmp_path, trials):
     os.mkfifo(tmp_path / "fifo")
-    with trials() as bench, pytest.raises(RecordError, match="does nothing"):
+    # What lives stays in memory: the program that reads is not itself read from the disk.
+    living = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    with living, trials() as bench, pytest.raises(RecordError, match="does nothing"):
         bench.run(Trial(scenario=Scenario.parse(f"reader:{tmp_path / 'fifo'}")))
 
 
@@ -319,13 +346,24 @@ def test_what_others_read_during_the_start_is_told(loop, trials):
     big.write_bytes(os.urandom(8 << 20))
     started = loop.mountpoint / "started"
     # Not a child of ours, whose reads would be our own.
-    script = f"until [ -e {started} ]; do sleep 0.05; done; cat {big}; : >{started}.done"
+    wait = f"while [ -e {big} ] && [ ! -e {started} ]; do sleep 0.05; done"
+    script = f"{wait}; cat {big}; : >{started}.done"
     subprocess.run(["setsid", "--fork", "sh", "-c", script], stdout=subprocess.DEVNULL, check=True)
     command = f": >{started}; until [ -e {started}.done ]; do sleep 0.05; done"
     with trials("sh", "-c", command) as bench:
         outcome = bench.run(Trial())
     assert outcome.status == "contended"
     assert any("others read" in note for note in outcome.notes)
+
+
+def folder_of_load(loop):
+    """Return the folder of the load that writes to the file system: the last word of its shell."""
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = os.fsdecode(process.read_bytes()).split("\0")
+            if str(loop.mountpoint) in words and "writer" in words:
+                return Path(words[-2])
+    raise AssertionError("no load writes")
 
 
 def test_a_killed_foreread_takes_its_load_with_it(loop):
@@ -344,8 +382,10 @@ def test_a_killed_foreread_takes_its_load_with_it(loop):
     ) as process:
         assert process.stdout.readline() == b"up\n"
         assert list(loop.mountpoint.glob(".foreread*"))
+        folder = folder_of_load(loop)
+        assert folder.is_dir()
         process.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while list(loop.mountpoint.glob(".foreread*")):
+    deadline = time.monotonic() + WAIT_S
+    while folder.exists() or list(loop.mountpoint.glob(".foreread*")):
         assert time.monotonic() < deadline
         time.sleep(0.05)

@@ -65,6 +65,20 @@ def test_genes_are_found_tried_and_put_back(board, trials):
     assert read_option(board, COMMIT) == found[COMMIT]
 
 
+def test_fewer_requests_than_can_be_written_come_back_with_the_tunables(board, trials):
+    board.write_knob(f"{QUEUE}/scheduler", "mq-deadline")
+    board.write_knob(f"{QUEUE}/iosched/fifo_batch", "7")
+    with trials() as bench:
+        settings = ((f"{QUEUE}/scheduler", "mq-deadline"), (f"{QUEUE}/nr_requests", "64"))
+        outcome = bench.run(Trial(settings))
+        same = bench.run(Trial(((f"{QUEUE}/nr_requests", "2"),)))
+    assert outcome.in_force == dict(settings)
+    assert same.in_force == {f"{QUEUE}/nr_requests": "2"}
+    assert not [note for note in (*outcome.notes, *same.notes) if "restored" in note]
+    assert board.read_knob(f"{QUEUE}/nr_requests") == "2"
+    assert board.read_knob(f"{QUEUE}/iosched/fifo_batch") == "7"
+
+
 def test_memory_is_held_while_the_command_starts(trials):
     with trials() as bench:
         outcome = bench.run(Trial(scenario=Scenario.parse("memory:4")))

@@ -42,10 +42,10 @@ ask_load() {
     read -r load <"$job/load.pid"
     echo >"$job/load.in"
     until read -r ${tick_s:+-t 1} answer; do
-        if ! alive "$load"; then
-            why_not='the load of the scenario was killed|see that there is enough memory'
-            return
-        fi
+        ! alive "$load" || continue
+        ! read -r ${tick_s:+-t 1} answer || break # it said why it ended, just now
+        why_not='the load of the scenario was killed|see that there is enough memory'
+        return
     done
     case $answer in
     ready*)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from boards.device import Disk
 from boards.target import Target, TargetError
 from tracer.backends.base import RecordError
 from tracer.counters import Counters, change, parse_counters
@@ -57,7 +58,8 @@ def trials_on(
             mounted = mounted_on(disks, devices, executable)
             windows = devices.read_ahead_knobs(disks)
             counted = disks_to_count(disks, devices)
-        bench = TargetTrials(job, machine, options, disks, windows, counted, mounted)
+            known = [devices.disk(name) for name in disks]
+        bench = TargetTrials(job, machine, options, known, windows, counted, mounted)
         try:
             yield bench
         finally:
@@ -80,14 +82,17 @@ class TargetTrials:
         job: Job,
         machine: Machine,
         options: TrialOptions,
-        disks: list[str],
+        disks: list[Disk],
         windows: list[str],
         counted: list[str],
         mounted: str,
     ) -> None:
         self.kernel = machine.kernel
         self.page_bytes = machine.page_size
-        self.disks = disks
+        self.machine = machine.machine
+        self.model = machine.cpu_model
+        self.disks = [disk.name for disk in disks]
+        self.known = disks
         self.windows = windows
         self.mounted = mounted
         self.notes: list[str] = []

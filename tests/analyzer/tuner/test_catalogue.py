@@ -183,10 +183,10 @@ def test_each_of_several_disks_has_its_window():
     default = space.default()
     assert default == {"read_ahead_kb:sda": 128, "read_ahead_kb:sdb": 512, "nr_requests": 64}
     assert space.settings(default, ["sda", "sdb"]) == [
-        ("/sys/block/sda/queue/read_ahead_kb", "128"),
-        ("/sys/block/sdb/queue/read_ahead_kb", "512"),
         ("/sys/block/sda/queue/nr_requests", "64"),
         ("/sys/block/sdb/queue/nr_requests", "64"),
+        ("/sys/block/sda/queue/read_ahead_kb", "128"),
+        ("/sys/block/sdb/queue/read_ahead_kb", "512"),
     ]
 
 
