@@ -46,6 +46,7 @@ STUDIES = {
         *_on_landscape("schedulers", "mailserver", "--part", "plain", "--v2"),
         *_on_landscape("fileserver", "fileserver", "--part", "fewer"),
     ),
+    "faults": (("faults.py", "-o", "{out}/faults.json"),),
 }
 
 

@@ -8,13 +8,20 @@ import pytest
 from example_modules import imported
 
 from analyzer.tuner.landscape import Row, Table, read_landscape, write_table
-from analyzer.tuner.storage import SCHEDULER, configurations, defaults, storage_space
+from analyzer.tuner.storage import (
+    SCHEDULER,
+    configurations,
+    defaults,
+    is_valid,
+    storage_space,
+)
 from analyzer.tuner.storage_rules import FILE_SYSTEMS, today
 from boards.target import Result
 from tracer.storage_trial import Measured
 
 FOLDER = Path(__file__).parents[2] / "examples/tune-study"
 RULES = today(384 << 20)
+SCHEDULERS = ("mq-deadline", "bfq", "none")
 
 
 @pytest.fixture
@@ -55,6 +62,18 @@ def test_the_part_has_every_default_and_is_as_small_as_the_readme_says(study):
     assert all(one in list(configurations(RULES)) for one in points[::10])
 
 
+@pytest.mark.parametrize(
+    "name, part, schedulers", [("mailserver", "fewer", ()), ("schedulers", "plain", SCHEDULERS)]
+)
+def test_the_landscapes_that_are_kept_are_whole(study, name, part, schedulers):
+    kept = read_landscape(FOLDER / f"storage-{name}.json")
+    rules = study["storage_places"].PARTS[part](RULES)
+    assert kept.space == storage_space(rules, schedulers)
+    points = [one for one in kept.space.enumerate() if is_valid(one, rules)]
+    assert kept.points == len(points) == (50 if name == "mailserver" else 24)
+    assert all(one in study["storage_runs"].points_of(kept) for one in points)
+
+
 def test_the_smaller_parts_have_every_default_too(study):
     parts = study["storage_places"].PARTS
     counts = {name: sum(one.count for one in part(RULES).values()) for name, part in parts.items()}
@@ -85,7 +104,9 @@ def test_five_runs_and_others_on_a_landscape(study, landscape, tmp_path, monkeyp
     assert all(one["seeds"] == 2 for one in document["searches"])
     effects = {one["gene"]: one for one in document["effects"]}
     assert effects["mount"]["pairs"] == 79
-    assert effects["mount"]["largest"] == pytest.approx(0.1)
+    best = document["best"]["chromosome"]
+    atime = worth({**best, "mount": "relatime"})
+    assert effects["mount"]["largest"] == pytest.approx(worth(best) / atime - 1, rel=1e-4)
     assert effects["journal"]["largest"] == 0
     chance = document["searches"][-1]
     assert chance["found"] == 2 and chance["measured"] == [document["points"]] * 2
