@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +24,6 @@ from tracer.knobs import check_knob
 _MIB = 1 << 20
 # A file larger than memory can hold dirty would be needed, if nobody asked for its data to be safe.
 _SYNCED_KIB = 4096
-_LARGEST_REPORT = 1 << 24
 _LAYING_S = 3600.0
 _ENDS_S = 120.0  # that a run may take longer than it is asked to
 _SHOWN = 300  # characters of what went wrong
@@ -44,21 +42,10 @@ class Workload:
 
 @dataclass(frozen=True)
 class Ground:
-    """Where it is done: the file ``data`` of ``size_bytes``; ``folder``, elsewhere, for notes."""
+    """Where it is done: the file ``data`` of ``size_bytes``."""
 
     data: str
     size_bytes: int
-    folder: str
-
-    @property
-    def job(self) -> str:
-        """The job file."""
-        return f"{self.folder}/workload.fio"
-
-    @property
-    def report(self) -> str:
-        """What fio tells."""
-        return f"{self.folder}/workload.json"
 
 
 @dataclass(frozen=True)
@@ -77,11 +64,6 @@ class Done:
     def bytes_per_second(self) -> float:
         """Productivity."""
         return self.transferred_bytes / self.seconds
-
-
-def words(ground: Ground) -> list[str]:
-    """Return the command that does what the job file says."""
-    return ["fio", "--output-format=json", f"--output={ground.report}", ground.job]
 
 
 def lay_out(target: Target, ground: Ground) -> None:
@@ -126,29 +108,6 @@ def run(
         return parse(report)
     said = os.fsdecode(word or answer.stderr).strip()[:_SHOWN] or "it was ended"
     raise CalibrateError(f"the workload did not run: {said}", "run its job by hand with fio")
-
-
-def give(target: Target, ground: Ground, workload: Workload, seconds: float) -> None:
-    """Have the command do ``workload`` for so long. Raises OSError, TargetError."""
-    with tempfile.NamedTemporaryFile(prefix="foreread-") as file:
-        file.write(job_text(ground, workload, seconds).encode())
-        file.flush()
-        target.push(Path(file.name), ground.job)
-
-
-def take(target: Target, ground: Ground) -> Done:
-    """Return what the command has told, and remove that. Raises CalibrateError, TargetError."""
-    with tempfile.TemporaryDirectory(prefix="foreread-") as folder:
-        copy = Path(folder) / "report"
-        try:
-            target.pull(ground.report, copy)
-        except OSError as error:
-            raise CalibrateError(
-                "fio told nothing", "run it by hand: " + " ".join(words(ground))
-            ) from error
-        target.run(["rm", "-f", ground.report])
-        with copy.open("rb") as file:
-            return parse(file.read(_LARGEST_REPORT))
 
 
 def job_text(ground: Ground, workload: Workload, seconds: float) -> str:

@@ -42,7 +42,7 @@ WORKLOADS = {
     "sequential read": Workload(1, 100, 0, 256),
 }
 _FOLDER = "/run/study"
-_GROUND = Ground("/mnt/data", 80 << 20, _FOLDER)
+_GROUND = Ground("/mnt/data", 80 << 20)
 _COUNTERS = ("reads", "read_sectors", "writes", "written_sectors", "waited_ms")
 _SUMS = ("reads", "writes", "sectors", "followers", "distances", "jumps")
 _SAFE = "end_fsync=1\n"  # or what is not on the disk yet would count as written

@@ -14,6 +14,7 @@ from typing import Any
 from analyzer.tuner.ioperf import RANGES
 
 Row = Mapping[str, Any]
+_WINDOWS = ((0, 256), (257, 512), (513, 1023))  # KiB
 PAPER = {
     "productivity_improved": 0.882,
     "productivity_gain": 0.2963,
@@ -34,7 +35,7 @@ def latency_gain(run: Row, default: Row) -> float:
 
 
 def summary(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the paper's figures over all rows, by clearance and by share of reads, and noise."""
+    """Return the paper's figures over all rows, by clearance, reads and setting; and the noise."""
     groups = {
         "all": list(rows),
         "within_clearance": [row for row in rows if row["within_clearance"]],
@@ -44,6 +45,16 @@ def summary(rows: Sequence[Row]) -> dict[str, Any]:
                 row for row in rows if low <= row["workload"]["read_share"] <= high
             ]
             for low, high in RANGES
+        },
+        **{
+            f"{scheduler} applied": [row for row in rows if _applied(row, "scheduler") == scheduler]
+            for scheduler in sorted({_applied(row, "scheduler") for row in rows})
+        },
+        **{
+            f"window {low}-{high} KiB applied": [
+                row for row in rows if low <= _applied(row, "read_ahead_kb") <= high
+            ]
+            for low, high in _WINDOWS
         },
     }
     found = {name: figures(of, "tuned") for name, of in groups.items() if of}
@@ -105,6 +116,10 @@ def table(found: Mapping[str, Any]) -> str:
             f" | {less:+.2%}{_give_or_take(one, 'latency_error')} | {one['both_improved']:.1%} |"
         )
     return "\n".join(lines)
+
+
+def _applied(row: Row, gene: str) -> Any:
+    return row["chromosome"][gene]
 
 
 def _give_or_take(one: Mapping[str, float], error: str) -> str:

@@ -161,6 +161,7 @@ def done(rate, latency=1.0):
 def row(tuned, latency, within, **more):
     return {
         "workload": {"read_share": 100},
+        "chromosome": {"scheduler": "bfq", "read_ahead_kb": 256},
         "within_clearance": within,
         "default": done(100),
         "tuned": done(tuned, latency),
@@ -178,6 +179,7 @@ def test_ioperf_counts_what_improved(study):
     assert found["all"]["both_improved"] == 0
     assert found["within_clearance"]["productivity_gain"] == pytest.approx(0.5)
     assert found["reads 95-100 %"] == found["all"] and "reads 0-4 %" not in found
+    assert found["bfq applied"] == found["window 0-256 KiB applied"] == found["all"]
     assert found["default_again"]["workloads"] == 1
     text = study["ioperf_figures"].table(found)
     assert "| the paper | 1000 | 88.2% | +29.63% |" in text
