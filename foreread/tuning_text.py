@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from statistics import median
 from typing import TextIO
@@ -13,27 +14,31 @@ from analyzer.tuner.results import Results
 from foreread.table import render
 from foreread.wording import duration_text
 
-_WIDTH = 100
+_PREFIX = "foreread: "
+_COLUMNS = 80  # of a terminal that does not say it, as a serial console
 
 
 class ProgressLine:
-    """A line on stderr: on a terminal written over, in a log each stands."""
+    """A line on stderr: on a terminal written over, no wider than that; in a log each stands."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
-        self._end = "\r" if stream.isatty() else "\n"
+        self._terminal = stream.isatty()
 
     def searching(self, progress: Progress) -> None:
         """Say where the search is."""
-        interval = ""
+        best = f"{100 * progress.improvement:.1f} %"
         if progress.interval is not None:
             low, high = progress.interval
-            interval = f" ({100 * low:.1f} to {100 * high:.1f} %)"
-        left = progress.seconds_left
+            best += f" ({100 * low:.1f} to {100 * high:.1f})"
+        runs = f"run {progress.evaluations}"
+        runs += "" if progress.most is None else f" of {progress.most}"
+        left, spent = progress.seconds_left, duration_text(progress.seconds)
+        time = f"{spent} so far" if left is None else f"{duration_text(left)} left"
+        generation = f"generation {progress.generation}"
         self._say(
-            f"generation {progress.generation}: best {100 * progress.improvement:.1f} %{interval} "
-            f"better than the default; run {progress.evaluations}"
-            + ("" if left is None else f", {duration_text(left)} left")
+            f"{generation}: best {best} better than the default; {runs}, {time}",
+            f"{generation}: {best} better; {runs}, {time}",
         )
 
     def confirming(self, where: Confirming) -> None:
@@ -42,11 +47,18 @@ class ProgressLine:
 
     def end(self) -> None:
         """Leave the line."""
-        if self._end == "\r":
+        if self._terminal:
             print(file=self._stream)
 
-    def _say(self, text: str) -> None:
-        print(f"foreread: {text:<{_WIDTH}}", end=self._end, file=self._stream, flush=True)
+    def _say(self, text: str, shorter: str = "") -> None:
+        if not self._terminal:
+            print(f"{_PREFIX}{text}", file=self._stream, flush=True)
+            return
+        # A line as wide as the terminal would go on in the next one.
+        width = (os.get_terminal_size(self._stream.fileno()).columns or _COLUMNS) - 1
+        fits = len(_PREFIX + text) <= width
+        line = _PREFIX + text if fits else shorter or text
+        print(f"\r{line[:width]:<{width}}", end="", file=self._stream, flush=True)
 
 
 def change_text(change: Change | None) -> str:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import pytest
 from hypothesis import settings
 
 # On a loaded machine a process that an example starts takes any time.
@@ -17,6 +18,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def end(_number: int, _frame: object) -> None:
+    pytest.exit("ended by SIGTERM")
+
+
+# Tests that are ended, by timeout(1) for instance, leave mounts and knobs as they were.
+signal.signal(signal.SIGTERM, end)
 
 
 def perf_of_another_kernel() -> str:

@@ -7,8 +7,10 @@ and clean up. Without root it tells what needs root.
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from boards.device import Devices
@@ -18,6 +20,7 @@ from tracer.backends.select import candidates
 from tracer.backends.supervised import leftovers as scratch_leftovers
 from tracer.backends.supervised import tag_of
 from tracer.kernel import cost_of_missing, generation_of
+from tracer.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
 _ROOT = Path("/")
 _AS_ROOT = "run as root"
@@ -27,16 +30,6 @@ _CAPABILITIES = {
     "CAP_SYS_RESOURCE": (24, "trace-cmd's function filters; stand-ins are used without it"),
     "CAP_PERFMON": (38, "perf on all CPUs"),
 }
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing looked at: whether it is as recording wants it, and else the remedy."""
-
-    name: str
-    ok: bool
-    detail: str
-    remedy: str = ""
 
 
 @dataclass(frozen=True)
@@ -78,6 +71,8 @@ def examine(root: Path = _ROOT, backends: Sequence[Backend] | None = None) -> Di
         *(_probe_events(place) if place else []),
         _btf(root),
         throttling(_text(root / "proc/self/mounts"), _text(root / "proc/cgroups")),
+        *tuning_findings(_tunable(root, place)),
+        _optuna(),
         _leftovers(place),
     ]
     working = next((probe.name for probe in probes if probe.works), "")
@@ -237,6 +232,25 @@ def _btf(root: Path) -> Finding:
     present = (root / "sys/kernel/btf/vmlinux").exists()
     remedy = "" if present else "a kernel with CONFIG_DEBUG_INFO_BTF"
     return Finding("BTF", present, "types of the kernel" if present else "none", remedy)
+
+
+def _tunable(root: Path, place: Path | None) -> Seen:
+    files = sorted((root / "sys/block").glob("*/queue/scheduler"))
+    schedulers = {file.parts[-3]: _text(file) for file in files if os.access(file, os.W_OK)}
+    return Seen(
+        _text(root / "proc/meminfo"),
+        Devices(root / "sys").mounts,
+        schedulers,
+        place is not None and (place / "events" / BIOS.replace(":", "/")).is_dir(),
+        (root / "proc/self/io").exists(),
+        [name for name in (*PROGRAMS, "fio") if shutil.which(name) is None],
+    )
+
+
+def _optuna() -> Finding:
+    if find_spec("optuna"):
+        return Finding("tune --sampler tpe", True, "optuna is there")
+    return Finding("tune --sampler tpe", False, "no optuna", "pip install 'foreread[optuna]'")
 
 
 def _leftovers(place: Path | None) -> Finding:

@@ -8,9 +8,8 @@ have changed; a torn last line belongs to a change that was not made.
 itself. Where /run is kept over a reboot, the header's boot id says so and nothing is restored.
 The directory belongs to root alone, since who writes to it chooses what root will write.
 
-A disk's scheduler is a knob that takes others with it: its tunables come and go with it, and the
-kernel gives them, and some of the queue's, their defaults whenever one is chosen. So their values
-are noted before the scheduler's, and thus put back after it.
+What a knob takes with it, as a scheduler does its tunables (tracer.knobs), is noted before it, and
+thus put back after it.
 
 The journal is also the lock of the machine's knobs: two recordings at a time would save each
 other's values as the original ones. The lock (flock) ends with its owner, however it ends.
@@ -21,8 +20,6 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-import posixpath
-import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -36,18 +33,20 @@ from boards.target import LocalTarget, Target
 from tracer import tracefs
 from tracer.backends.base import RecordError
 from tracer.interrupts import uninterrupted
+from tracer.knobs import (
+    check_knob,
+    goes_with,
+    is_tunable,
+    read_knob,
+    resets,
+    write_knob,
+)
 
 DIRECTORY = Path("/run/foreread")
 SCHEMA = 1
 GONE = "the device is gone"
-_KNOB_TREES = ("/sys/", "/proc/sys/")
 _LOCK = "lock"
 _SUFFIX = ".journal"
-_SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"
-# Of a queue's own attributes these get new values with a new scheduler (Linux 6.12:
-# block/blk-mq-sched.c, blk_mq_init_sched; block/blk-wbt.c, wbt_enable_default).
-_RESET_WITH_SCHEDULER = ("nr_requests", "wbt_lat_usec")
-_CHOICE = re.compile(r"(?:\S+ )*\[(\S+)\](?: \S+)* ?")
 
 
 @dataclass(frozen=True)
@@ -123,13 +122,13 @@ class Journal:
         """
         check_knob(knob)
         with uninterrupted():
-            old = selected(self.target.read_knob(knob))
+            old = read_knob(self.target, knob)
             if old == value and knob not in self._originals:
                 return old
-            if is_scheduler(knob) and knob not in self._originals:
-                self._note_tunables(knob)
+            if knob not in self._originals:
+                self._note_reset(knob)
             self._note(knob, self._originals.setdefault(knob, old), value)
-            taken = selected(self.target.write_knob(knob, value))
+            taken = write_knob(self.target, knob, value)
             if taken != value:
                 self._note(knob, self._originals[knob], taken)
             return taken
@@ -144,11 +143,11 @@ class Journal:
             self.restored.append(_put_back(self.target, knob, self._originals.pop(knob)))
         return self.restored
 
-    def _note_tunables(self, scheduler: str) -> None:
-        """Note what the scheduler in force takes with it, as if it had been changed."""
-        for knob in _goes_with(self.target, scheduler):
+    def _note_reset(self, by: str) -> None:
+        """Note what the knob takes with it, as if it had been changed."""
+        for knob in goes_with(self.target, by):
             with suppress(OSError):  # some can only be written
-                value = selected(self.target.read_knob(knob))
+                value = read_knob(self.target, knob)
                 self._note(knob, self._originals.setdefault(knob, value), value)
 
     def _note(self, knob: str, old: str, new: str) -> None:
@@ -200,45 +199,6 @@ def _leftover_tracing() -> list[Restored]:
     return [Restored(f"{place}: {name}", "removed") for name in names]
 
 
-def selected(text: str) -> str:
-    """Return the value of what a knob reads as: in a list of choices the one in brackets."""
-    match = _CHOICE.fullmatch(text)
-    return match[1] if match else text
-
-
-def is_scheduler(knob: str) -> bool:
-    """Return whether the knob chooses the scheduler of a disk."""
-    return knob.endswith(f"/queue{_SCHEDULER}")
-
-
-def _goes_with(target: Target, scheduler: str) -> list[str]:
-    """Return the knobs that get other values, or are gone, with another scheduler."""
-    queue = scheduler.removesuffix(_SCHEDULER)
-    listed = target.run(["ls", f"{queue}{_TUNABLES}"]).stdout
-    tunables = [f"{queue}{_TUNABLES}{name}" for name in os.fsdecode(listed).split()]
-    return [*(f"{queue}/{name}" for name in _RESET_WITH_SCHEDULER), *tunables]
-
-
-def _resets(scheduler: str, knob: str) -> bool:
-    """Return whether choosing ``scheduler`` gives ``knob`` its default."""
-    queue = scheduler.removesuffix(_SCHEDULER)
-    resets = knob.startswith(f"{queue}{_TUNABLES}") or (
-        knob in [f"{queue}/{name}" for name in _RESET_WITH_SCHEDULER]
-    )
-    return is_scheduler(scheduler) and resets
-
-
-def check_knob(knob: str) -> None:
-    """Raise RecordError unless ``knob`` is the path of a file under /sys or /proc/sys."""
-    plain = posixpath.normpath(knob) == knob and knob.isprintable()
-    if not (plain and knob.startswith(_KNOB_TREES)):
-        raise RecordError(
-            f"{knob!r} is not a knob of the kernel",
-            "only files under /sys and /proc/sys are set; remove the damaged journal in "
-            f"{DIRECTORY}",
-        )
-
-
 def _replay(target: Target, path: Path) -> list[Restored]:
     """Undo the journal ``path`` and remove it; return what became of every knob."""
     changes = list(_changes(path))
@@ -249,8 +209,8 @@ def _replay(target: Target, path: Path) -> list[Restored]:
         given.setdefault(change["knob"], set()).add(change["new"])
     restored: list[Restored] = []
     for knob in reversed(list(originals)):
-        # What the kernel reset with a scheduler that we put back, nobody else has set.
-        reset = any(_resets(one.knob, knob) and not one.problem for one in restored)
+        # What the kernel reset with a knob that we put back, nobody else has set.
+        reset = any(resets(one.knob, knob) and not one.problem for one in restored)
         known = None if reset else given[knob]
         restored.append(_put_back(target, knob, originals[knob], known))
     path.unlink(missing_ok=True)
@@ -277,13 +237,13 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
     """Give ``knob`` its old value back, unless it has one that is not among ``given``."""
     try:
         check_knob(knob)
-        current = selected(target.read_knob(knob))
+        current = read_knob(target, knob)
         if given is not None and current not in given | {old}:
             return Restored(knob, old, f"left at {current}, which somebody else has set")
-        taken = current if current == old else selected(target.write_knob(knob, old))
+        taken = current if current == old else write_knob(target, knob, old)
     except FileNotFoundError:
         # A tunable's scheduler may be gone; that it should not be is told of the scheduler.
-        return Restored(knob, old, "" if _TUNABLES in knob else GONE)
+        return Restored(knob, old, "" if is_tunable(knob) else GONE)
     except (OSError, RecordError, ValueError) as error:
         return Restored(knob, old, str(error))
     return Restored(knob, old, "" if taken == old else f"the kernel made it {taken}")

@@ -10,17 +10,15 @@ from dataclasses import replace
 from pathlib import Path
 
 from boards.device import Devices
+from boards.remount import alternatives, is_mount_option
+from boards.target import LocalTarget
 from tracer.backends.base import RecordError
 from tracer.command import family
 from tracer.counters import change, read_counters
-from tracer.journal import (
-    Journal,
-    is_scheduler,
-    restore_leftovers,
-    selected,
-    unrestored,
-)
+from tracer.journal import Journal, restore_leftovers, unrestored
+from tracer.knobs import is_scheduler, read_knob, selected
 from tracer.load import Load, running
+from tracer.metadata import local_cpu_model
 from tracer.run import NotColdError, RunOptions, run_cold
 from tracer.trial import (
     LOOK_S,
@@ -32,6 +30,7 @@ from tracer.trial import (
     disks_to_count,
     disks_to_tune,
     judged,
+    mounted_on,
     offered,
 )
 
@@ -43,10 +42,12 @@ def local_trials(options: TrialOptions) -> Iterator[LocalTrials]:
     """Yield this machine, whose knobs no other foreread changes meanwhile. Raises RecordError."""
     left = restore_leftovers()
     devices = Devices()
-    disks = disks_to_tune(options, devices, options.run.executable())
+    executable = options.run.executable()
+    disks = disks_to_tune(options, devices, executable)
+    mounted = mounted_on(disks, devices, executable.resolve())
     with Journal(wait_s=options.wait_s) as journal:
         notes = unrestored([*left, *journal.leftovers])
-        yield LocalTrials(options, journal, devices, disks, notes)
+        yield LocalTrials(options, journal, devices, disks, mounted, notes)
 
 
 class LocalTrials:
@@ -58,11 +59,16 @@ class LocalTrials:
         journal: Journal,
         devices: Devices,
         disks: list[str],
+        mounted: str,
         notes: list[str],
     ) -> None:
         self.kernel = os.uname().release
         self.page_bytes = os.sysconf("SC_PAGE_SIZE")
+        self.machine = os.uname().machine
+        self.model = local_cpu_model()
         self.disks = disks
+        self.known = [devices.disk(name) for name in disks]
+        self.mounted = mounted
         self.notes = notes
         self.windows = devices.read_ahead_knobs(disks)
         self._options = options
@@ -79,9 +85,23 @@ class LocalTrials:
                     with suppress(OSError):  # offered, and yet its module is not there
                         self._journal.set(scheduler, name)
                         found |= {k: v for k, v in _read(knobs).items() if k not in found}
+            for option in [knob for knob in found if is_mount_option(knob)]:
+                found[option] = self._choices(option)
         finally:
             self._journal.restore()
         return found
+
+    def _choices(self, option: str) -> str:
+        """Return which alternatives of a mount option the file system takes, "one [in force]"."""
+        found = read_knob(LocalTarget(), option)
+        taken = [word for word in alternatives(option) if self._takes(option, word)]
+        return " ".join(f"[{word}]" if word == found else word for word in taken) or found
+
+    def _takes(self, option: str, word: str) -> bool:
+        try:
+            return self._journal.set(option, word) == word
+        except OSError:
+            return False
 
     def run(self, trial: Trial) -> Outcome:
         """Make one trial; all that it changes is put back when it is over."""
@@ -215,6 +235,10 @@ def _read(knobs: Sequence[str]) -> dict[str, str]:
     """Return the values of those knobs that are there and can be read, by path."""
     found = {}
     for pattern in knobs:
+        if is_mount_option(pattern):
+            with suppress(OSError):
+                found[pattern] = read_knob(LocalTarget(), pattern)
+            continue
         for path in sorted(Path("/").glob(pattern.lstrip("/"))):
             with suppress(OSError):
                 found[str(path)] = path.read_text(errors="replace").rstrip("\n")

@@ -26,7 +26,7 @@ def host() -> Host:
         page_size=os.sysconf("SC_PAGE_SIZE"),
         byte_order=sys.byteorder,
         long_size=_kernel_long_size(name.machine),
-        cpu_model=_cpu_model(),
+        cpu_model=local_cpu_model(),
         cpu_count=os.cpu_count() or 1,
         memory_kib=_memory_kib(),
     )
@@ -88,7 +88,7 @@ def cpu_model(cpuinfo: str) -> str:
     return next((named[key] for key in _CPU_KEYS if named.get(key)), "")
 
 
-def _cpu_model() -> str:
+def local_cpu_model() -> str:
     """Return the CPU's name, or on 64-bit ARM, which tells none, that of the board."""
     texts = []
     for path in ("/proc/cpuinfo", "/proc/device-tree/model"):

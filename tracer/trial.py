@@ -14,12 +14,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self, get_args
 
-from boards.device import SECTOR_BYTES, Devices
+from boards.device import SECTOR_BYTES, Devices, Disk
+from boards.mounts import mount_of
+from boards.remount import remountable
 from tracer.backends.base import RecordError
 from tracer.command import Ended
 from tracer.counters import Counters
 from tracer.ending import EndedBy
-from tracer.journal import selected
+from tracer.knobs import selected
 from tracer.run import RunOptions
 
 Kind = Literal["idle", "reader", "writer", "memory"]
@@ -116,15 +118,20 @@ class TrialBench(Protocol):
 
     kernel: str
     page_bytes: int
+    machine: str  # as uname has it
+    model: str  # of the CPU, or of the board
     disks: list[str]  # those that are tuned
+    known: list[Disk]  # what they are
     windows: list[str]  # the read_ahead_kb files that govern reads from them
+    mounted: str  # where the file system is mounted whose options are tuned, "" if there is none
     notes: list[str]
 
     def probe(self, knobs: Sequence[str]) -> dict[str, str]:
         """Return what each knob that can be read says; ``knobs`` may be patterns of paths.
 
         A pattern of tunables (``…/queue/iosched/*``) finds those of every scheduler that its
-        disk offers: each is chosen once, and the one in force again.
+        disk offers: each is chosen once, and the one in force again. So is each alternative of a
+        mount option; those that were taken are told as a scheduler's file tells its choices.
         """
 
     def run(self, trial: Trial) -> Outcome:
@@ -219,6 +226,20 @@ def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> 
             "name the disk with --device",
         )
     return list(dict.fromkeys(disks))
+
+
+def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:
+    """Return where the file system is mounted whose options a user would change, "" if none can be.
+
+    That of the executable if it is on these disks, else the first one that is.
+    """
+    first = mount_of(executable, devices.mounts, follow=False)
+    on_them = [
+        mount
+        for mount in [*filter(None, [first]), *devices.mounts]
+        if set(disks) & set(devices.disks_of_superblock(mount.dev))
+    ]
+    return remountable(devices.mounts, on_them)
 
 
 def disks_to_count(disks: list[str], devices: Devices) -> list[str]:

@@ -2,13 +2,13 @@
 
 IOPerf (section 4) simulates each of its chromosomes so, with iozone and tiobench. The file is read
 and written through the page cache, since the window is to matter, and fio gives the kernel no
-advice about it. A workload is a command (``words``), to be run as any other: in a trial, with its
-settings in force and the caches cold. What it does is in a job file, so that the same command can
-do another one.
+advice about it; it empties the cache of the file before. What is measured is fio's own time, on an
+emulated board the guest's.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import tempfile
 from collections.abc import Sequence
@@ -19,12 +19,17 @@ import msgspec
 
 from boards.target import Target
 from tracer.calibrate.fio import CalibrateError
+from tracer.interrupts import uninterrupted
+from tracer.journal import check_knob
 
 _MIB = 1 << 20
 # A file larger than memory can hold dirty would be needed, if nobody asked for its data to be safe.
 _SYNCED_KIB = 4096
 _LARGEST_REPORT = 1 << 24
 _LAYING_S = 3600.0
+_ENDS_S = 120.0  # that a run may take longer than it is asked to
+_SHOWN = 300  # characters of what went wrong
+_SCRIPT = Path(__file__).with_suffix(".sh")
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,35 @@ def lay_out(target: Target, ground: Ground) -> None:
         )
 
 
+def run(
+    target: Target,
+    ground: Ground,
+    workload: Workload,
+    seconds: float,
+    settings: Sequence[tuple[str, str]] = (),
+) -> Done:
+    """Do ``workload`` for so long, under (knob, value) settings, which are put back.
+
+    Raises CalibrateError, also for a setting that the target refuses, RecordError for what is no
+    knob, TargetError. Signals wait for the end, so that nothing is left behind.
+    """
+    for knob, _ in settings:
+        check_knob(knob)
+    limit_s = math.ceil(seconds + _ENDS_S)
+    words = [str(limit_s), *(word for setting in settings for word in setting)]
+    with uninterrupted():
+        answer = target.run(
+            ["sh", "-c", _SCRIPT.read_text(), "sh", *words],
+            stdin=job_text(ground, workload, seconds).encode(),
+            timeout_s=2.0 * limit_s,
+        )
+    word, _, report = answer.stdout.partition(b"\n")
+    if word == b"measured":
+        return parse(report)
+    said = os.fsdecode(word or answer.stderr).strip()[:_SHOWN] or "it was ended"
+    raise CalibrateError(f"the workload did not run: {said}", "run its job by hand with fio")
+
+
 def give(target: Target, ground: Ground, workload: Workload, seconds: float) -> None:
     """Have the command do ``workload`` for so long. Raises OSError, TargetError."""
     with tempfile.NamedTemporaryFile(prefix="foreread-") as file:
@@ -138,6 +172,7 @@ def job_text(ground: Ground, workload: Workload, seconds: float) -> str:
         "group_reporting=1",
         "ioengine=psync",
         "fadvise_hint=0",
+        "invalidate=1",
         "allow_file_create=0",
         "rw=randrw",
         f"rwmixread={workload.read_share}",
@@ -154,7 +189,8 @@ def job_text(ground: Ground, workload: Workload, seconds: float) -> str:
 def parse(report: bytes) -> Done:
     """Return what fio's report says; raises CalibrateError."""
     try:
-        jobs = msgspec.json.decode(report, type=_Report).jobs
+        # Warnings may stand before it.
+        jobs = msgspec.json.decode(report[report.index(b"{") :], type=_Report).jobs
         if len(jobs) != 1 or jobs[0].error:
             raise ValueError("the job failed")
         return _done(jobs[0])

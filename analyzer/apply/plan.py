@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from analyzer.prediction import Curve, Prediction
+from boards.remount import is_mount_option
 from tracer.capture import Capture
 
 READ_AHEAD = "queue/read_ahead_kb"
@@ -45,7 +46,8 @@ class Setting:
     """One knob and its value.
 
     ``knob`` is a path below the disk's directory in /sys/block, or without a disk an absolute
-    path below one of PLACES. A ``boot`` value that no ``after`` value follows stays in force.
+    path below one of PLACES or a mount option (boards.remount). A ``boot`` value that no
+    ``after`` value follows stays in force.
     """
 
     knob: str
@@ -91,6 +93,11 @@ class ApplyPlan:
     prefetch: Prefetch | None = None
 
     @property
+    def remounts(self) -> bool:
+        """Whether mount options are set."""
+        return any(is_mount_option(setting.knob) for setting in self.settings)
+
+    @property
     def has_after(self) -> bool:
         """Whether other values hold once the board has booted."""
         return any(setting.phase == "after" for setting in self.settings)
@@ -127,13 +134,13 @@ def _check_knob(setting: Setting) -> None:
     knob = setting.knob
     inside = _KNOB.fullmatch(knob) and not {".", ".."} & set(knob.split("/"))
     if setting.disk is None:
-        inside = inside and knob.startswith(PLACES)
+        inside = is_mount_option(knob) or (inside and knob.startswith(PLACES))
     else:
         inside = inside and not knob.startswith("/")
     if not inside:
         raise ApplyError(
             f"{knob!r} is not a knob that foreread sets",
-            f"give a knob of a disk, or one below {', '.join(PLACES)}",
+            f"give a knob of a disk, a mount option, or one below {', '.join(PLACES)}",
         )
 
 

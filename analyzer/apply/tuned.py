@@ -17,6 +17,7 @@ from analyzer.apply.plan import (
 from analyzer.tuner.compare import Change
 from analyzer.tuner.confirm import Gain
 from analyzer.tuner.genes import Space
+from analyzer.tuner.records import Hardware
 from analyzer.tuner.results import Results
 
 _BLOCK = "/sys/block/"
@@ -44,7 +45,11 @@ def plan_of_tuning(
             for gain in _in_order(results.space, confirmed.gains)
             for setting in _settings(results, gain)
         ),
-        board=Board(kernel=release_series(spec.board.kernel)),
+        board=Board(
+            spec.board.hardware.machine,
+            release_series(spec.board.kernel),
+            spec.board.hardware.model,
+        ),
         created_from=f"tuning of {shlex.join(spec.command)} by {spec.sampler}: together "
         f"{_effect(confirmed.over_default)} than at the defaults; kernel {spec.board.kernel}",
         restore_on_stop=restore_on_stop,
@@ -61,17 +66,19 @@ def _in_order(space: Space, gains: tuple[Gain, ...]) -> list[Gain]:
 def _settings(results: Results, gain: Gain) -> list[Setting]:
     gene = next(gene for gene in results.space.genes if gene.name == gain.gene)
     reason = f"measured: {_effect(gain.change)} than at {gain.default}, the default"
+    board = results.spec.board
     return [
-        _setting(path, str(gain.allele), reason)
-        for path in gene.knob_paths(results.spec.board.disks)
+        _setting(path, str(gain.allele), reason, board.hardware)
+        for path in gene.knob_paths(board.disks)
     ]
 
 
-def _setting(path: str, value: str, reason: str) -> Setting:
+def _setting(path: str, value: str, reason: str, hardware: Hardware) -> Setting:
     if not path.startswith(_BLOCK):
         return Setting(path, value, reason)
     name, _, knob = path.removeprefix(_BLOCK).partition("/")
-    return Setting(knob, value, reason, Disk(name))
+    known = {disk.name: Disk(disk.name, disk.size_bytes, disk.model) for disk in hardware.disks}
+    return Setting(knob, value, reason, known.get(name, Disk(name)))
 
 
 def _effect(change: Change | None) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analyzer.apply.plan import ApplyError, ApplyPlan, Setting, check
+from boards.remount import shell_functions
 
 SCRIPT = "foreread-apply"
 PLACE = "/usr/sbin/foreread-apply"
@@ -38,6 +39,7 @@ _PLAIN = {
 }
 _PLAIN_AFTER = {"systemd/foreread-boot-done.service": "foreread-boot-done.service.j2"}
 _TIMER = {"systemd/foreread-boot-done.timer": "foreread-boot-done.timer.j2"}
+_RESETTING = ("/scheduler", "/max_sectors_kb", "/rotational")
 _SYSCTL = {"sysctl.d/60-foreread.conf": "sysctl.conf.j2"}
 
 
@@ -112,20 +114,20 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "timer": plan.has_after and plan.boot_done_seconds is not None,
         "replayer": replayer_place(place),
         "list": LIST_PLACE,
+        "remount": shell_functions(),
     }
 
 
 def _scripted(settings: tuple[Setting, ...]) -> list[tuple[Setting, str]]:
-    """Return (setting, phase of the script): grouped by disk, a scheduler before the rest.
+    """Return (setting, phase of the script): grouped by disk, what resets others before the rest.
 
-    The kernel resets nr_requests when the scheduler changes (block/elevator.c), so that
-    whoever sets or restores both must begin with the scheduler.
+    The kernel resets nr_requests when the scheduler changes (block/elevator.c), and read_ahead_kb
+    with a limit of the queue (block/blk-settings.c), so that whoever sets or restores both must
+    begin with those.
     """
     later = {(s.disk, s.knob) for s in settings if s.phase == "after"}
     disks = list(dict.fromkeys(s.disk for s in settings))
-    ordered = sorted(
-        settings, key=lambda s: (disks.index(s.disk), not s.knob.endswith("/scheduler"))
-    )
+    ordered = sorted(settings, key=lambda s: (disks.index(s.disk), not s.knob.endswith(_RESETTING)))
     return [
         (s, "always" if s.phase == "boot" and (s.disk, s.knob) not in later else s.phase)
         for s in ordered

@@ -10,9 +10,9 @@ from pathlib import Path
 import msgspec
 
 from analyzer.tuner.genes import Allele, Gene, GeneError, Kind, Knob, Name, Space, knob_paths
+from boards.remount import DIRECTORY
 
 CATALOGUE = Path(__file__).parent / "catalogue.toml"
-MOUNT = "mount"  # the probe's key for the mount options in force, as /proc/mounts has them
 WINDOW = "read_ahead_kb"
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+-]{0,79}", re.ASCII)
 _NUMBER = re.compile(r"\d{1,15}", re.ASCII)
@@ -26,15 +26,13 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     kind: Kind
     source: str
     levels: tuple[int, ...] = ()
-    words: tuple[str, ...] = ()
     around: int = 0
     least: int = 1
     at_most: Knob | None = None
     unset: str = ""
     knob: Knob | None = None
     per_disk: bool = False
-    mount: bool = False
-    default: str = ""
+    asked: bool = False
     requires: dict[Name, tuple[Allele, ...]] = {}
     unless: dict[Name, tuple[Allele, ...]] = {}
     below: str = ""
@@ -55,17 +53,26 @@ def _entry(name: str) -> Entry:
     return next(entry for entry in entries() if entry.name == name)
 
 
-def knobs(disks: Sequence[str], names: Iterable[str] | None = None) -> list[str]:
-    """Return the files that a probe has to read for the genes ``names`` (default: all)."""
+def usual_names() -> list[str]:
+    """Return the genes that are tuned unless others are asked for."""
+    return [entry.name for entry in entries() if not entry.asked]
+
+
+def knobs(disks: Sequence[str], names: Iterable[str] | None = None, mounted: str = "") -> list[str]:
+    """Return the knobs that a probe has to read for the genes ``names`` (default: all).
+
+    ``mounted``: where the file system is mounted whose options are genes, if there is one.
+    """
     wanted = None if names is None else set(names)
     templates = [
         knob
         for entry in entries()
         if wanted is None or entry.name in wanted
         for knob in (entry.knob, entry.at_most)
-        if knob
+        if knob and (mounted or DIRECTORY not in knob)
     ]
-    return list(dict.fromkeys(path for knob in templates for path in knob_paths(knob, disks)))
+    paths = [path for knob in templates for path in knob_paths(knob, disks)]
+    return list(dict.fromkeys(path.replace(DIRECTORY, mounted) for path in paths))
 
 
 def space_of(
@@ -74,13 +81,14 @@ def space_of(
     names: Sequence[str] | None = None,
     levels: Mapping[str, Sequence[Allele]] | None = None,
     windows: Sequence[str] = (),
+    mounted: str = "",
 ) -> Space:
     """Return the genes that a board has, with the values found as their defaults.
 
-    ``probe``: what each knob of ``knobs`` said, unreadable ones missing, and the mount options
-    under ``MOUNT``. ``names``: the genes wanted, by default all; those that the board lacks are in
-    ``left_out``. ``levels``: alleles to use in place of the catalogue's, by gene; the value found
-    is added. ``windows``: the read_ahead_kb files that govern the disks (btrfs has its own).
+    ``probe``: what each knob of ``knobs`` said, unreadable ones missing. ``names``: the genes
+    wanted, by default all; those that the board lacks are in ``left_out``. ``levels``: alleles to
+    use in place of the catalogue's, by gene; the value found is added. ``windows``: the
+    read_ahead_kb files that govern the disks (btrfs has its own). ``mounted``: as in ``knobs``.
     Where there are several disks each has a window of its own, ``read_ahead_kb:NAME``.
     Raises GeneError for names that nobody knows.
     """
@@ -94,7 +102,7 @@ def space_of(
     for entry in map(_entry, sorted(names, key=known.index)):
         many = entry.per_disk and len(disks) > 1
         for disk in disks if many else [""]:
-            found = _Board(probe, [disk] if disk else disks, names, windows)
+            found = _Board(probe, [disk] if disk else disks, names, windows, mounted)
             try:
                 genes.append(found.gene(entry, disk, (levels or {}).get(entry.name, ())))
             except _Lacking as why:
@@ -115,8 +123,10 @@ class _Board:
         disks: Sequence[str],
         names: Sequence[str],
         windows: Sequence[str],
+        mounted: str,
     ) -> None:
         self._probe, self._disks, self._names, self._windows = probe, disks, names, windows
+        self._mounted = mounted
 
     def gene(self, entry: Entry, disk: str, levels: Sequence[Allele]) -> Gene:
         """Return the gene of a catalogue's entry; raises _Lacking."""
@@ -137,21 +147,14 @@ class _Board:
             choices=tuple(sorted(set(choices)) if ordered else dict.fromkeys(choices)),
             requires=self._requires(entry),
             below=entry.below,
-            knob=entry.knob or "",
+            knob=self._here(entry.knob or ""),
             more_knobs=self._more(entry),
             disk=disk,
-            mount=entry.mount,
             unit=entry.unit,
         )
 
     def _choices(self, entry: Entry) -> tuple[list[Allele], Allele]:
         """Return the alleles, and the one found."""
-        if entry.mount:
-            if MOUNT not in self._probe:
-                raise _Lacking("the mount options in force are not known")
-            options = self._text(MOUNT).split(",")
-            found = [word for word in entry.words if word in options]
-            return list(entry.words), (found or [entry.default])[0]
         text = self._text(self._paths(entry.knob)[0])
         if entry.kind == "categorical":
             return _offered(text)
@@ -179,8 +182,13 @@ class _Board:
                 required[name] = tuple(others)
         return required
 
+    def _here(self, knob: str) -> str:
+        if DIRECTORY in knob and not self._mounted:
+            raise _Lacking("no file system of its disks can be remounted")
+        return knob.replace(DIRECTORY, self._mounted)
+
     def _paths(self, knob: str | None) -> list[str]:
-        paths = knob_paths(knob or "", self._disks)
+        paths = knob_paths(self._here(knob or ""), self._disks)
         if not paths:
             raise _Lacking("there is no disk to tune")
         return paths

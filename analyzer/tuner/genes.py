@@ -27,7 +27,7 @@ ORDERED: frozenset[Kind] = frozenset({"integer", "power2", "bits"})
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]*\Z", max_length=80)]
 Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.=+-]*\Z", max_length=80)]
-KNOB = "/[A-Za-z0-9_./{}-]*"
+KNOB = "(mount:[a-z0-9_,]+=?:)?[/{][A-Za-z0-9_./{}+-]*"
 Knob = Annotated[str, msgspec.Meta(pattern=f"^{KNOB}\\Z", max_length=200)]
 Whole = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
 DISK = "{disk}"
@@ -42,7 +42,9 @@ class GeneError(ValueError):
         self.remedy = remedy
 
 
-class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Gene(
+    msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
+):
     """One thing that may be set.
 
     Its alleles are ``choices``, else what ``lowest`` to ``highest`` holds of its kind: every
@@ -50,8 +52,8 @@ class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ``requires``: other genes' alleles under one of which it applies. ``below``: a gene whose
     allele its own must stay under. ``knob``: the file it is written to, ``{disk}`` being the
     kernel's name of ``disk``, or of each disk where that is empty; it is written to ``more_knobs``
-    as well. ``mount``: instead, it is an option to remount with, its alleles being the words
-    (``noatime``). ``mutation``: its own way to mutate (see operators.py).
+    as well; a mount option is a knob, too (boards.remount). ``mutation``: its own way to mutate
+    (see operators.py).
     """
 
     name: Name
@@ -65,7 +67,6 @@ class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     knob: Annotated[str, msgspec.Meta(pattern=f"^({KNOB})?\\Z", max_length=200)] = ""
     more_knobs: tuple[Knob, ...] = ()
     disk: str = ""
-    mount: bool = False
     mutation: Mutation = "any"
     unit: str = ""
 
@@ -79,8 +80,6 @@ class Gene(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
                 raise self._wrong("has choices that are no rising numbers")
         if self.default not in self.alleles:
             raise self._wrong(f"has the default {self.default}, which is none of its alleles")
-        if self.mount and self.knob:
-            raise self._wrong("has both a knob and a mount option")
         if self.below and not self.ordered:
             raise self._wrong(f"is no number, so it cannot stay below {self.below}")
         if self.requires and NONE in self.choices:
@@ -242,14 +241,6 @@ class Space:
             for gene in self.genes
             if gene.knob and applies(gene, chromosome)
             for path in gene.knob_paths(disks)
-        ]
-
-    def mount_options(self, chromosome: Chromosome) -> list[str]:
-        """Return the words to remount the application's file system with."""
-        return [
-            str(chromosome[gene.name])
-            for gene in self.genes
-            if gene.mount and applies(gene, chromosome)
         ]
 
 

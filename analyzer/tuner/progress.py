@@ -18,7 +18,8 @@ class Progress:
 
     ``improvement`` over the default, in parts of the default's value: fewer seconds, or a higher
     rate; ``interval`` is its bootstrap interval (5 to 95 %), None where nothing was repeated yet.
-    ``seconds`` were spent in attempts, ``seconds_left`` is None without a budget.
+    ``most`` evaluations are made, None where that is not limited. ``seconds`` were spent in
+    attempts; ``seconds_left`` is None without a budget.
     """
 
     generation: int
@@ -26,6 +27,7 @@ class Progress:
     improvement: float
     interval: tuple[float, float] | None
     evaluations: int
+    most: int | None
     seconds: float
     seconds_left: float | None
 
@@ -41,6 +43,7 @@ def progress_of(standings: Standings, spec: Spec, generation: int, budget: Budge
         interval=interval
         and (improvement(interval[0], spec.objective), improvement(interval[1], spec.objective)),
         evaluations=standings.attempts,
+        most=budget.evaluations,
         seconds=standings.seconds,
         seconds_left=_seconds_left(standings, budget),
     )

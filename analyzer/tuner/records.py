@@ -14,6 +14,24 @@ Ended = Literal["finished", "nothing new", "noise", "evaluations", "seconds"]
 
 
 @dataclass(frozen=True)
+class BoardDisk:
+    """A disk that is tuned, as a boot script finds it again; 0 and empty are not known."""
+
+    name: str
+    size_bytes: int = 0
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What tells one board from another: ``machine`` as uname has it, ``model`` of CPU or board."""
+
+    machine: str = ""
+    model: str = ""
+    disks: tuple[BoardDisk, ...] = ()
+
+
+@dataclass(frozen=True)
 class Board:
     """What the evaluations are made on; those of another are not compared with them."""
 
@@ -21,6 +39,7 @@ class Board:
     kernel: str = ""
     page_bytes: int = 4096
     disks: tuple[str, ...] = ()
+    hardware: Hardware = Hardware()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from analyzer.tuner.evaluation import LARGEST, STATUSES
 
 APPLICATION_ID = 0x666F7265  # "fore", in the file's header
-VERSION = 1
+VERSION = 2
 
 _STATUSES = ", ".join(f"'{status}'" for status in STATUSES)
 _TEXT = "CHECK (length({0}) BETWEEN {1} AND 1048576)"
@@ -20,7 +20,8 @@ CREATE TABLE boards (
     kernel TEXT NOT NULL {_TEXT.format("kernel", 0)},
     page_bytes INTEGER NOT NULL CHECK (page_bytes BETWEEN 512 AND 1048576),
     disks TEXT NOT NULL {_TEXT.format("disks", 2)},  -- JSON: names
-    UNIQUE (name, kernel, page_bytes, disks)
+    hardware TEXT NOT NULL {_TEXT.format("hardware", 2)},  -- JSON: machine, model, disks
+    UNIQUE (name, kernel, page_bytes, disks, hardware)
 ) STRICT;
 CREATE TABLE scenarios (  -- ids are in the campaign's order
     id INTEGER PRIMARY KEY CHECK (id > 0),

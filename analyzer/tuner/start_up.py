@@ -26,6 +26,7 @@ from analyzer.tuner.samplers import distinct, shuffled
 from analyzer.tuner.surrogate import Guess, Surrogate, expected_improvement
 
 CLUTCHES = 8  # times the brood's size are bred at most: most of a late brood is known already
+FAR = 2.0  # times the best's seconds
 GROWN = 1.05  # times what was known: then it is found out anew which genes matter
 Key = tuple[Allele, ...]
 
@@ -85,10 +86,12 @@ class StartUpEngine:
         """Teach the model what is known, as if the children ``asked`` were worth what it guesses.
 
         The next child of the same generation is then another one (the kriging believer of
-        Ginsbourger, Le Riche and Carraro 2010). A child that failed counts as the worst known.
+        Ginsbourger, Le Riche and Carraro 2010). What is ``FAR`` worse than the best, or failed,
+        counts as just that: how much worse does not help to find the best, and beside a start
+        that takes fifty times as long all others would seem alike.
         """
         told = list(self.told.values())
-        least = min((one.fitness for one in told if one.fitness > 0), default=1.0)
+        least = max((one.fitness for one in told), default=0.0) / FAR or 1.0
         worth = [math.log(max(one.fitness, least)) for one in told]
         if asked:
             worth += self._guess(asked).mean.tolist()

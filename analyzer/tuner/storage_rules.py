@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from analyzer.tuner.genes import NONE, Allele, Chromosome
 
@@ -66,9 +66,9 @@ class Rules:
         )
 
     def only(self, kept: Mapping[str, Sizes]) -> Rules:
-        """Return these rules with the alleles in ``kept`` alone (genes' names); ``none`` stays.
+        """Return these rules with the alleles in ``kept`` alone, by gene; ``none`` stays.
 
-        Genes that are not in it keep theirs; those of journals and specials cannot be in it.
+        Genes that are not in it keep theirs.
         """
         blocks = _kept(self.geometries, kept, "block_size")
         left = {
@@ -78,7 +78,12 @@ class Rules:
             )
             for block in blocks
         }
-        return replace(self, geometries=left, mounts=_kept(self.mounts, kept, "mount"))
+        return Rules(
+            left,
+            journals=_kept(self.journals, kept, "journal"),
+            specials=_kept(self.specials, kept, "special"),
+            mounts=_kept(self.mounts, kept, "mount"),
+        )
 
     @property
     def count(self) -> int:

@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -21,7 +22,7 @@ from analyzer.tuner import store_file
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.evaluation import Attempt, key_of
 from analyzer.tuner.genes import Allele, Chromosome
-from analyzer.tuner.records import Board, Ended, Evaluation, Spec, Stage, TopGenes
+from analyzer.tuner.records import Board, Ended, Evaluation, Hardware, Spec, Stage, TopGenes
 from analyzer.tuner.store_file import StoreError
 
 __all__ = ["Board", "Evaluation", "Spec", "Store", "StoreError", "TopGenes"]
@@ -163,9 +164,7 @@ class Store:
     def check_board(self, board: Board) -> None:
         """Raise StoreError unless the campaign is of ``board``: runs of two cannot be compared."""
         if board != self.spec.board:
-            was, now = (
-                f"{b.name} ({b.kernel}, {', '.join(b.disks)})" for b in (self.spec.board, board)
-            )
+            was, now = map(_described, (self.spec.board, board))
             message = f"{self.name} was measured on {was}, and this is {now}"
             raise StoreError(message, "resume it there, or start a new campaign here")
 
@@ -193,17 +192,17 @@ class Store:
 
     def _read_campaign(self) -> tuple[Spec, float, Ended | None]:
         rows = self._rows(
-            "SELECT b.name, kernel, page_bytes, disks, genes, sampler, recipe, space, seed,"
-            " command, objective, fewest, most, foreread, created, ended FROM campaign"
+            "SELECT b.name, kernel, page_bytes, disks, hardware, genes, sampler, recipe, space,"
+            " seed, command, objective, fewest, most, foreread, created, ended FROM campaign"
             ' JOIN boards b ON b.id = board JOIN chromosomes c ON c.id = "default"'
         )
         if not rows:
             raise StoreError(f"{self.name} holds no campaign", "give a file of foreread tune")
-        name, kernel, page_bytes, disks, genes, sampler, recipe, space, seed, *rest = rows[0]
-        command, objective, fewest, most, foreread, created, ended = rest
+        name, kernel, page_bytes, disks, hardware, genes, sampler, recipe, *rest = rows[0]
+        space, seed, command, objective, fewest, most, foreread, created, ended = rest
         scenarios = self._rows("SELECT name FROM scenarios ORDER BY id")
         spec = Spec(
-            board=Board(name, kernel, page_bytes, self._decoded(disks, tuple[str, ...])),
+            board=Board(name, kernel, page_bytes, *self._disks(disks, hardware)),
             scenarios=tuple(scenario for (scenario,) in scenarios),
             default=self._chromosome(genes),
             sampler=sampler,
@@ -237,6 +236,9 @@ class Store:
         except (msgspec.MsgspecError, RecursionError) as error:
             raise StoreError(f"{self.name} is damaged: {error}", "start a new campaign") from error
 
+    def _disks(self, disks: str, hardware: str) -> tuple[tuple[str, ...], Hardware]:
+        return self._decoded(disks, tuple[str, ...]), self._decoded(hardware, Hardware)
+
     def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         with store_file.refused(self.name, "read"):
             return self._connection.execute(query, values).fetchall()
@@ -257,8 +259,11 @@ class Store:
 def _insert_campaign(connection: sqlite3.Connection, spec: Spec) -> None:
     board = spec.board
     cursor = connection.execute(
-        "INSERT INTO boards (name, kernel, page_bytes, disks) VALUES (?, ?, ?, ?)",
-        (board.name, board.kernel, board.page_bytes, _json(board.disks)),
+        "INSERT INTO boards (name, kernel, page_bytes, disks, hardware) VALUES (?, ?, ?, ?, ?)",
+        (
+            *(board.name, board.kernel, board.page_bytes),
+            *(_json(board.disks), _json(asdict(board.hardware))),
+        ),
     )
     for number, scenario in enumerate(spec.scenarios, 1):
         connection.execute("INSERT INTO scenarios VALUES (?, ?)", (number, scenario))
@@ -279,6 +284,11 @@ def _chromosome_id(connection: sqlite3.Connection, chromosome: Chromosome) -> in
     )
     row = connection.execute("SELECT id FROM chromosomes WHERE genes = ?", (genes,)).fetchone()
     return int(row[0])
+
+
+def _described(board: Board) -> str:
+    known = (board.kernel, board.hardware.model or board.hardware.machine, *board.disks)
+    return f"{board.name} ({', '.join(filter(None, known))})"
 
 
 def _json(value: object) -> str:

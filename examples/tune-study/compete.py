@@ -1,6 +1,7 @@
 """Samplers against each other on starts that were measured: who finds the best in fewest runs.
 
     python examples/tune-study/compete.py [--raw RAW] [--predicted FILE] [--seeds N] [-o FILE]
+        [SCENARIO,SCENARIO...]
 
 RAW is what measure.py wrote: every combination of scheduler, its nr_requests, window and
 swappiness in every scenario. Each sampler runs in a campaign as it would on the board, with the
@@ -40,7 +41,7 @@ DEFAULT: dict[str, Allele] = {
     "swappiness": 60,
 }
 GENES = tuple(DEFAULT)
-SHARES = (0.05, 0.1, 0.2, 0.4)  # of the runs that measuring everything took
+SHARES = (0.05, 0.1, 0.2)  # of the runs that measuring everything took
 CLOSE = 0.02  # of the optimum's time
 LIMIT_S = 20.0  # a start that took longer was given up, and counts as that
 
@@ -189,12 +190,19 @@ def main() -> int:
     parser.add_argument("--predicted", type=Path, metavar="FILE")
     parser.add_argument("--seeds", type=int, default=20, metavar="N")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON of all figures")
+    parser.add_argument(
+        "scenarios",
+        nargs="*",
+        metavar="SCENARIO,SCENARIO...",
+        help="those that count together, one competition each (all, and each alone)",
+    )
     args = parser.parse_args()
     lines = [json.loads(line) for line in args.raw.read_text().splitlines()]
     predicted = predicted_in(args.predicted) if args.predicted else None
-    scenarios = scenarios_in(lines)
+    every = scenarios_in(lines)
+    together = [text.split(",") for text in args.scenarios]
     found = []
-    for chosen in (scenarios, *([one] for one in scenarios if len(scenarios) > 1)):
+    for chosen in together or [every, *([one] for one in every if len(every) > 1)]:
         landscape = landscape_of(lines, chosen)
         exhaustive = sum(line["scenario"] in chosen for line in lines)  # with their repeats
         runs = round(max(SHARES) * exhaustive)

@@ -1,6 +1,6 @@
 """The studies of tuning, one after the other; each writes its figures as JSON.
 
-    python examples/tune-study/run.py [-o DIR] [start-up] [fingerprints] [ioperf] [storage] [faults]
+    python examples/tune-study/run.py [-o DIR] [STUDY...]
 
 What is measured once is kept (measure.py's raw file, a storage landscape); a study goes on from
 there. DIR/NAME.json has the figures of a study, DIR/NAME.txt what it printed.
@@ -15,17 +15,36 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
+PREDICTED = str(HERE / "start-up-predicted.json")
+
+
+def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that measure a part of the file systems, and search it."""
+    table, found = f"{{out}}/storage-{name}.json", f"{{out}}/storage-{name}-found.json"
+    measured = ("storage.py", "measure", workload, "-o", table, "--place", "board", *part)
+    return measured, ("storage.py", "compete", table, "-o", found)
+
+
 # By study, the commands in order: words, of which {out} is the folder for figures.
 STUDIES = {
     "start-up": (
         ("measure.py",),
-        ("compete.py", "-o", "{out}/start-up.json"),
+        ("compete.py", "--predicted", PREDICTED, "-o", "{out}/start-up.json"),
     ),
-    "fingerprints": (("fingerprints.py", "-o", "{out}/fingerprints.json"),),
+    "fingerprints": (
+        ("fingerprint_table.py",),
+        ("fingerprints.py", "-o", "{out}/fingerprints.json"),
+        ("fingerprints.py", "--live", "1", "-o", "{out}/fingerprints-live.json"),
+    ),
+    "genetic-library": (
+        ("fingerprint_table.py",),
+        ("genetic_library.py", "-o", "{out}/genetic-library.json"),
+    ),
     "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
     "storage": (
-        ("storage.py", "measure", "mailserver", "-o", "{out}/storage.json", "--place", "board"),
-        ("storage.py", "compete", "{out}/storage.json", "-o", "{out}/storage-found.json"),
+        *_on_landscape("mailserver", "mailserver", "--part", "fewer"),
+        *_on_landscape("schedulers", "mailserver", "--part", "plain", "--v2"),
+        *_on_landscape("fileserver", "fileserver", "--part", "fewer"),
     ),
 }
 

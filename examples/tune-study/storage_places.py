@@ -20,7 +20,7 @@ from analyzer.tuner.storage import (
     make_words,
     mount_words,
 )
-from analyzer.tuner.storage_rules import RuleSet, today
+from analyzer.tuner.storage_rules import MOUNTS, RuleSet, today
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.target import LocalTarget, Target
 from tracer.storage_trial import FileSystem, StorageBench, StorageError, loop_device
@@ -37,6 +37,7 @@ BOARD = LiveOptions(
     ns_per_kib=10_000,
     time_out_s=600.0,
 )
+_SUCCESSORS = ("mq-deadline", "none", "bfq")  # of the paper's deadline, noop and cfq
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,9 @@ class Place:
     @property
     def v2(self) -> dict[str, tuple[str, ...]]:
         """What Storage v2 has besides v1 here: schedulers, and types of disks if there are some."""
+        schedulers = tuple(one for one in self.schedulers if one in _SUCCESSORS)
         types = {DISK_TYPE: tuple(self.devices)} if len(self.devices) > 1 else {}
-        return {SCHEDULER: self.schedulers, **types}
+        return {SCHEDULER: schedulers, **types}
 
     def rules(self) -> RuleSet:
         """Return the rules of the smallest device, for file systems that the target has."""
@@ -176,19 +178,24 @@ def a_few(rules: RuleSet) -> RuleSet:
     return {name: one.only(kept) for name, one in rules.items()}
 
 
+def fewer(rules: RuleSet) -> RuleSet:
+    """Return a third of that: blocks of 4 KiB (btrfs has 16 KiB, too), mounted as by default."""
+    kept = {"block_size": (4096, 16384), "mount": MOUNTS[:1]}
+    return {name: one.only(kept) for name, one in a_few(rules).items()}
+
+
 def plain(rules: RuleSet) -> RuleSet:
-    """Return a part with the defaults' sizes and mount option; journals and specials vary."""
-    fixed = ("block_size", "inode_size", "blocks_per_group", "mount")
+    """Return the defaults, and what differs from one of them by an allele ``none``."""
+    of = {str(one["file_system"]): one for one in defaults(rules)}
     return {
-        str(one["file_system"]): rules[str(one["file_system"])].only(
-            {gene: (one[gene],) for gene in fixed}
-        )
-        for one in defaults(rules)
+        name: one.only({gene: (allele,) for gene, allele in of[name].items()})
+        for name, one in rules.items()
     }
 
 
 PARTS: Mapping[str, Callable[[RuleSet], RuleSet]] = {
     "all": lambda rules: rules,
     "few": a_few,
+    "fewer": fewer,
     "plain": plain,
 }

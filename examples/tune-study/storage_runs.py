@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from statistics import median
 from typing import Any
 
@@ -70,6 +71,21 @@ def by_file_system(landscape: Landscape) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: float(one["best"]["regret"]))
 
 
+def effects(landscape: Landscape) -> list[dict[str, Any]]:
+    """Return by gene how far file systems are apart that differ in it alone."""
+    found = []
+    for gene in landscape.space.names:
+        alike: dict[tuple[Allele, ...], list[float]] = {}
+        for one in points_of(landscape):
+            rest = tuple(allele for name, allele in one.items() if name != gene)
+            alike.setdefault(rest, []).append(value(landscape, one))
+        pairs = [pair for group in alike.values() for pair in combinations(group, 2)]
+        if changes := [max(pair) / min(pair) - 1 for pair in pairs]:
+            ends = {"median": median(changes), "largest": max(changes)}
+            found.append({"gene": gene, "pairs": len(pairs), **ends})
+    return found
+
+
 def figures(landscape: Landscape, chromosome: Chromosome) -> dict[str, Any]:
     """Return what a chromosome is, and what it is worth there."""
     return {
@@ -89,7 +105,7 @@ def value(landscape: Landscape, chromosome: Chromosome) -> float:
 
 
 def show(landscape: Landscape) -> None:
-    """Print default and best, of all and of each file system."""
+    """Print default and best, of all and of each file system, and what each gene does."""
     default, best = landscape.space.default(), landscape.optimum
     (workload,) = landscape.table.scenarios
     print(f"{workload}, {landscape.table.board}: {landscape.points} file systems measured")
@@ -102,6 +118,11 @@ def show(landscape: Landscape) -> None:
         cells = [one["file_system"], one["points"], f"{was:,.0f}", f"{now:,.0f}"]
         cells += [f"{100 * (now / over - 1):+.1f} %" for over in (was, value(landscape, default))]
         print(f"| {' | '.join(map(str, [*cells, one['best']['text']]))} |")
+    print("\n| gene | pairs that differ in it alone | apart: median | largest |")
+    print("|---" * 4 + "|")
+    for one in effects(landscape):
+        apart = " | ".join(f"{100 * one[name]:.1f} %" for name in ("median", "largest"))
+        print(f"| {one['gene']} | {one['pairs']} | {apart} |")
 
 
 def text_of(chromosome: Chromosome) -> str:

@@ -15,14 +15,14 @@ from pathlib import Path
 
 from analyzer.ingest.load import load
 from analyzer.tuner.campaign import Campaign, CampaignError, Rules
-from analyzer.tuner.catalogue import entries, knobs, space_of
+from analyzer.tuner.catalogue import entries, knobs, space_of, usual_names
 from analyzer.tuner.confirming import Confirmation
 from analyzer.tuner.document import document
 from analyzer.tuner.genes import Allele, Space
 from analyzer.tuner.ground import Ground
 from analyzer.tuner.quiet import patiently
-from analyzer.tuner.recipe import load_recipe, recipe_names
-from analyzer.tuner.records import Board, Spec
+from analyzer.tuner.recipe import Genetic, load_recipe, recipe_names
+from analyzer.tuner.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.results import Results
 from analyzer.tuner.stopping import Budget
 from analyzer.tuner.store import Store
@@ -238,7 +238,14 @@ def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
 
 
 def _board(args: argparse.Namespace, bench: TrialBench) -> Board:
-    return Board(args.target, bench.kernel, bench.page_bytes, tuple(bench.disks))
+    disks = [BoardDisk(disk.name, disk.size_bytes, _known(disk.model)) for disk in bench.known]
+    hardware = Hardware(_known(bench.machine), _known(bench.model), tuple(disks))
+    return Board(args.target, bench.kernel, bench.page_bytes, tuple(bench.disks), hardware)
+
+
+def _known(text: str) -> str:
+    """Return what a machine says of itself; nothing where that is no text."""
+    return text if text.isprintable() else ""
 
 
 def _check_same(args: argparse.Namespace, spec: Spec) -> None:
@@ -260,12 +267,18 @@ def _said(value: object) -> str:
 
 
 def _ground(args: argparse.Namespace, bench: TrialBench) -> Ground:
-    names = list(args.genes) or [entry.name for entry in entries() if not entry.mount]
+    names = list(args.genes) or usual_names()
     levels = {name: alleles for name, alleles in args.genes.items() if alleles}
-    probe = bench.probe(knobs(bench.disks, names))
-    space = space_of(probe, bench.disks, names, levels, bench.windows)
+    probe = bench.probe(knobs(bench.disks, names, bench.mounted))
+    space = space_of(probe, bench.disks, names, levels, bench.windows, bench.mounted)
     _check_genes(args, space)
-    return Ground(load_recipe(args.sampler or args.recipe), space, _predicted(args))
+    recipe = load_recipe(args.sampler or args.recipe)
+    if isinstance(recipe, Genetic) and recipe.fingerprints:
+        tell(
+            f"{args.recipe} brings nothing back here: all generations are of one workload, every "
+            "scenario's together"
+        )
+    return Ground(recipe, space, _predicted(args))
 
 
 def _check_genes(args: argparse.Namespace, space: Space) -> None:

@@ -111,14 +111,20 @@ def test_every_setting_once_a_round_and_scenario(measure):
     settings = list(measure.all_settings())
     assert len(set(settings)) == len(settings) == (3 * 2 + 1) * 8 * 3
     assert {depth for scheduler, depth, *_ in settings if scheduler == "none"} == {"none"}
-    parts = list(measure.todo(2, []))
-    assert [part[0][0] for part in parts] == 2 * list(measure.SCENARIOS)
-    assert [part[0][0] for part in measure.todo(2, [], scenarios=["writer"])] == 2 * ["writer"]
+    parts = list(measure.todo({"idle": 1, "writer": 2}, []))
+    assert [part[0][0] for part in parts] == ["idle", "writer", "writer"]
     assert all({one[1:] for one in part} == set(settings) for part in parts)
 
 
 def test_a_study_goes_on_where_it_was_and_gives_a_start_up_once(measure):
-    first, second, *_ = next(measure.todo(1, []))
+    first, second, *_ = next(measure.todo({"reader": 1}, []))
     done = [started(measure, first), started(measure, second, status=137)]
-    parts = [part for part in measure.todo(2, done) if part[0][0] == first[0]]
+    parts = list(measure.todo({"reader": 2}, done))
     assert [(first in part, second in part) for part in parts] == [(False, False), (True, False)]
+
+
+def test_the_study_has_measured_all_that_it_says(measure, compete):
+    done = measure.read_raw()
+    assert list(measure.todo(measure.ROUNDS, done)) == []
+    assert compete.landscape_of([vars(one) for one in done]).points == 168
+    assert 64 in compete.predicted_in(FOLDER / "start-up-predicted.json")

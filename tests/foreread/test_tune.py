@@ -103,6 +103,12 @@ def test_genes_that_the_machine_lacks_are_said(bench, tmp_path, capsys):
     assert not (tmp_path / "none.tuning").exists()
 
 
+def test_fingerprints_that_bring_nothing_back_are_said(bench, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    assert main(words(output, "--budget", "10", "--recipe", "fingerprinting")) == 0
+    assert "brings nothing back here" in capsys.readouterr().err
+
+
 def test_a_file_that_is_there_is_not_touched(bench, tmp_path, capsys):
     output = tmp_path / "app.tuning"
     output.write_text("mine")
@@ -177,7 +183,10 @@ def test_another_kernel_is_not_resumed(bench, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(bench, "kernel", "6.1.1")
     capsys.readouterr()
     assert main(words(output, "--budget", "30", "--resume")) == 1
-    assert "was measured on local (6.1.0, sda), and this is local (6.1.1" in capsys.readouterr().err
+    assert (
+        "was measured on local (6.1.0, Some Board, sda), and this is local (6.1.1"
+        in capsys.readouterr().err
+    )
     assert len(bench.trials) == made
 
 
@@ -199,7 +208,9 @@ def test_a_tuning_becomes_a_boot_script(bench, tmp_path, capsys):
     said = capsys.readouterr().out
     assert "sda/queue/scheduler = bfq: measured: " in said
     assert said.index("queue/scheduler") < said.index("queue/read_ahead_kb")
-    assert (boot / "foreread-apply").exists()
+    script = (boot / "foreread-apply").read_text()
+    assert "board_machine='armv7l'" in script and "board_model='Some Board'" in script
+    assert f"disk 'sda' '{(1 << 30) // 512}' 'SD1GB'" in script
     for more in (["--read-ahead-kb", "64"], ["--after-boot-kb", "64"], ["--model", "linux"]):
         assert main(["script", str(output), "-o", str(tmp_path / "other"), *more]) == 2
     assert not (tmp_path / "other").exists()

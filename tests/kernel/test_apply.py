@@ -22,7 +22,7 @@ pytestmark = [
 ]
 
 IMAGE_BYTES = 3 << 20
-KNOBS = ("scheduler", "read_ahead_kb", "nr_requests")
+KNOBS = ("scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb")
 
 
 class LoopBoard:
@@ -122,6 +122,20 @@ def test_scheduler_and_the_queue_depth_it_resets_are_both_restored(board):
     assert f"[{offered[0]}]" in board.values()["scheduler"]
     assert board.values()["nr_requests"] == "32\n"
     board.run("stop")
+    assert board.values() == before
+
+
+@pytest.mark.parametrize("windows", [[], ["64"]])
+def test_a_limit_of_the_queue_and_the_window_it_resets_are_both_restored(board, windows):
+    (board.queue / "read_ahead_kb").write_text("84")
+    before = board.values()
+    chosen = [board.setting("read_ahead_kb", window) for window in windows]
+    board.install(*chosen, board.setting("max_sectors_kb", "16"))
+    assert board.run("start").returncode == 0
+    assert board.values()["max_sectors_kb"] == "16\n"
+    if windows:
+        assert board.values()["read_ahead_kb"] == "64\n"
+    assert board.run("stop").returncode == 0
     assert board.values() == before
 
 

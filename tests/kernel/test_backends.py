@@ -175,7 +175,7 @@ def command_lines() -> list[str]:
 
 def eventually_no_traces_of(pid: int) -> list[str]:
     """Return what ``pid`` has left once nothing more of it goes away."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 300
     while (left := traces_of(pid)) and time.monotonic() < deadline:
         time.sleep(0.05)
     return left

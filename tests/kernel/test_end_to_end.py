@@ -71,8 +71,8 @@ def hostile_files(loop):
 @pytest.fixture(scope="module", params=["tracefs", "trace-cmd", "perf"])
 def capture(request, loop, tmp_path_factory):
     output = tmp_path_factory.mktemp("capture") / request.param
-    foreread("record", "--backend", request.param, "-o", output, "--json", "--wait", "120",
-             "--", loop.busybox, "sh", "-c", pattern(loop))  # fmt: skip
+    foreread("record", "--backend", request.param, "-o", output, "--json", "--wait", "300",
+             "--allow-warm", "--", loop.busybox, "sh", "-c", pattern(loop))  # fmt: skip
     return output
 
 
@@ -128,20 +128,9 @@ def test_hostile_names_are_found_and_shown_harmless(capture, loop, tmp_path):
 def test_sweep_and_validate(loop, tmp_path):
     capture, sweep = tmp_path / "capture", tmp_path / "sweep.json"
     command = ["--", loop.busybox, "cat", loop.data]
-    foreread("record", "--json", "--wait", "120", "-o", capture, *command)
-    foreread(
-        "sweep",
-        "--json",
-        "--wait",
-        "120",
-        "--windows",
-        "0,4,32",
-        "--repeat",
-        "1",
-        "-o",
-        sweep,
-        *command,
-    )
+    here = ["--json", "--wait", "300", "--allow-warm"]  # others may read files meanwhile
+    foreread("record", *here, "-o", capture, *command)
+    foreread("sweep", *here, "--windows", "0,4,32", "--repeat", "1", "-o", sweep, *command)
     result = json.loads(foreread("validate", "--json", capture, sweep))
     assert [point["read_ahead_kb"] for point in result["points"]] == [0, 16, 128]
     at_zero = result["points"][0]

@@ -63,7 +63,7 @@ def pages_by_name(here, out, output):
     words = {"here": here, "out": out, "data": here / "data", "page": PAGE}
     script = APPLICATION.format(pages=" ".join(map(str, READ)), **words)
     options = RunOptions(["busybox", "sh", "-c", script], allow_warm=True)
-    record(RecordOptions(options, wait_s=120.0), TracefsBackend(), output, inodes_of)
+    record(RecordOptions(options, wait_s=300.0), TracefsBackend(), output, inodes_of)
     recording = load(output)
     mount = mount_of(here, read_mounts())
     assert mount is not None

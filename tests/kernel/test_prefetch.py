@@ -17,7 +17,7 @@ from tracer.record import RecordOptions, record
 from tracer.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
-PATIENCE_S = 30
+PATIENCE_S = 300
 NAMES = ("plain", " two words", "new\nline\n", "tab\there", "quote'\"$(x)`y`", "\udcff\\0101*[a]")
 
 pytestmark = [

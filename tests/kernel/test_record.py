@@ -8,9 +8,11 @@ import re
 import signal
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
+from cold_runs import until_cold
 from loop_image import WINDOW_KB, loop_image
 from raw_pages import read_events
 
@@ -26,7 +28,7 @@ from tracer.journal import DIRECTORY, restore_leftovers
 from tracer.record import RecordOptions, record
 from tracer.run import RunOptions
 
-WAIT_S = 120.0  # for another foreread on this machine
+WAIT_S = 300.0  # for another foreread on this machine
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 LOOP_CTL_ADD, LOOP_CTL_REMOVE = 0x4C80, 0x4C81  # include/uapi/linux/loop.h
 DRIVER = """
@@ -36,7 +38,7 @@ from tracer.backends.tracefs import TracefsBackend
 from tracer.record import RecordOptions, record
 from tracer.run import RunOptions
 run = RunOptions(sys.argv[2:], grace_s=0.5, allow_warm=True)
-record(RecordOptions(run, wait_s=120.0), TracefsBackend(), Path(sys.argv[1]))
+record(RecordOptions(run, wait_s=300.0), TracefsBackend(), Path(sys.argv[1]))
 """
 
 pytestmark = [
@@ -75,12 +77,9 @@ def test_every_page_of_a_cold_file_is_recorded_once(loop, tmp_path):
     inode = loop.data.stat().st_ino
     device = device_number(loop.data)
     output = tmp_path / "capture"
-    capture = record_here(
-        output,
-        [loop.busybox, "cat", loop.data],
-        lambda trace: inodes(trace, device),
-        allow_warm=False,
-    )
+    command = [loop.busybox, "cat", loop.data]
+    inodes_of = partial(inodes, device=device)
+    capture = until_cold(lambda: record_here(output, command, inodes_of, allow_warm=False))
     inserts = read_events(output / "trace", INSERT)
     of_data = [e["index"] for e in inserts if (e["s_dev"], e["i_ino"]) == (device, inode)]
     # Sorted: the events of one CPU come after those of another, and a process may change it.
@@ -123,7 +122,7 @@ def test_python_with_imports_loses_no_event(tmp_path):
 
 
 def test_until_output_matches_and_ends_the_command(loop, tmp_path, capfd):
-    script = r"printf 'start\377ed'; printf ' up'; exec sleep 60"
+    script = r"printf 'start\377ed'; printf ' up'; exec sleep 600"
     output = tmp_path / "capture"
     capture = record_here(output, ["sh", "-c", script], ending=Ending(output="ed up"))
     assert (capture.ended_by, capture.exit_status) == ("output", None)
@@ -133,23 +132,24 @@ def test_until_output_matches_and_ends_the_command(loop, tmp_path, capfd):
 
 
 def test_until_idle_ends_after_the_last_read(loop, tmp_path):
-    command = ["sh", "-c", f"sleep 0.3; {loop.busybox} cat {loop.data}; exec sleep 60"]
+    # A gap that is much shorter than the idleness, on a busy machine too.
+    command = ["sh", "-c", f"sleep 0.1; {loop.busybox} cat {loop.data}; exec sleep 600"]
     streams = Streams(stdout=os.open(os.devnull, os.O_WRONLY))
     capture = record_here(
-        tmp_path / "capture", command, ending=Ending(idle_ms=1000), streams=streams
+        tmp_path / "capture", command, ending=Ending(idle_ms=2000), streams=streams
     )
     os.close(streams.stdout)
     inserts = read_events(tmp_path / "capture/trace", INSERT)
     file = (device_number(loop.data), loop.data.stat().st_ino)
     data = [e for e in inserts if (e["s_dev"], e["i_ino"]) == file]
     assert (capture.ended_by, len(data)) == ("idle", 64)
-    assert capture.wall_seconds < 60
+    assert capture.wall_seconds < 600
     assert not is_running(capture.pid)
 
 
 def test_a_duration_leaves_the_command_running_when_asked(loop, tmp_path):
     capture = record_here(
-        tmp_path / "capture", ["sleep", "60"], ending=Ending(duration_s=0.2), keep_running=True
+        tmp_path / "capture", ["sleep", "600"], ending=Ending(duration_s=0.2), keep_running=True
     )
     assert (capture.ended_by, capture.exit_status) == ("duration", None)
     assert is_running(capture.pid)
@@ -160,9 +160,8 @@ def test_a_duration_leaves_the_command_running_when_asked(loop, tmp_path):
 def test_a_daemon_is_found_told_of_and_ended(loop, tmp_path):
     # A second session, as daemons make it: only the adoption of orphans finds it.
     pid_file = tmp_path / "pid"
-    script = (
-        f"setsid sh -c 'echo $$ >{pid_file}; exec sleep 60' & while [ ! -s {pid_file} ]; do :; done"
-    )
+    daemon = f"echo $$ >{pid_file}; exec sleep 600"
+    script = f"setsid sh -c '{daemon}' & while [ ! -s {pid_file} ]; do :; done"
     capture = record_here(tmp_path / "capture", ["sh", "-c", script])
     assert (capture.ended_by, capture.exit_status) == ("exit", 0)
     assert any("daemon" in note for note in capture.notes)
@@ -222,7 +221,7 @@ def test_a_full_disk_restores_and_leaves_no_half_capture(loop, tmp_path):
 def recording(loop, tmp_path):
     """A foreread in a process of its own that records a command which does not end."""
     output = tmp_path / "capture"
-    command = ["sh", "-c", "echo $$; exec sleep 60"]
+    command = ["sh", "-c", "echo $$; exec sleep 600"]
     with subprocess.Popen(
         [sys.executable, "-c", DRIVER, output, *command],
         stdout=subprocess.PIPE,
@@ -232,6 +231,7 @@ def recording(loop, tmp_path):
         assert loop.window_kb() == 0
         yield driver, pid, output, loop
         driver.kill()
+    restore_leftovers()
     if is_running(pid):
         os.kill(pid, signal.SIGKILL)
 
@@ -239,7 +239,7 @@ def recording(loop, tmp_path):
 def test_ctrl_c_ends_and_keeps_the_recording(recording):
     driver, pid, output, loop = recording
     driver.send_signal(signal.SIGINT)
-    assert driver.wait(timeout=60) == 0
+    assert driver.wait(timeout=WAIT_S) == 0
     capture, _ = capture_files.read(output)
     assert capture.ended_by == "signal"
     assert loop.restored_kb() == WINDOW_KB
@@ -250,7 +250,7 @@ def test_ctrl_c_ends_and_keeps_the_recording(recording):
 def test_other_signals_abort_and_restore(recording, number):
     driver, pid, output, loop = recording
     driver.send_signal(number)
-    assert driver.wait(timeout=60) != 0
+    assert driver.wait(timeout=WAIT_S) != 0
     assert not output.exists()
     assert loop.restored_kb() == WINDOW_KB
     assert own_instances(driver.pid) == []
@@ -261,7 +261,7 @@ def test_what_sigkill_left_behind_is_put_back(recording):
     driver, _, output, loop = recording
     assert own_instances(driver.pid) != []
     driver.kill()
-    driver.wait(timeout=60)
+    driver.wait(timeout=WAIT_S)
     restored = restore_leftovers()
     assert loop.restored_kb() == WINDOW_KB
     assert own_instances(driver.pid) == []

@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cold_runs import until_cold
 from loop_image import WINDOW_KB, loop_image
 from raw_pages import read_events
 
@@ -29,7 +30,7 @@ from tracer.record import RecordOptions, record
 from tracer.remote.record import record_on
 from tracer.run import RunOptions
 
-WAIT_S = 120.0  # for another foreread on this machine
+WAIT_S = 300.0  # for another foreread on this machine
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 SHELLS = (("busybox", "sh"), ("dash",))
 PLACES = ("/run", "/dev/shm", "/tmp")
@@ -40,7 +41,7 @@ from boards.target import LocalTarget
 from tracer.record import RecordOptions
 from tracer.remote.record import record_on
 from tracer.run import RunOptions
-options = RecordOptions(RunOptions(sys.argv[2:], allow_warm=True), wait_s=120.0)
+options = RecordOptions(RunOptions(sys.argv[2:], allow_warm=True), wait_s=300.0)
 record_on(LocalTarget(), options, Path(sys.argv[1]), shell=("busybox", "sh"))
 """
 
@@ -81,7 +82,7 @@ def is_running(pid):
     return state != "Z"
 
 
-def until(condition, seconds=60):
+def until(condition, seconds=WAIT_S):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
@@ -122,8 +123,9 @@ def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
     device = device_number(loop.data)
     with open(os.devnull, "wb") as nowhere:  # noqa: PTH123
         streams = Streams(nowhere.fileno(), nowhere.fileno())
-        there = record_here(
-            tmp_path / "there", command, shell, inodes_on(device), False, streams=streams
+        to, inodes_of = tmp_path / "there", inodes_on(device)
+        there = until_cold(
+            lambda: record_here(to, command, shell, inodes_of, False, streams=streams)
         )
         options = RecordOptions(
             RunOptions([str(word) for word in command], allow_warm=True, streams=streams),
@@ -180,7 +182,7 @@ def test_times_are_those_of_the_trace(loop, tmp_path, shell):
     execs = events["time_ns"][mine].tolist()
     assert len(execs) == 1
     assert capture.start_ns < execs[0] < capture.end_ns
-    assert 0.3 <= capture.wall_seconds < 60
+    assert capture.wall_seconds >= 0.3
 
 
 def test_names_of_files_come_through_exactly(loop, tmp_path, shell):
@@ -210,7 +212,7 @@ def test_words_of_the_command_are_not_expanded(loop, tmp_path, shell, capfd):
 
 
 def test_output_ends_the_run(loop, tmp_path, shell, capfd):
-    script = "echo starting; echo 'now up' >&2; exec sleep 60"
+    script = "echo starting; echo 'now up' >&2; exec sleep 600"
     capture = record_here(
         tmp_path / "capture", ["sh", "-c", script], shell, ending=Ending(output="w +up$")
     )
@@ -221,9 +223,10 @@ def test_output_ends_the_run(loop, tmp_path, shell, capfd):
 
 
 def test_idleness_ends_the_run_at_the_last_read(loop, tmp_path, shell):
-    script = f"sleep 0.5; {loop.busybox} cat {loop.data} >/dev/null; exec sleep 60"
+    # A gap that is much shorter than the idleness, on a busy machine too.
+    script = f"sleep 0.1; {loop.busybox} cat {loop.data} >/dev/null; exec sleep 600"
     capture = record_here(
-        tmp_path / "capture", ["sh", "-c", script], shell, ending=Ending(idle_ms=600)
+        tmp_path / "capture", ["sh", "-c", script], shell, ending=Ending(idle_ms=2000)
     )
     assert (capture.ended_by, capture.exit_status) == ("idle", None)
     data = [page for ino, page in pages_on(tmp_path / "capture/trace", loop.data) if page]
@@ -234,7 +237,7 @@ def test_idleness_ends_the_run_at_the_last_read(loop, tmp_path, shell):
 def test_a_duration_can_leave_the_command_running(loop, tmp_path, shell):
     capture = record_here(
         tmp_path / "capture",
-        ["sleep", "60"],
+        ["sleep", "600"],
         shell,
         ending=Ending(duration_s=0.2),
         keep_running=True,
@@ -246,9 +249,8 @@ def test_a_duration_can_leave_the_command_running(loop, tmp_path, shell):
 
 def test_a_daemon_is_found_told_of_and_ended(loop, tmp_path, shell):
     pid_file = tmp_path / "pid"
-    script = (
-        f"setsid sh -c 'echo $$ >{pid_file}; exec sleep 60' & while [ ! -s {pid_file} ]; do :; done"
-    )
+    daemon = f"echo $$ >{pid_file}; exec sleep 600"
+    script = f"setsid sh -c '{daemon}' & while [ ! -s {pid_file} ]; do :; done"
     capture = record_here(tmp_path / "capture", ["sh", "-c", script], shell)
     assert (capture.ended_by, capture.exit_status) == ("exit", 0)
     assert any("daemon" in note for note in capture.notes)
@@ -333,7 +335,7 @@ def recording(loop, tmp_path):
         env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
         start_new_session=True,
     ) as driver:
-        assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 180)
+        assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 2 * WAIT_S)
         (job,) = [
             path.parent
             for path in set(jobs()) - before
@@ -363,7 +365,7 @@ def test_ctrl_c_ends_and_keeps_the_recording(recording, loop, tmp_path):
     driver, pid, job = recording
     instances = instances_of(job)
     driver.send_signal(signal.SIGINT)
-    assert driver.wait(timeout=60) == 0
+    assert driver.wait(timeout=WAIT_S) == 0
     assert capture_files.read(tmp_path / "capture")[0].ended_by == "signal"
     assert_undone(job, instances, pid, loop)
 
@@ -373,7 +375,7 @@ def test_other_signals_abort_and_restore(recording, loop, tmp_path, number):
     driver, pid, job = recording
     instances = instances_of(job)
     driver.send_signal(number)
-    assert driver.wait(timeout=60) != 0
+    assert driver.wait(timeout=WAIT_S) != 0
     assert not (tmp_path / "capture").exists()
     assert_undone(job, instances, pid, loop)
 
@@ -391,7 +393,7 @@ def test_the_guard_undoes_all_when_the_recorder_is_killed(recording, loop, tmp_p
     driver, pid, job = recording
     instances = instances_of(job)
     os.kill(int((job / "recorder").read_text()), signal.SIGKILL)
-    assert driver.wait(timeout=60) != 0
+    assert driver.wait(timeout=WAIT_S) != 0
     assert not (tmp_path / "capture").exists()
     assert_undone(job, instances, pid, loop)
 
@@ -400,7 +402,7 @@ def test_a_dead_guard_is_noticed_by_the_host(recording, loop, tmp_path):
     driver, pid, job = recording
     instances = instances_of(job)
     os.kill(int((job / "owner").read_text().split()[0]), signal.SIGKILL)
-    assert driver.wait(timeout=60) != 0
+    assert driver.wait(timeout=WAIT_S) != 0
     assert_undone(job, instances, pid, loop)
 
 
@@ -413,7 +415,7 @@ def test_what_dead_processes_left_is_put_back_by_the_next_recording(recording, l
         int((job / "recorder").read_text()),
     ):
         os.kill(victim, signal.SIGKILL)
-    driver.wait(timeout=60)
+    driver.wait(timeout=WAIT_S)
     assert loop.window_kb() == 0
     capture = record_here(tmp_path / "next", ["true"])
     assert capture.exit_status == 0

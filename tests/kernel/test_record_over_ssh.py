@@ -21,6 +21,7 @@ from tracer.record import RecordOptions
 from tracer.remote.record import record_on
 from tracer.run import RunOptions
 
+WAIT_S = 300.0  # for another foreread on this machine, and for anything here
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 pytestmark = [
     pytest.mark.kernel,
@@ -31,7 +32,7 @@ pytestmark = [
 @pytest.fixture
 def loop(tmp_path):
     # The servers have a /run of their own, and with it no lock that keeps others away.
-    with Journal(wait_s=120.0), loop_image(tmp_path) as image:
+    with Journal(wait_s=WAIT_S), loop_image(tmp_path) as image:
         yield image
 
 
@@ -44,8 +45,11 @@ def server(request, loop, tmp_path):
     running = SshServer(request.param, tmp_path / "server")
     yield running
     # The loop device, changed last, is put back first: a guard killed then would leave the others.
-    until(lambda: windows() == before, 20)
+    put_back = until(lambda: windows() == before)
     running.stop()
+    for knob, window in before.items():
+        knob.write_text(window)
+    assert put_back
 
 
 @pytest.fixture
@@ -70,8 +74,8 @@ def windows():
     return {knob: knob.read_text() for knob in knobs if not knob.match("loop*/*/*")}
 
 
-def until(condition, seconds=60):
-    end = time.monotonic() + seconds
+def until(condition):
+    end = time.monotonic() + WAIT_S
     while not condition() and time.monotonic() < end:
         time.sleep(0.05)
     return condition()

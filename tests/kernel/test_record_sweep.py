@@ -44,18 +44,18 @@ def run_sweep(command, windows_kb, save=lambda _: None, repeat=2, devices=(), **
         lambda _: windows_kb,
         repeat,
         devices=devices,
-        wait_s=120.0,
+        wait_s=300.0,
     )
     return sweep(options, local_trials, save, lambda _: None)
 
 
 def test_the_window_in_force_is_measured_too(loop, nowhere):
     options = SweepOptions(
-        RunOptions([str(loop.busybox), "true"], streams=nowhere),
+        RunOptions([str(loop.busybox), "true"], streams=nowhere, allow_warm=True),
         lambda _: (0,),
         repeat=1,
         with_default=True,
-        wait_s=120.0,
+        wait_s=300.0,
     )
     result = sweep(options, local_trials, lambda _: None, lambda _: None)
     assert [point.read_ahead_kb for point in result.points] == sorted([0, WINDOW_KB])
@@ -97,7 +97,7 @@ def test_a_sweep_interrupted_before_its_first_run_counted_is_no_sweep(loop, nowh
 
     command = [str(loop.busybox), "true"]
     options = SweepOptions(
-        RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=120.0
+        RunOptions(command, streams=nowhere, allow_warm=True), lambda _: (0,), wait_s=300.0
     )
     with pytest.raises(KeyboardInterrupt):
         sweep(options, local_trials, lambda _: None, interrupt)
@@ -110,11 +110,11 @@ def test_a_failing_command_stops_the_sweep(loop):
 
 
 def test_runs_that_are_ended_by_their_output(loop, nowhere):
-    command = ["sh", "-c", f"cat {loop.data} >/dev/null; echo up; exec sleep 60"]
+    command = ["sh", "-c", f"cat {loop.data} >/dev/null; echo up; exec sleep 600"]
     result = run_sweep(
         command, (0,), repeat=1, devices=(loop.device,), ending=Ending(output="up"), streams=nowhere
     )
-    assert result.points[0].seconds[0] < 60
+    assert result.points[0].seconds[0] < 600
     assert result.points[0].requests[0] >= PAGES
 
 
@@ -130,12 +130,14 @@ def test_an_unknown_disk_is_refused(loop):
 
 
 def test_a_target_measures_the_same_reads(loop, nowhere):
+    command = [str(loop.busybox), "cat", str(loop.data)]
+
     def requests_and_pages(bench):
         options = SweepOptions(
-            RunOptions([str(loop.busybox), "cat", str(loop.data)], streams=nowhere),
+            RunOptions(command, streams=nowhere, allow_warm=True),
             lambda _: (0, 16, 64),
             repeat=2,
-            wait_s=120.0,
+            wait_s=300.0,
         )
         result = sweep(options, bench, lambda _: None, lambda _: None)
         assert result.complete

@@ -18,7 +18,7 @@ from tracer.record import RecordOptions, record
 from tracer.remote.record import record_on
 from tracer.run import RunOptions
 
-WAIT_S = 120.0  # for another foreread on this machine
+WAIT_S = 300.0  # for another foreread on this machine
 ROUNDS = 50
 PING_PONG = f"""
 import os

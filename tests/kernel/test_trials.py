@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -18,11 +19,13 @@ import pytest
 from loop_image import WINDOW_KB, loop_image
 
 import tracer
+from boards.mounts import read_mounts
 from boards.target import LocalTarget
 from tracer.backends.base import RecordError
 from tracer.command import Streams
 from tracer.ending import Ending
-from tracer.journal import Journal, restore_leftovers, selected
+from tracer.journal import Journal, restore_leftovers
+from tracer.knobs import selected
 from tracer.local_trials import local_trials
 from tracer.remote.job import Job
 from tracer.remote.trials import PARTS, trials_on
@@ -30,7 +33,7 @@ from tracer.run import RunOptions
 from tracer.trial import Scenario, Trial, TrialOptions
 
 PAGES = 64  # of the data file
-WAIT_S = 120.0
+WAIT_S = 300.0
 # Other work on this machine may be noticed; nothing is asserted about it.
 MEASURED = ("ok", "contended")
 pytestmark = [
@@ -116,24 +119,51 @@ def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials
     assert not [note for note in outcome.notes if "not restored" in note]
 
 
-def test_a_killed_trial_gives_back_the_tunables_too(loop):
-    choose(loop, "mq-deadline")
-    Path(queue(loop, "iosched/fifo_batch")).write_text("7")
+def killed_after(settings):
+    """Have a foreread set these and be killed.
+
+    One that starts before we do undoes it as well as we do.
+    """
     code = (
         "import os, sys; from tracer.journal import Journal\n"
         f"with Journal(wait_s={WAIT_S}) as journal:\n"
-        "    journal.set(sys.argv[1] + 'scheduler', 'none')\n"
-        "    journal.set(sys.argv[1] + 'nr_requests', '40')\n"
+        "    for one in sys.argv[1:]:\n"
+        "        journal.set(*one.split(' '))\n"
         "    os.kill(os.getpid(), 9)\n"
     )
     root = str(Path(tracer.__file__).parents[1])
-    words = [sys.executable, "-c", code, queue(loop, "")]
-    # One that starts before we do undoes it as well as we do.
+    words = [sys.executable, "-c", code, *(f"{knob} {value}" for knob, value in settings)]
     done = subprocess.run(words, env={**os.environ, "PYTHONPATH": root}, check=False)
     assert done.returncode == -9
+
+
+def test_a_killed_trial_gives_back_the_tunables_too(loop):
+    choose(loop, "mq-deadline")
+    Path(queue(loop, "iosched/fifo_batch")).write_text("7")
+    killed_after([(queue(loop, "scheduler"), "none"), (queue(loop, "nr_requests"), "40")])
     restore_leftovers()
     with Journal(wait_s=WAIT_S):
         assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
+
+
+@pytest.mark.parametrize(
+    "settings", [{"max_sectors_kb": "16"}, {"max_sectors_kb": "16", "read_ahead_kb": "32"}]
+)
+def test_a_limit_of_the_queue_takes_the_window_with_it_and_both_come_back(loop, trials, settings):
+    before = value(loop, "max_sectors_kb")
+    wanted = {queue(loop, name): text for name, text in settings.items()}
+    with trials() as bench:
+        outcome = bench.run(Trial(tuple(wanted.items())))
+        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
+    assert outcome.in_force == wanted
+
+
+def test_the_window_comes_back_with_a_limit_that_a_killed_trial_has_set(loop):
+    before = value(loop, "max_sectors_kb")
+    killed_after([(queue(loop, "max_sectors_kb"), "16"), (queue(loop, "read_ahead_kb"), "32")])
+    restore_leftovers()
+    with Journal(wait_s=WAIT_S):
+        assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
 
 
 def test_a_refused_knob_is_told_and_nothing_is_measured(loop, trials):
@@ -164,12 +194,76 @@ def test_every_offered_scheduler_is_probed_once_and_the_old_one_is_back(loop, tr
     assert knobs[2] not in probed
 
 
-def test_the_reader_reads_while_the_command_starts(loop, trials):
+ATIME, COMMIT, BARRIER = "relatime,noatime,strictatime", "commit=", "barrier,nobarrier"
+
+
+def option(loop, words):
+    return f"mount:{words}:{loop.mountpoint}"
+
+
+def options(loop):
+    (found,) = (one for one in read_mounts() if one.mountpoint == str(loop.mountpoint))
+    return {*found.options.split(","), *found.super_options.split(",")}
+
+
+def test_mount_options_are_probed_set_and_put_back(loop, trials):
+    before = options(loop)
+    knobs = [option(loop, words) for words in (ATIME, COMMIT, BARRIER, "nosuch,other", "other=")]
     with trials() as bench:
-        idle = bench.run(Trial())
+        assert bench.mounted == str(loop.mountpoint)
+        probed = bench.probe(knobs)
+        assert options(loop) == before
+        settings = tuple(zip(knobs[:3], ("noatime", "60", "nobarrier"), strict=True))
+        command_sees = bench.run(Trial(settings))
+    assert probed == {
+        knobs[0]: "[relatime] noatime strictatime",
+        knobs[1]: "5",
+        knobs[2]: "[barrier] nobarrier",
+    }
+    assert command_sees.in_force == dict(settings)
+    assert command_sees.status in MEASURED
+    assert options(loop) == before
+
+
+def test_the_command_runs_under_the_mount_options(loop, trials, tmp_path):
+    seen = tmp_path / "seen"
+    command = f"grep ' {loop.mountpoint} ' /proc/self/mountinfo >{seen}"
+    settings = ((option(loop, ATIME), "strictatime"), (option(loop, COMMIT), "15"))
+    with trials("sh", "-c", command) as bench:
+        bench.run(Trial(settings))
+    assert "commit=15" in seen.read_text()
+    assert "relatime" not in seen.read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "value"), [(COMMIT, "x,exec"), (ATIME, "exec"), ("inode_readahead_blks=", "33")]
+)
+def test_a_mount_option_that_is_not_taken_is_refused(loop, trials, words, value):
+    before = options(loop)
+    with trials() as bench:
+        outcome = bench.run(Trial(((option(loop, words), value),)))
+    assert outcome.status == "refused"
+    assert options(loop) == before
+
+
+def test_a_killed_trial_gives_back_its_mount_options(loop):
+    before = options(loop)
+    killed_after([(option(loop, ATIME), "noatime"), (option(loop, COMMIT), "60")])
+    restore_leftovers()
+    with Journal(wait_s=WAIT_S):
+        assert options(loop) == before
+
+
+def test_the_reader_reads_while_the_command_starts(loop, trials):
+    sectors = 1 << 16  # more than the image has: nothing else reads so many
+    script = (
+        f"seen() {{ read -r _ _ sectors _ </sys/block/{loop.device}/stat; }}; seen; "
+        f"end=$((sectors + {sectors})); until [ $sectors -ge $end ]; do sleep 0.01; seen; done"
+    )
+    with trials("sh", "-c", script) as bench:
         loaded = bench.run(Trial(scenario=Scenario.parse("reader")))
     assert loaded.status in MEASURED
-    assert loaded.counters["disk.read_sectors"] > idle.counters["disk.read_sectors"]
+    assert loaded.counters["disk.read_sectors"] >= sectors
 
 
 def test_the_writer_writes_and_leaves_nothing(loop, trials):
@@ -194,7 +288,9 @@ def test_a_load_that_cannot_run_says_why(trials, scenario):
 
 def test_a_reader_that_reads_nothing_is_no_load(tmp_path, trials):
     os.mkfifo(tmp_path / "fifo")
-    with trials() as bench, pytest.raises(RecordError, match="does nothing"):
+    # What lives stays in memory: the program that reads is not itself read from the disk.
+    living = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
+    with living, trials() as bench, pytest.raises(RecordError, match="does nothing"):
         bench.run(Trial(scenario=Scenario.parse(f"reader:{tmp_path / 'fifo'}")))
 
 
@@ -252,13 +348,24 @@ def test_what_others_read_during_the_start_is_told(loop, trials):
     big.write_bytes(os.urandom(8 << 20))
     started = loop.mountpoint / "started"
     # Not a child of ours, whose reads would be our own.
-    script = f"until [ -e {started} ]; do sleep 0.05; done; cat {big}; : >{started}.done"
+    wait = f"while [ -e {big} ] && [ ! -e {started} ]; do sleep 0.05; done"
+    script = f"{wait}; cat {big}; : >{started}.done"
     subprocess.run(["setsid", "--fork", "sh", "-c", script], stdout=subprocess.DEVNULL, check=True)
     command = f": >{started}; until [ -e {started}.done ]; do sleep 0.05; done"
     with trials("sh", "-c", command) as bench:
         outcome = bench.run(Trial())
     assert outcome.status == "contended"
     assert any("others read" in note for note in outcome.notes)
+
+
+def folder_of_load(loop):
+    """Return the folder of the load that writes to the file system: the last word of its shell."""
+    for process in Path("/proc").glob("[0-9]*/cmdline"):
+        with suppress(OSError):
+            words = os.fsdecode(process.read_bytes()).split("\0")
+            if str(loop.mountpoint) in words and "writer" in words:
+                return Path(words[-2])
+    raise AssertionError("no load writes")
 
 
 def test_a_killed_foreread_takes_its_load_with_it(loop):
@@ -277,9 +384,11 @@ def test_a_killed_foreread_takes_its_load_with_it(loop):
     ) as process:
         assert process.stdout.readline() == b"up\n"
         assert list(loop.mountpoint.glob(".foreread*"))
+        folder = folder_of_load(loop)
+        assert folder.is_dir()
         process.send_signal(signal.SIGKILL)
-    deadline = time.monotonic() + 60
-    while list(loop.mountpoint.glob(".foreread*")):
+    deadline = time.monotonic() + WAIT_S
+    while folder.exists() or list(loop.mountpoint.glob(".foreread*")):
         assert time.monotonic() < deadline
         time.sleep(0.05)
 

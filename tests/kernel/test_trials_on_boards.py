@@ -8,6 +8,7 @@ import pytest
 
 from analyzer.tuner.evaluation import TargetGone
 from boards.emulated.live import EmulatedTarget, LiveOptions
+from boards.remount import read_option
 from foreread.tuning import TrialEvaluator
 from tracer.command import Streams
 from tracer.remote.trials import trials_on
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.boards
 
 QUEUE = "/sys/block/slow0/queue"
 SWAPPINESS = "/proc/sys/vm/swappiness"
+ATIME, COMMIT = "mount:relatime,noatime,strictatime:/", "mount:commit=:/"
 PLAY = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
 
 
@@ -41,20 +43,40 @@ def trials(board):
 
 def test_genes_are_found_tried_and_put_back(board, trials):
     with trials() as bench:
-        found = bench.probe([f"{QUEUE}/scheduler", f"{QUEUE}/iosched/*", SWAPPINESS])
+        assert bench.mounted == "/"
+        found = bench.probe([f"{QUEUE}/scheduler", f"{QUEUE}/iosched/*", SWAPPINESS, ATIME, COMMIT])
         settings = (
             (f"{QUEUE}/scheduler", "bfq"),
             (f"{QUEUE}/iosched/slice_idle", "0"),
             (SWAPPINESS, "10"),
+            (ATIME, "relatime"),
+            (COMMIT, "60"),
         )
         outcome = bench.run(Trial(settings))
     assert f"{QUEUE}/iosched/slice_idle" in found
     assert found[SWAPPINESS] == "60"
+    assert found[ATIME] == "relatime [noatime] strictatime"
     assert outcome.in_force == dict(settings)
     assert outcome.status in ("ok", "contended")
     assert outcome.cold
     assert board.read_knob(SWAPPINESS) == "60"
     assert board.read_knob(f"{QUEUE}/scheduler") == found[f"{QUEUE}/scheduler"]
+    assert read_option(board, ATIME) == "noatime"
+    assert read_option(board, COMMIT) == found[COMMIT]
+
+
+def test_fewer_requests_than_can_be_written_come_back_with_the_tunables(board, trials):
+    board.write_knob(f"{QUEUE}/scheduler", "mq-deadline")
+    board.write_knob(f"{QUEUE}/iosched/fifo_batch", "7")
+    with trials() as bench:
+        settings = ((f"{QUEUE}/scheduler", "mq-deadline"), (f"{QUEUE}/nr_requests", "64"))
+        outcome = bench.run(Trial(settings))
+        same = bench.run(Trial(((f"{QUEUE}/nr_requests", "2"),)))
+    assert outcome.in_force == dict(settings)
+    assert same.in_force == {f"{QUEUE}/nr_requests": "2"}
+    assert not [note for note in (*outcome.notes, *same.notes) if "restored" in note]
+    assert board.read_knob(f"{QUEUE}/nr_requests") == "2"
+    assert board.read_knob(f"{QUEUE}/iosched/fifo_batch") == "7"
 
 
 def test_memory_is_held_while_the_command_starts(trials):

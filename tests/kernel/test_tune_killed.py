@@ -49,7 +49,7 @@ def loop():
 def tune(loop, path, words):
     """Start or resume a campaign."""
     command = [sys.executable, "-m", "foreread", "tune", "-o", str(path), "--device", loop.device]
-    command += [*words, "--sampler", "exhaustive", "--allow-warm", "--wait", "240"]
+    command += [*words, "--sampler", "exhaustive", "--allow-warm", "--wait", "300"]
     command += ["--resume"] if path.exists() else []
     command += ["--", str(loop.busybox), "wc", str(loop.data)]
     pipe = subprocess.PIPE

@@ -14,6 +14,7 @@ from pathlib import Path
 
 PATH = os.environ["PATH"] + ":/usr/sbin:/sbin"
 APPLETS = ("cat", "wc", "mv", "rm", "chmod")
+_START_S = 60.0
 USER = pwd.getpwuid(os.getuid()).pw_name
 
 
@@ -55,7 +56,8 @@ class SshServer:
         """Start it, on its port, and wait until it listens."""
         self.log = (self.folder / "log").open("ab")
         self.process = subprocess.Popen(self.command, stderr=self.log, stdin=subprocess.DEVNULL)
-        for _ in range(200):
+        end = time.monotonic() + _START_S
+        while time.monotonic() < end:
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", self.port)) == 0:
                     return

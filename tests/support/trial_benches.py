@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from contextlib import contextmanager
 
+from boards.device import Disk
 from boards.target import TargetError
 from tracer.trial import Outcome
 
@@ -23,6 +24,9 @@ class KnownBench:
     page_bytes = 4096
     disks = ["sda"]  # noqa: RUF012  (as the protocol has it)
     windows = [f"{QUEUE}/read_ahead_kb"]  # noqa: RUF012
+    mounted = ""
+    machine, model = "armv7l", "Some Board"
+    known = [Disk("sda", "8:0", 1 << 30, "SD1GB")]  # noqa: RUF012
     notes: list[str] = []  # noqa: RUF012
 
     def __init__(self, lost_at: int | None = None, error: BaseException | None = None) -> None:

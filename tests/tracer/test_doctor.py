@@ -11,7 +11,8 @@ import pytest
 
 from tracer import doctor, tracefs
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Probe, Recorded
-from tracer.doctor import Finding, examine
+from tracer.doctor import examine
+from tracer.tunable import Finding
 
 REPOSITORY = Path(__file__).parents[2]
 

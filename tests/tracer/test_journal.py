@@ -20,10 +20,10 @@ from tracer.journal import (
     GONE,
     Journal,
     Restored,
-    check_knob,
     restore_leftovers,
     unrestored,
 )
+from tracer.knobs import check_knob
 
 KNOBS = [f"/sys/block/disk{n}/queue/read_ahead_kb" for n in range(3)]
 KILLED = """
@@ -179,7 +179,10 @@ def test_a_torn_last_line_belongs_to_a_change_that_was_not_made(machine):
 
 @pytest.mark.parametrize(
     "knob",
-    ["/etc/passwd", "/sys/../etc/passwd", "etc/passwd", "/proc/self/mem", "/sys//x", "/sys/a\nb"],
+    [
+        *("/etc/passwd", "/sys/../etc/passwd", "etc/passwd", "/proc/self/mem", "/sys//x"),
+        *("/sys/a\nb", "mount:noatime:/../x", "mount:noatime:/x /y", "mount:no atime:/x"),
+    ],
 )
 def test_a_hostile_journal_writes_nothing_outside_of_the_knobs(machine, knob):
     victim = machine.root / "etc/passwd"

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
+from contextlib import suppress
 from importlib import resources
 
+from boards.mounts import parse_mount
 from boards.target import Target
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
-from tracer.doctor import Diagnosis, Finding, kernel_finding
+from tracer.doctor import Diagnosis, kernel_finding
 from tracer.kernel import cost_of_missing, generation_of
+from tracer.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
 APPLETS: tuple[str, ...] = (
     "cat",
@@ -38,7 +41,8 @@ Facts = dict[str, list[str]]
 def examine_target(target: Target) -> Diagnosis:
     """Return what can be recorded on the target; raises TargetError."""
     script = resources.files(__package__).joinpath("doctor.sh").read_text()
-    words = ["sh", "-c", script, "sh", " ".join(WANTED_EVENTS), " ".join(APPLETS)]
+    events, programs = (*WANTED_EVENTS, BIOS), {*APPLETS, *PROGRAMS, "fio"}
+    words = ["sh", "-c", script, "sh", " ".join(events), " ".join(sorted(programs))]
     answer = target.run(words, timeout_s=_ASK_S)
     facts = _facts(answer.stdout)
     release = _release(target)
@@ -53,6 +57,7 @@ def examine_target(target: Target) -> Diagnosis:
         _probes(facts),
         _btf(facts),
         _fault_around(facts),
+        *tuning_findings(_tunable(facts)),
         _leftovers(facts),
     ]
     vital = ("user", "applets", "tracefs", "events", "read_ahead_kb", "drop_caches")
@@ -147,6 +152,21 @@ def _fault_around(facts: Facts) -> Finding:
     detail = "not readable: touches of cached pages stay hidden; none matter in a run from cold"
     return Finding(
         "fault_around_bytes", False, detail, "mount -t debugfs debugfs /sys/kernel/debug"
+    )
+
+
+def _tunable(facts: Facts) -> Seen:
+    mounts = []
+    for line in facts["mount"]:
+        with suppress(ValueError, IndexError):  # it may say anything
+            mounts.append(parse_mount(line))
+    return Seen(
+        "\n".join(facts["meminfo"]),
+        mounts,
+        dict(line.partition(" ")[::2] for line in facts["scheduler"]),
+        BIOS in facts["event"],
+        bool(facts["accounting"]),
+        facts["lacking"],
     )
 
 

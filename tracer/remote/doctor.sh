@@ -1,6 +1,6 @@
 # shellcheck shell=sh
 # What a target has of what recording needs, as lines "KEY VALUE"; nothing is changed.
-# $1: the wanted events; $2: the needed applets
+# $1: the wanted events; $2: the wanted applets
 while read -r key uid _; do
     [ "$key" != Uid: ] || echo "uid $uid"
 done </proc/self/status
@@ -30,6 +30,19 @@ done
 for knob in /proc/sys/vm/drop_caches /sys/block/*/queue/read_ahead_kb /sys/class/bdi/*/read_ahead_kb; do
     [ ! -w "$knob" ] || echo "writable $knob"
 done
+for knob in /sys/block/*/queue/scheduler; do
+    disk=${knob#/sys/block/}
+    if [ -w "$knob" ] && read -r offered <"$knob"; then
+        echo "scheduler ${disk%%/*} $offered"
+    fi
+done
+while read -r line; do
+    echo "mount $line"
+done </proc/self/mountinfo
+while read -r line; do
+    echo "meminfo $line"
+done </proc/meminfo
+[ ! -e /proc/self/io ] || echo "accounting yes"
 [ ! -r /sys/kernel/debug/fault_around_bytes ] || echo "fault_around yes"
 for place in /dev/shm /run /tmp /var/tmp /dev; do
     for left in "$place"/foreread-*/journal "$place"/foreread.lock; do

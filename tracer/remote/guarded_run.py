@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from boards.target import TargetError
 from tracer.backends.base import RecordError
 from tracer.command import Streams
-from tracer.journal import check_knob
+from tracer.knobs import check_knob
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 from tracer.run import RunOptions

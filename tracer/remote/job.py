@@ -20,6 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Self
 
+from boards.remount import shell_functions
 from boards.target import Result, Target, TargetError
 from tracer.backends.base import RecordError
 from tracer.interrupts import uninterrupted
@@ -57,7 +58,7 @@ class Job:
         self.target = target
         self.folder = ""
         self.shell = list(shell)
-        self._script = b"\n".join(_part(name) for name in (*parts, "verb.sh"))
+        self._script = script((*parts, "verb.sh")).encode()
         self._like = like
         self._clock_rate: float = like._clock_rate if like else 1.0
         self._clocks: tuple[float, float] | None = None
@@ -190,6 +191,11 @@ def making_sense(of: str) -> Iterator[None]:
             "see what its shell prints at log-in, that /proc and /sys are mounted, "
             "and that it has free memory",
         ) from error
+
+
+def script(parts: Sequence[str]) -> str:
+    """Return the shell files ``parts`` as one script, with how mount options are written."""
+    return "\n".join([shell_functions(), *(_part(name).decode() for name in parts)])
 
 
 def _part(name: str) -> bytes:

@@ -150,9 +150,23 @@ copy_script() {
 # value_of KNOB: set value to what it says, or to what stands in brackets where it lists choices.
 # By cat, since a shell reads byte by byte, and those of /proc/sys have a first one only.
 value_of() {
+    case $1 in
+    mount:*)
+        mount_value "$1"
+        return
+        ;;
+    esac
     value=$(cat "$1" 2>/dev/null) || return
     case $value in
     *"["*"]"*) value=${value#*"["} value=${value%%"]"*} ;;
+    esac
+}
+
+# write_knob KNOB VALUE: mount options are remount.sh's.
+write_knob() {
+    case $1 in
+    mount:*) mount_write "$1" "$2" ;;
+    *) echo "$2" >"$1" ;;
     esac
 }
 
@@ -163,11 +177,12 @@ set_knob() {
         return
     fi
     old=$value
-    if [ "$old" != "$2" ]; then
-        note_tunables "$1" || return
+    if [ "$old" = "$2" ]; then
+        echo "knob $1$tab$old$tab$old"
+        return
     fi
-    echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
-    if why=$( (echo "$2" >"$1") 2>&1); then
+    note_reset "$1" && echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
+    if why=$( (write_knob "$1" "$2") 2>&1); then
         value_of "$1"
         if [ "$value" != "$2" ]; then
             echo "$1$tab$old$tab$value" >>"$job/journal"
@@ -179,11 +194,22 @@ set_knob() {
     fi
 }
 
-# note_tunables KNOB: if it chooses a scheduler, put what goes or is reset with the one in force
-# into the journal, as if it were changed: it is put back after the scheduler.
-note_tunables() {
-    case $1 in */queue/scheduler) ;; *) return 0 ;; esac
-    for tunable in "${1%/*}/nr_requests" "${1%/*}/wbt_lat_usec" "${1%/*}"/iosched/*; do
+# reset_with KNOB: set reset to the knobs that the kernel gives other values with it: those of a
+# scheduler, or the window with a limit of the queue (Linux 6.12, blk_apply_bdi_limits).
+reset_with() {
+    case $1 in
+    */queue/scheduler) reset="${1%/*}/nr_requests ${1%/*}/wbt_lat_usec" ;;
+    */queue/max_sectors_kb | */queue/rotational) reset=${1%/*}/read_ahead_kb ;;
+    *) reset='' ;;
+    esac
+}
+
+# note_reset KNOB: put what goes or is reset with it into the journal, as if it were changed: it is
+# put back after it.
+note_reset() {
+    reset_with "$1"
+    [ "${1##*/}" != scheduler ] || reset="$reset ${1%/*}/iosched/*"
+    for tunable in $reset; do
         if value_of "$tunable"; then
             echo "$tunable$tab$value$tab$value" >>"$job/journal" || return 1
         fi
@@ -194,36 +220,59 @@ note_tunables() {
 # What a dead job (KEY leftover) has changed and somebody else since then is left.
 restore() {
     [ -e "$1/journal" ] || return 0
-    chosen=
+    resets=
     sed '1!G;h;$!d' "$1/journal" | while IFS=$tab read -r knob old new; do
         case $knob in
         *..*) ;;
-        /sys/* | /proc/sys/*) put_back "$2" "$knob" "$old" "$new" ;;
+        /sys/* | /proc/sys/* | mount:*) put_back "$2" "$knob" "$old" "$new" ;;
         esac
     done
     mv -f "$1/journal" "$1/journal.done"
 }
 
-# put_back KEY KNOB OLD NEW: give the knob its old value again. Those of the queues in chosen,
-# whose scheduler was put back, have values that nobody has set.
+# put_back KEY KNOB OLD NEW: give the knob its old value again. What is in resets, by knobs that
+# were put back, has values that nobody has set.
 put_back() {
-    problem='' queue=${2%/*}
+    problem=''
     if ! value_of "$2"; then
         # A tunable's scheduler may be gone; that it should not be is told of the scheduler.
         case $2 in */iosched/*) ;; *) problem='the device is gone' ;; esac
     elif [ "$value" = "$3" ]; then
         :
-    elif [ "$1" = leftover ] && [ "$value" != "$4" ] && ! is_in "${queue%/iosched}" "$chosen"; then
+    elif [ "$1" = leftover ] && [ "$value" != "$4" ] && ! is_in "$2" "$resets" &&
+        ! is_in "${2%/*}" "$resets"; then
         problem="left at $value, which somebody else has set"
-    elif ! (echo "$3" >"$2") 2>/dev/null; then
+    elif ! (write_knob "$2" "$3") 2>/dev/null; then
         problem="it stayed at $value"
     else
         value_of "$2"
+        case $2 in */queue/nr_requests) [ "$value" = "$3" ] || choose_anew "$queue" ;; esac
+        value_of "$2"
         [ "$value" = "$3" ] || problem="the kernel made it $value"
-        case $2 in */queue/scheduler) chosen="$chosen $queue" ;; esac
+        reset_with "$2"
+        resets="$resets $reset"
+        case $2 in */queue/scheduler) resets="$resets ${2%/*}/iosched" ;; esac
     fi
     echo "$1 $2$tab$3$tab$problem"
 }
+
+# choose_anew QUEUE: have its scheduler begin again, with the tunables that it has. A disk that takes
+# one request at a time (a USB stick) gets 2 nr_requests by that, of which 4 are the least to write.
+choose_anew() {
+    tunables=''
+    for tunable in "$1"/iosched/*; do
+        ! value_of "$tunable" || tunables="$tunables$tunable$tab$value
+"
+    done
+    value_of "$1/scheduler" && [ "$value" != none ] || return
+    echo none >"$1/scheduler"
+    echo "$value" >"$1/scheduler"
+    while IFS=$tab read -r tunable value; do
+        [ -z "$tunable" ] || echo "$value" >"$tunable"
+    done <<END
+$tunables
+END
+} 2>/dev/null
 
 # is_in WORD WORDS: whether the word is among the words.
 is_in() {

@@ -6,7 +6,7 @@
 #
 # usage: sh -c TEXT sh KIND PATH MIB DISK FOLDER
 #   DISK    whose statistics prove that reader and writer run
-#   FOLDER  of this load alone, in memory
+#   FOLDER  of this load alone, in memory; removed at the end
 set -u
 umask 077
 kind=$1 path=$2 mib=$3 disk=$4 folder=$5
@@ -21,13 +21,11 @@ fail() {
 
 # again COMMAND...: run it over and over.
 again() {
-    child=
-    trap 'kill "$child"; exit' TERM
+    trap 'kill $!; exit' TERM
     while kill -0 $$; do
         "$@" 2>"$folder/said" &
-        child=$!
-        echo $child >"$folder/child"
-        wait $child || exit
+        echo $! >"$folder/child"
+        wait $! || exit
     done
 } >/dev/null 2>&1
 
@@ -83,7 +81,9 @@ unload() {
         kill "$pid"
     done
     wait
-    [ "$kind" != writer ] || rm -r "$written"
+    # Twice: the last dd may make its file in the midst of the first.
+    [ "$kind" != writer ] || rm -r "$written" || rm -r "$written"
+    rm -r "$folder" || rm -r "$folder"
 } 2>/dev/null
 
 # bytes KEY: print how much each process of the load has read_bytes or write_bytes; nothing where

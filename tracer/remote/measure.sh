@@ -42,10 +42,10 @@ ask_load() {
     read -r load <"$job/load.pid"
     echo >"$job/load.in"
     until read -r ${tick_s:+-t 1} answer; do
-        if ! alive "$load"; then
-            why_not='the load of the scenario was killed|see that there is enough memory'
-            return
-        fi
+        ! alive "$load" || continue
+        ! read -r ${tick_s:+-t 1} answer || break # it said why it ended, just now
+        why_not='the load of the scenario was killed|see that there is enough memory'
+        return
     done
     case $answer in
     ready*)
@@ -92,7 +92,7 @@ count() {
 } 2>/dev/null
 
 # knobs PATTERN...: print "is KNOB VALUE" of each that can be read. Every scheduler that a disk
-# offers is chosen once, for its tunables.
+# offers is chosen once, for its tunables, and so is every alternative of a mount option.
 knobs() {
     take_lock || exit 1
     undo_leftovers >/dev/null
@@ -100,6 +100,7 @@ knobs() {
     trap 'exit 1' HUP INT TERM
     print_knobs "$@"
     for pattern; do
+        case $pattern in mount:*) print_choices "$pattern" ;; esac
         for knob in $pattern; do
             case $knob in */queue/scheduler) ;; *) continue ;; esac
             for name in $(tr -d '[]' <"$knob"); do
@@ -108,6 +109,27 @@ knobs() {
             done
         done
     done
+}
+
+# print_choices KNOB: print "is KNOB ONE [IN FORCE]..." of the alternatives of a mount option that
+# the file system takes, or its number.
+print_choices() {
+    mount_value "$1" || return 0
+    found=$value choices=''
+    case $words in
+    *=) choices=" $found" ;;
+    *)
+        alternatives=$words,
+        while [ -n "$alternatives" ]; do
+            name=${alternatives%%,*} alternatives=${alternatives#*,}
+            set_knob "$1" "$name"
+            [ "$value" = "$name" ] || continue
+            [ "$name" != "$found" ] || name="[$name]"
+            choices="$choices $name"
+        done
+        ;;
+    esac
+    echo "is $1$tab${choices# }"
 }
 
 # print_knobs PATTERN...: print "is KNOB VALUE" of each that can be read.

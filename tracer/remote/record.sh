@@ -89,7 +89,7 @@ find_inodes() {
     search=$!
     (exec 9<>"$job/never" && pause "$limit_s"; kill $search) </dev/null >/dev/null 2>&1 &
     limiter=$!
-    wait $search
+    wait $search 2>/dev/null # which says when it was killed
     status=$?
     kill $limiter 2>/dev/null
     [ $status -lt 128 ] || status='cut'

@@ -7,10 +7,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from boards.device import Disk
 from boards.target import Target, TargetError
 from tracer.backends.base import RecordError
 from tracer.counters import Counters, change, parse_counters
-from tracer.journal import check_knob, unrestored
+from tracer.journal import unrestored
+from tracer.knobs import check_knob
 from tracer.load import words
 from tracer.remote import guarded_run
 from tracer.remote.guarded_run import (
@@ -33,10 +35,11 @@ from tracer.trial import (
     disks_to_count,
     disks_to_tune,
     judged,
+    mounted_on,
 )
 
 PARTS = (*guarded_run.PARTS, "measure.sh")
-_PATTERN = re.compile(r"[\w./*:!,+@-]+", re.ASCII)  # of knobs, which the target's shell expands
+_PATTERN = re.compile(r"[\w./*:!,+@=-]+", re.ASCII)  # of knobs, which the target's shell expands
 
 
 @contextmanager
@@ -50,10 +53,13 @@ def trials_on(
         machine = Machine.parse(job.ask("probe", step="asking the target what it is"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
-            disks = disks_to_tune(options, devices, _executable(job, machine, options))
+            executable = _executable(job, machine, options)
+            disks = disks_to_tune(options, devices, executable)
+            mounted = mounted_on(disks, devices, executable)
             windows = devices.read_ahead_knobs(disks)
             counted = disks_to_count(disks, devices)
-        bench = TargetTrials(job, machine, options, disks, windows, counted)
+            known = [devices.disk(name) for name in disks]
+        bench = TargetTrials(job, machine, options, known, windows, counted, mounted)
         try:
             yield bench
         finally:
@@ -76,14 +82,19 @@ class TargetTrials:
         job: Job,
         machine: Machine,
         options: TrialOptions,
-        disks: list[str],
+        disks: list[Disk],
         windows: list[str],
         counted: list[str],
+        mounted: str,
     ) -> None:
         self.kernel = machine.kernel
         self.page_bytes = machine.page_size
-        self.disks = disks
+        self.machine = machine.machine
+        self.model = machine.cpu_model
+        self.disks = [disk.name for disk in disks]
+        self.known = disks
         self.windows = windows
+        self.mounted = mounted
         self.notes: list[str] = []
         self._first = job  # whose script the others copy
         self._machine = machine

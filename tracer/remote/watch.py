@@ -12,13 +12,12 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from importlib import resources
 
 from boards.target import Target
 from tracer.backends.base import RecordError
-from tracer.journal import check_knob
+from tracer.knobs import check_knob
 from tracer.remote.guarded_run import losing_no_target
-from tracer.remote.job import Fact, Job, facts, making_sense
+from tracer.remote.job import Fact, Job, facts, making_sense, script
 
 PARTS = ("lib.sh", "held.sh", "tracing.sh", "watch.sh")
 SUMS = ("reads", "writes", "sectors", "followers", "distances", "jumps")
@@ -124,9 +123,7 @@ def resident_script(options: WatchOptions) -> str:
         "# usage: foreread-fingerprint start|stop|status|run",
         *(f"{name}={shlex.quote(value)}" for name, value in settings.items()),
     ]
-    parts = [(resources.files("tracer.remote") / name).read_text() for name in PARTS]
-    parts.append((resources.files("tracer.remote") / "resident.sh").read_text())
-    return "\n".join([*head, "", *parts])
+    return "\n".join([*head, "", script((*PARTS, "resident.sh"))])
 
 
 def _variables(options: WatchOptions) -> dict[str, str]:

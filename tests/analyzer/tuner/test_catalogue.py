@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.tuner import GeneError
-from analyzer.tuner.catalogue import CATALOGUE, MOUNT, entries, knobs, space_of
+from analyzer.tuner.catalogue import CATALOGUE, entries, knobs, space_of, usual_names
 
 QUEUE = "/sys/block/sda/queue"
 DEADLINE = {
@@ -31,7 +31,9 @@ PROBE = {
     "/proc/sys/vm/dirty_ratio": "20",
     "/proc/sys/vm/dirty_background_ratio": "10",
     "/proc/sys/vm/min_free_kbytes": "67584",
-    MOUNT: "rw,noatime,errors=remount-ro",
+    "mount:relatime,noatime,strictatime:/": "relatime [noatime] strictatime",
+    "mount:nolazytime,lazytime:/": "[nolazytime] lazytime",
+    "mount:commit=:/": "5",
 }
 
 
@@ -46,7 +48,8 @@ def test_the_catalogue_has_the_genes_of_start_up_tuning():
         *("read_ahead_kb", "scheduler", "nr_requests", "max_sectors_kb", "rq_affinity"),
         *("rotational", "swappiness", "page-cluster", "vfs_cache_pressure", "dirty_ratio"),
         *("dirty_background_ratio", "dirty_writeback_centisecs", "dirty_expire_centisecs"),
-        *("min_free_kbytes", "watermark_scale_factor", "atime", "lazytime"),
+        *("min_free_kbytes", "watermark_scale_factor"),
+        *("atime", "lazytime", "commit", "inode_readahead_blks", "barrier"),
         *(f"mq-deadline.{name}" for name in DEADLINE),
     }
     assert all(entry.source for entry in entries())
@@ -68,7 +71,7 @@ def test_without_a_scheduler_requests_are_the_disks_own_number(text, tuned, sche
 
 
 def test_only_what_the_board_has_becomes_a_gene_with_the_value_found_as_default():
-    space = space_of(PROBE, ["sda"])
+    space = space_of(PROBE, ["sda"], mounted="/")
     genes = found(space)
     assert space.default() == {
         "scheduler": "mq-deadline",
@@ -85,7 +88,9 @@ def test_only_what_the_board_has_becomes_a_gene_with_the_value_found_as_default(
         "min_free_kbytes": 67584,
         "atime": "noatime",
         "lazytime": "nolazytime",
+        "commit": 5,
     }
+    assert genes["atime"].choices == ("relatime", "noatime", "strictatime")
     assert genes["scheduler"].choices == ("none", "mq-deadline", "kyber", "bfq")
     assert genes["max_sectors_kb"].choices == (16, 32, 64, 128, 256, 512, 1024, 1280)
     assert genes["bfq.timeout_sync"].choices == (15, 31, 62, 124, 248, 496, 992)
@@ -118,14 +123,33 @@ def test_a_board_that_says_nonsense_lacks_the_gene():
 
 @given(
     st.dictionaries(
-        st.sampled_from([*knobs(["sda"]), MOUNT]),
+        st.sampled_from(knobs(["sda"], mounted="/")),
         st.one_of(st.text(max_size=30), st.integers(0, 1 << 60).map(str)),
     )
 )
 def test_whatever_a_board_says_makes_a_space(probe):
-    space = space_of(probe, ["sda"])
+    space = space_of(probe, ["sda"], mounted="/")
     assert space.valid(space.default())
     space.settings(space.default(), ["sda"])
+
+
+def test_mount_options_are_of_the_file_system_that_can_be_remounted():
+    space = space_of(PROBE, ["sda"], ["atime", "commit", "swappiness"], mounted="/")
+    chosen = {"atime": "relatime", "commit": 30, "swappiness": 60}
+    assert space.settings(chosen, ["sda"]) == [
+        ("/proc/sys/vm/swappiness", "60"),
+        ("mount:relatime,noatime,strictatime:/", "relatime"),
+        ("mount:commit=:/", "30"),
+    ]
+    none = space_of(PROBE, ["sda"], ["atime", "swappiness"])
+    assert none.names == ("swappiness",)
+    assert "no file system" in none.left_out["atime"]
+    assert not [knob for knob in knobs(["sda"]) if knob.startswith("mount:")]
+
+
+def test_what_may_lose_data_is_tuned_only_if_it_is_asked_for():
+    assert "barrier" not in usual_names()
+    assert {"atime", "commit", "scheduler"} <= set(usual_names())
 
 
 def test_genes_wanted_and_their_levels():
@@ -159,10 +183,10 @@ def test_each_of_several_disks_has_its_window():
     default = space.default()
     assert default == {"read_ahead_kb:sda": 128, "read_ahead_kb:sdb": 512, "nr_requests": 64}
     assert space.settings(default, ["sda", "sdb"]) == [
-        ("/sys/block/sda/queue/read_ahead_kb", "128"),
-        ("/sys/block/sdb/queue/read_ahead_kb", "512"),
         ("/sys/block/sda/queue/nr_requests", "64"),
         ("/sys/block/sdb/queue/nr_requests", "64"),
+        ("/sys/block/sda/queue/read_ahead_kb", "128"),
+        ("/sys/block/sdb/queue/read_ahead_kb", "512"),
     ]
 
 

@@ -31,7 +31,6 @@ def test_a_range_holds_what_its_kind_says(kind, lowest, highest, alleles):
         {"kind": "categorical", "choices": ("x", "x"), "default": "x"},
         {"kind": "categorical", "choices": ("x",), "default": "x", "below": "other"},
         {"kind": "categorical", "choices": ("none",), "default": "none", "requires": {"o": (1,)}},
-        {"kind": "boolean", "default": 1, "mount": True, "knob": "/proc/x"},
     ],
 )
 def test_a_gene_that_makes_no_sense_is_refused(wrong):
@@ -74,12 +73,12 @@ def test_a_gene_of_one_disk_is_written_to_it_alone():
     assert Space((gene,)).settings({"w:b": 1}, ["a", "b"]) == [("/w/b", "1")]
 
 
-def test_mount_options_are_no_settings():
-    words = ("relatime", "noatime")
-    gene = Gene(name="atime", kind="categorical", choices=words, default="relatime", mount=True)
+def test_mount_options_are_settings():
+    words, knob = ("relatime", "noatime"), "mount:relatime,noatime:/"
+    gene = Gene(name="atime", kind="categorical", choices=words, default="relatime", knob=knob)
     space = Space((gene, RATIO))
-    assert space.mount_options({"atime": "noatime", "ratio": 9}) == ["noatime"]
-    assert space.settings({"atime": "noatime", "ratio": 9}, []) == [("/vm/ratio", "9")]
+    settings = space.settings({"atime": "noatime", "ratio": 9}, [])
+    assert settings == [(knob, "noatime"), ("/vm/ratio", "9")]
 
 
 def test_repair_keeps_what_it_can():

@@ -144,6 +144,18 @@ def test_edges_equal_a_count_of_all_pairs():
     assert sum(counted.values()) > 100
 
 
+def test_rules_with_some_alleles_only():
+    ext4 = TODAY["ext4"].only(
+        {"block_size": (4096,), "inode_size": (256,), "journal": ("journal",)}
+    )
+    # Groups of 256 to 32768 blocks, two mount options; without a journal, or with it.
+    assert ext4.count == 8 * 2 * 2
+    assert ext4.allow(default_of("ext4", journal="none"))
+    assert not ext4.allow(default_of("ext4"))
+    assert TODAY["ext4"].only({}) == TODAY["ext4"]
+    assert TODAY["btrfs"].only({"special": ("compress",)}).count == 5 * 2 * 2
+
+
 def test_powers_of_two_with_both_ends():
     assert powers(256, 1024) == (256, 512, 1024)
     assert powers(300, 1023) == (512,)

@@ -153,7 +153,7 @@ def test_damage_is_refused_or_harmless(path):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("PRAGMA user_version = 2", "has schema 2, this foreread reads 1"),
+        ("PRAGMA user_version = 3", "has schema 3, this foreread reads 2"),
         ("CREATE TABLE more (id)", "tables that no foreread made"),
         ("CREATE TRIGGER t AFTER INSERT ON boards BEGIN SELECT 1; END", "tables that no foreread"),
         ("DROP TABLE fingerprints", "tables that no foreread made"),

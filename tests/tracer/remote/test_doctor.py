@@ -48,6 +48,10 @@ def test_this_machine_as_a_target_is_what_it_is_found_to_be():
     if place:
         missing = [one.name for one in doctor.event_findings(place) if one.name != "events"]
         assert [name for name in found if name.startswith("event ")] == missing
+    tunable = ("tune", "fingerprint", "calibrate")
+    ours = {one.name: one.ok for one in here.findings if one.name.startswith(tunable)}
+    assert ours.pop("tune --sampler tpe") in (True, False)  # which is not the target's
+    assert ours == {name: one.ok for name, one in found.items() if name.startswith(tunable)}
 
 
 def test_a_board_that_has_all_it_takes():

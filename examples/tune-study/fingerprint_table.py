@@ -1,0 +1,124 @@
+"""Measure every chromosome of the fingerprints' space under every workload, on an emulated board.
+
+What is measured is a line of the raw file, in random order; what is stopped goes on where it was.
+Guest time repeats, so that each is measured once.
+
+    python examples/tune-study/fingerprint_table.py [--minutes N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from statistics import fmean
+
+from fingerprint_trials import SPACE, WORKLOADS, Measured, WorkloadBoard, as_line, of_line
+
+from analyzer.tuner.genes import Allele, Chromosome
+from boards.target import TargetError
+
+RAW = Path(__file__).with_name("workloads.jsonl")
+BATCH = 12  # trials that one command on the board makes
+_SEED = 5
+_TRIES = 3  # in which nothing could be measured
+
+Key = tuple[str, tuple[Allele, ...]]
+
+
+class Table:
+    """The measured landscape; raises ValueError for one that lacks a chromosome."""
+
+    def __init__(self, measured: Sequence[Measured]) -> None:
+        self._cells = {_key(one.workload, one.chromosome): one for one in measured}
+        if missing := len(todo(self._cells)):
+            raise ValueError(f"{missing} trials are not made yet: fingerprint_table.py goes on")
+
+    def run(self, workload: str, asked: Sequence[Chromosome]) -> list[Measured]:
+        """Return what was measured of each chromosome."""
+        return [self._cells[_key(workload, one)] for one in asked]
+
+    def of(self, workload: str) -> list[Measured]:
+        """Return all of a workload."""
+        return [one for one in self._cells.values() if one.workload == workload]
+
+    def best(self, workload: str) -> Measured:
+        """Return the chromosome under which most is done."""
+        return max(self.of(workload), key=lambda one: one.rate)
+
+    def default(self, workload: str) -> Measured:
+        """Return the default's."""
+        return self.run(workload, [SPACE.default()])[0]
+
+    def described(self, workload: str) -> dict[str, object]:
+        """Return what there is to find: the best, the worst, what each gene does on average."""
+        every, best = self.of(workload), self.best(workload)
+        rates = [one.rate for one in every]
+        return {
+            "fingerprints": Counter(str(one.snapshot.fingerprint()) for one in every),
+            "fingerprints_published": Counter(
+                str(one.snapshot.fingerprint(published=True)) for one in every
+            ),
+            "default_rate": self.default(workload).rate,
+            "best_rate": best.rate,
+            "best": dict(best.chromosome),
+            "worst_of_best": min(rates) / best.rate,
+            "within_5_percent": fmean(rate >= 0.95 * best.rate for rate in rates),
+            "effects": {name: self._effect(workload, name) for name in SPACE.names},
+        }
+
+    def _effect(self, workload: str, gene: str) -> float:
+        """Return between which allele's mean rate and which the gene makes the most difference."""
+        rates: dict[Allele, list[float]] = {}
+        for one in self.of(workload):
+            rates.setdefault(one.chromosome[gene], []).append(one.rate)
+        means = [fmean(some) for some in rates.values()]
+        return 1 - min(means) / max(means)
+
+
+def read_raw(path: Path = RAW) -> list[Measured]:
+    """Return the trials in the raw file; a line that was not ended is none."""
+    lines = path.read_text().split("\n")[:-1] if path.exists() else []
+    return [of_line(json.loads(line)) for line in lines]
+
+
+def todo(made: Mapping[Key, Measured]) -> list[tuple[str, Chromosome]]:
+    """Return what is still to be measured, in an order that no drift could favour."""
+    everything = [(name, one) for name in WORKLOADS for one in SPACE.enumerate()]
+    random.Random(_SEED).shuffle(everything)
+    return [(name, one) for name, one in everything if _key(name, one) not in made]
+
+
+def _key(workload: str, chromosome: Chromosome) -> Key:
+    return workload, SPACE.key(chromosome)
+
+
+def left() -> list[tuple[str, Chromosome]]:
+    """Return what the raw file lacks."""
+    return todo({_key(one.workload, one.chromosome): one for one in read_raw()})
+
+
+def main() -> None:
+    """Measure what is still missing."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
+    args = parser.parse_args()
+    end = time.monotonic() + args.minutes * 60
+    lost = 0
+    while time.monotonic() < end and lost < _TRIES and left():
+        with suppress(TargetError), WorkloadBoard() as board:  # one that is lost is booted anew
+            while time.monotonic() < end and lost < _TRIES and (asked := left()):
+                measured = board.run(asked[:BATCH])
+                lost = 0 if measured else lost + 1
+                with RAW.open("a") as raw:
+                    raw.writelines(json.dumps(as_line(one)) + "\n" for one in measured)
+                print(f"{len(left())} left", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""The search for the files that were read, as a target's shell does it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from importlib import resources
+
+import pytest
+
+
+@pytest.fixture(params=[["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
+def search(request, tmp_path):
+    """Return how to search for an inode below a folder, with settings of the job."""
+    parts = ("lib.sh", "record.sh", "verb.sh")
+    folder = resources.files("tracer.remote")
+    job = tmp_path / "job"
+    job.mkdir()
+    os.mkfifo(job / "never")
+    (job / "job.sh").write_text("\n".join((folder / name).read_text() for name in parts))
+
+    def search(limit_s, top, inode, settings):
+        (job / "settings").write_text(settings)
+        words = [*request.param, job / "job.sh", "-", "find_inodes", limit_s, top, inode]
+        return subprocess.run([*map(str, words)], check=True, capture_output=True)
+
+    return search
+
+
+def test_a_file_is_found_by_its_inode(search, tmp_path):
+    file = tmp_path / "name of\na file"
+    file.write_text("12345")
+    done = search(600, tmp_path, file.stat().st_ino, "shell=sh")
+    assert done.stdout == f"{file.stat().st_ino} 5 - {file}\0".encode()
+    assert done.stderr == b"0\n"
+
+
+def test_a_search_that_takes_too_long_is_cut_and_says_so(search, tmp_path):
+    file, slow, fifo = tmp_path / "file", tmp_path / "slow", tmp_path / "fifo"
+    file.touch()
+    os.mkfifo(fifo)
+    slow.write_text(f"#!/bin/sh\nexec >&2\nexec cat <{fifo}\n")
+    slow.chmod(0o755)
+    done = search(1, tmp_path, file.stat().st_ino, f"shell={slow}")
+    os.close(os.open(fifo, os.O_RDWR))  # ends what the killed find has begun
+    assert (done.stdout, done.stderr) == (b"", b"cut\n")

@@ -1,0 +1,117 @@
+"""What a machine has of what tuning, fingerprints and calibration need; here and on a target."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from boards.mounts import MountPoint
+
+BIOS = "block:block_bio_queue"
+# What a scenario's load and a watch are made of (remote/load.sh, measure.sh, watch.sh).
+PROGRAMS = ("awk", "cat", "dd", "head", "mkfifo", "sed", "tr", "yes")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked at: whether it is as it is wanted, and else the remedy."""
+
+    name: str
+    ok: bool
+    detail: str
+    remedy: str = ""
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was looked at.
+
+    ``schedulers``: what the file of each disk says that can be written to. ``bios``: whether the
+    event BIOS is there. ``accounting``: whether processes say what they have read. ``lacking``:
+    those of PROGRAMS and fio that are not there.
+    """
+
+    meminfo: str
+    mounts: Sequence[MountPoint]
+    schedulers: Mapping[str, str]
+    bios: bool
+    accounting: bool
+    lacking: Collection[str]
+
+
+def tuning_findings(seen: Seen) -> list[Finding]:
+    """Return a finding for each thing that a part of ``tune``, or its like, cannot do without."""
+    return [
+        _schedulers(seen.schedulers),
+        _swap(seen.meminfo),
+        _writer(seen.mounts),
+        _programs([name for name in PROGRAMS if name in seen.lacking]),
+        _finding(
+            "tune others' reads",
+            seen.accounting,
+            ("told: a start that they disturb is made again", "not told from the command's own"),
+            "a kernel with CONFIG_TASK_IO_ACCOUNTING",
+        ),
+        _finding(
+            "fingerprint",
+            seen.bios,
+            (f"event {BIOS}", f"no event {BIOS}, or it cannot be read"),
+            "as root, with tracefs mounted, on a kernel with CONFIG_BLK_DEV_IO_TRACE",
+        ),
+        _finding(
+            "calibrate",
+            "fio" not in seen.lacking,
+            ("fio is there", "there is no fio, which measures disks"),
+            "install fio; or give a device model by hand",
+        ),
+    ]
+
+
+def _finding(name: str, ok: bool, details: tuple[str, str], remedy: str) -> Finding:
+    """Return a finding with the first detail if it is ok, else the second and the remedy."""
+    return Finding(name, True, details[0]) if ok else Finding(name, False, details[1], remedy)
+
+
+def _schedulers(offered: Mapping[str, str]) -> Finding:
+    names = {name.strip("[]"): None for text in offered.values() for name in text.split()}
+    return _finding(
+        "tune schedulers",
+        len(names) > 1,
+        (" ".join(names), "none can be chosen"),
+        "as root; modprobe mq-deadline, kyber-iosched and bfq, or a kernel with CONFIG_IOSCHED_BFQ",
+    )
+
+
+def _swap(meminfo: str) -> Finding:
+    words = [line.split() for line in meminfo.splitlines() if line.startswith("SwapTotal:")]
+    kib = words[0][1] if words and len(words[0]) > 1 else "0"
+    return _finding(
+        "tune --scenario memory",
+        kib.isdecimal() and int(kib) > 0,
+        (f"{kib} KiB of swap", "there is no swap"),
+        "add some with mkswap and swapon, or choose another scenario",
+    )
+
+
+def _writer(mounts: Sequence[MountPoint]) -> Finding:
+    places = [
+        one.mountpoint
+        for one in mounts
+        if one.source.startswith("/dev/")
+        and all("rw" in options.split(",") for options in (one.options, one.super_options))
+    ]
+    return _finding(
+        "tune --scenario writer",
+        bool(places),
+        (f"can write to {places[0] if places else ''}", "no disk is mounted to be written to"),
+        "remount one: mount -o remount,rw; or choose another scenario",
+    )
+
+
+def _programs(lacking: Sequence[str]) -> Finding:
+    return _finding(
+        "tune scenarios",
+        not lacking,
+        ("all programs that loads need", f"loads need what is lacking: {' '.join(lacking)}"),
+        "build its busybox with them, or make its PATH lead to them",
+    )
