@@ -20,7 +20,7 @@ import msgspec
 from boards.target import Target
 from tracer.calibrate.fio import CalibrateError
 from tracer.interrupts import uninterrupted
-from tracer.journal import check_knob
+from tracer.knobs import check_knob
 
 _MIB = 1 << 20
 # A file larger than memory can hold dirty would be needed, if nobody asked for its data to be safe.
