@@ -95,7 +95,7 @@ class Tuning:
     def start(self) -> subprocess.Popen[str]:
         """Start it, or go on with it."""
         line = [sys.executable, "-m", "foreread", "tune", "--target", NAME, "-o", str(self.path)]
-        line += ["--sampler", "exhaustive", "--genes", GENES, "--repeats", "1:1", *self.words]
+        line += ["--sampler", "exhaustive", "--genes", GENES, "--repeats", "3:3", *self.words]
         line += ["--resume"] if self.path.exists() else []
         null, pipe = subprocess.DEVNULL, subprocess.PIPE
         return subprocess.Popen([*line, "--", *self.command], stdout=null, stderr=pipe, text=True)
