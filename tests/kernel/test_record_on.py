@@ -27,7 +27,8 @@ from tracer.backends.tracefs import TracefsBackend
 from tracer.command import Streams
 from tracer.ending import Ending
 from tracer.record import RecordOptions, record
-from tracer.remote.record import record_on
+from tracer.remote.job import script
+from tracer.remote.record import PARTS, record_on
 from tracer.run import RunOptions
 
 WAIT_S = 300.0  # for another foreread on this machine
@@ -39,7 +40,8 @@ import sys
 from pathlib import Path
 from boards.target import LocalTarget
 from tracer.record import RecordOptions
-from tracer.remote.record import record_on
+from tracer.remote.job import script
+from tracer.remote.record import PARTS, record_on
 from tracer.run import RunOptions
 options = RecordOptions(RunOptions(sys.argv[2:], allow_warm=True), wait_s=300.0)
 record_on(LocalTarget(), options, Path(sys.argv[1]), shell=("busybox", "sh"))
@@ -441,6 +443,23 @@ def test_the_guard_hears_no_hangup(recording, loop):
             os.kill(int((job / name).read_text().split()[0]), signal.SIGHUP)
     assert not until(lambda: not is_running(pid), 3)
     assert loop.window_kb() == 0
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
+def test_all_is_put_back_also_when_nobody_hears_of_it(loop, shell, tmp_path):
+    job, queue = tmp_path / "job", loop.knob.parent
+    job.mkdir()
+    (job / "job.sh").write_text(f'{script(PARTS)}\nkeep=\nundo "$job" restored\n')
+    knobs = [(queue / "nomerges", "0", "2"), (loop.knob, str(WINDOW_KB), "0")]
+    for knob, _, value in knobs:
+        knob.write_text(value)
+    (job / "journal").write_text("".join("\t".join(map(str, one)) + "\n" for one in knobs))
+    ours, theirs = os.pipe()
+    os.close(ours)
+    subprocess.run([*shell, job / "job.sh"], stdout=theirs, check=False)
+    os.close(theirs)
+    assert [knob.read_text().strip() for knob, *_ in knobs] == ["0", str(WINDOW_KB)]
+    assert not job.exists()
 
 
 def test_tracefs_is_as_it_was(tmp_path):

@@ -221,12 +221,15 @@ note_reset() {
 restore() {
     [ -e "$1/journal" ] || return 0
     resets=
-    sed '1!G;h;$!d' "$1/journal" | while IFS=$tab read -r knob old new; do
-        case $knob in
-        *..*) ;;
-        /sys/* | /proc/sys/* | mount:*) put_back "$2" "$knob" "$old" "$new" ;;
-        esac
-    done
+    sed '1!G;h;$!d' "$1/journal" | {
+        trap '' PIPE # a dead host reads none of this
+        while IFS=$tab read -r knob old new; do
+            case $knob in
+            *..*) ;;
+            /sys/* | /proc/sys/* | mount:*) put_back "$2" "$knob" "$old" "$new" ;;
+            esac
+        done
+    }
     mv -f "$1/journal" "$1/journal.done"
 }
 
@@ -283,8 +286,9 @@ is_in() {
 }
 
 # undo DIRECTORY KEY: end the command of a job, put everything back, remove its folder.
-# Each step may have been done already.
+# Each step may have been done already. Whether anybody hears what it prints does not matter.
 undo() {
+    trap '' PIPE
     stop_tracing "$1"
     [ -e "$1/keep" ] || end_command "$1" "$2"
     end_helpers "$1" "$2"
@@ -293,6 +297,7 @@ undo() {
     remove_tracing "$1"
     release_lock "$1"
     rm -rf "$1"
+    trap - PIPE # a command that is started later does hear of it
 }
 
 # finish: end the job, whatever its state, and return once nothing of it is left.
