@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -239,15 +240,22 @@ with loop_device(Path(sys.argv[1]), LocalTarget()) as device:
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_behind_however_a_campaign_ends(number, image, tmp_path):
-    job = tmp_path / "job"
+@contextmanager
+def campaign(image, folder):
+    """Yield a campaign in a process of its own, and its device once a trial has that mounted."""
+    job = folder / "job"
     job.write_text(JOB)
     words = [sys.executable, "-c", CAMPAIGN, str(image), str(job)]
     with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
         assert one.stdout is not None
         device = one.stdout.readline().decode().strip()
         wait_for(lambda: f" {device} " in all_mounts())
+        yield one, device
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_nothing_is_left_behind_however_a_campaign_ends(number, image, tmp_path):
+    with campaign(image, tmp_path) as (one, device):
         one.send_signal(number)
         one.communicate()
     assert one.returncode != 0
@@ -258,13 +266,7 @@ def test_nothing_is_left_behind_however_a_campaign_ends(number, image, tmp_path)
 
 
 def test_a_trial_that_is_killed_itself_leaves_neither_mount_nor_loop_device(image, tmp_path):
-    job = tmp_path / "job"
-    job.write_text(JOB)
-    words = [sys.executable, "-c", CAMPAIGN, str(image), str(job)]
-    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as one:
-        assert one.stdout is not None
-        device = one.stdout.readline().decode().strip()
-        wait_for(lambda: f" {device} " in all_mounts())
+    with campaign(image, tmp_path) as (one, device):
         wait_for(lambda: shells_with(device))
         for trial in shells_with(device):  # also those that it runs commands in
             os.kill(trial, signal.SIGKILL)
