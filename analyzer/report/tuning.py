@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from statistics import median
 
 from analyzer.report.blocks import Block, Bullets, Column, Figure, Paragraph, Section, Table
@@ -29,7 +30,26 @@ def tuning_sections(results: Results | None) -> list[Section]:
     """Return the sections of a tuning; those with nothing to say have no blocks."""
     if results is None:
         return []
-    return [_brought(results), matter(results), disagreement(results), _course(results)]
+    if not results.takes_turns:
+        return [_brought(results), matter(results), disagreement(results), _course(results)]
+    told = [
+        _of_turn(number, one, section)
+        for number, one in enumerate(results.contests, 1)
+        for section in (_brought(one), matter(one))
+    ]
+    return [*told, _course(results)]
+
+
+def _of_turn(number: int, results: Results, section: Section) -> Section:
+    """Return a section of the ``number``-th scenario that took turns; its figures have names."""
+    (scenario,) = results.spec.scenarios
+    blocks = [
+        Figure(replace(block.plot, name=f"{block.plot.name}-turn-{number}"))
+        if isinstance(block, Figure)
+        else block
+        for block in section.blocks
+    ]
+    return Section(f"{section.anchor}-turn-{number}", f"{section.title}: {scenario}", blocks)
 
 
 def _brought(results: Results) -> Section:
