@@ -29,7 +29,7 @@ from analyzer.tuner.store import Store
 from analyzer.tuner.store_file import StoreError
 from boards.open import open_target
 from boards.target import LocalTarget
-from foreread.arguments import UsageError
+from foreread.arguments import UsageError, duration
 from foreread.commands.predict import add_model, predicted
 from foreread.run_arguments import add_run, run_options
 from foreread.target_arguments import add_target, tell
@@ -116,7 +116,7 @@ def _add_search(parser: argparse.ArgumentParser) -> None:
     )
     search.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random (0)")
     search.add_argument(
-        "--limit", type=float, default=600.0, metavar="S", help="a run may take so long (600)"
+        "--limit", type=duration, default=600.0, metavar="S", help="a run may take so long (600)"
     )
     search.add_argument(
         "--reset",
