@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import re
 
-from foreread.arguments import UsageError
+from foreread.arguments import UsageError, duration, seconds
 from tracer.command import Streams
 from tracer.ending import Ending
 from tracer.run import RunOptions
@@ -19,10 +19,10 @@ def add_run(parser: argparse.ArgumentParser, own_stdout: bool = False) -> None:
     parser.set_defaults(own_stdout=own_stdout)
     parser.usage = f"{parser.prog} [options] -o OUTPUT -- COMMAND [ARGUMENT ...]"
     end = parser.add_argument_group("the run is over when the command exits, or")
-    end.add_argument("--duration", type=float, metavar="S", help="after so many seconds")
+    end.add_argument("--duration", type=duration, metavar="S", help="after so many seconds")
     end.add_argument(
         "--until-idle",
-        type=float,
+        type=duration,
         metavar="MS",
         help="when no block device was read for so many milliseconds",
     )
@@ -38,7 +38,7 @@ def add_run(parser: argparse.ArgumentParser, own_stdout: bool = False) -> None:
     )
     parser.add_argument(
         "--wait",
-        type=float,
+        type=seconds,
         default=0.0,
         metavar="S",
         help="wait so long for another foreread that uses this machine's knobs (0)",

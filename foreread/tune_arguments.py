@@ -12,6 +12,7 @@ from analyzer.tuner.catalogue import entries
 from analyzer.tuner.genes import Allele
 from analyzer.tuner.recipe import recipe_names
 from analyzer.tuner.stopping import Budget
+from foreread.arguments import duration
 from foreread.commands.predict import add_model
 
 SAMPLERS = ("tpe", "random", "exhaustive")
@@ -65,7 +66,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
     search.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random (0)")
     search.add_argument(
-        "--limit", type=float, default=600.0, metavar="S", help="a run may take so long (600)"
+        "--limit", type=duration, default=600.0, metavar="S", help="a run may take so long (600)"
     )
     search.add_argument(
         "--reset",

@@ -11,10 +11,12 @@ from analyzer.report.tuning_effects import default_against_best
 from analyzer.report.tuning_genes import disagreement, matter
 from analyzer.report.tuning_plots import convergence_plots, fitness_plot
 from analyzer.report.tuning_wording import change_text, cost_name, several, value_text
-from analyzer.report.wording import count, plural
+from analyzer.report.wording import count, plural, shell_words
 from analyzer.tuner.confirm import differing
 from analyzer.tuner.genes import Chromosome
+from analyzer.tuner.records import Spec
 from analyzer.tuner.results import Results
+from tracer.capture import Capture
 
 _ENDED = {
     "finished": "the recipe had finished",
@@ -26,18 +28,26 @@ _ENDED = {
 }
 
 
-def tuning_sections(results: Results | None) -> list[Section]:
-    """Return the sections of a tuning; those with nothing to say have no blocks."""
+def tuning_sections(results: Results | None, capture: Capture | None = None) -> list[Section]:
+    """Return the sections of a tuning; those with nothing to say have no blocks.
+
+    ``capture``: of the recording that the report is about, too.
+    """
     if results is None:
         return []
+    other = _other_than(results.spec, capture)
     if not results.takes_turns:
-        return [_brought(results), matter(results), disagreement(results), _course(results)]
+        brought = _brought(results)
+        brought.blocks[1:1] = other
+        return [brought, matter(results), disagreement(results), _course(results)]
     told = [
         _of_turn(number, one, section)
         for number, one in enumerate(results.contests, 1)
         for section in (_brought(one), matter(one))
     ]
-    return [*told, _course(results)]
+    course = _course(results)
+    course.blocks[:0] = other
+    return [*told, course]
 
 
 def _of_turn(number: int, results: Results, section: Section) -> Section:
@@ -57,6 +67,23 @@ def _brought(results: Results) -> Section:
     figures = [Figure(plot)] if plot else []
     blocks = [Paragraph(_answer(results)), *_kept(results), _by_scenario(results), *figures]
     return Section("tuned", "What tuning on the board brings", blocks)
+
+
+def _other_than(spec: Spec, capture: Capture | None) -> list[Block]:
+    """Return a warning where a tuning is not of the start that was recorded."""
+    if capture is None:
+        return []
+    pairs = [
+        ("command", shell_words(list(spec.command)), shell_words(capture.command)),
+        ("kernel", spec.board.kernel, capture.host.kernel),
+        ("machine", spec.board.hardware.machine, capture.host.machine),
+    ]
+    items = [
+        f"the {what} that was tuned is another than was recorded: {tuned}, not {recorded}"
+        for what, tuned, recorded in pairs
+        if tuned and tuned != recorded
+    ]
+    return [Bullets(items, warning=True)] if items else []
 
 
 def _answer(results: Results) -> str:

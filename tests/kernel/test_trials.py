@@ -119,6 +119,7 @@ def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials
     choose(loop, "mq-deadline")
     Path(queue(loop, "iosched/fifo_batch")).write_text("7")
     Path(queue(loop, "nr_requests")).write_text("33")
+    depth = own_depth(loop, "11")
     settings = (
         (queue(loop, "scheduler"), "kyber"),
         (queue(loop, "iosched/read_lat_nsec"), "3000000"),
@@ -131,7 +132,30 @@ def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials
         assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
     assert outcome.in_force == dict(settings)
     assert value(loop, "nr_requests") == "33"
+    assert own_depth(loop) == depth
     assert not [note for note in outcome.notes if "not restored" in note]
+
+
+def own_depth(loop, wanted=None):
+    """Return mq-deadline's async_depth, which nr_requests resets; None where there is none."""
+    depth = Path(queue(loop, "iosched/async_depth"))
+    if wanted is not None and depth.exists():
+        depth.write_text(wanted)
+    return depth.read_text() if depth.exists() else None
+
+
+def test_requests_take_the_depth_with_them_and_both_come_back(loop, trials):
+    choose(loop, "mq-deadline")
+    before, depth = value(loop, "nr_requests"), own_depth(loop, "11")
+    settings = ((queue(loop, "nr_requests"), "64"),)
+    with trials() as bench:
+        outcome = bench.run(Trial(settings))
+        assert (value(loop, "nr_requests"), own_depth(loop)) == (before, depth)
+    assert outcome.in_force == dict(settings)
+    killed_after(settings)
+    restore_leftovers()
+    with Journal(wait_s=WAIT_S):
+        assert (value(loop, "nr_requests"), own_depth(loop)) == (before, depth)
 
 
 def killed_after(settings):
