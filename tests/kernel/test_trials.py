@@ -158,6 +158,18 @@ def test_requests_take_the_depth_with_them_and_both_come_back(loop, trials):
         assert (value(loop, "nr_requests"), own_depth(loop)) == (before, depth)
 
 
+def test_a_setting_that_a_later_one_changed_is_refused(loop, trials):
+    """The kernel gives the window its default with the limit of a request."""
+    settings = ((queue(loop, "read_ahead_kb"), "16"), (queue(loop, "max_sectors_kb"), "64"))
+    with trials() as bench:
+        outcome = bench.run(Trial(settings))
+        right = bench.run(Trial(settings[::-1]))
+    assert outcome.status == "refused" and outcome.seconds is None
+    assert [*outcome.refused] == [queue(loop, "read_ahead_kb")]
+    assert any("another setting made it" in note for note in outcome.notes)
+    assert right.status in MEASURED and right.in_force == dict(settings)
+
+
 def killed_after(settings):
     """Have a foreread set these and be killed.
 
