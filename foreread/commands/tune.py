@@ -307,7 +307,7 @@ def _predicted(args: argparse.Namespace) -> dict[int, float]:
 def _tune(args: argparse.Namespace, store: Store, evaluator: TrialEvaluator) -> None:
     """Search and confirm; what interrupts that is said together with how to go on."""
     line = ProgressLine(sys.stderr)
-    rules = Rules(budget=args.budget, interrupts=(Interrupted,))
+    rules = Rules(budget=args.budget)
 
     def search() -> None:
         engine = Ground.of(store.spec).engine(store.spec.seed)
