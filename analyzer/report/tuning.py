@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from statistics import median
 
 from analyzer.report.blocks import Block, Bullets, Column, Figure, Paragraph, Section, Table
@@ -34,9 +35,28 @@ def tuning_sections(results: Results | None, capture: Capture | None = None) -> 
     """
     if results is None:
         return []
-    brought = _brought(results)
-    brought.blocks[1:1] = _other_than(results.spec, capture)
-    return [brought, matter(results), disagreement(results), _course(results)]
+    if results.takes_turns:
+        told = [
+            _of_turn(number, one, section)
+            for number, one in enumerate(results.contests, 1)
+            for section in (_brought(one), matter(one))
+        ]
+    else:
+        told = [_brought(results), matter(results), disagreement(results)]
+    told[0].blocks[:0] = _other_than(results.spec, capture)
+    return [*told, _course(results)]
+
+
+def _of_turn(number: int, results: Results, section: Section) -> Section:
+    """Return a section of the ``number``-th scenario that took turns; its figures have names."""
+    (scenario,) = results.spec.scenarios
+    blocks = [
+        Figure(replace(block.plot, name=f"{block.plot.name}-turn-{number}"))
+        if isinstance(block, Figure)
+        else block
+        for block in section.blocks
+    ]
+    return Section(f"{section.anchor}-turn-{number}", f"{section.title}: {scenario}", blocks)
 
 
 def _brought(results: Results) -> Section:

@@ -103,10 +103,19 @@ def test_genes_that_the_machine_lacks_are_said(bench, tmp_path, capsys):
     assert not (tmp_path / "none.tuning").exists()
 
 
-def test_fingerprints_that_bring_nothing_back_are_said(bench, tmp_path, capsys):
-    output = tmp_path / "app.tuning"
-    assert main(words(output, "--budget", "10", "--recipe", "fingerprinting")) == 0
-    assert "brings nothing back here" in capsys.readouterr().err
+def test_scenarios_take_turns_and_one_alone_is_said(bench, tmp_path, capsys):
+    more = ["--budget", "120", "--recipe", "fingerprinting"]
+    assert main(words(tmp_path / "one.tuning", *more)) == 0
+    assert "give another --scenario" in capsys.readouterr().err
+    output = tmp_path / "two.tuning"
+    more += ["--scenario", "idle", "--scenario", "reader"]
+    assert main(words(output, *more)) == 0
+    said = capsys.readouterr()
+    assert ", reader: best" in said.err
+    assert "the workload has changed; back comes scheduler" in said.err
+    idle, reader = read_results(output).contests
+    assert not idle.confirmed.to_run and not reader.confirmed.to_run
+    assert "idle" in said.out and "reader" in said.out
 
 
 def test_a_file_that_is_there_is_not_touched(bench, tmp_path, capsys):
