@@ -20,6 +20,7 @@ import pytest
 from loop_image import WINDOW_KB, loop_image
 
 import tracer
+from analyzer.tuner.fingerprint import Snapshot
 from boards.mounts import read_mounts
 from boards.target import LocalTarget
 from tracer.backends.base import RecordError
@@ -100,6 +101,20 @@ def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
     assert outcome.counters["vmstat.pgpgin"] > 0
     with Journal(wait_s=WAIT_S):  # no other foreread changes it now
         assert loop.window_kb() == WINDOW_KB
+
+
+@pytest.mark.parametrize("shell", [("busybox", "sh"), ("dash",)], ids=lambda words: words[0])
+def test_the_bios_of_a_trial_make_its_fingerprint(loop, nowhere, shell):
+    window = ((queue(loop, "read_ahead_kb"), "16"),)
+    run = RunOptions([str(loop.busybox), "cat", str(loop.data)], streams=nowhere, allow_warm=True)
+    options = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S, bios=True)
+    with trials_on(LocalTarget(), options, shell) as bench:
+        outcome = bench.run(Trial(window))
+    bios = Snapshot.from_metrics(outcome.counters)
+    assert outcome.status in MEASURED
+    assert bios.sectors >= PAGES * 8 and bios.reads >= PAGES / 4
+    found = bios.fingerprint()
+    assert (found.type, found.size) == ("read", "large")
 
 
 def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials):
