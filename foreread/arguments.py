@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from pathlib import Path
 
@@ -101,3 +102,25 @@ def _whole(text: str, least: int, most: int) -> int:
     if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
         raise argparse.ArgumentTypeError(f"{text!r}: say a number of KiB from {least} to {most}")
     return int(text)
+
+
+def seconds(text: str) -> float:
+    """Return a time to wait, in seconds; 0 is none."""
+    return _time(text, zero=True)
+
+
+def duration(text: str) -> float:
+    """Return how long something may take, in the unit of the option."""
+    return _time(text, zero=False)
+
+
+def _time(text: str, zero: bool) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (0 <= number < math.inf and (number or zero)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: say a number like {'0 or 10' if zero else '10'}"
+        )
+    return number

@@ -11,7 +11,7 @@ from analyzer.tuner.fingerprint import BY_NAME, Snapshot
 from analyzer.tuner.plans import Plans, learn, read_plans
 from boards.open import open_target
 from boards.target import LocalTarget
-from foreread.arguments import UsageError
+from foreread.arguments import UsageError, seconds
 from foreread.cli import printable
 from foreread.target_arguments import add_target, tell
 from tracer.interrupts import orderly_exit
@@ -94,7 +94,7 @@ def _add_applying(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         "--wait",
-        type=float,
+        type=seconds,
         default=0.0,
         metavar="S",
         help="wait so long for another foreread that uses the machine's knobs (0)",

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 from example_modules import imported
 
 from boards.target import TargetError
-from tracer.workload import Done, Workload
+from tracer.remote.bios import SUMS
+from tracer.workload import Done, Seen, Workload
 
 STUDY = Path(__file__).parents[2] / "examples" / "tune-study"
 MODULES = (
@@ -120,13 +120,33 @@ def test_a_trial_is_kept_and_comes_back_as_it_was(study):
     assert str(one.snapshot.fingerprint()) == "read-random-large"
 
 
-def test_what_the_board_says_of_a_trial(study):
-    module = study["fingerprint_trials"]
-    part = {"total_ios": 3, "io_bytes": 768000, "runtime": 500, "lat_ns": {"mean": 1.0, "N": 3}}
-    none = {"total_ios": 0}
-    report = {"jobs": [{"error": 0, "read": part, "write": none, "sync": none}]}
-    line = f"1 2 3 4 5 6 7 8 9 10 11 {json.dumps(report)}"
-    one = module._parsed("random read", module.SPACE.default(), line)
+def test_a_trial_is_made_on_a_file_system_mounted_anew(study, monkeypatch):
+    module, said = study["fingerprint_trials"], []
+
+    class Target:
+        def __init__(self, *_):
+            pass
+
+        def run(self, words):
+            said.append(words[0])
+
+        def close(self):
+            said.append("closed")
+
+    def run_watched(target, ground, workload, seconds, settings, disk):
+        said.append((workload, settings, disk))
+        counters = {f"disk.{name}": 5.0 for name in module._COUNTERS}
+        return Done(768000, 0.5, 3, 0.1), Seen(counters, dict.fromkeys(SUMS, 11))
+
+    monkeypatch.setattr(study["workload_board"], "EmulatedTarget", Target)
+    monkeypatch.setattr(module, "lay_out", lambda *_: said.append("laid out"))
+    monkeypatch.setattr(module, "run_watched", run_watched)
+    with module.Trials() as trials:
+        one = trials.run("random read", module.SPACE.default())
+    *before, (workload, settings, disk), closed = said
+    assert before == ["mkdir", "mke2fs", "mount", "laid out", "umount", "mount"]
+    assert (workload.random_share, disk, closed) == (100, "slow1", "closed")
+    assert settings[0] == ("/sys/block/slow1/queue/scheduler", "mq-deadline")
     assert (one.rate, one.counters["waited_ms"], one.bios["jumps"]) == (1_536_000, 5, 11)
 
 
@@ -148,10 +168,6 @@ def test_the_genetic_library_gains_what_there_is_on_average(study):
         assert row["best_child"] == pytest.approx(possible)
         assert 0 < row["tuning"] < possible
     assert "| average |" in module.as_markdown(found, "rate")
-
-
-def test_the_boards_script_is_a_posix_shells(study):
-    subprocess.run(["sh", "-n", STUDY / "fingerprint_trials.sh"], check=True)
 
 
 def done(rate, latency=1.0):

@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from emulator import MAX_WINDOW
-from foreread.arguments import LARGEST_WINDOW_PAGES, UsageError, parse_windows, pid_filter
+from foreread.arguments import (
+    LARGEST_WINDOW_PAGES,
+    UsageError,
+    duration,
+    parse_windows,
+    pid_filter,
+    seconds,
+)
 
 
 def test_pages_kib_and_ranges():
@@ -45,3 +52,17 @@ def test_no_pid_filters(text):
 
 def test_the_largest_window_is_one_that_the_emulator_counts():
     assert LARGEST_WINDOW_PAGES == MAX_WINDOW
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e999", "", "2m"])
+def test_times_that_never_come_are_refused(text):
+    for kind in (seconds, duration):
+        with pytest.raises(argparse.ArgumentTypeError, match="say a number"):
+            kind(text)
+
+
+def test_nothing_lasts_no_time_but_waiting_may():
+    assert seconds("0") == 0
+    assert duration("0.5") == 0.5
+    with pytest.raises(argparse.ArgumentTypeError, match="10"):
+        duration("0")
