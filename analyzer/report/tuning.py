@@ -35,19 +35,16 @@ def tuning_sections(results: Results | None, capture: Capture | None = None) -> 
     """
     if results is None:
         return []
-    other = _other_than(results.spec, capture)
-    if not results.takes_turns:
-        brought = _brought(results)
-        brought.blocks[1:1] = other
-        return [brought, matter(results), disagreement(results), _course(results)]
-    told = [
-        _of_turn(number, one, section)
-        for number, one in enumerate(results.contests, 1)
-        for section in (_brought(one), matter(one))
-    ]
-    course = _course(results)
-    course.blocks[:0] = other
-    return [*told, course]
+    if results.takes_turns:
+        told = [
+            _of_turn(number, one, section)
+            for number, one in enumerate(results.contests, 1)
+            for section in (_brought(one), matter(one))
+        ]
+    else:
+        told = [_brought(results), matter(results), disagreement(results)]
+    told[0].blocks[:0] = _other_than(results.spec, capture)
+    return [*told, _course(results)]
 
 
 def _of_turn(number: int, results: Results, section: Section) -> Section:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from analyzer.tuner.store_file import StoreError
 from boards.open import open_target
 from boards.target import LocalTarget
 from foreread.arguments import UsageError
+from foreread.cli import printable
 from foreread.commands.predict import predicted
 from foreread.run_arguments import add_run, run_options
 from foreread.target_arguments import add_target, tell
@@ -189,7 +191,11 @@ def _predicted(args: argparse.Namespace) -> dict[int, float]:
         if args.model is not None or args.device_model is not None:
             raise UsageError("--model and --device-model are for --capture")
         return {}
-    total = predicted(load(args.capture, "tree"), args).total
+    recording = load(args.capture, "tree")
+    if recording.capture and recording.capture.command != args.command_line:
+        of = printable(shlex.join(recording.capture.command))
+        tell(f"{args.capture} is of another command, which may want another window: {of}")
+    total = predicted(recording, args).total
     seconds = total.seconds or [None] * len(total.windows)
     known = zip(total.read_ahead_kb, seconds, strict=True)
     found = {window: second for window, second in known if second is not None}
@@ -201,7 +207,7 @@ def _predicted(args: argparse.Namespace) -> dict[int, float]:
 def _tune(args: argparse.Namespace, store: Store, evaluator: TrialEvaluator) -> None:
     """Search and confirm; what interrupts that is said together with how to go on."""
     line = ProgressLine(sys.stderr)
-    rules = Rules(budget=args.budget, interrupts=(Interrupted,))
+    rules = Rules(budget=args.budget)
 
     def search() -> None:
         ground = Ground.of(store.spec)

@@ -341,3 +341,13 @@ def test_a_machine_that_stays_busy_ends_the_campaign(monkeypatch, tmp_path, caps
     assert main(words(tmp_path / "app.tuning")) == 1
     assert "the default cannot be measured: contended" in capsys.readouterr().err
     assert sum(pauses) >= quiet.PATIENCE_S
+
+
+@pytest.mark.parametrize("command", ["true", "/dev/shm/foreread-demo.UlPPcl/start"])
+def test_a_recording_of_another_command_is_used_with_a_word(command, bench, tmp_path, capsys):
+    args = words(tmp_path / "app.tuning", "--budget", "4", "--capture", CAPTURE)
+    assert main([*args[:-1], command]) == 0
+    said = (
+        "is of another command, which may want another window: /dev/shm" in capsys.readouterr().err
+    )
+    assert said == (command == "true")

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from functools import partial
@@ -25,11 +26,12 @@ from boards.target import LocalTarget
 from tracer.backends.base import RecordError
 from tracer.command import Streams
 from tracer.ending import Ending
+from tracer.interrupts import Interrupted, orderly_exit
 from tracer.journal import Journal, restore_leftovers
 from tracer.knobs import selected
 from tracer.local_trials import local_trials
 from tracer.remote.job import Job
-from tracer.remote.trials import PARTS, trials_on
+from tracer.remote.trials import PARTS, TargetTrials, trials_on
 from tracer.run import RunOptions
 from tracer.trial import Scenario, Trial, TrialOptions
 
@@ -156,6 +158,17 @@ def test_requests_take_the_depth_with_them_and_both_come_back(loop, trials):
     restore_leftovers()
     with Journal(wait_s=WAIT_S):
         assert (value(loop, "nr_requests"), own_depth(loop)) == (before, depth)
+
+
+def test_told_to_end_it_ends_though_the_connection_is_gone_too(loop, trials, monkeypatch):
+    """What is then asked of the target looks as if that had restarted."""
+    monkeypatch.setattr(TargetTrials, "_has_restarted", lambda _: True)
+    end = threading.Timer(3, os.kill, (os.getpid(), signal.SIGTERM))
+    with pytest.raises(Interrupted), orderly_exit(), trials("sleep", "1000") as bench:
+        end.start()
+        bench.run(Trial())
+    with Journal(wait_s=WAIT_S):
+        assert loop.window_kb() == WINDOW_KB
 
 
 def test_a_setting_that_a_later_one_changed_is_refused(loop, trials):
