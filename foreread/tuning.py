@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Self
 
-from analyzer.tuner.campaign import CampaignError
+from analyzer.tuner.attempts import CampaignError
 from analyzer.tuner.evaluation import Attempt, TargetGone
 from analyzer.tuner.genes import Chromosome, Space
 from boards.emulated.error import BoardError

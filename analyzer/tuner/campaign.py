@@ -8,21 +8,16 @@ and nothing is measured twice.
 
 from __future__ import annotations
 
-import random
-import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
+from analyzer.tuner.attempts import CampaignError, Due, evaluated, failed_for_good
 from analyzer.tuner.engine import Engine, Scored
 from analyzer.tuner.evaluation import (
-    BLAMING,
     FINAL,
-    Attempt,
     Evaluator,
-    Seeded,
-    TargetGone,
     chromosome_of,
     key_of,
 )
@@ -37,21 +32,6 @@ from analyzer.tuner.turns import Turns
 
 DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
 IDLE_GENERATIONS = 100  # without a single attempt: the engine proposes what it has proposed
-_NOTES = 20  # of an attempt, and characters of each; a target may say anything
-_NOTE_LENGTH = 500
-_METRICS = 1000
-
-
-class CampaignError(RuntimeError):
-    """A campaign that cannot go on; its store is sound. ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
-
-
-class DisturbedError(CampaignError):
-    """The default cannot be measured since something else uses the machine: it may pass."""
 
 
 class _Spent(Exception):
@@ -220,7 +200,7 @@ class Campaign:
         for _ in range(rounds):
             status = self._round(self._spec.default)
             if status is not None:
-                raise self._default_failed(status)
+                raise self._default_failed()
 
     def _round(self, chromosome: Chromosome) -> str | None:
         """Get a good attempt in all that is in force; None, or the status that made it give up."""
@@ -250,12 +230,9 @@ class Campaign:
 
     def _evaluate(self, chromosome: Chromosome, scenario: str) -> Evaluation:
         repeat = self.standings.tried(key_of(chromosome), scenario)
-        seed = random.Random(f"{self._spec.seed}/{scenario}/{repeat}").getrandbits(32)
-        started, clock = time.time(), time.monotonic()
-        made = attempt(self._evaluator, chromosome, scenario, seed, self._rules.interrupts)
-        ended = started + time.monotonic() - clock
         self._number += 1
-        return Evaluation(self._number, chromosome, scenario, repeat, seed, made, started, ended)
+        due = Due(self._number, chromosome, scenario, repeat, self._spec.seed)
+        return evaluated(self._evaluator, due, self._rules.interrupts)
 
     def _check_budget(self) -> None:
         budget, turns = self._rules.budget, self._turns
@@ -264,16 +241,11 @@ class Campaign:
         if budget.seconds is not None and turns.seconds >= budget.seconds:
             raise _Spent("seconds")
 
-    def _default_failed(self, status: str) -> CampaignError:
+    def _default_failed(self) -> CampaignError:
         """Take back what failed together with the default, since that was the target's fault."""
         attempts = self._store.evaluations()
         self._store.withdraw_after(max(map(self._shown_sound, attempts), default=0))
-        notes = "; ".join(attempts[-1].attempt.notes) or "nothing more is known"
-        kind = CampaignError if status in BLAMING else DisturbedError
-        return kind(
-            f"the default cannot be measured: {status} ({notes})",
-            "look after the target, then go on with --resume",
-        )
+        return failed_for_good("the default cannot be measured", attempts[-1].attempt)
 
     def _shown_sound(self, one: Evaluation) -> int:
         """Return the number of an attempt in which the target did its part, else 0."""
@@ -286,34 +258,3 @@ class Campaign:
             f"{self._store.name} holds another course than this campaign's",
             f"resume it with the recipe it was begun with, and the foreread {made_by}",
         )
-
-
-def attempt(
-    evaluator: Evaluator,
-    chromosome: Chromosome,
-    scenario: str,
-    seed: int,
-    interrupts: tuple[type[Exception], ...] = (),
-) -> Attempt:
-    """Evaluate once; what fails in that costs the chromosome alone.
-
-    Not so ``interrupts``, nor a CampaignError: then no chromosome could be evaluated.
-    """
-    if isinstance(evaluator, Seeded):
-        evaluator.reseed(seed)
-    try:
-        return _bounded(evaluator.evaluate(chromosome, scenario))
-    except CampaignError:
-        raise
-    except interrupts:
-        raise
-    except TargetGone as error:
-        return _bounded(Attempt("hung", notes=(str(error),)))
-    except Exception as error:
-        return _bounded(Attempt("failed", notes=(f"{type(error).__name__}: {error}",)))
-
-
-def _bounded(attempt: Attempt) -> Attempt:
-    notes = tuple(note[:_NOTE_LENGTH] for note in attempt.notes[:_NOTES])
-    metrics = dict(list(attempt.metrics.items())[:_METRICS])
-    return Attempt(attempt.status, attempt.value, metrics, notes)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.campaign import CampaignError, DisturbedError, Rules, attempt
+from analyzer.tuner.attempts import Due, evaluated, failed_for_good
+from analyzer.tuner.campaign import Rules
 from analyzer.tuner.confirm import REPEATS, Confirmed, confirm
-from analyzer.tuner.evaluation import BLAMING, Evaluator, key_of
+from analyzer.tuner.evaluation import Evaluator, key_of
 from analyzer.tuner.genes import Chromosome
 from analyzer.tuner.records import Evaluation
 from analyzer.tuner.results import Results, good_runs
@@ -78,18 +78,11 @@ class Confirmation:
             self._made.append(one)
             if one.attempt.status == "ok":
                 return
-        notes = "; ".join(one.attempt.notes) or "nothing more is known"
-        kind = CampaignError if one.attempt.status in BLAMING else DisturbedError
-        raise kind(
-            f"the best chromosome cannot be confirmed: {one.attempt.status} ({notes})",
-            "look after the target, then go on with --resume",
-        )
+        raise failed_for_good("the best chromosome cannot be confirmed", one.attempt)
 
     def _evaluate(self, chromosome: Chromosome, scenario: str) -> Evaluation:
         key = key_of(chromosome)
         repeat = sum((key_of(e.chromosome), e.scenario) == (key, scenario) for e in self._made)
-        seed = random.Random(f"{self._store.spec.seed}/{scenario}/{repeat}").getrandbits(32)
-        number, started = self._store.last_number() + 1, time.time()
-        made = attempt(self._evaluator, chromosome, scenario, seed, self._rules.interrupts)
-        ended = max(time.time(), started)
-        return Evaluation(number, chromosome, scenario, repeat, seed, made, started, ended)
+        number, seed = self._store.last_number() + 1, self._store.spec.seed
+        due = Due(number, chromosome, scenario, repeat, seed)
+        return evaluated(self._evaluator, due, self._rules.interrupts)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from time import sleep
 from typing import TypeVar
 
-from analyzer.tuner.campaign import DisturbedError
+from analyzer.tuner.attempts import DisturbedError
 
 T = TypeVar("T")
 PATIENCE_S = 600.0

@@ -6,21 +6,18 @@ starts, so that a kill loses at most the evaluation under way.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import msgspec
 
-from analyzer.tuner import store_file
+from analyzer.tuner import store_file, store_rows
 from analyzer.tuner.engine import Scored
-from analyzer.tuner.evaluation import Attempt, key_of
+from analyzer.tuner.evaluation import Attempt
 from analyzer.tuner.genes import Allele, Chromosome
 from analyzer.tuner.records import Board, Ended, Evaluation, Hardware, Spec, Stage, TopGenes
 from analyzer.tuner.store_file import StoreError
@@ -71,7 +68,7 @@ class Store:
         """Return a store that ends with the process."""
         connection = store_file.new_memory()
         with store_file.refused("the store", "made"):
-            _insert_campaign(connection, spec)
+            store_rows.insert_campaign(connection, spec)
         return cls(connection, "the store", None)
 
     @classmethod
@@ -104,19 +101,8 @@ class Store:
 
     def add(self, evaluation: Evaluation, stage: Stage = "search") -> None:
         """Store an attempt; it is on the disk when this returns."""
-        one, attempt = evaluation, evaluation.attempt
         with self._transaction():
-            self._connection.execute(
-                "INSERT INTO evaluations VALUES (?, ?,"
-                " (SELECT id FROM scenarios WHERE name = ?), (SELECT board FROM campaign),"
-                " ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
-                (
-                    *(one.number, _chromosome_id(self._connection, one.chromosome), one.scenario),
-                    *(one.repeat, one.seed, attempt.status, attempt.value),
-                    *(_printed(dict(attempt.metrics)), _printed(attempt.notes)),
-                    *(one.started, one.ended, stage),
-                ),
-            )
+            store_rows.insert_evaluation(self._connection, evaluation, stage)
 
     def withdraw_after(self, number: int) -> None:
         """Take back the search's attempts after ``number``: they stay, and count for nothing."""
@@ -156,14 +142,9 @@ class Store:
         ``top``: the top genes that it has since then, by fingerprint.
         """
         with self._transaction():
-            for place, one in enumerate(scored):
-                chromosome = _chromosome_id(self._connection, one.chromosome)
-                self._connection.execute(
-                    "INSERT INTO generations VALUES (?, ?, ?, ?)",
-                    (generation, place, chromosome, one.fitness),
-                )
+            store_rows.insert_generation(self._connection, generation, scored)
             for fingerprint, genes in (top or {}).items():
-                self._put_top_genes(fingerprint, genes)
+                store_rows.put_top_genes(self._connection, fingerprint, genes)
 
     def end(self, why: Ended | None) -> None:
         """Store why the campaign ended; None when it goes on."""
@@ -190,18 +171,7 @@ class Store:
     def put_top_genes(self, fingerprint: str, top: TopGenes) -> None:
         """Store the top genes of a fingerprint in place of what it had."""
         with self._transaction():
-            self._put_top_genes(fingerprint, top)
-
-    def _put_top_genes(self, fingerprint: str, top: TopGenes) -> None:
-        self._connection.execute(
-            "INSERT INTO fingerprints (name) VALUES (?) ON CONFLICT (name) DO NOTHING",
-            (fingerprint,),
-        )
-        self._connection.execute(
-            "INSERT OR REPLACE INTO top_genes"
-            " VALUES ((SELECT id FROM fingerprints WHERE name = ?), ?, ?)",
-            (fingerprint, _chromosome_id(self._connection, top.chromosome), top.fitness),
-        )
+            store_rows.put_top_genes(self._connection, fingerprint, top)
 
     def _read_campaign(self) -> tuple[Spec, float, Ended | None]:
         rows = self._rows(
@@ -269,45 +239,6 @@ class Store:
                 raise
 
 
-def _insert_campaign(connection: sqlite3.Connection, spec: Spec) -> None:
-    board = spec.board
-    cursor = connection.execute(
-        "INSERT INTO boards (name, kernel, page_bytes, disks, hardware) VALUES (?, ?, ?, ?, ?)",
-        (
-            *(board.name, board.kernel, board.page_bytes),
-            *(_json(board.disks), _json(asdict(board.hardware))),
-        ),
-    )
-    for number, scenario in enumerate(spec.scenarios, 1):
-        connection.execute("INSERT INTO scenarios VALUES (?, ?)", (number, scenario))
-    connection.execute(
-        "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
-        (
-            *(cursor.lastrowid, _chromosome_id(connection, spec.default), spec.sampler),
-            *(spec.recipe, spec.space, spec.seed, _json(spec.command), spec.objective),
-            *(spec.fewest, spec.most, spec.foreread, time.time()),
-        ),
-    )
-
-
-def _chromosome_id(connection: sqlite3.Connection, chromosome: Chromosome) -> int:
-    genes = key_of(chromosome)
-    connection.execute(
-        "INSERT INTO chromosomes (genes) VALUES (?) ON CONFLICT (genes) DO NOTHING", (genes,)
-    )
-    row = connection.execute("SELECT id FROM chromosomes WHERE genes = ?", (genes,)).fetchone()
-    return int(row[0])
-
-
 def _described(board: Board) -> str:
     known = (board.kernel, board.hardware.model or board.hardware.machine, *board.disks)
     return f"{board.name} ({', '.join(filter(None, known))})"
-
-
-def _json(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-def _printed(value: object) -> str:
-    """Return what a target said as JSON; it may have said bytes that are no text."""
-    return _json(value).encode(errors="replace").decode()

@@ -32,7 +32,8 @@ from storage_places import (
 from storage_runs import engine_of, show, spec_of, text_of
 from storage_search import PAPER, document_of, figures_of, search, table, table_of_runs
 
-from analyzer.tuner.campaign import Campaign, CampaignError, Rules
+from analyzer.tuner.attempts import CampaignError
+from analyzer.tuner.campaign import Campaign, Rules
 from analyzer.tuner.evaluation import Evaluator, chromosome_of, key_of
 from analyzer.tuner.genes import Allele, Chromosome, Space
 from analyzer.tuner.landscape import (

@@ -20,7 +20,7 @@ from typing import Any
 import msgspec
 from matplotlib.figure import Figure
 from measure import STUDIES
-from turns import CLOSE, PASSES, SCENARIOS, recipe_of, taken
+from turns import CLOSE, SCENARIOS, recipe_of, taken
 
 from analyzer.tuner.campaign import Campaign, Rules
 from analyzer.tuner.catalogue import knobs, space_of
@@ -42,6 +42,7 @@ from tracer.run import RunOptions
 from tracer.trial import Scenario, TrialBench, TrialOptions
 
 STUDY = STUDIES["madplay"]
+PASSES = 3
 LEVELS: dict[str, list[Allele]] = {
     "scheduler": [],
     "nr_requests": [2, 64],

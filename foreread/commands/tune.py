@@ -12,7 +12,8 @@ from functools import partial
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.tuner.campaign import Campaign, CampaignError, Rules
+from analyzer.tuner.attempts import CampaignError
+from analyzer.tuner.campaign import Campaign, Rules
 from analyzer.tuner.catalogue import knobs, space_of, usual_names
 from analyzer.tuner.confirming import Confirmation
 from analyzer.tuner.document import document

@@ -9,7 +9,8 @@ from collections import Counter
 import pytest
 import tuning
 
-from analyzer.tuner.campaign import Campaign, CampaignError, Rules
+from analyzer.tuner.attempts import CampaignError
+from analyzer.tuner.campaign import Campaign, Rules
 from analyzer.tuner.evaluation import STATUSES, Attempt, TargetGone, key_of
 from analyzer.tuner.landscape import Landscape
 from analyzer.tuner.progress import Progress

@@ -6,7 +6,8 @@ import pytest
 from tuned_stores import KnownLandscape, spec_of, tuned
 from tuner_landscapes import SPACE, USELESS
 
-from analyzer.tuner.campaign import Campaign, CampaignError, Rules
+from analyzer.tuner.attempts import CampaignError
+from analyzer.tuner.campaign import Campaign, Rules
 from analyzer.tuner.confirm import REPEATS
 from analyzer.tuner.confirming import Confirmation
 from analyzer.tuner.document import document
