@@ -28,6 +28,7 @@ BOARD = LiveOptions(
     swap_mib=0,
     latency_ns=250_000,
     ns_per_kib=20_000,
+    time_out_s=600.0,
 )
 DISK = "slow1"
 SECONDS = 0.5
