@@ -173,6 +173,18 @@ def test_told_to_end_it_ends_though_the_connection_is_gone_too(loop, trials, mon
         assert loop.window_kb() == WINDOW_KB
 
 
+def test_a_setting_that_a_later_one_changed_is_refused(loop, trials):
+    """The kernel gives the window its default with the limit of a request."""
+    settings = ((queue(loop, "read_ahead_kb"), "16"), (queue(loop, "max_sectors_kb"), "64"))
+    with trials() as bench:
+        outcome = bench.run(Trial(settings))
+        right = bench.run(Trial(settings[::-1]))
+    assert outcome.status == "refused" and outcome.seconds is None
+    assert [*outcome.refused] == [queue(loop, "read_ahead_kb")]
+    assert any("another setting made it" in note for note in outcome.notes)
+    assert right.status in MEASURED and right.in_force == dict(settings)
+
+
 def killed_after(settings):
     """Have a foreread set these and be killed.
 
