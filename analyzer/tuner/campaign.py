@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from analyzer.tuner.engine import Engine, Scored
+from analyzer.tuner.engine import Believer, Engine, Scored
 from analyzer.tuner.evaluation import (
     BLAMING,
     FINAL,
@@ -33,6 +33,7 @@ from analyzer.tuner.standings import Standings
 from analyzer.tuner.stopping import Budget, Patience, Stage, gained_too_little
 from analyzer.tuner.store import Store
 
+DEFAULT_FIRST = 3  # rounds of it before all else, where the engine can ask for more
 DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
 IDLE_GENERATIONS = 100  # without a single attempt: the engine proposes what it has proposed
 _NOTES = 20  # of an attempt, and characters of each; a target may say anything
@@ -100,6 +101,8 @@ class Campaign:
         self._generation = 0
         self._stages: list[Stage] = []
         self._since_default = 0
+        self._believer = engine if isinstance(engine, Believer) else None
+        self._believed = self.standings.default
 
     def run(self) -> Ended:
         """Go on until the engine or the budget ends, or the gain is below the noise; say which.
@@ -117,12 +120,19 @@ class Campaign:
             self._store.end(ended)
         return ended
 
+    @property
+    def best(self) -> str:
+        """The best chromosome by what is known, or by what the engine makes of it."""
+        return self._believed if self._believer else self.standings.best()
+
     def progress(self) -> Progress:
         """Return where the campaign is."""
-        return progress_of(self.standings, self._spec, self._generation, self._rules.budget)
+        budget = self._rules.budget
+        return progress_of(self.standings, self.best, self._spec, self._generation, budget)
 
     def _search(self) -> Ended:
-        self._measure_default(self._spec.most)
+        most = self._spec.most
+        self._measure_default(min(most, DEFAULT_FIRST) if self._believer else most)
         idle = 0
         while idle < IDLE_GENERATIONS:
             before = self.standings.attempts
@@ -130,7 +140,7 @@ class Campaign:
             if not batch:
                 return "finished"
             for chromosome in batch:
-                self._race(chromosome)
+                (self._repeat if self._believer else self._race)(chromosome)
             self._tell(batch)
             idle = idle + 1 if self.standings.attempts == before else 0
             if self._gained_too_little():
@@ -145,9 +155,15 @@ class Campaign:
                 raise self._another_course()
         else:
             self._store.add_generation(self._generation, scored)
+        if self._believer:
+            scored = [self._scored(chromosome_of(key)) for key in self.standings.chromosomes()]
         self._engine.tell(scored)
+        if self._believer:
+            self._believed = key_of(self._believer.best())
+            if not self._told:  # what is gone over again was believed before more was known
+                self._store.believe(self._believed)
         self._generation += 1
-        self._stages.append(Stage(self.standings.best(), self.standings.measured()))
+        self._stages.append(Stage(self.best, self.standings.measured()))
 
     def _gained_too_little(self) -> bool:
         patience = self._rules.patience
@@ -169,17 +185,33 @@ class Campaign:
             if values:
                 by_name[f"value:{scenario}"] = [median(values)]
         metrics = {name: fmean(values) for name, values in by_name.items()}
-        return Scored(chromosome, self.standings.fitness(key), metrics)
+        gains, final = self.standings.gains(key), self.standings.exhausted(key)
+        return Scored(chromosome, self.standings.fitness(key), metrics, gains, final)
 
     def _race(self, chromosome: Chromosome) -> None:
         """Measure a chromosome as often as it is worth, and what it is compared with."""
         key = key_of(chromosome)
         while (runner := self.standings.next_to_run(key)) is not None:
-            if self._since_default >= DEFAULT_EVERY:
-                self._measure_default(1)
+            if self._default_due():
                 self._run_best()
             self._since_default += 1
             self._run(chromosome if runner == key else chromosome_of(runner))
+
+    def _repeat(self, chromosome: Chromosome) -> None:
+        """Measure a chromosome once more, a new one as often as each is measured."""
+        key = key_of(chromosome)
+        for _ in range(max(self._spec.fewest - self.standings.repeats(key), 1)):
+            if not self.standings.exhausted(key):
+                self._default_due()
+                self._since_default += 1
+                self._run(chromosome)
+
+    def _default_due(self) -> bool:
+        """Measure the default if that is due; return whether it was."""
+        due = self._since_default >= DEFAULT_EVERY
+        if due:
+            self._measure_default(1)
+        return due
 
     def _run_best(self) -> None:
         """Run the best again until it has all its repeats: chance may have put it there."""

@@ -32,9 +32,10 @@ class Progress:
     seconds_left: float | None
 
 
-def progress_of(standings: Standings, spec: Spec, generation: int, budget: Budget) -> Progress:
-    """Return where a campaign with these standings is."""
-    best = standings.best()
+def progress_of(
+    standings: Standings, best: str, spec: Spec, generation: int, budget: Budget
+) -> Progress:
+    """Return where a campaign with these standings, and that ``best`` chromosome, is."""
     interval = standings.interval(best) if best != standings.default else None
     return Progress(
         generation=generation,
