@@ -118,7 +118,7 @@ def _run(args: argparse.Namespace) -> int:
         return EXIT_USAGE
     except KeyboardInterrupt:
         return _die_of_interrupt()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not hasattr(error, "remedy") and not isinstance(error, OSError):
             raise
         return _complain(error)
@@ -131,7 +131,7 @@ def _die_of_interrupt() -> NoReturn:
     raise SystemExit(128 + signal.SIGINT)
 
 
-def _complain(error: Exception) -> int:
+def _complain(error: BaseException) -> int:
     remedy = getattr(error, "remedy", None) or _os_remedy(error)
     text = f"foreread: {_message(error)}" + (f" -- {remedy}" if remedy else "")
     # One line, whatever a hostile file name holds.
@@ -139,14 +139,14 @@ def _complain(error: Exception) -> int:
     return EXIT_FAILED
 
 
-def _message(error: Exception) -> str:
+def _message(error: BaseException) -> str:
     """Return what happened; an OSError without its number."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
 
 
-def _os_remedy(error: Exception) -> str:
+def _os_remedy(error: BaseException) -> str:
     code = error.errno if isinstance(error, OSError) else None
     return {
         errno.ENOSPC: "free some space, or write elsewhere with -o",

@@ -11,8 +11,12 @@ from tracer.ending import Ending
 from tracer.run import RunOptions
 
 
-def add_run(parser: argparse.ArgumentParser) -> None:
-    """Add the command and the conditions that end its run."""
+def add_run(parser: argparse.ArgumentParser, own_stdout: bool = False) -> None:
+    """Add the command and the conditions that end its run.
+
+    ``own_stdout``: what the command prints there goes to stderr, as it does with --json.
+    """
+    parser.set_defaults(own_stdout=own_stdout)
     parser.usage = f"{parser.prog} [options] -o OUTPUT -- COMMAND [ARGUMENT ...]"
     end = parser.add_argument_group("the run is over when the command exits, or")
     end.add_argument("--duration", type=duration, metavar="S", help="after so many seconds")
@@ -39,8 +43,9 @@ def add_run(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="wait so long for another foreread that uses this machine's knobs (0)",
     )
+    printed = "; what it prints goes to stderr" if own_stdout else ""
     parser.add_argument(
-        "command_line", metavar="COMMAND", nargs="+", help="the command and its arguments"
+        "command_line", metavar="COMMAND", nargs="+", help=f"the command and its arguments{printed}"
     )
 
 
@@ -69,8 +74,7 @@ def run_options(args: argparse.Namespace) -> RunOptions:
         command=args.command_line,
         ending=Ending(args.duration, args.until_idle, args.until_output),
         user=args.user,
-        # With --json, stdout is ours alone: the command's goes to stderr.
-        streams=Streams(stdout=2, stderr=2) if args.json else Streams(),
+        streams=Streams(stdout=2, stderr=2) if args.own_stdout or args.json else Streams(),
         keep_running=args.keep_running,
         allow_warm=args.allow_warm,
     )

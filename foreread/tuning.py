@@ -6,7 +6,7 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Self
 
@@ -18,7 +18,6 @@ from boards.profile import ProfileError
 from boards.target import TargetError
 from foreread.target_arguments import tell
 from tracer.backends.base import RecordError
-from tracer.interrupts import Interrupted
 from tracer.trial import Scenario, Trial, TrialBench
 
 OpenBench = Callable[[], AbstractContextManager[TrialBench]]
@@ -74,8 +73,6 @@ class TrialEvaluator:
         settings = self.space.settings(chromosome, bench.disks)
         try:
             outcome = bench.run(Trial(tuple(settings), self.scenarios[scenario]))
-        except Interrupted:
-            raise
         except (TargetError, BoardError) as error:
             self._give_up(str(error))
             raise TargetGone(str(error)) from error
@@ -103,8 +100,6 @@ class TrialEvaluator:
             try:
                 self.bench.probe(())
                 break
-            except Interrupted:
-                raise
             except _CLOSED as error:
                 self._drop()
                 if time.monotonic() > deadline:
@@ -118,12 +113,8 @@ class TrialEvaluator:
 
     def _drop(self) -> None:
         """Close a bench that may be out of reach; it is the loss that is told, not this."""
-        try:
+        with suppress(*_CLOSED, OSError):
             self._close()
-        except Interrupted:
-            raise
-        except (*_CLOSED, OSError):
-            pass
 
     def _close(self) -> None:
         opened, self._opened, self._bench = self._opened, None, None

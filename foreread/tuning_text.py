@@ -24,9 +24,14 @@ class ProgressLine:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._terminal = stream.isatty()
+        self._returned_in: int | None = None
 
     def searching(self, progress: Progress) -> None:
-        """Say where the search is."""
+        """Say where the search is; once a generation, what came back in it."""
+        if progress.returned is not None and progress.generation != self._returned_in:
+            self._returned_in = progress.generation
+            self.end()
+            print(f"{_PREFIX}{_returned_text(progress)}", file=self._stream, flush=True)
         best = f"{100 * progress.improvement:.1f} %"
         if progress.interval is not None:
             low, high = progress.interval
@@ -36,6 +41,7 @@ class ProgressLine:
         left, spent = progress.seconds_left, duration_text(progress.seconds)
         time = f"{spent} so far" if left is None else f"{duration_text(left)} left"
         generation = f"generation {progress.generation}"
+        generation += f", {progress.scenario}" if progress.scenario else ""
         self._say(
             f"{generation}: best {best} better than the default; {runs}, {time}",
             f"{generation}: {best} better; {runs}, {time}",
@@ -71,8 +77,22 @@ def change_text(change: Change | None) -> str:
     return f"{text} ({100 * change.low:+.1f} to {100 * change.high:+.1f})"
 
 
+def _returned_text(progress: Progress) -> str:
+    """Return what came back, and when."""
+    genes = ", ".join(f"{name} {allele}" for name, allele in (progress.returned or {}).items())
+    return f"generation {progress.generation}: the workload has changed; back comes {genes}"
+
+
 def outcome_text(results: Results) -> str:
-    """Return the outcome as tables."""
+    """Return the outcome as tables, and how the runs went."""
+    statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
+    good = statuses.pop("ok", 0)
+    bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))
+    runs = f"runs: {good} good{bad}; the search ended: {results.ended}"
+    return "\n\n".join([*map(_outcome, results.contests), runs])
+
+
+def _outcome(results: Results) -> str:
     confirmed = results.confirmed
     parts = [_scenarios(results)]
     if confirmed.gains:
@@ -87,10 +107,6 @@ def outcome_text(results: Results) -> str:
             "no gene is better than its default: leave the machine as it is\n"
             f"the best of the search, by runs of its own: {change_text(change)}"
         )
-    statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
-    good = statuses.pop("ok", 0)
-    bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))
-    parts.append(f"runs: {good} good{bad}; the search ended: {results.ended}")
     return "\n\n".join(parts)
 
 

@@ -8,22 +8,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from tracer.backends.base import RecordError
-
 _ABORTING = (signal.SIGTERM, signal.SIGHUP)
 _ALL = (signal.SIGINT, *_ABORTING)
 _Handler = Callable[[int, FrameType | None], object]
 
 
-class Interrupted(RecordError):
-    """foreread was told to end by SIGTERM or SIGHUP; every knob has been put back."""
+class Interrupted(SystemExit):
+    """foreread was told to end by SIGTERM or SIGHUP; every knob has been put back.
+
+    No Exception: whoever goes on after an error, whichever, does not go on after this.
+    """
 
     def __init__(self, number: int) -> None:
-        self.signal = number
-        super().__init__(
-            f"ended by {signal.Signals(number).name}; every knob was restored",
-            "start it again; use Ctrl-C to end a recording and keep it",
-        )
+        super().__init__(f"ended by {signal.Signals(number).name}; every knob was restored")
+        self.remedy = "start it again; use Ctrl-C to end a recording and keep it"
 
 
 @contextmanager

@@ -37,6 +37,7 @@ from tracer.knobs import (
     check_knob,
     goes_with,
     is_tunable,
+    put_back_knob,
     read_knob,
     resets,
     write_knob,
@@ -240,7 +241,7 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
         current = read_knob(target, knob)
         if given is not None and current not in given | {old}:
             return Restored(knob, old, f"left at {current}, which somebody else has set")
-        taken = current if current == old else write_knob(target, knob, old)
+        taken = current if current == old else put_back_knob(target, knob, old)
     except FileNotFoundError:
         # A tunable's scheduler may be gone; that it should not be is told of the scheduler.
         return Restored(knob, old, "" if is_tunable(knob) else GONE)

@@ -1,8 +1,8 @@
 """Knobs: files of /sys and /proc/sys, and mount options (boards.remount), by one path each.
 
 Some knobs take others with them. A scheduler's tunables come and go with it, and the kernel gives
-them, and some of the queue's, their defaults whenever one is chosen; so it does with the window
-whenever a limit of the queue is written.
+them, and some of the queue's, their defaults whenever one is chosen; so it does with its depth
+whenever nr_requests is written, and with the window whenever a limit of the queue is.
 """
 
 from __future__ import annotations
@@ -12,16 +12,19 @@ import posixpath
 import re
 
 from boards.remount import is_mount_option, read_option, write_option
+from boards.scheduler import choose_anew
 from boards.target import Target
 from tracer.backends.base import RecordError
 
 _KNOB_TREES = ("/sys/", "/proc/sys/")
 _SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"
-# Which of a queue's own attributes get new values with another one of them (Linux 6.12:
-# block/blk-mq-sched.c, blk_mq_init_sched; block/blk-wbt.c, wbt_enable_default;
+# Which of a queue's attributes get new values with another one of them, in the order in which they
+# are noted: what is noted first is put back last (Linux 6.12: block/blk-mq-sched.c,
+# blk_mq_init_sched; block/blk-wbt.c, wbt_enable_default; block/mq-deadline.c, dd_depth_updated;
 # block/blk-settings.c, blk_apply_bdi_limits).
 _RESETS = {
-    "scheduler": ("nr_requests", "wbt_lat_usec"),
+    "scheduler": ("wbt_lat_usec", "nr_requests"),
+    "nr_requests": ("iosched/async_depth",),
     "max_sectors_kb": ("read_ahead_kb",),
     "rotational": ("read_ahead_kb",),
 }
@@ -38,6 +41,15 @@ def write_knob(target: Target, knob: str, value: str) -> str:
     """Set the knob and return the value then in force; OSError as the target does."""
     option = is_mount_option(knob)
     return selected(write_option(target, knob, value) if option else target.write_knob(knob, value))
+
+
+def put_back_knob(target: Target, knob: str, value: str) -> str:
+    """As write_knob, for a value that it had before: that may be one which nobody can write."""
+    taken = write_knob(target, knob, value)
+    if taken == value or not knob.endswith("/queue/nr_requests"):
+        return taken
+    choose_anew(target, posixpath.dirname(knob))
+    return read_knob(target, knob)
 
 
 def selected(text: str) -> str:
@@ -73,7 +85,7 @@ def goes_with(target: Target, by: str) -> list[str]:
         return _reset_attributes(by)
     iosched = f"{posixpath.dirname(by)}{_TUNABLES}"
     listed = target.run(["ls", iosched]).stdout
-    return [*_reset_attributes(by), *(f"{iosched}{name}" for name in os.fsdecode(listed).split())]
+    return [*(f"{iosched}{name}" for name in os.fsdecode(listed).split()), *_reset_attributes(by)]
 
 
 def resets(by: str, knob: str) -> bool:

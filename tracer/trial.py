@@ -103,7 +103,8 @@ class TrialOptions:
 
     ``devices`` name the disks that are tuned and whose counters are read; by default those of
     the executable and of ``paths``. A trial that is not over after ``limit_s`` is ``hung``;
-    with None it may last for ever.
+    with None it may last for ever. ``bios``: sum up the bios of each, as counters ``io_*``
+    (remote/bios.py), which only trials by a target's shell do.
     """
 
     run: RunOptions
@@ -111,6 +112,7 @@ class TrialOptions:
     paths: tuple[Path, ...] = ()
     wait_s: float = 0.0
     limit_s: float | None = 600.0
+    bios: bool = False
 
 
 class TrialBench(Protocol):

@@ -98,6 +98,12 @@ class ApplyPlan:
         return any(is_mount_option(setting.knob) for setting in self.settings)
 
     @property
+    def queues(self) -> bool:
+        """Whether nr_requests are set, or change with a scheduler."""
+        knobs = ("queue/scheduler", "queue/nr_requests")
+        return any(setting.knob.endswith(knobs) for setting in self.settings)
+
+    @property
     def has_after(self) -> bool:
         """Whether other values hold once the board has booted."""
         return any(setting.phase == "after" for setting in self.settings)

@@ -28,8 +28,14 @@ def plan_of_tuning(
 ) -> ApplyPlan:
     """Return the plan that sets the genes confirmed to matter, a scheduler before its tunables.
 
-    Raises ApplyError when there are none, or when they were not confirmed.
+    Raises ApplyError when there are none, when they were not confirmed, or are of several
+    workloads.
     """
+    if results.takes_turns:
+        raise ApplyError(
+            "its settings are those of several workloads",
+            "have them follow the workload: foreread fingerprint --apply TUNING -o FILE",
+        )
     confirmed, spec = results.confirmed, results.spec
     if confirmed.to_run:
         raise ApplyError(

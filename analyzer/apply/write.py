@@ -12,7 +12,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analyzer.apply.plan import ApplyError, ApplyPlan, Setting, check
-from boards.remount import shell_functions
+from boards import remount, scheduler
 
 SCRIPT = "foreread-apply"
 PLACE = "/usr/sbin/foreread-apply"
@@ -114,7 +114,8 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "timer": plan.has_after and plan.boot_done_seconds is not None,
         "replayer": replayer_place(place),
         "list": LIST_PLACE,
-        "remount": shell_functions(),
+        "remount": remount.shell_functions(),
+        "scheduler": scheduler.shell_functions(),
     }
 
 

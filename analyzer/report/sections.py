@@ -27,7 +27,7 @@ def sections(subject: Subject) -> list[Section]:
         windows(subject),
         devices(subject),
         prefetch(subject.listed, subject.command),
-        *tuning_sections(subject.tuned),
+        *tuning_sections(subject.tuned, subject.recording.capture),
         _reading(subject),
         board(subject),
         recording(subject),

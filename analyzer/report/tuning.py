@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from statistics import median
 
 from analyzer.report.blocks import Block, Bullets, Column, Figure, Paragraph, Section, Table
@@ -10,10 +11,12 @@ from analyzer.report.tuning_effects import default_against_best
 from analyzer.report.tuning_genes import disagreement, matter
 from analyzer.report.tuning_plots import convergence_plots, fitness_plot
 from analyzer.report.tuning_wording import change_text, cost_name, several, value_text
-from analyzer.report.wording import count, plural
+from analyzer.report.wording import count, plural, shell_words
 from analyzer.tuner.confirm import differing
 from analyzer.tuner.genes import Chromosome
+from analyzer.tuner.records import Spec
 from analyzer.tuner.results import Results
+from tracer.capture import Capture
 
 _ENDED = {
     "finished": "the recipe had finished",
@@ -25,11 +28,35 @@ _ENDED = {
 }
 
 
-def tuning_sections(results: Results | None) -> list[Section]:
-    """Return the sections of a tuning; those with nothing to say have no blocks."""
+def tuning_sections(results: Results | None, capture: Capture | None = None) -> list[Section]:
+    """Return the sections of a tuning; those with nothing to say have no blocks.
+
+    ``capture``: of the recording that the report is about, too.
+    """
     if results is None:
         return []
-    return [_brought(results), matter(results), disagreement(results), _course(results)]
+    if results.takes_turns:
+        told = [
+            _of_turn(number, one, section)
+            for number, one in enumerate(results.contests, 1)
+            for section in (_brought(one), matter(one))
+        ]
+    else:
+        told = [_brought(results), matter(results), disagreement(results)]
+    told[0].blocks[:0] = _other_than(results.spec, capture)
+    return [*told, _course(results)]
+
+
+def _of_turn(number: int, results: Results, section: Section) -> Section:
+    """Return a section of the ``number``-th scenario that took turns; its figures have names."""
+    (scenario,) = results.spec.scenarios
+    blocks = [
+        Figure(replace(block.plot, name=f"{block.plot.name}-turn-{number}"))
+        if isinstance(block, Figure)
+        else block
+        for block in section.blocks
+    ]
+    return Section(f"{section.anchor}-turn-{number}", f"{section.title}: {scenario}", blocks)
 
 
 def _brought(results: Results) -> Section:
@@ -37,6 +64,23 @@ def _brought(results: Results) -> Section:
     figures = [Figure(plot)] if plot else []
     blocks = [Paragraph(_answer(results)), *_kept(results), _by_scenario(results), *figures]
     return Section("tuned", "What tuning on the board brings", blocks)
+
+
+def _other_than(spec: Spec, capture: Capture | None) -> list[Block]:
+    """Return a warning where a tuning is not of the start that was recorded."""
+    if capture is None:
+        return []
+    pairs = [
+        ("command", shell_words(list(spec.command)), shell_words(capture.command)),
+        ("kernel", spec.board.kernel, capture.host.kernel),
+        ("machine", spec.board.hardware.machine, capture.host.machine),
+    ]
+    items = [
+        f"the {what} that was tuned is another than was recorded: {tuned}, not {recorded}"
+        for what, tuned, recorded in pairs
+        if tuned and tuned != recorded
+    ]
+    return [Bullets(items, warning=True)] if items else []
 
 
 def _answer(results: Results) -> str:

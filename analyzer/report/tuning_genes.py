@@ -8,7 +8,7 @@ from analyzer.report.tuning_wording import change_text, several, value_text
 from analyzer.report.wording import count, percent, plural
 from analyzer.tuner.compare import Change
 from analyzer.tuner.confirm import differing
-from analyzer.tuner.effects import GeneEffect, LevelEffect, main_effects
+from analyzer.tuner.effects import Effects, GeneEffect, LevelEffect, main_effects
 from analyzer.tuner.genes import Chromosome
 from analyzer.tuner.pareto import disagree, front, points
 from analyzer.tuner.results import Results
@@ -26,7 +26,7 @@ def matter(results: Results) -> Section:
     section.blocks.append(
         Paragraph(
             f"Main effects over {plural(effects.chromosomes, 'chromosome')}, all genes fitted at "
-            f"once; they explain {percent(effects.explained)} of what differs between chromosomes. "
+            f"once{_foretold(effects)}. "
             f"A gene matters when the interval of a level leaves out 0 and its effect is larger "
             f"than the noise of a run ({noise}). The intervals hold together at 95 %. The search "
             "tried good values more often than others, so an effect is that beside good values of "
@@ -39,6 +39,13 @@ def matter(results: Results) -> Section:
     section.blocks.append(_effects_table(effects.genes))
     section.blocks.extend(_effects_by_scenario(results))
     return section
+
+
+def _foretold(effects: Effects) -> str:
+    """Return how good the fit is; nothing where chromosomes are too few to tell that, either."""
+    if not any(level.low is not None for gene in effects.genes for level in gene.levels):
+        return ""
+    return f"; of what one that is left out differs by, they foretell {percent(effects.foretold)}"
 
 
 def _effects_table(genes: tuple[GeneEffect, ...]) -> Table:

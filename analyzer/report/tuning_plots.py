@@ -96,7 +96,7 @@ def convergence_plots(results: Results) -> list[Plot]:
             name="gene-convergence" + (f"-{number}" if several else ""),
             title="Alleles by generation" + (f" ({number} of {len(parts)})" if several else ""),
             caption="The darker, the more of the chromosomes of that generation had the value. The "
-            "diamond at the left is the default, the triangle at the right the winner's value.",
+            "diamond at the left is the default, triangles at the right are values of winners.",
             height_in=1.55 * -(-len(part) // COLUMNS) + 0.2,
             draw=partial(_convergence, pictures=part, results=results),
         )
@@ -163,10 +163,10 @@ def _draw_picture(ax: Axes, picture: _Picture, results: Results) -> None:
     ax.set_xlim(-0.5, last)
     at = picture.levels.index(picture.default)
     _mark(ax, -0.5, at, "D", ORANGE)
-    winner = results.winner[name]
-    if applies(picture.gene, results.winner):
-        on = next((i for i, one in enumerate(picture.levels) if winner in one.alleles), None)
-        if on is not None:
+    for winner in (one.winner for one in results.contests):
+        alleles = [level.alleles for level in picture.levels]
+        on = next((i for i, one in enumerate(alleles) if winner[name] in one), None)
+        if applies(picture.gene, winner) and on is not None:
             _mark(ax, last, on, "<", VERMILLION)
 
 

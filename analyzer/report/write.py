@@ -18,6 +18,7 @@ from analyzer.report.pdf import write_pdf
 from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
+from analyzer.report.tuning import tuning_sections
 from analyzer.report.wording import plain, shell_words, shortened
 from analyzer.tuner.document import document as tuning_document
 from analyzer.tuner.results import Results
@@ -35,6 +36,15 @@ class ReportFiles:
     figures: tuple[Path, ...]
 
 
+@dataclass(frozen=True)
+class Head:
+    """What stands above the sections, and the foreread that measured."""
+
+    title: str
+    subtitle: str
+    version: str
+
+
 def write_report(
     recording: Recording,
     prediction: Prediction,
@@ -50,17 +60,29 @@ def write_report(
     input gives the same bytes. Raises OSError when writing fails.
     """
     subject = Subject(recording, prediction, sweep, validation, listed, tuned)
+    head = Head(_title(subject.command), _subtitle(subject), _version(subject))
+    return _write(output, head, sections(subject), document(subject))
+
+
+def write_tuning_report(tuned: Results, output: Path) -> ReportFiles:
+    """Write the report of a tuning for which there is no recording; as ``write_report``."""
+    spec = tuned.spec
+    kernel = f", Linux {spec.board.kernel}" if spec.board.kernel else ""
+    head = Head(_title(list(spec.command)), f"{spec.board.name}{kernel}", spec.foreread)
+    said = [section for section in tuning_sections(tuned) if section.blocks]
+    return _write(output, head, said, {"schema": 1, "tuning": tuning_document(tuned)})
+
+
+def _write(output: Path, head: Head, said: list[Section], figures: dict[str, Any]) -> ReportFiles:
     output.mkdir(parents=True, exist_ok=True)
-    said = sections(subject)
-    title, subtitle = _title(subject), _subtitle(subject)
-    html, pdf = output / "index.html", output / "report.pdf"
+    html, pdf, numbers = (output / name for name in ("index.html", "report.pdf", "report.json"))
     with drawing():
-        html.write_text(render(title, subtitle, said, _version(subject)), encoding="utf-8")
-        write_pdf(pdf, title, subtitle, said)
-        figures = _write_figures(said, output)
-    figures_of = output / "report.json"
-    figures_of.write_text(json.dumps(document(subject)) + "\n", encoding="utf-8")
-    return ReportFiles(html, pdf, figures_of, figures)
+        page = render(head.title, head.subtitle, said, head.version)
+        html.write_text(page, encoding="utf-8")
+        write_pdf(pdf, head.title, head.subtitle, said)
+        pictures = _write_figures(said, output)
+    numbers.write_text(json.dumps(figures) + "\n", encoding="utf-8")
+    return ReportFiles(html, pdf, numbers, pictures)
 
 
 def document(subject: Subject) -> dict[str, Any]:
@@ -105,9 +127,8 @@ def _write_figures(said: list[Section], output: Path) -> tuple[Path, ...]:
     return tuple(written)
 
 
-def _title(subject: Subject) -> str:
-    capture = subject.recording.capture
-    what = "a foreign trace" if capture is None else shell_words(capture.command)
+def _title(command: list[str] | None) -> str:
+    what = "a foreign trace" if command is None else shell_words(command)
     return f"foreread: {shortened(plain(what), 120)}"
 
 

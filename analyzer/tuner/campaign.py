@@ -15,42 +15,29 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
+from analyzer.tuner.attempts import CampaignError, DisturbedError, attempt
 from analyzer.tuner.engine import Believer, Engine, Scored
 from analyzer.tuner.evaluation import (
     BLAMING,
     FINAL,
-    Attempt,
     Evaluator,
-    Seeded,
-    TargetGone,
     chromosome_of,
     key_of,
 )
 from analyzer.tuner.genes import Chromosome
 from analyzer.tuner.progress import Progress, progress_of
 from analyzer.tuner.records import Ended, Evaluation
+from analyzer.tuner.reintroduction import Fingerprinting
 from analyzer.tuner.standings import Standings
 from analyzer.tuner.stopping import Budget, Patience, Stage, gained_too_little
 from analyzer.tuner.store import Store
+from analyzer.tuner.turns import Turns
+
+__all__ = ["Campaign", "CampaignError", "DisturbedError", "Rules"]
 
 DEFAULT_FIRST = 3  # rounds of it before all else, where the engine can ask for more
 DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
 IDLE_GENERATIONS = 100  # without a single attempt: the engine proposes what it has proposed
-_NOTES = 20  # of an attempt, and characters of each; a target may say anything
-_NOTE_LENGTH = 500
-_METRICS = 1000
-
-
-class CampaignError(RuntimeError):
-    """A campaign that cannot go on; its store is sound. ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
-
-
-class DisturbedError(CampaignError):
-    """The default cannot be measured since something else uses the machine: it may pass."""
 
 
 class _Spent(Exception):
@@ -76,8 +63,8 @@ class Rules:
 class Campaign:
     """Runs what ``store.spec`` says, from where the store is.
 
-    ``engine`` must be new, made of the spec's recipe, space and seed. ``on_progress`` is called
-    after every attempt that is made.
+    ``engine`` must be new, made of the spec's recipe, space and seed; ``turns`` is the recipe's,
+    too (turns.py). ``on_progress`` is called after every attempt that is made.
     """
 
     def __init__(
@@ -87,22 +74,29 @@ class Campaign:
         evaluator: Evaluator,
         rules: Rules | None = None,
         on_progress: Callable[[Progress], None] | None = None,
+        turns: int = 0,
     ) -> None:
-        self.standings = Standings(store.spec)
         self._store = store
         self._spec = store.spec
         self._engine = engine
         self._evaluator = evaluator
         self._rules = rules or Rules()
         self._on_progress = on_progress
+        self._turns = Turns(store.spec, turns)
+        self._contest = self._turns.in_force(0)
         self._recorded = deque(store.evaluations())
         self._told = deque(store.generations())
         self._number = store.last_number()
         self._generation = 0
-        self._stages: list[Stage] = []
         self._since_default = 0
         self._believer = engine if isinstance(engine, Believer) else None
-        self._believed = self.standings.default
+        if self._believer:
+            self._contest.believed = self.standings.default
+
+    @property
+    def standings(self) -> Standings:
+        """What is known in the scenarios that are in force."""
+        return self._contest.standings
 
     def run(self) -> Ended:
         """Go on until the engine or the budget ends, or the gain is below the noise; say which.
@@ -122,61 +116,77 @@ class Campaign:
 
     @property
     def best(self) -> str:
-        """The best chromosome by what is known, or by what the engine makes of it."""
-        return self._believed if self._believer else self.standings.best()
+        """The best chromosome so far."""
+        return self._contest.best
 
     def progress(self) -> Progress:
         """Return where the campaign is."""
-        budget = self._rules.budget
-        return progress_of(self.standings, self.best, self._spec, self._generation, budget)
+        returned = self._engine.returned if isinstance(self._engine, Fingerprinting) else None
+        return progress_of(self._turns, self._generation, self._rules.budget, returned)
 
     def _search(self) -> Ended:
-        most = self._spec.most
-        self._measure_default(min(most, DEFAULT_FIRST) if self._believer else most)
         idle = 0
         while idle < IDLE_GENERATIONS:
-            before = self.standings.attempts
+            before = self._turns.attempts
+            self._take_turn()
             batch = self._engine.ask()
             if not batch:
                 return "finished"
             for chromosome in batch:
                 (self._repeat if self._believer else self._race)(chromosome)
             self._tell(batch)
-            idle = idle + 1 if self.standings.attempts == before else 0
+            idle = idle + 1 if self._turns.attempts == before else 0
             if self._gained_too_little():
                 return "noise"
         return "nothing new"
 
+    def _take_turn(self) -> None:
+        """Put in force whose turn it is, and measure the default there first."""
+        before, self._contest = self._contest, self._turns.in_force(self._generation)
+        if not self.standings.measured():
+            most = self._spec.most
+            self._measure_default(min(most, DEFAULT_FIRST) if self._believer else most)
+        elif self._contest != before:
+            self._measure_default(1)
+
     def _tell(self, batch: list[Chromosome]) -> None:
         scored = [self._scored(chromosome) for chromosome in batch]
-        if self._told:
-            said = [(key_of(chromosome), fitness) for chromosome, fitness in self._told.popleft()]
+        told = self._told.popleft() if self._told else None
+        if told is not None:
+            said = [(key_of(chromosome), fitness) for chromosome, fitness in told]
             if said != [(key_of(one.chromosome), one.fitness) for one in scored]:
                 raise self._another_course()
-        else:
-            self._store.add_generation(self._generation, scored)
-        if self._believer:
-            scored = [self._scored(chromosome_of(key)) for key in self.standings.chromosomes()]
-        self._engine.tell(scored)
-        if self._believer:
-            self._believed = key_of(self._believer.best())
-            if not self._told:  # what is gone over again was believed before more was known
-                self._store.believe(self._believed)
+        self._inform(scored)
+        if told is None:
+            top = self._engine.known if isinstance(self._engine, Fingerprinting) else {}
+            self._store.add_generation(self._generation, scored, top, self._contest.believed)
         self._generation += 1
-        self._stages.append(Stage(self.best, self.standings.measured()))
+        self._contest.stages.append(Stage(self.best, self.standings.measured()))
+
+    def _inform(self, scored: list[Scored]) -> None:
+        """Tell the engine of a generation, or, if it has a mind of its own, of all."""
+        if self._believer is None:
+            self._engine.tell(scored)
+            return
+        everyone = map(chromosome_of, self.standings.chromosomes())
+        self._believer.tell([self._scored(chromosome) for chromosome in everyone])
+        self._contest.believed = key_of(self._believer.best())
 
     def _gained_too_little(self) -> bool:
         patience = self._rules.patience
         if patience is None or self._recorded:
             return False
-        return gained_too_little(
-            self._stages, patience, self.standings.gain, self.standings.best_from_second
+        return all(
+            gained_too_little(
+                one.stages, patience, one.standings.gain, one.standings.best_from_second
+            )
+            for one in self._turns.contests
         )
 
     def _scored(self, chromosome: Chromosome) -> Scored:
         """Return fitness and metrics: medians of good attempts, their mean over scenarios."""
         key, by_name = key_of(chromosome), dict[str, list[float]]()
-        for scenario in self._spec.scenarios:
+        for scenario in self._contest.spec.scenarios:
             good = self.standings.good(key, scenario)
             for name in {name: None for one in good for name in one.metrics}:
                 values = [one.metrics[name] for one in good if name in one.metrics]
@@ -225,7 +235,7 @@ class Campaign:
             self._measure_default(1)  # whose fault was it?
 
     def _measure_default(self, rounds: int) -> None:
-        """Measure the default in every scenario; raise CampaignError if that cannot be done."""
+        """Measure the default; raise CampaignError if that cannot be done."""
         self._since_default = 0
         for _ in range(rounds):
             status = self._round(self._spec.default)
@@ -233,9 +243,9 @@ class Campaign:
                 raise self._default_failed(status)
 
     def _round(self, chromosome: Chromosome) -> str | None:
-        """Get a good attempt in every scenario; None, or the status that made it give up."""
+        """Get a good attempt in all that is in force; None, or the status that made it give up."""
         key = key_of(chromosome)
-        for scenario in self._spec.scenarios:
+        for scenario in self._contest.spec.scenarios:
             status = self._attempt(chromosome, scenario)
             while status != "ok" and not self.standings.given_up(key, scenario):
                 status = self._attempt(chromosome, scenario)
@@ -268,10 +278,10 @@ class Campaign:
         return Evaluation(self._number, chromosome, scenario, repeat, seed, made, started, ended)
 
     def _check_budget(self) -> None:
-        budget, standings = self._rules.budget, self.standings
-        if budget.evaluations is not None and standings.attempts >= budget.evaluations:
+        budget, turns = self._rules.budget, self._turns
+        if budget.evaluations is not None and turns.attempts >= budget.evaluations:
             raise _Spent("evaluations")
-        if budget.seconds is not None and standings.seconds >= budget.seconds:
+        if budget.seconds is not None and turns.seconds >= budget.seconds:
             raise _Spent("seconds")
 
     def _default_failed(self, status: str) -> CampaignError:
@@ -296,34 +306,3 @@ class Campaign:
             f"{self._store.name} holds another course than this campaign's",
             f"resume it with the recipe it was begun with, and the foreread {made_by}",
         )
-
-
-def attempt(
-    evaluator: Evaluator,
-    chromosome: Chromosome,
-    scenario: str,
-    seed: int,
-    interrupts: tuple[type[Exception], ...] = (),
-) -> Attempt:
-    """Evaluate once; what fails in that costs the chromosome alone.
-
-    Not so ``interrupts``, nor a CampaignError: then no chromosome could be evaluated.
-    """
-    if isinstance(evaluator, Seeded):
-        evaluator.reseed(seed)
-    try:
-        return _bounded(evaluator.evaluate(chromosome, scenario))
-    except CampaignError:
-        raise
-    except interrupts:
-        raise
-    except TargetGone as error:
-        return _bounded(Attempt("hung", notes=(str(error),)))
-    except Exception as error:
-        return _bounded(Attempt("failed", notes=(f"{type(error).__name__}: {error}",)))
-
-
-def _bounded(attempt: Attempt) -> Attempt:
-    notes = tuple(note[:_NOTE_LENGTH] for note in attempt.notes[:_NOTES])
-    metrics = dict(list(attempt.metrics.items())[:_METRICS])
-    return Attempt(attempt.status, attempt.value, metrics, notes)

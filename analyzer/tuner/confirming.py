@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.campaign import CampaignError, DisturbedError, Rules, attempt
+from analyzer.tuner.attempts import CampaignError, DisturbedError, attempt
+from analyzer.tuner.campaign import Rules
 from analyzer.tuner.confirm import REPEATS, Confirmed, confirm
 from analyzer.tuner.evaluation import BLAMING, Evaluator, key_of
 from analyzer.tuner.genes import Chromosome
@@ -26,7 +27,7 @@ class Confirming:
 
 
 class Confirmation:
-    """Confirms the winner of the search that ``store`` holds."""
+    """Confirms the winner of the search that ``store`` holds, or of ``contest``, a part of it."""
 
     def __init__(
         self,
@@ -34,12 +35,13 @@ class Confirmation:
         evaluator: Evaluator,
         rules: Rules | None = None,
         on_progress: Callable[[Confirming], None] = lambda _: None,
+        contest: Results | None = None,
     ) -> None:
         self._store = store
         self._evaluator = evaluator
         self._rules = rules or Rules()
         self._on_progress = on_progress
-        self._search = Results.of(store)
+        self._search = contest or Results.of(store)
         self._made = list(self._search.confirmation)
 
     def run(self) -> Confirmed:
@@ -49,7 +51,7 @@ class Confirmation:
         machine meets them alike. Raises CampaignError for one that cannot be run any more,
         DisturbedError when others are to blame for that.
         """
-        scenarios = self._store.spec.scenarios
+        scenarios = self._search.spec.scenarios
         while (found := self._confirmed()).to_run:
             runs = good_runs(self._made, self._store.spec.objective)
             lacking = {key_of(c): REPEATS - runs.count(c, scenarios) for c in found.to_run}
@@ -60,12 +62,12 @@ class Confirmation:
         return found
 
     def _confirmed(self) -> Confirmed:
-        search, spec = self._search, self._store.spec
+        search, spec = self._search, self._search.spec
         runs = good_runs(self._made, spec.objective)
         return confirm(search.space, search.effects, search.winner, runs, spec.scenarios)
 
     def _turn(self, due: Sequence[Chromosome], rng: random.Random, left: int) -> None:
-        pairs = [(one, scenario) for one in due for scenario in self._store.spec.scenarios]
+        pairs = [(one, scenario) for one in due for scenario in self._search.spec.scenarios]
         for number, (chromosome, scenario) in enumerate(rng.sample(pairs, len(pairs)), 1):
             self._good_run(chromosome, scenario)
             self._on_progress(Confirming(len(self._made), left - number))

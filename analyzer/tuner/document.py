@@ -10,8 +10,16 @@ from analyzer.tuner.results import Results
 
 
 def document(results: Results) -> dict[str, Any]:
-    """Return the outcome, schema 1; changes and effects are parts of the cost, -0.12 saves 12 %."""
-    confirmed, spec = results.confirmed, results.spec
+    """Return the outcome, schema 1; changes and effects are parts of the cost, -0.12 saves 12 %.
+
+    Where scenarios take turns there is an outcome for each, in "turns".
+    """
+    outcomes = [{**_campaign(one), **_outcome(one)} for one in results.contests]
+    return {**_campaign(results), "turns": outcomes} if results.takes_turns else outcomes[0]
+
+
+def _campaign(results: Results) -> dict[str, Any]:
+    spec = results.spec
     return {
         "schema": 1,
         "command": list(spec.command),
@@ -23,6 +31,12 @@ def document(results: Results) -> dict[str, Any]:
         "ended": results.ended,
         "runs": len(results.search),
         "runs_of_confirmation": len(results.confirmation),
+    }
+
+
+def _outcome(results: Results) -> dict[str, Any]:
+    confirmed, spec = results.confirmed, results.spec
+    return {
         "confirmed": not confirmed.to_run,
         "default": dict(results.space.default()),
         "winner": dict(results.winner),

@@ -13,9 +13,10 @@ from typing import TypeVar
 import msgspec
 
 from analyzer.tuner.engine import Engine
+from analyzer.tuner.fingerprint import PAGE_BYTES
 from analyzer.tuner.genes import Gene, GeneError, Space
 from analyzer.tuner.make import make_engine
-from analyzer.tuner.recipe import Recipe
+from analyzer.tuner.recipe import Genetic, Recipe
 from analyzer.tuner.records import Spec
 
 T = TypeVar("T")
@@ -43,6 +44,11 @@ class Ground:
         return cls(recipe, Space(tuple(text.genes), text.left_out), text.predicted)
 
     @property
+    def turns(self) -> int:
+        """For how many generations a scenario is in force before the next one; 0: all always."""
+        return self.recipe.turns if isinstance(self.recipe, Genetic) else 0
+
+    @property
     def recipe_text(self) -> str:
         """The recipe as JSON."""
         return msgspec.json.encode(self.recipe).decode()
@@ -54,9 +60,11 @@ class Ground:
         text = _Text(list(space.genes), dict(space.left_out), dict(self.predicted))
         return msgspec.json.encode(text).decode()
 
-    def engine(self, seed: int) -> Engine:
+    def engine(self, seed: int, page_bytes: int = PAGE_BYTES) -> Engine:
         """Return a new engine; raises RecipeError."""
-        return make_engine(self.recipe, self.space, seed, predicted=self.predicted)
+        return make_engine(
+            self.recipe, self.space, seed, predicted=self.predicted, page_bytes=page_bytes
+        )
 
 
 def _decoded(text: str, kind: type[T]) -> T:

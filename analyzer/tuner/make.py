@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analyzer.tuner.engine import Engine
+from analyzer.tuner.fingerprint import PAGE_BYTES
 from analyzer.tuner.genes import Chromosome, Space
 from analyzer.tuner.genetic import GeneticEngine
 from analyzer.tuner.recipe import Genetic, Recipe, StartUp
@@ -19,10 +20,12 @@ def make_engine(
     seed: int,
     seeds: Sequence[Chromosome] = (),
     predicted: Mapping[int, float] | None = None,
+    page_bytes: int = PAGE_BYTES,
 ) -> Engine:
     """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
 
-    ``predicted``: seconds by read_ahead_kb, which the recipe start-up begins with.
+    ``predicted``: seconds by read_ahead_kb, which the recipe start-up begins with; ``page_bytes``:
+    more than that makes I/Os large.
     Raises RecipeError where the recipe does not fit the space, or needs what is not installed.
     """
     if isinstance(recipe, StartUp):
@@ -30,6 +33,6 @@ def make_engine(
     if isinstance(recipe, Genetic):
         engine = GeneticEngine(recipe, space, seed, seeds)
         if kept := recipe.fingerprints:
-            return Fingerprinting(engine, kept.decay, published=kept.published)
+            return Fingerprinting(engine, kept.decay, page_bytes, kept.published)
         return engine
     return make_sampler(recipe, space, seed, seeds)

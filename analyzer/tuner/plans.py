@@ -38,10 +38,16 @@ def read_plans(path: Path, disks: Sequence[str] = ()) -> Plans:
 def learn(path: Path, fingerprint: Fingerprint) -> Chromosome:
     """Store the best of a TUNING file as the top genes of a fingerprint; return it.
 
-    That is what was confirmed of the winner, if anything was. Raises StoreError, GeneError.
+    That is what was confirmed of the winner, if anything was. Raises StoreError, also where
+    scenarios took turns, GeneError.
     """
     with Store.resume(path) as store:
         results = Results.of(store)
+        if results.takes_turns:
+            raise StoreError(
+                f"{path} has learnt what suits each of its workloads",
+                f"put that in force: foreread fingerprint --watch --apply {path}",
+            )
         confirmed = results.confirmed
         best = results.winner if confirmed.to_run else confirmed.chromosome
         fitness = results.standings.fitness(key_of(results.winner))

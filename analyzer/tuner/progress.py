@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from analyzer.tuner.evaluation import chromosome_of
 from analyzer.tuner.genes import Chromosome
-from analyzer.tuner.records import Objective, Spec
-from analyzer.tuner.standings import Standings
+from analyzer.tuner.records import Objective
 from analyzer.tuner.stopping import Budget
+from analyzer.tuner.turns import Turns
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,9 @@ class Progress:
     ``improvement`` over the default, in parts of the default's value: fewer seconds, or a higher
     rate; ``interval`` is its bootstrap interval (5 to 95 %), None where nothing was repeated yet.
     ``most`` evaluations are made, None where that is not limited. ``seconds`` were spent in
-    attempts; ``seconds_left`` is None without a budget.
+    attempts; ``seconds_left`` is None without a budget. Where scenarios take turns, ``scenario``
+    is in force, and what is said of the best is said of that. ``returned`` are genes that came
+    back in this generation, since the workload changed.
     """
 
     generation: int
@@ -30,12 +32,16 @@ class Progress:
     most: int | None
     seconds: float
     seconds_left: float | None
+    scenario: str = ""
+    returned: Chromosome | None = None
 
 
 def progress_of(
-    standings: Standings, best: str, spec: Spec, generation: int, budget: Budget
+    turns: Turns, generation: int, budget: Budget, returned: Chromosome | None = None
 ) -> Progress:
-    """Return where a campaign with these standings, and that ``best`` chromosome, is."""
+    """Return where a campaign with these contests is."""
+    contest = turns.in_force(generation)
+    spec, standings, best = contest.spec, contest.standings, contest.best
     interval = standings.interval(best) if best != standings.default else None
     return Progress(
         generation=generation,
@@ -43,10 +49,12 @@ def progress_of(
         improvement=improvement(standings.gain(best), spec.objective),
         interval=interval
         and (improvement(interval[0], spec.objective), improvement(interval[1], spec.objective)),
-        evaluations=standings.attempts,
+        evaluations=turns.attempts,
         most=budget.evaluations,
-        seconds=standings.seconds,
-        seconds_left=_seconds_left(standings, budget),
+        seconds=turns.seconds,
+        seconds_left=_seconds_left(turns, budget),
+        scenario=spec.scenarios[0] if len(turns.contests) > 1 else "",
+        returned=returned,
     )
 
 
@@ -57,11 +65,11 @@ def improvement(gain: float, objective: Objective) -> float:
     return -math.expm1(-gain) if objective == "seconds" else math.expm1(gain)
 
 
-def _seconds_left(standings: Standings, budget: Budget) -> float | None:
+def _seconds_left(turns: Turns, budget: Budget) -> float | None:
     left = []
     if budget.seconds is not None:
-        left.append(budget.seconds - standings.seconds)
-    if budget.evaluations is not None and standings.attempts:
-        each = standings.seconds / standings.attempts
-        left.append((budget.evaluations - standings.attempts) * each)
+        left.append(budget.seconds - turns.seconds)
+    if budget.evaluations is not None and turns.attempts:
+        each = turns.seconds / turns.attempts
+        left.append((budget.evaluations - turns.attempts) * each)
     return max(min(left), 0.0) if left else None

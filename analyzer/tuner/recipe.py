@@ -94,12 +94,15 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
     ``parents``: how they are chosen. ``replaces``: the whole population; its worse half, the
     other half being the parents; or the worst of parents and children together.
     ``generations``: after how many it ends, and rates have gone to their last ones; 0: never.
+    ``turns``: for how many of them a scenario is in force before the next one is (turns.py); 0:
+    every chromosome is measured in all.
     """
 
     name: Text
     source: Text
     population: Annotated[int, Meta(ge=2, le=10_000)]
     generations: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
+    turns: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
     first: Literal["random", "spread"] = "random"
     chromosome: Literal["genes", "bits"] = "genes"
     repair: bool = True
@@ -131,6 +134,8 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
             len(ranges) for ranges in self.niches.ranges.values()
         ):
             raise ValueError("the population is too small for its niches")
+        if self.fingerprints and self.turns == 1:
+            raise ValueError("genes come back in a workload's second generation: turns must be 2")
         if self.phenotypes and max(p.uid.bit_count() for p in self.phenotypes) < 2:
             raise ValueError("one phenotype's uid must hold the bits of the others")
 

@@ -84,7 +84,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class TopGenes:
-    """The best chromosome of a fingerprint's workloads, and the fitness it had (decaying)."""
+    """What suited a fingerprint's workloads best so far; its fitness decays."""
 
     chromosome: Chromosome
     fitness: float

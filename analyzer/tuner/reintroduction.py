@@ -7,43 +7,34 @@ section 5. Each child's snapshot comes with its metrics (``Snapshot.metrics``).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from analyzer.tuner import operators
 from analyzer.tuner.engine import Scored
-from analyzer.tuner.fingerprint import FINGERPRINTS, Fingerprint, Snapshot
+from analyzer.tuner.fingerprint import FINGERPRINTS, PAGE_BYTES, Fingerprint, Snapshot
 from analyzer.tuner.genes import Chromosome
 from analyzer.tuner.genetic import GeneticEngine
-
-
-@dataclass(frozen=True)
-class Top:
-    """What suited a fingerprint's workloads best so far; its fitness decays."""
-
-    chromosome: Chromosome
-    fitness: float = 0.0
+from analyzer.tuner.records import TopGenes
 
 
 class Fingerprinting:
     """A genetic engine whose first child gets genes back when the fingerprint changes.
 
     ``decay``: what is left of a fingerprint's top fitness after each generation of it, which the
-    paper does not say. ``top`` are genes known from before; a fingerprint without starts with
-    the space's default (5.1, 6.1). ``page_bytes`` and ``published``: as ``Snapshot.fingerprint``
-    takes them.
+    paper does not say. A fingerprint not seen yet has the space's default (5.1, 6.1).
+    ``page_bytes`` and ``published``: as ``Snapshot.fingerprint`` takes them.
     """
 
     def __init__(
         self,
         engine: GeneticEngine,
         decay: float,
-        top: Mapping[Fingerprint, Top] | None = None,
-        page_bytes: int = 4096,
+        page_bytes: int = PAGE_BYTES,
         published: bool = False,
     ) -> None:
-        default = Top(engine.space.default())
-        self.top: dict[Fingerprint, Top] = dict.fromkeys(FINGERPRINTS, default) | dict(top or {})
+        unknown = TopGenes(engine.space.default(), 0.0)
+        self.top: dict[Fingerprint, TopGenes] = dict.fromkeys(FINGERPRINTS, unknown)
         self.fingerprint: Fingerprint | None = None  # of the last generation with any I/O
+        self.returned: Chromosome | None = None  # what comes back in the next one
         self._engine = engine
         self._decay = decay
         self._page_bytes, self._published = page_bytes, published
@@ -59,19 +50,26 @@ class Fingerprinting:
         the parents anyway.
         """
         self._engine.tell(scored)
+        self.returned = None
         snapshot = sum((Snapshot.from_metrics(one.metrics) for one in scored), Snapshot())
         found = snapshot.fingerprint(self._page_bytes, self._published)
         if found is None:
             return
         if self.fingerprint not in (None, found):
-            self._engine.reintroduce(self.top[found].chromosome)
+            self.returned = self.top[found].chromosome
+            self._engine.reintroduce(self.returned)
         self.top[found] = self._better(self.top[found], scored)
         self.fingerprint = found
 
-    def _better(self, top: Top, scored: Sequence[Scored]) -> Top:
+    @property
+    def known(self) -> Mapping[str, TopGenes]:
+        """The top genes of the fingerprints that were seen, by their names."""
+        return {str(one): top for one, top in self.top.items() if top.fitness > 0}
+
+    def _better(self, top: TopGenes, scored: Sequence[Scored]) -> TopGenes:
         """Return the generation's average genes if it beats ``top``; decayed either way (5.4)."""
         average = sum(one.fitness for one in scored) / len(scored)
         if average > top.fitness:
             genes = operators.average(self._engine.space, [one.chromosome for one in scored])
-            top = Top(genes, average)
-        return Top(top.chromosome, top.fitness * self._decay)
+            top = TopGenes(genes, average)
+        return TopGenes(top.chromosome, top.fitness * self._decay)

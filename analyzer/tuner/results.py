@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from analyzer.tuner.ground import Ground
 from analyzer.tuner.records import Evaluation, Objective, Spec
 from analyzer.tuner.standings import Standings
 from analyzer.tuner.store import Store
+from analyzer.tuner.turns import contested, turn_of
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,34 @@ class Results:
             store.evaluations(stage="confirmation"),
             store.generations(),
             store.best,
+        )
+
+    @cached_property
+    def contests(self) -> list[Results]:
+        """What was searched by itself: all of it, or each scenario that had its turn."""
+        if not self.takes_turns:
+            return [self]
+        parts = map(self._of_turn, range(len(self.spec.scenarios)))
+        return [part for part in parts if part.search]
+
+    @cached_property
+    def takes_turns(self) -> bool:
+        """Whether scenarios take turns, so that each is a contest by itself."""
+        return Ground.of(self.spec).turns > 0 and len(self.spec.scenarios) > 1
+
+    def _of_turn(self, number: int) -> Results:
+        """Return what is of the ``number``-th scenario alone."""
+        turns, (*scenarios,) = Ground.of(self.spec).turns, self.spec.scenarios
+        return replace(
+            self,
+            spec=contested(self.spec, turns)[number],
+            search=[one for one in self.search if one.scenario == scenarios[number]],
+            confirmation=[one for one in self.confirmation if one.scenario == scenarios[number]],
+            generations=[
+                told
+                for generation, told in enumerate(self.generations)
+                if turn_of(generation, turns, len(scenarios)) == number
+            ],
         )
 
     @cached_property

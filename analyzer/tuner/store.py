@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -146,8 +146,18 @@ class Store:
             told.setdefault(generation, []).append((self._chromosome(genes), fitness))
         return list(told.values())
 
-    def add_generation(self, generation: int, scored: Sequence[Scored]) -> None:
-        """Store what the engine is about to be told of its ``generation``-th batch, from 0."""
+    def add_generation(
+        self,
+        generation: int,
+        scored: Sequence[Scored],
+        top: Mapping[str, TopGenes] | None = None,
+        best: str | None = None,
+    ) -> None:
+        """Store what the engine was told of its ``generation``-th batch, from 0.
+
+        ``top``: the top genes that it has since then, by fingerprint; ``best``: the chromosome
+        that it believes best since then.
+        """
         with self._transaction():
             for place, one in enumerate(scored):
                 chromosome = _chromosome_id(self._connection, one.chromosome)
@@ -155,14 +165,12 @@ class Store:
                     "INSERT INTO generations VALUES (?, ?, ?, ?)",
                     (generation, place, chromosome, one.fitness),
                 )
-
-    def believe(self, best: str) -> None:
-        """Store which chromosome the engine believes best."""
-        if best != self.best:
-            with self._transaction():
-                chromosome = _chromosome_id(self._connection, chromosome_of(best))
-                self._connection.execute("UPDATE campaign SET best = ?", (chromosome,))
-            self.best = best
+            for fingerprint, genes in (top or {}).items():
+                self._put_top_genes(fingerprint, genes)
+            if best:
+                believed = _chromosome_id(self._connection, chromosome_of(best))
+                self._connection.execute("UPDATE campaign SET best = ?", (believed,))
+        self.best = best
 
     def end(self, why: Ended | None) -> None:
         """Store why the campaign ended; None when it goes on."""
@@ -189,15 +197,18 @@ class Store:
     def put_top_genes(self, fingerprint: str, top: TopGenes) -> None:
         """Store the top genes of a fingerprint in place of what it had."""
         with self._transaction():
-            self._connection.execute(
-                "INSERT INTO fingerprints (name) VALUES (?) ON CONFLICT (name) DO NOTHING",
-                (fingerprint,),
-            )
-            self._connection.execute(
-                "INSERT OR REPLACE INTO top_genes"
-                " VALUES ((SELECT id FROM fingerprints WHERE name = ?), ?, ?)",
-                (fingerprint, _chromosome_id(self._connection, top.chromosome), top.fitness),
-            )
+            self._put_top_genes(fingerprint, top)
+
+    def _put_top_genes(self, fingerprint: str, top: TopGenes) -> None:
+        self._connection.execute(
+            "INSERT INTO fingerprints (name) VALUES (?) ON CONFLICT (name) DO NOTHING",
+            (fingerprint,),
+        )
+        self._connection.execute(
+            "INSERT OR REPLACE INTO top_genes"
+            " VALUES ((SELECT id FROM fingerprints WHERE name = ?), ?, ?)",
+            (fingerprint, _chromosome_id(self._connection, top.chromosome), top.fitness),
+        )
 
     def _read_campaign(self) -> tuple[Spec, float, str | None, Ended | None]:
         rows = self._rows(

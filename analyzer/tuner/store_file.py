@@ -66,8 +66,10 @@ def write_new(path: Path, image: bytes) -> None:
 def is_store(path: Path) -> bool:
     """Return whether ``path`` looks like a TUNING file; opening it finds out."""
     try:
+        if not path.is_file():  # reading would take what a pipe holds
+            return False
         with path.open("rb") as file:
-            return path.is_file() and file.read(len(_MAGIC)) == _MAGIC
+            return file.read(len(_MAGIC)) == _MAGIC
     except OSError:
         return False
 

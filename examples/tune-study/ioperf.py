@@ -3,11 +3,11 @@
 Learning mode first: each chromosome is evaluated by a workload made after it. Then random
 workloads, each run under the default, under the settings of the most similar chromosome, and
 of one in eight the default once more: that tells how often, and by how much, the default improves
-on itself. The first of them are also run under every scheduler at several windows, which tells what
-could have been gained. All on an emulated board (workload_board.py); what was stopped goes on.
-Prints tables and writes JSON.
+on itself. For the first of them better settings are looked for (ioperf_headroom.py), for a few
+under every scheduler at every window. All on an emulated board (workload_board.py); what was
+stopped goes on. Prints tables and writes JSON.
 
-usage: python ioperf.py [--workloads 200] [--generations 3] [--exhaustive 20] [--seed 1] -o FILE
+usage: python ioperf.py [--workloads 200] [--headroom 40] [--exhaustive 4] [--seed 1] -o FILE
 """
 
 from __future__ import annotations
@@ -20,27 +20,23 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ioperf_figures import PAPER, headroom, summary, table
+from ioperf_figures import PAPER, headroom, headroom_table, summary, table
+from ioperf_headroom import SCHEDULER, SWAPPINESS, WINDOW, climb, exhaust, lend, workload_of
 from workload_board import BOARD, DISK, QUEUE, WorkloadBoard, workload_board
 
 from analyzer.tuner import Chromosome, Scored, Space, load_recipe, make_engine
 from analyzer.tuner.genetic import GeneticEngine
 from analyzer.tuner.ioperf import PATTERN, fitness, make_space, nearest, within_clearance
 from tracer.interrupts import orderly_exit
-from tracer.workload import Workload
 
 RAW = Path(__file__).with_suffix(".jsonl")
-WINDOWS_KB = (16, 64, 128, 256, 1020)
-SWAPPINESS = (0, 100)
-_SCHEDULER = f"/sys/block/{DISK}/queue/scheduler"
-_WINDOW = f"/sys/block/{DISK}/queue/read_ahead_kb"
-_SWAPPINESS = "/proc/sys/vm/swappiness"
 
 
 def main() -> None:
     """Learn, compare, and write what came of it."""
     args = _arguments()
-    with orderly_exit(), workload_board(args.raw, args.seconds) as board:
+    costs = dict(args.cost)
+    with orderly_exit(), workload_board(args.raw, args.seconds, costs=costs) as board:
         kernel = board.knob("/proc/sys/kernel/osrelease")
         space = _space(board)
         engine = make_engine(load_recipe("ioperf"), space, args.seed)
@@ -52,19 +48,23 @@ def main() -> None:
             pattern = {gene.name: rng.choice(gene.alleles) for gene in PATTERN}
             rows.append(_compare(engine.pool, space, board, pattern, number % args.noise == 0))
             print(f"{number + 1}/{args.workloads}: {rows[-1]['tuned']}", flush=True)
+        for number, row in enumerate(rows[: args.headroom]):
+            row["headroom"] = climb(board, space, row)
+            print(f"headroom: {number + 1}/{args.headroom}", flush=True)
+        lend(board, space, rows[: args.headroom])
         for number, row in enumerate(rows[: args.exhaustive]):
-            row["settings"] = _exhaust(board, space, row["workload"])
+            row["settings"] = exhaust(board, space, row["workload"])
             print(f"every setting: {number + 1}/{args.exhaustive}", flush=True)
     default = {gene.name: gene.default for gene in space.genes[len(PATTERN) :]}
     document: dict[str, Any] = {
         "schema": 1,
         "board": {"name": BOARD.board, "kernel": kernel, "nr_requests": QUEUE},
-        "disk": {"latency_ns": BOARD.latency_ns, "ns_per_kib": BOARD.ns_per_kib},
+        "disk": {"latency_ns": BOARD.latency_ns, "ns_per_kib": BOARD.ns_per_kib, **costs},
         "default": default,
         "seconds": args.seconds,
         "paper": PAPER,
         "summary": summary(rows),
-        "headroom": headroom(rows, {name: str(value) for name, value in default.items()}),
+        "headroom": headroom(rows),
         "generations": learnt,
         "population": [
             {"chromosome": one.chromosome, "fitness": one.fitness} for one in engine.pool
@@ -72,7 +72,7 @@ def main() -> None:
         "workloads": rows,
     }
     print(table(document["summary"]))
-    print(json.dumps(document["headroom"], indent=1))
+    print(headroom_table(document["headroom"]))
     args.output.write_text(json.dumps(document, indent=1) + "\n")
 
 
@@ -80,7 +80,7 @@ def _learn(engine: GeneticEngine, space: Space, board: WorkloadBoard) -> dict[st
     """Have one generation evaluated."""
     scored = []
     for chromosome in engine.ask():
-        done = board.run(space.settings(chromosome, [DISK]), _workload(chromosome))
+        done = board.run(space.settings(chromosome, [DISK]), workload_of(chromosome))
         worth = fitness(done.bytes_per_second, done.latency_s, chromosome)
         scored.append(Scored(chromosome, worth))
         print(f"generation {engine.generation}: {len(scored)} evaluated", flush=True)
@@ -98,7 +98,7 @@ def _compare(
     """Run a workload under the default, under the nearest chromosome's settings, maybe again."""
     chosen = nearest(population, pattern, within=False)
     assert chosen is not None
-    workload = _workload(pattern)
+    workload = workload_of(pattern)
     runs = {
         "default": board.run((), workload),
         "tuned": board.run(space.settings(chosen, [DISK]), workload),
@@ -112,47 +112,44 @@ def _compare(
     }
 
 
-def _exhaust(board: WorkloadBoard, space: Space, pattern: Chromosome) -> list[dict[str, Any]]:
-    """Run a workload under every scheduler and window, and at other values of swappiness."""
-    (schedulers,) = (gene.alleles for gene in space.genes if gene.name == "scheduler")
-    settings = [
-        ((_SCHEDULER, str(scheduler)), (_WINDOW, str(window)))
-        for scheduler in schedulers
-        for window in WINDOWS_KB
-    ]
-    settings += [((_SWAPPINESS, str(value)),) for value in SWAPPINESS]
-    return [
-        {
-            "set": {knob.rpartition("/")[2]: value for knob, value in one},
-            **asdict(board.run(one, _workload(pattern))),
-        }
-        for one in settings
-    ]
-
-
-def _workload(pattern: Chromosome) -> Workload:
-    return Workload(**{gene.name: int(pattern[gene.name]) for gene in PATTERN})
-
-
 def _space(board: WorkloadBoard) -> Space:
-    offered = board.knob(_SCHEDULER)
+    offered = board.knob(SCHEDULER)
     scheduler = offered.partition("[")[2].partition("]")[0]
     names = offered.replace("[", "").replace("]", "").split()
-    window, swappiness = int(board.knob(_WINDOW)), int(board.knob(_SWAPPINESS))
+    window, swappiness = int(board.knob(WINDOW)), int(board.knob(SWAPPINESS))
     return make_space(names, scheduler, window, swappiness)
+
+
+def _cost(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    if name not in ("latency_ns", "ns_per_kib", "seek_ns") or not value.isdecimal():
+        raise argparse.ArgumentTypeError("say for instance seek_ns=8500000")
+    return name, int(value)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workloads", type=int, default=200)
     parser.add_argument("--generations", type=int, default=3)
-    parser.add_argument("--exhaustive", type=int, default=20, help="of the workloads")
+    parser.add_argument("--headroom", type=int, default=40, help="of the workloads")
+    parser.add_argument("--exhaustive", type=int, default=4, help="of the workloads")
     parser.add_argument("--noise", type=int, default=8, help="of so many one has its default again")
     parser.add_argument("--seconds", type=float, default=2.0, help="guest time of a run")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument(
+        "--cost",
+        type=_cost,
+        action="append",
+        default=[],
+        metavar="NAME=NS",
+        help="of the disk: latency_ns, ns_per_kib, seek_ns; give --raw, too",
+    )
     parser.add_argument("--raw", type=Path, default=RAW, help="where runs are kept")
     parser.add_argument("-o", "--output", type=Path, required=True)
-    return parser.parse_args()
+    args = parser.parse_args()
+    if args.headroom == 1:
+        parser.error("--headroom 0, or 2 at least: each is lent what another one has found")
+    return args
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
 """The figures of the IOPerf study, from its rows: gains over the default, and what was possible.
 
 A row is one workload: its ``default``, ``tuned`` and ``again`` (the default once more), each as a
-run's figures, and for some of them ``settings``, runs under settings on a grid.
+run's figures; for some of them what ioperf_headroom.py found, and ``settings``, a whole grid of
+runs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from math import sqrt
 from statistics import fmean, median, stdev
 from typing import Any
@@ -15,6 +17,7 @@ from analyzer.tuner.ioperf import RANGES
 
 Row = Mapping[str, Any]
 _WINDOWS = ((0, 256), (257, 512), (513, 1023))  # KiB
+_GAINS = (0.0, 0.02, 0.05, 0.1, 0.2963)
 PAPER = {
     "productivity_improved": 0.882,
     "productivity_gain": 0.2963,
@@ -79,25 +82,58 @@ def figures(rows: Sequence[Row], of: str) -> dict[str, float]:
     }
 
 
-def headroom(rows: Sequence[Row], default: Mapping[str, str]) -> dict[str, Any]:
-    """Return what the grid of settings could have gained, and each gene by itself.
+def headroom(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return what better settings gain, by runs that did not choose them.
 
-    A gene by itself: the best of its values while the others stay at ``default``.
+    ``found``: the best found for each workload. ``lent``: that of the most similar other one.
+    ``tuned``: what IOPerf applied. ``first_runs``: the best by the runs that chose it, luck
+    included. ``larger_than``: in which share of the workloads the best found gains more than that.
+    ``settings``: those that were tried for all of them. ``grid``: for some, what every setting
+    finds beside what was found.
     """
-    tried = [row for row in rows if row.get("settings")]
-    if not tried:
+    climbed = [row for row in rows if "headroom" in row]
+    if not climbed:
         return {}
+    counted = [_fresh(row) for row in climbed]
+    gains = [productivity_gain(row["found"], row["default"]) for row in counted]
     return {
-        "workloads": len(tried),
-        "tuned": fmean(productivity_gain(row["tuned"], row["default"]) for row in tried),
-        "best": fmean(_best(row, row["settings"]) for row in tried),
-        "best_largest": max(_best(row, row["settings"]) for row in tried),
-        **{
-            gene: fmean(_best(row, _alone(row["settings"], gene, default)) for row in tried)
-            for gene in default
-        },
-        "one_setting": _one_setting(tried),
+        **{name: figures(counted, name) for name in ("found", "lent", "tuned")},
+        "first_runs": fmean(
+            max(productivity_gain(run, row["default"]) for run in row["headroom"]["tried"])
+            for row in climbed
+        ),
+        "larger_than": {str(gain): fmean(one > gain for one in gains) for gain in _GAINS},
+        "settings": _by_setting(climbed),
+        "found_windows": _counts(row["headroom"]["best"]["read_ahead_kb"] for row in climbed),
+        "found_schedulers": _counts(row["headroom"]["best"]["scheduler"] for row in climbed),
+        "grid": _grid(rows),
     }
+
+
+def headroom_table(found: Mapping[str, Any]) -> str:
+    """Return what better settings gain as tables of Markdown."""
+    if not found:
+        return ""
+    lines = [
+        "| | workloads | productivity up in | by, mean | median | latency down by |",
+        "|---" * 6 + "|",
+    ]
+    for name in ("found", "lent", "tuned"):
+        one = found[name]
+        lines.append(
+            f"| {name} | {one['workloads']} | {one['productivity_improved']:.1%}"
+            f" | {one['productivity_gain']:+.1%} ± {one['productivity_error']:.1%}"
+            f" | {one['productivity_median']:+.1%} | {one['latency_gain']:+.1%} |"
+        )
+    lines += ["", "| setting | workloads | gain, mean | up in |", "|---" * 4 + "|"]
+    lines += [
+        f"| {one['setting']} | {one['workloads']} | {one['gain']:+.1%} ± {one['error']:.1%}"
+        f" | {one['improved']:.0%} |"
+        for one in found["settings"]
+    ]
+    rest = {name: found[name] for name in found if name not in ("found", "lent", "tuned")}
+    del rest["settings"]
+    return "\n".join([*lines, "", *(f"{name}: {value}" for name, value in rest.items())])
 
 
 def table(found: Mapping[str, Any]) -> str:
@@ -134,27 +170,65 @@ def _error(values: Sequence[float]) -> float:
     return stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
 
 
-def _best(row: Row, runs: Sequence[Row]) -> float:
-    """Return the gain of the best of the runs; staying at the default is one of them."""
-    return max([0.0, *(productivity_gain(run, row["default"]) for run in runs)])
+def _fresh(row: Row) -> Row:
+    """Return a row of runs that chose nothing; where the default is the best, that is its own."""
+    of = row["headroom"]
+    default = _together(of["fresh_default"])
+    return {
+        "default": default,
+        "found": _together(of["fresh_best"]) if of["fresh_best"] else default,
+        "lent": _together(of["lent"]["runs"]) if of["lent"]["runs"] else default,
+        "tuned": row["tuned"],
+    }
 
 
-def _alone(runs: Sequence[Row], gene: str, default: Mapping[str, str]) -> list[Row]:
-    """Return the runs in which only ``gene`` may differ from the default."""
+def _together(runs: Sequence[Row]) -> Row:
+    """Return several runs of the same as one."""
+    requests = sum(run["requests"] for run in runs)
+    return {
+        "transferred_bytes": sum(run["transferred_bytes"] for run in runs),
+        "seconds": sum(run["seconds"] for run in runs),
+        "requests": requests,
+        "latency_s": sum(run["latency_s"] * run["requests"] for run in runs) / requests,
+    }
+
+
+def _by_setting(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return what each setting gains that was tried for all of the workloads, windows by size.
+
+    None of them was chosen, so that their first runs may count.
+    """
+    gains: dict[tuple[int, str], list[float]] = {}
+    for row in rows:
+        for run in row["headroom"]["tried"]:
+            gain = productivity_gain(run, row["default"])
+            gains.setdefault((run["read_ahead_kb"], run["scheduler"]), []).append(gain)
     return [
-        run
-        for run in runs
-        if gene in run["set"]
-        and all(default[name] == value for name, value in run["set"].items() if name != gene)
+        {
+            "setting": f"{scheduler}, {window} KiB",
+            "workloads": len(each),
+            "gain": fmean(each),
+            "error": _error(each),
+            "improved": fmean(one > 0 for one in each),
+        }
+        for (window, scheduler), each in sorted(gains.items())
+        if len(each) == len(rows)
     ]
 
 
-def _one_setting(rows: Sequence[Row]) -> dict[str, Any]:
-    """Return the setting that gains most over all of the workloads, the same for each."""
-    gains: dict[str, list[float]] = {}
-    for row in rows:
-        for run in row["settings"]:
-            name = " ".join(f"{knob} {value}" for knob, value in run["set"].items())
-            gains.setdefault(name, []).append(productivity_gain(run, row["default"]))
-    best = max(gains, key=lambda name: fmean(gains[name]))
-    return {"setting": best, "gain": fmean(gains[best])}
+def _grid(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return of each workload with every setting tried the best of them, and the best found."""
+    return [
+        {
+            "every_setting": max(productivity_gain(run, row["default"]) for run in row["settings"]),
+            "climb": max(
+                productivity_gain(run, row["default"]) for run in row["headroom"]["tried"]
+            ),
+        }
+        for row in rows
+        if "settings" in row and "headroom" in row
+    ]
+
+
+def _counts(values: Iterable[Any]) -> dict[str, int]:
+    return {str(value): count for value, count in sorted(Counter(values).items())}

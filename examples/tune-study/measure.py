@@ -7,7 +7,8 @@ scenario evicts pages of running programs, which later starts find or not: so ea
 its own in each round. Trials are lines of the raw file once made: what is stopped goes on where it
 was. What was given up once is not tried again: it takes longest, and would be given up again.
 
-    python examples/tune-study/measure.py [--rounds N] [--minutes N] [SCENARIO...]
+    python examples/tune-study/measure.py [--landscape madplay|php] [--rounds N] [--minutes N]
+        [SCENARIO...]
 """
 
 from __future__ import annotations
@@ -29,16 +30,10 @@ from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.target import Target, TargetError
 
 HERE = Path(__file__).parent
-RAW = HERE / "start-up.jsonl"
-COMMAND = ("madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3")
-BOARD = LiveOptions("x86_64", kernel="6.12", memory_mib=244)
-# Rounds of each: quiet scenarios need no third, one in memory takes as long as all others together.
-ROUNDS = {"idle": 2, "reader": 3, "writer": 3, "memory": 1}
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
 NR_REQUESTS = (2, 64)  # what a scheduler has on a disk that takes one request, and more
 WINDOWS_KB = (8, 16, 32, 64, 128, 256, 512, 1024)
 SWAPPINESS = (0, 60, 200)
-ROOM_MIB = 1  # that the scenario memory leaves
 LIMIT_S = 20  # guest seconds, after which a start is given up
 BATCH = 12  # trials that one command on the board makes
 _SEED = 5
@@ -48,6 +43,36 @@ _DISCARDED = ("none", "none", 128, 60)  # the first runs after a boot read more
 
 Setting = tuple[str, int | str, int, int]  # scheduler, nr_requests, read_ahead_kb, swappiness
 Point = tuple[str, str, int | str, int, int]  # the scenario, and the setting
+
+
+@dataclass(frozen=True)
+class Study:
+    """What is started where: ``rounds`` by scenario; memory leaves ``room_mib``."""
+
+    raw: Path
+    board: LiveOptions
+    command: tuple[str, ...]
+    rounds: Mapping[str, int]
+    room_mib: int
+
+
+STUDIES = {
+    "madplay": Study(
+        raw=HERE / "start-up.jsonl",
+        board=LiveOptions("x86_64", kernel="6.12", memory_mib=244),
+        command=("madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"),
+        # Quiet ones need no third; one in memory takes as long as all others together.
+        rounds={"idle": 2, "reader": 3, "writer": 3, "memory": 1},
+        room_mib=1,
+    ),
+    "php": Study(
+        raw=HERE / "start-up-php.jsonl",
+        board=LiveOptions("arm64", packages=("php8.2-cli",), latency_ns=100_000, ns_per_kib=25_000),
+        command=("php8.2", "-r", "echo 1;"),
+        rounds={"idle": 2, "reader": 2, "writer": 2},
+        room_mib=8,
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -72,7 +97,7 @@ class Measured:
         return self.scenario, self.scheduler, self.nr_requests, self.read_ahead_kb, self.swappiness
 
 
-def read_raw(path: Path = RAW) -> list[Measured]:
+def read_raw(path: Path) -> list[Measured]:
     """Return the trials in the raw file."""
     lines = path.read_text().splitlines() if path.exists() else []
     return [Measured(**json.loads(line)) for line in lines]
@@ -105,7 +130,7 @@ def todo(
             yield left
 
 
-def prepare(board: Target, scenario: str) -> None:
+def prepare(board: Target, study: Study, scenario: str) -> None:
     """Bring the board what the trials need, and make the first runs in the scenario."""
     board.run(["mkdir", "-p", _FOLDER])
     board.push(HERE / "trials.sh", f"{_FOLDER}/trials.sh")
@@ -113,13 +138,14 @@ def prepare(board: Target, scenario: str) -> None:
         file.write((resources.files("tracer.remote") / "load.sh").read_bytes())
         file.flush()
         board.push(Path(file.name), f"{_FOLDER}/load.sh")
-    make(board, [(scenario, *_DISCARDED)] * 3)
+    make(board, study, [(scenario, *_DISCARDED)] * 3)
 
 
-def make(board: Target, points: list[Point]) -> list[Measured]:
+def make(board: Target, study: Study, points: list[Point]) -> list[Measured]:
     """Make the trials on the board, in that order; one that cannot be made is told and left out."""
     text = "".join(" ".join(map(str, point)) + "\n" for point in points)
-    words = ["sh", f"{_FOLDER}/trials.sh", _FOLDER, str(ROOM_MIB), str(LIMIT_S), *COMMAND]
+    words = ["sh", f"{_FOLDER}/trials.sh", _FOLDER, str(study.room_mib), str(LIMIT_S)]
+    words += study.command
     answer = board.run(words, stdin=text.encode(), timeout_s=_BATCH_S).stdout.decode()
     measured = []
     for line in answer.splitlines():
@@ -132,33 +158,40 @@ def make(board: Target, points: list[Point]) -> list[Measured]:
     return measured
 
 
-def main() -> None:
-    """Measure what is still missing."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rounds", type=int, metavar="N", help=f"of each scenario ({ROUNDS})")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
-    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help=", ".join(ROUNDS))
-    args = parser.parse_args()
-    if unknown := set(args.scenarios) - set(ROUNDS):
-        parser.error(f"no scenario {min(unknown)!r}: say {', '.join(ROUNDS)}")
-    rounds = {name: args.rounds or ROUNDS[name] for name in args.scenarios or ROUNDS}
-    end = time.monotonic() + args.minutes * 60
+def measure(study: Study, rounds: Mapping[str, int], end: float) -> None:
+    """Add to the raw file what it lacks of those rounds, until ``end`` (monotonic seconds)."""
     missed: Counter[Point] = Counter()
     while time.monotonic() < end:
-        left = next(todo(rounds, read_raw(), missed), None)
+        left = next(todo(rounds, read_raw(study.raw), missed), None)
         if left is None:
             break
-        with suppress(TargetError), EmulatedTarget(BOARD, print) as board:  # then boot it anew
-            prepare(board, left[0][0])
+        # A board that fails is booted anew.
+        with suppress(TargetError), EmulatedTarget(study.board, print) as board:
+            prepare(board, study, left[0][0])
             for at in range(0, len(left), BATCH):
                 batch = left[at : at + BATCH]
-                measured = make(board, batch)
-                with RAW.open("a") as raw:
+                measured = make(board, study, batch)
+                with study.raw.open("a") as raw:
                     raw.writelines(json.dumps(asdict(one)) + "\n" for one in measured)
                 missed += Counter(batch) - Counter(one.point for one in measured)
                 print(f"{left[0][0]}: {max(0, len(left) - at - BATCH)} trials left", flush=True)
                 if time.monotonic() > end:
                     break
+
+
+def main() -> None:
+    """Measure what is still missing."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--landscape", choices=STUDIES, default="madplay")
+    parser.add_argument("--rounds", type=int, metavar="N", help="of each scenario")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
+    parser.add_argument("scenarios", nargs="*", metavar="SCENARIO", help="all that it has")
+    args = parser.parse_args()
+    study = STUDIES[args.landscape]
+    if unknown := set(args.scenarios) - set(study.rounds):
+        parser.error(f"no scenario {min(unknown)!r}: say {', '.join(study.rounds)}")
+    rounds = {name: args.rounds or study.rounds[name] for name in args.scenarios or study.rounds}
+    measure(study, rounds, time.monotonic() + args.minutes * 60)
 
 
 if __name__ == "__main__":

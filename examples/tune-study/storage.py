@@ -156,7 +156,7 @@ def tune(options: argparse.Namespace) -> None:
         spec = spec_of(place.name, place.kernel, space, options.workload, options.seed)
         evaluator = _evaluator(place, rules, options)
         with _store(options.output, spec) as store:
-            until = Rules(patience=None, interrupts=(Interrupted, StorageError))
+            until = Rules(patience=None, interrupts=(StorageError,))
             campaign = Campaign(store, engine, evaluator, until, _tell_progress)
             ended = campaign.run()
             best = chromosome_of(campaign.standings.best())

@@ -8,7 +8,7 @@ what it asked for, and loses one run at most.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -37,6 +37,7 @@ BOARD = LiveOptions(
 QUEUE = 128
 _NR_REQUESTS = f"/sys/block/{DISK}/queue/nr_requests"
 _SCHEDULER = f"/sys/block/{DISK}/queue/scheduler"
+_COSTS = "/sys/module/slowdisk/parameters"
 _GROUND = Ground("/data", FILE_MIB << 20)
 _WARMING = Workload(4, 50, 50, 64)  # fio itself is read from the disk in the first runs
 _WARMING_RUNS = 3
@@ -46,17 +47,27 @@ Settings = Sequence[tuple[str, str]]
 
 
 class WorkloadBoard:
-    """The board, booted when something is asked that is not in the file ``raw`` yet."""
+    """The board, booted when something is asked that is not in the file ``raw`` yet.
 
-    def __init__(self, raw: Path, seconds: float, tell: Callable[[str], None]) -> None:
+    ``costs`` of the disk, by its module's parameter, hold in each run instead of the board's.
+    """
+
+    def __init__(
+        self,
+        raw: Path,
+        seconds: float,
+        tell: Callable[[str], None],
+        costs: Mapping[str, int] | None = None,
+    ) -> None:
         self._raw, self._seconds, self._tell = raw, seconds, tell
+        self._costs = [(f"{_COSTS}/{name}", str(value)) for name, value in (costs or {}).items()]
         self._kept = dict(_read(raw))
         self._target: EmulatedTarget | None = None
 
     def run(self, settings: Settings, workload: Workload, repeat: int = 0) -> Done:
         """Run ``workload`` under ``settings``; ``repeat`` numbers runs of the same."""
         what = {
-            "settings": [list(setting) for setting in _with_queue(settings)],
+            "settings": [list(setting) for setting in self._whole(settings)],
             "workload": asdict(workload),
             "seconds": self._seconds,
             "repeat": repeat,
@@ -84,7 +95,10 @@ class WorkloadBoard:
         self._target = None
 
     def _run(self, board: EmulatedTarget, settings: Settings, workload: Workload) -> Done:
-        return run(board, _GROUND, workload, self._seconds, _with_queue(settings))
+        return run(board, _GROUND, workload, self._seconds, self._whole(settings))
+
+    def _whole(self, settings: Settings) -> list[tuple[str, str]]:
+        return [*_with_queue(settings), *self._costs]
 
     def _ask(self, what: dict[str, Any], how: Callable[[EmulatedTarget], Any]) -> Any:
         key = json.dumps(what)
@@ -108,10 +122,13 @@ class WorkloadBoard:
 
 @contextmanager
 def workload_board(
-    raw: Path, seconds: float, tell: Callable[[str], None] = print
+    raw: Path,
+    seconds: float,
+    tell: Callable[[str], None] = print,
+    costs: Mapping[str, int] | None = None,
 ) -> Iterator[WorkloadBoard]:
-    """Yield a board for workloads of so many guest seconds each."""
-    board = WorkloadBoard(raw, seconds, tell)
+    """Yield a board for workloads of so many guest seconds each, with other costs of its disk."""
+    board = WorkloadBoard(raw, seconds, tell, costs)
     try:
         yield board
     finally:

@@ -6,6 +6,7 @@ import argparse
 import json
 import logging
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
@@ -21,10 +22,13 @@ from foreread.arguments import UsageError, add_capture
 from foreread.commands.predict import add_model, predicted
 from tracer.sweep import Sweep, read_sweep
 
+if TYPE_CHECKING:
+    from analyzer.report import ReportFiles  # which imports matplotlib
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_capture(parser)
+    add_capture(parser, metavar="CAPTURE|TUNING")
     add_model(parser)
     parser.add_argument(
         "measured",
@@ -46,23 +50,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
-    recording = load(args.capture, args.pids)
-    prediction = predicted(recording, args)
-    sweep, tuned = _measured(args.measured)
-    command = recording.capture.command if recording.capture else None
-    validation = validate(prediction, sweep, command) if sweep else None
-    listed = _listed(recording, prediction, args)
     # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    from analyzer.report import write_report  # noqa: PLC0415
-
-    files = write_report(recording, prediction, sweep, validation, args.output, listed, tuned)
+    files = _of_tuning(args) if is_store(args.capture) else _of_capture(args)
     if args.json:
         told = {"html": str(files.html), "pdf": str(files.pdf), "json": str(files.json)}
         print(json.dumps({"schema": 1, **told}))
     else:
         print(f"report: {files.html}")
     return 0
+
+
+def _of_tuning(args: argparse.Namespace) -> ReportFiles:
+    """Write the report of a TUNING alone."""
+    if args.measured or args.model or args.device_model or args.prefetch:
+        raise UsageError(f"{args.capture} is a TUNING: give it alone, or after a CAPTURE")
+    from analyzer.report import write_tuning_report  # noqa: PLC0415
+
+    return write_tuning_report(read_results(args.capture), args.output)
+
+
+def _of_capture(args: argparse.Namespace) -> ReportFiles:
+    recording = load(args.capture, args.pids)
+    prediction = predicted(recording, args)
+    sweep, tuned = _measured(args.measured)
+    command = recording.capture.command if recording.capture else None
+    validation = validate(prediction, sweep, command) if sweep else None
+    listed = _listed(recording, prediction, args)
+    from analyzer.report import write_report  # noqa: PLC0415
+
+    return write_report(recording, prediction, sweep, validation, args.output, listed, tuned)
 
 
 def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:

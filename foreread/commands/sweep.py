@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="disk whose window is set and whose reads are counted; may be given again "
         "(default: the disk that holds the command)",
     )
-    add_run(parser)
+    add_run(parser, own_stdout=True)
 
 
 def run(args: argparse.Namespace) -> int:

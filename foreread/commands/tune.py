@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import shlex
-import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,24 +13,25 @@ from pathlib import Path
 
 from analyzer.ingest.load import load
 from analyzer.tuner.campaign import Campaign, CampaignError, Rules
-from analyzer.tuner.catalogue import entries, knobs, space_of, usual_names
+from analyzer.tuner.catalogue import knobs, space_of, usual_names
 from analyzer.tuner.confirming import Confirmation
 from analyzer.tuner.document import document
-from analyzer.tuner.genes import Allele, Space
+from analyzer.tuner.genes import Space
 from analyzer.tuner.ground import Ground
 from analyzer.tuner.quiet import patiently
-from analyzer.tuner.recipe import Genetic, load_recipe, recipe_names
+from analyzer.tuner.recipe import Genetic, Recipe, load_recipe
 from analyzer.tuner.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.results import Results
-from analyzer.tuner.stopping import Budget
 from analyzer.tuner.store import Store
 from analyzer.tuner.store_file import StoreError
 from boards.open import open_target
 from boards.target import LocalTarget
-from foreread.arguments import UsageError, duration
-from foreread.commands.predict import add_model, predicted
+from foreread.arguments import UsageError
+from foreread.cli import printable
+from foreread.commands.predict import predicted
 from foreread.run_arguments import add_run, run_options
 from foreread.target_arguments import add_target, tell
+from foreread.tune_arguments import add_search
 from foreread.tuning import TrialEvaluator
 from foreread.tuning_text import ProgressLine, outcome_text
 from foreread.version import VERSION
@@ -40,11 +39,6 @@ from tracer.interrupts import Interrupted, orderly_exit
 from tracer.local_trials import local_trials
 from tracer.remote.trials import trials_on
 from tracer.trial import OpenTrials, Scenario, TrialBench, TrialOptions
-
-SAMPLERS = ("tpe", "random", "exhaustive")
-START_UP = "start-up"
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
-_MOST_REPEATS = 1000
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what the machine does meanwhile: idle (the default), reader[:FILE], "
         "writer[:FOLDER], memory[:MIB]; may be given again, and all count alike",
     )
-    _add_search(parser)
+    add_search(parser)
     parser.add_argument(
         "--device",
         action="append",
@@ -69,127 +63,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="disk that is tuned; may be given again (default: the disk that holds the command)",
     )
-    add_run(parser)
-
-
-def _add_search(parser: argparse.ArgumentParser) -> None:
-    search = parser.add_argument_group("how it searches")
-    which = search.add_mutually_exclusive_group()
-    names = [name for name in recipe_names() if name not in SAMPLERS]
-    which.add_argument(
-        "--recipe",
-        metavar="R",
-        default=START_UP,
-        help=f"{', '.join(names)}, or a file like these (default: {START_UP})",
-    )
-    which.add_argument("--sampler", choices=SAMPLERS, help="no genetic algorithm, to compare with")
-    search.add_argument(
-        "--genes",
-        metavar="LIST",
-        type=_genes,
-        default={},
-        help="what is tuned: NAME,… with alleles of your own as NAME=A:B:… (default: all that "
-        "the machine has)",
-    )
-    search.add_argument(
-        "--capture",
-        metavar="CAPTURE",
-        type=Path,
-        help="a recording of the same start: its predicted windows are where the search begins",
-    )
-    add_model(parser)
-    search.add_argument(
-        "--repeats",
-        metavar="MIN:MAX",
-        type=_repeats,
-        default=(1, 5),
-        help="runs of a chromosome in each scenario: of one that loses, of one close to the best "
-        "(1:5)",
-    )
-    search.add_argument(
-        "--budget",
-        metavar="N|TIME",
-        type=_budget,
-        default=Budget(),
-        help="end the search after so many runs (200) or so long (90s, 30m, 2h, 1d), at the "
-        "latest; what confirms its best comes after it",
-    )
-    search.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random (0)")
-    search.add_argument(
-        "--limit", type=duration, default=600.0, metavar="S", help="a run may take so long (600)"
-    )
-    search.add_argument(
-        "--reset",
-        metavar="COMMAND",
-        type=_reset,
-        default=[],
-        help="run here after a trial in which the target was lost or hung, to restart it: what "
-        "switches its power off and on, for instance",
-    )
-    search.add_argument(
-        "--resume",
-        action="store_true",
-        help="go on with TUNING: give the same command line again, and this",
-    )
-
-
-def _genes(text: str) -> dict[str, list[Allele]]:
-    """Return the alleles asked for by gene; an empty list stands for the catalogue's."""
-    known = {entry.name: entry.kind for entry in entries()}
-    found: dict[str, list[Allele]] = {}
-    for item in text.split(","):
-        name, given, alleles = item.strip().partition("=")
-        if name not in known:
-            raise argparse.ArgumentTypeError(f"no gene {name!r}: choose among {', '.join(known)}")
-        words = alleles.split(":") if given else []
-        numbers = known[name] != "categorical"
-        if not all(re.fullmatch(r"\d{1,15}" if numbers else r"[\w.+-]+", word) for word in words):
-            raise argparse.ArgumentTypeError(f"{item!r}: say {name}=A:B:…")
-        found[name] = [int(word) if numbers else word for word in words]
-    return found
-
-
-def _repeats(text: str) -> tuple[int, int]:
-    match = re.fullmatch(r"(\d{1,4}):(\d{1,4})", text)
-    if not match or not 1 <= int(match[1]) <= int(match[2]) <= _MOST_REPEATS:
-        raise argparse.ArgumentTypeError(f"{text!r}: say MIN:MAX, from 1 to {_MOST_REPEATS}")
-    return int(match[1]), int(match[2])
-
-
-def _budget(text: str) -> Budget:
-    match = re.fullmatch(r"(\d{1,9})([smhd]?)", text)
-    if not match or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"{text!r}: say a number of runs, or a time like 2h")
-    if match[2]:
-        return Budget(seconds=float(int(match[1]) * _SECONDS[match[2]]))
-    return Budget(evaluations=int(match[1]))
-
-
-def _reset(text: str) -> list[str]:
-    words = shlex.split(text)
-    if not words or shutil.which(words[0]) is None:
-        raise argparse.ArgumentTypeError(f"{text!r}: there is no such program here")
-    return words
+    add_run(parser, own_stdout=True)
 
 
 def run(args: argparse.Namespace) -> int:
     """Search, confirm what was found, and say what it is."""
     args.scenario = list(dict.fromkeys(args.scenario)) or ["idle"]
+    recipe = _recipe(args)
     scenarios = {text: Scenario.parse(text) for text in args.scenario}
     options = TrialOptions(
         run=run_options(args),
         devices=tuple(args.device),
         wait_s=args.wait,
         limit_s=args.limit,
+        bios=isinstance(recipe, Genetic) and recipe.fingerprints is not None,
     )
-    if not args.resume and args.output.exists():
-        raise StoreError(
-            f"{args.output} exists already", "give another name, or go on with --resume"
-        )
     open_bench = partial(_bench, args.target, options)
     with orderly_exit(), TrialEvaluator(open_bench, args.reset) as evaluator:
         evaluator.scenarios = scenarios
-        with _store(args, evaluator) as store:
+        with _store(args, recipe, evaluator) as store:
             evaluator.space = Ground.of(store.spec).space
             _tune(args, store, evaluator)
             results = Results.of(store)
@@ -197,16 +89,28 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def _recipe(args: argparse.Namespace) -> Recipe:
+    """Return the recipe asked for; that of a campaign that is resumed is in its store."""
+    if args.resume:
+        with Store.read(args.output) as store:
+            return Ground.of(store.spec).recipe
+    if args.output.exists():
+        raise StoreError(
+            f"{args.output} exists already", "give another name, or go on with --resume"
+        )
+    return load_recipe(args.sampler or args.recipe)
+
+
 @contextmanager
 def _bench(target: str, options: TrialOptions) -> Iterator[TrialBench]:
     with open_target(target, tell=tell) as opened:
-        here = isinstance(opened, LocalTarget)
+        here = isinstance(opened, LocalTarget) and not options.bios
         open_trials: OpenTrials = local_trials if here else partial(trials_on, opened)
         with open_trials(options) as bench:
             yield bench
 
 
-def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
+def _store(args: argparse.Namespace, recipe: Recipe, evaluator: TrialEvaluator) -> Store:
     """Return the store, made or opened; a resumed one is of the same command line and board."""
     if args.resume:
         store = Store.resume(args.output)
@@ -220,7 +124,9 @@ def _store(args: argparse.Namespace, evaluator: TrialEvaluator) -> Store:
     bench = evaluator.bench
     for note in bench.notes:
         tell(note)
-    ground = _ground(args, bench)
+    if isinstance(recipe, Genetic) and recipe.turns and len(args.scenario) == 1:
+        tell(f"{args.recipe} is for scenarios that take turns: give another --scenario")
+    ground = Ground(recipe, _space(args, bench), _predicted(args))
     spec = Spec(
         board=_board(args, bench),
         scenarios=tuple(args.scenario),
@@ -266,27 +172,17 @@ def _said(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def _ground(args: argparse.Namespace, bench: TrialBench) -> Ground:
+def _space(args: argparse.Namespace, bench: TrialBench) -> Space:
     names = list(args.genes) or usual_names()
     levels = {name: alleles for name, alleles in args.genes.items() if alleles}
     probe = bench.probe(knobs(bench.disks, names, bench.mounted))
     space = space_of(probe, bench.disks, names, levels, bench.windows, bench.mounted)
-    _check_genes(args, space)
-    recipe = load_recipe(args.sampler or args.recipe)
-    if isinstance(recipe, Genetic) and recipe.fingerprints:
-        tell(
-            f"{args.recipe} brings nothing back here: all generations are of one workload, every "
-            "scenario's together"
-        )
-    return Ground(recipe, space, _predicted(args))
-
-
-def _check_genes(args: argparse.Namespace, space: Space) -> None:
     for gene, why in space.left_out.items():
         if gene in args.genes:
             tell(f"gene {gene} is left out: {why}")
     if not space.genes:
         raise UsageError("--genes: the machine has none of them")
+    return space
 
 
 def _predicted(args: argparse.Namespace) -> dict[int, float]:
@@ -295,7 +191,11 @@ def _predicted(args: argparse.Namespace) -> dict[int, float]:
         if args.model is not None or args.device_model is not None:
             raise UsageError("--model and --device-model are for --capture")
         return {}
-    total = predicted(load(args.capture, "tree"), args).total
+    recording = load(args.capture, "tree")
+    if recording.capture and recording.capture.command != args.command_line:
+        of = printable(shlex.join(recording.capture.command))
+        tell(f"{args.capture} is of another command, which may want another window: {of}")
+    total = predicted(recording, args).total
     seconds = total.seconds or [None] * len(total.windows)
     known = zip(total.read_ahead_kb, seconds, strict=True)
     found = {window: second for window, second in known if second is not None}
@@ -307,14 +207,16 @@ def _predicted(args: argparse.Namespace) -> dict[int, float]:
 def _tune(args: argparse.Namespace, store: Store, evaluator: TrialEvaluator) -> None:
     """Search and confirm; what interrupts that is said together with how to go on."""
     line = ProgressLine(sys.stderr)
-    rules = Rules(budget=args.budget, interrupts=(Interrupted,))
+    rules = Rules(budget=args.budget)
 
     def search() -> None:
-        engine = Ground.of(store.spec).engine(store.spec.seed)
-        Campaign(store, engine, evaluator, rules, line.searching).run()
+        ground = Ground.of(store.spec)
+        engine = ground.engine(store.spec.seed, store.spec.board.page_bytes)
+        Campaign(store, engine, evaluator, rules, line.searching, ground.turns).run()
 
     def confirm() -> None:
-        Confirmation(store, evaluator, rules, line.confirming).run()
+        for contest in Results.of(store).contests:
+            Confirmation(store, evaluator, rules, line.confirming, contest).run()
 
     try:
         for resume in (search, confirm):

@@ -123,8 +123,11 @@ def test_a_study_goes_on_where_it_was_and_gives_a_start_up_once(measure):
     assert [(first in part, second in part) for part in parts] == [(False, False), (True, False)]
 
 
-def test_the_study_has_measured_all_that_it_says(measure, compete):
-    done = measure.read_raw()
-    assert list(measure.todo(measure.ROUNDS, done)) == []
+@pytest.mark.parametrize("name", ["madplay"])
+def test_the_study_has_measured_all_that_it_says(measure, compete, name):
+    study = measure.STUDIES[name]
+    done = measure.read_raw(study.raw)
+    assert list(measure.todo(study.rounds, done)) == []
     assert compete.landscape_of([vars(one) for one in done]).points == 168
-    assert 64 in compete.predicted_in(FOLDER / "start-up-predicted.json")
+    predicted = study.raw.with_name(f"{study.raw.stem}-predicted.json")
+    assert 64 in compete.predicted_in(predicted)

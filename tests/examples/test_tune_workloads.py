@@ -186,27 +186,44 @@ def test_ioperf_counts_what_improved(study):
     assert "| within clearance | 1 | 100.0% | +50.00% " in text
 
 
-def test_ioperf_tells_what_could_have_been_gained(study):
-    def at(rate, **settings):
-        return {"set": settings, **done(rate)}
+def climbed(best, fresh, lent, first):
+    """Return a row whose default window is 128 KiB; runs by their rates."""
 
-    settings = [
-        at(105, scheduler="none", read_ahead_kb="128"),
-        at(120, scheduler="none", read_ahead_kb="64"),
-        at(90, scheduler="bfq", read_ahead_kb="64"),
-        at(110, scheduler="bfq", read_ahead_kb="16"),
-        at(99, swappiness="0"),
-    ]
-    default = {"scheduler": "bfq", "read_ahead_kb": "128", "swappiness": "60"}
-    rows = [row(100, 1.0, True, settings=settings), row(150, 1.0, True)]
-    found = study["ioperf_figures"].headroom(rows, default)
-    assert (found["workloads"], found["tuned"]) == (1, 0)
-    assert found["best"] == pytest.approx(0.2)
-    assert found["scheduler"] == pytest.approx(0.05)
-    assert found["read_ahead_kb"] == pytest.approx(0.1)
-    assert found["swappiness"] == 0
-    assert found["one_setting"]["setting"] == "scheduler none read_ahead_kb 64"
-    assert study["ioperf_figures"].headroom([], default) == {}
+    def at(rate, window):
+        return {"scheduler": "bfq", "read_ahead_kb": window, **done(rate)}
+
+    return row(
+        80,
+        1.0,
+        True,
+        headroom={
+            "tried": [at(100, 128), at(first, 64)],
+            "best": {"scheduler": "bfq", "read_ahead_kb": best},
+            "fresh_default": [done(90), done(110)],
+            "fresh_best": [done(rate) for rate in fresh],
+            "lent": {"scheduler": "bfq", "read_ahead_kb": 64, "runs": [done(one) for one in lent]},
+        },
+    )
+
+
+def test_ioperf_counts_no_run_that_chose_a_setting(study):
+    rows = [climbed(64, (105, 115), (), 150), climbed(128, (), (70,), 90), row(150, 1.0, True)]
+    rows[0]["settings"] = [{"set": {}, **done(160)}]
+    found = study["ioperf_figures"].headroom(rows)
+    assert found["found"]["workloads"] == 2
+    assert found["found"]["productivity_gain"] == pytest.approx(0.05)
+    assert found["found"]["productivity_improved"] == 0.5
+    assert found["lent"]["productivity_gain"] == pytest.approx(-0.15)
+    assert found["tuned"]["productivity_gain"] == pytest.approx(-0.2)
+    assert found["first_runs"] == pytest.approx(0.25)
+    assert (found["larger_than"]["0.05"], found["larger_than"]["0.2963"]) == (0.5, 0)
+    gains = {one["setting"]: one["gain"] for one in found["settings"]}
+    assert gains == {"bfq, 64 KiB": pytest.approx(0.2), "bfq, 128 KiB": 0}
+    assert found["found_windows"] == {"64": 1, "128": 1}
+    (grid,) = found["grid"]
+    assert (grid["every_setting"], grid["climb"]) == (pytest.approx(0.6), pytest.approx(0.5))
+    assert "| found | 2 | 50.0% | +5.0% ± 5.0% |" in study["ioperf_figures"].headroom_table(found)
+    assert study["ioperf_figures"].headroom([row(150, 1.0, True)]) == {}
 
 
 class Board:
@@ -290,11 +307,23 @@ def test_every_scheduler_but_none_gets_the_same_queue(boards, tmp_path):
     assert asked == ["128", "128", None]
 
 
+def test_another_disk_costs_what_it_is_said_to_in_every_run(boards, tmp_path):
+    module, runs = boards
+    with module.workload_board(tmp_path / "raw", 1.0, str, {"seek_ns": 8500000}) as board:
+        board.run((), WORKLOAD)
+    with module.workload_board(tmp_path / "raw", 1.0, str) as board:
+        board.run((), WORKLOAD)
+    last = [settings[-1] for _, settings in runs]
+    assert last[0] == ("/sys/module/slowdisk/parameters/seek_ns", "8500000")
+    assert "seek_ns" not in str(last[1])
+
+
 def test_ioperf_from_learning_to_json(study, boards, tmp_path, monkeypatch, capsys):
     _, runs = boards
     monkeypatch.setattr(Board, "read_knob", lambda self, path: KNOBS[path.rpartition("/")[2]])
     out = tmp_path / "out.json"
-    words = ["--workloads", "4", "--generations", "2", "--exhaustive", "1", "--noise", "2"]
+    words = ["--workloads", "4", "--generations", "2", "--noise", "2"]
+    words += ["--headroom", "2", "--exhaustive", "1"]
     command = ["ioperf.py", *words, "--raw", str(tmp_path / "raw"), "-o", str(out)]
     monkeypatch.setattr("sys.argv", command)
     study["ioperf"].main()
@@ -308,6 +337,8 @@ def test_ioperf_from_learning_to_json(study, boards, tmp_path, monkeypatch, caps
         (True, False),
         (False, False),
     ]
+    assert ["headroom" in one for one in first["workloads"]] == [True, True, False, False]
+    assert all("lent" in one["headroom"] for one in first["workloads"][:2])
     assert "| the paper |" in capsys.readouterr().out
     study["ioperf"].main()
     assert json.loads(out.read_text()) == first and len(runs) == made

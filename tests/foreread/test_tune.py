@@ -103,10 +103,19 @@ def test_genes_that_the_machine_lacks_are_said(bench, tmp_path, capsys):
     assert not (tmp_path / "none.tuning").exists()
 
 
-def test_fingerprints_that_bring_nothing_back_are_said(bench, tmp_path, capsys):
-    output = tmp_path / "app.tuning"
-    assert main(words(output, "--budget", "10", "--recipe", "fingerprinting")) == 0
-    assert "brings nothing back here" in capsys.readouterr().err
+def test_scenarios_take_turns_and_one_alone_is_said(bench, tmp_path, capsys):
+    more = ["--budget", "120", "--recipe", "fingerprinting"]
+    assert main(words(tmp_path / "one.tuning", *more)) == 0
+    assert "give another --scenario" in capsys.readouterr().err
+    output = tmp_path / "two.tuning"
+    more += ["--scenario", "idle", "--scenario", "reader"]
+    assert main(words(output, *more)) == 0
+    said = capsys.readouterr()
+    assert ", reader: best" in said.err
+    assert "the workload has changed; back comes scheduler" in said.err
+    idle, reader = read_results(output).contests
+    assert not idle.confirmed.to_run and not reader.confirmed.to_run
+    assert "idle" in said.out and "reader" in said.out
 
 
 def test_a_file_that_is_there_is_not_touched(bench, tmp_path, capsys):
@@ -225,6 +234,19 @@ def test_a_tuning_goes_into_the_report(bench, tmp_path, capsys):
     assert "What tuning on the board brings" in page and "How the search went" in page
     assert (report / "tuning-fitness.png").exists()
     assert json.loads((report / "report.json").read_text())["tuning"]["confirmed"]
+    assert "the command that was tuned is another than was recorded" in page
+
+
+def test_a_tuning_has_a_report_of_its_own(bench, tmp_path, capsys):
+    output, report = tmp_path / "app.tuning", tmp_path / "report"
+    assert main(words(output, "--budget", "12")) == 0
+    assert main(["report", str(output), "-o", str(report)]) == 0
+    page = (report / "index.html").read_text()
+    assert "<h1>What tuning on the board brings</h1>" in page and "another than" not in page
+    assert (report / "report.pdf").read_bytes().startswith(b"%PDF")
+    for more in ([CAPTURE], ["--model", "linux"]):
+        assert main(["report", str(output), *more, "-o", str(report)]) == 2
+        assert "alone, or after a CAPTURE" in capsys.readouterr().err
 
 
 class Away(KnownBench):
@@ -319,3 +341,13 @@ def test_a_machine_that_stays_busy_ends_the_campaign(monkeypatch, tmp_path, caps
     assert main(words(tmp_path / "app.tuning")) == 1
     assert "the default cannot be measured: contended" in capsys.readouterr().err
     assert sum(pauses) >= quiet.PATIENCE_S
+
+
+@pytest.mark.parametrize("command", ["true", "/dev/shm/foreread-demo.UlPPcl/start"])
+def test_a_recording_of_another_command_is_used_with_a_word(command, bench, tmp_path, capsys):
+    args = words(tmp_path / "app.tuning", "--budget", "4", "--capture", CAPTURE)
+    assert main([*args[:-1], command]) == 0
+    said = (
+        "is of another command, which may want another window: /dev/shm" in capsys.readouterr().err
+    )
+    assert said == (command == "true")

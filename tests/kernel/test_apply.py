@@ -125,6 +125,24 @@ def test_scheduler_and_the_queue_depth_it_resets_are_both_restored(board):
     assert board.values() == before
 
 
+@pytest.mark.parametrize("changed", [("scheduler", "none"), ("nr_requests", "64")])
+def test_requests_and_a_depth_of_ones_own_are_restored_with_what_resets_them(board, changed):
+    if "mq-deadline" not in (board.queue / "scheduler").read_text():
+        pytest.skip("this kernel has no mq-deadline: its depth was not changed")
+    depth = board.queue / "iosched/async_depth"
+    (board.queue / "scheduler").write_text("mq-deadline")
+    (board.queue / "nr_requests").write_text("33")
+    if depth.exists():  # since Linux 5.16
+        depth.write_text("11")
+    board.install(board.setting(*changed))
+    before = board.values()
+    assert board.run("start").returncode == 0
+    assert board.values() != before
+    assert board.run("stop").returncode == 0
+    assert board.values() == before
+    assert not depth.exists() or depth.read_text() == "11\n"
+
+
 @pytest.mark.parametrize("windows", [[], ["64"]])
 def test_a_limit_of_the_queue_and_the_window_it_resets_are_both_restored(board, windows):
     (board.queue / "read_ahead_kb").write_text("84")

@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import suppress
 from functools import partial
@@ -19,16 +20,18 @@ import pytest
 from loop_image import WINDOW_KB, loop_image
 
 import tracer
+from analyzer.tuner.fingerprint import Snapshot
 from boards.mounts import read_mounts
 from boards.target import LocalTarget
 from tracer.backends.base import RecordError
 from tracer.command import Streams
 from tracer.ending import Ending
+from tracer.interrupts import Interrupted, orderly_exit
 from tracer.journal import Journal, restore_leftovers
 from tracer.knobs import selected
 from tracer.local_trials import local_trials
 from tracer.remote.job import Job
-from tracer.remote.trials import PARTS, trials_on
+from tracer.remote.trials import PARTS, TargetTrials, trials_on
 from tracer.run import RunOptions
 from tracer.trial import Scenario, Trial, TrialOptions
 
@@ -100,10 +103,25 @@ def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
         assert loop.window_kb() == WINDOW_KB
 
 
+@pytest.mark.parametrize("shell", [("busybox", "sh"), ("dash",)], ids=lambda words: words[0])
+def test_the_bios_of_a_trial_make_its_fingerprint(loop, nowhere, shell):
+    window = ((queue(loop, "read_ahead_kb"), "16"),)
+    run = RunOptions([str(loop.busybox), "cat", str(loop.data)], streams=nowhere, allow_warm=True)
+    options = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S, bios=True)
+    with trials_on(LocalTarget(), options, shell) as bench:
+        outcome = bench.run(Trial(window))
+    bios = Snapshot.from_metrics(outcome.counters)
+    assert outcome.status in MEASURED
+    assert bios.sectors >= PAGES * 8 and bios.reads >= PAGES / 4
+    found = bios.fingerprint()
+    assert (found.type, found.size) == ("read", "large")
+
+
 def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials):
     choose(loop, "mq-deadline")
     Path(queue(loop, "iosched/fifo_batch")).write_text("7")
     Path(queue(loop, "nr_requests")).write_text("33")
+    depth = own_depth(loop, "11")
     settings = (
         (queue(loop, "scheduler"), "kyber"),
         (queue(loop, "iosched/read_lat_nsec"), "3000000"),
@@ -116,7 +134,41 @@ def test_a_scheduler_brings_its_tunables_and_the_old_ones_come_back(loop, trials
         assert (value(loop, "scheduler"), value(loop, "iosched/fifo_batch")) == ("mq-deadline", "7")
     assert outcome.in_force == dict(settings)
     assert value(loop, "nr_requests") == "33"
+    assert own_depth(loop) == depth
     assert not [note for note in outcome.notes if "not restored" in note]
+
+
+def own_depth(loop, wanted=None):
+    """Return mq-deadline's async_depth, which nr_requests resets; None where there is none."""
+    depth = Path(queue(loop, "iosched/async_depth"))
+    if wanted is not None and depth.exists():
+        depth.write_text(wanted)
+    return depth.read_text() if depth.exists() else None
+
+
+def test_requests_take_the_depth_with_them_and_both_come_back(loop, trials):
+    choose(loop, "mq-deadline")
+    before, depth = value(loop, "nr_requests"), own_depth(loop, "11")
+    settings = ((queue(loop, "nr_requests"), "64"),)
+    with trials() as bench:
+        outcome = bench.run(Trial(settings))
+        assert (value(loop, "nr_requests"), own_depth(loop)) == (before, depth)
+    assert outcome.in_force == dict(settings)
+    killed_after(settings)
+    restore_leftovers()
+    with Journal(wait_s=WAIT_S):
+        assert (value(loop, "nr_requests"), own_depth(loop)) == (before, depth)
+
+
+def test_told_to_end_it_ends_though_the_connection_is_gone_too(loop, trials, monkeypatch):
+    """What is then asked of the target looks as if that had restarted."""
+    monkeypatch.setattr(TargetTrials, "_has_restarted", lambda _: True)
+    end = threading.Timer(3, os.kill, (os.getpid(), signal.SIGTERM))
+    with pytest.raises(Interrupted), orderly_exit(), trials("sleep", "1000") as bench:
+        end.start()
+        bench.run(Trial())
+    with Journal(wait_s=WAIT_S):
+        assert loop.window_kb() == WINDOW_KB
 
 
 def killed_after(settings):

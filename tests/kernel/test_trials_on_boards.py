@@ -6,11 +6,13 @@ import os
 
 import pytest
 
+from analyzer.apply import ApplyPlan, Disk, Setting, write_scripts
 from analyzer.tuner.evaluation import TargetGone
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.remount import read_option
 from foreread.tuning import TrialEvaluator
 from tracer.command import Streams
+from tracer.journal import Journal
 from tracer.remote.trials import trials_on
 from tracer.run import RunOptions
 from tracer.trial import Scenario, Trial, TrialOptions
@@ -77,6 +79,29 @@ def test_fewer_requests_than_can_be_written_come_back_with_the_tunables(board, t
     assert not [note for note in (*outcome.notes, *same.notes) if "restored" in note]
     assert board.read_knob(f"{QUEUE}/nr_requests") == "2"
     assert board.read_knob(f"{QUEUE}/iosched/fifo_batch") == "7"
+
+
+def test_so_they_do_by_the_journal_of_a_foreread_there(board, tmp_path):
+    board.write_knob(f"{QUEUE}/iosched/fifo_batch", "7")
+    depth = board.read_knob(f"{QUEUE}/iosched/async_depth")
+    with Journal(board, tmp_path) as journal:
+        assert journal.set(f"{QUEUE}/nr_requests", "64") == "64"
+        assert board.read_knob(f"{QUEUE}/iosched/async_depth") != depth
+    assert [one.problem for one in journal.restored] == ["", ""]
+    assert board.read_knob(f"{QUEUE}/nr_requests") == "2"
+    assert board.read_knob(f"{QUEUE}/iosched/async_depth") == depth
+    assert board.read_knob(f"{QUEUE}/iosched/fifo_batch") == "7"
+
+
+def test_so_they_do_by_a_boot_script(board, tmp_path):
+    depth = board.read_knob(f"{QUEUE}/iosched/async_depth")
+    plan = ApplyPlan((Setting("queue/nr_requests", "64", "tested", Disk("slow0")),))
+    board.push(write_scripts(plan, tmp_path)[0], "/run/apply", 0o700)
+    started, stopped = (board.run(["/run/apply", verb]).stderr for verb in ("start", "stop"))
+    assert b"nr_requests: 2 -> 64\n" in started
+    assert b"nr_requests: 64 -> 2, as before\n" in stopped
+    assert board.read_knob(f"{QUEUE}/nr_requests") == "2"
+    assert board.read_knob(f"{QUEUE}/iosched/async_depth") == depth
 
 
 def test_memory_is_held_while_the_command_starts(trials):

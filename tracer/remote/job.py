@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Self
 
-from boards.remount import shell_functions
+from boards import remount, scheduler
 from boards.target import Result, Target, TargetError
 from tracer.backends.base import RecordError
 from tracer.interrupts import uninterrupted
@@ -194,8 +194,9 @@ def making_sense(of: str) -> Iterator[None]:
 
 
 def script(parts: Sequence[str]) -> str:
-    """Return the shell files ``parts`` as one script, with how mount options are written."""
-    return "\n".join([shell_functions(), *(_part(name).decode() for name in parts)])
+    """Return the shell files ``parts`` as one script, with what knobs that are no files want."""
+    shared = (remount.shell_functions(), scheduler.shell_functions())
+    return "\n".join([*shared, *(_part(name).decode() for name in parts)])
 
 
 def _part(name: str) -> bytes:

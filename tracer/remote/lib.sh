@@ -195,20 +195,22 @@ set_knob() {
 }
 
 # reset_with KNOB: set reset to the knobs that the kernel gives other values with it: those of a
-# scheduler, or the window with a limit of the queue (Linux 6.12, blk_apply_bdi_limits).
+# scheduler, its depth with nr_requests (dd_depth_updated), or the window with a limit of the queue
+# (Linux 6.12, blk_apply_bdi_limits).
 reset_with() {
     case $1 in
-    */queue/scheduler) reset="${1%/*}/nr_requests ${1%/*}/wbt_lat_usec" ;;
+    */queue/scheduler) reset="${1%/*}/wbt_lat_usec ${1%/*}/nr_requests" ;;
+    */queue/nr_requests) reset=${1%/*}/iosched/async_depth ;;
     */queue/max_sectors_kb | */queue/rotational) reset=${1%/*}/read_ahead_kb ;;
     *) reset='' ;;
     esac
 }
 
 # note_reset KNOB: put what goes or is reset with it into the journal, as if it were changed: it is
-# put back after it.
+# put back after it, and a scheduler's tunables after nr_requests, which resets one of them.
 note_reset() {
     reset_with "$1"
-    [ "${1##*/}" != scheduler ] || reset="$reset ${1%/*}/iosched/*"
+    [ "${1##*/}" != scheduler ] || reset="${1%/*}/iosched/* $reset"
     for tunable in $reset; do
         if value_of "$tunable"; then
             echo "$tunable$tab$value$tab$value" >>"$job/journal" || return 1
@@ -258,24 +260,6 @@ put_back() {
     fi
     echo "$1 $2$tab$3$tab$problem"
 }
-
-# choose_anew QUEUE: have its scheduler begin again, with the tunables that it has. A disk that takes
-# one request at a time (a USB stick) gets 2 nr_requests by that, of which 4 are the least to write.
-choose_anew() {
-    tunables=''
-    for tunable in "$1"/iosched/*; do
-        ! value_of "$tunable" || tunables="$tunables$tunable$tab$value
-"
-    done
-    value_of "$1/scheduler" && [ "$value" != none ] || return
-    echo none >"$1/scheduler"
-    echo "$value" >"$1/scheduler"
-    while IFS=$tab read -r tunable value; do
-        [ -z "$tunable" ] || echo "$value" >"$tunable"
-    done <<END
-$tunables
-END
-} 2>/dev/null
 
 # is_in WORD WORDS: whether the word is among the words.
 is_in() {

@@ -1,6 +1,7 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 # What a trial does around its run: it starts the load of the scenario, takes the time, and counts
-# what disks, memory and processors do. The load's shell file is load.sh.
+# what disks, memory and processors do, and, if watched names disks, their bios (bios.sh). The load's
+# shell file is load.sh.
 
 # prepare: make an instance whose marks tell the time to the microsecond, if the kernel has them.
 prepare() {
@@ -8,6 +9,13 @@ prepare() {
     if (find_tracefs && make_instance marks 16) >/dev/null 2>&1; then
         read -r marks <"$job/instances"
         echo 1 >"$marks/tracing_on"
+    fi
+    if [ -n "$watched" ]; then
+        need awk
+        make_bios
+        number_disks
+        select_bios "$made"
+        bios=$made
     fi
 }
 
@@ -19,6 +27,7 @@ begin() {
     done
     count before
     print_io before "$recorder"
+    [ -z "$watched" ] || echo 1 >"$bios/tracing_on"
 }
 
 # start_load: begin the load, and see that it works.
@@ -68,10 +77,12 @@ mark() {
 }
 
 end() {
+    [ -z "$watched" ] || echo 0 >"$bios/tracing_on"
     count after
     print_io after "$recorder"
     ask_load after
     [ -z "$why_not" ] || echo "unloaded ${why_not%%|*}"
+    [ -z "$watched" ] || echo "bios $(sum_bios "$bios")"
 }
 
 print_result() {

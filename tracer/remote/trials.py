@@ -15,6 +15,7 @@ from tracer.journal import unrestored
 from tracer.knobs import check_knob
 from tracer.load import words
 from tracer.remote import guarded_run
+from tracer.remote.bios import parse_sums
 from tracer.remote.guarded_run import (
     NotOverError,
     losing_no_target,
@@ -38,7 +39,8 @@ from tracer.trial import (
     mounted_on,
 )
 
-PARTS = (*guarded_run.PARTS, "measure.sh")
+PARTS = (*guarded_run.PARTS, "bios.sh", "measure.sh")
+BIOS_KIB = 128  # of trace, per CPU: some 2,000 bios
 _PATTERN = re.compile(r"[\w./*:!,+@=-]+", re.ASCII)  # of knobs, which the target's shell expands
 
 
@@ -202,6 +204,8 @@ class TargetTrials:
             "load_path": path,
             "load_mib": mib,
             "load_disk": disk,
+            "watched": " ".join(self._counted) if self._options.bios else "",
+            "buffer_kib": str(BIOS_KIB),
         }
 
     def _job(self) -> Job:
@@ -216,7 +220,9 @@ def _seen(lines: Lines) -> Seen:
         key, number = line.split(" ")
         read[key] += int(number)
     own = read["after"] - read["before"] if lines["io"] else None
-    return Seen(change(look, before), change(before, after), own)
+    sums = [parse_sums(line) for line in lines["bios"]]
+    bios = {f"io_{name}": float(number) for one in sums for name, number in one.items()}
+    return Seen(change(look, before), {**change(before, after), **bios}, own)
 
 
 def _counters(lines: list[str]) -> Counters:

@@ -16,11 +16,11 @@ from dataclasses import dataclass, field
 from boards.target import Target
 from tracer.backends.base import RecordError
 from tracer.knobs import check_knob
+from tracer.remote.bios import parse_sums
 from tracer.remote.guarded_run import losing_no_target
 from tracer.remote.job import Fact, Job, facts, making_sense, script
 
-PARTS = ("lib.sh", "held.sh", "tracing.sh", "watch.sh")
-SUMS = ("reads", "writes", "sectors", "followers", "distances", "jumps")
+PARTS = ("lib.sh", "held.sh", "tracing.sh", "bios.sh", "watch.sh")
 RESIDENT_JOB = "/run/foreread-resident"
 _TELL_S = 5  # how long the target waits for news before it hears of us again
 _FINGERPRINT = re.compile(r"(?:read|write)-(?:sequential|random)-(?:small|large)")
@@ -106,11 +106,10 @@ def watching(
 def parse_period(fact: Fact) -> Period:
     """Return the period that a fact "period" tells; raises RecordError."""
     with making_sense("a period"):
-        name, *numbers = fact.value.split()
-        sums = dict(zip(SUMS, map(int, numbers), strict=True))
-        if not (name == "-" or _FINGERPRINT.fullmatch(name)) or min(sums.values()) < 0:
-            raise ValueError(fact.value)
-        return Period(name.removeprefix("-"), sums)
+        name, _, sums = fact.value.partition(" ")
+        if not (name == "-" or _FINGERPRINT.fullmatch(name)):
+            raise ValueError(name)
+        return Period(name.removeprefix("-"), parse_sums(sums))
 
 
 def resident_script(options: WatchOptions) -> str:

@@ -10,51 +10,6 @@
 
 # ---- one second's bios ----
 
-# number_disks: give every watched disk a number, which all its partitions have, in disks; set
-# filter to the events that are theirs.
-number_disks() {
-    numbered=0 filter='' disks=''
-    for disk in ${watched:-/sys/block/*}; do
-        disk=${disk##*/}
-        for dev in "/sys/block/$disk/dev" "/sys/block/$disk"/*/dev; do
-            { IFS=: read -r major minor <"$dev"; } 2>/dev/null || continue
-            disks="$disks $major,$minor=$numbered"
-            filter="$filter${filter:+ || }dev == $(((major << 20) + minor))"
-        done
-        numbered=$((numbered + 1))
-    done
-    [ -n "$watched" ] || filter=0
-}
-
-# The text of a trace added up: reads, writes, sectors, and of those bios whose predecessor on the
-# disk was seen their number, the sectors between both starts, and how many begin far from its end.
-# By awk: a shell takes five times as long for a line.
-# shellcheck disable=SC2016
-sum_up='
-BEGIN {
-    for (i = split(disks, one, " "); i > 0; i--) {
-        split(one[i], pair, "=")
-        number[pair[1]] = pair[2]
-    }
-}
-{
-    at = index($0, "block_bio_queue: ") # no process can have a name as long as that
-    if (!at || split(substr($0, at + 17), bio, " ") < 5) next
-    if (!(bio[1] in number) || bio[2] !~ /[RW]/ || bio[5] + 0 == 0) next
-    disk = number[bio[1]]
-    start = bio[3] + 0
-    if (bio[2] ~ /W/) writes++; else reads++
-    sectors += bio[5]
-    if (disk in end) {
-        followers++
-        distances += start > begun[disk] ? start - begun[disk] : begun[disk] - start
-        if (start > end[disk] + 25 || start < end[disk] - 25) jumps++
-    }
-    begun[disk] = start
-    end[disk] = start + bio[5]
-}
-END { printf "%.0f %.0f %.0f %.0f %.0f %.0f\n", reads, writes, sectors, followers, distances, jumps }'
-
 # take_second: record for a second and add up what was recorded. Between two recordings bios go
 # unseen, so that the first one of each follows none.
 take_second() {
@@ -62,7 +17,7 @@ take_second() {
     echo 1 >"$instance/tracing_on"
     pause 1
     echo 0 >"$instance/tracing_on"
-    awk -v disks="$disks" "$sum_up" "$instance/trace" >"$job/sums"
+    sum_bios "$instance" >"$job/sums"
     read -r r w s f d j <"$job/sums"
     reads=$((reads + r)) writes=$((writes + w)) sectors=$((sectors + s))
     followers=$((followers + f)) distances=$((distances + d)) jumps=$((jumps + j))
@@ -236,26 +191,11 @@ own_target() {
     ! find_tracefs || exec 6<"$tracing"
 }
 
-# make_bios: make the instance that records the bios.
-make_bios() {
-    [ -d "$tracing/events/block/block_bio_queue" ] ||
-        die "the bios cannot be watched: $tracing has no event block:block_bio_queue" \
-            "run as root, on a kernel with CONFIG_FTRACE and event tracing"
-    for disk in $watched; do
-        [ -e "/sys/block/$disk/dev" ] ||
-            die "no disk is called $disk" "the disks there are: $(echo /sys/block/*)"
-    done
-    make_instance bios "$buffer_kib"
-}
-
 # watch_on: period after period, until it is to end.
 watch_on() {
     number_disks
     find_page_size
-    echo "$filter" >"$instance/events/block/block_bio_queue/filter"
-    echo 1 >"$instance/events/block/block_bio_queue/enable"
-    # Who and when is not asked: half the text.
-    { echo 0 >"$instance/options/context-info"; } 2>/dev/null
+    select_bios "$instance"
     staying='' in_force='' refused='' stayed=0
     count_done
     while take_period; do

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from dataclasses import replace
 
 import pytest
@@ -107,6 +108,19 @@ def test_a_campaign_that_has_hardly_begun_is_drawn(tmp_path):
         found = tuned(tmp_path / f"{runs}.tuning", runs=runs, confirm=False)
         with drawing():
             render("t", "s", [one for one in tuning_sections(found) if one.blocks], "")
+
+
+def test_a_recording_of_another_board_is_said_to_be_one(results, app):
+    capture = app.capture
+    [warning] = of_kind(tuning_sections(results, capture)[0], Bullets)
+    assert warning.warning and warning.items[0].endswith(shlex.join(capture.command))
+    board = replace(
+        results.spec.board,
+        kernel=capture.host.kernel,
+        hardware=replace(results.spec.board.hardware, machine=capture.host.machine),
+    )
+    same = replace(results, spec=replace(results.spec, command=tuple(capture.command), board=board))
+    assert not of_kind(tuning_sections(same, capture)[0], Bullets)
 
 
 def test_hostile_names_stay_text(results, tmp_path):

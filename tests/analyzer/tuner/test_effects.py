@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from statistics import median
 
 import pytest
 from tuner_landscapes import BEST, SPACE, USELESS, anything, bred, run, scattered
@@ -58,6 +59,16 @@ def test_levels_say_which_way():
 def test_the_noise_is_that_of_repeats():
     assert main_effects(Runs(scattered(2, noise=0.05)), SPACE).noise == pytest.approx(0.05, rel=0.2)
     assert main_effects(Runs([run(BEST, random.Random(0))]), SPACE).noise is None
+
+
+def test_genes_foretell_what_they_decide_and_nothing_of_mere_noise():
+    assert main_effects(Runs(scattered(0)), SPACE).foretold > 0.8
+    of_noise = []
+    for seed in SEEDS:  # fewer chromosomes than alleles: the fit itself is close to each of them
+        rng = random.Random(seed)
+        runs = [Run(anything(rng), "reader", math.exp(rng.gauss(0, 0.1))) for _ in range(10)]
+        of_noise.append(main_effects(Runs(runs), SPACE).foretold)
+    assert median(of_noise) < 0.1
 
 
 def test_a_gene_that_came_along_gets_no_credit():

@@ -35,6 +35,11 @@ def test_the_papers_figures():
         ('of = "chromosomes"', 'of = "genes"', "need mutation of"),
         ('replaces = "worst"', 'replaces = "all"', "niches need"),
         ('algorithm = "genetic"', 'algorithm = "magic"', "magic"),
+        (
+            "population = 50",
+            "population = 50\nturns = 1\nfingerprints = {decay = 0.9}",
+            "turns must be 2",
+        ),
         ("[niches]", "[niches", "ioperf: "),
     ],
 )

@@ -9,7 +9,8 @@ from analyzer.tuner import load_recipe, make_engine
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.fingerprint import BY_NAME, FINGERPRINTS, Snapshot
 from analyzer.tuner.genetic import GeneticEngine
-from analyzer.tuner.reintroduction import Fingerprinting, Top
+from analyzer.tuner.records import TopGenes
+from analyzer.tuner.reintroduction import Fingerprinting
 
 READ = BY_NAME["read-sequential-small"]
 WRITE = BY_NAME["write-sequential-small"]
@@ -42,7 +43,7 @@ def test_top_genes_are_the_average_of_the_best_generation(engine):
     assert best.fitness == pytest.approx(2.0 * 0.95)
     generation(engine, READ, fitness=1.0)
     assert engine.top[READ].chromosome == best.chromosome
-    assert engine.top[WRITE] == Top(BOARD.default())
+    assert engine.top[WRITE] == TopGenes(BOARD.default(), 0.0)
 
 
 def test_top_fitness_decays_until_a_spike_is_forgotten(engine):

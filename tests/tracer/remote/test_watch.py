@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tracer.backends.base import RecordError
+from tracer.remote.bios import SUMS
 from tracer.remote.job import Fact
-from tracer.remote.watch import SUMS, WatchOptions, parse_period, resident_script
+from tracer.remote.watch import WatchOptions, parse_period, resident_script
 
 KNOB = "/sys/block/sda/queue/read_ahead_kb"
 SHELLS = pytest.mark.parametrize("shell", [["busybox", "sh"], ["dash"]], ids=lambda words: words[0])

@@ -1,0 +1,122 @@
+"""Arguments of ``foreread tune`` that say how it searches."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+from analyzer.tuner.catalogue import entries
+from analyzer.tuner.genes import Allele
+from analyzer.tuner.recipe import recipe_names
+from analyzer.tuner.stopping import Budget
+from foreread.arguments import duration
+from foreread.commands.predict import add_model
+
+SAMPLERS = ("tpe", "random", "exhaustive")
+START_UP = "start-up"
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+_MOST_REPEATS = 1000
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Declare them."""
+    search = parser.add_argument_group("how it searches")
+    which = search.add_mutually_exclusive_group()
+    names = [name for name in recipe_names() if name not in SAMPLERS]
+    which.add_argument(
+        "--recipe",
+        metavar="R",
+        default=START_UP,
+        help=f"{', '.join(names)}, or a file like these (default: {START_UP})",
+    )
+    which.add_argument("--sampler", choices=SAMPLERS, help="no genetic algorithm, to compare with")
+    search.add_argument(
+        "--genes",
+        metavar="LIST",
+        type=_genes,
+        default={},
+        help="what is tuned: NAME,… with alleles of your own as NAME=A:B:… (default: all that "
+        "the machine has)",
+    )
+    search.add_argument(
+        "--capture",
+        metavar="CAPTURE",
+        type=Path,
+        help="a recording of the same start: its predicted windows are where the search begins",
+    )
+    add_model(parser)
+    search.add_argument(
+        "--repeats",
+        metavar="MIN:MAX",
+        type=_repeats,
+        default=(1, 5),
+        help="runs of a chromosome in each scenario: of one that loses, of one close to the best "
+        "(1:5)",
+    )
+    search.add_argument(
+        "--budget",
+        metavar="N|TIME",
+        type=_budget,
+        default=Budget(),
+        help="end the search after so many runs (200) or so long (90s, 30m, 2h, 1d), at the "
+        "latest; what confirms its best comes after it",
+    )
+    search.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random (0)")
+    search.add_argument(
+        "--limit", type=duration, default=600.0, metavar="S", help="a run may take so long (600)"
+    )
+    search.add_argument(
+        "--reset",
+        metavar="COMMAND",
+        type=_reset,
+        default=[],
+        help="run here after a trial in which the target was lost or hung, to restart it: what "
+        "switches its power off and on, for instance",
+    )
+    search.add_argument(
+        "--resume",
+        action="store_true",
+        help="go on with TUNING: give the same command line again, and this",
+    )
+
+
+def _genes(text: str) -> dict[str, list[Allele]]:
+    """Return the alleles asked for by gene; an empty list stands for the catalogue's."""
+    known = {entry.name: entry.kind for entry in entries()}
+    found: dict[str, list[Allele]] = {}
+    for item in text.split(","):
+        name, given, alleles = item.strip().partition("=")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"no gene {name!r}: choose among {', '.join(known)}")
+        words = alleles.split(":") if given else []
+        numbers = known[name] != "categorical"
+        if not all(re.fullmatch(r"\d{1,15}" if numbers else r"[\w.+-]+", word) for word in words):
+            raise argparse.ArgumentTypeError(f"{item!r}: say {name}=A:B:…")
+        found[name] = [int(word) if numbers else word for word in words]
+    return found
+
+
+def _repeats(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,4}):(\d{1,4})", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]) <= _MOST_REPEATS:
+        raise argparse.ArgumentTypeError(f"{text!r}: say MIN:MAX, from 1 to {_MOST_REPEATS}")
+    return int(match[1]), int(match[2])
+
+
+def _budget(text: str) -> Budget:
+    match = re.fullmatch(r"(\d{1,9})([smhd]?)", text)
+    if not match or not int(match[1]):
+        raise argparse.ArgumentTypeError(f"{text!r}: say a number of runs, or a time like 2h")
+    if match[2]:
+        return Budget(seconds=float(int(match[1]) * _SECONDS[match[2]]))
+    return Budget(evaluations=int(match[1]))
+
+
+def _reset(text: str) -> list[str]:
+    words = shlex.split(text)
+    if not words or shutil.which(words[0]) is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: there is no such program here")
+    return words
