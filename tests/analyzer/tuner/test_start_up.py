@@ -57,6 +57,10 @@ def engine(seed=1, predicted=PREDICTED, **changes):
     return make_engine(recipe, SPACE, seed, predicted=predicted)
 
 
+def founders_of(found):
+    return [one.chromosome for one in run(found, score, RECIPE.founders + 2)]
+
+
 def regret(told):
     return min(seconds(one.chromosome) for one in told) / BEST - 1
 
@@ -77,7 +81,7 @@ def test_between_predicted_windows_it_interpolates():
 
 def test_the_founders_are_the_seeds_the_default_the_predicted_window_and_its_neighbours():
     seed = SPACE.default() | {"swappiness": 10}
-    founders = make_engine(RECIPE, SPACE, 1, [seed], PREDICTED).ask()
+    founders = founders_of(make_engine(RECIPE, SPACE, 1, [seed], PREDICTED))
     assert founders[:3] == [
         seed,
         SPACE.default(),
@@ -88,7 +92,8 @@ def test_the_founders_are_the_seeds_the_default_the_predicted_window_and_its_nei
 
 @pytest.mark.parametrize("predicted", [None, PREDICTED])
 def test_the_founders_spread_over_all_windows(predicted):
-    assert len({one["read_ahead_kb"] for one in engine(predicted=predicted).ask()}) > 5
+    founders = founders_of(engine(predicted=predicted))
+    assert len({one["read_ahead_kb"] for one in founders}) > 5
 
 
 def test_it_ends_when_all_have_had_all_their_runs():
