@@ -41,6 +41,10 @@ STUDIES = {
         ("fingerprint_table.py",),
         ("genetic_library.py", "-o", "{out}/genetic-library.json"),
     ),
+    "turns": (
+        ("turns.py", "-o", "{out}/turns.json"),
+        ("turns_live.py", "-o", "{out}/turns-live.json"),
+    ),
     "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
     "storage": (
         *_on_landscape("mailserver", "mailserver", "--part", "fewer"),
