@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from analyzer.tuner.engine import Scored
-from analyzer.tuner.evaluation import key_of
+from analyzer.tuner.evaluation import chromosome_of, key_of
 from analyzer.tuner.genes import Chromosome
 from analyzer.tuner.records import Evaluation, Spec, Stage, TopGenes
 
@@ -27,7 +27,7 @@ def insert_campaign(connection: sqlite3.Connection, spec: Spec) -> None:
     for number, scenario in enumerate(spec.scenarios, 1):
         connection.execute("INSERT INTO scenarios VALUES (?, ?)", (number, scenario))
     connection.execute(
-        "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+        "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
         (
             *(cursor.lastrowid, _chromosome_id(connection, spec.default), spec.sampler),
             *(spec.recipe, spec.space, spec.seed, _json(spec.command), spec.objective),
@@ -62,6 +62,12 @@ def insert_generation(
             "INSERT INTO generations VALUES (?, ?, ?, ?)",
             (generation, place, chromosome, one.fitness),
         )
+
+
+def put_best(connection: sqlite3.Connection, best: str) -> None:
+    """Write which chromosome is believed best, by its key."""
+    believed = _chromosome_id(connection, chromosome_of(best))
+    connection.execute("UPDATE campaign SET best = ?", (believed,))
 
 
 def put_top_genes(connection: sqlite3.Connection, fingerprint: str, top: TopGenes) -> None:

@@ -31,6 +31,7 @@ STUDIES = {
         ("measure.py",),
         ("compete.py", "--predicted", PREDICTED, "-o", "{out}/start-up.json"),
     ),
+    "made-up": (("compete_made_up.py", "-o", "{out}/made-up.json"),),
     "fingerprints": (
         ("fingerprint_table.py",),
         ("fingerprints.py", "-o", "{out}/fingerprints.json"),
