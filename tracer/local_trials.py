@@ -29,6 +29,7 @@ from tracer.trial import (
     TrialOptions,
     disks_to_count,
     disks_to_tune,
+    displaced,
     judged,
     mounted_on,
     offered,
@@ -143,17 +144,18 @@ class LocalTrials:
         self, settings: Sequence[tuple[str, str]]
     ) -> tuple[dict[str, str], dict[str, str], list[str]]:
         """Set the knobs; return the values in force, why some were refused, and notes."""
-        refused, notes = {}, []
+        values, refused, notes = {}, {}, []
         for knob, value in settings:
             try:
                 taken = self._journal.set(knob, value)
             except OSError as error:
                 refused[knob] = error.strerror or str(error)
                 continue
+            values[knob] = taken
             if taken != value:
                 notes.append(f"{knob}: the kernel made {value} to {taken}")
         in_force = {knob: selected(text) for knob, text in _read([k for k, _ in settings]).items()}
-        return in_force, refused, notes
+        return in_force, refused | displaced(values, in_force), notes
 
     def _limited(self) -> RunOptions:
         """Return the options of a run that is over at the limit at the latest."""

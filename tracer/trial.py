@@ -82,7 +82,8 @@ class Outcome:
     """What came of a trial.
 
     ``seconds`` is None unless a start was measured. ``in_force`` are the values that the knobs
-    had, read back, also where the kernel made one to another; ``refused`` says why it took none.
+    had, read back, also where the kernel made one to another; ``refused`` says why it took none,
+    or why one that it took was in force no more when all were set.
     ``counters`` is what the machine counted during the start (tracer.counters).
     """
 
@@ -174,6 +175,18 @@ def judged(outcome: Outcome, scenario: Scenario, seen: Seen) -> Outcome:
     return replace(
         outcome, status=status, counters=dict(seen.start), notes=(*outcome.notes, *notes)
     )
+
+
+def displaced(taken: Mapping[str, str], in_force: Mapping[str, str]) -> dict[str, str]:
+    """Return why settings are not in force, by knob, although they were taken.
+
+    What the kernel made of a value when it was written stays a note: many are rounded.
+    """
+    return {
+        knob: f"another setting made it {in_force[knob]}"
+        for knob, value in taken.items()
+        if in_force.get(knob, value) != value
+    }
 
 
 def offered(schedulers: str) -> list[str]:

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Sequence
+import secrets
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,8 +20,13 @@ import msgspec
 
 from boards.target import Target
 from tracer.calibrate.fio import CalibrateError
+from tracer.counters import Counters, change, parse_counters
 from tracer.interrupts import uninterrupted
+from tracer.journal import Restored, unrestored
 from tracer.knobs import check_knob
+from tracer.remote.bios import parse_sums
+from tracer.remote.job import facts, making_sense, script
+from tracer.remote.run_facts import Lines, by_key
 
 _MIB = 1 << 20
 # A file larger than memory can hold dirty would be needed, if nobody asked for its data to be safe.
@@ -27,7 +34,11 @@ _SYNCED_KIB = 4096
 _LAYING_S = 3600.0
 _ENDS_S = 120.0  # that a run may take longer than it is asked to
 _SHOWN = 300  # characters of what went wrong
-_SCRIPT = Path(__file__).with_suffix(".sh")
+_LOCK_S = 300  # for another foreread that uses the knobs
+_BIOS_KIB = 8192  # of trace, per CPU
+_SAFE = "end_fsync=1\n"
+_PARTS = ("lib.sh", "held.sh", "tracing.sh", "bios.sh")
+_KEYS = ("before", "after")
 
 
 @dataclass(frozen=True)
@@ -66,6 +77,14 @@ class Done:
         return self.transferred_bytes / self.seconds
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What a disk counted meanwhile (counters.py, ``disk.*``), and sums of its bios (bios.py)."""
+
+    counters: Counters
+    bios: Mapping[str, int]
+
+
 def lay_out(target: Target, ground: Ground) -> None:
     """Make the data, unless it is there. Raises CalibrateError, TargetError."""
     have = target.run(["stat", "-c", "%s", ground.data])
@@ -93,21 +112,68 @@ def run(
     Raises CalibrateError, also for a setting that the target refuses, RecordError for what is no
     knob, TargetError. Signals wait for the end, so that nothing is left behind.
     """
+    return _run(target, job_text(ground, workload, seconds), seconds, settings)[0]
+
+
+def run_watched(
+    target: Target,
+    ground: Ground,
+    workload: Workload,
+    seconds: float,
+    settings: Sequence[tuple[str, str]],
+    disk: str,
+) -> tuple[Done, Seen]:
+    """As ``run``, until all data is safe; return also what ``disk`` saw of it."""
+    job = job_text(ground, workload, seconds) + _SAFE
+    done, lines = _run(target, job, seconds, settings, disk)
+    with making_sense("what the disk counted"):
+        before, after = (parse_counters({f"disk:{disk}": lines[key][0]}) for key in _KEYS)
+        return done, Seen(change(before, after), parse_sums(lines["bios"][0]))
+
+
+def _run(
+    target: Target,
+    job: str,
+    seconds: float,
+    settings: Sequence[tuple[str, str]],
+    disk: str = "",
+) -> tuple[Done, Lines]:
+    """Return what fio has done, and the facts that were told with it."""
     for knob, _ in settings:
         check_knob(knob)
     limit_s = math.ceil(seconds + _ENDS_S)
     words = [str(limit_s), *(word for setting in settings for word in setting)]
     with uninterrupted():
         answer = target.run(
-            ["sh", "-c", _SCRIPT.read_text(), "sh", *words],
-            stdin=job_text(ground, workload, seconds).encode(),
-            timeout_s=2.0 * limit_s,
+            ["sh", "-c", shell_text(disk), "sh", *words],
+            stdin=job.encode(),
+            timeout_s=_LOCK_S + 2.0 * limit_s,
         )
-    word, _, report = answer.stdout.partition(b"\n")
-    if word == b"measured":
-        return parse(report)
-    said = os.fsdecode(word or answer.stderr).strip()[:_SHOWN] or "it was ended"
-    raise CalibrateError(f"the workload did not run: {said}", "run its job by hand with fio")
+    told, measured, report = answer.stdout.partition(b"measured\n")
+    lines = by_key(facts(told))
+    if not measured:
+        said = "".join(lines["error"][:1]) or os.fsdecode(answer.stderr).strip() or "it was ended"
+        message, _, remedy = said[:_SHOWN].partition("|")
+        raise CalibrateError(
+            f"the workload did not run: {message}", remedy or "run its job by hand with fio"
+        )
+    with making_sense("what became of its knobs"):
+        restored = [Restored(*line.split("\t")) for line in lines["restored"]]
+    if problems := unrestored(restored):
+        raise CalibrateError("; ".join(problems), "put it back by hand")
+    return parse(report), lines
+
+
+def shell_text(disk: str, folder: str = "") -> str:
+    """Return the script of a run that watches ``disk``, "" for none, in a folder of its own."""
+    variables = {
+        "resident_job": folder or f"/run/foreread-{secrets.token_hex(8)}",
+        "lock_wait_s": str(_LOCK_S),
+        "watched": disk,
+        "buffer_kib": str(_BIOS_KIB),
+    }
+    head = "\n".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    return "\n".join([head, script(_PARTS), Path(__file__).with_suffix(".sh").read_text()])
 
 
 def job_text(ground: Ground, workload: Workload, seconds: float) -> str:

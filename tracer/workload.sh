@@ -1,54 +1,69 @@
-# One run of fio under settings, which are put back afterwards.
+# shellcheck shell=sh disable=SC2034,SC2154
+# One run of fio under settings, which are put back afterwards (lib.sh), and what is counted of a
+# disk meanwhile, if watched names one: its statistics, and its bios (bios.sh).
 #   sh -c THIS sh LIMIT_S [KNOB VALUE]... <JOB
-# Knobs are written in that order, and put back in the other. The first line says what came of it:
-# "refused" or "failed", each with a reason; or "measured", with fio's report behind it.
-# shellcheck shell=sh
-set -u
-export LC_ALL=C
+# Prints facts, or "error TEXT|REMEDY"; behind a line "measured" fio's report.
+
+# set_all [KNOB VALUE]...: set the knobs in that order; none may be refused, nor be another one's
+# victim.
+set_all() {
+    while [ $# -gt 0 ]; do
+        set_knob "$1" "$2" >"$job/set" || die "$job is full" "make room in memory"
+        ! grep -q '^unset ' "$job/set" || die "$(sed -n 's/^unset //p' "$job/set" | tr -s '\t' ' ')" \
+            "choose a value that the kernel takes"
+        grep '^knob ' "$job/set" >>"$job/taken"
+        shift 2
+    done
+    [ ! -e "$job/taken" ] || while IFS=$tab read -r knob _ taken; do
+        value_of "${knob#knob }"
+        [ "$value" = "$taken" ] || die "${knob#knob } became $value with another setting" \
+            "set it after that one"
+    done <"$job/taken"
+}
+
+# statistics KEY: print what the disk has counted.
+statistics() {
+    [ -z "$watched" ] || fact "$1" "/sys/block/$watched/stat"
+}
+
+# put_all_back: leave nothing; what is not as it was is said.
+put_all_back() {
+    trap '' INT TERM HUP
+    restore "$job" restored
+    remove_tracing "$job"
+    release_lock "$job"
+    rm -rf "$job"
+}
+
 limit_s=$1
 shift
-
-end() {
-    printf '%s %s\n' "$1" "$(printf %s "$2" | tr -s '\n' ' ')"
-    exit 0
-}
-
-# in_force KNOB: what it says; of schedulers, the one in brackets.
-in_force() {
-    case $1 in
-    */scheduler) sed 's/.*\[\(.*\)\].*/\1/' "$1" ;;
-    *) cat "$1" ;;
-    esac
-} 2>/dev/null
-
-# set_knob KNOB VALUE: noted first, so that it is put back however this ends.
-set_knob() {
-    before=$(in_force "$1") || end refused "$1 cannot be read"
-    undo="$1 $before
-$undo"
-    said=$( (printf '%s\n' "$2" >"$1") 2>&1) || end refused "$1 takes no $2: $said"
-}
-
-put_back() {
-    trap '' INT TERM HUP
-    printf %s "$undo" | while read -r knob value; do
-        printf '%s\n' "$value" >"$knob"
-    done
-}
-
-job=$(cat)
-undo=
-for tool in fio timeout; do
-    command -v "$tool" >/dev/null || end failed "$tool is not installed"
-done
-trap put_back EXIT
+need cat fio grep mkdir mv rm sed sync timeout tr
+mkdir "$job" || die "$job cannot be made" "run as root, with a /run that can be written to"
+trap put_all_back EXIT
 trap 'exit 1' INT TERM HUP
 trap '' PIPE # whoever asked may be gone; what was begun is put back all the same
-while [ $# -gt 0 ]; do
-    set_knob "$1" "$2"
-    shift 2
-done
+cat >"$job/fio"
+start_of $$
+echo "$$ $started" >"$job/owner"
+if [ $# -gt 0 ]; then
+    take_lock || exit 1
+    undo_leftovers
+fi
+set_all "$@"
+if [ -n "$watched" ]; then
+    find_tracefs
+    make_bios
+    number_disks
+    select_bios "$made"
+fi
 sync # fio empties the page cache of its file, but for what is dirty
-said=$(printf '%s\n' "$job" | timeout -k 5 "$limit_s" fio --output-format=json - 2>&1) ||
-    end failed "fio: $said"
-printf 'measured\n%s\n' "$said"
+statistics before
+[ -z "$watched" ] || echo 1 >"$made/tracing_on"
+report=$(timeout -k 5 "$limit_s" fio --output-format=json "$job/fio" 2>&1) ||
+    die "fio: $(echo "$report" | tr '\n|' '  ')" "run its job by hand"
+[ -z "$watched" ] || echo 0 >"$made/tracing_on"
+statistics after
+[ -z "$watched" ] || echo "bios $(sum_bios "$made")"
+trap - EXIT
+put_all_back
+printf 'measured\n%s\n' "$report"

@@ -15,14 +15,12 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from statistics import fmean, median
 
-from analyzer.tuner.engine import Engine, Scored
+from analyzer.tuner.attempts import CampaignError, DisturbedError, attempt
+from analyzer.tuner.engine import Believer, Engine, Scored
 from analyzer.tuner.evaluation import (
     BLAMING,
     FINAL,
-    Attempt,
     Evaluator,
-    Seeded,
-    TargetGone,
     chromosome_of,
     key_of,
 )
@@ -35,23 +33,11 @@ from analyzer.tuner.stopping import Budget, Patience, Stage, gained_too_little
 from analyzer.tuner.store import Store
 from analyzer.tuner.turns import Turns
 
+__all__ = ["Campaign", "CampaignError", "DisturbedError", "Rules"]
+
+DEFAULT_FIRST = 3  # rounds of it before all else, where the engine can ask for more
 DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
 IDLE_GENERATIONS = 100  # without a single attempt: the engine proposes what it has proposed
-_NOTES = 20  # of an attempt, and characters of each; a target may say anything
-_NOTE_LENGTH = 500
-_METRICS = 1000
-
-
-class CampaignError(RuntimeError):
-    """A campaign that cannot go on; its store is sound. ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
-
-
-class DisturbedError(CampaignError):
-    """The default cannot be measured since something else uses the machine: it may pass."""
 
 
 class _Spent(Exception):
@@ -103,6 +89,9 @@ class Campaign:
         self._number = store.last_number()
         self._generation = 0
         self._since_default = 0
+        self._believer = engine if isinstance(engine, Believer) else None
+        if self._believer:
+            self._contest.believed = self.standings.default
 
     @property
     def standings(self) -> Standings:
@@ -125,6 +114,11 @@ class Campaign:
             self._store.end(ended)
         return ended
 
+    @property
+    def best(self) -> str:
+        """The best chromosome so far."""
+        return self._contest.best
+
     def progress(self) -> Progress:
         """Return where the campaign is."""
         returned = self._engine.returned if isinstance(self._engine, Fingerprinting) else None
@@ -139,7 +133,7 @@ class Campaign:
             if not batch:
                 return "finished"
             for chromosome in batch:
-                self._race(chromosome)
+                (self._repeat if self._believer else self._race)(chromosome)
             self._tell(batch)
             idle = idle + 1 if self._turns.attempts == before else 0
             if self._gained_too_little():
@@ -150,7 +144,8 @@ class Campaign:
         """Put in force whose turn it is, and measure the default there first."""
         before, self._contest = self._contest, self._turns.in_force(self._generation)
         if not self.standings.measured():
-            self._measure_default(self._spec.most)
+            most = self._spec.most
+            self._measure_default(min(most, DEFAULT_FIRST) if self._believer else most)
         elif self._contest != before:
             self._measure_default(1)
 
@@ -161,12 +156,21 @@ class Campaign:
             said = [(key_of(chromosome), fitness) for chromosome, fitness in told]
             if said != [(key_of(one.chromosome), one.fitness) for one in scored]:
                 raise self._another_course()
-        self._engine.tell(scored)
+        self._inform(scored)
         if told is None:
             top = self._engine.known if isinstance(self._engine, Fingerprinting) else {}
-            self._store.add_generation(self._generation, scored, top)
+            self._store.add_generation(self._generation, scored, top, self._contest.believed)
         self._generation += 1
-        self._contest.stages.append(Stage(self.standings.best(), self.standings.measured()))
+        self._contest.stages.append(Stage(self.best, self.standings.measured()))
+
+    def _inform(self, scored: list[Scored]) -> None:
+        """Tell the engine of a generation, or, if it has a mind of its own, of all."""
+        if self._believer is None:
+            self._engine.tell(scored)
+            return
+        everyone = map(chromosome_of, self.standings.chromosomes())
+        self._believer.tell([self._scored(chromosome) for chromosome in everyone])
+        self._contest.believed = key_of(self._believer.best())
 
     def _gained_too_little(self) -> bool:
         patience = self._rules.patience
@@ -191,17 +195,33 @@ class Campaign:
             if values:
                 by_name[f"value:{scenario}"] = [median(values)]
         metrics = {name: fmean(values) for name, values in by_name.items()}
-        return Scored(chromosome, self.standings.fitness(key), metrics)
+        gains, final = self.standings.gains(key), self.standings.exhausted(key)
+        return Scored(chromosome, self.standings.fitness(key), metrics, gains, final)
 
     def _race(self, chromosome: Chromosome) -> None:
         """Measure a chromosome as often as it is worth, and what it is compared with."""
         key = key_of(chromosome)
         while (runner := self.standings.next_to_run(key)) is not None:
-            if self._since_default >= DEFAULT_EVERY:
-                self._measure_default(1)
+            if self._default_due():
                 self._run_best()
             self._since_default += 1
             self._run(chromosome if runner == key else chromosome_of(runner))
+
+    def _repeat(self, chromosome: Chromosome) -> None:
+        """Measure a chromosome once more, a new one as often as each is measured."""
+        key = key_of(chromosome)
+        for _ in range(max(self._spec.fewest - self.standings.repeats(key), 1)):
+            if not self.standings.exhausted(key):
+                self._default_due()
+                self._since_default += 1
+                self._run(chromosome)
+
+    def _default_due(self) -> bool:
+        """Measure the default if that is due; return whether it was."""
+        due = self._since_default >= DEFAULT_EVERY
+        if due:
+            self._measure_default(1)
+        return due
 
     def _run_best(self) -> None:
         """Run the best again until it has all its repeats: chance may have put it there."""
@@ -286,34 +306,3 @@ class Campaign:
             f"{self._store.name} holds another course than this campaign's",
             f"resume it with the recipe it was begun with, and the foreread {made_by}",
         )
-
-
-def attempt(
-    evaluator: Evaluator,
-    chromosome: Chromosome,
-    scenario: str,
-    seed: int,
-    interrupts: tuple[type[Exception], ...] = (),
-) -> Attempt:
-    """Evaluate once; what fails in that costs the chromosome alone.
-
-    Not so ``interrupts``, nor a CampaignError: then no chromosome could be evaluated.
-    """
-    if isinstance(evaluator, Seeded):
-        evaluator.reseed(seed)
-    try:
-        return _bounded(evaluator.evaluate(chromosome, scenario))
-    except CampaignError:
-        raise
-    except interrupts:
-        raise
-    except TargetGone as error:
-        return _bounded(Attempt("hung", notes=(str(error),)))
-    except Exception as error:
-        return _bounded(Attempt("failed", notes=(f"{type(error).__name__}: {error}",)))
-
-
-def _bounded(attempt: Attempt) -> Attempt:
-    notes = tuple(note[:_NOTE_LENGTH] for note in attempt.notes[:_NOTES])
-    metrics = dict(list(attempt.metrics.items())[:_METRICS])
-    return Attempt(attempt.status, attempt.value, metrics, notes)

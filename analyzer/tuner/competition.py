@@ -15,10 +15,10 @@ import numpy.typing as npt
 
 from analyzer.tuner.campaign import Campaign, Rules
 from analyzer.tuner.engine import Engine
-from analyzer.tuner.evaluation import chromosome_of
+from analyzer.tuner.evaluation import Attempt, chromosome_of
+from analyzer.tuner.genes import Chromosome
 from analyzer.tuner.landscape import Landscape
 from analyzer.tuner.records import Board, Spec
-from analyzer.tuner.standings import Standings
 from analyzer.tuner.stopping import Budget
 from analyzer.tuner.store import Store
 
@@ -73,17 +73,30 @@ def compete(
     return curves
 
 
+class _Watched:
+    """A landscape that notes what the campaign on it believes best before each attempt."""
+
+    def __init__(self, landscape: Landscape) -> None:
+        self.landscape = landscape
+        self.believed: list[str] = []
+        self.campaign: Campaign | None = None
+
+    def reseed(self, seed: int) -> None:
+        self.landscape.reseed(seed)
+
+    def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
+        if self.campaign:
+            self.believed.append(self.campaign.best)
+        return self.landscape.evaluate(chromosome, scenario)
+
+
 def _regrets(landscape: Landscape, spec: Spec, engine: Engine, attempts: int) -> list[float]:
     rules = Rules(budget=Budget(evaluations=attempts), patience=None)
+    watched = _Watched(landscape)
     with Store.in_memory(spec) as store:
-        Campaign(store, engine, landscape, rules).run()
-        made = store.evaluations()
-    standings, regrets = Standings(spec), list[float]()
-    regret_of = dict[str, float]()
-    for one in made:
-        standings.add(one)
-        best = standings.best()
-        if best not in regret_of:
-            regret_of[best] = landscape.regret(chromosome_of(best))
-        regrets.append(regret_of[best])
+        watched.campaign = Campaign(store, engine, watched, rules)
+        watched.campaign.run()
+    believed = [*watched.believed[1:], watched.campaign.best]
+    regret_of = {best: landscape.regret(chromosome_of(best)) for best in set(believed)}
+    regrets = [regret_of[best] for best in believed]
     return regrets + regrets[-1:] * (attempts - len(regrets))

@@ -7,7 +7,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from analyzer.tuner.campaign import CampaignError, DisturbedError, Rules, attempt
+from analyzer.tuner.attempts import CampaignError, DisturbedError, attempt
+from analyzer.tuner.campaign import Rules
 from analyzer.tuner.confirm import REPEATS, Confirmed, confirm
 from analyzer.tuner.evaluation import BLAMING, Evaluator, key_of
 from analyzer.tuner.genes import Chromosome

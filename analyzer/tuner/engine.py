@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from analyzer.tuner.genes import Chromosome
 
@@ -18,12 +18,15 @@ class Scored:
     """What is told of one chromosome that was asked.
 
     ``fitness``: at least 0, larger is better; 0 where it was invalid or failed. ``metrics``: raw
-    figures by name (counter deltas, seconds by scenario), for phenotypes.
+    figures by name (counter deltas, seconds by scenario), for phenotypes. ``gains``: the log
+    fitness of each time that it was run in every scenario. ``final``: it is not run any more.
     """
 
     chromosome: Chromosome
     fitness: float
     metrics: Mapping[str, float] = field(default_factory=dict)
+    gains: Sequence[float] = ()
+    final: bool = False
 
 
 class Engine(Protocol):
@@ -35,6 +38,19 @@ class Engine(Protocol):
 
     def tell(self, scored: Sequence[Scored]) -> None:
         """Take the results of the generation asked last, in its order."""
+        ...
+
+
+@runtime_checkable
+class Believer(Engine, Protocol):
+    """A tuner that has its own mind of what is run again, and of which chromosome is best.
+
+    What it asks for again is run once more. It is told of every chromosome each time, as what one
+    is worth changes with the default's runs.
+    """
+
+    def best(self) -> Chromosome:
+        """Return the chromosome believed best of those that were told."""
         ...
 
 

@@ -10,6 +10,8 @@ sequential. A stream of bios of 128 KiB is 256 sectors from start to start, and 
 one look at a file system's metadata, a million sectors away, moves the average of ten thousand
 bios beyond it. So by default an I/O is a *jump* if it starts more than 25 sectors from where the
 one before it *ended*, and a workload is random if most of its I/Os are jumps.
+
+The sums of a snapshot are made where the I/Os are seen (tracer/remote/bios.sh).
 """
 
 from __future__ import annotations
@@ -18,10 +20,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from itertools import product
 from typing import Literal, NamedTuple, Self, get_args
-
-import numpy as np
-
-from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 
 RANDOM_SECTORS = 25  # FP_CLASS_PATTERN_RAND, section 4.5
 READ_FACTOR = 2  # a read workload has more than so many reads a write, section 4.5
@@ -116,61 +114,3 @@ class Snapshot:
     def from_metrics(cls, metrics: Mapping[str, float]) -> Self:
         """Return the snapshot in what :meth:`metrics` gave; sums not there are 0."""
         return cls(*(metrics.get(f"io_{one.name}", 0.0) for one in fields(cls)))
-
-
-class Watcher:
-    """Takes snapshots I/O by I/O, and remembers where each disk's last one was."""
-
-    def __init__(self) -> None:
-        self.snapshot = Snapshot()
-        self._last: dict[int, tuple[int, int]] = {}
-
-    def see(self, disk: int, sector: int, sectors: int, write: bool) -> None:
-        """Count one I/O of ``sectors`` from ``sector`` of ``disk``."""
-        start, end = self._last.get(disk, (sector, sector))
-        self.snapshot += Snapshot(
-            reads=not write,
-            writes=write,
-            sectors=sectors,
-            followers=disk in self._last,
-            distances=abs(sector - start),
-            jumps=abs(sector - end) > RANDOM_SECTORS,
-        )
-        self._last[disk] = sector, sector + sectors
-
-    def take(self) -> Snapshot:
-        """Return the snapshot of the period that ends, and begin another one."""
-        taken, self.snapshot = self.snapshot, Snapshot()
-        return taken
-
-
-def snapshots(
-    events: Table, kind: Kind = Kind.BIO_QUEUE, disks: Mapping[int, int] | None = None
-) -> dict[int, Snapshot]:
-    """Return the snapshot of every disk in a trace, by dev_t.
-
-    ``events``: EVENTS in time order. ``kind``: the bios that were queued, which is what the paper
-    measures, or the requests that were issued, which several of them may have been merged into.
-    ``disks`` names the disk of each partition, since a bio is told with the partition's number and
-    the disk's sectors. Flushes and discards move no data and do not count.
-    """
-    moved = (events["flags"] & (Rwbs.READ | Rwbs.WRITE)) > 0
-    kept = events.take((events["kind"] == kind) & moved & (events["value"] > 0))
-    devs = kept["dev"].copy()
-    for part, disk in (disks or {}).items():
-        devs[kept["dev"] == part] = disk
-    return {int(dev): _snapshot(kept.take(devs == dev)) for dev in np.unique(devs)}
-
-
-def _snapshot(ios: Table) -> Snapshot:
-    start: Array = ios["index"].astype(np.float64)  # hostile numbers cannot overflow
-    sectors = ios["value"].astype(np.float64)
-    writes = int(((ios["flags"] & Rwbs.WRITE) > 0).sum())
-    return Snapshot(
-        reads=ios.rows - writes,
-        writes=writes,
-        sectors=float(sectors.sum()),
-        followers=max(ios.rows - 1, 0),
-        distances=float(np.abs(np.diff(start)).sum()),
-        jumps=int((np.abs(start[1:] - (start + sectors)[:-1]) > RANDOM_SECTORS).sum()),
-    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.fingerprint import BY_NAME, Fingerprint
 from analyzer.tuner.genes import Chromosome, Space
 from analyzer.tuner.ground import Ground
@@ -49,7 +50,7 @@ def learn(path: Path, fingerprint: Fingerprint) -> Chromosome:
             )
         confirmed = results.confirmed
         best = results.winner if confirmed.to_run else confirmed.chromosome
-        fitness = results.standings.fitness(results.standings.best())
+        fitness = results.standings.fitness(key_of(results.winner))
         store.put_top_genes(str(fingerprint), TopGenes(best, fitness))
     return best
 

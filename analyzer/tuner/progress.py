@@ -41,8 +41,7 @@ def progress_of(
 ) -> Progress:
     """Return where a campaign with these contests is."""
     contest = turns.in_force(generation)
-    spec, standings = contest.spec, contest.standings
-    best = standings.best()
+    spec, standings, best = contest.spec, contest.standings, contest.best
     interval = standings.interval(best) if best != standings.default else None
     return Progress(
         generation=generation,

@@ -143,16 +143,16 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
 class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start-up"):
     """foreread's own (start_up.py).
 
-    ``founders``: how many are spread over the space at first; ``children``: how many of a
-    ``brood`` are measured in each generation; ``population``: how many may be parents, chosen by
-    ``tournament``; ``hopeless``: by how much (parts of the best) a window must be predicted to be
-    slower so as not to be tried.
+    ``founders``: how many are spread over the space at first; ``strange``: of so many children
+    one is that which is least like all others, the rest are the most promising of a ``brood``;
+    ``population``: how many may be parents, chosen by ``tournament``; ``hopeless``: by how much
+    (parts of the best) a window must be predicted to be slower so as not to be tried.
     """
 
     name: Text
     source: Text
     founders: Count
-    children: Count
+    strange: Count
     brood: Count
     population: Count
     tournament: Count

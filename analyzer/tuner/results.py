@@ -24,7 +24,8 @@ class Results:
     """A campaign as it is in its store.
 
     ``search``: the attempts of the search, ``confirmation``: those made of its winner afterwards;
-    ``generations``: what the engine was told, fitness beside each chromosome.
+    ``generations``: what the engine was told, fitness beside each chromosome; ``believed``: what it
+    holds to be the best, None where that is what was measured to be it.
     """
 
     spec: Spec
@@ -32,12 +33,19 @@ class Results:
     search: Sequence[Evaluation]
     confirmation: Sequence[Evaluation]
     generations: Sequence[Sequence[tuple[Chromosome, float]]]
+    believed: str | None = None
 
     @classmethod
     def of(cls, store: Store) -> Results:
         """Return what an open store holds."""
-        confirmation = store.evaluations(stage="confirmation")
-        return cls(store.spec, store.ended, store.evaluations(), confirmation, store.generations())
+        return cls(
+            store.spec,
+            store.ended,
+            store.evaluations(),
+            store.evaluations(stage="confirmation"),
+            store.generations(),
+            store.best,
+        )
 
     @cached_property
     def contests(self) -> list[Results]:
@@ -83,7 +91,7 @@ class Results:
     @cached_property
     def winner(self) -> Chromosome:
         """The best chromosome of the search; the default where none is better."""
-        return chromosome_of(self.standings.best())
+        return chromosome_of(self.believed or self.standings.best())
 
     @cached_property
     def runs(self) -> Runs:

@@ -103,6 +103,10 @@ class Standings:
         """Return the number of good attempts in the scenario that has the fewest."""
         return self._summary(key).repeats
 
+    def chromosomes(self) -> Sequence[str]:
+        """Return those that were tried, in that order."""
+        return list(self._runs)
+
     def given_up(self, key: str, scenario: str) -> bool:
         """Return whether a chromosome is not tried again in this scenario."""
         return key in self._condemned or self._of(key, scenario).bad_in_a_row >= TRIES
@@ -130,6 +134,10 @@ class Standings:
         """Return e^gain; 0 for one that failed, or that is not measured in every scenario."""
         gain = None if key in self._condemned else self._summary(key).gain
         return 0.0 if gain is None else math.exp(min(gain, math.log(LARGEST)))
+
+    def gains(self, key: str) -> Sequence[float]:
+        """Return the gain of each round: of the runs that were the n-th good ones, the mean."""
+        return [fmean(runs) for runs in zip(*self._summary(key).gains.values(), strict=False)]
 
     def gain(self, key: str) -> float:
         """Return the log of the fitness; -inf where that is 0."""

@@ -1,17 +1,26 @@
 """foreread's own genetic algorithm for start-ups: few evaluations, few genes that matter.
 
-A cold start takes seconds to minutes to measure and a child takes none to breed, so each generation
-breeds a whole brood and measures only those of it that are most likely to be an improvement, as
-told by a model of all that was measured (pre-selection by a surrogate: Jin, *Surrogate-assisted
-evolutionary computation*, 2011, section 2). The genes that the model finds to matter mutate more
-often. The first generation is founded by the default, the predicted window and its neighbours;
-windows that the prediction says cannot win are no alleles at all.
+A cold start takes seconds to minutes to measure and a child takes none to breed. So a whole brood
+is bred, and the one child of it is measured from which most can be expected, as told by a model of
+all that was measured (pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary
+computation*, 2011, section 2). A space that is small enough is its own brood. The genes that the
+model finds to matter mutate more often.
+
+Runs differ, and the same model tells when another run of one that was measured tells more than a
+new child; it averages over whatever is alike, so most chromosomes are run once. The best is the one
+whose expected value is highest, not the one that was lucky.
+
+Genes that do nothing by themselves may do much together, of which the model can know nothing
+before it has seen them together. So every few children one is measured that is as unlike all others
+as can be, whatever the model says. The first ones are the default, it with the predicted window,
+and a spread over the space; windows that the prediction says cannot win are no alleles at all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from random import Random
 
 import numpy as np
@@ -22,17 +31,18 @@ from analyzer.tuner.genes import Allele, Chromosome, Mutation, Space
 from analyzer.tuner.operators import Child
 from analyzer.tuner.predicted import Prediction
 from analyzer.tuner.recipe import StartUp
-from analyzer.tuner.samplers import distinct, shuffled
-from analyzer.tuner.surrogate import Guess, Surrogate, expected_improvement
+from analyzer.tuner.samplers import distinct
+from analyzer.tuner.surrogate import Floats, Guess, Points, Runs, Surrogate, expected_improvement
 
+WHOLE = 2000  # chromosomes: of a space that is no larger, all are looked at
 CLUTCHES = 8  # times the brood's size are bred at most: most of a late brood is known already
-FAR = 2.0  # times the best's seconds
-GROWN = 1.05  # times what was known: then it is found out anew which genes matter
+FAR = math.log(2.0)  # from the best's log fitness
+EQUAL = 1e-6  # parts of a value, so that the last bits of a sum, which vary by CPU, decide nothing
 Key = tuple[Allele, ...]
 
 
 class StartUpEngine:
-    """A population that remembers all it has measured, and measures nothing twice.
+    """A population that remembers all it has measured.
 
     ``predicted``: seconds by read_ahead_kb.
     """
@@ -49,88 +59,116 @@ class StartUpEngine:
         self.prediction = Prediction(predicted or {})
         self.space = self.prediction.pruned(space, recipe.hopeless)
         self.rng = Random(seed)
-        self.model = Surrogate(self.space)
+        self.model = Surrogate(self.space, Random(seed))
         self.told: dict[Key, Scored] = {}
-        self._fitted = 0  # how many were known when it was last found out which genes matter
-        self._chance = shuffled(self.space, Random(seed))
-        self._founders = list(distinct(self.space, self._found(seeds)))
+        self._children = 0
+        every = self.space.enumerate() if self.space.size <= WHOLE else iter(())
+        self._every = {self.space.key(one): one for one in every}
+        self._founders = distinct(self.space, self._found(seeds))
 
     def ask(self) -> list[Chromosome]:
-        """Return the founders, then the most promising of each brood; none when all are known."""
-        asked: list[Chromosome] = list(self._founders)
-        while not self._founders and len(asked) < self.recipe.children:
-            self._learn(asked)
-            child = self._promising(asked)
-            if child is None:
-                break
-            asked.append(child)
-        return asked
+        """Return a founder, then a child, or one that is run again: one at a time.
+
+        None when all are known, and had all their runs.
+        """
+        asked = next(self._founders, None) or self._child()
+        return [asked] if asked else []
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        """Remember what the generation was worth."""
-        self._founders = []
-        for one in scored:
-            self.told[self.space.key(one.chromosome)] = one
+        """Take what chromosomes are worth by now."""
+        self.told.update({self.space.key(one.chromosome): one for one in scored})
+        self._learn()
+
+    def best(self) -> Chromosome:
+        """Return the chromosome that is probably best of those that were told."""
+        return self._good[int(np.argmax(self._guess(self._good).mean.mean(axis=0)))]
 
     def _found(self, seeds: Sequence[Chromosome]) -> Iterator[Child]:
-        """Yield the seeds, the default, it with the predicted window, and a spread around that."""
         default = self.space.default()
         yield from map(self.space.repair, seeds)
         yield default
         yield default | self.prediction.window(self.space)
-        for row, child in enumerate(operators.spread(self.space, self.recipe.founders, self.rng)):
-            aside = self.prediction.window(self.space, (0, -1, 1)[row % 3])
-            yield self.space.repair(child | aside)
+        yield from operators.spread(self.space, self.recipe.founders, self.rng)
 
-    def _learn(self, asked: Sequence[Chromosome]) -> None:
-        """Teach the model what is known, as if the children ``asked`` were worth what it guesses.
+    def _learn(self) -> None:
+        """Teach the model what is known.
 
-        The next child of the same generation is then another one (the kriging believer of
-        Ginsbourger, Le Riche and Carraro 2010). What is ``FAR`` worse than the best, or failed,
-        counts as just that: how much worse does not help to find the best, and beside a start
-        that takes fifty times as long all others would seem alike.
+        What is ``FAR`` worse than the best, or failed, counts as just that: how much worse does not
+        help to find the best, and beside a start that takes fifty times as long all others would
+        seem alike.
         """
-        told = list(self.told.values())
-        least = max((one.fitness for one in told), default=0.0) / FAR or 1.0
-        worth = [math.log(max(one.fitness, least)) for one in told]
-        if asked:
-            worth += self._guess(asked).mean.tolist()
-        everyone = [*(one.chromosome for one in told), *asked]
-        expected = self.prediction.gains(self.space, everyone)
-        fit = not asked and len(told) >= GROWN * self._fitted
-        self._fitted = len(told) if fit else self._fitted
-        self.model.learn(everyone, np.array(worth), expected, fit)
+        known = list(self.told.values())
+        gains = [_gains(one) for one in known]
+        means = np.array([one.mean() for one in gains])
+        least = means.max() - FAR if np.isfinite(means.max()) else 0.0
+        squares = sum(
+            float(((some - mean) ** 2).sum())
+            for some, mean in zip(gains, means, strict=True)
+            if mean > least
+        )
+        counts = np.array([len(one) for one in gains], dtype=np.float64)
+        runs = Runs(counts, np.maximum(means, least), squares)
+        self.model.learn(self._points([one.chromosome for one in known]), runs)
+
+    @property
+    def _good(self) -> list[Chromosome]:
+        """Those that did not fail; all if all of them did."""
+        good = [one.chromosome for one in self.told.values() if one.fitness > 0]
+        return good or [one.chromosome for one in self.told.values()]
 
     def _guess(self, chromosomes: Sequence[Chromosome]) -> Guess:
-        return self.model.guess(chromosomes, self.prediction.gains(self.space, chromosomes))
+        return self.model.guess(self._points(chromosomes))
 
-    def _promising(self, asked: Sequence[Chromosome]) -> Chromosome | None:
-        """Return the child of a new brood whose improvement can be expected to be largest."""
-        taken = self.told.keys() | {self.space.key(child) for child in asked}
+    def _points(self, chromosomes: Sequence[Chromosome]) -> Points:
+        return self.model.points(chromosomes, self.prediction.gains(self.space, chromosomes))
+
+    def _child(self) -> Chromosome | None:
+        self._children += 1
+        strange = self._children % self.recipe.strange == 0
+        return (self._stranger() if strange else None) or self._promising()
+
+    def _stranger(self) -> Chromosome | None:
+        """Return the chromosome that is least like all that were measured."""
+        strangers = self._unknown(self._random())
+        if not strangers:
+            return None
+        return strangers[self._largest(self.model.strangeness(self._points(strangers)))]
+
+    def _promising(self) -> Chromosome | None:
+        """Return the one of which one more run can be expected to improve most."""
+        again = [one.chromosome for one in self.told.values() if one.fitness > 0 and not one.final]
+        tried = [*self._unknown(self._bred()), *again]
+        if not tried:
+            return None
+        best = self._guess([self.best()]).mean
+        return tried[self._largest(expected_improvement(self._guess(tried), best))]
+
+    def _largest(self, values: Floats) -> int:
+        """Return where the largest value is, any of them if there are several."""
+        return self.rng.choice(np.flatnonzero(values >= values.max() * (1 - EQUAL)).tolist())
+
+    def _unknown(self, children: Iterator[Child]) -> list[Chromosome]:
+        """Return a brood of what was not measured: all of a small space, else of ``children``."""
+        if self._every:
+            return [one for key, one in self._every.items() if key not in self.told]
+        fresh = (child for child in children if self.space.key(child) not in self.told)
+        return list(islice(distinct(self.space, fresh), self.recipe.brood))
+
+    def _random(self) -> Iterator[Child]:
+        for _ in range(CLUTCHES * self.recipe.brood):
+            yield operators.random_child(self.space, self.rng)
+
+    def _bred(self) -> Iterator[Child]:
+        """Yield children of the fittest."""
         parents = sorted(self.told.values(), key=lambda one: -one.fitness)
         parents = parents[: self.recipe.population]
-        brood = self._brood(parents, taken)
-        if not brood:
-            return next((one for one in self._chance if self.space.key(one) not in taken), None)
-        best = self._guess([one.chromosome for one in parents]).mean.max()
-        hopes = expected_improvement(self._guess(brood), float(best))
-        return brood[int(np.argmax(hopes))]
-
-    def _brood(self, parents: Sequence[Scored], taken: Collection[Key]) -> list[Child]:
-        """Return different children of the fittest that are not ``taken``."""
         fitness = [one.fitness for one in parents]
         rates = self._mutation_rates()
-        brood: dict[Key, Child] = {}
         for _ in range(CLUTCHES * self.recipe.brood):
             pair = operators.tournament(fitness, 2, self.recipe.tournament, self.rng)
             one, other = (parents[index].chromosome for index in pair)
             child, _ = operators.uniform(self.space, one, other, self.rng)
-            child = self._mutated(child, rates)
-            if (key := self.space.key(child)) not in taken:
-                brood[key] = child
-            if len(brood) == self.recipe.brood:
-                break
-        return list(brood.values())
+            yield self._mutated(child, rates)
 
     def _mutation_rates(self) -> list[float]:
         """Return each gene's chance: one mutation in a child, half of it where it matters."""
@@ -144,3 +182,9 @@ class StartUpEngine:
                 how: Mutation = self.rng.choice(("new", "step"))
                 child[gene.name] = operators.mutate(gene, child[gene.name], self.rng, how)
         return self.space.repair(child)
+
+
+def _gains(one: Scored) -> Floats:
+    """Return the log fitness of each run; -inf for one that failed."""
+    alone = math.log(one.fitness) if one.fitness > 0 else -math.inf
+    return np.array(one.gains if one.gains and one.fitness > 0 else [alone])

@@ -28,7 +28,7 @@ class Patience:
     """How long a stretch is: generations, and new chromosomes measured in them, at least."""
 
     generations: int = 3
-    chromosomes: int = 20
+    chromosomes: int = 40
 
 
 @dataclass(frozen=True)

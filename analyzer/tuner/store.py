@@ -20,7 +20,7 @@ import msgspec
 
 from analyzer.tuner import store_file
 from analyzer.tuner.engine import Scored
-from analyzer.tuner.evaluation import Attempt, key_of
+from analyzer.tuner.evaluation import Attempt, chromosome_of, key_of
 from analyzer.tuner.genes import Allele, Chromosome
 from analyzer.tuner.records import Board, Ended, Evaluation, Hardware, Spec, Stage, TopGenes
 from analyzer.tuner.store_file import StoreError
@@ -39,14 +39,15 @@ WHERE stage = ? AND withdrawn <= ? ORDER BY e.id
 class Store:
     """An open store; a context manager. All methods raise StoreError.
 
-    ``spec`` is the campaign's; ``ended`` says why it ended, None while it can go on.
+    ``spec`` is the campaign's; ``ended`` says why it ended, None while it can go on; ``best`` is
+    the chromosome that its engine believes best (evaluation.key_of), None where it only measures.
     """
 
     def __init__(self, connection: sqlite3.Connection, name: str, lock: int | None) -> None:
         self.name = name
         self._connection = connection
         self._lock = lock
-        self.spec, self.created, self.ended = self._read_campaign()
+        self.spec, self.created, self.best, self.ended = self._read_campaign()
 
     @classmethod
     def create(cls, path: Path, spec: Spec) -> Self:
@@ -150,10 +151,12 @@ class Store:
         generation: int,
         scored: Sequence[Scored],
         top: Mapping[str, TopGenes] | None = None,
+        best: str | None = None,
     ) -> None:
         """Store what the engine was told of its ``generation``-th batch, from 0.
 
-        ``top``: the top genes that it has since then, by fingerprint.
+        ``top``: the top genes that it has since then, by fingerprint; ``best``: the chromosome
+        that it believes best since then.
         """
         with self._transaction():
             for place, one in enumerate(scored):
@@ -164,6 +167,10 @@ class Store:
                 )
             for fingerprint, genes in (top or {}).items():
                 self._put_top_genes(fingerprint, genes)
+            if best:
+                believed = _chromosome_id(self._connection, chromosome_of(best))
+                self._connection.execute("UPDATE campaign SET best = ?", (believed,))
+        self.best = best
 
     def end(self, why: Ended | None) -> None:
         """Store why the campaign ended; None when it goes on."""
@@ -203,16 +210,18 @@ class Store:
             (fingerprint, _chromosome_id(self._connection, top.chromosome), top.fitness),
         )
 
-    def _read_campaign(self) -> tuple[Spec, float, Ended | None]:
+    def _read_campaign(self) -> tuple[Spec, float, str | None, Ended | None]:
         rows = self._rows(
-            "SELECT b.name, kernel, page_bytes, disks, hardware, genes, sampler, recipe, space,"
-            " seed, command, objective, fewest, most, foreread, created, ended FROM campaign"
-            ' JOIN boards b ON b.id = board JOIN chromosomes c ON c.id = "default"'
+            "SELECT b.name, kernel, page_bytes, disks, hardware, c.genes, sampler, recipe, space,"
+            " seed, command, objective, fewest, most, foreread, created, believed.genes, ended"
+            " FROM campaign JOIN boards b ON b.id = board"
+            ' JOIN chromosomes c ON c.id = "default"'
+            " LEFT JOIN chromosomes believed ON believed.id = best"
         )
         if not rows:
             raise StoreError(f"{self.name} holds no campaign", "give a file of foreread tune")
         name, kernel, page_bytes, disks, hardware, genes, sampler, recipe, *rest = rows[0]
-        space, seed, command, objective, fewest, most, foreread, created, ended = rest
+        space, seed, command, objective, fewest, most, foreread, created, best, ended = rest
         scenarios = self._rows("SELECT name FROM scenarios ORDER BY id")
         spec = Spec(
             board=Board(name, kernel, page_bytes, *self._disks(disks, hardware)),
@@ -228,7 +237,7 @@ class Store:
             most=most,
             foreread=foreread,
         )
-        return spec, created, ended
+        return spec, created, best and key_of(self._chromosome(best)), ended
 
     def _evaluation(self, row: tuple[Any, ...]) -> Evaluation:
         number, genes, scenario, repeat, seed, status, value, metrics, notes, started, ended = row
@@ -281,7 +290,7 @@ def _insert_campaign(connection: sqlite3.Connection, spec: Spec) -> None:
     for number, scenario in enumerate(spec.scenarios, 1):
         connection.execute("INSERT INTO scenarios VALUES (?, ?)", (number, scenario))
     connection.execute(
-        "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL)",
+        "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
         (
             *(cursor.lastrowid, _chromosome_id(connection, spec.default), spec.sampler),
             *(spec.recipe, spec.space, spec.seed, _json(spec.command), spec.objective),

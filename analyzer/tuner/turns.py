@@ -16,12 +16,21 @@ from analyzer.tuner.stopping import Stage
 
 
 class Contest:
-    """Runs that are compared with each other: those in the scenarios of ``spec``."""
+    """Runs that are compared with each other: those in the scenarios of ``spec``.
+
+    ``believed``: the chromosome that the engine believes best, if it has a mind of its own.
+    """
 
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         self.standings = Standings(spec)
         self.stages: list[Stage] = []  # after each generation of it
+        self.believed: str | None = None
+
+    @property
+    def best(self) -> str:
+        """The best chromosome by what was measured, or by what the engine makes of that."""
+        return self.believed or self.standings.best()
 
 
 class Turns:

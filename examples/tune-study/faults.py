@@ -1,11 +1,13 @@
 """What can go wrong while a board is tuned, made to go wrong on an emulated one that stays up.
 
 `foreread tune` runs as a user runs it, is disturbed in the middle of a trial, and goes on, or is
-resumed. After every fault the board's settings must be what they were, and nothing of foreread be
-left on it; no run that was stored may be lost, made twice or counted twice; and the campaign must
-end with the result of one that nothing disturbed.
+resumed. After every fault all that can be read of the board (faults_state.sh) must be what it was;
+no run that was stored may be lost, made twice or counted twice; and the campaign must end with the
+result of one that nothing disturbed.
 
-    python examples/tune-study/faults.py [-o FILE] [--times N] [CAMPAIGN ...]
+    python examples/tune-study/faults.py [-o FILE] [--times N] [--board NAME] [CAMPAIGN ...]
+
+FILE keeps the figures of other boards and campaigns.
 """
 
 from __future__ import annotations
@@ -13,142 +15,58 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import random
 import signal
 import subprocess
 import sys
 import tempfile
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Iterator
+from itertools import groupby
 from pathlib import Path
+from statistics import median
 
-from faults_bench import NAME, PLAY, Bench, Tuning, must
+from faults_bench import NAME, PLAY, Bench, Tuning, compared, must
+from faults_made import QUICK, SLOW, Observed, board_gone, ended, observed, reset_words
 
 from boards.emulated import live
 
-FROZEN_S = 60.0
-
-
-@dataclass(frozen=True)
-class Observed:
-    """One fault, or a campaign at its end: what was said, and the runs stored until then.
-
-    ``back_s``: seconds of the board's own time until all was put back, from when it answered.
-    """
-
-    what: str
-    said: str
-    runs: dict[str, int]
-    back_s: float
-
-
-def observed(what: str, tuning: Tuning, said: str) -> Observed:
-    """Return what was seen, once the board is as it was before."""
-    back_s = tuning.bench.seconds_until_as_before()
-    lines = [line for line in said.splitlines() if "generation" not in line]
-    lines = [line for line in lines if "confirming the best: run" not in line]
-    statuses = Counter(str(one.attempt.status) for one in tuning.made())
-    one = Observed(what, " | ".join(lines[-3:]), dict(statuses), round(back_s, 2))
-    print(one, flush=True)
-    return one
-
-
-def in_a_trial(tuning: Tuning, process: subprocess.Popen[str]) -> None:
-    """Wait for another run to be stored, and then for a moment in the next one."""
-    tuning.wait_for_run(process, len(tuning.made()) + 1)  # else it might never get on
-    time.sleep(random.uniform(0, 6))
-    must(process.poll() is None, "it ended by itself")
-
-
-def ended(tuning: Tuning, make: Callable[[subprocess.Popen[str]], object]) -> str:
-    """Make a fault in a trial that ends the campaign; return what that said."""
-    before = tuning.made()
-    process = tuning.start()
-    in_a_trial(tuning, process)
-    make(process)
-    _, said = process.communicate()
-    must(process.returncode != 0, f"it came to its end: {said}")
-    must(tuning.made()[: len(before)] == before, "a stored run has changed")
-    return str(said)
-
-
-def interrupted(tuning: Tuning, number: signal.Signals) -> Observed:
-    """Ctrl-C, SIGTERM or kill -9."""
-    said = ended(tuning, lambda process: process.send_signal(number))
-    return observed(number.name, tuning, said)
-
-
-def disk_full(tuning: Tuning) -> Observed:
-    """Fill the disk on which TUNING is, and make room again."""
-    filler = tuning.path.with_name("filler")
-
-    def fill(_: object) -> None:
-        with filler.open("wb", buffering=0) as file, contextlib.suppress(OSError):
-            while True:
-                file.write(bytes(4096))
-
-    said = ended(tuning, fill)
-    filler.unlink()
-    return observed("the disk of TUNING is full", tuning, said)
-
-
-def board_gone(tuning: Tuning) -> Observed:
-    """End the board for good; it is started again only after the campaign has ended for that."""
-    said = ended(tuning, lambda _: tuning.bench.board.stop())
-    tuning.bench.board = board()
-    return observed("the board is gone for good, and started again later", tuning, said)
-
-
-def survived(tuning: Tuning, what: str, make: Callable[[], object]) -> Observed:
-    """Make a fault of the board from which it comes back; the campaign goes on, and is ended."""
-    process = tuning.start()
-    in_a_trial(tuning, process)
-    before = len(tuning.made())
-    make()
-    tuning.wait_for_run(process, before + 2)  # the lost one, and the next
-    must(len(tuning.made()) >= before + 2, "it did not go on")
-    process.send_signal(signal.SIGINT)
-    return observed(what, tuning, str(process.communicate()[1]))
-
-
-def freeze(bench: Bench) -> None:
-    """Stop the whole board for a while: it does not answer, and then does again."""
-    bench.signal(signal.SIGSTOP)
-    time.sleep(FROZEN_S)
-    bench.signal(signal.SIGCONT)
-
-
-def restart(bench: Bench) -> None:
-    """Restart the board, without any order."""
-    bench.said("(sleep 0.1; reboot -f) </dev/null >/dev/null 2>&1 &")
+FEW = "read_ahead_kb=64:128,swappiness=60:999"  # of a campaign that is disturbed once
 
 
 def disturbed(bench: Bench, times: int) -> Iterator[Observed]:
     """One campaign with a fault in nearly every run; another one without any."""
-    numbers = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)
     with small_disk(bench.folder / "small") as small:
-        tuning = Tuning(bench, small / "disturbed.tuning")
+        tuning = Tuning(bench, small / "disturbed.tuning", "--limit", "30")
+        for number in range(times):
+            for fault in (*QUICK, *SLOW):
+                yield fault(tuning)
+            yield board_gone(number == 0, tuning)
+        yield finished("the end of that campaign", tuning)
+        whole = Tuning(bench, bench.folder / "whole.tuning", "--limit", "30")
+        yield finished("a campaign without faults", whole)
+        same = compared(tuning.results(), whole.results())
+        yield Observed("both", "", 0, 0, compared=same)
+
+
+def finished(what: str, tuning: Tuning) -> Observed:
+    """Let it come to its end."""
+    one = observed(what, tuning, tuning.start())
+    must(one.code == 0, one.said)
+    return one
+
+
+def quick(bench: Bench, times: int) -> Iterator[Observed]:
+    """The faults that pass quickly, in a campaign that is not ended."""
+    with small_disk(bench.folder / "quick") as small:
+        tuning = Tuning(bench, small / "quick.tuning", repeats=5)
         for _ in range(times):
-            for number in numbers:
-                yield interrupted(tuning, number)
-        yield disk_full(tuning)
-        yield survived(tuning, "reboot -f on the board", partial(restart, bench))
-        yield survived(tuning, f"the board is frozen for {FROZEN_S:g} s", partial(freeze, bench))
-        yield board_gone(tuning)
-        yield observed("the end of that campaign", tuning, tuning.finish())
-        whole = Tuning(bench, bench.folder / "whole.tuning")
-        yield observed("a campaign without faults", whole, whole.finish())
-        tuning.must_end_as(whole)
+            yield from (fault(tuning) for fault in QUICK)
 
 
 @contextlib.contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """Mount a disk of 1 MiB."""
+    """Mount a disk of 2 MiB."""
     folder.mkdir()
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(folder)], check=True)
     try:
         yield folder
     finally:
@@ -156,46 +74,79 @@ def small_disk(folder: Path) -> Iterator[Path]:
 
 
 def loads(bench: Bench, times: int) -> Iterator[Observed]:
-    """Kill -9 while a load of the scenario memory or writer runs on the board."""
+    """Kill -9 while a load runs on the board."""
     for scenario in ("memory:16", "writer", "reader") * times:
-        name = f"{scenario.partition(':')[0]}.tuning"
-        tuning = Tuning(bench, bench.folder / name, "--scenario", scenario)
-        said = ended(tuning, lambda process: process.kill())
-        yield observed(f"SIGKILL in the scenario {scenario}", tuning, said)
-        tuning.path.unlink()
+        path = bench.folder / f"{scenario.partition(':')[0]}.tuning"
+        tuning = Tuning(bench, path, "--scenario", scenario, genes=FEW)
+        what = f"SIGKILL in the scenario {scenario}"
+        yield ended(what, tuning, lambda process: process.kill())
+        path.unlink()
 
 
-def hanging(bench: Bench, _times: int) -> Iterator[Observed]:
-    """Let one allele hang: a command that never ends, and one that nothing can end."""
-    window = "[ $(cat /sys/block/slow0/queue/read_ahead_kb) = 128 ] ||"
-    endless = ["sh", "-c", f"{window} sleep 1000; {' '.join(PLAY)}"]
-    path, limit = bench.folder / "endless.tuning", ("--limit", "60")
-    tuning = Tuning(bench, path, *limit, command=endless)
-    said = tuning.finish()
-    tuning.must_have_found(128)
-    yield observed("a command that never ends at one allele", tuning, said)
-    # The file system is frozen: whatever writes to it, and every sync, waits for ever.
-    stuck = ["sh", "-c", f"{window} {{ fsfreeze -f /; echo >/stuck; }}; {' '.join(PLAY)}"]
-    again = ("--reset", f"{sys.executable} {Path(__file__).resolve()} --reset")
-    tuning = Tuning(bench, bench.folder / "stuck.tuning", *limit, *again, command=stuck)
-    said = tuning.finish()
-    bench.board = board()
-    tuning.must_have_found(128)
-    yield observed("the root is frozen at one allele; with --reset", tuning, said)
+def endless(bench: Bench, times: int) -> Iterator[Observed]:
+    """Let a command never end at one allele."""
+    yield from hanging(bench, times, "a command that never ends at one allele", "sleep 1000")
 
 
-CAMPAIGNS = {"disturbed": disturbed, "loads": loads, "hanging": hanging}
+def stuck(bench: Bench, times: int) -> Iterator[Observed]:
+    """Freeze the file system at one allele: whatever writes to it, and every sync, waits for ever.
+
+    Nothing can end the command then, nor put back what it had; a restart can.
+    """
+    what, frozen = "the root is frozen at one allele; with --reset", "fsfreeze --freeze /; echo >/x"
+    yield from hanging(bench, times, what, frozen, *reset_words(bench))
 
 
-def board() -> live.LiveBoard:
-    """Return the board, started if it does not run."""
-    return live.started(NAME) or live.start(live.LiveOptions("x86_64"), NAME)
+def hanging(bench: Bench, times: int, what: str, hang: str, *words: str) -> Iterator[Observed]:
+    """Let the command hang at the faster window: the other one is what is found."""
+    window = "[ $(cat /sys/block/slow0/queue/read_ahead_kb) = 128 ]"
+    command = ["sh", "-c", f"{window} || {{ {hang}; }}; {' '.join(PLAY)}"]
+    path = bench.folder / "hanging.tuning"
+    for _ in range(times):
+        limited = ("--limit", "20", *words)
+        tuning = Tuning(bench, path, *limited, genes=FEW, repeats=1, command=command)
+        yield finished(what, tuning)
+        tuning.must_have_found(128)
+        path.unlink()
 
 
-def reset() -> None:
-    """Switch it off and on."""
-    board().stop()
-    board()
+CAMPAIGNS = {
+    "disturbed": disturbed,
+    "quick": quick,
+    "loads": loads,
+    "endless": endless,
+    "stuck": stuck,
+}
+
+
+def reset(options: live.LiveOptions) -> None:
+    """Switch the board off, if it runs, and on."""
+    if board := live.started(NAME):
+        board.stop()
+    live.start(options, NAME)
+
+
+def summary(found: list[Observed]) -> list[dict[str, object]]:
+    """Return what was seen of each fault: medians and worst of all times that it was made."""
+    first: dict[str, int] = {}
+    for one in found:
+        first.setdefault(one.what, len(first))
+    told = []
+    for what, group in groupby(sorted(found, key=lambda one: first[one.what]), lambda o: o.what):
+        ones = list(group)
+        seconds = sorted(one.back_s for one in ones)
+        told.append(
+            {
+                "what": what,
+                "times": len(ones),
+                "codes": sorted({one.code for one in ones}),
+                "back_s": {"median": round(median(seconds), 2), "worst": seconds[-1]},
+                "lost": [one.lost for one in ones],
+                "said": ones[0].said,
+                **({"compared": ones[0].compared} if ones[0].compared else {}),
+            }
+        )
+    return told
 
 
 def main() -> int:
@@ -203,26 +154,30 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="CAMPAIGN", help=", ".join(CAMPAIGNS))
     parser.add_argument("-o", "--output", type=Path, default=Path("faults.json"), metavar="FILE")
-    parser.add_argument("--times", type=int, default=2, metavar="N", help="each signal (2)")
+    parser.add_argument("--times", type=int, default=5, metavar="N", help="each fault (5)")
+    parser.add_argument("--board", default="x86_64", metavar="NAME", help="which one (x86_64)")
     parser.add_argument("--reset", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
+    options = live.LiveOptions(args.board)
     if args.reset:
-        reset()
+        reset(options)
         return 0
     for name in set(args.names) - set(CAMPAIGNS):
         parser.error(f"no campaign {name!r}: say {', '.join(CAMPAIGNS)}")
     signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a job of the background
-    found: list[Observed] = []
+    figures = json.loads(args.output.read_text()) if args.output.exists() else {}
     with tempfile.TemporaryDirectory(prefix="foreread-faults-") as folder:
-        bench = Bench(board(), Path(folder))
+        bench = Bench(options, Path(folder))
         try:
-            bench.before = bench.state()
             for name in args.names or CAMPAIGNS:
+                found: list[Observed] = []
                 for one in CAMPAIGNS[name](bench, args.times):
                     found.append(one)
-                    args.output.write_text(json.dumps(list(map(asdict, found)), indent=1) + "\n")
+                    figures.setdefault(args.board, {})[name] = summary(found)
+                    args.output.write_text(json.dumps(figures, indent=1) + "\n")
         finally:
-            bench.board.stop()
+            if board := live.started(NAME):
+                board.stop()
     return 0
 
 

@@ -14,19 +14,15 @@ import random
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from statistics import fmean
 
-from fingerprint_trials import SPACE, WORKLOADS, Measured, WorkloadBoard, as_line, of_line
+from fingerprint_trials import SPACE, WORKLOADS, Measured, Trials, as_line, of_line
 
 from analyzer.tuner.genes import Allele, Chromosome
-from boards.target import TargetError
 
 RAW = Path(__file__).with_name("workloads.jsonl")
-BATCH = 12  # trials that one command on the board makes
 _SEED = 5
-_TRIES = 3  # in which nothing could be measured
 
 Key = tuple[str, tuple[Allele, ...]]
 
@@ -109,15 +105,12 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
     args = parser.parse_args()
     end = time.monotonic() + args.minutes * 60
-    lost = 0
-    while time.monotonic() < end and lost < _TRIES and left():
-        with suppress(TargetError), WorkloadBoard() as board:  # one that is lost is booted anew
-            while time.monotonic() < end and lost < _TRIES and (asked := left()):
-                measured = board.run(asked[:BATCH])
-                lost = 0 if measured else lost + 1
-                with RAW.open("a") as raw:
-                    raw.writelines(json.dumps(as_line(one)) + "\n" for one in measured)
-                print(f"{len(left())} left", flush=True)
+    with Trials() as trials:
+        while time.monotonic() < end and (asked := left()):
+            measured = trials.run(*asked[0])
+            with RAW.open("a") as raw:
+                raw.write(json.dumps(as_line(measured)) + "\n")
+            print(f"{len(asked) - 1} left", flush=True)
 
 
 if __name__ == "__main__":

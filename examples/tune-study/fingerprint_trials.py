@@ -8,19 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
-from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import Any
+
+from workload_board import Booted
 
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.fingerprint import Snapshot
 from analyzer.tuner.genes import NONE, Chromosome, Gene, Space
-from boards.emulated.live import EmulatedTarget, LiveOptions
-from boards.target import Target, TargetError
-from tracer.workload import Ground, Workload, job_text, lay_out, parse
+from boards.emulated.live import LiveOptions
+from boards.target import Target
+from tracer.remote.bios import SUMS
+from tracer.workload import Ground, Workload, lay_out, run_watched
 
-HERE = Path(__file__).parent
 BOARD = LiveOptions(
     "x86_64",
     kernel="6.12",
@@ -41,12 +40,10 @@ WORKLOADS = {
     "random write": Workload(1, 0, 100, 256),
     "sequential read": Workload(1, 100, 0, 256),
 }
-_FOLDER = "/run/study"
-_GROUND = Ground("/mnt/data", 80 << 20)
+_AT = "/mnt"
+_MOUNT = ["mount", "-t", "ext4", "-o", "noatime", f"/dev/{DISK}", _AT]
+_GROUND = Ground(f"{_AT}/data", 80 << 20)
 _COUNTERS = ("reads", "read_sectors", "writes", "written_sectors", "waited_ms")
-_SUMS = ("reads", "writes", "sectors", "followers", "distances", "jumps")
-_SAFE = "end_fsync=1\n"  # or what is not on the disk yet would count as written
-_TRIAL_S = 60.0
 _QUEUE = "/sys/block/{disk}/queue/"
 _WITH_NUMBER = ("mq-deadline", "kyber", "bfq")  # none has one request a hardware queue's place
 # In the order in which they are written: max_sectors_kb gives read_ahead_kb its default, and a
@@ -114,83 +111,39 @@ class Measured:
         return Scored(self.chromosome, self.rate, metrics)
 
 
-class WorkloadBoard:
+class Trials:
     """A board ready for trials, which ends with the block."""
 
-    def __init__(self, board: LiveOptions = BOARD) -> None:
-        self._options = board
-
-    def __enter__(self) -> WorkloadBoard:
-        self._board = EmulatedTarget(self._options, print)
-        try:
-            _prepare(self._board)
-        except BaseException:
-            self._board.close()
-            raise
+    def __enter__(self) -> Trials:
+        self._board = Booted(BOARD, _prepare)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._board.close()
 
-    def run(self, trials: Sequence[tuple[str, Chromosome]]) -> list[Measured]:
-        """Make the trials in that order; one that cannot be made is told and left out."""
-        lines = [" ".join([_slug(name), *_settings(one)]) for name, one in trials]
-        answer = self._board.run(
-            ["sh", f"{_FOLDER}/fingerprint_trials.sh", _FOLDER],
-            stdin="".join(f"{line}\n" for line in lines).encode(),
-            timeout_s=_TRIAL_S * len(trials),
-        )
-        said = answer.stdout.decode().splitlines()
-        if len(said) != len(trials):
-            raise TargetError(f"the board made {len(said)} trials of {len(trials)}")
-        measured = []
-        for (name, chromosome), line in zip(trials, said, strict=True):
-            if line.startswith("error "):
-                print(f"{name}: {line}", flush=True)
-            else:
-                measured.append(_parsed(name, chromosome, line))
-        return measured
+    def run(self, workload: str, chromosome: Chromosome) -> Measured:
+        """Make a trial; raises CalibrateError for one that cannot be made, and TargetError."""
+        settings = SPACE.settings(chromosome, [DISK])
+        return self._board.ask(lambda board: _measure(board, workload, chromosome, settings))
 
 
 def _prepare(board: Target) -> None:
-    """Bring the board the scripts and the jobs, and lay out the file."""
-    board.run(["mkdir", "-p", _FOLDER, "/mnt"])
-    board.push(HERE / "fingerprint_trials.sh", f"{_FOLDER}/fingerprint_trials.sh")
-    texts = {"watch.sh": (resources.files("tracer.remote") / "watch.sh").read_text()}
-    for name, workload in WORKLOADS.items():
-        texts[f"{_slug(name)}.fio"] = job_text(_GROUND, workload, SECONDS) + _SAFE
-    for name, text in texts.items():
-        with NamedTemporaryFile("w") as file:
-            file.write(text)
-            file.flush()
-            board.push(Path(file.name), f"{_FOLDER}/{name}")
+    """Make the file system, and lay out its file."""
+    board.run(["mkdir", "-p", _AT])
     board.run(["mke2fs", "-b", "4096", f"/dev/{DISK}"])
-    board.run(["mount", "-t", "ext4", "-o", "noatime", f"/dev/{DISK}", "/mnt"])
+    board.run(_MOUNT)
     lay_out(board, _GROUND)
 
 
-def _slug(name: str) -> str:
-    return name.replace(" ", "-")
-
-
-def _settings(chromosome: Chromosome) -> list[str]:
-    """Return the scheduler, and the other knobs with their values, in the order to be written."""
-    (_, scheduler), *others = SPACE.settings(chromosome, [DISK])
-    return [scheduler, *(f"{knob}={value}" for knob, value in others)]
-
-
-def _parsed(name: str, chromosome: Chromosome, line: str) -> Measured:
-    *numbers, report = line.split(" ", len(_COUNTERS) + len(_SUMS))
-    counted = list(map(int, numbers))
-    done = parse(report.encode())
-    return Measured(
-        name,
-        chromosome,
-        done.transferred_bytes,
-        done.seconds,
-        dict(zip(_COUNTERS, counted[: len(_COUNTERS)], strict=True)),
-        dict(zip(_SUMS, counted[len(_COUNTERS) :], strict=True)),
-    )
+def _measure(
+    board: Target, workload: str, chromosome: Chromosome, settings: Sequence[tuple[str, str]]
+) -> Measured:
+    """Measure a trial on a file system that is mounted anew, which is cold."""
+    board.run(["umount", _AT])
+    board.run(_MOUNT)
+    done, seen = run_watched(board, _GROUND, WORKLOADS[workload], SECONDS, settings, DISK)
+    counters = {name: int(seen.counters[f"disk.{name}"]) for name in _COUNTERS}
+    return Measured(workload, chromosome, done.transferred_bytes, done.seconds, counters, seen.bios)
 
 
 def as_line(measured: Measured) -> dict[str, Any]:
@@ -213,5 +166,5 @@ def of_line(line: Mapping[str, Any]) -> Measured:
         line["bytes"],
         line["seconds"],
         dict(zip(_COUNTERS, line["counters"], strict=True)),
-        dict(zip(_SUMS, line["bios"], strict=True)),
+        dict(zip(SUMS, line["bios"], strict=True)),
     )

@@ -7,7 +7,7 @@ on itself. For the first of them better settings are looked for (ioperf_headroom
 under every scheduler at every window. All on an emulated board (workload_board.py); what was
 stopped goes on. Prints tables and writes JSON.
 
-usage: python ioperf.py [--workloads 200] [--headroom 40] [--exhaustive 4] [--seed 1] -o FILE
+usage: python ioperf.py [--workloads 200] [--headroom 36] [--exhaustive 4] [--seed 1] -o FILE
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from ioperf_figures import PAPER, headroom, headroom_table, summary, table
-from ioperf_headroom import SCHEDULER, SWAPPINESS, WINDOW, climb, exhaust, lend, workload_of
+from ioperf_figures import PAPER, ceiling, headroom, headroom_table, summary, table
+from ioperf_headroom import SCHEDULER, SWAPPINESS, WINDOW, climb, exhaust, workload_of
 from workload_board import BOARD, DISK, QUEUE, WorkloadBoard, workload_board
 
 from analyzer.tuner import Chromosome, Scored, Space, load_recipe, make_engine
@@ -35,8 +35,7 @@ RAW = Path(__file__).with_suffix(".jsonl")
 def main() -> None:
     """Learn, compare, and write what came of it."""
     args = _arguments()
-    costs = dict(args.cost)
-    with orderly_exit(), workload_board(args.raw, args.seconds, costs=costs) as board:
+    with orderly_exit(), workload_board(args.raw, args.seconds) as board:
         kernel = board.knob("/proc/sys/kernel/osrelease")
         space = _space(board)
         engine = make_engine(load_recipe("ioperf"), space, args.seed)
@@ -51,19 +50,20 @@ def main() -> None:
         for number, row in enumerate(rows[: args.headroom]):
             row["headroom"] = climb(board, space, row)
             print(f"headroom: {number + 1}/{args.headroom}", flush=True)
-        lend(board, space, rows[: args.headroom])
         for number, row in enumerate(rows[: args.exhaustive]):
             row["settings"] = exhaust(board, space, row["workload"])
             print(f"every setting: {number + 1}/{args.exhaustive}", flush=True)
     default = {gene.name: gene.default for gene in space.genes[len(PATTERN) :]}
+    costs = {"latency_ns": BOARD.latency_ns, "ns_per_kib": BOARD.ns_per_kib}
     document: dict[str, Any] = {
         "schema": 1,
         "board": {"name": BOARD.board, "kernel": kernel, "nr_requests": QUEUE},
-        "disk": {"latency_ns": BOARD.latency_ns, "ns_per_kib": BOARD.ns_per_kib, **costs},
+        "disk": costs,
         "default": default,
         "seconds": args.seconds,
         "paper": PAPER,
         "summary": summary(rows),
+        "ceiling": ceiling(rows, costs),
         "headroom": headroom(rows),
         "generations": learnt,
         "population": [
@@ -72,6 +72,7 @@ def main() -> None:
         "workloads": rows,
     }
     print(table(document["summary"]))
+    print(f"the disk's most: {document['ceiling']}")
     print(headroom_table(document["headroom"]))
     args.output.write_text(json.dumps(document, indent=1) + "\n")
 
@@ -120,30 +121,15 @@ def _space(board: WorkloadBoard) -> Space:
     return make_space(names, scheduler, window, swappiness)
 
 
-def _cost(text: str) -> tuple[str, int]:
-    name, _, value = text.partition("=")
-    if name not in ("latency_ns", "ns_per_kib", "seek_ns") or not value.isdecimal():
-        raise argparse.ArgumentTypeError("say for instance seek_ns=8500000")
-    return name, int(value)
-
-
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workloads", type=int, default=200)
     parser.add_argument("--generations", type=int, default=3)
-    parser.add_argument("--headroom", type=int, default=40, help="of the workloads")
+    parser.add_argument("--headroom", type=int, default=36, help="of the workloads")
     parser.add_argument("--exhaustive", type=int, default=4, help="of the workloads")
     parser.add_argument("--noise", type=int, default=8, help="of so many one has its default again")
     parser.add_argument("--seconds", type=float, default=2.0, help="guest time of a run")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument(
-        "--cost",
-        type=_cost,
-        action="append",
-        default=[],
-        metavar="NAME=NS",
-        help="of the disk: latency_ns, ns_per_kib, seek_ns; give --raw, too",
-    )
     parser.add_argument("--raw", type=Path, default=RAW, help="where runs are kept")
     parser.add_argument("-o", "--output", type=Path, required=True)
     args = parser.parse_args()

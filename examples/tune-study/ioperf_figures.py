@@ -13,10 +13,11 @@ from math import sqrt
 from statistics import fmean, median, stdev
 from typing import Any
 
-from analyzer.tuner.ioperf import RANGES
+from analyzer.tuner.ioperf import RANGES, similarity
 
 Row = Mapping[str, Any]
 _WINDOWS = ((0, 256), (257, 512), (513, 1023))  # KiB
+_REQUEST_BYTES = 255 * 512  # Linux's limit where a driver states none, as the board's disk
 _GAINS = (0.0, 0.02, 0.05, 0.1, 0.2963)
 PAPER = {
     "productivity_improved": 0.882,
@@ -85,16 +86,17 @@ def figures(rows: Sequence[Row], of: str) -> dict[str, float]:
 def headroom(rows: Sequence[Row]) -> dict[str, Any]:
     """Return what better settings gain, by runs that did not choose them.
 
-    ``found``: the best found for each workload. ``lent``: that of the most similar other one.
-    ``tuned``: what IOPerf applied. ``first_runs``: the best by the runs that chose it, luck
-    included. ``larger_than``: in which share of the workloads the best found gains more than that.
-    ``settings``: those that were tried for all of them. ``grid``: for some, what every setting
-    finds beside what was found.
+    ``found``: the best found for each workload. ``lent``: the window that is best for the most
+    similar other one, as IOPerf's normal mode would apply it if its population knew the best for
+    each of its workloads. ``tuned``: what IOPerf applied. ``first_runs``: the best by the runs
+    that chose it, luck included. ``larger_than``: in which share of the workloads the best found
+    gains more than that. ``settings``: those that were tried for all of them. ``grid``: for some,
+    what every setting finds beside what was found.
     """
     climbed = [row for row in rows if "headroom" in row]
     if not climbed:
         return {}
-    counted = [_fresh(row) for row in climbed]
+    counted = [_fresh(row) | {"lent": _lent(row, climbed)} for row in climbed]
     gains = [productivity_gain(row["found"], row["default"]) for row in counted]
     return {
         **{name: figures(counted, name) for name in ("found", "lent", "tuned")},
@@ -107,6 +109,23 @@ def headroom(rows: Sequence[Row]) -> dict[str, Any]:
         "found_windows": _counts(row["headroom"]["best"]["read_ahead_kb"] for row in climbed),
         "found_schedulers": _counts(row["headroom"]["best"]["scheduler"] for row in climbed),
         "grid": _grid(rows),
+    }
+
+
+def ceiling(rows: Sequence[Row], costs: Mapping[str, int]) -> dict[str, float]:
+    """Return the most bytes a second that the disk moves, and what reaching that would gain.
+
+    ``above``: workloads that do more under the default already, with what is in memory.
+    """
+    most = (
+        _REQUEST_BYTES / (costs["latency_ns"] + costs["ns_per_kib"] * _REQUEST_BYTES / 1024) * 1e9
+    )
+    rates = [_rate(row["default"]) for row in rows]
+    return {
+        "bytes_per_second": most,
+        "default": fmean(rates),
+        "gain": fmean(max(most / rate - 1, 0) for rate in rates),
+        "above": sum(rate > most for rate in rates),
     }
 
 
@@ -170,16 +189,30 @@ def _error(values: Sequence[float]) -> float:
     return stdev(values) / sqrt(len(values)) if len(values) > 1 else 0.0
 
 
-def _fresh(row: Row) -> Row:
+def _fresh(row: Row) -> dict[str, Any]:
     """Return a row of runs that chose nothing; where the default is the best, that is its own."""
     of = row["headroom"]
     default = _together(of["fresh_default"])
     return {
         "default": default,
         "found": _together(of["fresh_best"]) if of["fresh_best"] else default,
-        "lent": _together(of["lent"]["runs"]) if of["lent"]["runs"] else default,
         "tuned": row["tuned"],
     }
+
+
+def _lent(row: Row, rows: Sequence[Row]) -> Row:
+    """Return a row's run under the window that is best for the most similar other workload."""
+    workload = row["workload"]
+    others = [one for one in rows if one is not row]
+    lender = max(others, key=lambda one: similarity(one["workload"], workload))
+    best = max(_windows(lender), key=_rate)
+    return next(run for run in _windows(row) if run["read_ahead_kb"] == best["read_ahead_kb"])
+
+
+def _windows(row: Row) -> list[Row]:
+    """Return the runs under the default's scheduler, the default's first."""
+    tried: list[Row] = row["headroom"]["tried"]
+    return [run for run in tried if run["scheduler"] == tried[0]["scheduler"]]
 
 
 def _together(runs: Sequence[Row]) -> Row:

@@ -13,7 +13,7 @@ from typing import Any
 from workload_board import DISK, WorkloadBoard
 
 from analyzer.tuner import Chromosome, Space
-from analyzer.tuner.ioperf import PATTERN, similarity
+from analyzer.tuner.ioperf import PATTERN
 from tracer.workload import Done, Workload
 
 SCHEDULER = f"/sys/block/{DISK}/queue/scheduler"
@@ -21,8 +21,8 @@ WINDOW = f"/sys/block/{DISK}/queue/read_ahead_kb"
 SWAPPINESS = "/proc/sys/vm/swappiness"
 WINDOWS_KB = (16, 64, 128, 256, 1020)
 _SWAPPINESS = (0, 100)
-_FRESH = 2  # runs that count; the default's first two may be in the comparison already
-_DEFAULTS_BEFORE = 2
+_FRESH = 2  # runs of each that count
+_DEFAULTS_BEFORE = 2  # which the comparison may have made
 
 Point = tuple[str, int]  # scheduler, window in KiB
 
@@ -75,26 +75,6 @@ def climb(board: WorkloadBoard, space: Space, row: Mapping[str, Any]) -> dict[st
             if found != default
         ],
     }
-
-
-def lend(board: WorkloadBoard, space: Space, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Run each workload under the best that the most similar other one has found.
-
-    So IOPerf's normal mode would do with a population that knows the best for each of its
-    workloads. Sets ``lent`` in each row: the settings, and the run, of which there is none where
-    they are the default.
-    """
-    for number, row in enumerate(rows):
-        others = [one for place, one in enumerate(rows) if place != number]
-        lender = max(others, key=lambda one: similarity(one["workload"], row["workload"]))
-        best = lender["headroom"]["best"]
-        point = (best["scheduler"], best["read_ahead_kb"])
-        runs = (
-            [asdict(board.run(_settings(point), workload_of(row["workload"]), 1 + _FRESH))]
-            if point != _default(space)
-            else []
-        )
-        row["headroom"]["lent"] = {**best, "runs": runs}
 
 
 def _settings(point: Point) -> tuple[tuple[str, str], ...]:

@@ -34,6 +34,7 @@ def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...]
 # By study, the commands in order: words, of which {out} is the folder for figures.
 STUDIES = {
     "start-up": (*_on_starts("madplay", "start-up"), *_on_starts("php", "start-up-php")),
+    "made-up": (("compete_made_up.py", "-o", "{out}/made-up.json"),),
     "fingerprints": (
         ("fingerprint_table.py",),
         ("fingerprints.py", "-o", "{out}/fingerprints.json"),
@@ -42,6 +43,10 @@ STUDIES = {
     "genetic-library": (
         ("fingerprint_table.py",),
         ("genetic_library.py", "-o", "{out}/genetic-library.json"),
+    ),
+    "turns": (
+        ("turns.py", "-o", "{out}/turns.json"),
+        ("turns_live.py", "-o", "{out}/turns-live.json"),
     ),
     "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
     "storage": (

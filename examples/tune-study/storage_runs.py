@@ -86,6 +86,17 @@ def effects(landscape: Landscape) -> list[dict[str, Any]]:
     return found
 
 
+def gains(landscape: Landscape, gene: str, was: Allele, now: Allele) -> dict[Allele, list[float]]:
+    """Return by file system what ``now`` gains over ``was``, of those that differ in it alone."""
+    worth = {tuple(one.values()): value(landscape, one) for one in points_of(landscape)}
+    found: dict[Allele, list[float]] = {}
+    for one in points_of(landscape):
+        other = worth.get(tuple({**one, gene: now}.values()))
+        if one[gene] == was and other:
+            found.setdefault(one["file_system"], []).append(other / value(landscape, one) - 1)
+    return found
+
+
 def figures(landscape: Landscape, chromosome: Chromosome) -> dict[str, Any]:
     """Return what a chromosome is, and what it is worth there."""
     return {
@@ -123,6 +134,12 @@ def show(landscape: Landscape) -> None:
     for one in effects(landscape):
         apart = " | ".join(f"{100 * one[name]:.1f} %" for name in ("median", "largest"))
         print(f"| {one['gene']} | {one['pairs']} | {apart} |")
+    if of := gains(landscape, "mount", "relatime", "noatime"):
+        print("\n| file system | pairs | noatime gains: least | median | largest |")
+        print("|---" * 5 + "|")
+    for name, each in of.items():
+        ends = " | ".join(f"{100 * end:+.1f} %" for end in (min(each), median(each), max(each)))
+        print(f"| {name} | {len(each)} | {ends} |")
 
 
 def text_of(chromosome: Chromosome) -> str:

@@ -1,18 +1,18 @@
-"""Workloads by fio on an emulated board, in guest time; each run is kept, so that a study goes on.
+"""Workloads by fio on an emulated board, in guest time: IOPerf's, each of whose runs is kept.
 
 fio's own clock is the guest's, so that figures repeat and do not depend on this machine's load. A
 run is a line of the raw file once made: a study that was stopped, also by SIGKILL, asks again for
-what it asked for, and loses one run at most.
+what it asked for, and loses one run at most. The board itself is of use for other workloads, too.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.target import TargetError
@@ -37,37 +37,67 @@ BOARD = LiveOptions(
 QUEUE = 128
 _NR_REQUESTS = f"/sys/block/{DISK}/queue/nr_requests"
 _SCHEDULER = f"/sys/block/{DISK}/queue/scheduler"
-_COSTS = "/sys/module/slowdisk/parameters"
 _GROUND = Ground("/data", FILE_MIB << 20)
 _WARMING = Workload(4, 50, 50, 64)  # fio itself is read from the disk in the first runs
 _WARMING_RUNS = 3
 _TRIES = 3
 
 Settings = Sequence[tuple[str, str]]
+T = TypeVar("T")
 
 
-class WorkloadBoard:
-    """The board, booted when something is asked that is not in the file ``raw`` yet.
+class Booted:
+    """A board, booted when something is asked of it, and anew when it was lost.
 
-    ``costs`` of the disk, by its module's parameter, hold in each run instead of the board's.
+    ``prepare`` does what is to be done once it is up.
     """
 
     def __init__(
         self,
-        raw: Path,
-        seconds: float,
-        tell: Callable[[str], None],
-        costs: Mapping[str, int] | None = None,
+        options: LiveOptions,
+        prepare: Callable[[EmulatedTarget], None],
+        tell: Callable[[str], None] = print,
     ) -> None:
-        self._raw, self._seconds, self._tell = raw, seconds, tell
-        self._costs = [(f"{_COSTS}/{name}", str(value)) for name, value in (costs or {}).items()]
-        self._kept = dict(_read(raw))
+        self._options, self._prepare, self._tell = options, prepare, tell
         self._target: EmulatedTarget | None = None
+
+    def ask(self, how: Callable[[EmulatedTarget], T]) -> T:
+        """Return what ``how`` gets of the board; raises TargetError if it is lost each time."""
+        for left in reversed(range(_TRIES)):
+            try:
+                return how(self._up())
+            except TargetError as error:
+                self.close()
+                if not left:
+                    raise
+                self._tell(f"once more: {error}")
+        raise AssertionError
+
+    def close(self) -> None:
+        """Stop the board."""
+        target, self._target = self._target, None
+        if target is not None:
+            target.close()
+
+    def _up(self) -> EmulatedTarget:
+        if self._target is None:
+            self._target = EmulatedTarget(self._options, self._tell)
+            self._prepare(self._target)
+        return self._target
+
+
+class WorkloadBoard:
+    """IOPerf's board, which is asked for what is not in the file ``raw`` yet."""
+
+    def __init__(self, raw: Path, seconds: float, tell: Callable[[str], None]) -> None:
+        self._raw, self._seconds = raw, seconds
+        self._kept = dict(_read(raw))
+        self._board = Booted(BOARD, self._warm, tell)
 
     def run(self, settings: Settings, workload: Workload, repeat: int = 0) -> Done:
         """Run ``workload`` under ``settings``; ``repeat`` numbers runs of the same."""
         what = {
-            "settings": [list(setting) for setting in self._whole(settings)],
+            "settings": [list(setting) for setting in _with_queue(settings)],
             "workload": asdict(workload),
             "seconds": self._seconds,
             "repeat": repeat,
@@ -78,57 +108,34 @@ class WorkloadBoard:
         """Return what a knob says while nothing is set."""
         return str(self._ask({"knob": path}, lambda board: board.read_knob(path)))
 
-    @property
-    def target(self) -> EmulatedTarget:
-        """The board itself, with its file laid out and fio in the page cache."""
-        if self._target is None:
-            self._target = EmulatedTarget(BOARD, self._tell)
-            lay_out(self._target, _GROUND)
-            for _ in range(_WARMING_RUNS):
-                self._run(self._target, (), _WARMING)
-        return self._target
-
     def close(self) -> None:
         """Stop the board."""
-        if self._target is not None:
-            self._target.close()
-        self._target = None
+        self._board.close()
+
+    def _warm(self, board: EmulatedTarget) -> None:
+        """Lay out the file, and have fio in the page cache."""
+        lay_out(board, _GROUND)
+        for _ in range(_WARMING_RUNS):
+            self._run(board, (), _WARMING)
 
     def _run(self, board: EmulatedTarget, settings: Settings, workload: Workload) -> Done:
-        return run(board, _GROUND, workload, self._seconds, self._whole(settings))
-
-    def _whole(self, settings: Settings) -> list[tuple[str, str]]:
-        return [*_with_queue(settings), *self._costs]
+        return run(board, _GROUND, workload, self._seconds, _with_queue(settings))
 
     def _ask(self, what: dict[str, Any], how: Callable[[EmulatedTarget], Any]) -> Any:
         key = json.dumps(what)
         if key not in self._kept:
-            self._kept[key] = self._try(how)
+            self._kept[key] = self._board.ask(how)
             with self._raw.open("a") as file:
                 file.write(json.dumps({"asked": what, "answer": self._kept[key]}) + "\n")
         return self._kept[key]
 
-    def _try(self, how: Callable[[EmulatedTarget], Any]) -> Any:
-        """Ask the board; one that is lost is booted anew."""
-        for left in reversed(range(_TRIES)):
-            try:
-                return how(self.target)
-            except TargetError as error:
-                self.close()
-                if not left:
-                    raise
-                self._tell(f"once more: {error}")
-
 
 @contextmanager
 def workload_board(
-    raw: Path,
-    seconds: float,
-    tell: Callable[[str], None] = print,
-    costs: Mapping[str, int] | None = None,
+    raw: Path, seconds: float, tell: Callable[[str], None] = print
 ) -> Iterator[WorkloadBoard]:
-    """Yield a board for workloads of so many guest seconds each, with other costs of its disk."""
-    board = WorkloadBoard(raw, seconds, tell, costs)
+    """Yield a board for workloads of so many guest seconds each."""
+    board = WorkloadBoard(raw, seconds, tell)
     try:
         yield board
     finally:

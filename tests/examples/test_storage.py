@@ -108,6 +108,7 @@ def test_five_runs_and_others_on_a_landscape(study, landscape, tmp_path, monkeyp
     atime = worth({**best, "mount": "relatime"})
     assert effects["mount"]["largest"] == pytest.approx(worth(best) / atime - 1, rel=1e-4)
     assert effects["journal"]["largest"] == 0
+    assert "| nilfs2 | 4 | +10.0 % | +10.0 % | +10.0 % |" in said
     chance = document["searches"][-1]
     assert chance["found"] == 2 and chance["measured"] == [document["points"]] * 2
 

@@ -30,7 +30,9 @@ from tracer.interrupts import Interrupted, orderly_exit
 from tracer.journal import Journal, restore_leftovers
 from tracer.knobs import selected
 from tracer.local_trials import local_trials
+from tracer.remote.guarded_run import run_to_end, settings
 from tracer.remote.job import Job
+from tracer.remote.machine import Machine
 from tracer.remote.trials import PARTS, TargetTrials, trials_on
 from tracer.run import RunOptions
 from tracer.trial import Scenario, Trial, TrialOptions
@@ -169,6 +171,18 @@ def test_told_to_end_it_ends_though_the_connection_is_gone_too(loop, trials, mon
         bench.run(Trial())
     with Journal(wait_s=WAIT_S):
         assert loop.window_kb() == WINDOW_KB
+
+
+def test_a_setting_that_a_later_one_changed_is_refused(loop, trials):
+    """The kernel gives the window its default with the limit of a request."""
+    settings = ((queue(loop, "read_ahead_kb"), "16"), (queue(loop, "max_sectors_kb"), "64"))
+    with trials() as bench:
+        outcome = bench.run(Trial(settings))
+        right = bench.run(Trial(settings[::-1]))
+    assert outcome.status == "refused" and outcome.seconds is None
+    assert [*outcome.refused] == [queue(loop, "read_ahead_kb")]
+    assert any("another setting made it" in note for note in outcome.notes)
+    assert right.status in MEASURED and right.in_force == dict(settings)
 
 
 def killed_after(settings):
@@ -460,3 +474,21 @@ def test_what_a_killed_host_left_in_memory_is_removed_once_its_lease_is_over(loo
     finally:
         for place in places:
             shutil.rmtree(place, ignore_errors=True)
+
+
+def test_knobs_are_free_while_a_host_fetches_what_came_of_its_run(loop, nowhere):
+    run = RunOptions([str(loop.busybox), "true"], streams=nowhere, allow_warm=True)
+    wait_s = 20.0  # less than the lease of one that fetches
+    with Job(LocalTarget(), PARTS) as job:
+        machine = Machine.parse(job.ask("probe", step="probe"))
+        told = settings(machine, run, WAIT_S) | {
+            "counted": "",
+            "scenario": "idle",
+            "watched": "",
+        }
+        job.settings(told, run.command)
+        run_to_end(job)
+        job.ask("result", step="fetching the result")
+        options = TrialOptions(run, devices=(loop.device,), wait_s=wait_s)
+        with trials_on(LocalTarget(), options) as bench:
+            assert bench.run(Trial()).status in MEASURED

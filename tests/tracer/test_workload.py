@@ -1,20 +1,17 @@
-"""Workloads by fio: the job, what its report may say, and a real run on a small file."""
+"""Workloads by fio: the job, and what a target may say of a run."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boards.target import LocalTarget
-from tracer import workload as module
+from boards.target import LocalTarget, Result
 from tracer.backends.base import RecordError
 from tracer.calibrate.fio import CalibrateError
-from tracer.workload import Ground, Workload, job_text, lay_out, parse, run
+from tracer.workload import Ground, Workload, job_text, parse, run, run_watched
 
 GROUND = Ground("/mnt/data", 64 << 20)
 READS = Workload(processes=2, read_share=100, random_share=0, request_kib=16)
@@ -88,74 +85,37 @@ def test_each_process_has_a_part_of_the_file():
     assert "filename=/a\\:b" in job_text(Ground("/a:b", 64 << 20), READS, 1.0)
 
 
-@pytest.mark.skipif(shutil.which("fio") is None, reason="without fio no workload was run")
-@pytest.mark.parametrize(
-    "workload",
-    [READS, Workload(1, 0, 100, 4), Workload(3, 50, 50, 100), Workload(8, 100, 100, 2047)],
-    ids=str,
-)
-def test_fio_does_it(workload, tmp_path):
-    target = LocalTarget()
-    ground = Ground(str(tmp_path / "data"), 16 << 20)
-    lay_out(target, ground)
-    done = run(target, ground, workload, 0.2)
-    assert done.transferred_bytes == done.requests * max(workload.request_kib, 1) << 10
-    assert done.seconds > 0
-    # Each process does one thing after the other, so that latencies add up to its time.
-    assert 0 < done.latency_s * done.requests < workload.processes * done.seconds * 1.1
-
-
 def test_what_is_no_knob_is_not_written(tmp_path):
     with pytest.raises(RecordError, match="not a knob"):
         run(LocalTarget(), GROUND, READS, 1.0, [(str(tmp_path / "file"), "1")])
 
 
-@pytest.mark.skipif(shutil.which("fio") is None, reason="the script asks for fio first")
-def test_a_setting_that_is_refused():
-    with pytest.raises(CalibrateError, match="cannot be read"):
-        run(LocalTarget(), GROUND, READS, 1.0, [("/proc/sys/vm/no_such_knob", "1")])
+class Answering(LocalTarget):
+    """A target whose shell says something, whatever it is asked."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def run(self, argv, stdin=None, timeout_s=None):
+        return Result(0, self.answer, b"")
 
 
-def script(folder, fio, *words):
-    """Run the script with a program in fio's place, in a folder of knobs."""
-    (folder / "bin").mkdir()
-    (folder / "bin/fio").write_text(f"#!/bin/sh\n{fio}\n")
-    (folder / "bin/fio").chmod(0o755)
-    (folder / "scheduler").write_text("none [mq-deadline] bfq\n")
-    (folder / "window").write_text("128\n")
-    text = module._SCRIPT.read_text()
-    done = subprocess.run(
-        ["sh", "-c", text, "sh", "9", *words],
-        cwd=folder,
-        env={"PATH": f"{folder}/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
-        input="[job]\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout
+def test_a_knob_that_stayed_otherwise_fails_the_run():
+    told = b"restored /sys/a\t1\tit stayed at 2\nmeasured\n" + report().encode()
+    with pytest.raises(CalibrateError, match="/sys/a was not restored: it stayed at 2"):
+        run(Answering(told), GROUND, READS, 1.0)
 
 
-def test_settings_are_in_force_during_the_run_and_then_put_back(tmp_path):
-    words = ("./scheduler", "bfq", "window", "64", "./scheduler", "none")
-    said = script(tmp_path, "cat scheduler window -", *words)
-    assert said == "measured\nnone\n64\n[job]\n"
-    # The kernel would take this for the name of the scheduler that was in force.
-    assert (tmp_path / "scheduler").read_text() == "mq-deadline\n"
-    assert (tmp_path / "window").read_text() == "128\n"
+@given(st.binary(max_size=200))
+def test_anything_may_be_answered(answer):
+    with pytest.raises((CalibrateError, RecordError)) as error:
+        run_watched(Answering(answer), GROUND, READS, 1.0, (), "sda")
+    assert error.value.remedy
 
 
-def test_a_knob_that_refuses_puts_back_those_before_it(tmp_path):
-    (tmp_path / "folder").mkdir()
-    said = script(tmp_path, "true", "window", "64", "folder", "1")
-    assert said.startswith("refused folder cannot be read")
-    assert (tmp_path / "window").read_text() == "128\n"
-
-
-@pytest.mark.parametrize(
-    ("fio", "said"),
-    [("echo no such file; exit 1", "failed fio: no such file"), ("kill -9 $$", "failed fio: ")],
-)
-def test_a_run_that_fails_puts_knobs_back(tmp_path, fio, said):
-    assert script(tmp_path, fio, "window", "64").startswith(said)
-    assert (tmp_path / "window").read_text() == "128\n"
+@given(st.binary(max_size=200))
+def test_a_disk_may_count_anything(answer):
+    told = answer + b"\nmeasured\n" + report().encode()
+    with pytest.raises((CalibrateError, RecordError)) as error:
+        run_watched(Answering(told), GROUND, READS, 1.0, (), "sda")
+    assert error.value.remedy

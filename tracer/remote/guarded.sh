@@ -114,6 +114,9 @@ settle() {
     [ -e "$job/keep" ] || end_command "$job" restored
     end_load "$job"
     restore "$job" restored >"$job/restored"
+    # Others may have them: a host that dies now is waited for longer than one in a run.
+    release_lock "$job"
+    exec 3>&-
     conclude
 }
 

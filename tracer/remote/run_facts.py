@@ -26,9 +26,13 @@ _SIGNALLED = 128
 
 @dataclass(frozen=True)
 class Setting:
-    """What became of the knobs: values found, in force after all were set, and why some are not."""
+    """What became of the knobs.
+
+    Values found; taken, each when it was set; in force after all were set; why some are not.
+    """
 
     before: dict[str, str]
+    taken: dict[str, str]
     in_force: dict[str, str]
     refused: dict[str, str]
     restored: list[Restored]
@@ -40,6 +44,7 @@ class Setting:
         taken = [_three(line) for line in lines["knob"]]
         return cls(
             before={knob: old for knob, old, _ in [*unset, *taken]},
+            taken={knob: value for knob, _, value in taken},
             in_force=dict(map(_two, lines["now"])),
             refused={knob: why for knob, _, why in unset},
             restored=[Restored(*_three(x)) for x in lines["leftover"] + lines["restored"]],

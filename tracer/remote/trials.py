@@ -35,6 +35,7 @@ from tracer.trial import (
     TrialOptions,
     disks_to_count,
     disks_to_tune,
+    displaced,
     judged,
     mounted_on,
 )
@@ -149,14 +150,15 @@ class TargetTrials:
         lines = by_key(facts)
         with making_sense("what became of its knobs"):
             setting = Setting.parse(lines)
-        if setting.refused:
-            notes = [*lines["note"], *setting.notes, *unrestored(setting.restored)]
-            return Outcome(
-                "refused",
-                in_force=setting.in_force,
-                refused=setting.refused,
-                notes=tuple(notes),
-            )
+        changed = displaced(setting.taken, setting.in_force)
+        if refused := setting.refused | changed:
+            notes = [
+                *lines["note"],
+                *setting.notes,
+                *(f"{knob} was not in force: {why}" for knob, why in changed.items()),
+                *unrestored(setting.restored),
+            ]
+            return Outcome("refused", None, setting.in_force, refused, notes=tuple(notes))
         pass_on_output(job, self._options.run.streams)
         return self._outcome(facts, lines, setting, trial.scenario)
 

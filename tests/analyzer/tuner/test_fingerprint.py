@@ -1,23 +1,16 @@
-"""Fingerprints: the paper's rules, and both ways to take a snapshot."""
+"""Fingerprints: the paper's rules, and those that depart from them."""
 
 from __future__ import annotations
 
 import pytest
-from event_table import DISK, R, event, table
-from hypothesis import given
-from hypothesis import strategies as st
 
-from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.tuner.fingerprint import BY_NAME, FINGERPRINTS, Snapshot, Watcher, snapshots
-
-W = int(Rwbs.WRITE)
+from analyzer.tuner.fingerprint import BY_NAME, FINGERPRINTS, Snapshot
 
 
-def stream(sectors, count, step=None, write=False):
-    watcher = Watcher()
-    for number in range(count):
-        watcher.see(DISK, number * (step or sectors), sectors, write)
-    return watcher.take()
+def stream(sectors, count):
+    """Return the snapshot of reads that follow one another."""
+    distances = (count - 1) * sectors
+    return Snapshot(count, sectors=count * sectors, followers=count - 1, distances=distances)
 
 
 def test_there_are_eight():
@@ -46,20 +39,8 @@ def test_mostly_jumps_are_random(jumps, told):
     assert Snapshot(reads=11, followers=10, jumps=jumps).fingerprint().pattern == told
 
 
-@pytest.mark.parametrize("back", [False, True])
-@pytest.mark.parametrize(("gap", "jumps"), [(0, 0), (25, 0), (26, 1)])
-def test_a_jump_is_more_than_25_sectors_from_the_end(gap, jumps, back):
-    watcher = Watcher()
-    watcher.see(DISK, 1000, 8, write=False)
-    watcher.see(DISK, 1008 - gap if back else 1008 + gap, 8, write=False)
-    assert watcher.take().jumps == jumps
-
-
 def test_one_look_at_metadata_makes_no_stream_random():
-    watcher = Watcher()
-    for number in range(100):
-        watcher.see(DISK, 10**6 if number == 50 else number * 8, 8, write=False)
-    snapshot = watcher.take()
+    snapshot = Snapshot(reads=100, followers=99, distances=2 * 10**6, jumps=2)
     assert snapshot.fingerprint().pattern == "sequential"
     assert snapshot.fingerprint(published=True).pattern == "random"
 
@@ -87,84 +68,14 @@ def test_a_stream_of_pages_is_sequential_either_way():
 
 def test_no_fingerprint_without_io():
     assert Snapshot().fingerprint() is None
-    assert Watcher().take() == Snapshot()
 
 
-def test_the_first_io_of_a_period_follows_the_last_of_the_one_before():
-    watcher = Watcher()
-    watcher.see(DISK, 0, 8, write=False)
-    assert watcher.take().followers == 0
-    watcher.see(DISK, 1000, 8, write=True)
-    assert watcher.take() == Snapshot(writes=1, sectors=8, followers=1, distances=1000, jumps=1)
-
-
-def test_heads_of_two_disks_are_kept_apart():
-    watcher = Watcher()
-    for number in range(10):
-        watcher.see(1, number * 8, 8, write=False)
-        watcher.see(2, 10**9 + number * 8, 8, write=False)
-    assert watcher.take().jumps == 0
+def test_snapshots_consolidate_by_addition():
+    one, other = Snapshot(1, 2, 3, 4, 5, 6), Snapshot(10, 20, 30, 40, 50, 60)
+    assert one + other == Snapshot(11, 22, 33, 44, 55, 66)
 
 
 def test_metrics_hold_a_snapshot():
-    one = stream(sectors=256, count=10, step=1000, write=True)
+    one = Snapshot(writes=10, sectors=2560, followers=9, distances=9000, jumps=9)
     assert Snapshot.from_metrics(one.metrics()) == one
     assert Snapshot.from_metrics({}) == Snapshot()
-
-
-def test_what_moves_no_data_does_not_count():
-    events = table(
-        event(Kind.BIO_QUEUE, index=0, value=8, flags=R),
-        event(Kind.BIO_QUEUE, index=0, value=0, flags=W | int(Rwbs.FLUSH)),
-        event(Kind.BIO_QUEUE, index=500, value=64, flags=int(Rwbs.DISCARD)),
-        event(Kind.RQ_ISSUE, index=900, value=8, flags=R),
-        event(Kind.BIO_QUEUE, index=8, value=8, flags=R),
-    )
-    assert snapshots(events) == {
-        DISK: Snapshot(reads=2, sectors=16, followers=1, distances=8, jumps=0)
-    }
-    assert snapshots(events, Kind.RQ_ISSUE)[DISK].reads == 1
-
-
-def test_a_partition_is_part_of_its_disk():
-    events = table(
-        event(Kind.BIO_QUEUE, dev=DISK + 1, index=0, value=8, flags=R),
-        event(Kind.BIO_QUEUE, dev=DISK, index=8, value=8, flags=R),
-    )
-    assert snapshots(events, disks={DISK + 1: DISK})[DISK].followers == 1
-    assert set(snapshots(events)) == {DISK, DISK + 1}
-
-
-IOS = st.tuples(st.integers(1, 3), st.integers(0, 1 << 40), st.integers(1, 2048), st.booleans())
-
-
-@given(st.lists(IOS, max_size=40))
-def test_a_trace_gives_what_its_ios_give_one_by_one(ios):
-    watchers = {}
-    for disk, sector, sectors, write in ios:
-        watchers.setdefault(disk, Watcher()).see(disk, sector, sectors, write)
-    events = table(
-        *(
-            event(Kind.BIO_QUEUE, dev=disk, index=sector, value=n, flags=W if write else R)
-            for disk, sector, n, write in ios
-        )
-    )
-    assert snapshots(events) == {disk: one.take() for disk, one in watchers.items()}
-
-
-@given(st.lists(IOS, max_size=40), st.integers(0, 40))
-def test_periods_consolidate_to_the_whole(ios, cut):
-    whole, parts = Watcher(), Watcher()
-    taken = Snapshot()
-    for number, io in enumerate(ios):
-        whole.see(*io)
-        if number == cut:
-            taken += parts.take()
-        parts.see(*io)
-    assert taken + parts.take() == whole.take()
-
-
-@given(st.lists(st.integers(0, 2**64 - 1), min_size=2, max_size=5))
-def test_no_sector_is_too_large(sectors):
-    events = table(*(event(Kind.BIO_QUEUE, index=s, value=2**64 - 1, flags=R) for s in sectors))
-    assert snapshots(events)[DISK].fingerprint() is not None

@@ -41,7 +41,7 @@ def course(store, recipe, lasts):
 
 def held(store):
     made = [(one.number, one.chromosome, one.scenario, one.attempt) for one in store.evaluations()]
-    return made, store.generations(), store.ended
+    return made, store.generations(), store.best, store.ended
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

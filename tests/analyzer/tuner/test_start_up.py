@@ -1,4 +1,6 @@
 import math
+from collections import Counter
+from random import Random
 from statistics import median
 
 import msgspec
@@ -6,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine
+from analyzer.tuner import Gene, Scored, Space, load_recipe, make_engine, start_up
 from analyzer.tuner.engine import run
 from analyzer.tuner.predicted import Prediction
 
@@ -46,12 +48,18 @@ BEST = min(map(seconds, SPACE.enumerate()))
 
 
 def score(chromosome):
-    return Scored(chromosome, DEFAULT / seconds(chromosome))
+    """Return what one run tells, when another would tell the same."""
+    return Scored(chromosome, DEFAULT / seconds(chromosome), final=True)
 
 
 def engine(seed=1, predicted=PREDICTED, **changes):
     recipe = msgspec.structs.replace(RECIPE, **changes)
     return make_engine(recipe, SPACE, seed, predicted=predicted)
+
+
+def founders_of(found):
+    """Return the seeds, the default, it with the predicted window, and those that are spread."""
+    return [one.chromosome for one in run(found, score, RECIPE.founders + 3)]
 
 
 def regret(told):
@@ -74,30 +82,87 @@ def test_between_predicted_windows_it_interpolates():
 
 def test_the_founders_are_the_seeds_the_default_the_predicted_window_and_its_neighbours():
     seed = SPACE.default() | {"swappiness": 10}
-    founders = make_engine(RECIPE, SPACE, 1, [seed], PREDICTED).ask()
+    founders = founders_of(make_engine(RECIPE, SPACE, 1, [seed], PREDICTED))
     assert founders[:3] == [
         seed,
         SPACE.default(),
         SPACE.default() | {"read_ahead_kb": 64},
     ]
-    assert {one["read_ahead_kb"] for one in founders[3:]} == {32, 64, 128}
-    assert len({one["swappiness"] for one in founders}) == 5
+    assert len({one["swappiness"] for one in founders[3:]}) == RECIPE.founders
 
 
-def test_without_a_prediction_the_founders_spread_over_all_windows():
-    assert len({one["read_ahead_kb"] for one in engine(predicted=None).ask()}) > 6
+@pytest.mark.parametrize("predicted", [None, PREDICTED])
+def test_the_founders_spread_over_all_windows(predicted):
+    founders = founders_of(engine(predicted=predicted))
+    assert {0, 1024} < {one["read_ahead_kb"] for one in founders}
 
 
-def test_nothing_is_asked_twice_and_it_ends_with_the_space():
-    small = Space(SPACE.genes[:2])
-    told = run(make_engine(RECIPE, small, 1), lambda chromosome: Scored(chromosome, 1.0), 10_000)
-    keys = {small.key(one.chromosome) for one in told}
-    assert len(keys) == len(told) == small.size
+def test_it_ends_when_all_have_had_all_their_runs():
+    small, runs = Space(SPACE.genes[:2]), Counter()
+
+    def scored(chromosome):
+        runs[small.key(chromosome)] += 1
+        return Scored(chromosome, 1.0, final=runs[small.key(chromosome)] == 2)
+
+    run(make_engine(RECIPE, small, 1), scored, 10_000)
+    assert len(runs) == small.size and set(runs.values()) == {2}
+
+
+def test_where_runs_differ_the_best_are_run_again_and_no_others():
+    rng, gains = Random(1), {}
+
+    def scored(chromosome):
+        gain = math.log(DEFAULT / seconds(chromosome)) + rng.gauss(0, 0.03)
+        known = gains.setdefault(SPACE.key(chromosome), [])
+        known.append(gain)
+        return Scored(chromosome, math.exp(median(known)), gains=list(known))
+
+    found = engine()
+    run(found, scored, 60)
+    assert len(gains) > 30
+    again = [median(known) for known in gains.values() if len(known) > 1]
+    assert 1 <= len(again) <= 10 and min(again) > median(map(median, gains.values()))
+    assert seconds(found.best()) < 1.03 * BEST
+
+
+def test_one_that_was_lucky_once_is_not_believed_best():
+    """It has two neighbours that were run often, and are worse; another one is as good for sure."""
+    default, known = SPACE.default(), [0.0, 0.02, -0.02, 0.01]
+    sure = default | {"scheduler": "kyber"}
+    neighbours = [default | {"swappiness": 10}, default | {"swappiness": 100}]
+    found = engine(predicted=None)
+    told = [Scored(one, 1.0, gains=known) for one in neighbours]
+    told += [Scored(sure, math.exp(0.04), gains=[0.04 + gain for gain in known])]
+    found.tell([*told, Scored(default, math.exp(0.05), gains=[0.05])])
+    assert found.best() == sure
+
+
+def test_two_genes_that_help_only_together_are_found():
+    """Neither scheduler nor window does any good by itself; one of 25 chromosomes has both."""
+
+    def scored(chromosome):
+        both = chromosome["scheduler"] == "bfq" and chromosome["read_ahead_kb"] >= 512
+        either = chromosome["scheduler"] == "bfq" or chromosome["read_ahead_kb"] >= 512
+        return Scored(chromosome, 1.2 if both else 0.99 if either else 1.0, final=True)
+
+    found = [engine(seed, predicted=None) for seed in range(5)]
+    for one in found:
+        run(one, scored, 40)
+    assert sum(scored(one.best()).fitness == 1.2 for one in found) >= 4
+
+
+def test_a_space_too_large_to_be_looked_at_whole_is_bred_in(monkeypatch):
+    monkeypatch.setattr(start_up, "WHOLE", 100)
+    found = engine()
+    told = run(found, score, 60)
+    assert len({SPACE.key(one.chromosome) for one in told}) == 60
+    assert regret(told) < 0.05
 
 
 def test_a_child_that_fails_costs_nothing_but_itself():
     def failing(chromosome):
-        return Scored(chromosome, 0.0) if chromosome["scheduler"] == "kyber" else score(chromosome)
+        failed = chromosome["scheduler"] == "kyber"
+        return Scored(chromosome, 0.0) if failed else score(chromosome)
 
     assert regret([one for one in run(engine(), failing, 45) if one.fitness > 0]) < 0.02
 

@@ -133,7 +133,11 @@ def test_every_truncation_is_refused_or_whole(path):
     cut = path.with_name("cut")
     for length in range(0, len(whole), 1021):
         cut.write_bytes(whole[:length])
-        refusal(cut)
+        if whole[length:].strip(b"\0"):
+            refusal(cut)
+        else:  # an empty page's zeros, which SQLite puts back
+            with Store.read(cut) as store:
+                assert store.evaluations() == [evaluation()]
 
 
 def test_damage_is_refused_or_harmless(path):
@@ -153,7 +157,7 @@ def test_damage_is_refused_or_harmless(path):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("PRAGMA user_version = 3", "has schema 3, this foreread reads 2"),
+        ("PRAGMA user_version = 4", "has schema 4, this foreread reads 3"),
         ("CREATE TABLE more (id)", "tables that no foreread made"),
         ("CREATE TRIGGER t AFTER INSERT ON boards BEGIN SELECT 1; END", "tables that no foreread"),
         ("DROP TABLE fingerprints", "tables that no foreread made"),

@@ -1,0 +1,192 @@
+"""Recordings on a target that are interrupted, killed or met by others: all is put back."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+from target_recordings import SHELLS, WAIT_S, is_running, jobs, record_here, until
+
+import tracer
+from boards.target import LocalTarget
+from tracer import capture as capture_files
+from tracer import tracefs
+from tracer.backends.base import RecordError
+from tracer.backends.tracefs import TracefsBackend
+from tracer.record import RecordOptions, record
+from tracer.remote.job import script
+from tracer.remote.record import PARTS, record_on
+from tracer.run import RunOptions
+
+DRIVER = """
+import sys
+from pathlib import Path
+from boards.target import LocalTarget
+from tracer.record import RecordOptions
+from tracer.remote.job import script
+from tracer.remote.record import PARTS, record_on
+from tracer.run import RunOptions
+options = RecordOptions(RunOptions(sys.argv[2:], allow_warm=True), wait_s=300.0)
+record_on(LocalTarget(), options, Path(sys.argv[1]), shell=("busybox", "sh"))
+"""
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(
+        os.geteuid() != 0, reason="needs root: that all is put back on a target was not checked"
+    ),
+]
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        yield image
+
+
+@pytest.fixture
+def recording(loop, tmp_path):
+    """A foreread in a process of its own that records a command which does not end."""
+    before = set(jobs())
+    pid_file = tmp_path / "pid"
+    command = ["sh", "-c", f"echo $$ >{pid_file}; exec sleep 600"]
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER, tmp_path / "capture", *command],
+        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+        start_new_session=True,
+    ) as driver:
+        assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 2 * WAIT_S)
+        (job,) = [
+            path.parent
+            for path in set(jobs()) - before
+            if str(tmp_path) in (path.parent / "settings").read_text()
+        ]
+        assert loop.window_kb() == 0
+        yield driver, int(pid_file.read_text()), job
+        driver.kill()
+    assert until(lambda: not job.exists())
+
+
+def assert_undone(job, instances, pid, loop):
+    assert until(lambda: not job.exists())
+    assert loop.restored_kb() == WINDOW_KB
+    assert not any(Path(one).exists() for one in instances)
+    assert not is_running(pid)
+
+
+def instances_of(job):
+    instances = (job / "instances").read_text().split()
+    assert len(instances) == 2
+    assert all(Path(one).is_dir() for one in instances)
+    return instances
+
+
+def test_ctrl_c_ends_and_keeps_the_recording(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    driver.send_signal(signal.SIGINT)
+    assert driver.wait(timeout=WAIT_S) == 0
+    assert capture_files.read(tmp_path / "capture")[0].ended_by == "signal"
+    assert_undone(job, instances, pid, loop)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_abort_and_restore(recording, loop, tmp_path, number):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    driver.send_signal(number)
+    assert driver.wait(timeout=WAIT_S) != 0
+    assert not (tmp_path / "capture").exists()
+    assert_undone(job, instances, pid, loop)
+
+
+def test_the_guard_undoes_all_when_the_host_vanishes(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    driver.kill()
+    assert_undone(job, instances, pid, loop)
+    with pytest.raises(capture_files.CaptureError, match="partial"):
+        capture_files.read(tmp_path / "capture")
+
+
+def test_the_guard_undoes_all_when_the_recorder_is_killed(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    os.kill(int((job / "recorder").read_text()), signal.SIGKILL)
+    assert driver.wait(timeout=WAIT_S) != 0
+    assert not (tmp_path / "capture").exists()
+    assert_undone(job, instances, pid, loop)
+
+
+def test_a_dead_guard_is_noticed_by_the_host(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    os.kill(int((job / "owner").read_text().split()[0]), signal.SIGKILL)
+    assert driver.wait(timeout=WAIT_S) != 0
+    assert_undone(job, instances, pid, loop)
+
+
+def test_what_dead_processes_left_is_put_back_by_the_next_recording(recording, loop, tmp_path):
+    driver, pid, job = recording
+    instances = instances_of(job)
+    for victim in (
+        driver.pid,
+        int((job / "owner").read_text().split()[0]),
+        int((job / "recorder").read_text()),
+    ):
+        os.kill(victim, signal.SIGKILL)
+    driver.wait(timeout=WAIT_S)
+    assert loop.window_kb() == 0
+    capture = record_here(tmp_path / "next", ["true"])
+    assert capture.exit_status == 0
+    disk = next(d for d in capture.devices if d.name == loop.device)
+    assert disk.read_ahead_kb_before == WINDOW_KB
+    assert_undone(job, instances, pid, loop)
+
+
+def test_a_second_recording_is_refused_and_names_the_first(recording, tmp_path):
+    _, _, job = recording
+    owner = (job / "owner").read_text().split()[0]
+    with pytest.raises(RecordError, match=f"pid {owner}"):
+        record_on(LocalTarget(), RecordOptions(RunOptions(["true"])), tmp_path / "second")
+    with pytest.raises(RecordError, match=f"pid {owner}"):
+        record(RecordOptions(RunOptions(["true"])), TracefsBackend(), tmp_path / "third")
+    assert not (tmp_path / "second").exists()
+
+
+def test_the_guard_hears_no_hangup(recording, loop):
+    _, pid, job = recording
+    for name in ("owner", "recorder"):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int((job / name).read_text().split()[0]), signal.SIGHUP)
+    assert not until(lambda: not is_running(pid), 3)
+    assert loop.window_kb() == 0
+
+
+@pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
+def test_all_is_put_back_also_when_nobody_hears_of_it(loop, shell, tmp_path):
+    job, queue = tmp_path / "job", loop.knob.parent
+    job.mkdir()
+    (job / "job.sh").write_text(f'{script(PARTS)}\nkeep=\nundo "$job" restored\n')
+    knobs = [(queue / "nomerges", "0", "2"), (loop.knob, str(WINDOW_KB), "0")]
+    for knob, _, value in knobs:
+        knob.write_text(value)
+    (job / "journal").write_text("".join("\t".join(map(str, one)) + "\n" for one in knobs))
+    ours, theirs = os.pipe()
+    os.close(ours)
+    subprocess.run([*shell, job / "job.sh"], stdout=theirs, check=False)
+    os.close(theirs)
+    assert [knob.read_text().strip() for knob, *_ in knobs] == ["0", str(WINDOW_KB)]
+    assert not job.exists()
+
+
+def test_tracefs_is_as_it_was(tmp_path):
+    before = tracefs.find()
+    record_here(tmp_path / "capture", ["true"])
+    assert tracefs.find() == before

@@ -1,0 +1,106 @@
+"""The bios of a trace added up by a target's shell and awk."""
+
+from __future__ import annotations
+
+import subprocess
+from importlib import resources
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tracer.remote.bios import SUMS, parse_sums
+
+SHELLS = pytest.mark.parametrize("shell", [["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
+DISKS = "8,0=0 8,1=0 259,3=1"
+_SCRIPT = """
+[ "$1" != busybox ] || awk() { busybox awk "$@"; }
+disks=$2
+sum_bios "$3"
+"""
+
+
+def bio(sector, sectors, flags="R", dev="8,0"):
+    return f" block_bio_queue: {dev} {flags} {sector} + {sectors} [dd]\n"
+
+
+def summed(shell, *lines):
+    """Return the sums of a trace's lines."""
+    text = (resources.files("tracer.remote") / "bios.sh").read_text()
+    with TemporaryDirectory(dir="/dev/shm") as folder:
+        with open(f"{folder}/trace", "w") as trace:  # noqa: PTH123
+            trace.writelines(["# tracer: nop\n", "#\n", *lines])
+        done = subprocess.run(
+            [*shell, "-c", f"{text}{_SCRIPT}", "sh", shell[0], DISKS, folder],
+            check=True,
+            capture_output=True,
+            text=True,
+        )
+    assert done.stderr == ""
+    return parse_sums(done.stdout)
+
+
+def sums(*numbers):
+    return dict(zip(SUMS, numbers, strict=True))
+
+
+@SHELLS
+def test_nothing(shell):
+    assert summed(shell) == sums(0, 0, 0, 0, 0, 0)
+
+
+@SHELLS
+@pytest.mark.parametrize("back", [False, True])
+@pytest.mark.parametrize(("gap", "jumps"), [(0, 0), (25, 0), (26, 1)])
+def test_a_jump_is_more_than_25_sectors_from_the_end(shell, gap, jumps, back):
+    begin = 1008 - gap if back else 1008 + gap
+    found = summed(shell, bio(1000, 8), bio(begin, 8, "WS"))
+    assert found == sums(1, 1, 16, 1, begin - 1000 if begin > 1000 else 1000 - begin, jumps)
+
+
+@SHELLS
+def test_what_moves_no_data_does_not_count(shell):
+    found = summed(
+        shell, bio(0, 8), bio(0, 0, "FWS"), bio(500, 64, "DS"), bio(9, 8, dev="7,7"), bio(8, 8)
+    )
+    assert found == sums(2, 0, 16, 1, 8, 0)
+
+
+@SHELLS
+def test_a_partition_is_part_of_its_disk_and_heads_of_two_are_kept_apart(shell):
+    lines = [bio(0, 8, dev="8,1"), bio(10**9, 8, dev="259,3"), bio(8, 8), bio(10**9 + 8, 8, "R")]
+    found = summed(shell, *lines[:3], bio(10**9 + 8, 8, dev="259,3"))
+    assert found == sums(4, 0, 32, 2, 16, 0)
+
+
+IOS = st.tuples(
+    st.sampled_from(["8,0", "8,1", "259,3"]),
+    st.integers(0, 1 << 40),
+    st.integers(1, 2048),
+    st.booleans(),
+)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.lists(IOS, max_size=30))
+def test_any_trace_is_summed_as_its_bios_one_by_one(ios):
+    found, last = dict.fromkeys(SUMS, 0), {}
+    for dev, sector, sectors, write in ios:
+        disk = dev.split(",")[0]
+        found["writes" if write else "reads"] += 1
+        found["sectors"] += sectors
+        if disk in last:
+            start, end = last[disk]
+            found["followers"] += 1
+            found["distances"] += abs(sector - start)
+            found["jumps"] += abs(sector - end) > 25
+        last[disk] = sector, sector + sectors
+    lines = [bio(sector, n, "W" if write else "R", dev) for dev, sector, n, write in ios]
+    assert summed(["busybox", "sh"], *lines) == found
+
+
+@pytest.mark.parametrize("text", ["", "1 2 3 4 5", "1 2 3 4 5 x", "1 2 3 4 5 -6"])
+def test_no_sums(text):
+    with pytest.raises(ValueError):
+        parse_sums(text)
