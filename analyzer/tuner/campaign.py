@@ -85,8 +85,6 @@ class Campaign:
         self._generation = 0
         self._since_default = 0
         self._believer = engine if isinstance(engine, Believer) else None
-        if self._believer:
-            self._contest.believed = self.standings.default
 
     @property
     def standings(self) -> Standings:

@@ -1,6 +1,6 @@
 """Engines against each other on a measured landscape, at equal numbers of attempts.
 
-Each engine runs in a campaign as it would on a machine: the same racing, the same runs of the
+Each engine runs in a campaign as it would on a machine: the same repeats, the same runs of the
 default, all of them counted. After each attempt the campaign is asked which chromosome it believes
 to be the best; its regret is that of the chromosome's true value.
 """

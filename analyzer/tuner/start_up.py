@@ -64,18 +64,24 @@ class StartUpEngine:
         self._children = 0
         every = self.space.enumerate() if self.space.size <= WHOLE else iter(())
         self._every = {self.space.key(one): one for one in every}
-        self._founders = distinct(self.space, self._found(seeds))
+        self._founders = list(distinct(self.space, self._found(seeds)))
 
     def ask(self) -> list[Chromosome]:
-        """Return a founder, then a child, or one that is run again: one at a time.
+        """Return the founders, then one at a time: a child, or one that is run again.
 
         None when all are known, and had all their runs.
         """
-        asked = next(self._founders, None) or self._child()
+        if self._founders:
+            return list(self._founders)
+        self._children += 1
+        strange = self._children % self.recipe.strange == 0
+        asked = self._stranger() if strange else None
+        asked = asked or self._promising()
         return [asked] if asked else []
 
     def tell(self, scored: Sequence[Scored]) -> None:
         """Take what chromosomes are worth by now."""
+        self._founders = []
         self.told.update({self.space.key(one.chromosome): one for one in scored})
         self._learn()
 
@@ -121,11 +127,6 @@ class StartUpEngine:
 
     def _points(self, chromosomes: Sequence[Chromosome]) -> Points:
         return self.model.points(chromosomes, self.prediction.gains(self.space, chromosomes))
-
-    def _child(self) -> Chromosome | None:
-        self._children += 1
-        strange = self._children % self.recipe.strange == 0
-        return (self._stranger() if strange else None) or self._promising()
 
     def _stranger(self) -> Chromosome | None:
         """Return the chromosome that is least like all that were measured."""

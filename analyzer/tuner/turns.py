@@ -18,7 +18,8 @@ from analyzer.tuner.stopping import Stage
 class Contest:
     """Runs that are compared with each other: those in the scenarios of ``spec``.
 
-    ``believed``: the chromosome that the engine believes best, if it has a mind of its own.
+    ``believed``: the chromosome that the engine believes best, if it has a mind of its own and was
+    told of any.
     """
 
     def __init__(self, spec: Spec) -> None:

@@ -5,7 +5,7 @@
 
 RAW is what measure.py wrote: every combination of scheduler, its nr_requests, window and
 swappiness in every scenario. Each sampler runs in a campaign as it would on the board, with the
-same racing and the same runs of the default, all of them counted; a run is drawn from those
+same repeats and the same runs of the default, all of them counted; a run is drawn from those
 measured there. FILE of --predicted is what `foreread predict --json` says of a capture of the
 same start.
 """
