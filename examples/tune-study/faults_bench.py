@@ -26,7 +26,7 @@ STATE = (Path(__file__).parent / "faults_state.sh").read_text()
 PLAY = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
 # One window is the fastest; the kernel does not take the second swappiness.
 GENES = "read_ahead_kb=8:16:32:64:128:256:512:1024,swappiness=60:999"
-BACK_S = 300.0
+BACK_S = 900.0
 _AWAY_S = 20.0  # how long a board that is gone for good is waited for, where 300 s are not
 _SHORTER = (
     "import sys, foreread.tuning, foreread.cli; foreread.tuning.BACK_S = float(sys.argv.pop(1)); "
