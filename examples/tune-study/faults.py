@@ -83,26 +83,40 @@ def loads(bench: Bench, times: int) -> Iterator[Observed]:
         path.unlink()
 
 
-def hanging(bench: Bench, times: int) -> Iterator[Observed]:
-    """Let one allele hang: a command that never ends, and one that nothing can end."""
-    window = "[ $(cat /sys/block/slow0/queue/read_ahead_kb) = 128 ] ||"
-    endless = f"{window} sleep 1000"
-    # The file system is frozen: whatever writes to it, and every sync, waits for ever.
-    stuck = f"{window} {{ fsfreeze -f /; echo >/stuck; }}"
-    for number in range(times):
-        for what, hang, more in (
-            ("a command that never ends at one allele", endless, ()),
-            ("the root is frozen at one allele; with --reset", stuck, reset_words(bench)),
-        ):
-            command = ["sh", "-c", f"{hang}; {' '.join(PLAY)}"]
-            path, limit = bench.folder / f"{what[:5]}{number}.tuning", ("--limit", "20")
-            tuning = Tuning(bench, path, *limit, *more, genes=FEW, repeats=1, command=command)
-            one = finished(what, tuning)
-            tuning.must_have_found(128)
-            yield one
+def endless(bench: Bench, times: int) -> Iterator[Observed]:
+    """Let a command never end at one allele."""
+    yield from hanging(bench, times, "a command that never ends at one allele", "sleep 1000")
 
 
-CAMPAIGNS = {"disturbed": disturbed, "quick": quick, "loads": loads, "hanging": hanging}
+def stuck(bench: Bench, times: int) -> Iterator[Observed]:
+    """Freeze the file system at one allele: whatever writes to it, and every sync, waits for ever.
+
+    Nothing can end the command then, nor put back what it had; a restart can.
+    """
+    what, frozen = "the root is frozen at one allele; with --reset", "fsfreeze --freeze /; echo >/x"
+    yield from hanging(bench, times, what, frozen, *reset_words(bench))
+
+
+def hanging(bench: Bench, times: int, what: str, hang: str, *words: str) -> Iterator[Observed]:
+    """Let the command hang at the faster window: the other one is what is found."""
+    window = "[ $(cat /sys/block/slow0/queue/read_ahead_kb) = 128 ]"
+    command = ["sh", "-c", f"{window} || {{ {hang}; }}; {' '.join(PLAY)}"]
+    path = bench.folder / "hanging.tuning"
+    for _ in range(times):
+        limited = ("--limit", "20", *words)
+        tuning = Tuning(bench, path, *limited, genes=FEW, repeats=1, command=command)
+        yield finished(what, tuning)
+        tuning.must_have_found(128)
+        path.unlink()
+
+
+CAMPAIGNS = {
+    "disturbed": disturbed,
+    "quick": quick,
+    "loads": loads,
+    "endless": endless,
+    "stuck": stuck,
+}
 
 
 def reset(options: live.LiveOptions) -> None:

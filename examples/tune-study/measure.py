@@ -53,7 +53,7 @@ class Study:
     board: LiveOptions
     command: tuple[str, ...]
     rounds: Mapping[str, int]
-    room_mib: int
+    room_mib: int = 8
 
 
 STUDIES = {
@@ -69,8 +69,7 @@ STUDIES = {
         raw=HERE / "start-up-php.jsonl",
         board=LiveOptions("arm64", packages=("php8.2-cli",), latency_ns=100_000, ns_per_kib=25_000),
         command=("php8.2", "-r", "echo 1;"),
-        rounds={"idle": 2, "reader": 2, "writer": 2},
-        room_mib=8,
+        rounds={"idle": 2, "reader": 3, "writer": 2},
     ),
 }
 

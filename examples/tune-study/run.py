@@ -15,7 +15,13 @@ import sys
 from pathlib import Path
 
 HERE = Path(__file__).parent
-PREDICTED = str(HERE / "start-up-predicted.json")
+
+
+def _on_starts(landscape: str, stem: str) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that measure starts, and let the samplers compete on them."""
+    raw, predicted = str(HERE / f"{stem}.jsonl"), str(HERE / f"{stem}-predicted.json")
+    files = ("--raw", raw, "--predicted", predicted, "-o", f"{{out}}/{stem}.json")
+    return ("measure.py", "--landscape", landscape), ("compete.py", *files)
 
 
 def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...], ...]:
@@ -27,10 +33,7 @@ def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...]
 
 # By study, the commands in order: words, of which {out} is the folder for figures.
 STUDIES = {
-    "start-up": (
-        ("measure.py",),
-        ("compete.py", "--predicted", PREDICTED, "-o", "{out}/start-up.json"),
-    ),
+    "start-up": (*_on_starts("madplay", "start-up"), *_on_starts("php", "start-up-php")),
     "made-up": (("compete_made_up.py", "-o", "{out}/made-up.json"),),
     "fingerprints": (
         ("fingerprint_table.py",),

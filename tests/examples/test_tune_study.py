@@ -123,7 +123,7 @@ def test_a_study_goes_on_where_it_was_and_gives_a_start_up_once(measure):
     assert [(first in part, second in part) for part in parts] == [(False, False), (True, False)]
 
 
-@pytest.mark.parametrize("name", ["madplay"])
+@pytest.mark.parametrize("name", ["madplay", "php"])
 def test_the_study_has_measured_all_that_it_says(measure, compete, name):
     study = measure.STUDIES[name]
     done = measure.read_raw(study.raw)
