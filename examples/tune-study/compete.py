@@ -135,7 +135,10 @@ def attempts_until_close(curve: Curve) -> list[int | None]:
 
 
 def outcome(landscape: Landscape, curves: Sequence[Curve], exhaustive: int) -> dict[str, Any]:
-    """Return the figures of a competition; ``exhaustive``: the runs that measuring all takes."""
+    """Return the figures of a competition; ``exhaustive``: the runs that measuring all takes.
+
+    With their repeats.
+    """
     at = {share: max(round(share * exhaustive), 1) for share in SHARES}
     return {
         "scenarios": landscape.table.scenarios,
@@ -188,6 +191,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--raw", type=Path, default=RAW, metavar="RAW")
     parser.add_argument("--predicted", type=Path, metavar="FILE")
+    parser.add_argument(
+        "--runs", type=int, metavar="N", help="shares are of so many (default: of those in RAW)"
+    )
     parser.add_argument("--seeds", type=int, default=20, metavar="N")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON of all figures")
     parser.add_argument(
@@ -204,7 +210,7 @@ def main() -> int:
     found = []
     for chosen in together or [every, *([one] for one in every if len(every) > 1)]:
         landscape = landscape_of(lines, chosen)
-        exhaustive = sum(line["scenario"] in chosen for line in lines)  # with their repeats
+        exhaustive = args.runs or sum(line["scenario"] in chosen for line in lines)
         runs = round(max(SHARES) * exhaustive)
         curves = compete(landscape, engines(landscape.space, predicted), range(args.seeds), runs)
         found.append(outcome(landscape, curves, exhaustive))

@@ -17,11 +17,11 @@ from pathlib import Path
 HERE = Path(__file__).parent
 
 
-def _on_starts(landscape: str, stem: str) -> tuple[tuple[str, ...], ...]:
+def _on_starts(landscape: str, stem: str, of: str = "", *more: str) -> tuple[tuple[str, ...], ...]:
     """Return the commands that measure starts, and let the samplers compete on them."""
-    raw, predicted = str(HERE / f"{stem}.jsonl"), str(HERE / f"{stem}-predicted.json")
+    raw, predicted = str(HERE / f"{stem}.jsonl"), str(HERE / f"{of or stem}-predicted.json")
     files = ("--raw", raw, "--predicted", predicted, "-o", f"{{out}}/{stem}.json")
-    return ("measure.py", "--landscape", landscape), ("compete.py", *files)
+    return ("measure.py", "--landscape", landscape), ("compete.py", *files, *more)
 
 
 def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...], ...]:
@@ -33,7 +33,11 @@ def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...]
 
 # By study, the commands in order: words, of which {out} is the folder for figures.
 STUDIES = {
-    "start-up": (*_on_starts("madplay", "start-up"), *_on_starts("php", "start-up-php")),
+    "start-up": (
+        *_on_starts("madplay", "start-up"),
+        *_on_starts("writer", "start-up-writer", "start-up", "--runs", "504"),
+        *_on_starts("php", "start-up-php"),
+    ),
     "made-up": (("compete_made_up.py", "-o", "{out}/made-up.json"),),
     "fingerprints": (
         ("fingerprint_table.py",),
@@ -51,6 +55,7 @@ STUDIES = {
     "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
     "storage": (
         *_on_landscape("mailserver", "mailserver", "--part", "fewer"),
+        *_on_landscape("few", "mailserver", "--part", "few"),
         *_on_landscape("schedulers", "mailserver", "--part", "plain", "--v2"),
         *_on_landscape("fileserver", "fileserver", "--part", "fewer"),
     ),
