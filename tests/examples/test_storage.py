@@ -63,15 +63,21 @@ def test_the_part_has_every_default_and_is_as_small_as_the_readme_says(study):
 
 
 @pytest.mark.parametrize(
-    "name, part, schedulers", [("mailserver", "fewer", ()), ("schedulers", "plain", SCHEDULERS)]
+    "name, part, schedulers, points",
+    [
+        ("mailserver", "fewer", (), 50),
+        ("few", "few", (), 158),
+        ("fileserver", "fewer", (), 50),
+        ("schedulers", "plain", SCHEDULERS, 24),
+    ],
 )
-def test_the_landscapes_that_are_kept_are_whole(study, name, part, schedulers):
+def test_the_landscapes_that_are_kept_are_whole(study, name, part, schedulers, points):
     kept = read_landscape(FOLDER / f"storage-{name}.json")
     rules = study["storage_places"].PARTS[part](RULES)
     assert kept.space == storage_space(rules, schedulers)
-    points = [one for one in kept.space.enumerate() if is_valid(one, rules)]
-    assert kept.points == len(points) == (50 if name == "mailserver" else 24)
-    assert all(one in study["storage_runs"].points_of(kept) for one in points)
+    valid = [one for one in kept.space.enumerate() if is_valid(one, rules)]
+    assert kept.points == len(valid) == points
+    assert all(one in study["storage_runs"].points_of(kept) for one in valid)
 
 
 def test_the_smaller_parts_have_every_default_too(study):
