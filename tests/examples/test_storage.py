@@ -68,6 +68,7 @@ def test_the_part_has_every_default_and_is_as_small_as_the_readme_says(study):
         ("mailserver", "fewer", (), 50),
         ("few", "few", (), 158),
         ("fileserver", "fewer", (), 50),
+        ("webserver", "fewer", (), 50),
         ("schedulers", "plain", SCHEDULERS, 24),
     ],
 )
