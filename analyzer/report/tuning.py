@@ -43,8 +43,9 @@ def tuning_sections(results: Results | None, capture: Capture | None = None) -> 
         ]
     else:
         told = [_brought(results), matter(results), disagreement(results)]
-    told[0].blocks[:0] = _other_than(results.spec, capture)
-    return [*told, _course(results)]
+    sections = [*told, _course(results)]  # nothing is told of turns that nobody had yet
+    sections[0].blocks[:0] = _other_than(results.spec, capture)
+    return sections
 
 
 def _of_turn(number: int, results: Results, section: Section) -> Section:

@@ -123,6 +123,13 @@ def test_a_recording_of_another_board_is_said_to_be_one(results, app):
     assert not of_kind(tuning_sections(same, capture)[0], Bullets)
 
 
+def test_a_campaign_whose_scenarios_had_no_turn_yet_has_its_course(tmp_path, app):
+    scenarios = ("idle", "reader")
+    found = tuned(tmp_path / "t", scenarios, runs=0, confirm=False, recipe="fingerprinting")
+    assert not found.search
+    assert [one.anchor for one in tuning_sections(found, app.capture)] == ["search"]
+
+
 def test_hostile_names_stay_text(results, tmp_path):
     names = {"reader": HOSTILE, "idle": "idle"}
     forged = replace(
