@@ -15,6 +15,7 @@ import pytest
 from cold_runs import until_cold
 from loop_image import WINDOW_KB, loop_image
 from raw_pages import read_events
+from target_recordings import is_running
 
 import tracer
 from tracer import capture as capture_files
@@ -296,14 +297,6 @@ def test_a_device_that_vanishes_meanwhile_is_reported(loop, tmp_path):
     assert capture.exit_status == 0
     assert any(f"loop{number}/" in note and "gone" in note for note in capture.notes)
     assert loop.restored_kb() == WINDOW_KB
-
-
-def is_running(pid):
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 @pytest.mark.parametrize("name", ["file/capture", "loop", "loop/capture"])
