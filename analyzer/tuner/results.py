@@ -62,7 +62,7 @@ class Results:
 
     def _of_turn(self, number: int) -> Results:
         """Return what is of the ``number``-th scenario alone."""
-        turns, (*scenarios,) = Ground.of(self.spec).turns, self.spec.scenarios
+        turns, scenarios = Ground.of(self.spec).turns, self.spec.scenarios
         return replace(
             self,
             spec=contested(self.spec, turns)[number],
