@@ -28,7 +28,7 @@ from tracer.backends.tracefs import TracefsBackend
 
 pytestmark = [
     pytest.mark.kernel,
-    pytest.mark.skipif(os.geteuid() != 0, reason="not root: no recording was checked"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no recording was checked"),
 ]
 
 BACKENDS: list[type[Backend]] = [TracefsBackend, TraceCmdBackend, PerfBackend]
