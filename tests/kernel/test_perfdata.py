@@ -14,6 +14,7 @@ import pytest
 from analyzer.ingest import perfdata
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import Kind
+from tracer import tracefs
 
 PERF = shutil.which("perf")
 pytestmark = [
@@ -22,6 +23,13 @@ pytestmark = [
     pytest.mark.skipif(PERF is None, reason="no perf: the perf.data reader was not compared"),
 ]
 _LINE = re.compile(r"\s*\[(\d+)\]\s+(\d+)\.(\d{9}):\s+(\w+:\w+):")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tracing():
+    """Mount tracefs for perf, which would leave it mounted."""
+    with tracefs.mounted():
+        yield
 
 
 def perf(*arguments: str) -> str:
