@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
+from analyzer.confirmation_text import cited_upper, stored
 from analyzer.prediction import Curve
 from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
 from analyzer.report.subject import Subject, row_of
@@ -20,6 +21,7 @@ def answer(subject: Subject) -> Section:
     if against:
         blocks.append(Bullets([against], warning=True))
     blocks.append(Paragraph(_sentence(subject.prediction.verdict.why)))
+    blocks += _confirmed(subject)
     blocks += [Paragraph(text) for text in _worth(subject)]
     if subject.prediction.total.tap:
         blocks.append(_windows(subject))
@@ -40,6 +42,14 @@ def headline(subject: Subject) -> str:
     if verdict.action == "keep":
         return f"Keep read_ahead_kb at {kib(verdict.read_ahead_kb)}"
     return "Nothing to set"
+
+
+def _confirmed(subject: Subject) -> list[Block]:
+    """Return what runs at the present and at the proposed window have shown."""
+    found = stored(subject.recording.capture)
+    proved = [Paragraph(cited_upper(one)) for one in found if one.outcome != "contradicted"]
+    against = [cited_upper(one) for one in found if one.outcome == "contradicted"]
+    return [*proved, *([Bullets(against, warning=True)] if against else [])]
 
 
 def _worth(subject: Subject) -> list[str]:

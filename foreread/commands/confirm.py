@@ -11,6 +11,7 @@ from pathlib import Path
 
 import msgspec
 
+from analyzer.confirmation_text import board_text, gain_text, interval_text, percent
 from analyzer.sequential import CONFIDENCE
 from analyzer.tuner.stopping import Budget
 from boards.open import LOCAL, open_target
@@ -19,7 +20,6 @@ from foreread.arguments import add_capture, duration, window_kb
 from foreread.budget import parse_budget
 from foreread.cli import printable
 from foreread.commands.predict import add_model
-from foreread.confirmation_text import board_text, gain_text, interval_text, percent
 from foreread.confirming import Confirming, Limits, Progress, Windows
 from foreread.proposal import Proposal
 from foreread.recorded import Recorded, check_board, recorded_start, repeating

@@ -38,6 +38,12 @@ def cited(of: Confirmation) -> str:
     return f"{word} {where}: {windows} {gain_text(of)}, {len(of.pairs)} pairs of runs"
 
 
+def cited_upper(of: Confirmation) -> str:
+    """Return the same as a sentence."""
+    text = cited(of)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
 def board_text(of: Confirmation) -> str:
     """Return which board it was."""
     return f"{of.model or of.machine}, Linux {of.kernel}"
