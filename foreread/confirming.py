@@ -8,14 +8,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from analyzer.sequential import Assessment, Pair, assess
+from analyzer.sequential import PRESENT, PROPOSED, Assessment, Pair, assess, orders
 from foreread.version import VERSION
 from tracer.backends.base import RecordError
 from tracer.confirmation import Confirmation
 from tracer.trial import Outcome, Trial, TrialBench, check_run
 
-PRESENT, PROPOSED = 0, 1
 _MOST_NOTES = 20
+_WARM_TRIES = 3
 _STEPS = ("at the present window", "at the proposed window")
 
 
@@ -77,14 +77,15 @@ class Confirming:
         KeyboardInterrupt: what was measured has been saved by then.
         """
         started, before, first = time.monotonic(), self.wall_seconds, self.runs
-        shuffler = random.Random(self.seed)
-        orders = [_order(shuffler)]
-        self.bench.announce([self.windows.trial(PRESENT), *self._trials(orders[0])])
+        order = orders(random.Random(self.seed))
+        current, following = next(order), next(order)
+        self.bench.announce([self.windows.trial(PRESENT), *self._trials(current)])
         self._made(PRESENT)  # the first run after a mount is slower: it is not counted
         while not assess(self.pairs).decided and self._within(first, started):
-            orders.append(_order(shuffler))
-            self.bench.announce(self._trials(orders[-1]))
-            self._pair(orders.pop(0), progress, lambda: self._left_s(first, started))
+            self.bench.announce(self._trials((*current, *following)))
+            counted = self._pair(current, progress, lambda: self._left_s(first, started))
+            if counted:
+                current, following = following, next(order)
             self.wall_seconds = before + time.monotonic() - started
             save(self.result())
         return self.result()
@@ -133,10 +134,11 @@ class Confirming:
         order: Sequence[int],
         progress: Callable[[Progress], None],
         left_s: Callable[[], float],
-    ) -> None:
-        """Make one run at each window; a disturbed pair is made again, but not most of them.
+    ) -> bool:
+        """Make one run at each window and return whether the pair counts.
 
-        Which pairs count must not depend on their seconds, or the interval would not hold.
+        A disturbed pair is made again, but not more than half of them are. Which pairs count must
+        not depend on their seconds, or the interval would not hold.
         """
         seconds, calm = [0.0, 0.0], True
         for which in order:
@@ -148,14 +150,20 @@ class Confirming:
             progress(Progress(self.runs, len(self.pairs), kb, seconds[which], known, left_s()))
         if not calm and self.disturbed <= len(self.pairs):
             self.disturbed += 1
-        else:
-            self.pairs.append((seconds[PRESENT], seconds[PROPOSED]))
+            return False
+        self.pairs.append((seconds[PRESENT], seconds[PROPOSED]))
+        return True
 
     def _made(self, which: int) -> Outcome:
         """Make one run whose windows were those asked for."""
         trial = self.windows.trial(which)
         outcome = self.bench.run(trial)
         self.runs += 1
+        for _ in range(_WARM_TRIES):  # somebody else reads files just now
+            if outcome.status != "warm":
+                break
+            outcome = self.bench.run(trial)
+            self.runs += 1
         check_run(outcome)
         wrong = [knob for knob, kb in trial.settings if outcome.in_force.get(knob) != kb]
         if wrong:
@@ -166,8 +174,3 @@ class Confirming:
         new = [note for note in outcome.notes if note not in self.notes]
         self.notes += new[: _MOST_NOTES - len(self.notes)]
         return outcome
-
-
-def _order(shuffler: random.Random) -> tuple[int, int]:
-    """Return which window of a pair runs first: a fair coin, so that no drift favours one."""
-    return (PRESENT, PROPOSED) if shuffler.random() < 0.5 else (PROPOSED, PRESENT)

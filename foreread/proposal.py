@@ -28,8 +28,7 @@ class Proposal:
 def proposal_of(prediction: Prediction, asked_kb: int | None = None) -> Proposal | None:
     """Return what ``prediction`` proposes, or ``asked_kb`` on all its disks.
 
-    A verdict without a firm answer (``measure``) proposes the predicted best window, or else the
-    quasi-optimal one. None if the verdict is to change nothing.
+    None unless the verdict is to set a window.
     """
     total, verdict = prediction.total, prediction.verdict
     predicted = zip(total.read_ahead_kb, total.seconds or [], strict=total.seconds is not None)
@@ -37,10 +36,9 @@ def proposal_of(prediction: Prediction, asked_kb: int | None = None) -> Proposal
     curves = prediction.worth_setting
     if asked_kb is not None:
         return Proposal(asked_kb, {curve.name: asked_kb for curve in curves}, known)
-    if verdict.action in ("keep", "none"):
+    kb = verdict.read_ahead_kb
+    if verdict.action != "set" or kb is None:
         return None
-    kb = verdict.read_ahead_kb if verdict.action == "set" else None
-    kb = _window_kb(prediction, total) if kb is None else kb
     if len(curves) == 1:
         return Proposal(kb, {curves[0].name: kb}, known)
     return Proposal(kb, {curve.name: _window_kb(prediction, curve) for curve in curves}, known)

@@ -140,7 +140,7 @@ class TrialBench(Protocol):
         """
 
     def announce(self, trials: Sequence[Trial]) -> None:
-        """Say which trials come next, so that the bench may prepare and begin them."""
+        """Say which trials come next, in this order, so that the bench may begin them early."""
 
     def run(self, trial: Trial) -> Outcome:
         """Make one trial.

@@ -50,11 +50,15 @@ def load(path: Path, pids: Pids = "tree") -> Recording:
 
 def load_any(path: Path, pids: Pids = "tree") -> Recording:
     """Read like ``load``, but also a trace from which nothing can be emulated."""
+    return replace(_load(path, pids), path=str(path))
+
+
+def _load(path: Path, pids: Pids) -> Recording:
     if not path.exists():
         raise TraceError(f"{path} does not exist", "give a capture or a trace file")
     if path.is_file() and is_archive(path):
         with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
-            return load_any(unpack(path, Path(scratch)), pids)
+            return _load(unpack(path, Path(scratch)), pids)
     if path.is_dir() and not _is_bare_trace(path):
         capture, files = capture_format.read(path)
         return interpret(_open_recorded(path / capture_format.TRACE), capture, files, pids)

@@ -12,14 +12,15 @@ from pathlib import Path
 import msgspec
 
 from analyzer.confirmation_text import board_text, gain_text, interval_text, percent
-from analyzer.sequential import CONFIDENCE
+from analyzer.prediction import Verdict
+from analyzer.sequential import BLOCK, CONFIDENCE
 from analyzer.tuner.stopping import Budget
 from boards.open import LOCAL, open_target
 from boards.target import LocalTarget
 from foreread.arguments import add_capture, duration, window_kb
 from foreread.budget import parse_budget
 from foreread.cli import printable
-from foreread.commands.predict import add_model
+from foreread.commands.predict import add_criterion, add_model
 from foreread.confirming import Confirming, Limits, Progress, Windows
 from foreread.proposal import Proposal
 from foreread.recorded import Recorded, check_board, recorded_start, repeating
@@ -42,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
     add_model(parser)
+    add_criterion(parser)
     add_target(parser, default=None, named="the one that was recorded")
     parser.add_argument(
         "--read-ahead-kb",
@@ -83,10 +85,7 @@ def run(args: argparse.Namespace) -> int:
     """Make the runs, store and print the result."""
     of, verdict = recorded_start(args.capture, args, args.read_ahead_kb)
     if of.proposal is None:
-        raise RecordError(
-            f"the verdict is to change nothing: {verdict.why}",
-            "test another window with --read-ahead-kb K",
-        )
+        raise _no_proposal(verdict)
     check_storable(args.capture)
     with orderly_exit():
         found = _confirm(args, of, of.proposal)
@@ -96,6 +95,14 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_text(found, of.capture, of.proposal, args))
     return 0
+
+
+def _no_proposal(verdict: Verdict) -> RecordError:
+    """Return the error of a verdict that proposes no window."""
+    test = "test a window of your choice with --read-ahead-kb K"
+    if verdict.remedy is None:
+        return RecordError(f"the verdict is to change nothing: {verdict.why}", test)
+    return RecordError(f"no window is proposed: {verdict.why}", f"run {verdict.remedy}; or {test}")
 
 
 def _confirm(args: argparse.Namespace, of: Recorded, proposal: Proposal) -> Confirmation:
@@ -205,7 +212,7 @@ def _resume(comparison: Confirming, store: _Storing, capture: Capture) -> None:
             "start a new one without --resume",
         )
     last = same[-1]
-    comparison.pairs += last.pairs
+    comparison.pairs += last.pairs[: len(last.pairs) // BLOCK * BLOCK]  # whole blocks
     comparison.disturbed, comparison.runs = last.disturbed, last.runs
     comparison.wall_seconds, store.stored = last.wall_seconds, last
     comparison.notes += [note for note in last.notes if note not in comparison.notes]

@@ -33,7 +33,7 @@ from boards.open import LOCAL, open_target
 from boards.target import TargetError
 from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
-from foreread.commands.predict import add_model, predicted
+from foreread.commands.predict import PUBLISHED, add_criterion, add_model, predicted
 from foreread.target_arguments import add_target, tell
 
 AUTO = "auto"
@@ -43,6 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser, nargs="?", metavar="CAPTURE|TUNING")
     add_model(parser)
+    add_criterion(parser)
     parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder for the files")
     parser.add_argument(
         "--read-ahead-kb", type=window_kb, metavar="N", help="set this value, not the predicted one"
@@ -130,7 +131,7 @@ def _check_usage(args: argparse.Namespace) -> None:
     made = (
         *(args.capture, args.model, args.device_model, args.output),
         *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
-        *(args.prefetch, args.replayer),
+        *(args.prefetch, args.replayer, _published(args)),
     )
     if args.uninstall:
         if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
@@ -145,6 +146,11 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--after-seconds: give the value for then, too: --after-boot-kb")
     if not args.install and (args.target != LOCAL or args.init != AUTO):
         raise UsageError("--target and --init are for --install and --uninstall")
+
+
+def _published(args: argparse.Namespace) -> str | None:
+    """Return the criterion if it is not the default one."""
+    return PUBLISHED if args.criterion == PUBLISHED else None
 
 
 def _plan(args: argparse.Namespace) -> ApplyPlan:
@@ -186,6 +192,7 @@ def _plan_of_tuning(args: argparse.Namespace) -> ApplyPlan:
     for given, name in (
         *((args.model, "--model"), (args.device_model, "--device-model")),
         *((args.read_ahead_kb, "--read-ahead-kb"), (args.after_boot_kb, "--after-boot-kb")),
+        (_published(args), "--criterion"),
     ):
         if given is not None:
             raise UsageError(f"{name} is for a CAPTURE, not for a TUNING")
