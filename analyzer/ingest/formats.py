@@ -119,6 +119,19 @@ class Formats:
         """Whether records are of the other byte order than this machine."""
         return self.byte_order != sys.byteorder
 
+    def ids(self) -> dict[str, int]:
+        """Return the common_type of each event whose text has one; of equal ones the first."""
+        found: dict[int, str] = {}
+        for name, text in self._texts.items():
+            number = event_id(text)
+            if number is not None and number < 1 << 16:
+                found.setdefault(number, name)
+        return {name: number for number, name in found.items()}
+
+    def is_parsed(self, name: str) -> bool:
+        """Return whether an event's layout is known by now."""
+        return name in self._parsed
+
     def event(self, name: str) -> EventFormat:
         """Return one event's layout; raises TraceError if absent or damaged."""
         self._require(name)

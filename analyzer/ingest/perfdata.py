@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from analyzer.ingest import _readers, perf_header, perf_mappings, tracing_data
-from analyzer.ingest.columns import PLACE, decode, decode_fields, in_time_order
+from analyzer.ingest.columns import PLACE, decode
+from analyzer.ingest.fields import FieldReader
 from analyzer.ingest.formats import SPEC, Formats
 from analyzer.ingest.perf_header import Container, Feature
 from analyzer.ingest.perf_layout import Layouts, find_layouts
 from analyzer.ingest.recording import Trace, TraceError
-from analyzer.ingest.spec import EventSpec
-from analyzer.ingest.tables import Array, Kind
+from analyzer.ingest.tables import Array
 
 _MAX_CPUS = 1 << 16  # the cpu column is u2
 _MAX_RATIO = 256  # decompressed to compressed bytes; perf's records reach about 20
@@ -116,16 +116,14 @@ class _File:
     def mappings(self, side: Array) -> list[perf_mappings.Mapping]:
         return perf_mappings.mappings(self.records, side, self.container.byte_order)
 
-    def reader_of_fields(self) -> Callable[[str, tuple[str, ...]], dict[str, Array]]:
+    def reader_of_fields(self) -> FieldReader:
         """Return Trace.read_fields of this file."""
 
-        def read_fields(name: str, fields: tuple[str, ...]) -> dict[str, Array]:
-            event = self.formats.event(name)
-            found = self.find(self.formats.specs({name: EventSpec(Kind.INSERT, {})}))
-            places = in_time_order(found.places, found.starts)
-            return decode_fields(self.records, places, event, fields, self.swap)
+        def find(specs: Array) -> tuple[object, Array, Array]:
+            found = self.find(specs)
+            return self.records, found.places, found.starts
 
-        return read_fields
+        return FieldReader(self.formats, find)
 
 
 def _open(path: Path) -> _File:

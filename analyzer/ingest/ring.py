@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.ingest import _readers
-from analyzer.ingest.columns import PLACE, decode, decode_fields, in_time_order
+from analyzer.ingest.columns import PLACE, decode
+from analyzer.ingest.fields import FieldReader
 from analyzer.ingest.formats import SPEC, Formats
 from analyzer.ingest.recording import TraceError
-from analyzer.ingest.spec import EVENT_SPECS, EventSpec
-from analyzer.ingest.tables import EVENTS, Array, Kind, Table
+from analyzer.ingest.spec import EVENT_SPECS
+from analyzer.ingest.tables import EVENTS, Array, Table
 
 _SMALLEST_EVENT = 12  # bytes: the first word, and the common fields of every event
 _Lost = tuple[int, int]  # events, gaps
@@ -106,14 +107,16 @@ class RingBuffers:
         filled = {name: column[:rows] for name, column in columns.items()}
         return Table(EVENTS, filled), self._loss(losses)
 
-    def fields(self, event: str, names: tuple[str, ...]) -> dict[str, Array]:
-        """Return ``time_ns``, ``cpu``, ``pid`` and the named fields of one event, by time."""
-        layout = self.formats.event(event)
-        specs = self.formats.specs({event: EventSpec(Kind.INSERT, {})})  # kind is not looked at
-        plain = self.expanded()
-        places, starts, _ = plain.places(specs)
-        ordered = in_time_order(places, starts)
-        return decode_fields(plain.data, ordered, layout, names, self.formats.swap)
+    def reader_of_fields(self) -> FieldReader:
+        """Return Trace.read_fields of these buffers."""
+        plain: list[RingBuffers] = []  # decompressed when first needed, and once
+
+        def find(specs: Array) -> tuple[object, Array, Array]:
+            plain[:] = plain or [self.expanded()]
+            places, starts, _ = plain[0].places(specs)
+            return plain[0].data, places, starts
+
+        return FieldReader(self.formats, find)
 
     def expanded(self) -> RingBuffers:
         """Return the same with nothing compressed."""

@@ -61,8 +61,10 @@ def decode(data: memoryview) -> Trace:
     events, loss = rings.events()
     _to_ns(events["time_ns"], container)
 
+    reader = rings.reader_of_fields()
+
     def read_fields(event: str, fields: tuple[str, ...]) -> dict[str, Array]:
-        columns = rings.fields(event, fields)
+        columns = reader(event, fields)
         _to_ns(columns["time_ns"], container)
         return columns
 

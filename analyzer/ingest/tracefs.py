@@ -52,7 +52,7 @@ def read(directory: Path) -> Trace:
         lost=most_lost(_stats(directory), loss.lost),
         event_names=formats.names,
         notes=(*notes, *gap_notes(loss)),
-        read_fields=rings.fields,
+        read_fields=rings.reader_of_fields(),
     )
 
 
