@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 MINOR_SHARE = 0.05
@@ -66,20 +66,31 @@ class Curve:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do, why, and by which criterion. ``none``: there is nothing to tune."""
+    """What to do, why, and what decided.
 
-    action: Literal["set", "keep", "none"]
+    ``set`` and ``keep`` name a window. ``none``: there is nothing to tune. ``measure``: the
+    seconds cannot be predicted, so no window is recommended; ``remedy`` is the command to type.
+    ``by`` is "seconds" or "criterion" (F² + G²), None where neither decided.
+    """
+
+    action: Literal["set", "keep", "none", "measure"]
     read_ahead_kb: int | None
     why: str
-    by: Literal["criterion", "seconds"] = "criterion"
+    by: Literal["criterion", "seconds"] | None = None
+    remedy: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the verdict as it stands in the ``predict --json`` document."""
+        return asdict(self)
 
 
 @dataclass(frozen=True)
 class Prediction:
     """The answer for one recording.
 
-    ``doubts`` say in what it is unlike what was judged against real kernels and measured starts;
-    where there are any, the verdict does not go by seconds.
+    ``verdict`` is decided by predicted seconds, ``published`` by the 2010 paper's criterion
+    F² + G². ``doubts`` say what makes the verdict less certain; they widen the band of the seconds
+    and decide nothing.
     """
 
     kernel: str | None
@@ -90,6 +101,7 @@ class Prediction:
     devices: list[Curve]
     total: Curve
     verdict: Verdict
+    published: Verdict
     notes: tuple[str, ...] = field(default=())
     doubts: tuple[str, ...] = field(default=())
 
@@ -99,9 +111,14 @@ class Prediction:
         least = max(1, MINOR_SHARE * self.total.tap)
         return [curve for curve in self.devices if curve.tap >= least]
 
-    @staticmethod
-    def window_for(curve: Curve) -> int:
-        """Return the window (pages) to set on one of several disks, by seconds if it has some."""
+    def by_criterion(self) -> Prediction:
+        """Return the prediction with the published criterion's verdict."""
+        return replace(self, verdict=self.published)
+
+    def window_for(self, curve: Curve) -> int:
+        """Return the window (pages) to set on one of several disks, by what decided the verdict."""
+        if self.verdict.by == "criterion":
+            return curve.quasi_optimal
         chosen = (curve.smallest_within, curve.predicted_best, curve.quasi_optimal)
         return next(window for window in chosen if window is not None)
 
@@ -133,12 +150,8 @@ class Prediction:
             "contaminated": self.contaminated,
             "devices": [_curve_json(curve) for curve in self.devices],
             "total": _curve_json(self.total),
-            "verdict": {
-                "action": self.verdict.action,
-                "read_ahead_kb": self.verdict.read_ahead_kb,
-                "why": self.verdict.why,
-                "by": self.verdict.by,
-            },
+            "verdict": self.verdict.to_json(),
+            "published": self.published.to_json(),
             "predicted_regret_quasi_optimal": self.regret_quasi_optimal,
             "notes": list(self.notes),
             "doubts": list(self.doubts),

@@ -166,7 +166,7 @@ def plan_from(
     of the boot, or ``boot_done_seconds`` after its start. Without ``capture`` (a foreign trace)
     board and disks are known by kernel and name only.
 
-    Raises ApplyError when the verdict is to change nothing, or a disk cannot be named.
+    Raises ApplyError when the verdict recommends no change or no window, or a disk cannot be named.
     """
     curves = prediction.worth_setting
     settings: list[Setting] = []
@@ -196,6 +196,9 @@ def _choice(
     verdict = prediction.verdict
     if asked_kb is not None:
         return asked_kb, f"asked for; the verdict was: {verdict.why}"
+    if verdict.action == "measure":
+        remedy = verdict.remedy or "give a window: --read-ahead-kb N"
+        raise ApplyError(f"no window is recommended: {verdict.why}", remedy)
     if verdict.action != "set":
         raise ApplyError(
             f"the verdict is to change nothing: {verdict.why}",
@@ -203,7 +206,7 @@ def _choice(
         )
     if only_disk and verdict.read_ahead_kb is not None:
         return verdict.read_ahead_kb, verdict.why
-    kind = "quasi-optimal" if curve.predicted_best is None else "predicted best"
+    kind = "quasi-optimal" if verdict.by == "criterion" else "predicted best"
     kb = curve.read_ahead_kb[curve.windows.index(prediction.window_for(curve))]
     return kb, f"{kind} for what was read from {curve.name}; in total: {verdict.why}"
 

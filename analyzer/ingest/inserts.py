@@ -68,7 +68,7 @@ def find_inserts(
     """
     rows = np.flatnonzero(events["kind"] == Kind.INSERT)
     inserts = events.take(rows)
-    bdev = _of_block_device(events, inserts)
+    bdev = of_block_device(events, inserts)
     internal = bdev | _of_internal_inode(inserts, fstypes)
     data, metadata = inserts.take(~internal), inserts.take(internal)
     reads = _data_reads(events, rows, bdev, page_size, first_sectors, disks)
@@ -111,7 +111,7 @@ def _of_internal_inode(inserts: Table, fstypes: Mapping[int, str]) -> Array:
     return np.asarray(found)
 
 
-def _of_block_device(events: Table, inserts: Table) -> Array:
+def of_block_device(events: Table, inserts: Table) -> Array:
     """Return a mask of the inserts into block-device inodes.
 
     The bdev pseudo file system has an anonymous device (major 0); its inodes are numbered by

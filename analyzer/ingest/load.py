@@ -13,6 +13,7 @@ import numpy as np
 from analyzer.ingest import accesses as acc
 from analyzer.ingest.archive import is_archive, unpack
 from analyzer.ingest.detect import open_trace
+from analyzer.ingest.held import Places, with_askers
 from analyzer.ingest.inserts import (
     MINOR_BITS,
     READ_ONLY_FILE_SYSTEMS,
@@ -20,6 +21,7 @@ from analyzer.ingest.inserts import (
     devices_of,
     find_inserts,
     folio_pages,
+    of_block_device,
 )
 from analyzer.ingest.probes import adopt
 from analyzer.ingest.recording import Recording, Trace, TraceError
@@ -50,11 +52,15 @@ def load(path: Path, pids: Pids = "tree") -> Recording:
 
 def load_any(path: Path, pids: Pids = "tree") -> Recording:
     """Read like ``load``, but also a trace from which nothing can be emulated."""
+    return replace(_load(path, pids), path=str(path))
+
+
+def _load(path: Path, pids: Pids) -> Recording:
     if not path.exists():
         raise TraceError(f"{path} does not exist", "give a capture or a trace file")
     if path.is_file() and is_archive(path):
         with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
-            return load_any(unpack(path, Path(scratch)), pids)
+            return _load(unpack(path, Path(scratch)), pids)
     if path.is_dir() and not _is_bare_trace(path):
         capture, files = capture_format.read(path)
         return interpret(_open_recorded(path / capture_format.TRACE), capture, files, pids)
@@ -80,6 +86,7 @@ def interpret(
     events = _within_run(trace.events, capture)
     fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
     first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
+    events = _with_askers(events, capture, entries)
     inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture))
     if not inserts.reads_recorded and inserts.data.rows:
         notes.append(
@@ -200,6 +207,20 @@ def _within_run(events: Table, capture: Capture | None) -> Table:
     time = events["time_ns"]
     low, high = np.searchsorted(time, np.array([capture.start_ns, capture.end_ns], np.uint64))
     return events.take(np.arange(low, high))
+
+
+def _with_askers(events: Table, capture: Capture | None, entries: list[FileEntry]) -> Table:
+    """Return the events with reads that a limiter held back given to the threads that asked."""
+    if capture is None:
+        return events
+    places = Places(
+        {(dev_of(one.dev), one.ino): one.extents for one in entries if one.extents},
+        {dev_of(mount.dev): mount.first_sector for mount in capture.mounts},
+        _disks(capture),
+        capture.host.page_size,
+    )
+    inserts = events.take(events["kind"] == Kind.INSERT)
+    return with_askers(events, of_block_device(events, inserts), places)
 
 
 def _threads(

@@ -49,7 +49,8 @@ class Recording:
     ``written_or_hole``, ``metadata``, ``other_process``, ``readahead``.
     ``devices`` maps a superblock's dev_t to that of the disk whose read_ahead_kb governs it.
     ``threads`` are those whose touches count; None for all. ``inserts`` are all that entered
-    the page cache; ``entries[i]`` is what the capture says of row i of ``files``.
+    the page cache; ``entries[i]`` is what the capture says of row i of ``files``. ``path`` is the
+    file or directory that was read.
     """
 
     trace: Trace
@@ -68,3 +69,4 @@ class Recording:
     threads: frozenset[int] | None = None
     inserts: Inserts | None = None
     entries: tuple[FileEntry | None, ...] = ()
+    path: str | None = None

@@ -26,13 +26,15 @@ TOLD_APART = 0.002  # in parts of the best: what runs alike on an emulated board
 class Bands:
     """Seconds of ``windows`` (pages, rising), and ``draws`` of them (draws × windows).
 
-    ``candidates`` are the windows, rising, of which one can be the best.
+    ``candidates`` are the windows, rising, of which one can be the best. ``spread`` is what
+    findings add, a relative standard deviation; it is taken to be shared by all windows.
     """
 
     windows: list[int]
     seconds: Array
     draws: Array
     candidates: list[int]
+    spread: float = 0.0
 
     @property
     def best(self) -> int:
@@ -48,7 +50,8 @@ class Bands:
 
         What the model leaves out is in it, as large as measured starts have shown it (REPLAY).
         """
-        half = DEVIATIONS * np.hypot(self.draws.std(axis=0), REPLAY * self.seconds)
+        beside = np.hypot(REPLAY, self.spread) * self.seconds
+        half = DEVIATIONS * np.hypot(self.draws.std(axis=0), beside)
         return np.maximum(self.seconds - half, 0.0), self.seconds + half
 
     def slower(self, window: int, other: int) -> tuple[float, float]:
@@ -58,7 +61,7 @@ class Bands:
         return self.at(window) - self.at(other), float(DEVIATIONS * apart.std())
 
     def smallest_within(self) -> int:
-        """Return the smallest window that cannot be told to be slower than the best."""
+        """Return the smallest window that is not distinguishable from the best."""
         best = self.best
         least = TOLD_APART * self.at(best)
         for window in self.candidates:

@@ -11,9 +11,11 @@ from analyzer.device_model import DeviceModelError
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.tables import Array
 from analyzer.optimizer.bands import SEED, Bands, resampled
+from analyzer.optimizer.checks import Finding, distinct, total_spread
 from analyzer.optimizer.inputs import Inputs
+from analyzer.optimizer.remedy import record_again
 from analyzer.optimizer.start import Start, again, prepare
-from analyzer.optimizer.verdict import decide_by_seconds
+from analyzer.optimizer.verdict import decide_by_seconds, decide_without_seconds
 from analyzer.prediction import Curve, Prediction, Spent
 from emulator.device import DeviceModel
 from emulator.linux.rules import Version
@@ -35,18 +37,25 @@ class Seconds:
 
     ``parts`` (4 × windows of ``bands``) are seconds of computing, waiting, waiting behind pages
     that nobody used, and sleeping (Spent), of the capture in the middle. ``again`` says how the
-    run as recorded compares with its replay.
+    run as recorded compares with its replay. ``findings`` are those of all captures.
     """
 
     bands: Bands
     parts: Array
     again: str
+    findings: list[Finding]
+
+    @property
+    def unusable(self) -> str | None:
+        """Why the seconds must not be used; None if they may."""
+        reasons = [found.text for found in self.findings if found.unusable]
+        return "; ".join(reasons) or None
 
 
 def with_seconds(
     found: Prediction, taken: Sequence[Inputs], version: Version, device: DeviceModel | None
 ) -> Prediction:
-    """Return a prediction with seconds and the verdict by them, or a note on why it has none.
+    """Return a prediction with seconds and the verdict by them, or the verdict "measure".
 
     ``taken`` are of one or more recordings of the same start; the prediction is of the first.
     """
@@ -55,11 +64,17 @@ def with_seconds(
     except DeviceModelError as error:
         if device is not None:
             raise
-        return replace(found, notes=(*found.notes, f"no seconds: {error} -- {error.remedy}"))
+        return replace(found, verdict=decide_without_seconds(found.total, str(error), error.remedy))
     current = _window_of(found.total.current_read_ahead_kb, found.page_size)
     windows = _replayed(found.total.windows, {0, current, found.total.quasi_optimal})
     candidates = [window for window in windows if window in found.total.windows]
     seconds = predict_seconds(starts, windows, candidates)
+    doubts = tuple(found.text for found in seconds.findings)
+    found = replace(found, doubts=(*found.doubts, *doubts))
+    if seconds.unusable:
+        remedy = record_again(taken[0].recording)
+        verdict = decide_without_seconds(found.total, seconds.unusable, remedy)
+        return replace(found, verdict=verdict, notes=(*found.notes, seconds.again))
     total = _with(found.total, seconds)
     devices = [
         _with(curve, seconds) if dev_of(curve.dev) == starts[0].disk else curve
@@ -68,15 +83,8 @@ def with_seconds(
     notes = [*found.notes, *starts[0].notes, seconds.again]
     if len(starts) > 1:
         notes.append(f"seconds: medians over {len(starts)} captures; F and pages: of the first")
-    unlike = dict.fromkeys(doubt for start in starts for doubt in start.doubts)
-    doubts = [*found.doubts]
-    if unlike:
-        doubts.append(f"seconds are not confirmed, and not decided by: {'; '.join(unlike)}")
-    verdict = found.verdict
-    if not doubts:
-        verdict = decide_by_seconds(verdict, total, seconds.bands, current)
-    found = replace(found, total=total, devices=devices, verdict=verdict)
-    return replace(found, notes=tuple(notes), doubts=tuple(doubts))
+    verdict = decide_by_seconds(total, seconds.bands, current)
+    return replace(found, total=total, devices=devices, verdict=verdict, notes=tuple(notes))
 
 
 def _window_of(kb: int | None, page_size: int) -> int | None:
@@ -105,8 +113,10 @@ def predict_seconds(starts: Sequence[Start], windows: list[int], candidates: lis
     drawn = [_draws(start, windows, rng) for start in starts]
     draws = resampled(drawn, rng, RESAMPLED) if len(starts) > 1 else drawn[0]
     middle = replays[int(np.argsort(each[:, 0], kind="stable")[len(each) // 2])]
-    bands = Bands(windows, seconds, draws, candidates)
-    return Seconds(bands, _parts(middle), again(starts[0], replays[0][windows.index(0)]))
+    findings = distinct(finding for start in starts for finding in start.findings)
+    bands = Bands(windows, seconds, draws, candidates, total_spread(findings))
+    recorded = again(starts[0], replays[0][windows.index(0)])
+    return Seconds(bands, _parts(middle), recorded, findings)
 
 
 def _parts(runs: list[Timed]) -> Array:

@@ -11,8 +11,11 @@ import numpy as np
 from analyzer.device_model import DeviceModelError, learn
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Table
+from analyzer.optimizer import remedy
+from analyzer.optimizer.checks import Finding
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
+from analyzer.optimizer.window import NEEDS_CAPTURE
 from analyzer.prediction import MINOR_SHARE
 from analyzer.replay.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.replay.driver import handover_ns, with_driver
@@ -35,7 +38,7 @@ class Start:
 
     ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
     was told from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
-    ``notes`` say on what assumptions; ``doubts`` in what it is unlike the runs that were judged.
+    ``notes`` say on what assumptions; ``findings`` what makes its seconds less certain.
     """
 
     recording: Recording
@@ -46,7 +49,7 @@ class Start:
     cpu_samples: CpuSamples | None
     unplugged_ns: float
     notes: tuple[str, ...]
-    doubts: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
     def timed(
         self,
@@ -78,18 +81,16 @@ class Start:
 def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) -> Start:
     """Return a recording's run; ``device`` is learnt from the recording if it is None.
 
-    Raises DeviceModelError where seconds cannot be told, and says why.
+    Raises DeviceModelError where seconds cannot be predicted: it says why, and its remedy is the
+    command to type.
     """
     recording = taken.recording
     capture = recording.capture
     if capture is None or recording.contaminated:
-        raise DeviceModelError(
-            "seconds need a capture that foreread recorded at read_ahead_kb=0",
-            "record one: foreread record",
-        )
+        raise DeviceModelError(NEEDS_CAPTURE, remedy.record_again(recording))
     row = _disk_row(taken)
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
-    known = _device(recording, requests, device)
+    known = _known_device(recording, taken.disks[row], requests, device)
     machine, limits = taken.machine(row)
     here = taken.disk_of_file[taken.program.file_of_operations()] == row
     program = replace(taken.program, operations=taken.program.operations[here])
@@ -107,8 +108,18 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     longer = unplugged_ns(recording, taken.disks[row])
     notes = tuple(_notes(taken, device is None, known, cpu, steps, bool(here.all())))
-    doubts = tuple(_doubts(recording, version, taken.disks[row], cpu, steps))
-    return Start(recording, taken.disks[row], run, known, cpu, samples, longer, notes, doubts)
+    findings = tuple(_findings(recording, version, taken.disks[row], cpu, steps))
+    return Start(recording, taken.disks[row], run, known, cpu, samples, longer, notes, findings)
+
+
+def _known_device(
+    recording: Recording, disk: int, requests: Table, given: DeviceModel | None
+) -> DeviceModel:
+    try:
+        return _device(recording, requests, given)
+    except DeviceModelError as error:
+        command = remedy.calibrate(recording, disk)
+        raise DeviceModelError(f"the cost of the disk is unknown ({error})", command) from error
 
 
 def _device(recording: Recording, requests: Table, given: DeviceModel | None) -> DeviceModel:
@@ -145,25 +156,28 @@ def _disk_row(taken: Inputs) -> int:
     accessed = taken.recording.files["accessed"].astype(np.int64)
     pages = np.bincount(taken.disk_of_file, accessed, len(taken.disks))
     if not pages.sum():
-        raise DeviceModelError("no page was read from a disk", "record a start that reads files")
+        raise DeviceModelError("no page was read from a disk", remedy.record_again(taken.recording))
     row = int(pages.argmax())
     if pages.sum() - pages[row] >= max(1, MINOR_SHARE * pages.sum()):
-        raise DeviceModelError("seconds are predicted for one disk only", "see F and pages")
+        raise DeviceModelError(
+            "the start reads several disks, and seconds are predicted for one disk only",
+            remedy.sweep(taken.recording),
+        )
     return row
 
 
-def _doubts(
+def _findings(
     recording: Recording, version: Version, disk: int, cpu: CpuCost, steps: Steps
-) -> Iterator[str]:
-    """Yield what docs/models.md does not hold the seconds against measurements for."""
+) -> Iterator[Finding]:
+    """Yield in what a start is unlike those whose seconds were measured (docs/accuracy.md)."""
     for what in unlike(setting_of(recording, version, disk), SECONDS):
-        yield f"no seconds were measured for {what}"
+        yield Finding(f"no seconds were measured for {what}")
     threads = len(np.unique(recording.accesses["pid"]))
     cpus = recording.capture.host.cpu_count if recording.capture else 1
     if threads > 1 and cpus > 1 and not steps.by_thread:
-        yield f"{threads} threads read on {cpus} CPUs, and are replayed one after the other"
+        yield Finding(f"{threads} threads read on {cpus} CPUs, and are replayed one by one")
     if not cpu.request_ns:
-        yield "what the processor spends on a request is not in the capture (no events of faults)"
+        yield Finding("the capture has no events of page faults: CPU time per request is unknown")
 
 
 def _notes(

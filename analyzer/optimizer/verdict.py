@@ -36,61 +36,71 @@ class Point:
         )
 
 
-def decide(total: Curve, current: Point | None, contaminated: bool, lost: int) -> Verdict:
+def decide_by_criterion(total: Curve, current: Point | None) -> Verdict:
     """Return the verdict by the published criterion (C_opt, Linux Symposium 2010, equation 7).
 
     ``current`` is the window that the board has, None if unknown or beyond what is emulated.
 
     ``none``: at most FEW_PAGES pages were accessed. ``keep``: the current window is the best or
     its C_opt exceeds the best by at most MARGIN_PERCENT. ``set``: any other case, a current
-    window that is unknown or was not emulated included. ``lost`` counts lost events.
+    window that is unknown or was not emulated included.
     """
-    doubt = _doubt(contaminated, lost)
     if total.tap <= FEW_PAGES:
-        pages = f"only {total.tap} pages" if total.tap else "no page"
-        return Verdict("none", None, f"{pages} accessed: no window can gain anything{doubt}")
+        return _nothing_to_gain(total)
     best = _best(total)
     if current is not None and current.c_opt * 100 <= best.c_opt * (100 + MARGIN_PERCENT):
-        return Verdict("keep", current.kb, _why_keep(best, current) + BY_CRITERION + doubt)
-    why = f"{best} is least{_against(total, current)}"
-    return Verdict("set", best.kb, why + BY_CRITERION + doubt)
+        return Verdict("keep", current.kb, _why_keep(best, current) + BY_CRITERION, "criterion")
+    why = f"{best} is the least{_against(total, current)}"
+    return Verdict("set", best.kb, why + BY_CRITERION, "criterion")
 
 
 BY_CRITERION = (
-    "; this follows the published criterion F² + G², which knows nothing of the device's speed"
+    "; this is the published criterion F² + G² of the fixed window, which ignores the speed of the "
+    "disk"
 )
 
 
-def decide_by_seconds(
-    published: Verdict, total: Curve, bands: Bands, current: int | None
-) -> Verdict:
-    """Return the verdict by predicted seconds; ``published`` is that of the criterion.
+def _nothing_to_gain(total: Curve) -> Verdict:
+    pages = f"only {total.tap} pages" if total.tap else "no page"
+    return Verdict("none", None, f"{pages} accessed: no window can gain anything")
+
+
+def decide_without_seconds(total: Curve, why: str, remedy: str) -> Verdict:
+    """Return the verdict where seconds are unknown or unusable.
+
+    ``why`` is a clause that says what is missing, ``remedy`` the command that obtains it.
+    """
+    if total.tap <= FEW_PAGES:
+        return _nothing_to_gain(total)
+    return Verdict("measure", None, f"no predicted seconds: {why}", remedy=remedy)
+
+
+def decide_by_seconds(total: Curve, bands: Bands, current: int | None) -> Verdict:
+    """Return the verdict by predicted seconds.
 
     ``current`` is the window that the board has, None if unknown; it is one of the bands'.
-    ``set``: the smallest window that cannot be told from the best. ``keep``: the best saves no
-    more than KEEP_PERCENT of the current window's seconds, or than the band of what it saves.
-    Where nothing can gain, nothing is told.
+    ``set``: the smallest window that is not distinguishable from the best. ``keep``: the best saves
+    no more than KEEP_PERCENT of the current window's seconds, or than the band of that saving.
+    ``none``: at most FEW_PAGES pages were accessed.
     """
-    if published.action == "none" or total.seconds is None:
-        return published
-    _, _, doubt = published.why.partition("; doubtful")
-    behind = f"; doubtful{doubt}" if doubt else ""
+    if total.tap <= FEW_PAGES:
+        return _nothing_to_gain(total)
     proposed = bands.smallest_within()
     kb = total.read_ahead_kb[total.windows.index(proposed)]
     current_kb = total.current_read_ahead_kb
     chosen = _predicted(total, bands, proposed)
     if current is None or current_kb is None:
-        why = f"{chosen}; the current window is unknown{_beside(total, bands, proposed)}{behind}"
+        why = f"{chosen}; the current window is unknown{_beside(total, bands, proposed)}"
         return Verdict("set", kb, why, "seconds")
     if current == proposed:
-        why = f"the current window is the best: {chosen}{behind}"
+        why = f"the current window is the best: {chosen}"
         return Verdict("keep", current_kb, why, "seconds")
     now = bands.at(current)
     too_little = _too_little(total, bands, current, current_kb)
     if too_little:
-        return Verdict("keep", current_kb, f"{too_little}: {chosen}{behind}", "seconds")
+        return Verdict("keep", current_kb, f"{too_little}: {chosen}", "seconds")
     why = f"{chosen}, against {now:.3f} s at {current_kb:,} KiB now"
-    return Verdict("set", kb, f"{why}{_beside(total, bands, proposed)}{behind}", "seconds")
+    return Verdict("set", kb, f"{why}{_beside(total, bands, proposed)}", "seconds")
 
 
 def _too_little(total: Curve, bands: Bands, current: int, kb: int) -> str | None:
@@ -101,7 +111,7 @@ def _too_little(total: Curve, bands: Bands, current: int, kb: int) -> str | None
     if saved * 100 <= KEEP_PERCENT * now:
         return f"{here}{_waits(total, current)}, and no more than {KEEP_PERCENT} % less at the best"
     if saved <= band or bands.at(bands.smallest_within()) >= now:
-        return f"{here}, which cannot be told from the best"
+        return f"{here}, which is not distinguishable from the best"
     return None
 
 
@@ -124,7 +134,7 @@ def _predicted(total: Curve, bands: Bands, proposed: int) -> str:
         return f"{bands.at(best):.3f} s predicted at {kb[best]:,} KiB, the fastest window"
     return (
         f"{bands.at(proposed):.3f} s predicted at {kb[proposed]:,} KiB, the smallest window that "
-        f"cannot be told from the best ({bands.at(best):.3f} s at {kb[best]:,} KiB)"
+        f"is not distinguishable from the best ({bands.at(best):.3f} s at {kb[best]:,} KiB)"
     )
 
 
@@ -144,7 +154,7 @@ def _best(total: Curve) -> Point:
 
 def _why_keep(best: Point, current: Point) -> str:
     if current.window == best.window:
-        return f"the current window is the best: {best} is least"
+        return f"the current window is the best: {best} is the least"
     return (
         f"the current window is within {MARGIN_PERCENT} % of the least F² + G²: "
         f"{current}, against {best}"
@@ -157,12 +167,3 @@ def _against(total: Curve, current: Point | None) -> str:
     if total.current_read_ahead_kb is None:
         return "; the current window is unknown"
     return f"; the current {total.current_read_ahead_kb:,} KiB is beyond what is emulated"
-
-
-def _doubt(contaminated: bool, lost: int) -> str:
-    reasons = []
-    if contaminated:
-        reasons.append("readahead was on while recording, so the accesses are not exact")
-    if lost:
-        reasons.append(f"{lost:,} events were lost")
-    return f"; doubtful, since {' and '.join(reasons)}" if reasons else ""

@@ -9,6 +9,7 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
+from analyzer.optimizer import remedy
 from analyzer.optimizer.criterion import (
     c_opt,
     local_minima,
@@ -16,13 +17,14 @@ from analyzer.optimizer.criterion import (
     quasi_optimal,
     turning_point,
 )
-from analyzer.optimizer.verdict import Point, decide
+from analyzer.optimizer.verdict import Point, decide_by_criterion, decide_without_seconds
 from analyzer.prediction import Curve, Prediction
 from emulator import MAX_WINDOW, FixedWindow, fixed_window
 from tracer.capture import Device, dev_text
 
 DEFAULT_WINDOWS = range(1024)
 TOTAL = "total"
+NEEDS_CAPTURE = "seconds need a capture that foreread recorded at read_ahead_kb=0"
 
 
 class WindowError(ValueError):
@@ -77,9 +79,27 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
         contaminated=recording.contaminated,
         devices=devices,
         total=curve,
-        verdict=decide(curve, now, recording.contaminated, _lost(recording)),
+        verdict=decide_without_seconds(curve, *_no_seconds(recording)),
+        published=decide_by_criterion(curve, now),
+        doubts=tuple(_doubts(recording)),
         notes=(*recording.notes, *_notes(recording, devices, curve, windows is not None)),
     )
+
+
+def _no_seconds(recording: Recording) -> tuple[str, str]:
+    """Return why the fixed window has no seconds, and the command that obtains them."""
+    if recording.capture is None or recording.contaminated:
+        return NEEDS_CAPTURE, remedy.record_again(recording)
+    return "the fixed window has no model of time", remedy.with_seconds(recording)
+
+
+def _doubts(recording: Recording) -> Iterator[str]:
+    """Yield what makes every figure of a recording less certain."""
+    if recording.contaminated:
+        yield "readahead was on during the recording, so the accesses are not exact"
+    lost = _lost(recording)
+    if lost:
+        yield f"{lost:,} events were lost: pages and requests are missing"
 
 
 def _current_windows(recording: Recording) -> list[int]:

@@ -145,6 +145,5 @@ def _notes(start: Start) -> list[str]:
         "the replayer begins with the start, reads all metadata of the list's files, and asks for "
         "all ranges without waiting; how exact this is, is not confirmed"
     ]
-    if start.doubts:
-        found.append(f"seconds are not confirmed: {'; '.join(start.doubts)}")
+    found += [f"doubt about the seconds: {finding.text}" for finding in start.findings]
     return found

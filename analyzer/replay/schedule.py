@@ -54,8 +54,9 @@ def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array
         return {}
     wakes = events.take(events["kind"] == Kind.WAKING)
     forks = events.take(events["kind"] == Kind.FORK)
+    ready = events.take(np.isin(events["kind"], (Kind.WAKING, Kind.FORK)))
     switched = np.concatenate(
-        [_on_cpu(events, wakes, switches, cpu) for cpu in np.unique(switches["cpu"]).tolist()]
+        [_on_cpu(events, ready, switches, cpu) for cpu in np.unique(switches["cpu"]).tolist()]
     )
     switched = switched[np.argsort(switched["time_ns"], kind="stable")]
     came, gone = rows_by(switched["new"]), rows_by(switched["old"])
@@ -82,12 +83,13 @@ def rows_by(values: Array) -> dict[int, Array]:
     return dict(zip(unique.tolist(), np.split(order, first[1:]), strict=True))
 
 
-def _on_cpu(events: Table, wakes: Table, switches: Table, cpu: int) -> Array:
+def _on_cpu(events: Table, ready: Table, switches: Table, cpu: int) -> Array:
     """Return the switches of one processor (_SWITCHED), with those that were not recorded.
 
-    Some kernels do not record it when a thread follows the idle task (seen on a guest's second
-    processor). Who came unseen did so behind all that was recorded of the one before, behind
-    having been woken, and before anything was recorded of him there.
+    Some kernels do not record that a thread follows the idle task (seen on a guest's second
+    processor). An unrecorded thread came after everything recorded of the task before it, after
+    the wake-up or the fork that made it able to run (``ready``), and before its own first event
+    on that processor.
     """
     own = switches.take(switches["cpu"] == cpu)
     found = np.zeros(own.rows, _SWITCHED)
@@ -98,7 +100,7 @@ def _on_cpu(events: Table, wakes: Table, switches: Table, cpu: int) -> Array:
     if not len(unseen):
         return found
     here = events.take(events["cpu"] == cpu)
-    woken = rows_by(wakes["value"])
+    made_ready = rows_by(ready["value"])
     more = np.zeros(len(unseen), _SWITCHED)
     bounds = np.flatnonzero(here["kind"] == Kind.SWITCH)
     for row, at in enumerate(unseen.tolist()):
@@ -107,10 +109,10 @@ def _on_cpu(events: Table, wakes: Table, switches: Table, cpu: int) -> Array:
         pids, times = here["pid"][between], here["time_ns"][between]
         first = int(np.argmax(pids == new))  # the switch at the end is one at least
         latest = max((int(t) for t in times[:first][pids[:first] == old]), default=int(begin))
-        wake_times = wakes["time_ns"][woken[int(new)]] if int(new) in woken else times[:0]
-        wake_row = int(np.searchsorted(wake_times, times[first])) - 1
-        if wake_row >= 0:
-            latest = max(latest, int(wake_times[wake_row]))
+        ready_ns = ready["time_ns"][made_ready[int(new)]] if int(new) in made_ready else times[:0]
+        ready_row = int(np.searchsorted(ready_ns, times[first])) - 1
+        if ready_row >= 0:
+            latest = max(latest, int(ready_ns[ready_row]))
         more[row] = (latest, old, new, cpu, Left.RUNNABLE)
     return np.insert(found, unseen + 1, more)
 

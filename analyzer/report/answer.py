@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from statistics import median
 
+from analyzer.confirmation_text import cited_upper, stored
 from analyzer.prediction import Curve
 from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, percent, plural, seconds, shell_words
 
-NO_SECONDS = "no seconds: "  # so begins the note on why (analyzer/optimizer/seconds.py)
 UNANSWERED = 0.01  # share of reads without a completion from which on the reader is told
 
 
@@ -20,6 +20,9 @@ def answer(subject: Subject) -> Section:
     if against:
         blocks.append(Bullets([against], warning=True))
     blocks.append(Paragraph(_sentence(subject.prediction.verdict.why)))
+    blocks += _confirmed(subject)
+    if subject.prediction.verdict.remedy:
+        blocks += [Paragraph("To get an answer, run:"), Code([subject.prediction.verdict.remedy])]
     blocks += [Paragraph(text) for text in _worth(subject)]
     if subject.prediction.total.tap:
         blocks.append(_windows(subject))
@@ -39,7 +42,17 @@ def headline(subject: Subject) -> str:
         return f"Set read_ahead_kb to {verdict.read_ahead_kb:,} KiB{was}"
     if verdict.action == "keep":
         return f"Keep read_ahead_kb at {kib(verdict.read_ahead_kb)}"
+    if verdict.action == "measure":
+        return "Measure first: the start-up seconds cannot be predicted"
     return "Nothing to set"
+
+
+def _confirmed(subject: Subject) -> list[Block]:
+    """Return what runs at the present and at the proposed window have shown."""
+    found = stored(subject.recording.capture)
+    proved = [Paragraph(cited_upper(one)) for one in found if one.outcome != "contradicted"]
+    against = [cited_upper(one) for one in found if one.outcome == "contradicted"]
+    return [*proved, *([Bullets(against, warning=True)] if against else [])]
 
 
 def _worth(subject: Subject) -> list[str]:
@@ -265,13 +278,9 @@ def _model_limits(subject: Subject) -> list[str]:
             "kernel grows and shrinks its window, and reads metadata too."
         )
     if subject.prediction.verdict.by == "criterion":
-        why = "Seconds were predicted, but are not confirmed for a start like this"
-        if subject.prediction.total.seconds is None:
-            untold = (note for note in subject.prediction.notes if note.startswith(NO_SECONDS))
-            why = _sentence(next(untold, "no device model was given")).rstrip(".")
         limits.append(
-            f"{why}: the answer weighs a request like a page read in vain, which a fast or a slow "
-            "device may not."
+            "The published criterion F² + G² gave the answer, as asked: it ignores the speed of "
+            "the disk, and weighs a request like an unused page."
         )
     return limits + [_sentence(doubt) for doubt in subject.prediction.doubts]
 

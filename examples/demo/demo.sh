@@ -34,13 +34,14 @@ on_the_example() {
     else
         foreread report "$capture" -o "$out/report"
     fi
-    foreread script "$capture" -o "$out/script"
+    rm -rf "$out/script"
+    foreread script "$capture" -o "$out/script" || echo "No boot script was written: see above."
     the_end
 }
 
 the_end() {
     say "Done. Report: $(cd "$out/report" && pwd)/index.html"
-    echo "Boot script and its INSTALL.md: $(cd "$out/script" && pwd)"
+    [ ! -d "$out/script" ] || echo "Boot script and its INSTALL.md: $(cd "$out/script" && pwd)"
     exit 0
 }
 

@@ -7,6 +7,9 @@ import json
 import re
 from collections.abc import Sequence
 
+import msgspec
+
+from analyzer.confirmation_text import cited, stored
 from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
@@ -16,7 +19,9 @@ from analyzer.prediction import Curve, Prediction
 from foreread.arguments import UsageError, add_capture, add_windows, parse_windows
 from foreread.cli import printable
 from foreread.table import render
+from tracer.confirmation import Confirmation
 
+SECONDS, PUBLISHED = "seconds", "published"
 _SHOWN_WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)
 
 
@@ -25,6 +30,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture(parser, nargs="+")
     add_windows(parser, "0-1023")
     add_model(parser)
+    add_criterion(parser)
+
+
+def add_criterion(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of what decides the verdict."""
+    parser.add_argument(
+        "--criterion",
+        choices=(SECONDS, PUBLISHED),
+        default=SECONDS,
+        help="what decides the verdict: predicted seconds (the default), or the 2010 paper's "
+        "published criterion F² + G², which ignores the speed of the disk",
+    )
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +68,17 @@ def predicted(
     windows: list[int] | None = None,
     more: Sequence[Recording] = (),
 ) -> Prediction:
-    """Return the prediction of the model that was asked for; ``more`` are of the same start."""
+    """Return the prediction that was asked for; ``more`` are recordings of the same start."""
+    found = _of_model(recording, args, windows, more)
+    return found.by_criterion() if getattr(args, "criterion", SECONDS) == PUBLISHED else found
+
+
+def _of_model(
+    recording: Recording,
+    args: argparse.Namespace,
+    windows: list[int] | None,
+    more: Sequence[Recording],
+) -> Prediction:
     model = args.model or model_for(recording)
     if model == FIXED:
         if args.device_model is not None:
@@ -77,10 +104,12 @@ def run(args: argparse.Namespace) -> int:
         _check_same(recording, other, str(path))
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     prediction = predicted(recording, args, windows, more)
+    confirmations = stored(recording.capture)
     if args.json:
-        print(json.dumps(prediction.to_json()))
+        found = [msgspec.to_builtins(one) for one in confirmations]
+        print(json.dumps({**prediction.to_json(), "confirmations": found}))
     else:
-        print(_text(prediction))
+        print(_text(prediction, confirmations))
     return 0
 
 
@@ -98,13 +127,17 @@ def _check_same(first: Recording, other: Recording, path: str) -> None:
             raise UsageError(f"{path}: its {what} is not that of the first capture")
 
 
-def _text(prediction: Prediction) -> str:
+def _text(prediction: Prediction, confirmations: Sequence[Confirmation] = ()) -> str:
     curves = prediction.devices if len(prediction.devices) > 1 else []
     parts = [_curve_text(curve) for curve in (*curves, prediction.total)]
     verdict = prediction.verdict
     value = "" if verdict.read_ahead_kb is None else f" read_ahead_kb={verdict.read_ahead_kb}"
-    parts.append(f"verdict: {verdict.action}{value}\n  {verdict.why}")
-    parts += [f"not confirmed: {printable(doubt)}" for doubt in prediction.doubts]
+    lines = [f"verdict: {verdict.action}{value}", f"  {printable(verdict.why)}"]
+    lines += [f"  doubt: {printable(doubt)}" for doubt in prediction.doubts]
+    if verdict.remedy is not None:
+        lines.append(f"  run: {printable(verdict.remedy)}")
+    parts.append("\n".join(lines))
+    parts += [printable(cited(one)) for one in confirmations]
     parts += [f"note: {printable(note)}" for note in prediction.notes]
     return "\n\n".join(parts)
 

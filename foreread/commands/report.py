@@ -19,7 +19,7 @@ from analyzer.tuner.results import Results, read_results
 from analyzer.tuner.store_file import is_store
 from analyzer.validate import validate
 from foreread.arguments import UsageError, add_capture
-from foreread.commands.predict import add_model, predicted
+from foreread.commands.predict import PUBLISHED, add_criterion, add_model, predicted
 from tracer.sweep import Sweep, read_sweep
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser, metavar="CAPTURE|TUNING")
     add_model(parser)
+    add_criterion(parser)
     parser.add_argument(
         "measured",
         metavar="SWEEP|TUNING",
@@ -63,7 +64,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _of_tuning(args: argparse.Namespace) -> ReportFiles:
     """Write the report of a TUNING alone."""
-    if args.measured or args.model or args.device_model or args.prefetch:
+    given = args.model or args.device_model or args.criterion == PUBLISHED
+    if args.measured or given or args.prefetch:
         raise UsageError(f"{args.capture} is a TUNING: give it alone, or after a CAPTURE")
     from analyzer.report import write_tuning_report  # noqa: PLC0415
 

@@ -102,7 +102,9 @@ def test_sizes_that_no_kernel_takes_are_wrong_usage(option, tmp_path):
 
 def test_signs_that_an_old_locale_lacks_are_escaped():
     text = Path(__file__).parents[1] / "analyzer/ingest/data/ftrace/trace.txt"
-    done = foreread("predict", text, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    done = foreread(
+        "predict", "--criterion", "published", text, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
     assert done.returncode == 0, done.stderr
     assert "\\xb2" in done.stdout  # F\u00b2 + G\u00b2
 

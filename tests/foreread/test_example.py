@@ -26,7 +26,8 @@ def test_predict_document(capsys):
     assert document["kernel"].startswith("6.18")
     assert (document["page_size"], document["model"]) == (4096, "fixed")
     assert (document["recorded_read_ahead_kb"], document["contaminated"]) == (0, False)
-    assert document["verdict"]["action"] in ("set", "keep", "none")
+    assert document["verdict"]["action"] == "measure"
+    assert document["published"]["action"] == "set"
     keys = {"tap", "windows", "read_ahead_kb", "F", "G", "G_formula", "pages", "C_opt",
             "seconds", "quasi_optimal", "predicted_best"}  # fmt: skip
     for curve in (*document["devices"], document["total"]):
@@ -128,11 +129,23 @@ def test_several_captures_need_seconds(capsys, model):
 
 
 def test_the_script_sets_what_predict_says(capsys, tmp_path, device):
-    for words in ([], ["--model", "fixed"], ["--device-model", device]):
+    for words in (["--criterion", "published"], ["--device-model", device]):
         said = json.loads(run(capsys, "predict", "--json", *words, CAPTURE))["verdict"]
         out = tmp_path / "boot"
         written = json.loads(run(capsys, "script", "--json", *words, CAPTURE, "-o", out))
         assert [s["value"] for s in written["settings"]] == [str(said["read_ahead_kb"])]
+
+
+def test_no_window_is_recommended_while_the_disk_is_unknown(capsys, tmp_path):
+    """F² + G² chooses 8 KiB, which takes 68 % of the default's time longer than the best."""
+    said = json.loads(run(capsys, "predict", "--json", CAPTURE))["verdict"]
+    assert (said["action"], said["read_ahead_kb"], said["by"]) == ("measure", None, None)
+    out = tmp_path / "boot"
+    assert main(["script", str(CAPTURE), "-o", str(out)]) == 1
+    refused = capsys.readouterr().err
+    assert refused.count("\n") == 1
+    assert refused.endswith(f"{said['remedy']}\n")
+    assert not out.exists()
 
 
 def test_text_is_printed(capsys):
@@ -144,6 +157,7 @@ def test_text_is_printed(capsys):
 def test_report_and_script_are_written(capsys, tmp_path):
     paths = json.loads(run(capsys, "report", "--json", CAPTURE, SWEEP, "-o", tmp_path / "report"))
     assert all(Path(paths[kind]).stat().st_size > 0 for kind in ("html", "pdf"))
-    written = json.loads(run(capsys, "script", "--json", CAPTURE, "-o", tmp_path / "boot"))
+    words = ["--criterion", "published", "-o", tmp_path / "boot"]
+    written = json.loads(run(capsys, "script", "--json", CAPTURE, *words))
     assert [setting["knob"] for setting in written["settings"]] == ["queue/read_ahead_kb"]
     assert (tmp_path / "boot/foreread-apply").stat().st_mode & 0o111

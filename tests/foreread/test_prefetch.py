@@ -74,7 +74,7 @@ def test_a_report_has_them(tmp_path, capsys):
 def test_a_boot_script_takes_the_list(tmp_path, capsys):
     path, out = tmp_path / "list", tmp_path / "boot"
     run(capsys, "prefetch", CAPTURE, "-o", path)
-    script = ("script", CAPTURE, "-o", out, "--prefetch", path)
+    script = ("script", CAPTURE, "--criterion", "published", "-o", out, "--prefetch", path)
     run(capsys, *script)
     assert (out / "foreread-prefetch.list").read_bytes() == path.read_bytes()
     assert (out / "foreread-prefetch").read_text().startswith("#!/bin/sh")

@@ -17,6 +17,7 @@ from foreread.cli import main
 from foreread.commands import script
 
 CAPTURE = str(Path(__file__).parents[2] / "examples/python-start/python-start.capture.tar.xz")
+PUBLISHED = [CAPTURE, "--criterion", "published"]  # its disk is unknown, so it has no seconds
 
 
 def can_chroot() -> bool:
@@ -41,7 +42,6 @@ def board(tmp_path, monkeypatch):
         [CAPTURE],
         ["-o", "out"],
         [CAPTURE, "-o", "out", "--target", "ssh://board"],
-        [CAPTURE, "-o", "out", "--force"],
         [CAPTURE, "-o", "out", "--init", "sysv"],
         [CAPTURE, "-o", "out", "--after-seconds", "3"],
         ["--uninstall", "--init", "sysv"],
@@ -58,7 +58,7 @@ def test_wrong_usage(words, tmp_path, monkeypatch, capsys):
 
 def test_install_and_uninstall_say_what_they_did(board, tmp_path, capsys):
     out = str(tmp_path / "out")
-    install = ["script", CAPTURE, "-o", out, "--install", "--target", "ssh://a b"]
+    install = ["script", *PUBLISHED, "-o", out, "--install", "--target", "ssh://a b"]
     assert main(install) == 1
     said = capsys.readouterr().err
     assert "would not set everything on this board" in said
@@ -78,12 +78,12 @@ def test_a_board_that_ends_with_the_command_is_refused(tmp_path, monkeypatch, ca
     brief = EmulatedTarget.__new__(EmulatedTarget)  # which boots none
     monkeypatch.setattr(script, "open_target", lambda text, tell: nullcontext(brief))
     out = str(tmp_path / "out")
-    assert main(["script", CAPTURE, "-o", out, "--install", "--target", "arm64"]) == 1
+    assert main(["script", *PUBLISHED, "-o", out, "--install", "--target", "arm64"]) == 1
     assert "foreread boards start arm64" in capsys.readouterr().err
 
 
 def test_json_of_both(board, tmp_path, capsys):
-    install = ["script", CAPTURE, "-o", str(tmp_path / "out"), "--install", "--force", "--json"]
+    install = ["script", *PUBLISHED, "-o", str(tmp_path / "out"), "--install", "--force", "--json"]
     assert main(install) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == 1

@@ -38,8 +38,8 @@ def curve(dev="179:0", name="mmcblk0", tap=100, **changes):
 
 def prediction(*curves, action="set", read_ahead_kb=128):
     curves = curves or (curve(),)
-    verdict = Verdict(action, read_ahead_kb, "it reads less")
-    return Prediction("6.1.25", 4096, "fixed", 0, False, list(curves), curves[0], verdict)
+    verdict = Verdict(action, read_ahead_kb, "it reads less", "seconds")
+    return Prediction("6.1.25", 4096, "fixed", 0, False, list(curves), curves[0], verdict, verdict)
 
 
 def capture(**changes):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from event_table import R, event, insert, read, table
 
@@ -9,7 +11,10 @@ from analyzer.device_model import DeviceModelError
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
+from analyzer.optimizer import seconds as module
+from analyzer.optimizer.checks import Finding
 from analyzer.optimizer.linux import predict_linux
+from analyzer.optimizer.start import prepare
 from emulator.device import FixedCost
 from tracer.capture import Capture, Cold, Device, FileEntry, Host
 
@@ -119,11 +124,10 @@ def test_without_readahead_the_run_takes_what_it_took():
     assert found.total.seconds[0] == pytest.approx(64 * 1.5e-3, abs=1e-5)
 
 
-def test_what_was_never_judged_does_not_decide():
+def test_unconfirmed_threads_are_a_doubt_and_seconds_still_decide():
     found = predict_linux(recorded(current=0, threads=2), windows=[0, 32], device=DEVICE)
-    assert found.total.predicted_best == 32
-    assert any("not confirmed" in doubt and "2 threads" in doubt for doubt in found.doubts)
-    assert "published criterion" in found.verdict.why
+    assert any(doubt.startswith("2 threads read on 2 CPUs") for doubt in found.doubts)
+    assert (found.verdict.by, found.verdict.read_ahead_kb) == ("seconds", 128)
 
 
 def test_windows_beside_the_ladder_are_replayed_too():
@@ -159,29 +163,45 @@ def test_the_device_is_learnt_from_the_capture():
     assert found.total.seconds[0] == pytest.approx(64 * 1.5e-3 + 4 * 4.2e-3, abs=1e-5)
 
 
-def test_a_device_that_cannot_be_learnt_leaves_the_published_verdict():
+def test_an_unknown_disk_is_to_be_measured():
     found = predict_linux(recorded(), windows=[0, 32])
     assert (found.total.seconds, found.total.predicted_best) == (None, None)
-    assert any(note.startswith("no seconds: nearly all reads are of 4 KiB") for note in found.notes)
-    assert "published criterion" in found.verdict.why
+    assert (found.verdict.action, found.verdict.read_ahead_kb) == ("measure", None)
+    assert "the cost of the disk is unknown (nearly all reads are of 4 KiB" in found.verdict.why
+    assert found.verdict.remedy == (
+        "foreread calibrate -o disk0.toml /dev/disk0 && "
+        "foreread predict CAPTURE --device-model disk0.toml"
+    )
+    assert found.by_criterion().verdict.by == "criterion"
 
 
 def test_a_trace_without_capture_has_no_seconds():
     trace = Trace("test", table(insert(1, 0), read(0, 1)), kernel="6.12.1")
     recording = interpret(trace, None, [ENTRY], "all")
-    assert predict_linux(recording, windows=[0]).total.seconds is None
+    found = predict_linux(recording, windows=[0])
+    assert found.total.seconds is None
+    assert found.verdict.action == "none"  # one page only
     with pytest.raises(DeviceModelError, match="need a capture"):
         predict_linux(recording, windows=[0], device=DEVICE)
 
 
-def test_two_disks_have_no_seconds():
-    other = 8 << 20
-    events = [insert(1, 0), read(0, 1), insert(1, 0, dev=other), read(0, 1, dev=other)]
+def two_disks(pages):
+    events = []
+    for page in range(pages):
+        for other in ({}, {"dev": 8 << 20}):
+            events += [insert(1, page, **other), read(8 * page, 1, **other)]
     trace = Trace("test", table(*events), kernel="6.12.1")
-    recording = interpret(trace, captured(10_000, 128, devices=2), [ENTRY], "all")
-    found = predict_linux(recording, windows=[0])
+    return interpret(trace, captured(10**9, 128, devices=2), [ENTRY], "all")
+
+
+def test_two_disks_have_no_seconds():
+    found = predict_linux(two_disks(1), windows=[0])
     assert found.total.seconds is None
-    assert any("one disk only" in note for note in found.notes)
+    assert found.verdict.action == "none"
+    found = predict_linux(two_disks(40), windows=[0])
+    assert found.verdict.action == "measure"
+    assert "one disk only" in found.verdict.why
+    assert found.verdict.remedy == "foreread sweep -o sweep.json -- true"
 
 
 def test_a_few_pages_of_another_disk_take_the_time_that_they_took():
@@ -200,12 +220,12 @@ def test_a_few_pages_of_another_disk_take_the_time_that_they_took():
         ({"machine": "riscv64"}, "no seconds were measured for Linux 6.12 on riscv64"),
     ],
 )
-def test_kernels_and_processors_that_were_not_judged_do_not_decide(host, said):
+def test_unconfirmed_kernels_and_processors_are_a_doubt_and_seconds_still_decide(host, said):
     found = predict_linux(recorded(current=0, **host), windows=[0, 32], device=DEVICE)
-    assert any("not decided by" in doubt and said in doubt for doubt in found.doubts)
-    assert (found.verdict.by, found.total.predicted_best) == ("criterion", 32)
+    assert said in found.doubts
+    assert (found.verdict.by, found.verdict.read_ahead_kb) == ("seconds", 128)
     judged = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
-    assert judged.verdict.by == "seconds"
+    assert said not in judged.doubts
 
 
 def test_a_device_that_is_known_badly_widens_the_band():
@@ -240,3 +260,36 @@ def test_the_seconds_are_spent_on_something():
         assert parts == pytest.approx(seconds, abs=1e-6)
         assert 0 <= spent.behind[row] <= spent.waited[row]
     assert spent.waited[0] == pytest.approx(64 * SERVICE_NS / 1e9)
+
+
+@pytest.fixture
+def finds(monkeypatch):
+    """Return a function that makes every prepared start have some findings."""
+
+    def give(*findings):
+        def changed(*given):
+            return replace(prepare(*given), findings=findings)
+
+        monkeypatch.setattr(module, "prepare", changed)
+
+    return give
+
+
+def test_findings_widen_the_predicted_band_and_are_doubts(finds):
+    sure = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
+    finds(Finding("something is odd", 0.1))
+    found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
+    assert found.doubts == ("something is odd",)
+    assert found.total.seconds == sure.total.seconds
+    assert found.verdict == sure.verdict
+    for row, at in enumerate(found.total.seconds):
+        assert found.total.seconds_high[row] - at > 0.15 * at > sure.total.seconds_high[row] - at
+
+
+def test_an_unusable_start_withdraws_the_seconds(finds):
+    finds(Finding("time is charged to no thread", unusable=True), Finding("odd", 0.1))
+    found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
+    assert (found.verdict.action, found.verdict.by) == ("measure", None)
+    assert "time is charged to no thread" in found.verdict.why
+    assert found.verdict.remedy == "foreread record -o again.capture -- true"
+    assert (found.total.seconds, found.total.predicted_best) == (None, None)

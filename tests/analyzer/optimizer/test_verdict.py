@@ -14,8 +14,9 @@ from analyzer.optimizer.verdict import (
     FEW_PAGES,
     MARGIN_PERCENT,
     Point,
-    decide,
+    decide_by_criterion,
     decide_by_seconds,
+    decide_without_seconds,
 )
 from analyzer.prediction import Curve, Spent, Verdict
 
@@ -59,7 +60,7 @@ def point(whole: Curve) -> Point | None:
 
 def decided(requests: list[int], current: int | None, tap: int = TAP) -> Verdict:
     whole = curve(requests, current, tap)
-    return decide(whole, point(whole), contaminated=False, lost=0)
+    return decide_by_criterion(whole, point(whole))
 
 
 def test_far_from_the_best_is_set_with_both_figures() -> None:
@@ -95,7 +96,7 @@ def test_margin_is_exact(excess: int, action: str) -> None:
     # f² = C_opt of a window of 0 pages whose requests are all its pages.
     f = isqrt(best * (100 + MARGIN_PERCENT) // 100) + excess
     current = Point(0, 0, f, f)
-    assert decide(whole, current, contaminated=False, lost=0).action == action
+    assert decide_by_criterion(whole, current).action == action
 
 
 def test_unknown_current_value_is_said() -> None:
@@ -121,20 +122,31 @@ def test_one_page_more_is_worth_a_look() -> None:
 
 
 @given(
-    contaminated=st.booleans(),
-    lost=st.integers(0, 10**7),
     current=st.sampled_from([None, 0, 4, 12, 124, 8192]),
     tap=st.sampled_from([0, TAP]),
 )
-def test_doubts_and_limits_are_always_said(
-    contaminated: bool, lost: int, current: int | None, tap: int
-) -> None:
+def test_criterion_names_its_model_and_its_limits(current: int | None, tap: int) -> None:
     whole = curve([tap] * 4, current, tap)
-    verdict = decide(whole, point(whole), contaminated, lost)
-    assert ("readahead was on" in verdict.why) == contaminated
-    assert (f"{lost:,} events were lost" in verdict.why) == bool(lost)
-    assert ("knows nothing of the device" in verdict.why) == (verdict.action != "none")
+    verdict = decide_by_criterion(whole, point(whole))
+    says = "F² + G² of the fixed window, which ignores the speed of the disk"
+    assert (says in verdict.why) == (verdict.action != "none")
+    assert verdict.by == (None if verdict.action == "none" else "criterion")
     assert "\n" not in verdict.why
+
+
+@pytest.mark.parametrize("current", [None, 0, 12, 124])
+def test_without_seconds_no_window_is_recommended(current: int | None) -> None:
+    """Whatever F² + G² says: here it is far better at 12 KiB."""
+    whole = curve([1000, 600, 300, 200], current)
+    verdict = decide_without_seconds(whole, "the cost of the disk is unknown", "foreread calibrate")
+    assert (verdict.action, verdict.read_ahead_kb, verdict.by) == ("measure", None, None)
+    assert verdict.why == "no predicted seconds: the cost of the disk is unknown"
+    assert verdict.remedy == "foreread calibrate"
+
+
+def test_where_nothing_can_gain_nothing_is_to_be_measured() -> None:
+    whole = curve([3, 2, 1, 1], 12, tap=3)
+    assert decide_without_seconds(whole, "why", "command").action == "none"
 
 
 def by_seconds(seconds: list[float], current: int | None, apart: float = 0.0) -> Verdict:
@@ -145,7 +157,7 @@ def by_seconds(seconds: list[float], current: int | None, apart: float = 0.0) ->
     bands = Bands(WINDOWS, at, draws, WINDOWS)
     timed = replace(whole, seconds=seconds, predicted_best=bands.best)
     now = None if current is None else current // 4
-    return decide_by_seconds(decide(whole, point(whole), False, 7), timed, bands, now)
+    return decide_by_seconds(timed, bands, now)
 
 
 def test_the_fewest_seconds_are_set() -> None:
@@ -154,7 +166,6 @@ def test_the_fewest_seconds_are_set() -> None:
     said = "2.000 s predicted at 4 KiB, the fastest window, against 3.000 s at 124 KiB now"
     assert verdict.why.startswith(said)
     assert "F² + G² chooses 12 KiB: 5.000 s" in verdict.why
-    assert verdict.why.endswith("; doubtful, since 7 events were lost")
 
 
 @pytest.mark.parametrize(("now", "action"), [(2.02, "keep"), (2.021, "set")])
@@ -171,21 +182,24 @@ def test_little_waiting_is_no_reason_for_a_change() -> None:
     rest = [0.0] * 4
     timed = replace(whole, seconds=seconds, spent=Spent(rest, waited, rest, rest))
     bands = Bands(WINDOWS, np.array(seconds), np.array([seconds]), WINDOWS)
-    verdict = decide_by_seconds(decide(whole, point(whole), False, 0), timed, bands, 31)
+    verdict = decide_by_seconds(timed, bands, 31)
     assert (verdict.action, verdict.read_ahead_kb) == ("keep", 124)
     assert "the current window (1 % of it waits for the disk), and no more than" in verdict.why
 
 
-def test_of_windows_that_cannot_be_told_apart_the_smallest_is_set() -> None:
+def test_smallest_of_indistinguishable_windows_is_set() -> None:
     verdict = by_seconds([4.0, 2.1, 3.0, 2.0], 12, apart=0.1)
     assert (verdict.action, verdict.read_ahead_kb) == ("set", 4)
-    assert "smallest window that cannot be told from the best (2.000 s at 124 KiB)" in verdict.why
+    assert (
+        "smallest window that is not distinguishable from the best (2.000 s at 124 KiB)"
+        in verdict.why
+    )
 
 
-def test_a_window_that_cannot_be_told_from_the_best_is_kept() -> None:
+def test_a_window_indistinguishable_from_the_best_is_kept() -> None:
     verdict = by_seconds([4.0, 2.0, 3.0, 2.1], 124, apart=0.1)
     assert (verdict.action, verdict.read_ahead_kb) == ("keep", 124)
-    assert "cannot be told from the best" in verdict.why
+    assert "is not distinguishable from the best" in verdict.why
 
 
 def test_with_an_unknown_window_the_fewest_seconds_are_set() -> None:
@@ -194,10 +208,9 @@ def test_with_an_unknown_window_the_fewest_seconds_are_set() -> None:
 
 def test_where_nothing_can_gain_seconds_change_nothing() -> None:
     whole = replace(curve([3, 2, 1, 1], 12, tap=3), seconds=[4.0, 2.0, 3.0, 3.0], predicted_best=1)
-    nothing = decide(whole, point(whole), contaminated=False, lost=0)
     seconds = np.array([4.0, 2.0, 3.0, 3.0])
     bands = Bands(WINDOWS, seconds, seconds[None], WINDOWS)
-    assert decide_by_seconds(nothing, whole, bands, 3) == nothing
+    assert decide_by_seconds(whole, bands, 3).action == "none"
 
 
 def test_the_best_window_is_kept() -> None:

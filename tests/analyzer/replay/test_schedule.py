@@ -78,6 +78,19 @@ def test_who_came_unseen_came_behind_the_idle_task_s_last_event():
     assert rows(found, "begin_ns", "end_ns", "woken_ns", "follows")[1:] == [(250, 400, 240, IDLE)]
 
 
+def test_an_unrecorded_first_stay_of_a_child_begins_at_its_fork():
+    """No switch from the idle task, idle on CPU 1 since 100, to B, which A forks at 500."""
+    events = table(
+        switch(90, IDLE, A),
+        switch(100, B + 1, IDLE, SLEEPS, cpu=1),
+        event(Kind.FORK, pid=A, value=B, time_ns=500),
+        event(Kind.FAULT, pid=B, time_ns=520, cpu=1),
+        switch(600, B, IDLE, SLEEPS, cpu=1),
+    )
+    found = stays(events, [A, B], 1000)[B]
+    assert rows(found, "begin_ns", "end_ns", "woken_ns", "waker") == [(500, 600, 500, A)]
+
+
 @pytest.mark.parametrize("shift", [0, 1])
 def test_states_that_are_one_bit_further_up_are_told_by_the_idle_task(shift):
     """4.15 to 4.19: R is 1, S is 2, D is 4; a preempted thread has 0x100 everywhere."""

@@ -213,6 +213,7 @@ def make_prediction(recording, *, seconds=False, action="set", notes=()):
         devices=devices,
         total=total,
         verdict=verdict,
+        published=verdict,
         notes=notes,
     )
 

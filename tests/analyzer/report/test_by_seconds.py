@@ -42,7 +42,7 @@ def decided():
 
 
 @pytest.fixture(scope="module")
-def undecided():
+def unconfirmed():
     """For a kernel on which none were."""
     return predicted("linux-6.6")
 
@@ -85,11 +85,9 @@ def test_the_published_criterion_stands_beside_with_its_regret(decided):
     assert decided.prediction.regret_quasi_optimal == pytest.approx((quasi - best) / default)
 
 
-def test_seconds_that_do_not_decide_are_told_of_first(undecided):
-    said = text_of(answer(undecided))
-    assert undecided.prediction.verdict.by == "criterion"
-    assert "Seconds were predicted, but are not confirmed for a start like this" in said
-    assert "not decided by" in said
+def test_unconfirmed_seconds_decide_and_the_doubt_stands_in_the_answer(unconfirmed):
+    assert unconfirmed.prediction.verdict.by == "seconds"
+    assert "No seconds were measured for Linux 6.6" in text_of(answer(unconfirmed))
 
 
 def test_rules_and_files_are_named(decided):

@@ -1,0 +1,36 @@
+"""Findings: what makes the predicted seconds of a start less certain, or unusable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from math import hypot
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One reason to trust predicted seconds less.
+
+    ``spread`` is a relative standard deviation: it widens the band of every window, in quadrature
+    with what else makes the band. ``unusable`` withdraws the seconds, and the verdict is "measure".
+    ``text`` is a clause for the user that says what is wrong, with the figures it was found by.
+    """
+
+    text: str
+    spread: float = 0.0
+    unusable: bool = False
+
+
+def distinct(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the findings without repetition, in their order; of equal texts the widest."""
+    widest: dict[str, Finding] = {}
+    for found in findings:
+        known = widest.get(found.text)
+        if known is None or (found.unusable, found.spread) > (known.unusable, known.spread):
+            widest[found.text] = found
+    return list(widest.values())
+
+
+def total_spread(findings: Iterable[Finding]) -> float:
+    """Return the relative standard deviation that all findings together add."""
+    return hypot(*(found.spread for found in findings))

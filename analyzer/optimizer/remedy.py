@@ -1,0 +1,70 @@
+"""The command to type where seconds cannot be predicted."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from analyzer.ingest.recording import Recording
+from tracer.capture import Capture, dev_text
+
+COMMAND = "COMMAND"  # stands for a command that the file does not name
+CAPTURE = "CAPTURE"
+_WINDOW = "--read-ahead-kb"
+
+
+def calibrate(recording: Recording, disk: int | None) -> str:
+    """Return the command that measures the cost of a disk (dev_t), and predicts with it."""
+    name = _disk_name(recording.capture, disk)
+    model = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.toml"
+    device = f"/dev/{name.replace('!', '/')}"  # '!' is a '/' in the kernel's name
+    measure = ["foreread", "calibrate", *_target(recording.capture), "-o", model, device]
+    predict = ["foreread", "predict", _path(recording), "--device-model", model]
+    return f"{shlex.join(measure)} && {shlex.join(predict)}"
+
+
+def record_again(recording: Recording) -> str:
+    """Return the command that records the start again, at read_ahead_kb=0."""
+    options, command = _run(recording.capture)
+    return shlex.join(["foreread", "record", *options, "-o", "again.capture", "--", *command])
+
+
+def sweep(recording: Recording) -> str:
+    """Return the command that measures the start at every window."""
+    options, command = _run(recording.capture)
+    return shlex.join(["foreread", "sweep", *options, "-o", "sweep.json", "--", *command])
+
+
+def with_seconds(recording: Recording) -> str:
+    """Return the command that predicts seconds from a capture that has all it takes."""
+    return shlex.join(["foreread", "predict", _path(recording)])
+
+
+def _path(recording: Recording) -> str:
+    return CAPTURE if recording.path is None else recording.path
+
+
+def _disk_name(capture: Capture | None, disk: int | None) -> str:
+    devices = capture.devices if capture else []
+    text = None if disk is None else dev_text(disk)
+    return next((device.name for device in devices if device.dev == text), "DISK")
+
+
+def _run(capture: Capture | None) -> tuple[list[str], list[str]]:
+    """Return options and command that repeat a recorded run, without the window it was made at."""
+    if capture is None:
+        return [], [COMMAND]
+    options = list(capture.options)
+    if _WINDOW in options:
+        at = options.index(_WINDOW)
+        del options[at : at + 2]
+    return options, capture.command
+
+
+def _target(capture: Capture | None) -> list[str]:
+    """Return the option that names the recorded target; none on this machine."""
+    options = list(capture.options) if capture else []
+    if "--target" not in options[:-1]:
+        return []
+    at = options.index("--target")
+    return options[at : at + 2]
