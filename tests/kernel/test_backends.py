@@ -115,17 +115,17 @@ def decode(name: str, directory: Path) -> str:
     else:
         restore(directory)
         command = ["trace-cmd", "report", "-i", str(directory / "restored.dat")]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    with tracefs.mounted():  # or they mount it, and leave it
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def restore(directory: Path) -> None:
     """Make a trace.dat of the raw pages in ``directory``."""
     head, out = str(directory / "head.dat"), str(directory / "restored.dat")
     pages = sorted(map(str, directory.glob("cpu*.raw")), key=lambda name: (len(name), name))
-    subprocess.run(["trace-cmd", "restore", "-c", "-o", head], check=True, capture_output=True)
-    subprocess.run(
-        ["trace-cmd", "restore", "-i", head, "-o", out, *pages], check=True, capture_output=True
-    )
+    with tracefs.mounted():  # or trace-cmd mounts it, and leaves it
+        for command in (["-c", "-o", head], ["-i", head, "-o", out, *pages]):
+            subprocess.run(["trace-cmd", "restore", *command], check=True, capture_output=True)
 
 
 def inserted(text: str, dev: tuple[int, int]) -> set[tuple[int, int]]:
