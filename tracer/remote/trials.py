@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -42,6 +43,7 @@ from tracer.trial import (
 )
 
 PARTS = (*guarded_run.PARTS, "bios.sh", "measure.sh", "series.sh")
+_KEPT_S = 60.0  # less than the lease of a job that is not asked for anything
 _OUTPUT_BYTES = 1 << 14  # of each stream of a run that are kept: they are brought here every time
 BIOS_KIB = 128  # of trace, per CPU: some 2,000 bios
 _PATTERN = re.compile(r"[\w./*:!,+@=-]+", re.ASCII)  # of knobs, which the target's shell expands
@@ -109,6 +111,7 @@ class TargetTrials:
         self._series: Series | None = None
         self._opened = ExitStack()  # the job of the series
         self._has_load = False
+        self._first_heard_s = time.monotonic()
 
     def close(self) -> None:
         """End the job that makes the trials, and that whose script was copied."""
@@ -159,6 +162,7 @@ class TargetTrials:
             self._has_load = True
         if self._series is not None and self._series.is_stale:
             self._end_series()
+        self._keep_first()
         texts = [self._text(trial) for trial in trials]
         if self._series is not None and not self._series.expect(texts):
             self._end_series()
@@ -166,6 +170,12 @@ class TargetTrials:
             self._series = self._open_series()
             self._series.expect(texts)
         return self._series
+
+    def _keep_first(self) -> None:
+        """Let the job whose script is copied be heard of, or the next foreread there removes it."""
+        if time.monotonic() - self._first_heard_s > _KEPT_S:
+            self._first.raw("true", step="keeping the script on the target")
+            self._first_heard_s = time.monotonic()
 
     def _open_series(self) -> Series:
         with ExitStack() as stack:
