@@ -93,9 +93,11 @@ def test_validate_document(capsys):
     assert [p["read_ahead_kb"] for p in document["points"]] == [p["read_ahead_kb"] for p in points]
     seconds = {p["read_ahead_kb"]: sorted(p["seconds"])[1] for p in points}
     default = json.loads(SWEEP.read_text())["default_read_ahead_kb"]
-    chosen = document["chosen_read_ahead_kb"]
+    chosen = document["quasi_optimal_read_ahead_kb"]
+    assert document["chosen_read_ahead_kb"] is document["proposed_read_ahead_kb"] is None
     regret = (seconds[chosen] - min(seconds.values())) / seconds[default]
-    assert document["regret"] == pytest.approx(regret)
+    assert document["regret_quasi_optimal"] == pytest.approx(regret)
+    assert document["regret"] is document["regret_proposed"] is None
     assert document["seconds_error_median"] is None
 
 
@@ -146,6 +148,18 @@ def test_no_window_is_recommended_while_the_disk_is_unknown(capsys, tmp_path):
     assert refused.count("\n") == 1
     assert refused.endswith(f"{said['remedy']}\n")
     assert not out.exists()
+
+
+def test_its_limiter_is_not_distinguishable_from_computing(capsys, tmp_path):
+    """The capture is older than recordings of the scheduler: by its replay 4 KiB looks as good."""
+    limits = tmp_path / "limits.toml"
+    limits.write_text('kind = "paced"\nrequests_per_second = 1000\nbytes_per_second = 20000000\n')
+    words = ("--windows", "0,2,32", "--device-model", limits)
+    document = json.loads(run(capsys, "predict", "--json", *words, CAPTURE))
+    assert document["verdict"]["action"] == "measure"
+    assert "events of the scheduler" in document["verdict"]["why"]
+    assert document["verdict"]["remedy"].startswith("foreread record -o again.capture -- ")
+    assert document["total"]["seconds"] is None
 
 
 def test_text_is_printed(capsys):
