@@ -24,6 +24,7 @@ COMMANDS = {
     "show": "say what is inside a capture",
     "predict": "predict every readahead window from one capture",
     "calibrate": "measure what requests of a disk cost, for predicted seconds",
+    "confirm": "measure whether the proposed window is faster, and by how much",
     "sweep": "measure cold runs at every window (the manual method)",
     "tune": "tune scheduler, window and further genes by measured starts",
     "validate": "hold a prediction against a sweep",

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
+from pathlib import Path
+from typing import NoReturn
 
+from boards.open import LOCAL
 from foreread.arguments import UsageError, duration, seconds
+from tracer.capture import Capture, CaptureError
 from tracer.command import Streams
 from tracer.ending import Ending
 from tracer.run import RunOptions
@@ -18,6 +22,26 @@ def add_run(parser: argparse.ArgumentParser, own_stdout: bool = False) -> None:
     """
     parser.set_defaults(own_stdout=own_stdout)
     parser.usage = f"{parser.prog} [options] -o OUTPUT -- COMMAND [ARGUMENT ...]"
+    _add_conditions(parser)
+    add_wait(parser)
+    printed = "; what it prints goes to stderr" if own_stdout else ""
+    parser.add_argument(
+        "command_line", metavar="COMMAND", nargs="+", help=f"the command and its arguments{printed}"
+    )
+
+
+def add_wait(parser: argparse.ArgumentParser) -> None:
+    """Add ``--wait S``."""
+    parser.add_argument(
+        "--wait",
+        type=seconds,
+        default=0.0,
+        metavar="S",
+        help="wait up to S seconds if another foreread holds this machine's settings (default: 0)",
+    )
+
+
+def _add_conditions(parser: argparse.ArgumentParser) -> None:
     end = parser.add_argument_group("the run is over when the command exits, or")
     end.add_argument("--duration", type=duration, metavar="S", help="after so many seconds")
     end.add_argument(
@@ -36,17 +60,6 @@ def add_run(parser: argparse.ArgumentParser, own_stdout: bool = False) -> None:
     parser.add_argument(
         "--allow-warm", action="store_true", help="go on if the caches are not proven cold"
     )
-    parser.add_argument(
-        "--wait",
-        type=seconds,
-        default=0.0,
-        metavar="S",
-        help="wait so long for another foreread that uses this machine's knobs (0)",
-    )
-    printed = "; what it prints goes to stderr" if own_stdout else ""
-    parser.add_argument(
-        "command_line", metavar="COMMAND", nargs="+", help=f"the command and its arguments{printed}"
-    )
 
 
 def option_words(args: argparse.Namespace) -> tuple[str, ...]:
@@ -61,6 +74,54 @@ def option_words(args: argparse.Namespace) -> tuple[str, ...]:
     words = [word for name, value in given.items() if value is not None for word in (name, value)]
     flags = {"--keep-running": args.keep_running, "--allow-warm": args.allow_warm}
     return tuple(map(str, [*words, *(name for name, on in flags.items() if on)]))
+
+
+def recorded_run(capture: Capture, streams: Streams) -> RunOptions:
+    """Return the options that make the recorded run again; raises CaptureError.
+
+    What the command prints goes to ``streams``.
+    """
+    if not capture.command:
+        raise CaptureError("the capture holds no command", "record with foreread record")
+    parser = _RecordedOptions(add_help=False, allow_abbrev=False)
+    _add_conditions(parser)
+    args, _ = parser.parse_known_args(capture.options)
+    if args.until_output is not None:
+        parser.check_pattern(args.until_output)
+    return RunOptions(
+        command=capture.command,
+        ending=Ending(args.duration, args.until_idle, args.until_output),
+        cwd=Path(capture.cwd),
+        user=args.user,
+        streams=streams,
+        keep_running=args.keep_running,
+        allow_warm=args.allow_warm,
+    )
+
+
+def recorded_target(capture: Capture) -> str:
+    """Return the target that was recorded, as it was named then; raises CaptureError."""
+    parser = _RecordedOptions(add_help=False, allow_abbrev=False)
+    parser.add_argument("--target", default=LOCAL)
+    return str(parser.parse_known_args(capture.options)[0].target)
+
+
+class _RecordedOptions(argparse.ArgumentParser):
+    """Parses options that a capture holds, which anybody may have written."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise CaptureError."""
+        raise CaptureError(
+            f"the capture's options cannot be parsed: {message}",
+            "the capture is damaged: record again",
+        )
+
+    def check_pattern(self, pattern: str) -> None:
+        """Raise CaptureError if ``pattern`` is no regular expression."""
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            self.error(f"--until-output: {error}")
 
 
 def run_options(args: argparse.Namespace) -> RunOptions:

@@ -8,14 +8,16 @@ import sys
 from boards.open import LOCAL
 
 
-def add_target(parser: argparse.ArgumentParser) -> None:
-    """Add ``--target T``."""
+def add_target(
+    parser: argparse.ArgumentParser, default: str | None = LOCAL, named: str = "this machine"
+) -> None:
+    """Add ``--target T``; ``named`` says in the help what the default is."""
     parser.add_argument(
         "--target",
         metavar="T",
-        default=LOCAL,
+        default=default,
         help="machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, or a board "
-        "profile (default: this machine)",
+        f"profile (default: {named})",
     )
 
 

@@ -13,11 +13,11 @@ from analyzer.tuner.genes import Allele
 from analyzer.tuner.recipe import recipe_names
 from analyzer.tuner.stopping import Budget
 from foreread.arguments import duration
+from foreread.budget import parse_budget
 from foreread.commands.predict import add_model
 
 SAMPLERS = ("tpe", "random", "exhaustive")
 START_UP = "start-up"
-_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 _MOST_REPEATS = 1000
 
 
@@ -59,7 +59,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     search.add_argument(
         "--budget",
         metavar="N|TIME",
-        type=_budget,
+        type=parse_budget,
         default=Budget(),
         help="end the search after so many runs (200) or so long (90s, 30m, 2h, 1d), at the "
         "latest; what confirms its best comes after it",
@@ -104,15 +104,6 @@ def _repeats(text: str) -> tuple[int, int]:
     if not match or not 1 <= int(match[1]) <= int(match[2]) <= _MOST_REPEATS:
         raise argparse.ArgumentTypeError(f"{text!r}: say MIN:MAX, from 1 to {_MOST_REPEATS}")
     return int(match[1]), int(match[2])
-
-
-def _budget(text: str) -> Budget:
-    match = re.fullmatch(r"(\d{1,9})([smhd]?)", text)
-    if not match or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"{text!r}: say a number of runs, or a time like 2h")
-    if match[2]:
-        return Budget(seconds=float(int(match[1]) * _SECONDS[match[2]]))
-    return Budget(evaluations=int(match[1]))
 
 
 def _reset(text: str) -> list[str]:

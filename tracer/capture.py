@@ -19,6 +19,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from tracer.confirmation import Confirmation
+
 # What numbers of a capture, which may come from anybody, can be.
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 PageBytes = Annotated[int, msgspec.Meta(ge=1024, le=1 << 20)]
@@ -152,6 +154,8 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     exit_status: int | None  # None while it still ran when recording ended
     signal: int | None = None
     options: list[str] = []  # of foreread record, as given: what it takes to repeat the run
+    environment: dict[str, str] = {}  # variables of the command that change how it starts
+    cgroups: list[str] = []  # of the command, as in /proc/PID/cgroup
     ended_by: Literal["exit", "signal", "duration", "idle", "output"]
     wall_seconds: float  # from exec to the end of recording or of the command
     start_ns: Count  # trace clock just before exec
@@ -165,6 +169,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     devices: list[Device]
     mounts: list[Mount]
     notes: list[str] = []
+    confirmations: list[Confirmation] = []  # runs that prove or disprove the proposed window
 
 
 def write(directory: Path, capture: Capture, files: list[FileEntry]) -> None:

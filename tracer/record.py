@@ -14,7 +14,7 @@ from msgspec import structs
 
 from boards.device import Devices
 from tracer import capture as capture_files
-from tracer import metadata, tracefs
+from tracer import metadata, repeat, tracefs
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded, RecordError
 from tracer.capture import TRACE, Capture, Device, FileEntry, dev_text
 from tracer.files import find_files
@@ -101,6 +101,8 @@ def _record(
         exit_status=run.ended.exit_status if run.ended else None,
         signal=run.ended.signal if run.ended else None,
         options=list(options.words),
+        environment=repeat.environment(),
+        cgroups=repeat.cgroups(),
         ended_by=run.over.by,
         wall_seconds=run.seconds,
         start_ns=run.start_ns,

@@ -18,7 +18,7 @@ from tracer.counters import Counters
 from tracer.interrupts import orderly_exit
 from tracer.run import RunOptions
 from tracer.sweep import Point, Sweep
-from tracer.trial import OpenTrials, Outcome, Trial, TrialBench, TrialOptions
+from tracer.trial import OpenTrials, Outcome, Trial, TrialBench, TrialOptions, check_run
 
 
 @dataclass(frozen=True)
@@ -127,9 +127,10 @@ class _Measurement:
         """Make every run; the first one, slower after a mount, is not counted."""
         order = schedule(self._windows, self._options.repeat, self._options.seed)
         started = time.monotonic()
+        self._bench.announce([self._trial(window) for window in [order[0], *order]])
         for number, window in enumerate([order[0], *order]):
             run = self._bench.run(self._trial(window))
-            seconds = _check_run(run)
+            seconds = check_run(run)
             taken = self._in_force(run)
             self._note(*run.notes)
             if number > 0:
@@ -201,23 +202,3 @@ def _windows(options: SweepOptions, page_bytes: int) -> tuple[int, ...]:
     if not windows_kb or min(windows_kb) < 0:
         raise RecordError("a sweep needs windows of 0 KiB or more", "give them with --windows")
     return windows_kb
-
-
-def _check_run(outcome: Outcome) -> float:
-    """Return the seconds of a run that says something about start-up, or stop the sweep."""
-    if outcome.status == "refused":
-        knob, why = next(iter(outcome.refused.items()))
-        raise RecordError(
-            f"{knob} cannot be set: {why}", "run as root, on a disk whose window can be written"
-        )
-    if outcome.status == "warm":
-        raise RecordError(
-            outcome.notes[-1], "end what reads files meanwhile, or accept it with --allow-warm"
-        )
-    if outcome.status in ("failed", "hung") or outcome.seconds is None:
-        raise RecordError(
-            f"the sweep was stopped: {outcome.notes[0]}",
-            "make the command succeed when run by hand; for one that does not end by itself, "
-            "end its runs by --until-idle, --until-output or --duration",
-        )
-    return outcome.seconds

@@ -105,7 +105,8 @@ class TrialOptions:
     ``devices`` name the disks that are tuned and whose counters are read; by default those of
     the executable and of ``paths``. A trial that is not over after ``limit_s`` is ``hung``;
     with None it may last for ever. ``bios``: sum up the bios of each, as counters ``io_*``
-    (remote/bios.py), which only trials by a target's shell do.
+    (remote/bios.py), which only trials by a target's shell do. Without ``vmstat`` a target may
+    leave out the counters of /proc/vmstat, which take time to bring here.
     """
 
     run: RunOptions
@@ -114,6 +115,7 @@ class TrialOptions:
     wait_s: float = 0.0
     limit_s: float | None = 600.0
     bios: bool = False
+    vmstat: bool = True
 
 
 class TrialBench(Protocol):
@@ -136,6 +138,9 @@ class TrialBench(Protocol):
         disk offers: each is chosen once, and the one in force again. So is each alternative of a
         mount option; those that were taken are told as a scheduler's file tells its choices.
         """
+
+    def announce(self, trials: Sequence[Trial]) -> None:
+        """Say which trials come next, in this order, so that the bench may begin them early."""
 
     def run(self, trial: Trial) -> Outcome:
         """Make one trial.
@@ -175,6 +180,29 @@ def judged(outcome: Outcome, scenario: Scenario, seen: Seen) -> Outcome:
     return replace(
         outcome, status=status, counters=dict(seen.start), notes=(*outcome.notes, *notes)
     )
+
+
+def check_run(outcome: Outcome) -> float:
+    """Return the seconds of a run that says something about start-up.
+
+    Raises RecordError for any other: further runs would fail alike.
+    """
+    if outcome.status == "refused":
+        knob, why = next(iter(outcome.refused.items()))
+        raise RecordError(
+            f"{knob} cannot be set: {why}", "run as root, on a disk whose window can be written"
+        )
+    if outcome.status == "warm":
+        raise RecordError(
+            outcome.notes[-1], "end what reads files meanwhile, or accept it with --allow-warm"
+        )
+    if outcome.status in ("failed", "hung") or outcome.seconds is None:
+        raise RecordError(
+            f"the runs were stopped: {outcome.notes[0]}",
+            "make the command succeed when run by hand; for one that does not end by itself, "
+            "end its runs by --until-idle, --until-output or --duration",
+        )
+    return outcome.seconds
 
 
 def displaced(taken: Mapping[str, str], in_force: Mapping[str, str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from statistics import median
 
+from analyzer.confirmation_text import cited_upper, stored
 from analyzer.prediction import Curve
 from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
 from analyzer.report.subject import Subject, row_of
@@ -19,6 +20,7 @@ def answer(subject: Subject) -> Section:
     if against:
         blocks.append(Bullets([against], warning=True))
     blocks.append(Paragraph(_sentence(subject.prediction.verdict.why)))
+    blocks += _confirmed(subject)
     if subject.prediction.verdict.remedy:
         blocks += [Paragraph("To get an answer, run:"), Code([subject.prediction.verdict.remedy])]
     blocks += [Paragraph(text) for text in _worth(subject)]
@@ -43,6 +45,14 @@ def headline(subject: Subject) -> str:
     if verdict.action == "measure":
         return "Measure first: the start-up seconds cannot be predicted"
     return "Nothing to set"
+
+
+def _confirmed(subject: Subject) -> list[Block]:
+    """Return what runs at the present and at the proposed window have shown."""
+    found = stored(subject.recording.capture)
+    proved = [Paragraph(cited_upper(one)) for one in found if one.outcome != "contradicted"]
+    against = [cited_upper(one) for one in found if one.outcome == "contradicted"]
+    return [*proved, *([Bullets(against, warning=True)] if against else [])]
 
 
 def _worth(subject: Subject) -> list[str]:

@@ -7,6 +7,9 @@ import json
 import re
 from collections.abc import Sequence
 
+import msgspec
+
+from analyzer.confirmation_text import cited, stored
 from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
@@ -16,6 +19,7 @@ from analyzer.prediction import Curve, Prediction
 from foreread.arguments import UsageError, add_capture, add_windows, parse_windows
 from foreread.cli import printable
 from foreread.table import render
+from tracer.confirmation import Confirmation
 
 SECONDS, PUBLISHED = "seconds", "published"
 _SHOWN_WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)
@@ -100,10 +104,12 @@ def run(args: argparse.Namespace) -> int:
         _check_same(recording, other, str(path))
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     prediction = predicted(recording, args, windows, more)
+    confirmations = stored(recording.capture)
     if args.json:
-        print(json.dumps(prediction.to_json()))
+        found = [msgspec.to_builtins(one) for one in confirmations]
+        print(json.dumps({**prediction.to_json(), "confirmations": found}))
     else:
-        print(_text(prediction))
+        print(_text(prediction, confirmations))
     return 0
 
 
@@ -121,7 +127,7 @@ def _check_same(first: Recording, other: Recording, path: str) -> None:
             raise UsageError(f"{path}: its {what} is not that of the first capture")
 
 
-def _text(prediction: Prediction) -> str:
+def _text(prediction: Prediction, confirmations: Sequence[Confirmation] = ()) -> str:
     curves = prediction.devices if len(prediction.devices) > 1 else []
     parts = [_curve_text(curve) for curve in (*curves, prediction.total)]
     verdict = prediction.verdict
@@ -131,6 +137,7 @@ def _text(prediction: Prediction) -> str:
     if verdict.remedy is not None:
         lines.append(f"  run: {printable(verdict.remedy)}")
     parts.append("\n".join(lines))
+    parts += [printable(cited(one)) for one in confirmations]
     parts += [f"note: {printable(note)}" for note in prediction.notes]
     return "\n\n".join(parts)
 

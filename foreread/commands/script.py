@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from analyzer.apply import (
+    ApplyError,
     ApplyPlan,
     Installed,
     Prefetch,
@@ -20,7 +21,9 @@ from analyzer.apply import (
 )
 from analyzer.apply.init_system import INITS
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped
+from analyzer.confirmation_text import cited, contradicting, stored
 from analyzer.ingest.load import load
+from analyzer.ingest.recording import Recording
 from analyzer.prediction import Verdict
 from analyzer.prefetch.listing import read_listing
 from analyzer.tuner.results import read_results
@@ -98,7 +101,8 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--force",
         action="store_true",
-        help="install on another board than the recorded one, and replace files changed since",
+        help="write a window that measured runs contradict; install on another board than the "
+        "recorded one, and replace files changed since",
     )
 
 
@@ -140,8 +144,8 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--replayer: give the list, too: --prefetch")
     if args.after_seconds is not None and args.after_boot_kb is None:
         raise UsageError("--after-seconds: give the value for then, too: --after-boot-kb")
-    if not args.install and (args.target != LOCAL or args.init != AUTO or args.force):
-        raise UsageError("--target, --init and --force are for --install and --uninstall")
+    if not args.install and (args.target != LOCAL or args.init != AUTO):
+        raise UsageError("--target and --init are for --install and --uninstall")
 
 
 def _published(args: argparse.Namespace) -> str | None:
@@ -154,15 +158,34 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
     for kb in (args.read_ahead_kb, args.after_boot_kb):
         _check_whole_pages(kb, recording.page_size)
     prediction = predicted(recording, args)
+    asked_kb = _asked(args.read_ahead_kb, prediction.verdict)
+    _check_contradicted(args, recording, asked_kb, prediction.verdict)
     return plan_from(
         prediction,
         recording.capture,
-        read_ahead_kb=_asked(args.read_ahead_kb, prediction.verdict),
+        read_ahead_kb=asked_kb,
         after_boot_read_ahead_kb=args.after_boot_kb,
         boot_done_seconds=args.after_seconds,
         restore_on_stop=not args.no_restore,
         prefetch=None if args.prefetch is None else _prefetch(args.prefetch, args.replayer),
     )
+
+
+def _check_contradicted(
+    args: argparse.Namespace, recording: Recording, asked_kb: int | None, verdict: Verdict
+) -> None:
+    """Refuse a window that measured runs speak against; say what runs show about any other."""
+    kb = verdict.read_ahead_kb if asked_kb is None else asked_kb
+    against = None if kb is None else contradicting(recording.capture, kb)
+    if against is not None and not args.force:
+        raise ApplyError(
+            f"the window is {cited(against)}",
+            f"keep the present window: --read-ahead-kb {against.present_kb}; or write the script "
+            "all the same with --force",
+        )
+    for one in stored(recording.capture):
+        if one.proposed_kb == kb:
+            print(f"foreread: {printable(cited(one))}", file=sys.stderr)
 
 
 def _plan_of_tuning(args: argparse.Namespace) -> ApplyPlan:

@@ -5,25 +5,32 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from statistics import median
 
 import msgspec
 
-from boards.open import open_target
+from boards.open import LOCAL, open_target
 from boards.target import LocalTarget
 from foreread.arguments import UsageError, add_windows, parse_windows
 from foreread.cli import printable
+from foreread.commands.predict import add_model
+from foreread.recorded import Recorded, check_board, is_capture, recorded_start, repeating
 from foreread.run_arguments import add_run, run_options
 from foreread.table import render
 from foreread.target_arguments import add_target, tell
 from foreread.version import VERSION
 from foreread.wording import duration_text
+from tracer.ending import Ending
 from tracer.local_trials import local_trials
 from tracer.remote.trials import trials_on
 from tracer.sweep import Sweep, check_writable, write_sweep
 from tracer.sweep_run import Progress, SweepOptions, sweep
+from tracer.trial import TrialBench, TrialOptions
 
 _DEFAULT_WINDOWS = "0,4k,8k,16k,32k,64k,128k,256k,512k,1024k"
 
@@ -45,7 +52,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="disk whose window is set and whose reads are counted; may be given again "
         "(default: the disk that holds the command)",
     )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="with CAPTURE: run even if machine, kernel, CPU or disks are not those of the capture",
+    )
+    add_model(parser)
     add_run(parser, own_stdout=True)
+    parser.usage = f"{parser.prog} [options] -o SWEEP (CAPTURE | -- COMMAND [ARGUMENT ...])"
 
 
 def run(args: argparse.Namespace) -> int:
@@ -65,7 +79,10 @@ def run(args: argparse.Namespace) -> int:
         foreread=VERSION,
     )
     check_writable(args.output)
-    result = _sweep(args, options)
+    of = _recorded(args)
+    if of is not None:
+        options = _as_recorded(options, of, args)
+    result = _sweep(args, options, of)
     print(file=sys.stderr)
     if args.json:
         print(json.dumps(msgspec.to_builtins(result)))
@@ -74,12 +91,44 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _sweep(args: argparse.Namespace, options: SweepOptions) -> Sweep:
+def _recorded(args: argparse.Namespace) -> Recorded | None:
+    """Return the recorded start if a capture stands in the place of the command."""
+    first = Path(args.command_line[0])
+    if len(args.command_line) > 1 or not is_capture(first):
+        return None
+    return recorded_start(first, args)[0]
+
+
+def _as_recorded(options: SweepOptions, of: Recorded, args: argparse.Namespace) -> SweepOptions:
+    """Return the options that sweep a recorded start, its proposed window included."""
+    run = of.run if of.run.ending != Ending() else replace(of.run, ending=options.run.ending)
+    proposed = () if of.proposal is None else (of.proposal.read_ahead_kb,)
+    disks = () if of.proposal is None else tuple(of.proposal.by_disk)
+    if args.target == LOCAL:
+        args.target = of.target
+
+    def windows_kb(page_bytes: int) -> tuple[int, ...]:
+        return tuple(sorted({*options.windows_kb(page_bytes), *proposed}))
+
+    return replace(options, run=run, windows_kb=windows_kb, devices=options.devices or disks)
+
+
+def _sweep(args: argparse.Namespace, options: SweepOptions, of: Recorded | None) -> Sweep:
     save = partial(write_sweep, args.output)
+
+    @contextmanager
+    def opened(trials: TrialOptions) -> Iterator[TrialBench]:
+        with (
+            repeating(of, here),
+            local_trials(trials) if here else trials_on(target, trials) as bench,
+        ):
+            if of is not None and not args.force:
+                check_board(bench, of.capture)
+            yield bench
+
     with open_target(args.target, tell=tell) as target:
         here = isinstance(target, LocalTarget)
-        bench = local_trials if here else partial(trials_on, target)
-        return sweep(options, bench, save, _show_progress)
+        return sweep(options, opened, save, _show_progress)
 
 
 def _windows_kb(text: str, page_bytes: int) -> tuple[int, ...]:

@@ -42,7 +42,6 @@ def board(tmp_path, monkeypatch):
         [CAPTURE],
         ["-o", "out"],
         [CAPTURE, "-o", "out", "--target", "ssh://board"],
-        [CAPTURE, "-o", "out", "--force"],
         [CAPTURE, "-o", "out", "--init", "sysv"],
         [CAPTURE, "-o", "out", "--after-seconds", "3"],
         ["--uninstall", "--init", "sysv"],

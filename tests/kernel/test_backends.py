@@ -365,3 +365,20 @@ def test_a_recording_that_outgrows_its_space_is_refused(
     assert list(little_memory.iterdir()) == []
     assert set(Path.cwd().iterdir()) == before
     assert traces_of(os.getpid()) == []
+
+
+def test_the_drain_does_not_take_pages_of_its_own_reads_without_end(tmp_path: Path) -> None:
+    backend = TracefsBackend()
+    if not backend.probe().works:
+        pytest.skip("tracefs cannot record here: what its drain takes was not checked")
+    try:
+        backend.start(tmp_path, [*WANTED_EVENTS], 64)
+        for _ in range(3):  # each more than fills the buffer of a CPU, of which one drains
+            subprocess.run([sys.executable, "-c", "import asyncio"], check=True)
+    finally:
+        backend.stop()
+    for stats in sorted((tmp_path / "stats").iterdir()):
+        taken = (tmp_path / f"{stats.name}.raw").stat().st_size
+        counted = re.search(r"^read events: (\d+)$", stats.read_text(), re.MULTILINE)
+        assert counted is not None
+        assert taken <= 64 * int(counted[1]) + 100 * PAGE

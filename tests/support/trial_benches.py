@@ -38,6 +38,9 @@ class KnownBench:
     def probe(self, knobs):
         return {knob: KNOBS[knob] for knob in knobs if knob in KNOBS}
 
+    def announce(self, trials):
+        pass
+
     def run(self, trial):
         self.trials.append(trial)
         if len(self.trials) == self._lost_at:

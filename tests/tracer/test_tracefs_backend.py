@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from tracer import tracefs
-from tracer.backends.tracefs import lost_events, missed_marks
+from tracer.backends.tracefs import is_partial, lost_events, missed_marks
 
 # per_cpu/cpu0/stats of Linux 6.18, numbers changed
 STATS = """\
@@ -37,6 +37,14 @@ def test_statistics_of_kernels_without_dropped_events():
 )
 def test_pages_say_that_events_before_them_are_missing(commits, marks):
     assert missed_marks([page(commit) for commit in commits]) == marks
+
+
+@pytest.mark.parametrize(
+    ("commit", "partial"),
+    [(60, True), (60 | 1 << 31, True), (4000, False), (4000 | 3 << 30, False)],
+)
+def test_a_page_with_few_events_is_still_written_to(commit, partial):
+    assert is_partial(page(commit)) == partial
 
 
 def test_an_owner_is_alive_only_under_its_start_time():

@@ -18,6 +18,7 @@ import struct
 import sys
 import threading
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from tracer import tracefs
@@ -33,6 +34,7 @@ EVENT_PROBE = (
 )
 # kernel/trace/ring_buffer.c: the commit word's bit for events lost before this page
 _MISSED_EVENTS = 1 << 31
+_COMMITTED = (1 << 30) - 1  # the other bits of the commit are flags
 _MEMORY_SHARE = 4  # at most this part of the available memory holds pages not saved yet
 
 
@@ -169,8 +171,8 @@ class _Drain:
         os.write(self._stop_write, b"x")
         if self._thread.ident is not None:
             self._thread.join()
-        for cpu in self._files:
-            self._take(cpu)
+        for file, chunks in zip(self._files.values(), self._chunks.values(), strict=True):
+            chunks.extend(iter(partial(_read_page, file, self._page_bytes), b""))
         return self._chunks
 
     def close(self) -> None:
@@ -196,12 +198,17 @@ class _Drain:
                 self._take(cpu_of[file])
 
     def _take(self, cpu: int) -> None:
+        """Take the pages of a CPU, and stop after one that its writer may not have left yet.
+
+        Each of the thread's own reads is an event, too: without this stop it would take pages of
+        one event each until its memory is used up.
+        """
         chunks, file = self._chunks[cpu], self._files[cpu]
         while page := _read_page(file, self._page_bytes):
             chunks.append(page)
             self._left_bytes -= len(page)
-            if self._left_bytes < 0:
-                self.memory_full = True
+            self.memory_full = self._left_bytes < 0
+            if self.memory_full or is_partial(page):
                 return
 
 
@@ -224,6 +231,18 @@ def missed_marks(
     form, low = ("<I", 8) if byte_order == "little" else (">I", 8 + long_size - 4)
     commits = (struct.unpack_from(form, page, low)[0] for page in pages)
     return sum(bool(commit & _MISSED_EVENTS) for commit in commits)
+
+
+def is_partial(
+    page: bytes, byte_order: str = sys.byteorder, long_size: int = struct.calcsize("l")
+) -> bool:
+    """Return whether less than half of a page holds events: its writer has not left it yet.
+
+    An event that does not fit makes the writer go on to the next page; none takes half a page.
+    """
+    form, low = ("<I", 8) if byte_order == "little" else (">I", 8 + long_size - 4)
+    commit: int = struct.unpack_from(form, page, low)[0]
+    return (commit & _COMMITTED) < len(page) // 2
 
 
 def _make_instance(place: Path) -> Path:

@@ -122,6 +122,9 @@ class TargetTrials:
             found.setdefault(knob, text)
         return found
 
+    def announce(self, trials: Sequence[Trial]) -> None:
+        """Do nothing yet."""
+
     def run(self, trial: Trial) -> Outcome:
         """Make one trial; raises TargetError when the target is lost meanwhile."""
         try:
