@@ -14,7 +14,7 @@ from analyzer.optimizer.bands import SEED, Bands, resampled
 from analyzer.optimizer.checks import Finding, distinct, total_spread
 from analyzer.optimizer.inputs import Inputs
 from analyzer.optimizer.recorded import of_replay
-from analyzer.optimizer.remedy import record_again
+from analyzer.optimizer.remedy import calibrate, record_again
 from analyzer.optimizer.start import Start, again, prepare
 from analyzer.optimizer.verdict import decide_by_seconds, decide_without_seconds
 from analyzer.prediction import Curve, Prediction, Spent
@@ -73,7 +73,8 @@ def with_seconds(
     doubts = tuple(found.text for found in seconds.findings)
     found = replace(found, doubts=tuple(dict.fromkeys((*found.doubts, *doubts))))
     if seconds.unusable:
-        remedy = record_again(taken[0].recording)
+        recording, disk = taken[0].recording, starts[0].disk
+        remedy = record_again(recording) if device is None else calibrate(recording, disk)
         verdict = decide_without_seconds(found.total, seconds.unusable, remedy)
         return replace(found, verdict=verdict, notes=(*found.notes, seconds.again))
     total = _with(found.total, seconds)

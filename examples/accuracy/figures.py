@@ -98,10 +98,11 @@ def paced_targets(default_s: float, found: Spread | None) -> SecondsTargets:
 
 def seconds_figures(validation: Mapping[str, Any], targets: SecondsTargets) -> list[Figure]:
     """Return the figures of a ``foreread validate --json`` document."""
+    none_predicted = validation["seconds_error_median"] is None
     return [
         Figure("median error", validation["seconds_error_median"], targets.median_error),
         Figure("worst error", validation["seconds_error_max"], targets.worst_error),
-        Figure("regret", validation["regret"], targets.regret),
+        Figure("regret", None if none_predicted else validation["regret"], targets.regret),
     ]
 
 

@@ -164,7 +164,7 @@ def test_a_disk_mounted_during_the_run_contaminates_if_it_was_read_ahead(pages, 
 
 @pytest.mark.parametrize(("beside", "contaminated"), [(8, True), (200, False)])
 def test_a_disk_that_little_came_from_does_not_contaminate(beside, contaminated):
-    """Eight pages of a disk that reads ahead: half of all, or 4 %. Mounted during the run or not."""
+    """Eight pages of a disk that reads ahead: half of all, or 4 %."""
     old = (5 << 20) | 1
     pages = [e for page in range(beside) for e in (mine(insert, 7, page), mine(read, 8 * page, 1))]
     new = [mine(insert, 5, page, dev=old) for page in range(8)]
