@@ -55,7 +55,7 @@ def _other_readers(recording: Recording) -> Iterator[Finding]:
     inserts = recording.inserts
     if inserts is None or recording.threads is None or recording.capture is None:
         return
-    disks = {recording.devices.get(dev, dev) for dev in recording.files["dev"].tolist()}
+    disks = _disks_of_the_start(recording)
     devs = [dev for dev, disk in recording.devices.items() if disk in disks]
     data = inserts.data
     beside = np.isin(data["dev"], devs) & ~np.isin(data["pid"], list(recording.threads))
@@ -68,6 +68,16 @@ def _other_readers(recording: Recording) -> Iterator[Finding]:
         f"({100 * share:.0f} % of all): they may delay the start, and hide accesses of its own",
         spread=share / sqrt(12),
     )
+
+
+def _disks_of_the_start(recording: Recording) -> set[int]:
+    """Return the disks (dev_t) that at least MINOR_SHARE of the accessed pages came from."""
+    pages: dict[int, int] = {}
+    columns = (recording.files["dev"].tolist(), recording.files["accessed"].tolist())
+    for dev, accessed in zip(*columns, strict=True):
+        disk = recording.devices.get(dev, dev)
+        pages[disk] = pages.get(disk, 0) + accessed
+    return {disk for disk, n in pages.items() if n >= max(1, MINOR_SHARE * sum(pages.values()))}
 
 
 def of_replay(recording: Recording, replayed_s: float) -> Iterator[Finding]:
