@@ -95,7 +95,7 @@ limit_reads() {
     device=$out/device.toml
 }
 
-# shellcheck disable=SC2317  # called by the trap
+# shellcheck disable=SC2317,SC2329  # called by the trap
 clean_up() {
     trap - EXIT INT TERM
     if mountpoint -q "$work/mnt" && ! umount "$work/mnt"; then
