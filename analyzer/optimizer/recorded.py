@@ -18,7 +18,7 @@ from analyzer.replay.cpu import event_cost
 # Of all events. Up to this share, bursts removed from three whole captures changed the seconds of
 # five windows by 0.5 to 1.1 times the share (rms); nothing is known beyond it.
 MOST_LOST = 0.05
-# Of the recorded time. Sixteen captures of undisturbed starts are replayed within 0.8 % of the
+# Of the recorded time. Thirteen captures of undisturbed starts are replayed within 0.8 % of the
 # time that they took, less what recording took; one in which other processes read heavily, 10 %.
 REPLAYED = 0.01
 MOST_UNEXPLAINED = 0.05

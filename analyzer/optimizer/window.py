@@ -248,6 +248,7 @@ def _curve(
         turning_points=local_minima(coefficients),
         pareto=pareto_front(windows, requests, wasted),
         current_read_ahead_kb=current_read_ahead_kb,
+        f_fixed=requests,
     )
 
 

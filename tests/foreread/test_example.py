@@ -10,6 +10,7 @@ from foreread.cli import main
 
 ROOT = Path(__file__).parents[2]
 CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
+BOARD = ROOT / "tests/foreread/data/arm64-madplay/arm64-madplay.capture.tar.xz"  # its disk: arm64
 SWEEP = ROOT / "examples/python-start/python-start.sweep.json"
 
 
@@ -101,17 +102,10 @@ def test_validate_document(capsys):
     assert document["seconds_error_median"] is None
 
 
-@pytest.fixture
-def device(tmp_path):
-    path = tmp_path / "device.toml"
-    path.write_text('kind = "fixed"\nlatency_us = 1000\nns_per_kib = 50000\n')
-    return path
-
-
-def test_several_captures_of_one_start(capsys, device):
-    words = ["--json", "--windows", "0,8,32", "--device-model", device]
-    one = json.loads(run(capsys, "predict", CAPTURE, *words))
-    two = json.loads(run(capsys, "predict", CAPTURE, CAPTURE, *words))
+def test_several_captures_of_one_start(capsys):
+    words = ["--json", "--windows", "0,8,32", "--device-model", "arm64"]
+    one = json.loads(run(capsys, "predict", BOARD, *words))
+    two = json.loads(run(capsys, "predict", BOARD, BOARD, *words))
     assert one["total"]["seconds"] == two["total"]["seconds"]
     assert any("medians over 2 captures" in note for note in two["notes"])
     for low, at, high in zip(
@@ -130,11 +124,11 @@ def test_several_captures_need_seconds(capsys, model):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_script_sets_what_predict_says(capsys, tmp_path, device):
-    for words in (["--criterion", "published"], ["--device-model", device]):
-        said = json.loads(run(capsys, "predict", "--json", *words, CAPTURE))["verdict"]
+def test_the_script_sets_what_predict_says(capsys, tmp_path):
+    for words in (["--criterion", "published"], ["--device-model", "arm64"]):
+        said = json.loads(run(capsys, "predict", "--json", *words, BOARD))["verdict"]
         out = tmp_path / "boot"
-        written = json.loads(run(capsys, "script", "--json", *words, CAPTURE, "-o", out))
+        written = json.loads(run(capsys, "script", "--json", *words, BOARD, "-o", out))
         assert [s["value"] for s in written["settings"]] == [str(said["read_ahead_kb"])]
 
 
