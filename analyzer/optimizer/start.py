@@ -39,6 +39,7 @@ from tracer.capture import dev_text
 UNCONFIRMED = 0.03
 UNKNOWN_CPU = 0.06  # leaving out what the processor spends on a request: 3 to 5 % in the median
 MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
+MOST_REQUESTS = 1 << 20  # of a queue that is never full
 _PAGE_SECTORS = 8
 
 
@@ -102,6 +103,8 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
     known, where = _known_device(recording, taken.disks[row], requests, device)
     machine, limits = taken.machine(row)
+    if isinstance(known, Paced):  # the limiter holds bios before they become requests
+        limits = replace(limits, nr_requests=MOST_REQUESTS)
     here = taken.disk_of_file[taken.program.file_of_operations()] == row
     program = replace(taken.program, operations=taken.program.operations[here])
     own = own_requests(recording, requests)
