@@ -99,4 +99,5 @@ def of_replay(recording: Recording, replayed_s: float) -> Iterator[Finding]:
         f"{100 * off:.0f} % is unexplained",
         spread=off,
         unusable=off > MOST_UNEXPLAINED,
+        of_disk=True,
     )

@@ -74,7 +74,8 @@ def with_seconds(
     found = replace(found, doubts=tuple(dict.fromkeys((*found.doubts, *doubts))))
     if seconds.unusable:
         recording, disk = taken[0].recording, starts[0].disk
-        remedy = record_again(recording) if device is None else calibrate(recording, disk)
+        by_disk = device is not None and all(f.of_disk for f in seconds.findings if f.unusable)
+        remedy = calibrate(recording, disk) if by_disk else record_again(recording)
         verdict = decide_without_seconds(found.total, seconds.unusable, remedy)
         return replace(found, verdict=verdict, notes=(*found.notes, seconds.again))
     total = _with(found.total, seconds)

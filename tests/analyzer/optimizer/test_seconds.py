@@ -292,5 +292,8 @@ def test_an_unusable_start_withdraws_the_seconds(finds):
     found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
     assert (found.verdict.action, found.verdict.by) == ("measure", None)
     assert "time is charged to no thread" in found.verdict.why
+    assert found.verdict.remedy == "foreread record -o again.capture -- true"
+    finds(Finding("the replay is off", unusable=True, of_disk=True))
+    found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
     assert found.verdict.remedy.startswith("foreread calibrate -o disk0.toml /dev/disk0 && ")
     assert (found.total.seconds, found.total.predicted_best) == (None, None)
