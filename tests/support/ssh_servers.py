@@ -68,7 +68,9 @@ class SshServer:
     def cut(self) -> None:
         """Kill the server and its sessions, as a cut cable would: their shells live on."""
         below = _descendants(self.process.pid)
-        own = [pid for pid in below if _name(pid) in ("sshd", "dropbear")]
+        own = [
+            pid for pid in below if _name(pid).startswith(("sshd", "dropbear"))
+        ]  # sshd-session, too
         self.shells += [pid for pid in below if pid not in own]
         _kill([*own, self.process.pid])
         self.process.wait()
