@@ -14,7 +14,7 @@ from store import Document
 
 from analyzer.ingest.load import dev_of, load
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Rwbs
+from analyzer.ingest.tables import Array, Rwbs
 from analyzer.optimizer.inputs import Inputs, inputs
 from analyzer.optimizer.linux import on_disk
 from analyzer.replay.steps import own_requests
@@ -64,9 +64,9 @@ def started_as(taken: Inputs, run: Recording) -> Inputs:
     base, program = taken.recording, taken.program
     before, then = _cached(base), _cached(run)
     rows = {inode: row for row, inode in enumerate(_inodes(base))}
-    operations = program.operations
+    operations, all_times = _page_by_page(program.operations, taken.times)
     gone = {(rows[inode], page) for inode, page in before - then}
-    first = (operations["op"] == Op.PRESENT) & (taken.times == 0)
+    first = (operations["op"] == Op.PRESENT) & (all_times == 0)
     pages = zip(operations["handle"].tolist(), operations["at"].tolist(), strict=True)
     kept = ~first | [page not in gone for page in pages]
     new = [
@@ -75,8 +75,19 @@ def started_as(taken: Inputs, run: Recording) -> Inputs:
         if inode in rows
     ]
     joined = np.concatenate([np.array(new, OPERATION), operations[kept]])
-    times = np.concatenate([np.zeros(len(new), np.uint64), taken.times[kept]])
+    times = np.concatenate([np.zeros(len(new), np.uint64), all_times[kept]])
     return replace(taken, program=replace(program, operations=joined), times=times)
+
+
+def _page_by_page(operations: Array, times: Array) -> tuple[Array, Array]:
+    """Return the operations with one for each page that is present, and their times."""
+    present = operations["op"] == Op.PRESENT
+    number = np.where(present, operations["length"], 1).astype(np.int64)
+    each, begin = operations.repeat(number), (np.cumsum(number) - number).repeat(number)
+    apart = present.repeat(number)
+    each["at"] += np.where(apart, np.arange(len(each)) - begin, 0).astype(each["at"].dtype)
+    each["length"][apart] = 1
+    return each, times.repeat(number)
 
 
 def _cached(recording: Recording) -> set[tuple[tuple[int, int], int]]:
