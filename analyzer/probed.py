@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.calibration import Found, Trial, explain
-from analyzer.device_model import DeviceModelError, device_of
+from analyzer.device_model import DeviceModelError, device_of, learn
+from analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from emulator.device import DeviceModel
 from tracer.capture import Capture
 from tracer.disk.probed import DiskProbe, ProbeTrial
@@ -35,14 +36,42 @@ def device_of_probe(disk: DiskProbe) -> Probed:
     """
     if disk.known is not None:
         return Probed(device_of(disk.known), "as the emulated board was started with it")
+    if any(trial.how == "buffered" for trial in disk.trials):
+        return Probed(learn(_requests_of(disk)), _how(disk))
     found = explain(_longest(trials_of(disk)))
     if found.median > _EXPLAINED or np.percentile(np.abs(found.errors), 90) > _MOST_ERROR:
         raise DeviceModelError(
             f"the capture's probe of {disk.name} contradicts itself: the machine was busy",
             f"record again, or {_REMEDY}",
         )
-    how = f"by the capture's probe of {disk.name} ({disk.requests} reads in {disk.seconds:.1f} s)"
-    return Probed(found.with_band(), how, found)
+    return Probed(found.with_band(), _how(disk), found)
+
+
+def _how(disk: DiskProbe) -> str:
+    return f"by the capture's probe of {disk.name} ({disk.requests} reads in {disk.seconds:.1f} s)"
+
+
+def _requests_of(disk: DiskProbe) -> Table:
+    """Return the requests that block events timed, in order of issue."""
+    rows = [
+        (start, end, one.request_bytes // 512, at // 512)
+        for one in disk.trials
+        for start, end, at in zip(one.issue_ns, one.complete_ns, one.offset, strict=True)
+    ]
+    rows.sort()
+    columns = np.array(rows, np.uint64).reshape(-1, 4).T
+    zeros = np.zeros(columns.shape[1], np.uint64)
+    found = {
+        "issue_ns": columns[0] + np.uint64(1),
+        "complete_ns": columns[1] + np.uint64(1),
+        "sectors": columns[2],
+        "sector": columns[3],
+        "flags": zeros + np.uint64(Rwbs.READ),
+    }
+    return Table(
+        REQUESTS,
+        {c.name: found.get(c.name, zeros).astype(c.dtype) for c in REQUESTS.columns},
+    )
 
 
 def probe_text(disk: DiskProbe) -> str:

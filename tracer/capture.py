@@ -180,8 +180,13 @@ def write(directory: Path, capture: Capture, files: list[FileEntry]) -> None:
     """Complete the capture in ``directory``: files first, the metadata last and atomically."""
     _write_json(directory / FILES, files)
     if capture.disk is not None:
-        _write_json(directory / DISK, capture.disk, indent=None)
+        add_disk(directory, capture.disk)
     _write_json(directory / METADATA, msgspec.structs.replace(capture, disk=None))
+
+
+def add_disk(directory: Path, disk: DiskProbe) -> None:
+    """Add the probe of its disk to a complete capture."""
+    _write_json(directory / DISK, disk, indent=None)
 
 
 def read(directory: Path) -> tuple[Capture, list[FileEntry]]:

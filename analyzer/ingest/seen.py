@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.ingest.accesses import of_threads, process_tree
-from analyzer.ingest.load import inodes_in, open_recorded
+from analyzer.ingest.load import dev_of, inodes_in, open_recorded
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Rwbs, Table
 from tracer.capture import dev_text
@@ -38,6 +38,13 @@ class SeenTrace:
             places = zip(of_disk["sector"].tolist(), of_disk["sectors"].tolist(), strict=True)
             found[dev_text(dev)] = [place for place in places if place[1]]
         return found
+
+    def timed(self, directory: Path, dev: str) -> list[tuple[int, int, int, int]]:
+        """Return all reads of a disk: sector, sectors, issue and completion (ns; 0 if unseen)."""
+        requests = find_requests(self._decoded(directory))
+        wanted = (requests["dev"] == dev_of(dev)) & ((requests["flags"] & Rwbs.READ) > 0)
+        columns = ("sector", "sectors", "issue_ns", "complete_ns")
+        return list(zip(*(requests[name][wanted].tolist() for name in columns), strict=True))
 
     def _decoded(self, directory: Path) -> Table:
         if self._events is None or self._directory != directory:

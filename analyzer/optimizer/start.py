@@ -28,9 +28,11 @@ from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
 from emulator.linux.timed import CpuCost, Run, Timed
 from emulator.linux.timed_windows import timed_windows
+from emulator.paced import Paced
 from tracer.capture import dev_text
 
 MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
+MOST_REQUESTS = 1 << 20  # of a queue that is never full
 _PAGE_SECTORS = 8
 
 
@@ -94,6 +96,8 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
     known, where = _known_device(recording, taken.disks[row], requests, device)
     machine, limits = taken.machine(row)
+    if isinstance(known, Paced):  # the limiter holds bios before they become requests
+        limits = replace(limits, nr_requests=MOST_REQUESTS)
     here = taken.disk_of_file[taken.program.file_of_operations()] == row
     program = replace(taken.program, operations=taken.program.operations[here])
     own = own_requests(recording, requests)

@@ -100,7 +100,8 @@ def _record(args: argparse.Namespace, options: RecordOptions, target: Target) ->
         return record(options, backend, args.output, seen.inodes, reads_of)
     if args.backend not in (AUTO, TARGETS_BACKEND):
         raise UsageError(f"--backend: a target is recorded by {TARGETS_BACKEND}")
-    return record_on(target, options, args.output, seen.inodes)
+    trace_reader = None if args.no_probe else seen
+    return record_on(target, options, args.output, seen.inodes, seen=trace_reader)
 
 
 def _target_words(args: argparse.Namespace) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from replayed import brought, done, entry, fault
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.optimizer.inputs import inputs
+from boards.emulated.machines import MACHINES
 from emulator.linux.operations import Op
 
 FOLDER = Path(__file__).parents[2] / "examples/accuracy"
@@ -298,11 +299,19 @@ def test_every_cell_has_a_name_of_its_own(modules):
 
 
 def test_what_is_given_to_predict_is_what_the_board_was_started_with(modules, tmp_path):
-    board = modules["on_boards"].SECONDS_BOARD
+    on_boards = modules["on_boards"]
+    board = on_boards.Board("armhf", "6.1", ("lua5.4",), on_boards.EMMC)
     text = board.device.write(tmp_path).read_text()
     words = list(map(str, board.words()))
     assert f"latency_us = {words[words.index('--latency-us') + 1]}\n" in text
     assert f"ns_per_kib = {words[words.index('--ns-per-kib') + 1]}\n" in text
+
+
+def test_every_emulated_cpu_has_cells_on_every_disk(modules):
+    cells = modules["on_boards"].cells(modules["on_boards"].Live())
+    found = {tuple(cell.name.split("-")[:2]) for cell in cells if cell.area == "boards"}
+    disks = [disk.name for disk in modules["on_boards"].DISKS]
+    assert found == {(cpu, disk) for cpu in MACHINES for disk in disks}
 
 
 def test_a_measurement_is_kept_as_a_whole(modules, tmp_path):
