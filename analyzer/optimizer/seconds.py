@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,7 +13,8 @@ from analyzer.ingest.tables import Array
 from analyzer.optimizer.bands import SEED, Bands, resampled
 from analyzer.optimizer.checks import Finding, distinct, total_spread
 from analyzer.optimizer.inputs import Inputs
-from analyzer.optimizer.remedy import record_again
+from analyzer.optimizer.recorded import of_replay
+from analyzer.optimizer.remedy import calibrate, record_again
 from analyzer.optimizer.start import Start, again, prepare
 from analyzer.optimizer.verdict import decide_by_seconds, decide_without_seconds
 from analyzer.prediction import Curve, Prediction, Spent
@@ -70,9 +71,11 @@ def with_seconds(
     candidates = [window for window in windows if window in found.total.windows]
     seconds = predict_seconds(starts, windows, candidates)
     doubts = tuple(found.text for found in seconds.findings)
-    found = replace(found, doubts=(*found.doubts, *doubts))
+    found = replace(found, doubts=tuple(dict.fromkeys((*found.doubts, *doubts))))
     if seconds.unusable:
-        remedy = record_again(taken[0].recording)
+        recording, disk = taken[0].recording, starts[0].disk
+        by_disk = device is not None and all(f.of_disk for f in seconds.findings if f.unusable)
+        remedy = calibrate(recording, disk) if by_disk else record_again(recording)
         verdict = decide_without_seconds(found.total, seconds.unusable, remedy)
         return replace(found, verdict=verdict, notes=(*found.notes, seconds.again))
     total = _with(found.total, seconds)
@@ -113,10 +116,17 @@ def predict_seconds(starts: Sequence[Start], windows: list[int], candidates: lis
     drawn = [_draws(start, windows, rng) for start in starts]
     draws = resampled(drawn, rng, RESAMPLED) if len(starts) > 1 else drawn[0]
     middle = replays[int(np.argsort(each[:, 0], kind="stable")[len(each) // 2])]
-    findings = distinct(finding for start in starts for finding in start.findings)
+    findings = distinct(_findings(starts, each[:, windows.index(0)].tolist()))
     bands = Bands(windows, seconds, draws, candidates, total_spread(findings))
     recorded = again(starts[0], replays[0][windows.index(0)])
     return Seconds(bands, _parts(middle), recorded, findings)
+
+
+def _findings(starts: Sequence[Start], replayed_s: list[float]) -> Iterator[Finding]:
+    """Yield the findings of all starts; ``replayed_s`` is what each takes as it was recorded."""
+    for start, seconds in zip(starts, replayed_s, strict=True):
+        yield from start.findings
+        yield from of_replay(start.recording, seconds)
 
 
 def _parts(runs: list[Timed]) -> Array:

@@ -35,7 +35,7 @@ def judged(capture: Path, sweep: Path, device: Path | None) -> Document:
     curve = _compared(prediction, found.device)
     document = found.to_json()
     document["points"] = [{**point, **_band(curve, point)} for point in document["points"]]
-    document["why"] = _why(prediction) if found.seconds_error_median is None else None
+    document["why"] = prediction.verdict.why if found.seconds_error_median is None else None
     document["verdict"] = prediction.to_json()["verdict"]
     return document
 
@@ -87,7 +87,3 @@ def _band(curve: Curve, point: Mapping[str, Any]) -> Document:
     if low is None or high is None:
         return {"band": None, "in_band": None}
     return {"band": [low, high], "in_band": low <= measured <= high}
-
-
-def _why(prediction: Prediction) -> str:
-    return next((note for note in prediction.notes if "seconds" in note), "no seconds")
