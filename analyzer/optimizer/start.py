@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.device_model import DeviceModelError, learn
+from analyzer.device_model import DeviceModelError, is_held_back, learn
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Table
 from analyzer.optimizer import remedy
+from analyzer.optimizer.check_capture import capture_findings
 from analyzer.optimizer.checks import Finding
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
@@ -27,6 +28,7 @@ from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
 from emulator.linux.timed import CpuCost, Run, Timed
 from emulator.linux.timed_windows import timed_windows
+from emulator.paced import Paced
 
 MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
 _PAGE_SECTORS = 8
@@ -38,6 +40,9 @@ class Start:
 
     ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
     was told from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
+    ``requests`` are the disk's, ``recorded_ns`` is how long the run took without recording;
+    ``same_disk``: it was recorded on a disk like ``device``. Steps of thread ``strangers`` are
+    reads of other processes.
     ``notes`` say on what assumptions; ``findings`` what makes its seconds less certain.
     """
 
@@ -50,6 +55,21 @@ class Start:
     unplugged_ns: float
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
+    requests: Table
+    recorded_ns: float
+    same_disk: bool = False
+    strangers: int = -1
+
+    def without_strangers(self) -> Start | None:
+        """Return the start without what other processes read; None if they read nothing."""
+        steps = self.run.steps
+        theirs = (steps["thread"] == self.strangers) & (steps["sectors"] > 0)
+        if self.strangers < 0 or not theirs.any():
+            return None
+        kept = steps.copy()
+        for name in ("sectors", "sleep_ns", "cpu_ns"):
+            kept[name][theirs] = 0
+        return replace(self, run=replace(self.run, steps=kept))
 
     def timed(
         self,
@@ -108,8 +128,37 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     longer = unplugged_ns(recording, taken.disks[row])
     notes = tuple(_notes(taken, device is None, known, cpu, steps, bool(here.all())))
-    findings = tuple(_findings(recording, version, taken.disks[row], cpu, steps))
-    return Start(recording, taken.disks[row], run, known, cpu, samples, longer, notes, findings)
+    unlike_judged = _findings(recording, version, taken.disks[row], cpu, steps)
+    return Start(
+        recording=recording,
+        disk=taken.disks[row],
+        run=run,
+        device=known,
+        cpu=cpu,
+        cpu_samples=samples,
+        unplugged_ns=longer,
+        notes=notes,
+        findings=(*unlike_judged, *capture_findings(recording, steps)),
+        requests=requests,
+        recorded_ns=_without_recording(recording),
+        same_disk=_same_disk(known, device is None, requests),
+        strangers=steps.strangers,
+    )
+
+
+def _same_disk(device: DeviceModel, is_learnt: bool, requests: Table) -> bool:
+    """Return whether the run was recorded on such a disk: learnt from it, or both are limited."""
+    limited = isinstance(device, Paced) and device.slice_ns > 0
+    return is_learnt or (limited and is_held_back(requests))
+
+
+def _without_recording(recording: Recording) -> float:
+    """Return how long the run took, without what recording the command's own events took (ns)."""
+    events, capture = recording.trace.events, recording.capture
+    assert capture is not None
+    threads = np.array(sorted(recording.threads or ()), np.int64)
+    own = int(np.isin(events["pid"], threads).sum())
+    return float(capture.end_ns - capture.start_ns) - own * event_cost(events)
 
 
 def _known_device(

@@ -144,7 +144,25 @@ class _Threads:
         total = float(self.capture.end_ns - self.capture.start_ns)
         steps = self._as_steps(moments)
         tail = self._tail_ns()
-        return Steps(steps, tail, total, max(cpus, 1), ends, by_thread=True, back_ns=usual)
+        return Steps(
+            steps,
+            tail,
+            total,
+            max(cpus, 1),
+            ends,
+            by_thread=True,
+            back_ns=usual,
+            strangers=len(self.lives) + 1,
+            unlinked_ns=self._unlinked_ns(),
+        )
+
+    def _unlinked_ns(self) -> float:
+        """Return how late the latest thread begins that no other one is known to have started."""
+        late = [0.0]
+        for thread, off in self.offs.items():
+            if thread != self.capture.pid and off.why[0] != Why.THREAD:
+                late.append(float(off.came_ns[0]) - self.capture.start_ns)
+        return max(late)
 
     def _tail_ns(self) -> float:
         """Return how long it took until who waited for the command's end had taken it in.
