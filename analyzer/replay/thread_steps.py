@@ -15,6 +15,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs, Table
 from analyzer.replay.cpu import event_cost
 from analyzer.replay.doers import Doings, askers
+from analyzer.replay.idle import without_idle
 from analyzer.replay.joins import joins
 from analyzer.replay.off_cpu import Why, offs_of, usual_latency
 from analyzer.replay.others import Others
@@ -120,6 +121,13 @@ class _Threads:
         """Return the steps of all threads in order of time."""
         clipped = np.clip(times, self.capture.start_ns, self.capture.end_ns)
         doers = self.doings.of(times, self.capture.pid, self.number)
+        did = {
+            thread: np.concatenate(
+                (clipped[doers == thread], self.asked_ns[self.asked_by == thread])
+            )
+            for thread in self.lives
+        }
+        self.offs = without_idle(self.offs, did, self._last())
         for thread, life in self.lives.items():
             rows = np.flatnonzero(doers == thread)
             life.add(clipped[rows], operation=rows)

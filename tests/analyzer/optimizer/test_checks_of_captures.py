@@ -127,13 +127,13 @@ def of(total, compute, waited, requests=10):
 
 def fake(**more):
     """A start whose requests are ten reads, replayed on the disk that it was recorded on."""
-    found = dict(
-        requests={"flags": np.full(10, R)},
-        cpu_samples=object(),
-        same_disk=True,
-        recorded_ns=1e9,
-        without_strangers=lambda: None,
-    )
+    found = {
+        "requests": {"flags": np.full(10, R)},
+        "cpu_samples": object(),
+        "same_disk": True,
+        "recorded_ns": 1e9,
+        "without_strangers": lambda: None,
+    }
     return SimpleNamespace(**{**found, **more})
 
 
