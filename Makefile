@@ -8,10 +8,10 @@ FUZZ_SECONDS ?= 60
 
 SOURCES := analyzer boards bench docs emulator examples foreread fuzz tests tracer
 C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
-SHELL_FILES := .ci/run .ci/packages $(shell find $(SOURCES) -name '*.sh')
+SHELL_FILES := .ci/run .ci/packages .ci/fresh $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-boards paper accuracy tune-study test-package lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-fresh test-boards paper accuracy tune-study test-package lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -36,11 +36,14 @@ demo: $(READY) ## the main job on a real application; ends by saying where the r
 
 test: $(READY) ## lint, types, and all tests (kernel tests where rights allow)
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -q -n auto -m 'not kernel and not boards and not package'
+	$(BIN)/python -m pytest -q -rfEs -n auto -m 'not kernel and not boards and not package'
 	@$(MAKE) --no-print-directory test-kernel
 
 test-kernel: $(READY) ## tests against the running kernel (root)
 	$(BIN)/python -m pytest -q -rfEs -m kernel
+
+test-fresh: ## the README's commands in bare roots of Debian (root; network); RELEASE=bookworm for one
+	@.ci/fresh $(RELEASE)
 
 test-boards: $(READY) ## the whole main job on emulated boards (QEMU; network at first)
 	@.ci/packages $(PYTHON) boards
@@ -77,7 +80,7 @@ fuzz: $(READY) ## fuzz every reader under ASan and UBSan for FUZZ_SECONDS each (
 	@PYTHON=$(BIN)/python sh fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out tune-study-out fuzz-out
+	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out tune-study-out fuzz-out fresh-out
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find $(SOURCES) -name '*.so' -delete

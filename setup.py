@@ -1,7 +1,7 @@
-"""Build foreread: pure Python packages and three small C extensions.
+"""Build foreread: pure Python packages and four small C extensions.
 
 ``analyzer.ingest._readers`` needs libtraceevent, zlib and zstd (found by pkg-config);
-``emulator._fixed`` and ``emulator._linux`` need a C compiler only.
+``analyzer.replay._follow``, ``emulator._fixed`` and ``emulator._linux`` need a C compiler only.
 """
 
 from __future__ import annotations
@@ -59,6 +59,15 @@ setup(
             define_macros=LIMITED_API,
             extra_compile_args=[*C_FLAGS, *pkg_config("--cflags", *READER_LIBRARIES)],
             extra_link_args=pkg_config("--libs", *READER_LIBRARIES),
+            py_limited_api=True,
+        ),
+        Extension(
+            "analyzer.replay._follow",
+            sources=["analyzer/replay/_follow.c", *sorted(glob("analyzer/replay/core/*.c"))],
+            depends=["emulator/arrays.h", *sorted(glob("analyzer/replay/core/*.h"))],
+            include_dirs=["emulator", "analyzer/replay/core"],
+            define_macros=LIMITED_API,
+            extra_compile_args=C_FLAGS,
             py_limited_api=True,
         ),
         Extension(

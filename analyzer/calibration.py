@@ -8,7 +8,7 @@ less, and is the last resort.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from heapq import heapreplace
 from math import inf
 
@@ -24,9 +24,10 @@ EXPLAINED = 0.05  # median error of the trials up to which a kind explains them
 SMALLEST_BAND = 0.005
 _STALL_NS = 8e6  # between completions, longer than any one request of a disk that works
 _STALL_SHARE = 0.5  # of a trial's time in stalls, where a limiter is at work
-_FEWEST_STALLS = 3
+_FEWEST_STALLS, _FEWEST_BURSTS = 2, 5  # of a trial, and of all together
 _SLICES = (0.9, 1.1)  # stalls' distance in slices of the limiter
 _BINDS = 0.95  # part of the highest rate at which a trial is taken to be held by it
+_TELLS_APART = 0.97  # medians of rates that differ by less may be the same limit
 _SECTOR = 512
 _APART = 1 << 20  # sectors between requests at random
 _MOST_SIMULATED = 20_000  # requests of a trial
@@ -51,7 +52,7 @@ class Trial:
         if len(starts) >= _FEWEST_STALLS:
             took = self.done_ns[starts[-1]] - self.done_ns[starts[0]]
             return float((starts[-1] - starts[0]) / took * 1e9)
-        return 1e9 / self.each_ns()
+        return 1e9 / max(self.each_ns(), 1.0)
 
     def each_ns(self) -> float:
         """Return the usual time between completions, which no few late ones spoil."""
@@ -65,7 +66,8 @@ class Trial:
             return took / max(len(self.done_ns) - 1, 1) or self.latency_ns[0] / self.depth
         edges = np.linspace(self.done_ns[0], self.done_ns[-1], windows + 1)
         counts = np.diff(np.searchsorted(self.done_ns, edges))
-        return took / windows / float(np.median(counts))
+        usual = float(np.median(counts)) or len(self.done_ns) / windows
+        return took / windows / usual
 
     def bursts(self) -> Array:
         """Return the rows of requests that completed after a stall, if stalls take the time."""
@@ -80,7 +82,7 @@ class Trial:
 class Found:
     """The device, and its errors: of each trial's requests a second, in parts of them."""
 
-    device: DeviceModel
+    device: FixedCost | Paced | Measured
     errors: tuple[float, ...]
 
     @property
@@ -104,6 +106,10 @@ class Found:
         """Return what the figures may be off by, as a standard error in parts of them."""
         return min(max(self.median, SMALLEST_BAND), 1.0)
 
+    def with_band(self) -> FixedCost | Paced | Measured:
+        """Return the device with its band."""
+        return replace(self.device, band=self.band)
+
 
 def explain(trials: Sequence[Trial]) -> Found:
     """Return the device that explains the trials."""
@@ -118,7 +124,7 @@ def explain(trials: Sequence[Trial]) -> Found:
     return _held(_table(trials), trials)
 
 
-def _held(device: DeviceModel, trials: Sequence[Trial]) -> Found:
+def _held(device: FixedCost | Paced | Measured, trials: Sequence[Trial]) -> Found:
     errors = [simulate(device, one).per_second() / one.per_second() - 1 for one in trials]
     return Found(device, tuple(errors))
 
@@ -175,11 +181,17 @@ def _limiter(trials: Sequence[Trial]) -> Paced | None:
     """
     stalled = [trial for trial in trials if len(trial.bursts()) >= _FEWEST_STALLS]
     apart = [np.median(np.diff(one.done_ns[one.bursts()])) / THROTL_SLICE_NS for one in stalled]
+    if sum(map(len, (one.bursts() for one in stalled))) < _FEWEST_BURSTS:
+        return None
     if not apart or not _SLICES[0] <= np.median(apart) <= _SLICES[1]:
         return None
     turns = np.array([one.per_second() for one in stalled])
     sizes = turns * np.array([one.kib * 1024 for one in stalled])
     by_turn, by_size = _highest(turns), _highest(sizes)
+    small = np.array([one.kib for one in stalled]) == min(one.kib for one in stalled)
+    large = sizes[by_size & ~small]
+    if len(large) and np.median(sizes[small]) < _TELLS_APART * np.median(large):
+        by_size &= ~small  # close to the limit of bytes, and yet below it
     return Paced(
         _rate(turns[by_turn & ~by_size]), _rate(sizes[by_size & ~by_turn]), _behind(trials)
     )

@@ -48,7 +48,7 @@ refuse(const struct array *expected)
         kind = "record";
     else if (strchr(expected->formats, 'd'))
         kind = "float";
-    else if (strpbrk(expected->formats, "ILQ"))
+    else if (strpbrk(expected->formats, "BILQ"))
         kind = "uint";
     PyErr_Format(PyExc_TypeError, "%s: expected an aligned one-dimensional %s%d array",
                  expected->name, kind, (int)expected->itemsize * 8);

@@ -13,6 +13,7 @@ build() {
     case $1 in
     fixed_window) core='-Iemulator/core emulator/core/*.c -lm' ;;
     linux) core='-Iemulator/core -DLX_MOST_BYTES=67108864 emulator/core/linux_*.c -lm' ;;
+    follow) core='-Ianalyzer/replay/core -DFW_MOST_HELD=4096 -DFW_MOST_WORDS=65536 analyzer/replay/core/*.c' ;;
     prefetch) core='' ;; # the target takes in the one file
     *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
     esac

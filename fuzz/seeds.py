@@ -123,6 +123,13 @@ def linux() -> Iterator[bytes]:
             yield rules + made_up.randbytes(length)
 
 
+def follow() -> Iterator[bytes]:
+    """Made-up files and moments."""
+    made_up = Random(5)
+    for length in (100, 1000, 10_000):
+        yield made_up.randbytes(length)
+
+
 def prefetch() -> Iterator[bytes]:
     """Lists with all that a list can hold, and what it must not."""
     head = b"foreread-prefetch 1\nkernel 6.1.0\norder access\n"
@@ -135,7 +142,7 @@ def prefetch() -> Iterator[bytes]:
 def main() -> None:
     """Write the seeds of the target named."""
     target, directory = sys.argv[1], Path(sys.argv[2])
-    targets = (perf_walk, formats, ring_walk, ring_decode, inflate, linux, prefetch)
+    targets = (perf_walk, formats, ring_walk, ring_decode, inflate, linux, follow, prefetch)
     seeds = {function.__name__: function for function in targets}.get(target)
     for i, seed in enumerate(seeds() if seeds else ()):
         (directory / f"seed-{i}").write_bytes(seed)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from requirements import fail_for_missing_package
 
 # On a loaded machine a process that an example starts takes any time.
 settings.register_profile("untimed", deadline=None)
@@ -26,6 +27,16 @@ def end(_number: int, _frame: object) -> None:
 
 # Tests that are ended, by timeout(1) for instance, leave mounts and knobs as they were.
 signal.signal(signal.SIGTERM, end)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport():
+    return fail_for_missing_package((yield))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report():
+    return fail_for_missing_package((yield))
 
 
 def perf_of_another_kernel() -> str:

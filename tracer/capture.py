@@ -5,6 +5,7 @@
     NAME/
       capture.json   metadata (class Capture), written last: without it the capture is partial
       files.json     list of FileEntry: path and size of every inode seen
+      disk.json      DiskProbe (tracer/disk/probed.py): requests that show what the disk's cost is
       trace/         back-end's raw trace: tracefs pages and formats, trace.dat or perf.data
 
 The same directory packed as ``.tar``, ``.tar.gz`` or ``.tar.xz`` is a capture too.
@@ -20,6 +21,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from tracer.confirmation import Confirmation
+from tracer.disk.probed import DiskProbe
 
 # What numbers of a capture, which may come from anybody, can be.
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
@@ -30,6 +32,7 @@ ThreadId = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 SCHEMA = 1
 METADATA = "capture.json"
 FILES = "files.json"
+DISK = "disk.json"
 TRACE = "trace"
 
 
@@ -140,7 +143,7 @@ class Cold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Capture(msgspec.Struct, frozen=True, kw_only=True):
-    """Metadata of one recorded run."""
+    """Metadata of one recorded run; ``disk`` is kept in a file of its own."""
 
     schema: int = SCHEMA
     foreread: str
@@ -170,12 +173,20 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     mounts: list[Mount]
     notes: list[str] = []
     confirmations: list[Confirmation] = []  # runs that prove or disprove the proposed window
+    disk: DiskProbe | None = None
 
 
 def write(directory: Path, capture: Capture, files: list[FileEntry]) -> None:
     """Complete the capture in ``directory``: files first, the metadata last and atomically."""
     _write_json(directory / FILES, files)
-    _write_json(directory / METADATA, capture)
+    if capture.disk is not None:
+        add_disk(directory, capture.disk)
+    _write_json(directory / METADATA, msgspec.structs.replace(capture, disk=None))
+
+
+def add_disk(directory: Path, disk: DiskProbe) -> None:
+    """Add the probe of its disk to a complete capture."""
+    _write_json(directory / DISK, disk, indent=None)
 
 
 def read(directory: Path) -> tuple[Capture, list[FileEntry]]:
@@ -195,13 +206,15 @@ def read(directory: Path) -> tuple[Capture, list[FileEntry]]:
             f"{metadata} has schema {capture.schema}, this foreread reads {SCHEMA}",
             "update foreread",
         )
+    if (directory / DISK).exists():
+        capture = msgspec.structs.replace(capture, disk=_read_json(directory / DISK, DiskProbe))
     return capture, _read_json(directory / FILES, list[FileEntry])
 
 
-def _write_json(path: Path, value: Any) -> None:
+def _write_json(path: Path, value: Any, indent: int | None = 1) -> None:
     temporary = path.with_name(path.name + ".part")
     # json, not msgspec, writes and reads the text: only it carries surrogate escapes.
-    temporary.write_text(json.dumps(msgspec.to_builtins(value), indent=1) + "\n")
+    temporary.write_text(json.dumps(msgspec.to_builtins(value), indent=indent) + "\n")
     temporary.replace(path)
 
 

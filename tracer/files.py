@@ -1,8 +1,8 @@
 """Paths and sizes of the inodes in a trace, looked for on their file systems after the run.
 
-A directory walk compares inode numbers from the directory entries themselves, so that only
-hits are looked up. Mounts are not crossed. What was deleted, or is hidden under another mount,
-stays without a path.
+Most paths come from the kernel (handles.py). For the rest a directory walk compares inode numbers
+from the directory entries themselves, so that only hits are looked up. Mounts are not crossed.
+What was deleted, or is hidden under another mount, stays without a path.
 """
 
 from __future__ import annotations
@@ -18,13 +18,17 @@ from pathlib import Path
 
 import msgspec
 
-from boards.mounts import MountPoint
+from boards.mounts import MountPoint, mount_of
 from tracer.capture import Extent, FileEntry, Segment
 from tracer.elf import segments_of
 from tracer.extents import extents_of
+from tracer.handles import paths_by_handle
 from tracer.residency import Inode
 
 SEARCH_S = 20.0
+# Where the kernel says paths, what it knows none of is hardly the command's: it has just looked up
+# its own files. The rest is what other processes read or wrote meanwhile.
+_REST_S = 0.3
 
 
 def find_files(
@@ -47,9 +51,23 @@ def find_files(
         now = time.monotonic()
         deadline = now + (end - now) / left
         wanted = {ino for found_dev, ino in inodes if found_dev == dev and (dev, ino) not in paths}
+        fstype = next((mount.fstype for mount in mounts if mount.dev == dev), "")
         for root in visible_roots(dev, mounts):
+            by_handle, gone = paths_by_handle(root, fstype, sorted(wanted))
+            by_handle = {
+                ino: path for ino, path in by_handle.items() if _is_seen(path, dev, mounts)
+            }
+            paths |= {(dev, ino): path for ino, path in by_handle.items()}
+            wanted -= gone | by_handle.keys()
+            deadline = min(deadline, time.monotonic() + _REST_S) if by_handle else deadline
             complete &= _walk(root, dev, wanted, paths, mounts, deadline)
     return [_entry(inode, paths.get(inode)) for inode in sorted(inodes)], complete
+
+
+def _is_seen(path: str, dev: str, mounts: list[MountPoint]) -> bool:
+    """Return whether a path leads to this file system, and not to one that is mounted over it."""
+    mount = mount_of(Path(path), mounts, follow=False)
+    return mount is not None and mount.dev == dev
 
 
 def visible_roots(dev: str, mounts: list[MountPoint]) -> list[str]:

@@ -197,7 +197,8 @@ def _replay_all(target: Target, directory: Path) -> list[Restored]:
 def _leftover_tracing() -> list[Restored]:
     place = tracefs.find()
     names = tracefs.remove_leftovers(place) if place else []
-    return [Restored(f"{place}: {name}", "removed") for name in names]
+    removed = [Restored(f"{place}: {name}", "removed") for name in names]
+    return removed + [Restored(name, "unmounted") for name in tracefs.unmount_leftover()]
 
 
 def _replay(target: Target, path: Path) -> list[Restored]:

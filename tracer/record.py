@@ -17,6 +17,8 @@ from tracer import capture as capture_files
 from tracer import metadata, repeat, tracefs
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded, RecordError
 from tracer.capture import TRACE, Capture, Device, FileEntry, dev_text
+from tracer.disk.local import ProbeFailed, probe_disk
+from tracer.disk.probed import DiskProbe
 from tracer.files import find_files
 from tracer.interrupts import orderly_exit
 from tracer.journal import Journal, restore_leftovers, unrestored
@@ -25,6 +27,9 @@ from tracer.residency import with_cached
 from tracer.run import Run, RunOptions, run_cold
 
 InodesOf = Callable[[Path], set[tuple[int, int]]]
+# The reads of a process and its descendants in a trace directory: (first sector, sectors) by the
+# disk's "major:minor".
+ReadsOf = Callable[[Path, int], dict[str, list[tuple[int, int]]]]
 _BUFFER_KIB = 32 << 10  # per CPU: a start-up of 0.5 million events fits without draining
 _ALL_BUFFERS_KIB = 512 << 10
 
@@ -53,21 +58,26 @@ class RecordOptions:
 
 
 def record(
-    options: RecordOptions, backend: Backend, output: Path, inodes_of: InodesOf | None = None
+    options: RecordOptions,
+    backend: Backend,
+    output: Path,
+    inodes_of: InodesOf | None = None,
+    reads_of: ReadsOf | None = None,
 ) -> Capture:
     """Record one cold run into the directory ``output`` and return the capture's metadata.
 
     ``inodes_of`` returns the (dev, ino) pairs in a trace directory, dev being the kernel's
-    ``major << 20 | minor``; their paths are looked up after the run. Ctrl-C ends the run and
-    keeps the capture; SIGTERM and SIGHUP end it and keep nothing. Every knob is put back
-    either way. Raises RecordError.
+    ``major << 20 | minor``; their paths are looked up after the run. ``reads_of`` returns the
+    command's reads: the disk that it read most from is probed after the run; without it none is.
+    Ctrl-C ends the run and keeps the capture; SIGTERM and SIGHUP end it and keep nothing. Every
+    knob is put back either way. Raises RecordError.
     """
     with orderly_exit():
         notes = unrestored(restore_leftovers())
         options.run.executable()
         _check_backend(backend)
         with output_directory(output), no_space_as_error(output):
-            return _record(options, backend, output, inodes_of, notes)
+            return _record(options, backend, output, inodes_of, reads_of, notes)
 
 
 def _record(
@@ -75,25 +85,27 @@ def _record(
     backend: Backend,
     output: Path,
     inodes_of: InodesOf | None,
+    reads_of: ReadsOf | None,
     notes: list[str],
 ) -> Capture:
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    trace = output / TRACE
+    trace, version = output / TRACE, backend.probe().version
     with tracefs.mounted() as place:
         events, missing = tracefs.available(place, options.events)
     _check_events(missing)
     with Journal(wait_s=options.wait_s) as journal:
         devices = Devices()
         disks = _set_windows(journal, devices, options, notes)
-        run, recorded = _run_recorded(options, backend, trace, events)
+        run, recorded = _run_recorded(options, backend, trace, events, reads_of is not None)
     notes += [*run.notes, *recorded.notes, *lost_notes(recorded.lost)]
     notes += unrestored([*journal.leftovers, *journal.restored])
     files = with_cached(_files(trace, run, devices, inodes_of, notes), run.cached)
+    disk = _probed(trace, run, devices, files, reads_of, notes) if reads_of else None
     capture = Capture(
         foreread=options.foreread,
         created=created,
         backend=cast(Literal["tracefs", "trace-cmd", "perf"], backend.name),
-        backend_version=backend.probe().version,
+        backend_version=version,
         host=metadata.host(),
         command=options.run.command,
         cwd=str(options.run.directory()),
@@ -116,13 +128,14 @@ def _record(
         devices=disks,
         mounts=metadata.mounts(devices),
         notes=notes,
+        disk=disk,
     )
     capture_files.write(output, capture, files)
     return capture
 
 
 def _run_recorded(
-    options: RecordOptions, backend: Backend, trace: Path, events: list[str]
+    options: RecordOptions, backend: Backend, trace: Path, events: list[str], watch_group: bool
 ) -> tuple[Run, Recorded]:
     """Make the run under the recorder."""
     buffer_kib = options.buffer_kib or default_buffer_kib(
@@ -134,6 +147,7 @@ def _run_recorded(
             options.run,
             begin=lambda: backend.start(trace, events, buffer_kib),
             end=backend.stop,
+            watch_group=watch_group,
         )
         return run, backend.stop()
 
@@ -191,6 +205,33 @@ def _files(
     if not complete:
         notes.append("the search for the paths of files was cut: some are missing")
     return files
+
+
+def _probed(
+    trace: Path,
+    run: Run,
+    devices: Devices,
+    files: list[FileEntry],
+    reads_of: ReadsOf,
+    notes: list[str],
+) -> DiskProbe | None:
+    """Probe the disk that the command read most from; Ctrl-C cuts it."""
+    try:
+        reads = reads_of(trace, run.pid)
+        dev = max(reads, key=lambda dev: sum(sectors for _, sectors in reads[dev]), default="")
+        name = devices.disk_of_dev(dev) if dev else None
+        if name is None:
+            return None
+        on_disk = set(devices.superblocks(name))
+        ours = [file for file in files if file.path and file.dev in on_disk and not file.link]
+        ours.sort(key=lambda file: -file.size_bytes)
+        paths = [Path(file.path) for file in ours if file.path]
+        return probe_disk(devices, name, reads[dev], paths, run.group)
+    except (ValueError, LookupError, ProbeFailed) as error:
+        notes.append(f"the disk was not probed: {error}")
+    except KeyboardInterrupt:
+        notes.append("the probe of the disk was interrupted")
+    return None
 
 
 def _check_backend(backend: Backend) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from tracer.command import (
     find_executable,
     terminate,
 )
+from tracer.disk.groups import GroupWatch
 from tracer.ending import EndedBy, Ending, Over, Watch
 from tracer.interrupts import uninterrupted
 from tracer.residency import Inode, Runs
@@ -70,7 +72,8 @@ class Run:
 
     ``ended`` is None if the command's first process still ran when the run was over.
     ``mapped`` are the files that its living processes mapped then: path by (dev, ino);
-    ``cached`` are the pages that were in the page cache when it began.
+    ``cached`` are the pages that were in the page cache when it began. ``group`` is the cgroup
+    whose limits held for its reads, empty if that is foreread's own or was not watched.
     """
 
     pid: int
@@ -81,6 +84,7 @@ class Run:
     mapped: dict[Inode, str]
     cached: dict[Inode, Runs]
     notes: list[str]
+    group: str = ""
 
     @property
     def seconds(self) -> float:
@@ -88,11 +92,16 @@ class Run:
         return (self.over.end_ns - self.start_ns) / 1e9
 
 
-def run_cold(options: RunOptions, begin: Callable[[], object], end: Callable[[], object]) -> Run:
+def run_cold(
+    options: RunOptions,
+    begin: Callable[[], object],
+    end: Callable[[], object],
+    watch_group: bool = False,
+) -> Run:
     """Make one cold run; ``begin`` is called just before it, ``end`` as soon as it is over.
 
-    ``end`` sees the processes that still run; they are ended afterwards, and also when
-    anything fails. Raises RecordError.
+    ``watch_group``: see which cgroup the command joins. ``end`` sees the processes that still
+    run; they are ended afterwards, and also when anything fails. Raises RecordError.
     """
     executable = options.executable()
     watch = Watch(options.ending, options.streams)
@@ -105,7 +114,8 @@ def run_cold(options: RunOptions, begin: Callable[[], object], end: Callable[[],
         ):
             watch.started()
             found = _cold(options, executable)
-            return _released(options, held, watch, found, begin, end)
+            groups = GroupWatch(held.pid) if watch_group else None
+            return _released(options, held, watch, found, begin, end, groups)
     finally:
         watch.close()
 
@@ -127,13 +137,15 @@ def _released(
     found: tuple[Cold, dict[Inode, Runs]],
     begin: Callable[[], object],
     end: Callable[[], object],
+    groups: GroupWatch | None,
 ) -> Run:
     begin()
     cold.drop()  # what the proof has looked up, and what the recorder's own start has read
     not_ours = children()
     keep = False
     try:
-        over = watch.run(held)
+        with groups or nullcontext():
+            over = watch.run(held)
         ended = held.poll()
         end()
         living = descendants(held.pid, not_ours)
@@ -146,6 +158,7 @@ def _released(
             mapped=cold.mapped_files(living),
             cached=found[1],
             notes=[*exit_notes(ended), *living_notes(over.by, len(living), options)],
+            group=groups.found if groups else "",
         )
         keep = options.keep_running
         return run

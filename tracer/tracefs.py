@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ctypes
+import errno
+import fcntl
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +13,7 @@ from pathlib import Path
 from tracer.backends.base import STANDINS, RecordError
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
+NOTE = Path("/run/foreread/tracefs")  # not empty: a foreread mounted it; locked by who uses it
 PREFIX = "foreread-"
 
 
@@ -23,17 +26,72 @@ def find() -> Path | None:
 def mounted() -> Iterator[Path]:
     """Yield tracefs' directory, mounting it for the length of the block if it is not.
 
+    Several processes may be in such a block: the last one unmounts it. A foreread that is killed
+    leaves it mounted until :func:`unmount_leftover`, or until the last one that follows ends.
     Raises RecordError without the rights, or on a kernel without tracing.
     """
     place = find()
-    if place:
+    if place and not _is_ours():
         yield place
         return
-    mount()
+    user = _join()
     try:
         yield PLACES[0]
     finally:
+        _leave(user)
+
+
+def unmount_leftover() -> list[str]:
+    """Unmount the tracefs that a killed foreread mounted; return where it was."""
+    if not _is_ours():
+        return []
+    left = find()
+    _leave(os.open(NOTE, os.O_RDWR | os.O_CLOEXEC))
+    return [str(left)] if left and not find() else []
+
+
+def _is_ours() -> bool:
+    """Return whether a foreread mounted it: the note says so before it does."""
+    try:
+        return NOTE.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _join() -> int:
+    """Hold the note shared, tracefs being mounted; return its descriptor."""
+    try:
+        NOTE.parent.mkdir(mode=0o700, exist_ok=True)
+        user = os.open(NOTE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise _not_mounted(error.errno) from error
+    try:
+        fcntl.flock(user, fcntl.LOCK_SH)  # waits for who is just unmounting it
+        if not find():
+            os.pwrite(user, b"mounted\n", 0)
+            mount()
+    except BaseException:
+        _leave(user)
+        raise
+    return user
+
+
+def _leave(user: int) -> None:
+    """Close the note; the last one to do so unmounts tracefs.
+
+    The kernel drops the shared lock before it tries the exclusive one, and so of several that leave
+    at once the last to drop it gets it.
+    """
+    try:
+        fcntl.flock(user, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return  # another one uses it
+    else:
         unmount()
+        if not os.path.ismount(PLACES[0]):
+            os.truncate(user, 0)
+    finally:
+        os.close(user)
 
 
 def mount() -> None:
@@ -42,10 +100,15 @@ def mount() -> None:
     target = os.fsencode(PLACES[0])
     if libc.mount(b"nodev", target, b"tracefs", 0, None) != 0:
         code = ctypes.get_errno()
-        raise RecordError(
-            f"tracefs cannot be read or mounted at {PLACES[0]}: {os.strerror(code)}",
-            "run as root, in the initial user namespace, on a kernel with CONFIG_FTRACE",
-        )
+        if code != errno.EBUSY or not find():  # another foreread was faster
+            raise _not_mounted(code)
+
+
+def _not_mounted(code: int | None) -> RecordError:
+    return RecordError(
+        f"tracefs cannot be read or mounted at {PLACES[0]}: {os.strerror(code or errno.EIO)}",
+        "run as root, in the initial user namespace, on a kernel with CONFIG_FTRACE",
+    )
 
 
 def unmount() -> None:

@@ -7,7 +7,7 @@ events say which were touched, and pages that fault-around mapped stay unseen.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Literal
 
 import numpy as np
@@ -35,7 +35,7 @@ def process_tree(events: Table, root: int) -> set[int]:
     return tree
 
 
-def of_threads(table: Table, pids: Collection[int]) -> Array:
+def of_threads(table: Mapping[str, Array], pids: Collection[int]) -> Array:
     """Return a mask of the rows whose thread is one of ``pids``."""
     return np.isin(table["pid"], np.fromiter(pids, np.int32, len(pids)))
 

@@ -63,7 +63,7 @@ def _load(path: Path, pids: Pids) -> Recording:
             return _load(unpack(path, Path(scratch)), pids)
     if path.is_dir() and not _is_bare_trace(path):
         capture, files = capture_format.read(path)
-        return interpret(_open_recorded(path / capture_format.TRACE), capture, files, pids)
+        return interpret(open_recorded(path / capture_format.TRACE), capture, files, pids)
     return interpret(open_trace(path), None, [], pids)
 
 
@@ -316,7 +316,7 @@ def dev_of(text: str) -> int:
     return (int(match[1]) << MINOR_BITS) | int(match[2])
 
 
-def _open_recorded(directory: Path) -> Trace:
+def open_recorded(directory: Path) -> Trace:
     """Open what a back-end left in a capture's trace directory."""
     files = [directory / name for name in _TRACE_FILES]
     return open_trace(next((file for file in files if file.exists()), directory))
@@ -324,7 +324,11 @@ def _open_recorded(directory: Path) -> Trace:
 
 def inodes_of(directory: Path) -> set[tuple[int, int]]:
     """Return the (dev_t, inode) pairs of all page-cache events in a capture's trace directory."""
-    events = _open_recorded(directory).events
+    return inodes_in(open_recorded(directory).events)
+
+
+def inodes_in(events: Table) -> set[tuple[int, int]]:
+    """Return the (dev_t, inode) pairs of all page-cache events."""
     pages = events.take(events["kind"] <= Kind.RA_SYNC)
     first, _ = acc.group_inodes(pages["dev"], pages["ino"])
     return set(zip(pages["dev"][first].tolist(), pages["ino"][first].tolist(), strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 
@@ -149,8 +149,8 @@ def _machine(recording: Recording, device: Device | None) -> tuple[Machine, Limi
 
 
 def _limits(device: Device | None) -> Limits:
-    names = ("max_sectors_kb", "max_segments", "max_segment_size")
-    usual = (_NO_LIMITS.max_sectors_kb, _NO_LIMITS.max_segments, _NO_LIMITS.max_segment_size)
+    names = ("max_sectors_kb", "max_segments", "max_segment_size", "nr_requests")
+    usual = astuple(_NO_LIMITS)
     texts = [device.queue.get(name, "") if device else "" for name in names]
     found = [int(t) if t.isdecimal() and len(t) < 11 else 0 for t in texts]
     return Limits(*(value or default for value, default in zip(found, usual, strict=True)))

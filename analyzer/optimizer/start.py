@@ -18,6 +18,7 @@ from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
 from analyzer.optimizer.window import NEEDS_CAPTURE
 from analyzer.prediction import MINOR_SHARE
+from analyzer.probed import device_of_probe, probe_of
 from analyzer.replay.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.replay.driver import handover_ns, with_driver
 from analyzer.replay.plug import unplugged_ns, with_plugs
@@ -29,8 +30,10 @@ from emulator.linux.rules import Version, rules_for
 from emulator.linux.timed import CpuCost, Run, Timed
 from emulator.linux.timed_windows import timed_windows
 from emulator.paced import Paced
+from tracer.capture import dev_text
 
 MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
+MOST_REQUESTS = 1 << 20  # of a queue that is never full
 _PAGE_SECTORS = 8
 
 
@@ -110,8 +113,10 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         raise DeviceModelError(NEEDS_CAPTURE, remedy.record_again(recording))
     row = _disk_row(taken)
     requests = recording.requests.take(recording.requests["dev"] == taken.disks[row])
-    known = _known_device(recording, taken.disks[row], requests, device)
+    known, where = _known_device(recording, taken.disks[row], requests, device)
     machine, limits = taken.machine(row)
+    if isinstance(known, Paced):  # the limiter holds bios before they become requests
+        limits = replace(limits, nr_requests=MOST_REQUESTS)
     here = taken.disk_of_file[taken.program.file_of_operations()] == row
     program = replace(taken.program, operations=taken.program.operations[here])
     own = own_requests(recording, requests)
@@ -127,7 +132,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         samples = replace(samples, wake=samples.wake + steps.back_ns)
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     longer = unplugged_ns(recording, taken.disks[row])
-    notes = tuple(_notes(taken, device is None, known, cpu, steps, bool(here.all())))
+    notes = tuple(_notes(taken, where, known, cpu, steps, bool(here.all())))
     unlike_judged = _findings(recording, version, taken.disks[row], cpu, steps)
     return Start(
         recording=recording,
@@ -163,28 +168,52 @@ def _without_recording(recording: Recording) -> float:
 
 def _known_device(
     recording: Recording, disk: int, requests: Table, given: DeviceModel | None
-) -> DeviceModel:
+) -> tuple[DeviceModel, str]:
+    """Return the disk as the kernel uses it, and where its cost is from."""
     try:
-        return _device(recording, requests, given)
+        return _disk(recording, disk, requests, given)
     except DeviceModelError as error:
         command = remedy.calibrate(recording, disk)
         raise DeviceModelError(f"the cost of the disk is unknown ({error})", command) from error
 
 
-def _device(recording: Recording, requests: Table, given: DeviceModel | None) -> DeviceModel:
-    """Return the disk as the kernel uses it: ``given``, else by its requests."""
-    events = recording.trace.events
-    each_ns = event_cost(events)
-    found: FixedCost
-    if given is None:
-        found = _learnt(requests, each_ns)
-    elif isinstance(given, FixedCost):
-        found = given
-        with suppress(DeviceModelError):
-            found = with_driver(given, _learnt(requests, each_ns))
-    else:
-        return given
-    return replace(found, handover_ns=handover_ns(requests, events, each_ns))
+def _disk(
+    recording: Recording, disk: int, requests: Table, given: DeviceModel | None
+) -> tuple[DeviceModel, str]:
+    """Return the disk, and where its cost is from: given, the capture's probe, its requests."""
+    if given is not None:
+        return _as_used(recording, requests, given), "as given"
+    refused = ""
+    probe = probe_of(recording.capture, dev_text(disk))
+    if probe is not None:
+        try:
+            probed = device_of_probe(probe)
+        except DeviceModelError as error:
+            refused = f"; {error}"
+        else:
+            return _as_used(recording, requests, probed.device), probed.how
+    found = _handed_over(recording, requests, _learnt(requests, _each_ns(recording)))
+    residual = f"(median residual {found.spread_ns / 1000:.1f} µs{refused})"
+    return found, f"learnt from the capture's requests {residual}"
+
+
+def _as_used(recording: Recording, requests: Table, known: DeviceModel) -> DeviceModel:
+    """Return a known disk as the kernel uses it."""
+    if not isinstance(known, FixedCost):
+        return known
+    with suppress(DeviceModelError):
+        known = with_driver(known, _learnt(requests, _each_ns(recording)))
+    return _handed_over(recording, requests, known)
+
+
+def _handed_over(recording: Recording, requests: Table, device: FixedCost) -> FixedCost:
+    """Return the disk with the time that the kernel takes to hand it the next request."""
+    handover = handover_ns(requests, recording.trace.events, _each_ns(recording))
+    return replace(device, handover_ns=handover)
+
+
+def _each_ns(recording: Recording) -> float:
+    return event_cost(recording.trace.events)
 
 
 def _learnt(requests: Table, recording_ns: float) -> FixedCost:
@@ -230,11 +259,8 @@ def _findings(
 
 
 def _notes(
-    taken: Inputs, is_learnt: bool, device: DeviceModel, cpu: CpuCost, steps: Steps, whole: bool
+    taken: Inputs, where: str, device: DeviceModel, cpu: CpuCost, steps: Steps, whole: bool
 ) -> Iterator[str]:
-    where = "learnt from the capture's requests" if is_learnt else "as given"
-    if isinstance(device, FixedCost) and is_learnt:
-        where += f" (median residual {device.spread_ns / 1000:.1f} µs)"
     by_thread = f"each by itself, on {steps.cpus} CPUs"
     yield (
         f"seconds: {device.describe()}, {where}; the processor spends "

@@ -45,7 +45,7 @@ class Calls:
             case What.DUPED | What.FCNTLED | What.LSEEKED:
                 _returned(image, values[0], entered, arguments)
             case What.MAPPED if entered == What.MMAP and 0 < values[0] < LARGEST * size:
-                self._map(image, values[0], *arguments)
+                self._map(image, values[0], *arguments[:5])
             case What.MREMAPPED if entered == What.MREMAP and 0 < values[0] < LARGEST * size:
                 first, end = pages_of(arguments[0], arguments[1], size)
                 to, behind = pages_of(values[0], arguments[2], size)
@@ -55,9 +55,9 @@ class Calls:
             case What.MPROTECT:
                 image.protect(*pages_of(values[0], values[1], size), values[2])
             case What.MADVISE:
-                self._madvise(image, *values)
+                self._madvise(image, *values[:3])
             case What.FADVISE:
-                self._fadvise(image, *values)
+                self._fadvise(image, *values[:4])
             case What.READAHEAD:
                 self._fadvise(image, values[0], values[1], values[2], _WILLNEED)
             case _:
@@ -75,7 +75,7 @@ class Calls:
     ) -> None:
         first, end = pages_of(address, length, self.page_size)
         handle = image.descriptors.get(descriptor)
-        if flags & MAP_ANONYMOUS or handle is None or position >= LARGEST:
+        if flags & MAP_ANONYMOUS or handle is None or not 0 <= position < LARGEST:
             image.cut(first, end)
             return
         kept = MapFlag.EXEC if protection & PROT_EXEC else MapFlag(0)
@@ -144,7 +144,7 @@ def _reading(what: What, values: tuple[int, ...]) -> Reading | None:
         case What.READ:
             return Reading(values[0], values[1], None)
         case What.PREAD:
-            return Reading(values[0], values[1], values[2])
+            return Reading(values[0], values[1], values[2] if 0 <= values[2] < LARGEST else None)
         case What.READV:
             return Reading(values[0], 0, None)
         case What.PREADV:
@@ -172,9 +172,8 @@ def _change_descriptors(image: Image, what: What, values: tuple[int, ...]) -> No
     """Take in a call that changes descriptors whatever it returns."""
     match what:
         case What.DUP_TO:
-            flags = values[2] if len(values) > 2 else 0
             if values[0] != values[1]:
-                image.duplicate(values[0], values[1], closing=bool(flags & _O_CLOEXEC))
+                image.duplicate(values[0], values[1], closing=bool(values[2] & _O_CLOEXEC))
         case What.FCNTL if values[1] == _F_SETFD and values[0] in image.descriptors:
             handle = image.descriptors[values[0]]
             image.put(values[0], handle, closing=bool(values[2] & _FD_CLOEXEC))

@@ -3,30 +3,66 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
 
 import numpy as np
 
 from analyzer.ingest.tables import Array
+from analyzer.replay.evidence import MOST_PAGES, Evidence, FileFlag
 from analyzer.replay.images import UNKNOWN, Area, Handle
-from emulator.linux.operations import MAPPING, OPERATION, Op, Program
+from analyzer.replay.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS
+from emulator.linux.operations import MAPPING, OPERATION, Op
 
 Row = tuple[int, int, int, int, int]
 Timed = tuple[int, Row]  # when (ns), OPERATION
-MOST_PAGES = 1 << 20  # of one operation: no read(2) and no advice brings in more
+
+
+class Assumed(IntEnum):
+    """What was not in the recording, and assumed instead (enum fw_assumed, core/follow.h)."""
+
+    WHOLE = 0
+    HEADERS = 1
+    KINDS = 2
+    FLAGS = 3
+    CALLS = 4
+    NEIGHBOURS = 5
+    SINGLY = 6
+
+
+ASSUMED = {
+    Assumed.WHOLE: "mapped whole, without flags",
+    Assumed.HEADERS: "mapped as their program headers say",
+    Assumed.KINDS: BY_KIND,
+    Assumed.FLAGS: BY_FLAG,
+    Assumed.CALLS: BY_UNKNOWN_CALLS,
+    Assumed.NEIGHBOURS: "pages cached before, next to one that was",
+    Assumed.SINGLY: "read singly, how is not known",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """What was written down: OPERATION, when each was done (u8, ns; 0: before the run), MAPPING.
+
+    ``handles`` (u4) are the files of struct files; ``holes`` (file row, page) were read without
+    I/O; ``assumed`` counts what was not in the recording.
+    """
+
+    operations: Array
+    times: Array
+    mappings: Array
+    handles: Array
+    holes: list[tuple[int, int]]
+    assumed: dict[Assumed, int]
 
 
 class Draft:
-    """Rows of a Program on ``files`` (FILE), and which pages its operations touch.
+    """The rows of what follows from evidence, and which pages its operations touch."""
 
-    ``holes`` are (file row, page) that were read without I/O; ``assumed`` counts what was not
-    in the recording.
-    """
-
-    def __init__(self, files: Array, page_size: int) -> None:
-        self.files = files
-        self.page_size = page_size
-        self.assumed: Counter[str] = Counter()
+    def __init__(self, told: Evidence) -> None:
+        self.page_size = told.page_size
+        self.assumed: Counter[Assumed] = Counter()
         self.holes: list[tuple[int, int]] = []
         self.now_ns = 0  # when what is added now was done
         self._rows: list[Timed] = []
@@ -35,7 +71,8 @@ class Draft:
         self._touched: set[tuple[int, int]] = set()
         self._advised: set[tuple[int, int]] = set()
         self._inserted: set[tuple[int, int]] = set()
-        self._told: set[int] = set()  # files of which the recording says what was cached
+        self._sizes: list[int] = told.sizes.tolist()
+        self._flags: list[int] = told.flags.tolist()
         self._resident: set[tuple[int, int]] = set()  # before the run, as it says
         self._cached: set[tuple[int, int]] = set()  # before the run, by what was mapped
         self._loose: list[tuple[int, int, int, int]] = []  # inserts: row, time, file, page
@@ -56,7 +93,7 @@ class Draft:
     def read(self, handle: Handle, file: int, position: int, count: int) -> int:
         """Add a read(2); return where it ended."""
         self._add(Op.READ, handle.row, 0, position, count)
-        size = int(self.files["size"][file])
+        size = self._sizes[file]
         end = position + count if size < 0 else min(position + count, size)
         self._touch(file, position // self.page_size, -(-end // self.page_size))
         return end
@@ -101,12 +138,9 @@ class Draft:
         """Note that pages entered the page cache."""
         self._inserted.update((file, one) for one in range(page, page + pages))
 
-    def cached(self, file: int, runs: Iterable[tuple[int, int]]) -> None:
-        """Note which pages of a file were cached when the run began: (first, pages), no others."""
-        self._told.add(file)
-        end = min(max(self.pages_of(file), 0) or MOST_PAGES, MOST_PAGES)
-        for first, pages in runs:
-            self._resident.update((file, one) for one in range(first, min(first + pages, end)))
+    def cached(self, file: int, first: int, end: int) -> None:
+        """Note pages of a file that were cached when the run began."""
+        self._resident.update((file, one) for one in range(first, end))
 
     def mapped(self, file: int, first: int, end: int) -> None:
         """Note that fault-around mapped pages: if none of them was read, others were cached.
@@ -114,7 +148,7 @@ class Draft:
         Which ones the kernel does not tell. Whoever mapped them before had them mapped in the same
         blocks, so that all are taken to be there, but for those that are read later.
         """
-        if file in self._told:
+        if self._flags[file] & FileFlag.CACHED_KNOWN:
             return
         pages = self.pages_of(file)
         around = {(file, one) for one in range(first, min(end, pages) if pages > 0 else end)}
@@ -136,21 +170,19 @@ class Draft:
 
     def pages_of(self, file: int) -> int:
         """Return the pages of a file; below 1 if its size is unknown."""
-        return -(-int(self.files["size"][file]) // self.page_size)
+        return -(-self._sizes[file] // self.page_size)
 
-    def program(self) -> tuple[Program, Array]:
-        """Return what was written down, and when each operation was done (u8, ns).
-
-        The time is 0 for pages that were there before the run.
-        """
+    def followed(self) -> Followed:
+        """Return what was written down."""
         rows = [*self._before(), *self._with_loose()]
-        program = Program(
+        return Followed(
             np.array([row for _, row in rows], OPERATION),
+            np.array([time for time, _ in rows], np.uint64),
             np.array(self._mappings, MAPPING),
             np.array(self._handles, np.uint32),
-            self.files,
+            self.holes,
+            dict(self.assumed),
         )
-        return program, np.array([time for time, _ in rows], np.uint64)
 
     def _add(self, op: Op, handle: int, mapping: int, at: int, length: int) -> None:
         self._rows.append((self.now_ns, (op, handle, mapping, at, length)))
@@ -164,8 +196,14 @@ class Draft:
         pages = (self._touched | self._cached | self._resident) - self._inserted
         found = len(self._cached - self._touched - self._inserted)
         if found:
-            self.assumed["pages cached before, next to one that was"] = found
-        return [(0, (Op.PRESENT, file, 0, page, 1)) for file, page in sorted(pages)]
+            self.assumed[Assumed.NEIGHBOURS] = found
+        runs: list[list[int]] = []
+        for file, page in sorted(pages):
+            if runs and runs[-1][0] == file and runs[-1][2] == page:
+                runs[-1][2] += 1
+            else:
+                runs.append([file, page, page + 1])
+        return [(0, (Op.PRESENT, file, 0, first, end - first)) for file, first, end in runs]
 
     def _with_loose(self) -> list[Timed]:
         """Return the operations, with single reads of the pages that none of them touches."""
@@ -177,5 +215,5 @@ class Draft:
                 done = at
                 found.append((time, (Op.SINGLE, file, 0, page, 1)))
                 self._touched.add((file, page))
-                self.assumed["read singly, how is not known"] += 1
+                self.assumed[Assumed.SINGLY] += 1
         return found + self._rows[done:]

@@ -8,20 +8,18 @@ that is mapped to be written is soon read page by page.
 
 from __future__ import annotations
 
-from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Kind
 from analyzer.replay.draft import Draft
+from analyzer.replay.evidence import Evidence, Told
 from analyzer.replay.threads import Fault, Thread, Threads
 
 
 class Faults:
     """The faults that threads are in."""
 
-    def __init__(self, recording: Recording, draft: Draft, threads: Threads) -> None:
+    def __init__(self, told: Evidence, draft: Draft, threads: Threads) -> None:
         self.draft = draft
         self.threads = threads
-        kinds = recording.trace.events["kind"]
-        self._told = bool((kinds == Kind.MAP_PAGES).any())  # else the kernel has no such event
+        self._told = bool(told.told & Told.MAPPED)  # else the kernel has no such event
 
     def goes_on(self, thread: Thread, file: int, page: int) -> bool:
         """Return whether a fault on a page is the one that has just read it in; then it writes."""

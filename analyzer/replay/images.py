@@ -148,8 +148,9 @@ class Image:
         self.add(area)
 
     def add(self, area: Area) -> None:
-        """Add a mapping of which the address is not known."""
-        self.areas.append(area)
+        """Add a mapping of which the address is not known; one of no pages is none."""
+        if area.first < area.end:
+            self.areas.append(area)
         self._near.clear()
 
     def cut(self, first: int, end: int) -> list[Area]:

@@ -34,6 +34,9 @@ _EVENTS = {
 }
 
 
+UNKNOWN = -1  # no Way
+
+
 class Way(IntEnum):
     """By what a page was read in."""
 
@@ -83,15 +86,15 @@ class Missed:
         return [(page * page_size, page_size) for page in range(self.first, self.last + 1)]
 
 
-def ways_of(recording: Recording) -> dict[tuple[int, int, int], Way]:
-    """Return by what pages were read in, by device, inode and page index.
+def ways_of(recording: Recording) -> Array:
+    """Return by what pages were read in (Way, or UNKNOWN; i1), by row of the inserts of data.
 
     Where events tell of reads or of faults, only what blocks of squashfs filled in. Blocks that
     others like it read as a whole are left out: which of their pages was touched is not known.
     """
     inserts = recording.inserts
     if inserts is None or recording.contaminated:
-        return {}
+        return np.full(inserts.data.rows if inserts else 0, UNKNOWN, np.int8)
     data, group = inserts.data, inserts.group
     capture = recording.capture
     fstypes = {dev_of(mount.dev): mount.fstype for mount in capture.mounts} if capture else {}
@@ -112,8 +115,7 @@ def ways_of(recording: Recording) -> dict[tuple[int, int, int], Way]:
         hole = inserts.pages == 0  # if no write has inserted it
         singly = hole | (way != Way.UNTOLD) | (group == 1)
         wanted = in_blocks | (~by_blocks & singly)
-    keys = (data[name][wanted].tolist() for name in ("dev", "ino", "index"))
-    return dict(zip(zip(*keys, strict=True), map(Way, way[wanted].tolist()), strict=True))
+    return np.where(wanted, way, UNKNOWN).astype(np.int8)
 
 
 def _filled(data: Table, in_blocks: Array, block_pages: int) -> Array:

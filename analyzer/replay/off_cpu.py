@@ -122,6 +122,9 @@ def offs_of(
     unsent = np.where(idle, np.maximum(issue[row] - left.astype(np.float64), 0.0), 0.0)
     # What came later than that was not computed: a limiter held it back (block/blk-throttle.c).
     unsent[unsent > _LATEST_HANDED_ON_NS] = 0.0
+    sent = np.where(unsent > 0, issue[row], left)
+    left_cpu = np.concatenate((stays["cpu"][:1], stays["cpu"][:-1]))
+    unsent = np.maximum(unsent - others.recording(left_cpu, left, sent), 0.0)
     was_free = ~np.isin(stays["follows"], list(threads))
     was_running = np.arange(len(stays)) > 0
     cpu, could_run = stays["cpu"], np.where(why == Why.OTHERS, left, ready)

@@ -7,7 +7,7 @@ from its threads, and would again; strangers may be there another time or not.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -27,40 +27,47 @@ class Others:
         by_cpu = rows_by(events["cpu"])
         helps = _helping(events, threads)
         self._events = {cpu: events["time_ns"][rows] for cpu, rows in by_cpu.items()}
-        self._worked = {}
+        self._worked, self._beside = {}, {}
         for cpu, rows in by_cpu.items():
             switches = rows[events["kind"][rows] == Kind.SWITCH]
-            self._worked[cpu] = self._sums(cpu, events["time_ns"][switches], helps[switches])
+            switched = events["time_ns"][switches]
+            self._worked[cpu] = _sums(switched, helps[switches])
+            stay = np.searchsorted(switches, rows, side="right")  # 0: before the first switch
+            within = np.append(False, helps[switches])[stay]
+            self._beside[cpu] = events["time_ns"][rows[within]]
 
     def recording(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
         """Return what recording took on each ``cpu`` from ``since_ns`` to before ``until_ns``."""
         found = np.zeros(len(cpu))
         for one, rows in rows_by(cpu).items():
-            found[rows] = self._recording(int(one), since_ns[rows], until_ns[rows])
+            found[rows] = self._recorded(self._events, int(one), since_ns[rows], until_ns[rows])
         return found
 
     def worked(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
-        """Return how long others worked for the application there, without recording."""
+        """Return how long others worked for the application there, without recording.
+
+        Events count where they were recorded: those of a long stay may all be at its end.
+        """
         found = np.zeros(len(cpu))
         for one, rows in rows_by(cpu).items():
             edges, total = self._worked.get(int(one), (np.zeros(1), np.zeros(1)))
             until, since = until_ns[rows].astype(float), since_ns[rows].astype(float)
             found[rows] = np.interp(until, edges, total) - np.interp(since, edges, total)
-        return found
+            found[rows] -= self._recorded(self._beside, int(one), since_ns[rows], until_ns[rows])
+        return np.maximum(found, 0.0)
 
-    def _recording(self, cpu: int, since: Array, until: Array) -> Array:
-        times = self._events.get(cpu, np.zeros(0, np.uint64))
+    def _recorded(self, events: Mapping[int, Array], cpu: int, since: Array, until: Array) -> Array:
+        times = events.get(cpu, np.zeros(0, np.uint64))
         number = np.searchsorted(times, until) - np.searchsorted(times, since)
         return np.asarray(number * self.each_ns)
 
-    def _sums(self, cpu: int, switched: Array, helps: Array) -> tuple[Array, Array]:
-        """Return times, and what others had worked for the application by then."""
-        if len(switched) < 2:
-            return np.zeros(1), np.zeros(1)
-        stayed = np.diff(switched).astype(float)
-        stayed -= self._recording(cpu, switched[:-1], switched[1:])
-        worked = np.where(helps[:-1], np.maximum(stayed, 0.0), 0.0)
-        return switched.astype(float), np.concatenate(([0.0], np.cumsum(worked)))
+
+def _sums(switched: Array, helps: Array) -> tuple[Array, Array]:
+    """Return times, and for how long who works for the application had been there by then."""
+    if len(switched) < 2:
+        return np.zeros(1), np.zeros(1)
+    worked = np.where(helps[:-1], np.diff(switched).astype(float), 0.0)
+    return switched.astype(float), np.concatenate(([0.0], np.cumsum(worked)))
 
 
 def _helping(events: Table, threads: Collection[int]) -> Array:

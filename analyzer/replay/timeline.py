@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
+from analyzer.ingest.accesses import of_threads, rows_of
 from analyzer.ingest.recording import Recording, Trace
-from analyzer.ingest.tables import Array, Kind
+from analyzer.ingest.tables import Array, Kind, Table
 
 
 class What(IntEnum):
@@ -53,17 +53,15 @@ class What(IntEnum):
     OTHER = 126  # a call of which nothing matters but that it was made
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """One thing that a thread did, at ``time_ns``; ``values`` are as :class:`What` says.
-
-    Events of pages: dev, inode, page index, value; of processes: value.
-    """
-
-    what: int
-    time_ns: int
-    pid: int
-    values: tuple[int, ...]
+# One thing that a thread did (struct fw_moment, core/follow.h); ``values`` are as What says, and 0
+# where it says nothing. Of events of pages: row of the file (-1: none), page index, value, and of
+# inserts whether it was one of the application's threads; of processes: value. What is beyond i8 is
+# its largest number.
+MOMENT = np.dtype(
+    [("time_ns", "u8"), ("values", "i8", 5), ("pid", "i4"), ("what", "u1")], align=True
+)
+_LARGEST = np.iinfo(np.int64).max
+_MOST_BYTES = 1 << 62  # of a file: an event of a page beyond that is none
 
 
 _CALLS: tuple[tuple[What, str, tuple[str, ...]], ...] = (
@@ -111,50 +109,74 @@ _EVENTS = (
 )
 
 
-def moments(recording: Recording) -> Iterator[Moment]:
-    """Yield what happened, in order; inserts of all threads, the rest of the application's."""
-    events = recording.trace.events
-    rows = np.flatnonzero(np.isin(events["kind"], _EVENTS))
-    own = _of(recording, events["pid"][rows])
-    rows = rows[own | (events["kind"][rows] == Kind.INSERT)]
-    named = ("kind", "time_ns", "pid", "dev", "ino", "index", "value")
-    columns = [events[name][rows].tolist() for name in named]
-    times, found = [events["time_ns"][rows]], []
-    for kind, at, pid, dev, ino, index, value in zip(*columns, strict=True):
-        values = (value,) if kind in (Kind.FORK, Kind.EXEC) else (dev, ino, index, value)
-        found.append(Moment(kind, at, pid, values))
-    for what, time, calls in _system_calls(recording):
-        times.append(time)
-        found += [Moment(what, call[0], call[1], call[2:]) for call in calls]
-    order = np.argsort(np.concatenate(times), kind="stable")
-    told = [found[at] for at in order.tolist()]
-    for at in _last_before_exec(told):
-        told[at] = Moment(What.OTHER, told[at].time_ns, told[at].pid, ())
-    yield from told
+def moments(recording: Recording) -> Array:
+    """Return what happened (MOMENT), in order.
 
-
-def _last_before_exec(told: list[Moment]) -> list[int]:
-    """Return the reads that are a thread's last call before an exec: what follows, exec reads."""
-    found = []
-    ends: dict[int, bool] = {}  # by thread: whether its next call is an exec
-    for at in range(len(told) - 1, -1, -1):
-        what, pid = told[at].what, told[at].pid
-        if what in (What.READ, What.PREAD) and ends.get(pid):
-            found.append(at)
-        if what == What.EXEC or what >= What.READ:
-            ends[pid] = what == What.EXEC
+    Inserts into known files are those of all threads, the rest is the application's.
+    """
+    parts = [_of_events(recording), *_system_calls(recording)]
+    found = np.concatenate(parts)
+    found = found[np.argsort(found["time_ns"], kind="stable")]
+    rows = _last_before_exec(found)
+    found["what"][rows] = What.OTHER
+    found["values"][rows] = 0
     return found
 
 
-def _system_calls(recording: Recording) -> Iterator[tuple[What, Array, list[tuple[int, ...]]]]:
-    """Yield each kind of call with its times and (time, pid, arguments)."""
+def _of_events(recording: Recording) -> Array:
+    """Return the moments of events, in order."""
+    events = recording.trace.events
+    kind = events["kind"]
+    own = _of(recording, events)
+    inserts = kind == Kind.INSERT
+    chosen = events.take(np.isin(kind, _EVENTS) & (own | inserts))
+    file, known = rows_of(recording.files, chosen)
+    kind = chosen["kind"]
+    pages = ~np.isin(kind, (Kind.FORK, Kind.EXEC))
+    found = _moments(chosen["time_ns"], chosen["pid"], kind)
+    values = found["values"]
+    number, page = _numbers(chosen["value"]), _numbers(chosen["index"])
+    values[:, 0] = np.where(pages, np.where(known, file, -1), number)
+    values[:, 1] = np.where(pages, page, 0)
+    values[:, 2] = np.where(pages, number, 0)
+    values[:, 3] = (kind == Kind.INSERT) & _of(recording, chosen)
+    keep = ~pages | (values[:, 1] < _MOST_BYTES // recording.page_size)
+    return np.asarray(found[keep & (known | (kind != Kind.INSERT))])
+
+
+def _moments(time_ns: Array, pid: Array, what: Array | What) -> Array:
+    found = np.zeros(len(time_ns), MOMENT)
+    found["time_ns"], found["pid"], found["what"] = time_ns, pid, what
+    return found
+
+
+def _numbers(column: Array) -> Array:
+    """Return numbers of a trace as i8."""
+    if column.dtype.kind == "u":
+        column = np.minimum(column, column.dtype.type(min(_LARGEST, np.iinfo(column.dtype).max)))
+    return np.asarray(column.astype(np.int64))
+
+
+def _last_before_exec(found: Array) -> Array:
+    """Return the reads that are a thread's last call before an exec: what follows, exec reads."""
+    rows = np.flatnonzero((found["what"] == What.EXEC) | (found["what"] >= What.READ))
+    rows = rows[np.argsort(found["pid"][rows], kind="stable")]
+    what, pid = found["what"][rows], found["pid"][rows]
+    then = (what[1:] == What.EXEC) & (pid[1:] == pid[:-1])
+    return np.asarray(rows[:-1][then & np.isin(what[:-1], (What.READ, What.PREAD))])
+
+
+def _system_calls(recording: Recording) -> Iterator[Array]:
+    """Yield the moments of each kind of call."""
     for what, name, fields in _CALLS:
         columns = _fields(recording.trace, name, fields)
         if columns is None:
             continue
-        wanted = _of(recording, columns["pid"]) & _within(recording, columns["time_ns"])
-        arguments = [columns[field][wanted].tolist() for field in ("time_ns", "pid", *fields)]
-        yield what, columns["time_ns"][wanted], list(zip(*arguments, strict=True))
+        wanted = _of(recording, columns) & _within(recording, columns["time_ns"])
+        found = _moments(columns["time_ns"][wanted], columns["pid"][wanted], what)
+        for at, field in enumerate(fields):
+            found["values"][:, at] = _numbers(columns[field][wanted])
+        yield found
 
 
 def _fields(trace: Trace, event: str, names: tuple[str, ...]) -> dict[str, Array] | None:
@@ -163,11 +185,11 @@ def _fields(trace: Trace, event: str, names: tuple[str, ...]) -> dict[str, Array
     return trace.read_fields(event, names)
 
 
-def _of(recording: Recording, pid: Array) -> Array:
+def _of(recording: Recording, table: Table | dict[str, Array]) -> Array:
     """Return a mask of the application's threads."""
     if recording.threads is None:
-        return np.ones(len(pid), bool)
-    return np.isin(pid, np.fromiter(recording.threads, np.int64, len(recording.threads)))
+        return np.ones(len(table["pid"]), bool)
+    return of_threads(table, recording.threads)
 
 
 def _within(recording: Recording, time: Array) -> Array:

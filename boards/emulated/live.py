@@ -76,9 +76,16 @@ class LiveBoard:
         files = ["-i", str(self.identity), "-o", f"UserKnownHostsFile={self.known_hosts}"]
         return ["ssh", *files, "-p", str(self.address.port), f"root@{launch.HOST}"]
 
-    def target(self) -> SshTarget:
+    @property
+    def disk_cost(self) -> FixedCost:
+        """The cost of its disk, which its driver keeps to."""
+        options = self.options
+        latency_ns, ns_per_kib = (float(str(options[k])) for k in ("latency_ns", "ns_per_kib"))
+        return FixedCost(obtained="set", latency_us=latency_ns / 1000, ns_per_kib=ns_per_kib)
+
+    def target(self) -> StartedTarget:
         """Return it as a target; closing that leaves the board running."""
-        return SshTarget(self.address, self.known_hosts, self.identity)
+        return StartedTarget(self)
 
     def stop(self) -> None:
         """End it and remove what belonged to it."""
@@ -86,12 +93,20 @@ class LiveBoard:
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
-class EmulatedTarget(SshTarget):
+class StartedTarget(SshTarget):
+    """A live board as a target; ``disk_cost`` is what its disk was made to cost."""
+
+    def __init__(self, board: LiveBoard) -> None:
+        super().__init__(board.address, board.known_hosts, board.identity)
+        self.disk_cost = board.disk_cost
+
+
+class EmulatedTarget(StartedTarget):
     """A live board booted as a target, which closing stops; raises BoardError."""
 
     def __init__(self, options: LiveOptions, tell: Tell = _silent) -> None:
         self.board = boot(options, tell)
-        super().__init__(self.board.address, self.board.known_hosts, self.board.identity)
+        super().__init__(self.board)
 
     def close(self) -> None:
         """End the connection and the board."""

@@ -193,6 +193,16 @@ read_blocks(struct lx_kernel *k, struct lx_inode *inode)
     }
 }
 
+/* TimedKernel._hold: of those that were sent since there were ``before``. */
+static void
+hold(struct lx_kernel *k, size_t before)
+{
+    struct lx_disk *disk = k->disk;
+    uint64_t most = (uint64_t)k->machine->nr_requests;
+    if (disk->n_requests > before && disk->n_requests > most)
+        disk->held_ns = fmax(disk->held_ns, disk->requests[disk->n_requests - 1 - most].done_ns);
+}
+
 void
 lx_read_run(struct lx_kernel *k, struct lx_inode *inode)
 {
@@ -203,6 +213,7 @@ lx_read_run(struct lx_kernel *k, struct lx_inode *inode)
     }
     uint64_t unit = (uint64_t)k->machine->page_size / SECTOR;
     struct cut cut = {0};
+    size_t before = k->disk->n_requests;
     for (size_t i = 0; i < k->run_length; i++) {
         const struct lx_piece *piece = &k->run[i];
         for (uint64_t at = 0; at < piece->folios && !k->disk->error; at++) {
@@ -214,6 +225,7 @@ lx_read_run(struct lx_kernel *k, struct lx_inode *inode)
         k->disk->pages += (int64_t)piece->folios << piece->order;
     }
     close_bio(k->disk, &cut);
+    hold(k, before);
 }
 
 double

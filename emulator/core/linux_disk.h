@@ -22,7 +22,7 @@ struct lx_span {
 struct lx_disk {
     struct lx_device device;
     double now_ns, busy_ns; /* ``busy_ns``: when the device will have done all */
-    double held_ns;         /* until when whoever reads now is held by ->readahead itself */
+    double held_ns;         /* until when ->readahead itself, or a full queue, holds the reader */
     struct lx_request *requests;
     size_t n_requests, room;
     struct lx_span *spans;

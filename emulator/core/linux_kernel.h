@@ -51,7 +51,7 @@ struct lx_rules {
 /* Machine and Limits, in the order of their fields. */
 struct lx_machine {
     int64_t page_size, io_pages, fault_around, table_pages, exec_order;
-    int64_t max_sectors_kb, max_segments, max_segment_size;
+    int64_t max_sectors_kb, max_segments, max_segment_size, nr_requests;
 };
 
 /* Records of emulator/linux/operations.py (aligned numpy dtypes). */

@@ -44,7 +44,7 @@ class TimedKernel(Kernel):
     queue: DeviceQueue = field(kw_only=True)
     files: npt.NDArray[np.void] = field(kw_only=True)
     clock_ns: float = 0.0
-    held_ns: float = 0.0  # until when whoever reads now is held by ->readahead itself
+    held_ns: float = 0.0  # until when ->readahead itself, or a full queue, holds the reader
     sent: list[Request] = field(default_factory=list)
     pages: int = 0  # read so far; what lies behind the end of a compressed file is not
     _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
@@ -92,6 +92,7 @@ class TimedKernel(Kernel):
         cut = requests(Outcome(inserts), self.layout, self.limits, self.machine.page_size)
         sent = [self.send(sector, sectors, bios) for _, sector, sectors, bios in cut]
         _chain(sent, cut)
+        self._hold(len(sent))
         ends = list(accumulate(sectors for _, _, sectors, _ in cut))
         unit = self.machine.page_size // SECTOR
         read = 0  # sectors so far: requests come in the order of the pages
@@ -103,6 +104,12 @@ class TimedKernel(Kernel):
                 last = sent[bisect_left(ends, read)]
                 last.pages += len(pages)
                 self._by_page.update({(file, page): last for page in pages})
+
+    def _hold(self, sent: int) -> None:
+        """Hold the thread that sent so many requests until the queue has taken in the last."""
+        before = len(self.sent) - 1 - self.limits.nr_requests
+        if sent and before >= 0:
+            self.held_ns = max(self.held_ns, self.sent[before].done_ns)
 
     def _read_blocks(self, file: int, pages: list[int]) -> None:
         """squashfs_readahead, squashfs_readpage_block: each block is read and waited for.

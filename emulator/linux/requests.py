@@ -25,11 +25,17 @@ EXTENT = np.dtype(
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request may be: max_sectors_kb, max_segments, max_segment_size (bytes) of a queue."""
+    """The limits of a disk's queue, as in /sys/block/DISK/queue.
+
+    A request is no longer than ``max_sectors_kb`` and has at most ``max_segments`` of
+    ``max_segment_size`` (bytes) each. A thread that submits more requests than ``nr_requests``
+    waits until the queue has room for the last one (blk_mq_get_tag, block/blk-mq-tag.c).
+    """
 
     max_sectors_kb: int
     max_segments: int = 1 << 16
     max_segment_size: int = 1 << 30
+    nr_requests: int = 1 << 20
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import figures
@@ -72,8 +72,45 @@ PERL = Application(
 RUBY = Application("ruby", ("ruby", "-e", "require 'json'; require 'optparse'; require 'set'"))
 PHP = Application("php", ("php8.2", "-n", "-r", "echo strlen(json_encode(range(1, 9)));"))
 
-SECONDS_BOARD = Board("arm64", "6.12", ("madplay", "perl", "php8.2-cli", "python3", "ruby"), SD)
-SECONDS_APPLICATIONS = (MADPLAY, PYTHON, PERL, PHP, RUBY)
+# A shell script, a virtual machine with several threads, and a child of its own.
+ERLANG = Application("erlang", ("erl", "-noshell", "-s", "init", "stop"))
+# Threads of a compiler and of an event loop beside the main one.
+NODE = Application("node", ("node", "-e", "require('http'); require('crypto'); require('zlib')"))
+# A shell, a driver and the four programs that it joins by pipes.
+GROFF = Application("groff", ("sh", "-c", "echo hello | groff -t -e -man -Tutf8"))
+# A driver and the compiler proper.
+CPP = Application("cpp", ("cpp-12", "-dM", "/dev/null"))
+TCL = Application(
+    "tcl",
+    (
+        "sh",
+        "-c",
+        "echo 'package require http; package require tcltest; clock format 0' | tclsh8.6",
+    ),
+)
+GUILE = Application("guile", ("guile-3.0", "-c", "(use-modules (ice-9 match) (srfi srfi-1))"))
+VIM = Application("vim", ("vim.basic", "-es", "-c", "qa!"))
+GDB = Application("gdb", ("gdb", "-nx", "--batch", "/usr/bin/gdb"))
+IMAGEMAGICK = Application(
+    "imagemagick", ("convert-im6.q16", "-size", "64x64", "gradient:", "/tmp/out.png")
+)
+LUA = Application("lua", ("lua5.4", "-e", "print(1)"))
+
+DISKS = (NAND, SD, EMMC)
+# The CPU, its kernel, its packages, and what is started on it from each of the disks.
+SECONDS_BOARDS = (
+    ("x86_64", "6.12", ("erlang-base", "vim"), (ERLANG, VIM)),
+    ("arm64", "6.12", ("nodejs", "tcl8.6", "lua5.4"), (NODE, TCL, LUA)),
+    ("armhf", "6.1", ("guile-3.0", "groff-base", "lua5.4"), (GUILE, GROFF, LUA)),
+    ("mipsel", "6.1", ("gdb-minimal", "tcl8.6"), (GDB, TCL)),
+    ("s390x", "6.1", ("imagemagick-6.q16", "cpp-12"), (IMAGEMAGICK, CPP)),
+    (
+        "arm64",
+        "6.12",
+        ("madplay", "perl", "php8.2-cli", "python3", "ruby"),
+        (MADPLAY, PYTHON, PERL, PHP, RUBY),
+    ),
+)
 PLAYERS = ("madplay", "python3")
 PAGES_BOARDS = tuple(
     Board(machine, kernel, PLAYERS, SD)
@@ -115,9 +152,10 @@ class Live:
 def cells(live: Live) -> list[Cell]:
     """Return the cells of seconds (area ``boards``) and of pages (``board-pages``)."""
     found = [
-        _seconds(live, replace(SECONDS_BOARD, device=device), application)
-        for device in (NAND, SD, EMMC)
-        for application in SECONDS_APPLICATIONS
+        _seconds(live, Board(machine, kernel, packages, disk), application)
+        for machine, kernel, packages, applications in SECONDS_BOARDS
+        for disk in DISKS
+        for application in applications
     ]
     for board in PAGES_BOARDS:
         found += [_pages(live, board, application) for application in (MADPLAY, PYTHON)]
@@ -137,7 +175,8 @@ def _seconds(live: Live, board: Board, application: Application) -> Cell:
         return {**seconds.measure(asked, folder, foreread), "commands": foreread.lines}
 
     title = f"{application.name}, {board.machine} {board.kernel}, {board.device.name}"
-    return Cell("boards", f"{board.device.name}-{application.name}", title, run, missing)
+    name = f"{board.machine}-{board.device.name}-{application.name}"
+    return Cell("boards", name, title, run, missing)
 
 
 def _fixed_cost(default_s: float, spread: Spread | None) -> figures.SecondsTargets:

@@ -14,7 +14,7 @@ from store import Document
 
 from analyzer.ingest.load import dev_of, load
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Rwbs
+from analyzer.ingest.tables import Array, Rwbs
 from analyzer.optimizer.inputs import Inputs, inputs
 from analyzer.optimizer.linux import on_disk
 from analyzer.replay.steps import own_requests
@@ -64,9 +64,9 @@ def started_as(taken: Inputs, run: Recording) -> Inputs:
     base, program = taken.recording, taken.program
     before, then = _cached(base), _cached(run)
     rows = {inode: row for row, inode in enumerate(_inodes(base))}
-    operations = program.operations
+    operations, each_ns = _page_by_page(program.operations, taken.times)
     gone = {(rows[inode], page) for inode, page in before - then}
-    first = (operations["op"] == Op.PRESENT) & (taken.times == 0)
+    first = (operations["op"] == Op.PRESENT) & (each_ns == 0)
     pages = zip(operations["handle"].tolist(), operations["at"].tolist(), strict=True)
     kept = ~first | [page not in gone for page in pages]
     new = [
@@ -75,8 +75,20 @@ def started_as(taken: Inputs, run: Recording) -> Inputs:
         if inode in rows
     ]
     joined = np.concatenate([np.array(new, OPERATION), operations[kept]])
-    times = np.concatenate([np.zeros(len(new), np.uint64), taken.times[kept]])
+    times = np.concatenate([np.zeros(len(new), np.uint64), each_ns[kept]])
     return replace(taken, program=replace(program, operations=joined), times=times)
+
+
+def _page_by_page(operations: Array, times: Array) -> tuple[Array, Array]:
+    """Return operations and their times with one page for each that was present."""
+    present = operations["op"] == Op.PRESENT
+    pages = np.where(present, operations["length"], 1).astype(np.int64)
+    found = np.repeat(operations, pages)
+    nth = np.arange(len(found)) - np.repeat(np.cumsum(pages) - pages, pages)
+    single = np.repeat(present, pages)
+    found["at"][single] += nth[single].astype(found["at"].dtype)
+    found["length"][single] = 1
+    return found, np.repeat(times, pages)
 
 
 def _cached(recording: Recording) -> set[tuple[tuple[int, int], int]]:

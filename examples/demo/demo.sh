@@ -87,15 +87,9 @@ limit_reads() {
         echo "no blkio (v1) or io (v2) cgroup controller: the device stays as fast as it is"
         return
     fi
-    {
-        echo 'kind = "paced"'
-        echo "requests_per_second = $REQUESTS_PER_S"
-        echo "bytes_per_second = $BYTES_PER_S"
-    } > "$out/device.toml"
-    device=$out/device.toml
 }
 
-# shellcheck disable=SC2317  # called by the trap
+# shellcheck disable=SC2317,SC2329  # called by the trap
 clean_up() {
     trap - EXIT INT TERM
     if mountpoint -q "$work/mnt" && ! umount "$work/mnt"; then
@@ -145,14 +139,12 @@ foreread record -o "$out/python.capture" -- "$work/start"
 foreread show --files 8 "$out/python.capture"
 
 say "Predicting every window from that one run"
-foreread predict ${device:+--device-model "$device"} "$out/python.capture"
+foreread predict "$out/python.capture"
 
 say "Measuring the same start at some windows, $REPEAT times each"
 foreread sweep --device "${loop#/dev/}" --repeat "$REPEAT" ${WINDOWS:+--windows "$WINDOWS"} \
     -o "$out/python.sweep.json" -- "$work/start"
-foreread validate ${device:+--device-model "$device"} "$out/python.capture" \
-    "$out/python.sweep.json"
-foreread report ${device:+--device-model "$device"} "$out/python.capture" \
-    "$out/python.sweep.json" -o "$out/report"
-foreread script ${device:+--device-model "$device"} "$out/python.capture" -o "$out/script"
+foreread validate "$out/python.capture" "$out/python.sweep.json"
+foreread report "$out/python.capture" "$out/python.sweep.json" -o "$out/report"
+foreread script "$out/python.capture" -o "$out/script"
 the_end

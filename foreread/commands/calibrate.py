@@ -15,14 +15,16 @@ import msgspec
 from analyzer.calibration import Found, Trial, explain
 from analyzer.device_model import cost_of
 from boards.cost import Calibration, Cost
-from boards.open import open_target
+from boards.open import LOCAL, open_target
 from boards.profile import builtin_names, read_profile, with_cost
 from boards.profile_toml import encode_cost, encode_profile
 from foreread.arguments import UsageError
+from foreread.cli import printable
 from foreread.table import render
 from foreread.target_arguments import add_target, tell
 from foreread.version import VERSION
 from tracer.calibrate.fio import Place, find_place
+from tracer.calibrate.limits import Limit, limits_elsewhere
 from tracer.calibrate.run import measure_all
 from tracer.sweep import check_writable
 
@@ -54,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
         check_writable(args.output)
     with open_target(args.target, tell=tell) as target:
         place = find_place(target, args.device)
+        limits = limits_elsewhere(target, place.disk) if place.disk else []
+        _warn(limits, args)
         seen = measure_all(target, place, _show_progress)
     trials = [
         Trial(one.job.kib, one.job.sequential, one.job.depth, one.done_ns, one.latency_ns)
@@ -69,6 +73,14 @@ def run(args: argparse.Namespace) -> int:
     rows = [_row(trial, error) for trial, error in zip(trials, found.errors, strict=True)]
     print(json.dumps(_document(place, found, cost, rows)) if args.json else _text(found, rows))
     return 0
+
+
+def _warn(limits: Sequence[Limit], args: argparse.Namespace) -> None:
+    options = [] if args.target == LOCAL else ["--target", args.target]
+    options += ["-o", str(args.output)] if args.output else []
+    for limit in limits:
+        warning = limit.warning(["foreread", "calibrate", *options, args.device])
+        print(f"foreread: warning: {printable(warning)}", file=sys.stderr)
 
 
 def _check_profile(path: Path) -> None:

@@ -6,10 +6,11 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from analyzer.ingest.load import inodes_of
+from analyzer.ingest.seen import SeenTrace
 from boards.open import LOCAL, open_target
 from boards.target import LocalTarget, Target
 from foreread.arguments import UsageError, buffer_kib, window_kb
@@ -57,6 +58,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="on a target whose kernel has no events of page faults, reads and mappings: see them "
         "by kernel probes",
     )
+    parser.add_argument(
+        "--no-probe",
+        action="store_true",
+        help="do not read the disk for a second after the run to learn what its requests cost",
+    )
     add_run(parser)
 
 
@@ -74,13 +80,15 @@ def run(args: argparse.Namespace) -> int:
     with open_target(args.target, tell=tell) as target:
         capture = _record(args, options, target)
     if args.json:
-        print(json.dumps({"capture": str(args.output), **msgspec.to_builtins(capture)}))
+        print(json.dumps(_document(capture, args.output)))
     else:
         print(_text(capture, args.output), file=sys.stderr)
     return 0
 
 
 def _record(args: argparse.Namespace, options: RecordOptions, target: Target) -> Capture:
+    seen = SeenTrace()
+    reads_of = None if args.no_probe else seen.reads
     if isinstance(target, LocalTarget):
         if args.probes:
             raise UsageError(
@@ -89,16 +97,25 @@ def _record(args: argparse.Namespace, options: RecordOptions, target: Target) ->
         backend, why = choose(args.backend)
         if args.backend == AUTO:
             print(f"foreread: {printable(why)}", file=sys.stderr)
-        return record(options, backend, args.output, inodes_of)
+        return record(options, backend, args.output, seen.inodes, reads_of)
     if args.backend not in (AUTO, TARGETS_BACKEND):
         raise UsageError(f"--backend: a target is recorded by {TARGETS_BACKEND}")
-    return record_on(target, options, args.output, inodes_of)
+    trace_reader = None if args.no_probe else seen
+    return record_on(target, options, args.output, seen.inodes, seen=trace_reader)
 
 
 def _target_words(args: argparse.Namespace) -> tuple[str, ...]:
     if args.target == LOCAL:
         return ()
     return ("--target", args.target, *(["--probes"] if args.probes else []))
+
+
+def _document(capture: Capture, output: Path) -> dict[str, Any]:
+    """Return the capture's metadata; of the probe of the disk its size only."""
+    disk = capture.disk
+    probe = None if disk is None else {"name": disk.name, "requests": disk.requests}
+    metadata = msgspec.to_builtins(msgspec.structs.replace(capture, disk=None))
+    return {"capture": str(output), **metadata, "disk": probe}
 
 
 def _text(capture: Capture, output: Path) -> str:

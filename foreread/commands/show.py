@@ -13,6 +13,7 @@ from analyzer.ingest.load import load_any
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs
 from analyzer.optimizer import predict
+from analyzer.probed import probe_text
 from analyzer.waste import Waste, waste
 from foreread.arguments import add_capture
 from foreread.cli import printable
@@ -70,6 +71,7 @@ def to_json(recording: Recording, at_window: Waste) -> dict[str, Any]:
         "not_accesses": recording.counts,
         "window": at_window.window,
         "files": [_file_json(recording, row, at_window) for row in _order(recording)],
+        "disk": probe_text(capture.disk) if capture and capture.disk else None,
         "requests_by_sectors": request_sizes(recording),
         "timeline": timeline(recording),
         "notes": list(recording.notes) + (list(capture.notes) if capture else []),
@@ -170,6 +172,8 @@ def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
         f"lost        {lost} events" + ("" if lost == 0 else ": THE RESULT IS INCOMPLETE"),
         f"accessed    {summary['accesses']} pages of {recording.files.rows} files",
     ]
+    if capture and capture.disk:
+        lines.append(f"disk        {printable(probe_text(capture.disk))}")
     others = ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in recording.counts.items())
     return [*lines, f"not counted {others} pages"]
 

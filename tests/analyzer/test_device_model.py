@@ -118,13 +118,12 @@ def test_a_file_gives_the_cost(tmp_path):
 
 
 def test_a_board_on_paper_is_given_by_its_rates(tmp_path):
-    """Latency, bytes and requests a second: what a data sheet says; the limiter needs its slice."""
+    """Latency, bytes and requests a second: a data sheet; without a slice it is the limiter."""
     path = tmp_path / "disk.toml"
-    path.write_text(
-        'kind = "paced"\nlatency_us = 250\nbytes_per_second = 80e6\nrequests_per_second = 5000\n'
-    )
+    rates = "latency_us = 250\nbytes_per_second = 80e6\nrequests_per_second = 5000\n"
+    path.write_text(f'kind = "paced"\nslice_ms = 0\n{rates}')
     assert read_device_model(str(path)) == Paced(5000, 80e6, FixedCost(250_000, 0), slice_ns=0)
-    path.write_text('kind = "paced"\nrequests_per_second = 1000\nslice_ms = 100\nband = 0.01\n')
+    path.write_text('kind = "paced"\nrequests_per_second = 1000\nband = 0.01\n')
     assert read_device_model(str(path)) == Paced(1000, band=0.01)
 
 

@@ -134,7 +134,7 @@ def test_after_a_cut_line_the_next_command_finds_the_prompt(board, target, tmp_p
 
 def test_who_is_not_root_is_told_so(tmp_path):
     if os.getuid() != 0:
-        pytest.skip("only root can be another user: missing rights are not checked")
+        pytest.skip("needs root to be another user: missing rights are not checked")
     board = ConsoleBoard(
         [shutil.which("setpriv"), "--reuid=65534", "--clear-groups", *ASH], Path("/")
     )

@@ -169,7 +169,7 @@ def test_what_is_missing_is_not_pulled_and_nothing_is_left(target, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full: full disks not checked")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no /dev/full")
 def test_a_full_disk_is_no_space(target, tmp_path):
     (tmp_path / "file.part").symlink_to("/dev/full")
     with pytest.raises(OSError) as full:
@@ -180,7 +180,7 @@ def test_a_full_disk_is_no_space(target, tmp_path):
 
 def test_a_full_and_a_read_only_disk_keep_nothing(target, tmp_path):
     if not can_mount():
-        pytest.skip("mounting needs root: full and read-only disks are not checked")
+        pytest.skip("needs root to mount: full and read-only disks are not checked")
     sent = tmp_path / "sent"
     sent.write_bytes(bytes(100_000))
     for folder, code in (("/media", errno.ENOSPC), ("/mnt", errno.EROFS)):

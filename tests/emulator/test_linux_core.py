@@ -105,6 +105,7 @@ def _with(array, column, value):
         (Machine(table_pages=0), LIMITS, 8),
         (Machine(), Limits(0), 8),
         (Machine(), Limits(4, 0), 8),
+        (Machine(), Limits(4, nr_requests=0), 8),
         (Machine(), LIMITS, -1),
         (Machine(), LIMITS, _linux.MAX_WINDOW + 1),
     ],

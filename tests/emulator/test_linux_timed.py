@@ -65,6 +65,21 @@ def test_parts_of_a_bio_are_there_together():
     assert found.total_ns == 5420 + 30
 
 
+@pytest.mark.parametrize(("room", "total_ns"), [(4, 2840), (2, 5640), (1, 7040)])
+def test_a_full_queue_holds_the_thread_that_submits(room, total_ns):
+    """Pages 0-1 are there at 2800; at 2810 page 1's marker asks for pages 2-5, a request each.
+
+    They are done at 4210, 5610, 7010 and 8410. The thread needs none of them, and goes on once the
+    queue has taken in the last one.
+    """
+    script = Script()
+    handle = script.open(script.file(8))
+    script.read(handle, 0).read(handle, 1)
+    steps = run(script, [(0, 0, 0), (0, 1, 0), (10, 2, 0)])
+    found = timed(replace(steps, limits=Limits(4, nr_requests=room)), 4, DEVICE)
+    assert found.total_ns == total_ns
+
+
 def test_the_processor_s_work_counts_from_what_was_recorded():
     """1810 + 10 for a page more + 10: asked at 1830, there at 4430.
 

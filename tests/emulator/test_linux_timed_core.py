@@ -65,7 +65,7 @@ def runs(draw):
         draw(st.sampled_from([0.0, 5000.5])),
         rules_for(draw(st.sampled_from(VERSIONS))),
         replace(machine, exec_order=draw(st.sampled_from([0, 4]))),
-        draw(st.sampled_from([Limits(512, 100, 64 << 10), Limits(1280), Limits(8, 2, 4096)])),
+        draw(st.sampled_from(LIMITS)),
         Layout(draw(layouts(drawn.sizes))),
         cpus=draw(st.integers(1, 3)),
         ends=draw(st.sampled_from([-1, -1, int(chosen["thread"][0])])),
@@ -79,6 +79,13 @@ def assert_same(found, expected):
     np.testing.assert_allclose(found.ends_ns, expected.ends_ns, rtol=1e-9)
 
 
+LIMITS = (
+    Limits(512, 100, 64 << 10),
+    Limits(1280),
+    Limits(8, 2, 4096),
+    Limits(16, nr_requests=2),
+    Limits(4, nr_requests=1),
+)
 COST = FixedCost(1e5, 1e4)
 DEVICES = [
     FixedCost(0.0, 5e4),

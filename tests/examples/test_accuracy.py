@@ -11,6 +11,7 @@ from replayed import brought, done, entry, fault
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.optimizer.inputs import inputs
+from boards.emulated.machines import MACHINES
 from emulator.linux.operations import Op
 
 FOLDER = Path(__file__).parents[2] / "examples/accuracy"
@@ -190,7 +191,7 @@ def test_a_prediction_starts_with_the_pages_that_a_run_had_cached(modules):
         return interpret(trace, None, [entry(1, cached_pages=[*cached])], "all")
 
     taken = inputs(recorded((3, 2)), (6, 1, 0))
-    assert done(taken) == [(Op.PRESENT, 3, 1), (Op.PRESENT, 4, 1), (Op.FAULT, 20, 0)]
+    assert done(taken) == [(Op.PRESENT, 3, 2), (Op.FAULT, 20, 0)]
     same = modules["page_sets"].started_as(taken, recorded((4, 1), (20, 1)))
     assert done(same) == [(Op.PRESENT, 20, 1), (Op.PRESENT, 4, 1), (Op.FAULT, 20, 0)]
     assert len(same.times) == 3
@@ -204,11 +205,19 @@ def test_every_cell_has_a_name_of_its_own(modules):
 
 
 def test_what_is_given_to_predict_is_what_the_board_was_started_with(modules, tmp_path):
-    board = modules["on_boards"].SECONDS_BOARD
+    on_boards = modules["on_boards"]
+    board = on_boards.Board("armhf", "6.1", ("lua5.4",), on_boards.EMMC)
     text = board.device.write(tmp_path).read_text()
     words = list(map(str, board.words()))
     assert f"latency_us = {words[words.index('--latency-us') + 1]}\n" in text
     assert f"ns_per_kib = {words[words.index('--ns-per-kib') + 1]}\n" in text
+
+
+def test_every_emulated_cpu_has_cells_on_every_disk(modules):
+    cells = modules["on_boards"].cells(modules["on_boards"].Live())
+    found = {tuple(cell.name.split("-")[:2]) for cell in cells if cell.area == "boards"}
+    disks = [disk.name for disk in modules["on_boards"].DISKS]
+    assert found == {(cpu, disk) for cpu in MACHINES for disk in disks}
 
 
 def test_a_measurement_is_kept_as_a_whole(modules, tmp_path):

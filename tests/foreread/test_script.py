@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import subprocess
 from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 from chroot_board import ChrootBoard
+from requirements import busybox_chroot_missing
 
 from boards.emulated.live import EmulatedTarget
 from foreread.cli import main
@@ -20,16 +18,10 @@ CAPTURE = str(Path(__file__).parents[2] / "examples/python-start/python-start.ca
 PUBLISHED = [CAPTURE, "--criterion", "published"]  # its disk is unknown, so it has no seconds
 
 
-def can_chroot() -> bool:
-    enter = [] if os.geteuid() == 0 else ["unshare", "-r"]
-    probe = subprocess.run([*enter, "chroot", "/", "true"], capture_output=True, check=False)
-    return probe.returncode == 0 and bool(shutil.which("busybox"))
-
-
 @pytest.fixture
 def board(tmp_path, monkeypatch):
-    if not can_chroot():
-        pytest.skip("needs busybox, and chroot or user namespaces: installing was not run")
+    if reason := busybox_chroot_missing():
+        pytest.skip(reason)
     board = ChrootBoard(tmp_path / "board")
     monkeypatch.setattr(script, "open_target", lambda text, tell: nullcontext(board))
     return board

@@ -246,7 +246,7 @@ def test_a_scheduler_comes_back_with_its_tunables(board):
     """The kernel makes them anew; what this board had set is put back after the scheduler."""
     expire = board.queue / "iosched/read_expire"
     if "mq-deadline" not in (board.queue / "scheduler").read_text():
-        pytest.skip("the kernel offers no mq-deadline: its tunables were not put back")
+        pytest.skip("this kernel offers no mq-deadline: its tunables were not put back")
     (board.queue / "scheduler").write_text("mq-deadline")
     expire.write_text("200")
     before = board.values()

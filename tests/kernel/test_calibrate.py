@@ -61,7 +61,7 @@ def limited(device: str, requests: int, size: int) -> Iterator[None]:
         home, group = V2, V2 / name
         limits = {"io.max": f"{number} rbps={size} riops={requests}"}
     else:
-        pytest.skip("neither cgroup limits reads here: the limiter was not calibrated")
+        pytest.skip("this machine has no cgroup that limits reads: the limiter was not calibrated")
     before = home / _own_group(home == V1)
     group.mkdir()
     try:

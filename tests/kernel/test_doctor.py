@@ -12,7 +12,7 @@ from tracer.doctor import examine
 
 pytestmark = [
     pytest.mark.kernel,
-    pytest.mark.skipif(os.geteuid() != 0, reason="not root: no diagnosis was checked"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no diagnosis was checked"),
 ]
 
 

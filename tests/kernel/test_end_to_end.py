@@ -15,7 +15,7 @@ from analyzer.optimizer import predict
 
 pytestmark = [
     pytest.mark.kernel,
-    pytest.mark.skipif(os.geteuid() != 0, reason="not root: nothing was recorded or predicted"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: nothing was recorded or predicted"),
 ]
 ROOT = Path(__file__).parents[2]
 PAGES_READ = [40, 10, 11, 63, 10, 0]

@@ -31,7 +31,10 @@ RELEASE = version_of(os.uname().release)
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no application was predicted"),
-    pytest.mark.skipif(RELEASE < (6, 12), reason="needs access events (Linux 6.12)"),
+    pytest.mark.skipif(
+        RELEASE < (6, 12),
+        reason="this kernel has no access events",
+    ),
 ]
 
 

@@ -14,14 +14,22 @@ import pytest
 from analyzer.ingest import perfdata
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import Kind
+from tracer import tracefs
 
 PERF = shutil.which("perf")
 pytestmark = [
     pytest.mark.kernel,
-    pytest.mark.skipif(os.geteuid() != 0, reason="not root: no perf recording was compared"),
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no perf recording was compared"),
     pytest.mark.skipif(PERF is None, reason="no perf: the perf.data reader was not compared"),
 ]
 _LINE = re.compile(r"\s*\[(\d+)\]\s+(\d+)\.(\d{9}):\s+(\w+:\w+):")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _tracing():
+    """Mount tracefs for perf, which would leave it mounted."""
+    with tracefs.mounted():
+        yield
 
 
 def perf(*arguments: str) -> str:
@@ -75,7 +83,7 @@ def test_pages_of_the_file_read_are_inserted(tmp_path: Path) -> None:
     events = perfdata.read(path).events
     inserts = events.take((events["kind"] == Kind.INSERT) & (events["ino"] == status.st_ino))
     if not inserts.rows:
-        pytest.skip(f"{tmp_path} is not on a disk: the inserts of a file were not compared")
+        pytest.skip(f"this machine has {tmp_path} on no disk: inserts were not compared")
     pages = set()
     for index, order in zip(inserts["index"].tolist(), inserts["value"].tolist(), strict=True):
         pages |= set(range(index, index + (1 << order)))

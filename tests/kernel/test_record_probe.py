@@ -22,7 +22,7 @@ pytestmark = [
 def place():
     with tracefs.mounted() as directory:
         if not (directory / "uprobe_events").exists():
-            pytest.skip("no CONFIG_UPROBE_EVENTS: removal of probes was not checked")
+            pytest.skip("this kernel has no uprobe events: their removal was not checked")
         yield directory
 
 

@@ -24,10 +24,12 @@ KILLS = 6
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(
-        os.geteuid() != 0
-        or not Path("/dev/loop-control").exists()
-        or not all(map(shutil.which, ("busybox", "losetup", "mkfs.ext4"))),
-        reason="needs root, loop devices, busybox and mkfs.ext4: nothing was tuned for real",
+        os.geteuid() != 0 or not Path("/dev/loop-control").exists(),
+        reason="needs root and loop devices: nothing was tuned for real",
+    ),
+    pytest.mark.skipif(
+        not all(map(shutil.which, ("busybox", "losetup", "mkfs.ext4"))),
+        reason="busybox, losetup or mkfs.ext4 is missing: nothing was tuned for real",
     ),
 ]
 

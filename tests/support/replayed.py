@@ -41,7 +41,7 @@ def made(events, entries=(), calls=None, threads=None):
     def fields(name, names):
         rows = calls[name]
         columns = dict(zip(("time_ns", "pid", *names), zip(*rows, strict=True), strict=True))
-        return {key: np.array(value) for key, value in columns.items()}
+        return {key: _numbers(value) for key, value in columns.items()}
 
     names = frozenset(calls)
     trace = Trace("test", table(*events), event_names=names, read_fields=fields if calls else None)
@@ -49,6 +49,11 @@ def made(events, entries=(), calls=None, threads=None):
     files = np.zeros(recording.files.rows, FILE)
     files["size"], files["window"] = recording.files["size_bytes"], -1
     return build(recording, files)
+
+
+def _numbers(values):
+    """As the readers have them: u8 where a number needs it."""
+    return np.array(values, np.uint64 if max(values) > np.iinfo(np.int64).max else np.int64)
 
 
 def done(built):

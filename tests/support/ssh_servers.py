@@ -25,9 +25,9 @@ def missing(kind: str) -> str:
     if not shutil.which(binary, path=PATH) or not shutil.which("ssh"):
         return f"no {binary}, or no ssh client: {unchecked}"
     if kind == "openssh" and os.getuid() == 0 and not (can_mount() or Path("/run/sshd").exists()):
-        return f"root's sshd needs /run/sshd, or a mount namespace to make it in: {unchecked}"
+        return f"needs root to mount, or root's sshd lacks /run/sshd: {unchecked}"
     if kind == "dropbear" and not can_mount():
-        return f"dropbear needs a home of its own, and that a mount namespace (root): {unchecked}"
+        return f"needs root to mount a home of dropbear's own: {unchecked}"
     if kind == "dropbear" and not shutil.which("busybox"):
         return f"no busybox: {unchecked}"
     return ""

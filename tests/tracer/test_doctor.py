@@ -174,7 +174,7 @@ def test_an_unprivileged_user_learns_what_needs_root() -> None:
         prefix = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
         probe = [*prefix, sys.executable, "-c", "import msgspec"]
         if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
-            pytest.skip("python cannot be run as another user: its diagnosis was not checked")
+            pytest.skip("this machine keeps python from other users: not checked")
     findings = run_doctor(*prefix)
     needing_root = ("user", "tracefs", "events", "drop_caches", "back-end tracefs", "back-end perf")
     for name in needing_root:

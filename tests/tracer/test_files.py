@@ -70,7 +70,8 @@ def test_a_mount_hidden_by_a_later_one_is_not_searched(tree):
     assert entry.path is None
 
 
-def test_the_search_ends_in_time_and_says_so(tree):
+def test_the_search_ends_in_time_and_says_so(tree, monkeypatch):
+    monkeypatch.setattr("tracer.files.paths_by_handle", lambda *_: ({}, set()))
     _, complete = find_files({inode(tree / "a/b/plain")}, [mount(tree)], {}, limit_s=0)
     assert not complete
 
@@ -95,3 +96,10 @@ def test_a_file_system_whose_search_is_cut_does_not_keep_another_waiting(tree, m
     found, complete = find_files(looked_for, mounts, {}, limit_s=4.0)
     assert [entry.path for entry in found] == [None, str(wanted)]
     assert not complete
+
+
+def test_the_search_by_walk_and_by_handle_find_the_same(tree, monkeypatch):
+    wanted = {inode(tree / "a/b/plain"), inode(tree / "a")}
+    by_handle = find_files(wanted, [mount(tree)], {})
+    monkeypatch.setattr("tracer.files.paths_by_handle", lambda *_: ({}, set()))
+    assert find_files(wanted, [mount(tree)], {}) == by_handle

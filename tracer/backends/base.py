@@ -107,7 +107,10 @@ class Backend(Protocol):
     name: str
 
     def probe(self) -> Probe:
-        """Return whether this back-end can record here, by trying the operations it needs."""
+        """Return whether this back-end can record here, by trying the operations it needs.
+
+        The trial may take a second: it is made once, and later calls return what it found.
+        """
 
     def start(self, trace_directory: Path, events: list[str], buffer_kib: int) -> None:
         """Begin recording ``events`` of all CPUs; ``buffer_kib`` of buffer per CPU."""

@@ -31,9 +31,14 @@ class Recorder(ABC):
         self._recording: Supervised | None = None
         self._recorded: Recorded | None = None
         self._notes: list[str] = []
+        self._probe: Probe | None = None
 
     def probe(self) -> Probe:
-        """Return whether the program can record here, by recording for a moment."""
+        """Return whether the program can record here, by recording for a moment, once."""
+        self._probe = self._probe or self._try()
+        return self._probe
+
+    def _try(self) -> Probe:
         if shutil.which(self.program) is None:
             lacks = f"{self.program} is not installed"
             return Probe(self.name, False, lacks, f"install the package {self.package}")

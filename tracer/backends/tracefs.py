@@ -51,9 +51,14 @@ class TracefsBackend:
         self._drain: _Drain | None = None
         self._recorded: Recorded | None = None
         self._notes: list[str] = []
+        self._probe: Probe | None = None
 
     def probe(self) -> Probe:
-        """Return whether an instance can be made and has what is needed."""
+        """Return whether an instance can be made and has what is needed; tried once."""
+        self._probe = self._probe or self._try()
+        return self._probe
+
+    def _try(self) -> Probe:
         try:
             with tracefs.mounted() as place, uninterrupted():
                 instance = _make_instance(place)

@@ -1,4 +1,4 @@
-# shellcheck shell=sh disable=SC2034,SC2154,SC2209,SC3045
+# shellcheck shell=sh disable=SC2034,SC2154,SC2209,SC3045,SC3067
 # What every job on a target needs: applets, the lock, the journal of knobs, the page cache.
 # The files of a job are one script on the target, for busybox ash and other POSIX shells.
 # Results are lines "KEY VALUE" on stdout, a failure is "error TEXT|REMEDY".

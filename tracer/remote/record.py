@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from boards.device import Devices
-from boards.target import Target
+from boards.target import Target, TargetError
 from tracer import capture as capture_files
 from tracer import metadata
-from tracer.backends.base import INDISPENSABLE, STANDINS
+from tracer.backends.base import INDISPENSABLE, STANDINS, RecordError
 from tracer.backends.tracefs import EVENT_PROBE
 from tracer.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
 from tracer.interrupts import orderly_exit
@@ -35,9 +36,10 @@ from tracer.remote.machine import Machine
 from tracer.remote.mapped import MAPPED_S, UNTOLD, mapped_pages
 from tracer.remote.pages import save_trace
 from tracer.remote.places import with_places
+from tracer.remote.probed import TraceReader, probe_target
 from tracer.remote.run_facts import RunFacts, TraceFacts
 from tracer.residency import with_cached
-from tracer.run import exit_notes, living_notes
+from tracer.run import RunOptions, exit_notes, living_notes
 
 PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
 
@@ -55,14 +57,45 @@ def record_on(
     output: Path,
     inodes_of: InodesOf | None = None,
     shell: Sequence[str] = ("sh",),
+    seen: TraceReader | None = None,
 ) -> Capture:
     """Record one cold run on ``target`` into the directory ``output``; as ``tracer.record``.
 
+    With ``seen``, which reads the trace, the disk is probed after the run.
     The command's output is passed on when the run is over. ``shell`` starts the target's shell.
     Ctrl-C ends the run and keeps the capture. Raises RecordError; also when the connection is
     lost: then the target's guard puts everything back.
     """
     guarded_run.check(options.run)
+    capture, files = _recorded(target, options, output, inodes_of, shell)
+    if seen is None:
+        return capture
+
+    def again(run: RunOptions, kb: int, events: tuple[str, ...], to: Path) -> object:
+        small = replace(options, run=run, read_ahead_kb=kb, events=events, probes=False)
+        return _recorded(target, small, to, None, shell)
+
+    try:
+        disk = probe_target(target, capture, files, output / TRACE, seen, again)
+    except (RecordError, TargetError, ValueError, LookupError, KeyboardInterrupt) as error:
+        why = str(error) or "it was interrupted"
+        capture = structs.replace(
+            capture, notes=[*capture.notes, f"the disk was not probed: {why}"]
+        )
+        capture_files.write(output, capture, files)
+        return capture
+    if disk is not None:
+        capture_files.add_disk(output, disk)
+    return structs.replace(capture, disk=disk)
+
+
+def _recorded(
+    target: Target,
+    options: RecordOptions,
+    output: Path,
+    inodes_of: InodesOf | None,
+    shell: Sequence[str],
+) -> tuple[Capture, list[FileEntry]]:
     with (
         orderly_exit(),
         output_directory(output),
@@ -85,7 +118,7 @@ def _record(
     options: RecordOptions,
     output: Path,
     inodes_of: InodesOf | None,
-) -> Capture:
+) -> tuple[Capture, list[FileEntry]]:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     machine, devices = prepared.machine, prepared.devices
     with making_sense("what disks it has"):
@@ -138,7 +171,7 @@ def _record(
     with making_sense("what a capture says of it"):
         msgspec.convert(msgspec.to_builtins(capture), Capture)
     capture_files.write(output, capture, files)
-    return capture
+    return capture, files
 
 
 def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> dict[str, str]:

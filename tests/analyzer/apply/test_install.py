@@ -11,23 +11,15 @@ from dataclasses import replace
 import pytest
 from chroot_board import BUILDROOT_RCS, ROOT_MOUNT, ChrootBoard, plan
 from console_board import ConsoleBoard
+from requirements import busybox_chroot_missing
 
 from analyzer.apply import ApplyError, Board, InstallError, Prefetch, install, uninstall
 from analyzer.apply.manifest import MANIFEST
 from boards.serial import SerialAddress, SerialTarget
 from boards.target import Result, TargetError
 
-
-def can_chroot() -> bool:
-    enter = [] if os.geteuid() == 0 else ["unshare", "-r"]
-    probe = subprocess.run([*enter, "chroot", "/", "true"], capture_output=True, check=False)
-    return probe.returncode == 0
-
-
-pytestmark = pytest.mark.skipif(
-    not can_chroot() or not shutil.which("busybox"),
-    reason="needs busybox, and chroot or user namespaces: installing was not run",
-)
+MISSING = busybox_chroot_missing()
+pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
 SYSTEMD = "/usr/lib/systemd/systemd"
 UNITS = "etc/systemd/system"
 
@@ -348,7 +340,7 @@ def test_whatever_step_fails_the_board_keeps_what_it_had(tmp_path, error, upgrad
 
 
 @pytest.mark.kernel
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs mount: a failing rename was not made")
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount: a failing rename was not made")
 def test_a_commit_that_fails_in_the_middle_is_taken_back(board):
     install(board, plan(512))
     before = board.tree()
@@ -363,7 +355,9 @@ def test_a_commit_that_fails_in_the_middle_is_taken_back(board):
 
 
 @pytest.mark.kernel
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs mknod: nothing was installed by a console")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="needs root for mknod: nothing was installed by a console"
+)
 def test_a_serial_console_is_enough(tmp_path):
     board = ChrootBoard(tmp_path / "board")
     for name, minor in (("null", 3), ("tty", 0)):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
 from event_table import R, event, table
 
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import Kind
-from analyzer.replay.cpu import cpu_samples
+from analyzer.ingest.tables import EVENTS, Kind, Table
+from analyzer.replay.cpu import cpu_samples, event_cost
 
 
 def test_the_processor_s_work_is_told_by_faults():
@@ -81,3 +82,15 @@ def test_threads_are_followed_one_by_one_and_only_while_they_have_a_cpu():
     recording = interpret(Trace("test", table(*rows)), None, [], "all")
     found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (30 - 5, 20 - 2 * 5 + 10 - 5)
+
+
+def test_what_comes_soonest_after_a_completion_is_in_part_the_kernel_s_own_work():
+    """A hundred completions, each 3,000 ns before its wake-up, and events far from these."""
+    rows = []
+    for time in range(0, 100_000_000, 1_000_000):
+        rows += [(time, Kind.RQ_COMPLETE), (time + 3000, Kind.WAKING), (time + 9000, Kind.SWITCH)]
+    events = Table.empty(EVENTS, len(rows))
+    events["time_ns"][:], events["kind"][:] = zip(*rows, strict=True)
+    assert event_cost(events) == pytest.approx(2000)
+    events["time_ns"][2::3] = events["time_ns"][1::3] + 1500
+    assert event_cost(events) == pytest.approx(1500)

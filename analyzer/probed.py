@@ -1,0 +1,123 @@
+"""The disk that a capture's own probe shows: the raw requests, explained as `calibrate`'s are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.calibration import Found, Trial, explain
+from analyzer.device_model import DeviceModelError, device_of, learn
+from analyzer.ingest.tables import REQUESTS, Rwbs, Table
+from emulator.device import DeviceModel
+from tracer.capture import Capture
+from tracer.disk.probed import DiskProbe, ProbeTrial
+
+_FEWEST = 3  # requests of a trial that says anything
+_FEWEST_TRIALS = 2
+_SLICES_NS = 4e8
+_EXPLAINED, _MOST_ERROR = 0.15, 1.0  # median and 90th percentile of the trials' errors
+_REMEDY = "give the disk's cost (--device-model FILE; `foreread calibrate` writes one)"
+
+
+@dataclass(frozen=True)
+class Probed:
+    """The disk by a capture's probe; ``how`` says where it is from, and how well it is known."""
+
+    device: DeviceModel
+    how: str
+    found: Found | None = None
+
+
+def device_of_probe(disk: DiskProbe) -> Probed:
+    """Return the device that the probe's requests show, or the one that the board was given.
+
+    Raises DeviceModelError where they show none: too few, or times that are none.
+    """
+    if disk.known is not None:
+        return Probed(device_of(disk.known), "as the emulated board was started with it")
+    if any(trial.how == "buffered" for trial in disk.trials):
+        return Probed(learn(_requests_of(disk)), _how(disk))
+    found = explain(_longest(trials_of(disk)))
+    if found.median > _EXPLAINED or np.percentile(np.abs(found.errors), 90) > _MOST_ERROR:
+        raise DeviceModelError(
+            f"the capture's probe of {disk.name} contradicts itself: the machine was busy",
+            f"record again, or {_REMEDY}",
+        )
+    return Probed(found.with_band(), _how(disk), found)
+
+
+def _how(disk: DiskProbe) -> str:
+    return f"by the capture's probe of {disk.name} ({disk.requests} reads in {disk.seconds:.1f} s)"
+
+
+def _requests_of(disk: DiskProbe) -> Table:
+    """Return the requests that block events timed, in order of issue."""
+    rows = [
+        (start, end, one.request_bytes // 512, at // 512)
+        for one in disk.trials
+        for start, end, at in zip(one.issue_ns, one.complete_ns, one.offset, strict=True)
+    ]
+    rows.sort()
+    columns = np.array(rows, np.uint64).reshape(-1, 4).T
+    zeros = np.zeros(columns.shape[1], np.uint64)
+    found = {
+        "issue_ns": columns[0] + np.uint64(1),
+        "complete_ns": columns[1] + np.uint64(1),
+        "sectors": columns[2],
+        "sector": columns[3],
+        "flags": zeros + np.uint64(Rwbs.READ),
+    }
+    return Table(
+        REQUESTS,
+        {c.name: found.get(c.name, zeros).astype(c.dtype) for c in REQUESTS.columns},
+    )
+
+
+def probe_text(disk: DiskProbe) -> str:
+    """Return one line on a capture's probe: what it read, and the device that this shows."""
+    read = f"{disk.name}: "
+    if disk.known is None:
+        group = f" in cgroup {disk.group}" if disk.group else ""
+        read += f"{disk.requests} reads in {disk.seconds:.1f} s{group}: "
+    try:
+        return read + device_of_probe(disk).device.describe()
+    except DeviceModelError as error:
+        return f"{read}{error}"
+
+
+def _longest(trials: list[Trial]) -> list[Trial]:
+    """Return the trials that a limiter held for several slices, if there are such; else all."""
+    held = [trial for trial in trials if trial.done_ns[-1] > _SLICES_NS]
+    return held if len(held) > 1 and any(trial.depth == 1 for trial in held) else trials
+
+
+def probe_of(capture: Capture | None, dev: str) -> DiskProbe | None:
+    """Return the capture's probe of the disk "major:minor"; None if it has none."""
+    disk = capture.disk if capture else None
+    return disk if disk is not None and disk.dev == dev else None
+
+
+def trials_of(disk: DiskProbe) -> list[Trial]:
+    """Return the probe's trials that are long enough; raises DeviceModelError if too few are."""
+    trials = [_trial(one) for one in disk.trials if _tells(one)]
+    smallest = min((trial.kib for trial in trials), default=0)
+    alone = any(trial.depth == 1 and trial.kib == smallest for trial in trials)
+    if len(trials) < _FEWEST_TRIALS or not alone:
+        raise DeviceModelError(f"the capture's probe of {disk.name} has too few requests", _REMEDY)
+    return trials
+
+
+def _tells(trial: ProbeTrial) -> bool:
+    done = trial.complete_ns
+    return len(done) >= _FEWEST and trial.request_bytes >= 1024 and max(done) > min(done)
+
+
+def _trial(one: ProbeTrial) -> Trial:
+    """Return a trial that begins at 0, in order of completion."""
+    issue, done = (np.array(rows, np.float64) for rows in (one.issue_ns, one.complete_ns))
+    order = np.argsort(done, kind="stable")
+    latency = np.maximum(done - issue, 1.0)[order]
+    return Trial(
+        one.request_bytes // 1024, one.sequential, one.depth, done[order] - issue.min(), latency
+    )

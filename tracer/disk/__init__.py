@@ -1,0 +1,1 @@
+"""The disk probe: a few hundred reads after a recorded run show what requests of its disk cost."""

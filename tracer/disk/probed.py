@@ -1,0 +1,61 @@
+"""What a capture knows of its disk's cost: the probe's raw requests, or the cost itself."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+from boards.cost import Cost
+
+Bytes = Annotated[int, Meta(ge=0, le=(1 << 63) - 1)]
+Nanoseconds = Annotated[int, Meta(ge=0, le=10**13)]  # since the probe began; under three hours
+RequestBytes = Annotated[int, Meta(ge=512, le=1 << 26)]
+Depth = Annotated[int, Meta(ge=1, le=1024)]
+_MOST_REQUESTS = 1 << 17
+
+
+class ProbeTrial(Struct, frozen=True, kw_only=True):
+    """Requests of one size, all sequential or all random, ``depth`` in flight at a time.
+
+    One row per request, in order of completion: its place on the disk (bytes), when the request
+    was issued and when it completed (ns since the probe began). ``how``: ``direct`` reads bypass
+    the page cache and are timed by the reader; ``buffered`` ones are timed by the block events.
+    """
+
+    request_bytes: RequestBytes
+    sequential: bool
+    depth: Depth
+    how: Literal["direct", "buffered"] = "direct"
+    offset: list[Bytes]
+    issue_ns: list[Nanoseconds]
+    complete_ns: list[Nanoseconds]
+
+    def __post_init__(self) -> None:
+        rows = len(self.complete_ns)
+        if not len(self.offset) == len(self.issue_ns) == rows:
+            raise ValueError("the columns of a probe's trial differ in length")
+        if rows > _MOST_REQUESTS:
+            raise ValueError(f"more than {_MOST_REQUESTS} requests in a probe's trial")
+        if any(end < start for start, end in zip(self.issue_ns, self.complete_ns, strict=True)):
+            raise ValueError("a request of the probe completed before it was issued")
+
+
+class DiskProbe(Struct, frozen=True, kw_only=True):
+    """The probe of one disk (``dev`` is its "major:minor").
+
+    ``group`` is the cgroup whose limits held for the reads, empty if it was foreread's own.
+    ``seconds`` is what the probe took. ``known`` is the cost that an emulated board gave the disk.
+    """
+
+    dev: str
+    name: str
+    seconds: Annotated[float, Meta(ge=0, le=1e4)] = 0.0
+    group: str = ""
+    trials: Annotated[list[ProbeTrial], Meta(max_length=100)] = []
+    known: Cost | None = None
+
+    @property
+    def requests(self) -> int:
+        """Return the number of requests."""
+        return sum(len(trial.complete_ns) for trial in self.trials)
