@@ -17,15 +17,16 @@ def askers(requests: Table, events: Table) -> tuple[Array, Array]:
     A kernel worker may issue what a thread has queued.
     """
     bios = events.take(events["kind"] == Kind.BIO_QUEUE)
-    at_sector = rows_by(bios["index"])
+    sector = np.concatenate((bios["index"], requests["sector"]))
+    time = np.concatenate((bios["time_ns"], requests["issue_ns"]))
+    is_bio = np.arange(len(sector)) < bios.rows
+    order = np.lexsort((~is_bio, time, sector))
+    latest = np.maximum.accumulate(np.where(is_bio[order], np.arange(len(order)), -1))
+    bio = order[latest]  # the last one before each, of whatever sector
+    known = ~is_bio[order] & (latest >= 0) & (sector[bio] == sector[order])
+    rows, bio = order[known] - bios.rows, bio[known]
     by, at = requests["pid"].copy(), requests["issue_ns"].copy()
-    for row, sector in enumerate(requests["sector"].tolist()):
-        queued = at_sector.get(sector)
-        if queued is None:
-            continue
-        last = int(np.searchsorted(bios["time_ns"][queued], requests["issue_ns"][row], "right")) - 1
-        if last >= 0:
-            by[row], at[row] = bios["pid"][queued[last]], bios["time_ns"][queued[last]]
+    by[rows], at[rows] = bios["pid"][bio], bios["time_ns"][bio]
     return by, at
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -31,8 +32,11 @@ def joins(
     parent = dict(zip(forks["value"].tolist(), forks["pid"].tolist(), strict=True))
     over = [one for one in stays if one in exit_ns and one != last]
     over.sort(key=exit_ns.__getitem__)
+    by_parent: defaultdict[int | None, list[int]] = defaultdict(list)
+    for one in over:
+        by_parent[parent.get(one)].append(one)
     for thread, off in offs.items():
-        children = [one for one in over if parent.get(one) == thread]
+        children = by_parent.get(thread, [])
         waits = np.flatnonzero(off.why == Why.THREAD) if children else ()
         for row in waits:
             waker, woken = int(off.waker[row]), int(off.woken_ns[row])

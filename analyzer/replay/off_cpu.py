@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from analyzer.ingest.tables import Array, Table
 from analyzer.replay.others import Others
-from analyzer.replay.schedule import Left
+from analyzer.replay.schedule import Left, among
 
 _LATEST_HANDED_ON_NS = 1e6  # by a kernel worker, which takes some microseconds
 
@@ -86,32 +86,40 @@ class Off:
         return lambda times: np.interp(times.astype(np.float64), edges, total)
 
 
+class Reads:
+    """Issue and completion (ns) of a disk's reads in order of completion; the first is none."""
+
+    def __init__(self, reads: Table) -> None:
+        order = np.argsort(reads["complete_ns"], kind="stable")
+        nothing = np.zeros(1, np.uint64)
+        self.complete_ns = np.concatenate((nothing, reads["complete_ns"][order]))
+        self.issue_ns = np.concatenate((nothing, reads["issue_ns"][order]))
+
+
 def offs_of(
     thread: int,
     stays: Array,
     start_ns: int,
-    threads: Collection[int],
-    reads: Table,
+    threads: Array,
+    reads: Reads,
     others: Others,
 ) -> Off:
     """Return when and why a thread was off its processors (``stays``: STAY).
 
-    ``threads`` are the application's; ``reads`` are those of the disk; ``others`` tell what else
-    the processors did.
+    ``threads`` are the application's, rising; ``reads`` are those of the disk; ``others`` tell what
+    else the processors did.
     """
     first = stays[:1]
     # Before its first stay a thread is not there; the command's first one is, from the start.
-    made = first["woken_ns"] if first["waker"][0] in threads else np.array([start_ns], np.uint64)
+    has_parent = among(first["waker"], threads)[0]
+    made = first["woken_ns"] if has_parent else np.array([start_ns], np.uint64)
     left = np.concatenate((np.minimum(made, first["begin_ns"]), stays["end_ns"][:-1]))
     came, woken, waker = stays["begin_ns"], stays["woken_ns"], stays["waker"]
     how = np.concatenate(([Left.ASLEEP], stays["left"][:-1]))
-    order = np.argsort(reads["complete_ns"], kind="stable")
-    nothing = np.zeros(1, np.uint64)
-    complete = np.concatenate((nothing, reads["complete_ns"][order]))
-    issue = np.concatenate((nothing, reads["issue_ns"][order]))
+    complete, issue = reads.complete_ns, reads.issue_ns
     row = np.searchsorted(complete[1:], came, side="right")  # the last that was over; 0: none
     last = complete[row]
-    by_thread = (how != Left.RUNNABLE) & np.isin(waker, list(threads)) & (waker != thread)
+    by_thread = (how != Left.RUNNABLE) & among(waker, threads) & (waker != thread)
     by_disk = (how == Left.BLOCKED) & (last > left) & ~by_thread
     why = np.where(how == Left.RUNNABLE, Why.OTHERS, Why.SLEEP)
     why = np.where(by_thread, Why.THREAD, np.where(by_disk, Why.DISK, why))
@@ -125,7 +133,7 @@ def offs_of(
     sent = np.where(unsent > 0, issue[row], left)
     left_cpu = np.concatenate((stays["cpu"][:1], stays["cpu"][:-1]))
     unsent = np.maximum(unsent - others.recording(left_cpu, left, sent), 0.0)
-    was_free = ~np.isin(stays["follows"], list(threads))
+    was_free = ~among(stays["follows"], threads)
     was_running = np.arange(len(stays)) > 0
     cpu, could_run = stays["cpu"], np.where(why == Why.OTHERS, left, ready)
     worked = others.worked(cpu, could_run, came)

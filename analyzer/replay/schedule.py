@@ -74,6 +74,14 @@ def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array
     return found
 
 
+def among(values: Array, threads: Array) -> Array:
+    """Return which values are one of ``threads``, which are in rising order."""
+    if not len(threads):
+        return np.zeros(len(values), bool)
+    row = np.minimum(np.searchsorted(threads, values), len(threads) - 1)
+    return np.asarray(threads[row] == values)
+
+
 def rows_by(values: Array) -> dict[int, Array]:
     """Return the rows of each value, in order."""
     if not len(values):
@@ -100,21 +108,54 @@ def _on_cpu(events: Table, ready: Table, switches: Table, cpu: int) -> Array:
     if not len(unseen):
         return found
     here = events.take(events["cpu"] == cpu)
-    made_ready = rows_by(ready["value"])
-    more = np.zeros(len(unseen), _SWITCHED)
     bounds = np.flatnonzero(here["kind"] == Kind.SWITCH)
-    for row, at in enumerate(unseen.tolist()):
-        old, new, begin = found["new"][at], found["old"][at + 1], found["time_ns"][at]
-        between = slice(bounds[at] + 1, bounds[at + 1] + 1)
-        pids, times = here["pid"][between], here["time_ns"][between]
-        first = int(np.argmax(pids == new))  # the switch at the end is one at least
-        latest = max((int(t) for t in times[:first][pids[:first] == old]), default=int(begin))
-        ready_ns = ready["time_ns"][made_ready[int(new)]] if int(new) in made_ready else times[:0]
-        ready_row = int(np.searchsorted(ready_ns, times[first])) - 1
-        if ready_row >= 0:
-            latest = max(latest, int(ready_ns[ready_row]))
-        more[row] = (latest, old, new, cpu, Left.RUNNABLE)
+    begin, old, new = bounds[unseen] + 1, found["new"][unseen], found["old"][unseen + 1]
+    of_task = _RowsOfTasks(here["pid"])
+    first = of_task.next(new, begin)  # the switch at the end is one at least
+    last = of_task.last(old, first)
+    latest = np.where(last >= begin, here["time_ns"][np.maximum(last, 0)], found["time_ns"][unseen])
+    latest = np.maximum(latest, _ready_before(ready, new, here["time_ns"][first]))
+    more = np.zeros(len(unseen), _SWITCHED)
+    more["time_ns"], more["old"], more["new"] = latest, old, new
+    more["cpu"], more["left"] = cpu, Left.RUNNABLE
     return np.insert(found, unseen + 1, more)
+
+
+class _RowsOfTasks:
+    """Finds the row of a task that is next to another row."""
+
+    def __init__(self, pid: Array) -> None:
+        self._rows = len(pid) + 1
+        self._keys = np.sort(pid.astype(np.int64) * self._rows + np.arange(len(pid)))
+
+    def next(self, task: Array, row: Array) -> Array:
+        """Return the first row of each task from ``row`` on; there is one."""
+        key = task * self._rows
+        return np.asarray(self._keys[np.searchsorted(self._keys, key + row)] - key)
+
+    def last(self, task: Array, row: Array) -> Array:
+        """Return the last row of each task before ``row``, -1 if there is none."""
+        limits = np.iinfo(np.int32)
+        can_be = (task >= limits.min) & (task <= limits.max)
+        key = np.where(can_be, task, 0) * self._rows
+        at = np.searchsorted(self._keys, key + row) - 1
+        found = self._keys[np.maximum(at, 0)] - key
+        return np.where(can_be & (at >= 0) & (found >= 0), found, -1)
+
+
+def _ready_before(ready: Table, task: Array, time_ns: Array) -> Array:
+    """Return when each task was last made able to run before a time; 0 if it was not."""
+    value = np.minimum(ready["value"], np.uint64(np.iinfo(np.int64).max)).astype(np.int64)
+    tasks = np.concatenate((value, task))
+    times = np.concatenate((ready["time_ns"], time_ns))
+    is_ready = np.arange(len(tasks)) < ready.rows
+    order = np.lexsort((is_ready, times, tasks))
+    latest = np.maximum.accumulate(np.where(is_ready[order], np.arange(len(order)), -1))
+    source = order[np.maximum(latest, 0)]
+    known = (latest >= 0) & (tasks[source] == tasks[order])
+    found = np.empty(len(tasks), np.uint64)
+    found[order] = np.where(known, times[source], np.uint64(0))
+    return found[ready.rows :]
 
 
 def _left(state: Array, thread: Array) -> Array:

@@ -17,14 +17,15 @@ from analyzer.replay.cpu import event_cost
 from analyzer.replay.doers import Doings, askers
 from analyzer.replay.idle import without_idle
 from analyzer.replay.joins import joins
-from analyzer.replay.off_cpu import Why, offs_of, usual_latency
+from analyzer.replay.off_cpu import Reads, Why, offs_of, usual_latency
 from analyzer.replay.others import Others
-from analyzer.replay.schedule import stays
+from analyzer.replay.schedule import among, rows_by, stays
 from analyzer.replay.steps import Steps, steps_of, without_recording
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP
 
 _NONE = -1
+_NO_ROWS = np.zeros(0, np.int64)
 _MOST_THREADS = (1 << 16) - 2  # and two that read what nobody waits for
 # A moment in a thread's life that becomes a step: its operation or request, if any; and what came
 # before it: a sleep, or what thread ``waker`` did at ``woken_ns``.
@@ -110,10 +111,13 @@ class _Threads:
         self.number = {thread: row for row, thread in enumerate(by_thread)}
         self.lives = {thread: _Life() for thread in by_thread}
         self.reads = requests.take((requests["flags"] & Rwbs.READ) > 0)
+        self.reads_of = rows_by(self.reads["pid"])
         start = self.capture.start_ns
         self.others = Others(recording.trace.events, set(by_thread), self.each_ns)
+        self.threads = np.array([*by_thread], np.int64)  # rising, as the numbers are
+        reads = Reads(self.reads)
         self.offs = {
-            thread: offs_of(thread, rows, start, set(by_thread), self.reads, self.others)
+            thread: offs_of(thread, rows, start, self.threads, reads, self.others)
             for thread, rows in by_thread.items()
         }
 
@@ -121,15 +125,19 @@ class _Threads:
         """Return the steps of all threads in order of time."""
         clipped = np.clip(times, self.capture.start_ns, self.capture.end_ns)
         doers = self.doings.of(times, self.capture.pid, self.number)
+        done, asked = rows_by(doers), rows_by(self.asked_by)
         did = {
             thread: np.concatenate(
-                (clipped[doers == thread], self.asked_ns[self.asked_by == thread])
+                (
+                    clipped[done.get(thread, _NO_ROWS)],
+                    self.asked_ns[asked.get(thread, _NO_ROWS)],
+                )
             )
             for thread in self.lives
         }
         self.offs = without_idle(self.offs, did, self._last())
         for thread, life in self.lives.items():
-            rows = np.flatnonzero(doers == thread)
+            rows = done.get(thread, _NO_ROWS)
             life.add(clipped[rows], operation=rows)
             self._waits(thread, life)
             life.add(self.stays[thread]["end_ns"][-1:])
@@ -204,24 +212,26 @@ class _Threads:
         """Add the reads that are no operations to who waited for them; yield the other ones."""
         rows = np.flatnonzero(~own & ((self.requests["flags"] & Rwbs.READ) > 0))
         pids, issued = self.asked_by[rows], self.asked_ns[rows]
+        asked, done = rows_by(pids), rows_by(doers)
         for thread, life in self.lives.items():
-            theirs = rows[pids == thread]
-            at = issued[pids == thread]
-            did = np.append(np.sort(times[doers == thread]), np.iinfo(np.uint64).max)
+            of_thread = asked.get(thread, _NO_ROWS)
+            theirs, at = rows[of_thread], issued[of_thread]
+            did = np.sort(times[done.get(thread, _NO_ROWS)])
+            did = np.append(did, np.iinfo(np.uint64).max)
             off = self.offs[thread]
             blocked = np.append(off.left_ns[off.why == Why.DISK], np.iinfo(np.uint64).max)
             waited = blocked[np.searchsorted(blocked, at)] <= did[np.searchsorted(did, at)]
             life.add(at[waited], request=theirs[waited])
             life.add(at[~waited])  # what the read begins with
             yield from theirs[~waited].tolist()
-        yield from rows[~np.isin(pids, list(self.lives))].tolist()
+        yield from rows[~among(pids, self.threads)].tolist()
 
     def _timed(self, thread: int, life: _Life, usual: float) -> Array:
         """Return a thread's moments with what it computed and waited for before each."""
         off, moments = self.offs[thread], life.moments()
         moments["thread"] = self.number[thread]
         did = moments["time_ns"][moments["operation"] >= 0]
-        issued = self.reads["issue_ns"][self.reads["pid"] == thread]
+        issued = self.reads["issue_ns"][self.reads_of.get(thread, _NO_ROWS)]
         computed = off.computed(self.stays[thread], did, issued, usual)
         before = np.concatenate(([0.0], computed(moments["time_ns"])))
         spent = np.concatenate(([0], self.doings.before(thread, moments["time_ns"])))
@@ -243,7 +253,7 @@ class _Threads:
         One reads what threads of the command asked for, the other one what other processes did.
         """
         asked = np.array(sorted(rows), np.int64)
-        theirs = np.isin(self.asked_by[asked], list(self.lives))
+        theirs = among(self.asked_by[asked], self.threads)
         issue, complete = self.requests["issue_ns"], self.requests["complete_ns"]
         for row, chosen in enumerate((asked[theirs], asked[~theirs])):
             life = _Life()
@@ -274,10 +284,16 @@ class _Threads:
 
     def _rows_waited_for(self, moments: Array) -> Array:
         """Return the rows of what others did at the times that threads were woken, or -1."""
-        pairs = zip(moments["thread"].tolist(), moments["time_ns"].tolist(), strict=True)
-        row_at = {pair: row for row, pair in enumerate(pairs)}
+        wait = np.flatnonzero(moments["waker"] >= 0)
+        waker = np.searchsorted(self.threads, moments["waker"][wait])
+        thread = np.concatenate((moments["thread"].astype(np.int64), waker))
+        time = np.concatenate((moments["time_ns"], moments["woken_ns"][wait]))
+        is_wait = np.arange(len(thread)) >= len(moments)
+        order = np.lexsort((is_wait, time, thread))
+        latest = np.maximum.accumulate(np.where(is_wait[order], _NONE, np.arange(len(order))))
+        source = order[np.maximum(latest, 0)]
+        known = is_wait[order] & (latest >= 0)
+        known &= (thread[source] == thread[order]) & (time[source] == time[order])
         found = np.full(len(moments), _NONE, np.int64)
-        for row in np.flatnonzero(moments["waker"] >= 0).tolist():
-            waker, at = int(moments["waker"][row]), int(moments["woken_ns"][row])
-            found[row] = row_at.get((self.number[waker], at), _NONE)
+        found[wait[order[known] - len(moments)]] = source[known]
         return np.where(found < np.arange(len(moments)), found, _NONE)

@@ -43,8 +43,9 @@ print_disks() {
     done
 } 2>/dev/null
 
-# start: begin the job, in the background.
+# start [GUARD]: begin the job, in the background: the process that owns it runs this function.
 start() {
+    guard=${1:-guard}
     grep -q '^Uid:[[:space:]]*0[[:space:]]' /proc/self/status ||
         die "this needs root on the target" "reach it as root"
     [ -z "$user" ] || grep -q "^$user:" /etc/passwd ||
@@ -55,12 +56,12 @@ start() {
         die "grep on the target does not take $until_output" "see regex(7), extended expressions"
     cd "$directory" 2>/dev/null || die "the target has no folder $directory" "give another"
     run_command find_executable
-    mkfifo "$job/wake" "$job/changed" "$job/load.in" "$job/load.out"
+    mkfifo "$job/wake" "$job/changed" "$job/next" "$job/load.in" "$job/load.out"
     if [ -n "$own_session" ]; then
         # shellcheck disable=SC2086
-        $own_session $shell "$job/job.sh" - guard </dev/null >"$job/log" 2>&1 &
+        $own_session $shell "$job/job.sh" - "$guard" </dev/null >"$job/log" 2>&1 &
     else
-        (trap '' HUP && exec $shell "$job/job.sh" - guard) </dev/null >"$job/log" 2>&1 &
+        (trap '' HUP && exec $shell "$job/job.sh" - "$guard") </dev/null >"$job/log" 2>&1 &
     fi
     echo started
 }
@@ -133,6 +134,7 @@ conclude() {
 # make_run: make the run; what is printed are the facts of it.
 make_run() {
     read -r recorder _ </proc/self/stat
+    echo "$recorder" >"$job/recorder"
     trap : USR1
     run_command find_executable
     set_knobs >"$job/set" || die "$job is full" "make room in memory"
@@ -185,7 +187,7 @@ print_run() {
     set -- $pids
     echo "run $command $why ${status:--} $((now - idle_since)) $#"
     for process; do
-        fact map "/proc/$process/maps"
+        [ -n "${without_maps-}" ] || fact map "/proc/$process/maps"
         print_io after "$process"
     done
 }
@@ -193,8 +195,10 @@ print_run() {
 # print_io KEY PID: print what the process, and those of its children that it has seen end, have
 # read from disks; nothing where the kernel does not count it (CONFIG_TASK_IO_ACCOUNTING).
 print_io() {
-    sed -n "s/^read_bytes: /io $1 /p" "/proc/$2/io" 2>/dev/null
-}
+    while read -r name number; do
+        [ "$name" != read_bytes: ] || echo "io $1 $number"
+    done <"/proc/$2/io"
+} 2>/dev/null
 
 # await SECONDS: print the state of the job once it is over, or after so many seconds.
 await() {

@@ -16,7 +16,7 @@ from tracer.remote.machine import Machine
 from tracer.run import RunOptions
 
 PARTS = ("lib.sh", "held.sh", "tracing.sh", "guarded.sh")
-_AWAIT_S = 5  # how long the target is waited for before it hears of us again
+AWAIT_S = 5  # how long the target is waited for before it hears of us again
 _OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
 
 
@@ -28,13 +28,9 @@ def settings(
     machine: Machine, run: RunOptions, wait_s: float, knobs: Sequence[tuple[str, str]] = ()
 ) -> dict[str, str]:
     """Return the shell variables that tell the target how to make the run, at which settings."""
-    for knob, value in knobs:
-        check_knob(knob)
-        if not value.isprintable():
-            raise RecordError(f"{value!r} is no value of a knob", "give one line of text")
     ending = run.ending
     return {
-        "knobs": "\n".join(f"{knob}\t{value}" for knob, value in knobs),
+        "knobs": knobs_text(knobs),
         "all_knobs": "",
         "allowed_kib": str(machine.allowed_kib),
         "allow_warm": "yes" if run.allow_warm else "",
@@ -48,6 +44,15 @@ def settings(
         "lock_wait_s": str(round(wait_s)),
         "own_session": "setsid" if "setsid" in machine.applets else "",
     }
+
+
+def knobs_text(knobs: Sequence[tuple[str, str]]) -> str:
+    """Return knobs and values as the target reads them; raises RecordError."""
+    for knob, value in knobs:
+        check_knob(knob)
+        if not value.isprintable():
+            raise RecordError(f"{value!r} is no value of a knob", "give one line of text")
+    return "\n".join(f"{knob}\t{value}" for knob, value in knobs)
 
 
 def directory(run: RunOptions) -> str:
@@ -67,7 +72,7 @@ def run_to_end(job: Job, limit_s: float | None = None) -> None:
 
     Raises NotOverError if it is not over after ``limit_s`` of this machine's time.
     """
-    job.ask("start", step="starting the run", within_s=_AWAIT_S)
+    job.ask("start", step="starting the run", within_s=AWAIT_S)
     deadline = time.monotonic() + (limit_s or float("inf"))
     interrupted = False
     while True:
@@ -79,7 +84,7 @@ def run_to_end(job: Job, limit_s: float | None = None) -> None:
                 )
             if interrupted and job.ask("stop", step="ending the run")[:1]:
                 raise KeyboardInterrupt  # it had not begun
-            answer = job.ask("await", str(_AWAIT_S), step="running the command", within_s=_AWAIT_S)
+            answer = job.ask("await", str(AWAIT_S), step="running the command", within_s=AWAIT_S)
             if any(fact.key == "state" and fact.value == "over" for fact in answer):
                 return
         except KeyboardInterrupt:
@@ -91,10 +96,16 @@ def run_to_end(job: Job, limit_s: float | None = None) -> None:
 def pass_on_output(job: Job, streams: Streams) -> None:
     """Write what the command printed to our own streams."""
     for name, descriptor in (("stdout", streams.stdout), ("stderr", streams.stderr)):
-        rest = memoryview(job.raw("output", name, step="fetching the command's output").stdout)
-        with contextlib.suppress(OSError):  # our reader has gone
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
+        printed = job.raw("output", name, step="fetching the command's output").stdout
+        write_out(printed, descriptor)
+
+
+def write_out(printed: bytes, descriptor: int) -> None:
+    """Write what a command printed, as far as anybody reads it."""
+    rest = memoryview(printed)
+    with contextlib.suppress(OSError):  # our reader has gone
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
 
 
 @contextlib.contextmanager
@@ -108,6 +119,6 @@ def losing_no_target() -> Iterator[list[Job]]:
             raise
         raise RecordError(
             f"{error}; the guard on the target ends the command and puts everything back "
-            f"within {jobs[0].lease_s(_AWAIT_S)} s of its time",
+            f"within {jobs[0].lease_s(AWAIT_S)} s of its time",
             error.remedy,
         ) from error

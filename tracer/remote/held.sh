@@ -175,6 +175,7 @@ living() {
     pids='' leader=-
     [ "$2" = leftover ] || read -r leader <"$1/command" || leader=-
     for process in /proc/[0-9]*; do
+        [ -e "$process/exe" ] || continue # the kernel's threads are most, and none of the command
         process=${process#/proc/}
         start_of "$process"
         [ -n "$started" ] || continue

@@ -3,9 +3,11 @@
 # what disks, memory and processors do, and, if watched names disks, their bios (bios.sh). The load's
 # shell file is load.sh.
 
-# prepare: make an instance whose marks tell the time to the microsecond, if the kernel has them.
+# prepare: make an instance whose marks tell the time to the microsecond, if the kernel has them;
+# once, for all runs of a series.
 prepare() {
-    marks=
+    [ -z "${prepared-}" ] || return 0
+    prepared=yes marks=
     if (find_tracefs && make_instance marks 16) >/dev/null 2>&1; then
         read -r marks <"$job/instances"
         echo 1 >"$marks/tracing_on"
@@ -90,16 +92,19 @@ print_result() {
     fact mark "$marks/trace"
 }
 
-# count KEY: print all counters, as "KEY FILE LINE".
+# count KEY: print all counters, as "KEY FILE LINE"; the events of /proc/vmstat, which are many, only
+# where they are asked for. Without programs: on a slow CPU each takes as long as a small start.
 count() {
     for disk in $counted; do
-        sed "s/^/$1 disk:$disk /" "/sys/block/$disk/stat"
+        read -r line <"/sys/block/$disk/stat" && echo "$1 disk:$disk $line"
     done
-    sed -n "/^nr_/!s/^/$1 vmstat /p" /proc/vmstat
+    [ -z "${vmstat-yes}" ] || [ "$1" = look ] || sed -n "/^nr_/!s/^/$1 vmstat /p" /proc/vmstat
     for resource in cpu io memory; do
-        sed "s/^/$1 pressure:$resource /" "/proc/pressure/$resource"
+        while read -r line; do
+            echo "$1 pressure:$resource $line"
+        done <"/proc/pressure/$resource"
     done
-    sed -n "1s/^/$1 stat /p" /proc/stat
+    read -r line </proc/stat && echo "$1 stat $line"
 } 2>/dev/null
 
 # knobs PATTERN...: print "is KNOB VALUE" of each that can be read. Every scheduler that a disk

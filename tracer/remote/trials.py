@@ -1,10 +1,12 @@
-"""A target as the bench of trials: each is a job of its own, whose guard puts everything back."""
+"""A target as the bench of trials: one job there makes them all, and puts everything back."""
 
 from __future__ import annotations
 
 import re
+import shlex
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from boards.device import Disk
@@ -19,13 +21,13 @@ from tracer.remote.bios import parse_sums
 from tracer.remote.guarded_run import (
     NotOverError,
     losing_no_target,
-    pass_on_output,
-    run_to_end,
     settings,
+    write_out,
 )
 from tracer.remote.job import Fact, Job, making_sense
 from tracer.remote.machine import Machine
 from tracer.remote.run_facts import Lines, RunFacts, Setting, by_key
+from tracer.remote.series import Made, Series
 from tracer.run import exit_notes, living_notes
 from tracer.trial import (
     Outcome,
@@ -40,7 +42,9 @@ from tracer.trial import (
     mounted_on,
 )
 
-PARTS = (*guarded_run.PARTS, "bios.sh", "measure.sh")
+PARTS = (*guarded_run.PARTS, "bios.sh", "measure.sh", "series.sh")
+_KEPT_S = 60.0  # less than the lease of a job that is not asked for anything
+_OUTPUT_BYTES = 1 << 14  # of each stream of a run that are kept: they are brought here every time
 BIOS_KIB = 128  # of trace, per CPU: some 2,000 bios
 _PATTERN = re.compile(r"[\w./*:!,+@=-]+", re.ASCII)  # of knobs, which the target's shell expands
 
@@ -103,9 +107,15 @@ class TargetTrials:
         self._machine = machine
         self._options = options
         self._counted = counted
+        self._announced: list[Trial] = []
+        self._series: Series | None = None
+        self._opened = ExitStack()  # the job of the series
+        self._has_load = False
+        self._first_heard_s = time.monotonic()
 
     def close(self) -> None:
-        """End the job whose script was copied, if it is not the caller's."""
+        """End the job that makes the trials, and that whose script was copied."""
+        self._end_series()
         self._first.finish()
 
     def probe(self, knobs: Sequence[str]) -> dict[str, str]:
@@ -114,8 +124,9 @@ class TargetTrials:
             check_knob(knob)
             if not _PATTERN.fullmatch(knob):
                 raise RecordError(f"{knob!r} is no pattern of knobs", "name the knob itself")
+        self._end_series()  # which holds the lock of the knobs
         with self._job() as job:
-            job.settings(self._settings(Trial(), job), self._options.run.command)
+            job.settings(self._settings(), self._options.run.command)
             answer = job.ask("knobs", *knobs, step="reading the target's knobs")
         found: dict[str, str] = {}
         for knob, _, text in (fact.value.partition("\t") for fact in answer if fact.key == "is"):
@@ -123,19 +134,63 @@ class TargetTrials:
         return found
 
     def announce(self, trials: Sequence[Trial]) -> None:
-        """Do nothing yet."""
+        """Have these trials made one after another, without waiting for this side."""
+        self._announced = list(trials)
 
     def run(self, trial: Trial) -> Outcome:
         """Make one trial; raises TargetError when the target is lost meanwhile."""
+        expected = self._announced if self._announced[:1] == [trial] else [trial]
+        self._announced = expected[1:]
         try:
-            with self._job() as job:
-                return self._run(trial, job)
+            return self._outcome_of(self._queued(expected).fetch(self._options.limit_s), trial)
         except NotOverError as error:
+            self._end_series()
             return Outcome("hung", notes=(str(error),))
         except RecordError as error:
+            self._end_series()
             if not self._has_restarted():
                 raise
             raise TargetError("the target has restarted", "see on its console why") from error
+        except BaseException:
+            self._end_series()
+            raise
+
+    def _queued(self, trials: Sequence[Trial]) -> Series:
+        """Return the series in which these trials come next."""
+        if any(trial.scenario.kind != "idle" for trial in trials) and not self._has_load:
+            self._end_series()
+            self._has_load = True
+        if self._series is not None and self._series.is_stale:
+            self._end_series()
+        self._keep_first()
+        texts = [self._text(trial) for trial in trials]
+        if self._series is not None and not self._series.expect(texts):
+            self._end_series()
+        if self._series is None:
+            self._series = self._open_series()
+            self._series.expect(texts)
+        return self._series
+
+    def _keep_first(self) -> None:
+        """Let the job whose script is copied be heard of, or the next foreread there removes it."""
+        if time.monotonic() - self._first_heard_s > _KEPT_S:
+            self._first.raw("true", step="keeping the script on the target")
+            self._first_heard_s = time.monotonic()
+
+    def _open_series(self) -> Series:
+        with ExitStack() as stack:
+            job = stack.enter_context(self._job())
+            job.settings(self._settings(), self._options.run.command)
+            if self._has_load:
+                job.bring("load.sh")
+            series = Series(job)
+            self._opened = stack.pop_all()
+        return series
+
+    def _end_series(self) -> None:
+        """Have everything put back; a target that is out of reach does so by itself."""
+        self._series = None
+        self._opened.close()
 
     def _has_restarted(self) -> bool:
         """Return whether what was in the target's memory is gone, or cannot be asked for."""
@@ -144,13 +199,8 @@ class TargetTrials:
         except TargetError:
             return True
 
-    def _run(self, trial: Trial, job: Job) -> Outcome:
-        job.settings(self._settings(trial, job), self._options.run.command)
-        if trial.scenario.kind != "idle":
-            job.bring("load.sh")
-        run_to_end(job, self._options.limit_s)
-        facts = job.ask("result", step="fetching the result")
-        lines = by_key(facts)
+    def _outcome_of(self, made: Made, trial: Trial) -> Outcome:
+        lines = by_key(made.facts)
         with making_sense("what became of its knobs"):
             setting = Setting.parse(lines)
         changed = displaced(setting.taken, setting.in_force)
@@ -162,8 +212,9 @@ class TargetTrials:
                 *unrestored(setting.restored),
             ]
             return Outcome("refused", None, setting.in_force, refused, notes=tuple(notes))
-        pass_on_output(job, self._options.run.streams)
-        return self._outcome(facts, lines, setting, trial.scenario)
+        write_out(made.stdout, self._options.run.streams.stdout)
+        write_out(made.stderr, self._options.run.streams.stderr)
+        return self._outcome(made.facts, lines, setting, trial.scenario)
 
     def _outcome(
         self, facts: list[Fact], lines: Lines, setting: Setting, scenario: Scenario
@@ -194,23 +245,37 @@ class TargetTrials:
             seen,
         )
 
-    def _settings(self, trial: Trial, job: Job) -> dict[str, str]:
-        run, scenario = self._options.run, trial.scenario
+    def _settings(self) -> dict[str, str]:
+        """Return the shell variables that all trials share."""
+        return {
+            **settings(self._machine, self._options.run, self._options.wait_s),
+            "all_knobs": "yes",
+            "allow_warm": "yes",  # it is told instead
+            "counted": " ".join(self._counted),
+            "vmstat": "yes" if self._options.vmstat else "",
+            "without_maps": "yes",
+            "watched": " ".join(self._counted) if self._options.bios else "",
+            "buffer_kib": str(BIOS_KIB),
+            "output_bytes": str(_OUTPUT_BYTES),
+            **self._variables(Trial()),
+        }
+
+    def _text(self, trial: Trial) -> str:
+        """Return the shell assignments that make a trial differ from others."""
+        return "\n".join(f"{k}={shlex.quote(v)}" for k, v in self._variables(trial).items())
+
+    def _variables(self, trial: Trial) -> dict[str, str]:
+        scenario = trial.scenario
         kind, path, mib, disk = scenario.kind, "", "0", ""
         if kind != "idle":
             with self._machine.devices() as devices:
                 _, path, mib, disk = words(scenario, self._counted, devices)
         return {
-            **settings(self._machine, run, self._options.wait_s, trial.settings),
-            "all_knobs": "yes",
-            "allow_warm": "yes",  # it is told instead
-            "counted": " ".join(self._counted),
+            "knobs": guarded_run.knobs_text(trial.settings),
             "scenario": kind,
             "load_path": path,
             "load_mib": mib,
             "load_disk": disk,
-            "watched": " ".join(self._counted) if self._options.bios else "",
-            "buffer_kib": str(BIOS_KIB),
         }
 
     def _job(self) -> Job:

@@ -1,0 +1,213 @@
+"""Series of trials by a target's shell: made ahead of the host, undone when something dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+from target_recordings import SHELLS, WAIT_S, is_running, jobs, until
+
+import tracer
+from boards.target import LocalTarget
+from tracer.backends.base import RecordError
+from tracer.command import Streams
+from tracer.remote.trials import trials_on
+from tracer.run import RunOptions
+from tracer.trial import Scenario, Trial, TrialOptions
+
+# What a lease lasts on a machine whose clock does not run ahead, and some patience for its load.
+LEASE_S = 90.0
+MEASURED = ("ok", "contended", "warm")
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no series of trials was made"),
+]
+
+DRIVER = """
+import sys
+from boards.target import LocalTarget
+from tracer.remote.trials import trials_on
+from tracer.run import RunOptions
+from tracer.trial import Trial, TrialOptions
+run = RunOptions(sys.argv[3:], allow_warm=True)
+options = TrialOptions(run, devices=(sys.argv[1],), wait_s=300.0)
+with trials_on(LocalTarget(), options, ("busybox", "sh")) as bench:
+    trial = Trial(((sys.argv[2], "16"),))
+    bench.announce([trial] * 3)
+    for _ in range(3):
+        print(bench.run(trial).status, flush=True)
+"""
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        yield image
+
+
+@pytest.fixture(params=SHELLS, ids=" ".join)
+def trials(request, loop):
+    with open(os.devnull, "wb") as file:  # noqa: PTH123
+        nowhere = Streams(stdout=file.fileno(), stderr=file.fileno())
+
+        def trials(*words, streams=nowhere, **options):
+            command = list(words) or [str(loop.busybox), "cat", str(loop.data)]
+            run = RunOptions(command, streams=streams, allow_warm=True)
+            asked = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S, **options)
+            return trials_on(LocalTarget(), asked, request.param)
+
+        yield trials
+
+
+def at(loop, kb):
+    return Trial(((str(loop.knob), str(kb)),))
+
+
+def test_announced_trials_are_made_in_order_each_at_its_window(loop, trials):
+    windows = [16, 32, 0, 64, 16]
+    with trials() as bench:
+        bench.announce([at(loop, kb) for kb in windows])
+        found = [bench.run(at(loop, kb)) for kb in windows]
+        assert loop.window_kb() == WINDOW_KB
+    assert [one.in_force for one in found] == [{str(loop.knob): str(kb)} for kb in windows]
+    assert all(one.status in MEASURED and one.seconds > 0 for one in found)
+    reads = {kb: one.counters["disk.reads"] for kb, one in zip(windows, found, strict=True)}
+    assert reads[0] > reads[64]
+
+
+def test_what_was_announced_may_be_left(loop, trials):
+    with trials() as bench:
+        bench.announce([at(loop, 16)] * 4)
+        bench.run(at(loop, 16))
+        other = bench.run(at(loop, 64))
+        bench.announce([at(loop, 32), at(loop, 8)])
+        again = bench.run(at(loop, 32))
+    assert other.in_force == {str(loop.knob): "64"}
+    assert again.in_force == {str(loop.knob): "32"}
+    assert loop.restored_kb() == WINDOW_KB
+    assert not jobs()
+
+
+def test_a_run_finds_nothing_of_the_one_before(loop, trials, tmp_path):
+    """Processes that outlive the command are ended before the next run begins."""
+    seen = tmp_path / "seen"
+    script = (
+        f"sleep 987 & jobs -p >/dev/null; echo $! >>{seen}; ps | grep -c '[s]leep 987' >>{seen}"
+    )
+    with trials("sh", "-c", script) as bench:
+        bench.announce([at(loop, 16)] * 3)
+        for _ in range(3):
+            bench.run(at(loop, 16))
+    lines = seen.read_text().split()
+    assert len(lines) == 6
+    assert not any(is_running(int(pid)) for pid in lines[::2])
+
+
+def test_the_output_of_each_run_is_its_own(loop, trials, tmp_path):
+    count, shown = tmp_path / "count", tmp_path / "shown"
+    script = f"echo x >>{count}; wc -l <{count}; echo 'outputs 3' >&2"
+    with shown.open("wb") as file:
+        streams = Streams(stdout=file.fileno(), stderr=file.fileno())
+        with trials("sh", "-c", script, streams=streams) as bench:
+            bench.announce([at(loop, 16)] * 3)
+            for _ in range(3):
+                bench.run(at(loop, 16))
+    assert shown.read_text().split("outputs 3\n")[:3] == ["1\n", "2\n", "3\n"]
+
+
+def test_loads_come_and_go_between_runs(loop, trials):
+    calm, loaded = at(loop, 16), Trial(at(loop, 16).settings, Scenario.parse("writer"))
+    with trials() as bench:
+        bench.announce([calm, loaded, calm])
+        found = [bench.run(one) for one in (calm, loaded, calm)]
+    assert all(one.status in MEASURED for one in found)
+    assert found[1].counters["disk.writes"] > 0
+    assert not list(loop.mountpoint.glob(".foreread*"))
+
+
+def test_a_hanging_run_ends_the_series_and_the_next_one_begins_another(loop, trials):
+    with trials("sleep", "1000", limit_s=0.5) as bench:
+        bench.announce([at(loop, 16)] * 2)
+        assert bench.run(at(loop, 16)).status == "hung"
+        assert loop.restored_kb() == WINDOW_KB
+        assert bench.run(at(loop, 16)).status == "hung"
+
+
+@pytest.fixture
+def driven(loop, tmp_path):
+    """A host in a process of its own, in the second of three runs of a command that hangs there."""
+    before, pid_file = set(jobs()), tmp_path / "pid"
+    script = f"[ -e {tmp_path}/first ] || {{ : >{tmp_path}/first; exit; }}; "
+    script += f"echo $$ >{pid_file}; exec sleep 600"
+    with subprocess.Popen(
+        [sys.executable, "-c", DRIVER, loop.device, str(loop.knob), "sh", "-c", script],
+        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+        start_new_session=True,
+        stderr=subprocess.DEVNULL,
+    ) as driver:
+        assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 2 * WAIT_S)
+        job = next(path.parent for path in set(jobs()) - before if (path.parent / "made").exists())
+        assert loop.window_kb() == 16
+        yield driver, int(pid_file.read_text()), job
+        driver.kill()
+    assert until(lambda: not job.exists())
+
+
+def assert_undone(job, instances, pid, loop):
+    assert until(lambda: not job.exists(), LEASE_S)
+    assert loop.restored_kb() == WINDOW_KB
+    assert not any(Path(one).exists() for one in instances)
+    assert not is_running(pid)
+
+
+def test_the_guard_undoes_all_when_the_host_vanishes(driven, loop):
+    driver, pid, job = driven
+    instances = (job / "instances").read_text().split()
+    driver.kill()
+    assert_undone(job, instances, pid, loop)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_series(driven, loop, number):
+    driver, pid, job = driven
+    instances = (job / "instances").read_text().split()
+    driver.send_signal(number)
+    assert driver.wait(timeout=WAIT_S) != 0
+    assert_undone(job, instances, pid, loop)
+
+
+def parent_of(pid):
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
+def test_the_guard_undoes_all_when_the_maker_is_killed(driven, loop):
+    driver, pid, job = driven
+    instances = (job / "instances").read_text().split()
+    recorder = int((job / "recorder").read_text())
+    os.kill(parent_of(recorder), signal.SIGKILL)
+    assert driver.wait(timeout=WAIT_S) != 0
+    assert_undone(job, instances, pid, loop)
+
+
+def test_a_dead_guard_is_noticed_by_the_host(driven, loop):
+    driver, pid, job = driven
+    instances = (job / "instances").read_text().split()
+    os.kill(int((job / "owner").read_text().split()[0]), signal.SIGKILL)
+    assert driver.wait(timeout=WAIT_S) != 0
+    assert_undone(job, instances, pid, loop)
+
+
+def test_the_knobs_are_taken_by_one_series_only(driven, loop):
+    run = RunOptions([str(loop.busybox), "true"], allow_warm=True)
+    options = TrialOptions(run, devices=(loop.device,))
+    with (
+        trials_on(LocalTarget(), options) as bench,
+        pytest.raises(RecordError, match="another foreread"),
+    ):
+        bench.run(at(loop, 8))
+    assert loop.window_kb() == 16

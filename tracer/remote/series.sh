@@ -1,0 +1,145 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# A series of runs in one job: the host queues them, the target makes one after another by itself,
+# and the host fetches the result of each while the next run is being made.
+#
+# Run N is the file queue.N in the job's folder: shell assignments of what differs between runs
+# (knobs, scenario, load_path, load_mib, load_disk). Its result is facts.N, out.N and err.N.
+# One process, the guard, owns the job; the maker makes the runs, each in a subshell of its own, and
+# puts everything back after each. If the maker dies, or the host is not heard of, the guard does.
+
+# queue FIRST TEXT...: add runs, numbered from FIRST on.
+queue() {
+    number=$1
+    shift
+    for text; do
+        { echo "$text" >"$job/queue.new" && mv "$job/queue.new" "$job/queue.$number"; } ||
+            die "$job is full" "make room in the target's memory"
+        number=$((number + 1))
+    done
+    exec 9<>"$job/next" # both ways: would else wait for a reader, which may be dead
+    echo >&9
+}
+
+# fetch NUMBER SECONDS REST: print the result of a run, or "state running" if it is not over after
+# SECONDS. While no run is made, the guard waits REST seconds for the host.
+fetch() {
+    uptime
+    echo $((now + $3 * 100)) >"$job/rest.new" && mv "$job/rest.new" "$job/rest"
+    exec 9<>"$job/changed"
+    seconds=$2
+    while [ "$seconds" -gt 0 ] && [ ! -e "$job/facts.$1" ] && [ ! -e "$job/state" ]; do
+        pause 1
+        seconds=$((seconds - 1))
+    done
+    read -r now _ </proc/uptime
+    echo "clock $now"
+    if [ -e "$job/facts.$1" ]; then
+        print_made "$1"
+    elif [ -e "$job/state" ]; then
+        grep '^error ' "$job/state"
+        exit 1
+    elif { read -r owner <"$job/owner"; } 2>/dev/null && ! alive "$owner"; then
+        undo "$job" restored
+        die "the guard on the target died" "see why there: it may have been out of memory"
+    else
+        echo "state running"
+    fi
+}
+
+# print_made NUMBER: print the facts of a run and its output, and remove them.
+print_made() {
+    ! grep '^error ' "$job/facts.$1" || exit 1
+    cat "$job/facts.$1"
+    echo "outputs $(wc -c <"$job/out.$1")"
+    cat "$job/out.$1" "$job/err.$1"
+    rm -f "$job/facts.$1" "$job/out.$1" "$job/err.$1"
+}
+
+# guard_series: own the job until it is finished, or the host is gone.
+guard_series() {
+    exec 9<>"$job/wake" 4<>"$job/changed"
+    if ! take_lock >"$job/facts"; then
+        conclude
+        pause 30
+        rm -rf "$job"
+        return
+    fi
+    undo_leftovers >"$job/leftovers"
+    find_tracefs && exec 6<"$tracing"
+    (make_series >>"$job/facts") 3>&- &
+    maker=$!
+    while [ ! -e "$job/finish" ]; do
+        pause 2
+        is_awaited || break
+        start_of $maker
+        [ -n "$started" ] || [ -e "$job/state" ] || bury_maker
+    done
+    kill -9 $maker 2>/dev/null
+    kill_recorder
+    undo "$job" restored
+}
+
+# is_awaited: whether the host is still expected; it may be slow to ask while nothing is changed.
+is_awaited() {
+    until_when=lease
+    [ -e "$job/busy" ] || [ ! -e "$job/rest" ] || until_when=rest
+    uptime
+    read -r lease <"$job/$until_when"
+    [ "$now" -lt "$lease" ]
+}
+
+# bury_maker: put everything back in its place, and say that it died.
+bury_maker() {
+    kill_recorder
+    settle
+}
+
+kill_recorder() {
+    { read -r recorder <"$job/recorder" && kill -9 "$recorder"; } 2>/dev/null
+}
+
+# make_series: make the runs that are queued, without end.
+make_series() {
+    exec 9<>"$job/next"
+    prepare
+    run=1
+    while :; do
+        until [ -e "$job/queue.$run" ]; do
+            pause 1
+        done
+        : >"$job/busy"
+        exec 5<>"$job/load.in"
+        (
+            # shellcheck source=/dev/null
+            . "$job/queue.$run"
+            make_run
+        ) >"$job/made" 3>&- 4>&- 5>&-
+        end_run >>"$job/made"
+        mv "$job/made" "$job/facts.$run"
+        rm -f "$job/busy" "$job/queue.$run"
+        echo >&4
+        run=$((run + 1))
+    done
+}
+
+# end_run: put back what the run has changed, print what is known of it by then, and make the
+# job's folder ready for the next one.
+end_run() {
+    [ -e "$job/keep" ] || end_command "$job" restored
+    end_helpers "$job" restored
+    end_load "$job"
+    restore "$job" restored
+    [ "$run" -gt 1 ] || cat "$job/leftovers"
+    [ -z "$marks" ] || fact mark "$marks/trace"
+    for made in $marks ${watched:+$bios}; do
+        echo >"$made/trace"
+    done
+    for stream in stdout=out stderr=err; do
+        mv "$job/${stream%=*}" "$job/${stream#*=}.$run" 2>/dev/null ||
+            : >"$job/${stream#*=}.$run" # the run was over before it began
+    done
+    rm -rf "$job/over" "$job/ended" "$job/released" "$job/idle_since" "$job/command" \
+        "$job/helpers" "$job/ready" "$job/gate" "$job/never" "$job/gate.duration" \
+        "$job/gate.idle" "$job"/std???.pipe "$job"/std???.copy "$job/load.pid" "$job/load" \
+        "$job/set" "$job/journal.done" "$job/keep" "$job/recorder"
+}
