@@ -32,7 +32,9 @@ class Curve:
     ``seconds_low`` and ``seconds_high`` are its band, and ``smallest_within`` is the smallest
     window within the band of the predicted best (docs/models.md, "The verdict").
     ``turning_points`` counts the local minima of C_opt; ``iterated`` is what the paper's
-    turning-point iteration finds.
+    turning-point iteration finds. ``f``, ``g`` and ``pages`` are of file data; what the recorded
+    run read of metadata comes beside it at every window, None if the file does not say. ``f_fixed``
+    is F of the fixed window, which g_formula and c_opt are computed from.
     """
 
     dev: str
@@ -56,6 +58,9 @@ class Curve:
     seconds_high: list[float | None] | None = None
     smallest_within: int | None = None
     spent: Spent | None = None
+    metadata_requests: int | None = None
+    metadata_pages: int | None = None
+    f_fixed: list[int] | None = None
 
     def seconds_at(self, window: int) -> float | None:
         """Return the predicted seconds of a window; None where there are none."""
@@ -181,4 +186,7 @@ def _curve_json(curve: Curve) -> dict[str, Any]:
         "seconds_high": curve.seconds_high,
         "smallest_within": curve.smallest_within,
         "spent": None if curve.spent is None else asdict(curve.spent),
+        "F_fixed": curve.f_fixed,
+        "metadata_requests": curve.metadata_requests,
+        "metadata_pages": curve.metadata_pages,
     }

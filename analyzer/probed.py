@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from analyzer.calibration import Found, Trial, explain
 from analyzer.device_model import DeviceModelError, device_of, learn
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from emulator.device import DeviceModel
+from emulator.measured import Measured
 from tracer.capture import Capture
 from tracer.disk.probed import DiskProbe, ProbeTrial
 
@@ -44,7 +45,18 @@ def device_of_probe(disk: DiskProbe) -> Probed:
             f"the capture's probe of {disk.name} contradicts itself: the machine was busy",
             f"record again, or {_REMEDY}",
         )
-    return Probed(found.with_band(), _how(disk), found)
+    device = found.with_band()
+    if isinstance(device, Measured):
+        # A table repeats what it was made of: how well it is known, the trials' halves say.
+        device = replace(device, band=min(max(found.band, _scatter(trials_of(disk))), 1.0))
+    return Probed(device, _how(disk), found)
+
+
+def _scatter(trials: list[Trial]) -> float:
+    """Return by how much the usual latency of a trial's halves differs, median of all trials."""
+    halves = [np.array_split(trial.latency_ns, 2) for trial in trials]
+    first, second = np.array([[np.median(half) for half in pair] for pair in halves]).T
+    return float(np.median(np.abs(first - second) / np.maximum(first + second, 1.0)))
 
 
 def _how(disk: DiskProbe) -> str:

@@ -7,6 +7,7 @@ median over its repeats.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
@@ -14,9 +15,9 @@ from typing import Any
 from analyzer.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
 from tracer.sweep import Point, Sweep
 
-METADATA_NOTE = (
-    "measured requests and pages include metadata reads, predicted ones do not: "
-    "the prediction is expected to be lower"
+METADATA_UNKNOWN = (
+    "measured requests and pages include metadata reads, predicted ones do not, since the "
+    "recording does not show them: the prediction is expected to be lower"
 )
 
 
@@ -30,7 +31,10 @@ class ValidationError(ValueError):
 
 @dataclass(frozen=True)
 class Figures:
-    """F (requests), pages read and start-up seconds at one window; None where unknown."""
+    """F (requests), pages read and start-up seconds at one window; None where unknown.
+
+    Metadata included: a disk's counters do not separate it.
+    """
 
     f: float | None
     pages: float | None
@@ -67,9 +71,9 @@ class Validation:
     """The comparison of one prediction with one sweep; errors and regrets are fractions.
 
     ``device`` is the curve that was compared. ``chosen_read_ahead_kb`` is the predicted-best
-    window, or the quasi-optimal one where no seconds were predicted; ``proposed_read_ahead_kb``
-    is that which the verdict sets or keeps, None if it does neither. Each window of the regret is
-    the one that was measured for it (see ``notes`` where it was not measured itself).
+    window, None where no seconds were predicted; ``proposed_read_ahead_kb`` is that which the
+    verdict sets or keeps, None if it does neither. The regret of a window that the sweep did not
+    measure is None, and a note says so.
     """
 
     device: str
@@ -81,7 +85,7 @@ class Validation:
     seconds_error_max: float | None
     regret: float | None
     regret_quasi_optimal: float | None
-    chosen_read_ahead_kb: int
+    chosen_read_ahead_kb: int | None
     quasi_optimal_read_ahead_kb: int
     best_read_ahead_kb: int
     default_read_ahead_kb: int
@@ -117,33 +121,39 @@ def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = N
 
     Windows are matched through read_ahead_kb, rounded down to whole pages as the kernel does.
     The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
-    at the default window: the 2010 paper's missed optimisation, as a fraction. A window that
-    was not measured is represented by the nearest measured one below it (the smallest measured
-    one if there is none); a note says so. ``command`` is the one that was recorded, if known:
-    a sweep of another command is compared, too, and a note says it.
+    at the default window: the 2010 paper's missed optimisation, as a fraction. It is None for a
+    window that was not measured; for a default window that was not, the nearest measured one below
+    it is taken (the smallest if there is none). Notes say so. ``command`` is the recorded one, if
+    known: a sweep of another command is compared, too, and a note says it.
 
     Raises ValidationError when the sweep has no complete point.
     """
-    notes = [METADATA_NOTE, *sweep.notes, *_unlike(prediction, sweep)]
+    notes = [*sweep.notes, *_unlike(prediction, sweep)]
     if command and sweep.command and sweep.command != command:
         notes.append(f"the sweep ran another command than was recorded: {' '.join(sweep.command)}")
     if not sweep.complete:
         notes.append("the sweep was interrupted: some windows have fewer runs, or none")
     measured = _complete_points(sweep, notes)
     curve = _curve_of(prediction, sweep, notes)
+    notes.insert(0, _about_metadata(curve))
     page_kb = prediction.page_size / 1024
     points = [_compare(curve, point, int(point.read_ahead_kb // page_kb)) for point in measured]
     _note_unpredicted(points, notes)
 
     seconds = {p.read_ahead_kb: p.measured.seconds or 0.0 for p in points}
     best_kb = min(seconds, key=lambda kb: (seconds[kb], kb))
-    chosen = curve.quasi_optimal if curve.predicted_best is None else curve.predicted_best
-    chosen_kb = _measured_kb(int(chosen * page_kb), seconds, "chosen", notes)
-    quasi_kb = _measured_kb(int(curve.quasi_optimal * page_kb), seconds, "quasi-optimal", notes)
-    default_kb = _measured_kb(_default_kb(prediction, sweep, notes), seconds, "default", notes)
-    proposed_kb = prediction.verdict.read_ahead_kb
-    if proposed_kb is not None:
-        proposed_kb = _measured_kb(proposed_kb, seconds, "proposed", notes)
+    best = curve.predicted_best
+    chosen_kb = None if best is None else int(best * page_kb)
+    quasi_kb = int(curve.quasi_optimal * page_kb)
+    default_kb = _measured_default(_default_kb(prediction, sweep, notes), seconds, notes)
+    proposed_kb = _whole_pages(prediction.verdict.read_ahead_kb, page_kb, seconds)
+    wanted = {"proposed": proposed_kb, "chosen": chosen_kb, "published criterion's": quasi_kb}
+    notes += _unmeasured(wanted, seconds)
+
+    def regret(kb: int | None) -> float | None:
+        if kb is None or kb not in seconds:
+            return None
+        return _fraction(seconds[kb] - seconds[best_kb], seconds[default_kb])
 
     f_errors = _absolute([p.error.f for p in points])
     second_errors = _absolute([p.error.seconds for p in points])
@@ -155,11 +165,9 @@ def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = N
         pages_error_median=_median(_absolute([p.error.pages for p in points])),
         seconds_error_median=_median(second_errors),
         seconds_error_max=max(second_errors, default=None),
-        regret=_fraction(seconds[chosen_kb] - seconds[best_kb], seconds[default_kb]),
-        regret_quasi_optimal=_fraction(seconds[quasi_kb] - seconds[best_kb], seconds[default_kb]),
-        regret_proposed=None
-        if proposed_kb is None
-        else _fraction(seconds[proposed_kb] - seconds[best_kb], seconds[default_kb]),
+        regret=regret(chosen_kb),
+        regret_quasi_optimal=regret(quasi_kb),
+        regret_proposed=regret(proposed_kb),
         proposed_read_ahead_kb=proposed_kb,
         chosen_read_ahead_kb=chosen_kb,
         quasi_optimal_read_ahead_kb=quasi_kb,
@@ -222,9 +230,9 @@ def _predicted(curve: Curve, window: int) -> Figures:
     if window not in curve.windows:
         return Figures(None, None, None)
     row = curve.windows.index(window)
-    return Figures(
-        curve.f[row], curve.pages[row], None if curve.seconds is None else curve.seconds[row]
-    )
+    seconds = None if curve.seconds is None else curve.seconds[row]
+    requests, pages = curve.metadata_requests or 0, curve.metadata_pages or 0
+    return Figures(curve.f[row] + requests, curve.pages[row] + pages, seconds)
 
 
 def _note_unpredicted(points: list[WindowResult], notes: list[str]) -> None:
@@ -242,12 +250,42 @@ def _default_kb(prediction: Prediction, sweep: Sweep, notes: list[str]) -> int:
     return KERNEL_DEFAULT_KB
 
 
-def _measured_kb(wanted_kb: int, seconds: dict[int, float], what: str, notes: list[str]) -> int:
+def _measured_default(wanted_kb: int, seconds: dict[int, float], notes: list[str]) -> int:
     if wanted_kb in seconds:
         return wanted_kb
     nearest = max((kb for kb in seconds if kb < wanted_kb), default=min(seconds))
-    notes.append(f"the {what} window, {wanted_kb} KiB, was not measured: {nearest} KiB is used")
+    notes.append(f"the default window, {wanted_kb} KiB, was not measured: {nearest} KiB is used")
     return nearest
+
+
+def _whole_pages(kb: int | None, page_kb: float, seconds: dict[int, float]) -> int | None:
+    """Return a window as it was measured: the kernel rounds it down to whole pages."""
+    if kb is None or kb in seconds:
+        return kb
+    window = int(kb // page_kb)
+    return next((one for one in seconds if int(one // page_kb) == window), kb)
+
+
+def _unmeasured(wanted: dict[str, int | None], seconds: dict[int, float]) -> Iterator[str]:
+    """Yield a note for each wanted window (KiB) that the sweep did not measure."""
+    missing: dict[int, list[str]] = {}
+    for what, kb in wanted.items():
+        if kb is not None and kb not in seconds:
+            missing.setdefault(kb, []).append(what)
+    for kb, names in missing.items():
+        yield (
+            f"the {' and '.join(names)} window, {kb} KiB, was not measured, so its regret is "
+            f"unknown; measure it: foreread sweep --windows {kb}k"
+        )
+
+
+def _about_metadata(curve: Curve) -> str:
+    if curve.metadata_requests is None or curve.metadata_pages is None:
+        return METADATA_UNKNOWN
+    return (
+        f"predicted requests and pages include what the recorded run read of metadata: "
+        f"{curve.metadata_requests:,} requests, {curve.metadata_pages:,} pages"
+    )
 
 
 def _error(predicted: float | None, measured: float | None) -> float | None:

@@ -28,12 +28,13 @@ from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import FILES, Array, Kind, Table
 from tracer import capture as capture_format
-from tracer.capture import Capture, FileEntry
+from tracer.capture import Capture, Device, FileEntry
 
 Pids = Literal["tree", "all"] | frozenset[int]
 
 _MAJOR_BITS = 12  # of a dev_t
 _DEFAULT_WINDOW_KB = 128
+MINOR_PAGES = 0.05  # share of the pages: a disk with no more than that does not decide
 _WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next window two behind
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
@@ -97,10 +98,13 @@ def interpret(
     read_ahead_kb = _window_in_force(capture, files)
     batched = acc.batched_share(inserts, mask)
     contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
-    if new := _disks_read_ahead(capture, inserts):
-        contaminated = True
-        names = ", ".join(new)
-        notes.append(f"disk {names} was mounted during the run, with its readahead on: mount first")
+    new, matters = _disks_read_ahead(capture, inserts, mask)
+    if new:
+        contaminated |= matters
+        notes.append(
+            f"disk {', '.join(new)} was mounted during the run, with its readahead on, and the "
+            f"command read {'much' if matters else 'little'} from it: mount it before the run"
+        )
     files, paths, known = _name_files(files, entries, trace)
     slack_pages = _slack(read_ahead_kb, page_size) if contaminated else 0
     events, said = adopt(events, inserts, page_size, slack_pages)
@@ -140,12 +144,18 @@ def interpret(
 def _window_in_force(capture: Capture | None, files: Table) -> int | None:
     """Return the largest window (KiB) of the disks read from; None if the file does not say.
 
-    A disk whose knob could not be written kept its own, whatever was asked for.
+    A disk whose knob could not be written kept its own, whatever was asked for; it matters if more
+    than MINOR_PAGES of the pages came from it.
     """
     if capture is None:
         return None
-    read = set(files["dev"].tolist())
-    disks = [disk for disk in capture.devices if read & {dev_of(fs) for fs in disk.filesystems}]
+    least = MINOR_PAGES * int(files["accessed"].sum())
+
+    def pages(disk: Device) -> int:
+        own = np.isin(files["dev"], [dev_of(fs) for fs in disk.filesystems])
+        return int(files["accessed"][own].sum())
+
+    disks = [disk for disk in capture.devices if pages(disk) > least]
     return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
 
 
@@ -155,18 +165,24 @@ def _slack(read_ahead_kb: int | None, page_size: int) -> int:
     return _WINDOWS_BESIDE * (window_kb * 1024 // page_size + 1)
 
 
-def _disks_read_ahead(capture: Capture | None, inserts: Inserts) -> list[str]:
-    """Return the disks that the capture does not know and that were read several pages a time."""
+def _disks_read_ahead(
+    capture: Capture | None, inserts: Inserts, mask: Array
+) -> tuple[list[str], bool]:
+    """Return the disks that were mounted during the run and read several pages a time.
+
+    Only what the command itself read counts (``mask``): a disk that only others read spoils
+    nothing. The second value is whether the command read more than MINOR_PAGES of its pages there.
+    """
     if capture is None:
-        return []
+        return [], False
     known = _disks(capture)
-    devs = [dev for dev in np.unique(inserts.data["dev"]).tolist() if dev >> MINOR_BITS]
-    batched = {dev: acc.batched_share(inserts, inserts.data["dev"] == dev) for dev in devs}
-    return [
-        f"{dev >> MINOR_BITS}:{dev & ((1 << MINOR_BITS) - 1)}"
-        for dev in devs
-        if dev not in known and batched[dev] > acc.BATCHED_AT_ZERO
-    ]
+    devs = [dev for dev in np.unique(inserts.data["dev"][mask]).tolist() if dev >> MINOR_BITS]
+    unknown = [dev for dev in devs if dev not in known]
+    own = {dev: mask & (inserts.data["dev"] == dev) for dev in unknown}
+    new = [dev for dev in unknown if acc.batched_share(inserts, own[dev]) > acc.BATCHED_AT_ZERO]
+    pages = sum(int(inserts.pages[own[dev]].sum()) for dev in new)
+    names = [f"{dev >> MINOR_BITS}:{dev & ((1 << MINOR_BITS) - 1)}" for dev in new]
+    return names, pages > MINOR_PAGES * int(inserts.pages[mask].sum())
 
 
 def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:

@@ -10,15 +10,13 @@ from analyzer.optimizer.checks import Finding
 from analyzer.replay.steps import Steps
 
 _EXIT = "sched:sched_process_exit"
-# In parts of the run: a thread without a known beginning, events lost.
+# In parts of the run: how late a thread without a known beginning may begin.
 MOST_UNLINKED = 0.01
-MOST_LOST = 0.001
 
 
 def capture_findings(recording: Recording, steps: Steps) -> Iterator[Finding]:
     """Yield the findings of one capture and of the steps that its threads were turned into."""
     yield from _end_missing(recording)
-    yield from _lost(recording)
     yield from _unlinked(steps)
 
 
@@ -41,14 +39,6 @@ def _end_missing(recording: Recording) -> Iterator[Finding]:
         f"{run_s:.1f} s)",
         unusable=True,
     )
-
-
-def _lost(recording: Recording) -> Iterator[Finding]:
-    capture = recording.capture
-    lost = sum(capture.lost.values()) if capture else 0
-    share = lost / max(lost + recording.trace.events.rows, 1)
-    if share > MOST_LOST:
-        yield Finding(f"{lost:,} events ({share:.1%}) were lost", unusable=True)
 
 
 def _unlinked(steps: Steps) -> Iterator[Finding]:

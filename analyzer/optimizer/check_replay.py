@@ -28,7 +28,6 @@ def replay_findings(
 ) -> Iterator[Finding]:
     """Yield the findings of one start, replayed under ``windows`` (pages), 0 among them."""
     at_zero = replays[list(windows).index(0)]
-    yield from _not_reproduced(start, at_zero)
     yield from _other_requests(start, at_zero)
     yield from _sleep_that_grows(windows, replays, at_zero)
     yield from _strangers(start, windows, replays)
@@ -52,22 +51,6 @@ def disagreement(windows: Sequence[int], each: Array) -> Iterator[Finding]:
     )
     spread = float((each.std(axis=0, ddof=1) / np.median(each, axis=0)).max())
     yield Finding(text, spread, unusable=bool(apart[row] > MOST))
-
-
-def _not_reproduced(start: Start, at_zero: Timed) -> Iterator[Finding]:
-    """The replay of the recorded run takes longer or shorter than the run itself did.
-
-    That says something only if the run was recorded on the disk that it is replayed on.
-    """
-    took = start.recorded_ns
-    off = abs(at_zero.total_ns - took) / took if took else 0.0
-    if not start.same_disk or off <= LEAST:
-        return
-    text = (
-        f"the recorded run took {took / 1e9:.2f} s, and its replay takes "
-        f"{at_zero.total_ns / 1e9:.2f} s"
-    )
-    yield Finding(text, off / DEVIATIONS, unusable=off > MOST)
 
 
 def _other_requests(start: Start, at_zero: Timed) -> Iterator[Finding]:

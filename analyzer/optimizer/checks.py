@@ -13,12 +13,14 @@ class Finding:
 
     ``spread`` is a relative standard deviation: it widens the band of every window, in quadrature
     with what else makes the band. ``unusable`` withdraws the seconds, and the verdict is "measure".
+    ``of_disk``: a wrong cost of the disk would explain it, so that measuring the disk may help.
     ``text`` is a clause for the user that says what is wrong, with the figures it was found by.
     """
 
     text: str
     spread: float = 0.0
     unusable: bool = False
+    of_disk: bool = False
 
 
 def distinct(findings: Iterable[Finding]) -> list[Finding]:

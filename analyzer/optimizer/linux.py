@@ -118,8 +118,8 @@ def _replaced(curve: Curve, f: list[int], pages: list[int]) -> Curve:
 def _notes(version: Version, taken: Inputs) -> list[str]:
     name = ".".join(map(str, version[:2]))
     found = [
-        f"F, pages and G are those of the readahead of Linux {name}; C_opt, G formula and the "
-        "quasi-optimal window are the published criterion's, of the fixed window"
+        f"F, pages and G unused are those of the readahead of Linux {name}; G fixed, C_opt fixed "
+        "and the quasi-optimal window are those of the published criterion's fixed window"
     ]
     if taken.notes:
         found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")

@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 
+from msgspec import UnsetType
+
 from analyzer.ingest.recording import Recording
+from boards.profile import builtin_names, load_profile
 from tracer.capture import Capture, dev_text
 
 COMMAND = "COMMAND"  # stands for a command that the file does not name
@@ -14,11 +17,17 @@ _WINDOW = "--read-ahead-kb"
 
 
 def calibrate(recording: Recording, disk: int | None) -> str:
-    """Return the command that measures the cost of a disk (dev_t), and predicts with it."""
+    """Return the command that measures the cost of a disk (dev_t), and predicts with it.
+
+    The cost of an emulated board's disk is in the profile of the board that was the target.
+    """
+    target = _target(recording.capture)
+    if target and _profile_has_cost(target[-1]):
+        return shlex.join(["foreread", "predict", _path(recording), "--device-model", target[-1]])
     name = _disk_name(recording.capture, disk)
     model = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.toml"
     device = f"/dev/{name.replace('!', '/')}"  # '!' is a '/' in the kernel's name
-    measure = ["foreread", "calibrate", *_target(recording.capture), "-o", model, device]
+    measure = ["foreread", "calibrate", *target, "-o", model, device]
     predict = ["foreread", "predict", _path(recording), "--device-model", model]
     return f"{shlex.join(measure)} && {shlex.join(predict)}"
 
@@ -38,6 +47,14 @@ def sweep(recording: Recording) -> str:
 def with_seconds(recording: Recording) -> str:
     """Return the command that predicts seconds from a capture that has all it takes."""
     return shlex.join(["foreread", "predict", _path(recording)])
+
+
+def _profile_has_cost(name: str) -> bool:
+    """Return whether a board that comes with foreread has one disk of known cost."""
+    if name not in builtin_names():
+        return False
+    known = [disk for disk in load_profile(name).storage if not isinstance(disk.cost, UnsetType)]
+    return len(known) == 1
 
 
 def _path(recording: Recording) -> str:

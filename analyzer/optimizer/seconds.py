@@ -14,7 +14,8 @@ from analyzer.optimizer.bands import SEED, Bands, resampled
 from analyzer.optimizer.check_replay import disagreement, replay_findings
 from analyzer.optimizer.checks import Finding, distinct, total_spread
 from analyzer.optimizer.inputs import Inputs
-from analyzer.optimizer.remedy import record_again
+from analyzer.optimizer.recorded import of_replay
+from analyzer.optimizer.remedy import calibrate, record_again
 from analyzer.optimizer.start import Start, again, prepare
 from analyzer.optimizer.verdict import decide_by_seconds, decide_without_seconds
 from analyzer.prediction import Curve, Prediction, Spent
@@ -71,9 +72,11 @@ def with_seconds(
     candidates = [window for window in windows if window in found.total.windows]
     seconds = predict_seconds(starts, windows, candidates)
     doubts = tuple(found.text for found in seconds.findings)
-    found = replace(found, doubts=(*found.doubts, *doubts))
+    found = replace(found, doubts=tuple(dict.fromkeys((*found.doubts, *doubts))))
     if seconds.unusable:
-        remedy = record_again(taken[0].recording)
+        recording, disk = taken[0].recording, starts[0].disk
+        by_disk = device is not None and all(f.of_disk for f in seconds.findings if f.unusable)
+        remedy = calibrate(recording, disk) if by_disk else record_again(recording)
         verdict = decide_without_seconds(found.total, seconds.unusable, remedy)
         return replace(found, verdict=verdict, notes=(*found.notes, seconds.again))
     total = _with(found.total, seconds)
@@ -126,6 +129,7 @@ def _findings(
     """Yield what is found in each capture, in its replays, and between the captures."""
     for start, runs in zip(starts, replays, strict=True):
         yield from start.findings
+        yield from of_replay(start.recording, runs[windows.index(0)].total_ns / 1e9)
         yield from replay_findings(start, windows, runs)
     yield from disagreement(windows, each)
 

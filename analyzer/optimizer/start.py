@@ -8,14 +8,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.device_model import DeviceModelError, is_held_back, learn
+from analyzer.device_model import DeviceModelError, learn
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Table
+from analyzer.ingest.tables import Kind, Table
 from analyzer.optimizer import remedy
 from analyzer.optimizer.check_capture import capture_findings
 from analyzer.optimizer.checks import Finding
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
+from analyzer.optimizer.recorded import of_recording
 from analyzer.optimizer.window import NEEDS_CAPTURE
 from analyzer.prediction import MINOR_SHARE
 from analyzer.probed import device_of_probe, probe_of
@@ -32,6 +33,12 @@ from emulator.linux.timed_windows import timed_windows
 from emulator.paced import Paced
 from tracer.capture import dev_text
 
+# Relative standard deviations, from median errors / 0.67 of a normal distribution. On armhf, on
+# which no seconds had been measured, two starts were off by 2.1 and 2.3 %: 3.3 % in all, less what
+# every band has (REPLAY). The readahead of a neighbouring kernel series (6.12 for 6.18) changes the
+# seconds by 2.9 % rms.
+UNCONFIRMED = 0.03
+UNKNOWN_CPU = 0.06  # leaving out what the processor spends on a request: 3 to 5 % in the median
 MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
 MOST_REQUESTS = 1 << 20  # of a queue that is never full
 _PAGE_SECTORS = 8
@@ -43,9 +50,7 @@ class Start:
 
     ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
     was told from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
-    ``requests`` are the disk's, ``recorded_ns`` is how long the run took without recording;
-    ``same_disk``: it was recorded on a disk like ``device``. Steps of thread ``strangers`` are
-    reads of other processes.
+    ``requests`` are the disk's. Steps of thread ``strangers`` are reads of other processes.
     ``notes`` say on what assumptions; ``findings`` what makes its seconds less certain.
     """
 
@@ -59,8 +64,6 @@ class Start:
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
     requests: Table
-    recorded_ns: float
-    same_disk: bool = False
     strangers: int = -1
 
     def without_strangers(self) -> Start | None:
@@ -133,7 +136,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     longer = unplugged_ns(recording, taken.disks[row])
     notes = tuple(_notes(taken, where, known, cpu, steps, bool(here.all())))
-    unlike_judged = _findings(recording, version, taken.disks[row], cpu, steps)
+    unlike_judged = _findings(recording, version, taken.disks[row], known, cpu, steps)
     return Start(
         recording=recording,
         disk=taken.disks[row],
@@ -145,25 +148,8 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         notes=notes,
         findings=(*unlike_judged, *capture_findings(recording, steps)),
         requests=requests,
-        recorded_ns=_without_recording(recording),
-        same_disk=_same_disk(known, device is None, requests),
         strangers=steps.strangers,
     )
-
-
-def _same_disk(device: DeviceModel, is_learnt: bool, requests: Table) -> bool:
-    """Return whether the run was recorded on such a disk: learnt from it, or both are limited."""
-    limited = isinstance(device, Paced) and device.slice_ns > 0
-    return is_learnt or (limited and is_held_back(requests))
-
-
-def _without_recording(recording: Recording) -> float:
-    """Return how long the run took, without what recording the command's own events took (ns)."""
-    events, capture = recording.trace.events, recording.capture
-    assert capture is not None
-    threads = np.array(sorted(recording.threads or ()), np.int64)
-    own = int(np.isin(events["pid"], threads).sum())
-    return float(capture.end_ns - capture.start_ns) - own * event_cost(events)
 
 
 def _known_device(
@@ -245,17 +231,35 @@ def _disk_row(taken: Inputs) -> int:
 
 
 def _findings(
-    recording: Recording, version: Version, disk: int, cpu: CpuCost, steps: Steps
+    recording: Recording,
+    version: Version,
+    disk: int,
+    known: DeviceModel,
+    cpu: CpuCost,
+    steps: Steps,
 ) -> Iterator[Finding]:
-    """Yield in what a start is unlike those whose seconds were measured (docs/accuracy.md)."""
+    """Yield what makes the seconds of a start less certain, before it is replayed."""
+    yield from of_recording(recording)
     for what in unlike(setting_of(recording, version, disk), SECONDS):
-        yield Finding(f"no seconds were measured for {what}")
+        yield Finding(f"no seconds were measured for {what}", spread=UNCONFIRMED)
     threads = len(np.unique(recording.accesses["pid"]))
     cpus = recording.capture.host.cpu_count if recording.capture else 1
     if threads > 1 and cpus > 1 and not steps.by_thread:
-        yield Finding(f"{threads} threads read on {cpus} CPUs, and are replayed one by one")
+        yield Finding(
+            f"{threads} threads read on {cpus} CPUs, and the capture does not show when each ran",
+            unusable=True,
+        )
+    if isinstance(known, Paced) and not (recording.trace.events["kind"] == Kind.SWITCH).any():
+        yield Finding(
+            "the capture has no events of the scheduler: computing is not distinguishable from "
+            "time in which the limiter held reads back",
+            unusable=True,
+        )
     if not cpu.request_ns:
-        yield Finding("the capture has no events of page faults: CPU time per request is unknown")
+        yield Finding(
+            "the capture has no events of page faults: CPU time per request is unknown",
+            spread=UNKNOWN_CPU,
+        )
 
 
 def _notes(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from analyzer.optimizer.criterion import (
     quasi_optimal,
     turning_point,
 )
+from analyzer.optimizer.metadata import metadata_reads
+from analyzer.optimizer.recorded import of_recording
 from analyzer.optimizer.verdict import Point, decide_by_criterion, decide_without_seconds
 from analyzer.prediction import Curve, Prediction
 from emulator import MAX_WINDOW, FixedWindow, fixed_window
@@ -70,6 +72,7 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
     total = sum(counts.values(), _nothing(emulated))
     current = devices[0].current_read_ahead_kb if devices else None
     curve = _curve((TOTAL, TOTAL), chosen, total.take(rows), recording.page_size, current)
+    curve = _with_metadata(curve, devices)
     now = _point(current, recording.page_size, emulated, total)
     return Prediction(
         kernel=recording.kernel,
@@ -81,7 +84,7 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
         total=curve,
         verdict=decide_without_seconds(curve, *_no_seconds(recording)),
         published=decide_by_criterion(curve, now),
-        doubts=tuple(_doubts(recording)),
+        doubts=tuple(finding.text for finding in of_recording(recording)),
         notes=(*recording.notes, *_notes(recording, devices, curve, windows is not None)),
     )
 
@@ -91,15 +94,6 @@ def _no_seconds(recording: Recording) -> tuple[str, str]:
     if recording.capture is None or recording.contaminated:
         return NEEDS_CAPTURE, remedy.record_again(recording)
     return "the fixed window has no model of time", remedy.with_seconds(recording)
-
-
-def _doubts(recording: Recording) -> Iterator[str]:
-    """Yield what makes every figure of a recording less certain."""
-    if recording.contaminated:
-        yield "readahead was on during the recording, so the accesses are not exact"
-    lost = _lost(recording)
-    if lost:
-        yield f"{lost:,} events were lost: pages and requests are missing"
 
 
 def _current_windows(recording: Recording) -> list[int]:
@@ -200,7 +194,24 @@ def _disk_curve(recording: Recording, disk: int, windows: list[int], counts: Cou
     device = _device(recording, dev)
     names = (dev, device.name if device else dev)
     current = device.read_ahead_kb_before if device else None
-    return _curve(names, windows, counts, recording.page_size, current)
+    curve = _curve(names, windows, counts, recording.page_size, current)
+    beside = metadata_reads(recording, disk)
+    if beside is None:
+        return curve
+    return replace(curve, metadata_requests=beside.requests, metadata_pages=beside.pages)
+
+
+def _with_metadata(total: Curve, devices: list[Curve]) -> Curve:
+    """Return the total with the metadata of all disks; without it where one of them is unknown."""
+    requests = [device.metadata_requests for device in devices]
+    pages = [device.metadata_pages for device in devices]
+    if None in requests or None in pages or not devices:
+        return total
+    return replace(
+        total,
+        metadata_requests=sum(filter(None, requests)),
+        metadata_pages=sum(filter(None, pages)),
+    )
 
 
 def _device(recording: Recording, dev: str) -> Device | None:
@@ -237,13 +248,8 @@ def _curve(
         turning_points=local_minima(coefficients),
         pareto=pareto_front(windows, requests, wasted),
         current_read_ahead_kb=current_read_ahead_kb,
+        f_fixed=requests,
     )
-
-
-def _lost(recording: Recording) -> int:
-    """Return lost events: the recorder and the trace file may both have counted the same."""
-    lost = sum(recording.trace.lost.values())
-    return max(lost, sum(recording.capture.lost.values())) if recording.capture else lost
 
 
 def _notes(recording: Recording, devices: list[Curve], total: Curve, subset: bool) -> Iterator[str]:

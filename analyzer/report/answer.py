@@ -91,14 +91,13 @@ Timed = tuple[int, float | None]  # window in pages, seconds
 
 
 def _measured_pair(subject: Subject) -> tuple[Timed, Timed]:
-    """Return what was measured at the default and at the recommended window, or just below."""
+    """Return what was measured at the default and at the recommended window; None if it was not."""
     assert subject.validation is not None
     points = subject.validation.points
     default_kb = subject.validation.default_read_ahead_kb
     default = next(p for p in points if p.read_ahead_kb == default_kb)
-    below = [p for p in points if p.window <= subject.window]
-    chosen = below[-1] if below else points[0]
-    return (default.window, default.measured.seconds), (chosen.window, chosen.measured.seconds)
+    chosen = (subject.window, _measured(subject, subject.window))
+    return (default.window, default.measured.seconds), chosen
 
 
 def _gain(what: str, subject: Subject, now: Timed, new: Timed) -> list[str]:
@@ -140,28 +139,26 @@ def _regret(subject: Subject) -> list[str]:
     validation = subject.validation
     if validation is None:
         return []
-    chosen, best = validation.chosen_read_ahead_kb, validation.best_read_ahead_kb
-    if not _was_measured(subject):
-        window = kib(_answer_kb(subject))
-        return [f"The fastest window measured was {kib(best)}; {window} was not measured."]
+    chosen, best = _answer_kb(subject), validation.best_read_ahead_kb
+    if chosen is None:
+        return [f"The fastest window measured was {kib(best)}."]
+    regret = validation.regret_proposed
+    if regret is None:
+        return [
+            f"The fastest window measured was {kib(best)}; {kib(chosen)} was not measured, so what "
+            "it misses is unknown."
+        ]
     if chosen == best:
         return [f"The sweep agrees: {kib(best)} was the fastest window measured."]
     return [
-        f"The fastest window measured was {kib(best)}; the predicted one, {kib(chosen)}, misses "
-        f"{percent(validation.regret)} of the default's start-up time (regret)."
+        f"The fastest window measured was {kib(best)}; the recommended one, {kib(chosen)}, misses "
+        f"{percent(regret)} of the default's start-up time (regret)."
     ]
 
 
-def _answer_kb(subject: Subject) -> int:
-    """Return the window that the prediction holds for the best, in KiB."""
-    total = subject.prediction.total
-    best = total.quasi_optimal if total.predicted_best is None else total.predicted_best
-    return int(best * subject.page_kb)
-
-
-def _was_measured(subject: Subject) -> bool:
-    points = [] if subject.validation is None else subject.validation.points
-    return any(point.read_ahead_kb == _answer_kb(subject) for point in points)
+def _answer_kb(subject: Subject) -> int | None:
+    """Return the window that the verdict sets or keeps, in KiB; None if it names none."""
+    return subject.prediction.verdict.read_ahead_kb
 
 
 def _windows(subject: Subject) -> Table:

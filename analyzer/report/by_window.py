@@ -100,15 +100,15 @@ def _errors(validation: Validation) -> list[tuple[str, str]]:
     if validation.seconds_error_median is not None:
         worst = validation.seconds_error_max
         rows.append(("Error of seconds", _median_and_worst(validation.seconds_error_median, worst)))
-    rows.append((f"Regret of {kib(validation.chosen_read_ahead_kb)}", percent(validation.regret)))
-    proposed = validation.proposed_read_ahead_kb
-    if proposed not in (None, validation.chosen_read_ahead_kb):
-        rows.append((f"Regret of {kib(proposed)} (proposed)", percent(validation.regret_proposed)))
-    if validation.quasi_optimal_read_ahead_kb != validation.chosen_read_ahead_kb:
-        quasi = kib(validation.quasi_optimal_read_ahead_kb)
-        rows.append(
-            (f"Regret of {quasi} (quasi-optimal)", percent(validation.regret_quasi_optimal))
-        )
+    regrets: dict[int | None, tuple[str, float | None]] = {
+        validation.quasi_optimal_read_ahead_kb: ("quasi-optimal", validation.regret_quasi_optimal),
+        validation.chosen_read_ahead_kb: ("predicted best", validation.regret),
+        validation.proposed_read_ahead_kb: ("recommended", validation.regret_proposed),
+    }
+    for kb, (what, regret) in reversed(regrets.items()):
+        if kb is not None:
+            shown = "not measured" if regret is None else percent(regret)
+            rows.append((f"Regret of {kib(kb)} ({what})", shown))
     return rows
 
 

@@ -73,17 +73,19 @@ def _predicted(validation: Validation, quantity: Quantity) -> dict[int, float]:
 
 def _mark(ax: Axes, validation: Validation, medians: dict[int, float]) -> None:
     """Mark default, quasi-optimal, chosen and best; hollow marks, so that none hides another."""
-    window_of = {p.read_ahead_kb: p.window for p in validation.points}
-    marks = [
+    window_of: dict[int | None, int] = {p.read_ahead_kb: p.window for p in validation.points}
+    marks: list[tuple[str, int | None, str, int, str, str]] = [
         ("quasi-optimal", validation.quasi_optimal_read_ahead_kb, "*", 13, ORANGE, ORANGE),
         ("best measured", validation.best_read_ahead_kb, "s", 12, BLACK, "none"),
         ("default", validation.default_read_ahead_kb, "D", 9, BLACK, "none"),
     ]
-    if validation.chosen_read_ahead_kb != validation.quasi_optimal_read_ahead_kb:
-        chosen = ("predicted best", validation.chosen_read_ahead_kb, "P", 9, VERMILLION, VERMILLION)
-        marks.append(chosen)
+    chosen_kb = validation.chosen_read_ahead_kb
+    if chosen_kb not in (None, validation.quasi_optimal_read_ahead_kb):
+        marks.append(("predicted best", chosen_kb, "P", 9, VERMILLION, VERMILLION))
     for what, kb, marker, points, edge, face in marks:
-        window = window_of[kb]
+        window = window_of.get(kb)
+        if window is None:  # not measured
+            continue
         ax.plot(
             [window],
             [medians[window]],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Literal
 
+from analyzer.prediction import Curve
 from analyzer.report.style import (
     BLACK,
     BLUE,
@@ -26,21 +27,25 @@ def by_model(canvas: Canvas, subject: Subject, quantity: Quantity) -> None:
     ax = axes(canvas, top=0.36)
     kernel, fixed = subject.prediction.total, subject.fixed_total
     name = "f" if quantity == "requests" else "pages"
-    ours, published = getattr(kernel, name), getattr(fixed, name)
+    measured = _measured(subject, quantity)
+    more = (_metadata(kernel, quantity) or 0) if measured else 0
+    ours, published = ([n + more for n in getattr(curve, name)] for curve in (kernel, fixed))
     ax.plot(fixed.windows, published, ":", color=ORANGE, label="fixed window of the 2010 paper")
     ax.plot(kernel.windows, ours, "-", color=BLUE, label=f"{subject.model_name}, emulated")
-    measured = _measured(subject, quantity)
     for window, values in measured.items():
         ax.plot([window] * len(values), values, "_", color=GREY, markersize=8, zorder=3)
     if measured:
         medians = [median(values) for values in measured.values()]
-        ax.plot(
-            list(measured), medians, "o", color=BLACK, markersize=4, label="measured, with metadata"
-        )
+        ax.plot(list(measured), medians, "o", color=BLACK, markersize=4, label="measured")
     runs = [value for values in measured.values() for value in values]
     count_axis(ax, "requests" if quantity == "requests" else "pages", [*ours, *published, *runs])
     window_axis(ax, kernel.windows, subject.page_kb)
     legend(ax, columns=3)
+
+
+def _metadata(curve: Curve, quantity: Quantity) -> int | None:
+    """Return what the recorded run read of metadata; None if the recording does not show it."""
+    return curve.metadata_requests if quantity == "requests" else curve.metadata_pages
 
 
 def _measured(subject: Subject, quantity: Quantity) -> dict[int, list[float]]:

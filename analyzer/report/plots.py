@@ -73,7 +73,7 @@ def model_plots(subject: Subject) -> list[Plot]:
     """Return requests and pages of the kernel's readahead beside those of the fixed window."""
     if subject.version is None or not subject.prediction.total.tap:
         return []
-    metadata = "" if subject.sweep is None else " Predictions do not count metadata reads."
+    metadata = "" if subject.sweep is None else f" {_about_metadata(subject)}"
     shown: list[tuple[ModelQuantity, str]] = [
         ("requests", "Requests by window"),
         ("pages", "Pages read by window"),
@@ -91,6 +91,12 @@ def model_plots(subject: Subject) -> list[Plot]:
     ]
 
 
+def _about_metadata(subject: Subject) -> str:
+    if subject.prediction.total.metadata_requests is None:
+        return "Measured figures include metadata reads, predicted ones do not."
+    return "All figures include metadata reads: predicted ones those of the recorded run."
+
+
 def measured_plots(subject: Subject) -> list[Plot]:
     """Return the figures of predicted against measured; none without a sweep."""
     if subject.validation is None or subject.sweep is None:
@@ -104,12 +110,12 @@ def measured_plots(subject: Subject) -> list[Plot]:
         (
             "requests",
             "Requests by window",
-            "Measured requests include metadata reads, predicted ones do not.",
+            _about_metadata(subject),
         ),
         (
             "pages",
             "Pages read by window",
-            "Measured pages include metadata reads, predicted ones do not.",
+            _about_metadata(subject),
         ),
     ]
     return [

@@ -102,7 +102,6 @@ def seconds_figures(validation: Mapping[str, Any], targets: SecondsTargets) -> l
     return [
         Figure("median error", validation["seconds_error_median"], targets.median_error),
         Figure("worst error", validation["seconds_error_max"], targets.worst_error),
-        # Without seconds the chosen window is the published criterion's.
         Figure("regret", None if none_predicted else validation["regret"], targets.regret),
     ]
 

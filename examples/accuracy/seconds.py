@@ -152,8 +152,7 @@ def _row(
         "notes": against["notes"],
     }
     if against["seconds_error_median"] is None:
-        notes = foreread.json("predict", *MODEL, *_given(file), capture)["notes"]
-        row["why"] = next((n for n in notes if n.startswith("no seconds")), "no seconds")
+        row["why"] = foreread.json("predict", *MODEL, *_given(file), capture)["verdict"]["why"]
     return row
 
 

@@ -147,10 +147,29 @@ def _curve_text(curve: Curve) -> str:
     shown = [w for w in curve.windows if w in _SHOWN_WINDOWS or w in marks]
     rows = [_row(curve, w, ", ".join(marks.get(w, []))) for w in (shown or curve.windows[:16])]
     timed = ("seconds", "band") if curve.seconds is not None else ()
-    head = ("window", "KiB", "F requests", "pages", "G in vain", "G formula", "C_opt", *timed, "")
+    head = (
+        "window",
+        "KiB",
+        "F requests",
+        "pages",
+        "G unused",
+        "G fixed",
+        "C_opt fixed",
+        *timed,
+        "",
+    )
     front = [curve.read_ahead_kb[curve.windows.index(w)] for w in curve.pareto]
     pareto = f"no window beats these in both F and G: {_listed(front)} KiB"
-    return f"{curve.name}: {curve.tap} pages accessed\n{render(head, rows)}\n{pareto}"
+    return (
+        f"{curve.name}: {curve.tap} pages accessed{_beside(curve)}\n{render(head, rows)}\n{pareto}"
+    )
+
+
+def _beside(curve: Curve) -> str:
+    if curve.metadata_requests is None or curve.metadata_pages is None:
+        return ""
+    requests, pages = curve.metadata_requests, curve.metadata_pages
+    return f"; metadata beside it, at every window: {requests} requests, {pages} pages"
 
 
 def _marks(curve: Curve) -> dict[int, list[str]]:

@@ -60,9 +60,9 @@ def _text(validation: Validation) -> str:
         f"largest {_percent(validation.seconds_error_max)}",
         f"measured best {validation.best_read_ahead_kb} KiB, "
         f"default {validation.default_read_ahead_kb} KiB",
-        f"regret of the chosen window ({validation.chosen_read_ahead_kb} KiB): "
-        f"{_percent(validation.regret)} of the default's time",
-        f"regret of what the verdict says ({_kib(validation.proposed_read_ahead_kb)}): "
+        "regret, in parts of the default window's time: of the predicted best "
+        f"({_kib(validation.chosen_read_ahead_kb)}): {_percent(validation.regret)}; "
+        f"of the verdict ({_kib(validation.proposed_read_ahead_kb)}): "
         f"{_percent(validation.regret_proposed)}; of the published criterion "
         f"({_kib(validation.quasi_optimal_read_ahead_kb)}): "
         f"{_percent(validation.regret_quasi_optimal)}",

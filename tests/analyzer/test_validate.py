@@ -9,7 +9,7 @@ import pytest
 from msgspec import structs
 
 from analyzer.prediction import Curve, Prediction, Verdict
-from analyzer.validate import METADATA_NOTE, ValidationError, validate
+from analyzer.validate import METADATA_UNKNOWN, ValidationError, validate
 from tracer.sweep import Point, Sweep
 
 WINDOWS = [0, 1, 2, 4, 8]
@@ -86,9 +86,10 @@ def test_errors_are_fractions_of_the_measured():
 
 
 def test_regret_is_the_missed_optimisation():
-    """Chosen 8 KiB: 11 s; best measured 4 KiB: 10 s; default 16 KiB: 20 s."""
+    """8 KiB: 11 s; best measured 4 KiB: 10 s; default 16 KiB: 20 s."""
     result = validate(prediction(curve()), MEASURED)
-    assert result.regret == pytest.approx(1 / 20)
+    assert result.regret is None
+    assert result.regret_proposed == pytest.approx(1 / 20)
     assert result.regret_quasi_optimal == pytest.approx(1 / 20)
     assert (result.best_read_ahead_kb, result.default_read_ahead_kb) == (4, 16)
 
@@ -99,7 +100,7 @@ def test_regret_of_the_paper():
     runs = sweep(
         point(4, [14.0]), point(8, [14.5]), point(1020, [34.9]), default_read_ahead_kb=1020
     )
-    assert validate(prediction(wide), runs).regret == pytest.approx(0.0143, abs=5e-5)
+    assert validate(prediction(wide), runs).regret_quasi_optimal == pytest.approx(0.0143, abs=5e-5)
 
 
 def test_predicted_best_is_chosen_before_quasi_optimal():
@@ -123,21 +124,35 @@ def test_medians_over_the_repeats():
     assert result.points[0].measured.to_json() == {"F": 50, "pages": 120.0, "seconds": 11.0}
 
 
-def test_a_window_not_measured_is_the_nearest_below_and_said():
+def test_the_regret_of_a_window_that_was_not_measured_is_unknown_and_said():
+    """No neighbour takes its place."""
     runs = sweep(point(0, [12.0]), point(4, [10.0]), point(32, [20.0]), default_read_ahead_kb=128)
     result = validate(prediction(curve()), runs)
-    assert (result.chosen_read_ahead_kb, result.default_read_ahead_kb) == (4, 32)
-    assert "the chosen window, 8 KiB, was not measured: 4 KiB is used" in result.notes
+    assert (result.chosen_read_ahead_kb, result.default_read_ahead_kb) == (None, 32)
+    assert (result.proposed_read_ahead_kb, result.quasi_optimal_read_ahead_kb) == (8, 8)
+    assert result.regret is result.regret_proposed is result.regret_quasi_optimal is None
+    said = [note for note in result.notes if "regret" in note]
+    assert said == [
+        "the proposed and published criterion's window, 8 KiB, was not measured, so its "
+        "regret is unknown; measure it: foreread sweep --windows 8k"
+    ]
     assert "the default window, 128 KiB, was not measured: 32 KiB is used" in result.notes
 
 
-def test_below_the_smallest_measured_window_the_smallest_is_used():
+def test_a_default_below_the_smallest_measured_window_is_the_smallest():
     result = validate(prediction(curve()), sweep(point(16, [12.0]), point(32, [20.0])))
-    assert result.quasi_optimal_read_ahead_kb == 16
+    assert result.default_read_ahead_kb == 16
 
 
-def test_metadata_is_said_and_not_corrected():
-    assert METADATA_NOTE in validate(prediction(curve()), MEASURED).notes
+def test_metadata_of_the_capture_counts_as_the_disk_counts_it():
+    result = validate(prediction(curve(metadata_requests=20, metadata_pages=30)), MEASURED)
+    by_kb = {p.read_ahead_kb: p for p in result.points}
+    assert (by_kb[4].error.f, by_kb[8].error.pages) == (0, pytest.approx(-10 / 160))
+    assert any("20 requests, 30 pages" in note for note in result.notes)
+
+
+def test_unknown_metadata_is_said_and_not_corrected():
+    assert METADATA_UNKNOWN in validate(prediction(curve()), MEASURED).notes
 
 
 def test_measured_beyond_the_predicted_windows_is_listed_without_error():

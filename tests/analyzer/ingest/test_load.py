@@ -162,6 +162,31 @@ def test_a_disk_mounted_during_the_run_contaminates_if_it_was_read_ahead(pages, 
     assert any("disk 7:9" in note for note in recording.notes) == contaminated
 
 
+@pytest.mark.parametrize(("beside", "contaminated"), [(8, True), (200, False)])
+def test_a_disk_that_little_came_from_does_not_contaminate(beside, contaminated):
+    """Eight pages of a disk that reads ahead: half of all, or 4 %."""
+    old = (5 << 20) | 1
+    pages = [e for page in range(beside) for e in (mine(insert, 7, page), mine(read, 8 * page, 1))]
+    new = [mine(insert, 5, page, dev=old) for page in range(8)]
+    recording = recording_of(*pages, *new, mine(read, 0, 8, dev=old))
+    assert recording.contaminated == contaminated
+    assert any(f"read {'much' if contaminated else 'little'} from it" in n for n in recording.notes)
+    disk = capture_of().devices[0]
+    ahead = structs.replace(disk, dev="5:1", filesystems=["5:1"], read_ahead_kb=128)
+    known = recording_of(*pages, *new, mine(read, 0, 8, dev=old), devices=[disk, ahead])
+    assert known.contaminated == contaminated
+
+
+def test_a_disk_that_only_others_read_does_not_contaminate():
+    """Somebody mounts an unrelated disk during the run and reads it."""
+    theirs = [insert(5, page, pid=999, dev=(7 << 20) | 9) for page in range(8)]
+    read_by_them = read(0, 8, pid=999, dev=(7 << 20) | 9)
+    recording = recording_of(mine(insert, 7, 0), mine(read, 0, 1), *theirs, read_by_them)
+    assert not recording.contaminated
+    assert recording.accesses.rows == 1
+    assert not any("mounted" in note for note in recording.notes)
+
+
 @pytest.mark.parametrize(("fstype", "accessed"), [("squashfs", [0, 1, 2]), ("ext4", [0, 1, 2, 3])])
 def test_pages_of_a_block_behind_the_end_of_a_file_are_no_accesses(fstype, accessed):
     mount = structs.replace(capture_of().mounts[0], fstype=fstype)

@@ -124,10 +124,11 @@ def test_without_readahead_the_run_takes_what_it_took():
     assert found.total.seconds[0] == pytest.approx(64 * 1.5e-3, abs=1e-5)
 
 
-def test_unconfirmed_threads_are_a_doubt_and_seconds_still_decide():
+def test_threads_whose_turns_are_not_in_the_capture_have_no_usable_seconds():
+    """Taken for one sequence they were predicted 66 to 289 % wrong."""
     found = predict_linux(recorded(current=0, threads=2), windows=[0, 32], device=DEVICE)
     assert any(doubt.startswith("2 threads read on 2 CPUs") for doubt in found.doubts)
-    assert (found.verdict.by, found.verdict.read_ahead_kb) == ("seconds", 128)
+    assert (found.verdict.action, found.verdict.by) == ("measure", None)
 
 
 def test_windows_beside_the_ladder_are_replayed_too():
@@ -301,4 +302,7 @@ def test_an_unusable_start_withdraws_the_seconds(finds):
     assert (found.verdict.action, found.verdict.by) == ("measure", None)
     assert "time is charged to no thread" in found.verdict.why
     assert found.verdict.remedy == "foreread record -o again.capture -- true"
+    finds(Finding("the replay is off", unusable=True, of_disk=True))
+    found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
+    assert found.verdict.remedy.startswith("foreread calibrate -o disk0.toml /dev/disk0 && ")
     assert (found.total.seconds, found.total.predicted_best) == (None, None)

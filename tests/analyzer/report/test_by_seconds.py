@@ -1,4 +1,4 @@
-"""The report of the kernel's model with seconds, on the real capture and sweep in examples/."""
+"""The report of the kernel's model with seconds, on a real capture and sweep of a board."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ from analyzer.validate import validate
 from emulator.device import FixedCost
 from tracer.sweep import read_sweep
 
-EXAMPLE = Path(__file__).parents[3] / "examples/python-start"
-WINDOWS = [0, 1, 2, 4, 8, 16, 32, 128, 640]
+EXAMPLE = Path(__file__).parents[2] / "foreread/data/arm64-madplay"
+WINDOWS = [0, 1, 2, 4, 8, 12, 16, 24, 32, 128]
 
 
 def predicted(model):
-    recording = load(EXAMPLE / "python-start.capture.tar.xz")
-    device = FixedCost(1e6, 2e5, band=0.02)
+    recording = load(EXAMPLE / "arm64-madplay.capture.tar.xz")
+    device = FixedCost(1e6, 5e4, band=0.02)
     prediction = predict_linux(recording, model, WINDOWS, device)
-    sweep = read_sweep(EXAMPLE / "python-start.sweep.json")
+    sweep = read_sweep(EXAMPLE / "arm64-madplay.sweep.json")
     return Subject(recording, prediction, sweep, validate(prediction, sweep))
 
 
@@ -78,7 +78,7 @@ def test_the_published_criterion_stands_beside_with_its_regret(decided):
     said = text_of(start_up(decided))
     total = decided.prediction.total
     best, quasi, default = (
-        total.seconds_at(w) for w in (total.predicted_best, total.quasi_optimal, 640)
+        total.seconds_at(w) for w in (total.predicted_best, total.quasi_optimal, 32)
     )
     assert "F² + G², the published criterion" in said
     assert percent((quasi - best) / default) in said
@@ -92,7 +92,7 @@ def test_unconfirmed_seconds_decide_and_the_doubt_stands_in_the_answer(unconfirm
 
 def test_rules_and_files_are_named(decided):
     said = text_of(sections(decided)[0], replace(sections(decided)[0], blocks=wasted(decided)))
-    for words in ("around a fault", "next window, in advance", "/usr/bin/python3.11"):
+    for words in ("around a fault", "next window, in advance", "/usr/bin/madplay"):
         assert words in said
 
 
