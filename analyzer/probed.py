@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from analyzer.calibration import Found, Trial, explain
 from analyzer.device_model import DeviceModelError, device_of, learn
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from emulator.device import DeviceModel
+from emulator.measured import Measured
 from tracer.capture import Capture
 from tracer.disk.probed import DiskProbe, ProbeTrial
 
@@ -44,7 +45,18 @@ def device_of_probe(disk: DiskProbe) -> Probed:
             f"the capture's probe of {disk.name} contradicts itself: the machine was busy",
             f"record again, or {_REMEDY}",
         )
-    return Probed(found.with_band(), _how(disk), found)
+    device = found.with_band()
+    if isinstance(device, Measured):
+        # A table repeats what it was made of: how well it is known, the trials' halves say.
+        device = replace(device, band=min(max(found.band, _scatter(trials_of(disk))), 1.0))
+    return Probed(device, _how(disk), found)
+
+
+def _scatter(trials: list[Trial]) -> float:
+    """Return by how much the usual latency of a trial's halves differs, median of all trials."""
+    halves = [np.array_split(trial.latency_ns, 2) for trial in trials]
+    first, second = np.array([[np.median(half) for half in pair] for pair in halves]).T
+    return float(np.median(np.abs(first - second) / np.maximum(first + second, 1.0)))
 
 
 def _how(disk: DiskProbe) -> str:
@@ -89,7 +101,13 @@ def probe_text(disk: DiskProbe) -> str:
 def _longest(trials: list[Trial]) -> list[Trial]:
     """Return the trials that a limiter held for several slices, if there are such; else all."""
     held = [trial for trial in trials if trial.done_ns[-1] > _SLICES_NS]
-    return held if len(held) > 1 and any(trial.depth == 1 for trial in held) else trials
+    if len(held) < 2:
+        return trials
+    return held if any(trial.depth == 1 for trial in held) else [*_alone(trials), *held]
+
+
+def _alone(trials: list[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.depth == 1]
 
 
 def probe_of(capture: Capture | None, dev: str) -> DiskProbe | None:

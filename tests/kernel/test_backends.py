@@ -40,6 +40,13 @@ REPOSITORY = Path(__file__).parents[2]
 _ADDED = re.compile(r"dev (\d+):(\d+) ino ([0-9a-f]+) .*ofs=(\d+)(?: order=(\d+))?")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def _tracing():
+    """Mount tracefs, which these tests look into; perf and trace-cmd would leave it mounted."""
+    with tracefs.mounted():
+        yield
+
+
 @dataclass(frozen=True)
 class Program:
     """A program and its data on an ext4 image of their own."""
@@ -122,10 +129,8 @@ def restore(directory: Path) -> None:
     """Make a trace.dat of the raw pages in ``directory``."""
     head, out = str(directory / "head.dat"), str(directory / "restored.dat")
     pages = sorted(map(str, directory.glob("cpu*.raw")), key=lambda name: (len(name), name))
-    subprocess.run(["trace-cmd", "restore", "-c", "-o", head], check=True, capture_output=True)
-    subprocess.run(
-        ["trace-cmd", "restore", "-i", head, "-o", out, *pages], check=True, capture_output=True
-    )
+    for command in (["-c", "-o", head], ["-i", head, "-o", out, *pages]):
+        subprocess.run(["trace-cmd", "restore", *command], check=True, capture_output=True)
 
 
 def inserted(text: str, dev: tuple[int, int]) -> set[tuple[int, int]]:
@@ -271,8 +276,6 @@ def test_a_killed_foreread_leaves_nothing(backend: type[Backend], tmp_path: Path
     if backend is TracefsBackend:  # nobody is left to clean up: the next start does
         with tracefs.mounted() as place:
             tracefs.remove_leftovers(place)
-    else:  # its supervisor cleans up, but for the mount
-        tracefs.unmount_leftover()
     assert eventually_no_traces_of(child.pid) == []
 
 

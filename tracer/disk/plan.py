@@ -15,7 +15,7 @@ _SLICE_S = 0.1  # of the kernel's limiter
 _DEEP = 4
 _LOOK_S = 1.2 * _SLICE_S  # shows whether the budget of one slice is used up
 _LIMITED_S = 5.7 * _SLICE_S  # five slices: a rate within 1 %
-_EACH_S = 0.045
+_EACH_S = 0.04
 _STALL_NS = 8e6  # no request of a disk that works takes longer, but on a slow one all do
 _STALL_SHARE = 0.3
 _FEW_BYTES = 2e6  # a second: large requests would take too long each
@@ -33,9 +33,7 @@ _TABLE = (
     Pattern(256, False, 1),
     Pattern(1024, False, 1),
     Pattern(4, True, 1),
-    Pattern(16, True, 1),
     Pattern(64, True, 1),
-    Pattern(256, True, 1),
     Pattern(16, False, _DEEP),
     Pattern(64, False, _DEEP),
     Pattern(64, True, _DEEP),

@@ -24,9 +24,7 @@ prepare() {
 begin() {
     start_load
     count look
-    for _ in 1 2 3; do
-        nap
-    done
+    sleep 0.3 2>/dev/null || sleep 1
     count before
     print_io before "$recorder"
     [ -z "$watched" ] || echo 1 >"$bios/tracing_on"

@@ -116,7 +116,6 @@ make_series() {
         ) >"$job/made" 3>&- 4>&- 5>&-
         end_run >>"$job/made"
         mv "$job/made" "$job/facts.$run"
-        rm -f "$job/busy" "$job/queue.$run"
         echo >&4
         run=$((run + 1))
     done
@@ -141,5 +140,5 @@ end_run() {
     rm -rf "$job/over" "$job/ended" "$job/released" "$job/idle_since" "$job/command" \
         "$job/helpers" "$job/ready" "$job/gate" "$job/never" "$job/gate.duration" \
         "$job/gate.idle" "$job"/std???.pipe "$job"/std???.copy "$job/load.pid" "$job/load" \
-        "$job/set" "$job/journal.done" "$job/keep" "$job/recorder"
+        "$job/set" "$job/journal.done" "$job/keep" "$job/recorder" "$job/queue.$run" "$job/busy"
 }
