@@ -134,7 +134,7 @@ def test_an_unknown_disk_is_refused(loop):
 def unscheduled(loop):
     """A scheduler merges a request with one that still waits, which depends on timing."""
     knob = loop.knob.parent / "scheduler"
-    before = selected(knob.read_text())
+    before = selected(knob.read_text().strip())
     knob.write_text("none")
     yield
     knob.write_text(before)
