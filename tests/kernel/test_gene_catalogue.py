@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from analyzer.tuner.catalogue import entries
+from tracer.knobs import selected
 
 SAME_AS_ANOTHER = {"bfq": {"slice_idle_us"}}  # slice_idle in another unit
 
@@ -24,7 +25,10 @@ def queue(tmp_path) -> Iterator[Path]:
     if made.returncode:
         pytest.skip(f"this machine gives no loop device: tunables went unchecked: {made.stderr}")
     device = made.stdout.strip()
-    yield Path("/sys/block", Path(device).name, "queue")
+    queue = Path("/sys/block", Path(device).name, "queue")
+    before = selected((queue / "scheduler").read_text().strip())
+    yield queue
+    (queue / "scheduler").write_text(before)  # the next image on this loop device would have it
     subprocess.run(["losetup", "-d", device], check=True)
 
 

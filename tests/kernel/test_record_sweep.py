@@ -14,6 +14,7 @@ from boards.target import LocalTarget
 from tracer.backends.base import RecordError
 from tracer.command import Streams
 from tracer.ending import Ending
+from tracer.knobs import selected
 from tracer.local_trials import local_trials
 from tracer.remote.trials import trials_on
 from tracer.run import RunOptions
@@ -129,6 +130,17 @@ def test_an_unknown_disk_is_refused(loop):
         run_sweep(["true"], (0,), devices=("nosuchdisk",))
 
 
+@pytest.fixture
+def unscheduled(loop):
+    """A scheduler merges a request with one that still waits, which depends on timing."""
+    knob = loop.knob.parent / "scheduler"
+    before = selected(knob.read_text().strip())
+    knob.write_text("none")
+    yield
+    knob.write_text(before)
+
+
+@pytest.mark.usefixtures("unscheduled")
 def test_a_target_measures_the_same_reads(loop, nowhere):
     command = [str(loop.busybox), "cat", str(loop.data)]
 

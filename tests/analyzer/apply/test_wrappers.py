@@ -58,7 +58,10 @@ def test_systemd_accepts_the_units(written, tmp_path):
         unit.write_text(unit.read_text().replace("/usr/sbin/", f"{tmp_path}/"))
     command = [analyze, "verify", "--man=no", *units]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (result.returncode, result.stderr) == (0, "")
+    # It reads what the machine has installed, too, and complains about that.
+    others = ("/usr/lib/systemd/", "/lib/systemd/")
+    said = [line for line in result.stderr.splitlines() if not line.startswith(others)]
+    assert (result.returncode, said) == (0, [])
 
 
 def test_shell_files_can_be_run_and_others_cannot(written):
