@@ -26,6 +26,7 @@ _STALL_NS = 8e6  # between completions, longer than any one request of a disk th
 _STALL_SHARE = 0.5  # of a trial's time in stalls, where a limiter is at work
 _FEWEST_STALLS, _FEWEST_BURSTS = 2, 5  # of a trial, and of all together
 _SLICES = (0.9, 1.1)  # stalls' distance in slices of the limiter
+_CUT, _EDGES = 0.5, 0.7  # distance where bursts are cut; part of the time stalled at edges
 _BINDS = 0.95  # part of the highest rate at which a trial is taken to be held by it
 _TELLS_APART = 0.97  # medians of rates that differ by less may be the same limit
 _SECTOR = 512
@@ -183,7 +184,10 @@ def _limiter(trials: Sequence[Trial]) -> Paced | None:
     apart = [np.median(np.diff(one.done_ns[one.bursts()])) / THROTL_SLICE_NS for one in stalled]
     if sum(map(len, (one.bursts() for one in stalled))) < _FEWEST_BURSTS:
         return None
-    if not apart or not _SLICES[0] <= np.median(apart) <= _SLICES[1]:
+    usual = float(np.median(apart)) if apart else 0.0
+    # A busy machine cuts bursts in two; most of the time stalled still ends at slices' edges.
+    cut = _CUT <= usual < _SLICES[0] and np.mean([_at_edges(one) for one in stalled]) >= _EDGES
+    if not cut and not _SLICES[0] <= usual <= _SLICES[1]:
         return None
     turns = np.array([one.per_second() for one in stalled])
     sizes = turns * np.array([one.kib * 1024 for one in stalled])
@@ -195,6 +199,16 @@ def _limiter(trials: Sequence[Trial]) -> Paced | None:
     return Paced(
         _rate(turns[by_turn & ~by_size]), _rate(sizes[by_size & ~by_turn]), _behind(trials)
     )
+
+
+def _at_edges(trial: Trial) -> float:
+    """Return which part of the time stalled ends at one phase of the limiter's slices."""
+    starts = trial.bursts()
+    stalled = np.diff(trial.done_ns)[starts - 1]
+    phase = trial.done_ns[starts] % THROTL_SLICE_NS
+    apart = np.abs(phase[:, None] - phase[None, :])
+    near = np.minimum(apart, THROTL_SLICE_NS - apart) <= _STALL_NS
+    return float((near @ stalled).max() / stalled.sum())
 
 
 def _highest(rates: Array) -> Array:

@@ -101,7 +101,13 @@ def probe_text(disk: DiskProbe) -> str:
 def _longest(trials: list[Trial]) -> list[Trial]:
     """Return the trials that a limiter held for several slices, if there are such; else all."""
     held = [trial for trial in trials if trial.done_ns[-1] > _SLICES_NS]
-    return held if len(held) > 1 and any(trial.depth == 1 for trial in held) else trials
+    if len(held) < 2:
+        return trials
+    return held if any(trial.depth == 1 for trial in held) else [*_alone(trials), *held]
+
+
+def _alone(trials: list[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.depth == 1]
 
 
 def probe_of(capture: Capture | None, dev: str) -> DiskProbe | None:

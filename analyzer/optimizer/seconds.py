@@ -11,6 +11,7 @@ from analyzer.device_model import DeviceModelError
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.tables import Array
 from analyzer.optimizer.bands import SEED, Bands, resampled
+from analyzer.optimizer.check_replay import disagreement, replay_findings
 from analyzer.optimizer.checks import Finding, distinct, total_spread
 from analyzer.optimizer.inputs import Inputs
 from analyzer.optimizer.recorded import of_replay
@@ -116,17 +117,21 @@ def predict_seconds(starts: Sequence[Start], windows: list[int], candidates: lis
     drawn = [_draws(start, windows, rng) for start in starts]
     draws = resampled(drawn, rng, RESAMPLED) if len(starts) > 1 else drawn[0]
     middle = replays[int(np.argsort(each[:, 0], kind="stable")[len(each) // 2])]
-    findings = distinct(_findings(starts, each[:, windows.index(0)].tolist()))
+    findings = distinct(_findings(starts, windows, replays, each))
     bands = Bands(windows, seconds, draws, candidates, total_spread(findings))
     recorded = again(starts[0], replays[0][windows.index(0)])
     return Seconds(bands, _parts(middle), recorded, findings)
 
 
-def _findings(starts: Sequence[Start], replayed_s: list[float]) -> Iterator[Finding]:
-    """Yield the findings of all starts; ``replayed_s`` is what each takes as it was recorded."""
-    for start, seconds in zip(starts, replayed_s, strict=True):
+def _findings(
+    starts: Sequence[Start], windows: list[int], replays: list[list[Timed]], each: Array
+) -> Iterator[Finding]:
+    """Yield what is found in each capture, in its replays, and between the captures."""
+    for start, runs in zip(starts, replays, strict=True):
         yield from start.findings
-        yield from of_replay(start.recording, seconds)
+        yield from of_replay(start.recording, runs[windows.index(0)].total_ns / 1e9)
+        yield from replay_findings(start, windows, runs)
+    yield from disagreement(windows, each)
 
 
 def _parts(runs: list[Timed]) -> Array:

@@ -12,6 +12,7 @@ from analyzer.device_model import DeviceModelError, learn
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Kind, Table
 from analyzer.optimizer import remedy
+from analyzer.optimizer.check_capture import capture_findings
 from analyzer.optimizer.checks import Finding
 from analyzer.optimizer.confirmed import SECONDS, setting_of, unlike
 from analyzer.optimizer.inputs import Inputs
@@ -49,6 +50,7 @@ class Start:
 
     ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
     was told from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
+    ``requests`` are the disk's. Steps of thread ``strangers`` are reads of other processes.
     ``notes`` say on what assumptions; ``findings`` what makes its seconds less certain.
     """
 
@@ -61,6 +63,19 @@ class Start:
     unplugged_ns: float
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
+    requests: Table
+    strangers: int = -1
+
+    def without_strangers(self) -> Start | None:
+        """Return the start without what other processes read; None if they read nothing."""
+        steps = self.run.steps
+        theirs = (steps["thread"] == self.strangers) & (steps["sectors"] > 0)
+        if self.strangers < 0 or not theirs.any():
+            return None
+        kept = steps.copy()
+        for name in ("sectors", "sleep_ns", "cpu_ns"):
+            kept[name][theirs] = 0
+        return replace(self, run=replace(self.run, steps=kept))
 
     def timed(
         self,
@@ -121,8 +136,20 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     longer = unplugged_ns(recording, taken.disks[row])
     notes = tuple(_notes(taken, where, known, cpu, steps, bool(here.all())))
-    findings = tuple(_findings(recording, version, taken.disks[row], known, cpu, steps))
-    return Start(recording, taken.disks[row], run, known, cpu, samples, longer, notes, findings)
+    unlike_judged = _findings(recording, version, taken.disks[row], known, cpu, steps)
+    return Start(
+        recording=recording,
+        disk=taken.disks[row],
+        run=run,
+        device=known,
+        cpu=cpu,
+        cpu_samples=samples,
+        unplugged_ns=longer,
+        notes=notes,
+        findings=(*unlike_judged, *capture_findings(recording, steps)),
+        requests=requests,
+        strangers=steps.strangers,
+    )
 
 
 def _known_device(

@@ -22,6 +22,7 @@ class Why(IntEnum):
     SLEEP = 1  # for what is not known: time, the network, another process
     THREAD = 2  # until another thread of the application did something
     DISK = 3  # until something was read
+    IDLE = 4  # asleep, and nothing depends on how often or how long (idle.py)
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,7 +24,9 @@ class Steps:
 
     ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
     ``by_thread``: each thread has steps of its own; else all are one sequence. ``back_ns``: what is
-    computed for each wait, for coming back to a processor.
+    computed for each wait, for coming back to a processor. ``strangers`` is the thread whose steps
+    are reads of other processes (-1: none has). ``unlinked_ns`` is how long after the start of the
+    run the latest thread begins of which the recording does not say what started it; 0 if none.
     """
 
     steps: Array
@@ -34,6 +36,8 @@ class Steps:
     ends: int = -1
     by_thread: bool = False
     back_ns: float = 0.0
+    strangers: int = -1
+    unlinked_ns: float = 0.0
 
 
 class Busy:

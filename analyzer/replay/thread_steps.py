@@ -15,6 +15,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs, Table
 from analyzer.replay.cpu import event_cost
 from analyzer.replay.doers import Doings, askers
+from analyzer.replay.idle import without_idle
 from analyzer.replay.joins import joins
 from analyzer.replay.off_cpu import Reads, Why, offs_of, usual_latency
 from analyzer.replay.others import Others
@@ -124,7 +125,17 @@ class _Threads:
         """Return the steps of all threads in order of time."""
         clipped = np.clip(times, self.capture.start_ns, self.capture.end_ns)
         doers = self.doings.of(times, self.capture.pid, self.number)
-        done = rows_by(doers)
+        done, asked = rows_by(doers), rows_by(self.asked_by)
+        did = {
+            thread: np.concatenate(
+                (
+                    clipped[done.get(thread, _NO_ROWS)],
+                    self.asked_ns[asked.get(thread, _NO_ROWS)],
+                )
+            )
+            for thread in self.lives
+        }
+        self.offs = without_idle(self.offs, did, self._last())
         for thread, life in self.lives.items():
             rows = done.get(thread, _NO_ROWS)
             life.add(clipped[rows], operation=rows)
@@ -149,7 +160,25 @@ class _Threads:
         total = float(self.capture.end_ns - self.capture.start_ns)
         steps = self._as_steps(moments)
         tail = self._tail_ns()
-        return Steps(steps, tail, total, max(cpus, 1), ends, by_thread=True, back_ns=usual)
+        return Steps(
+            steps,
+            tail,
+            total,
+            max(cpus, 1),
+            ends,
+            by_thread=True,
+            back_ns=usual,
+            strangers=len(self.lives) + 1,
+            unlinked_ns=self._unlinked_ns(),
+        )
+
+    def _unlinked_ns(self) -> float:
+        """Return how late the latest thread begins that no other one is known to have started."""
+        late = [0.0]
+        for thread, off in self.offs.items():
+            if thread != self.capture.pid and off.why[0] != Why.THREAD:
+                late.append(float(off.came_ns[0]) - self.capture.start_ns)
+        return max(late)
 
     def _tail_ns(self) -> float:
         """Return how long it took until who waited for the command's end had taken it in.

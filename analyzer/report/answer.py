@@ -182,7 +182,8 @@ def _windows(subject: Subject) -> Table:
         )
         wanted.setdefault(best, []).append("fastest measured")
     rows = [_window_row(subject, window, "; ".join(wanted[window])) for window in sorted(wanted)]
-    marked = sorted(wanted).index(subject.window) if subject.window in wanted else -1
+    answered = subject.prediction.verdict.read_ahead_kb is not None and subject.window in wanted
+    marked = sorted(wanted).index(subject.window) if answered else -1
     columns = [
         Column("window", "left"),
         Column("what it is", "left", share=2.6),

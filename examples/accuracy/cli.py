@@ -40,6 +40,11 @@ class Foreread:
             raise CommandError(f"{texts[0]}: {told[-1]}")
         return done.stdout
 
+    def first_run(self, command: Sequence[str]) -> None:
+        """Run a command that may write what its later runs read: a profile, a cache of fonts."""
+        self.lines.append(shlex.join(command))
+        subprocess.run(command, check=False, capture_output=True)
+
     def note(self, *words: object) -> None:
         """Keep a command's line without running it: somebody has."""
         self.lines.append(shlex.join(["foreread", *map(str, words)]))

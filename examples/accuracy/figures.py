@@ -29,6 +29,7 @@ class SecondsTargets:
 FIXED_COST = SecondsTargets(0.015, 0.04, 0.005)
 PACED = SecondsTargets(0.02, 0.08, 0.01)
 FAST_DISK = SecondsTargets(0.10, 0.20, 0.03)
+COVERAGE = (0.85, 0.95)  # the least and the largest share of points in a 90 % band
 
 
 @dataclass(frozen=True)
@@ -104,6 +105,36 @@ def seconds_figures(validation: Mapping[str, Any], targets: SecondsTargets) -> l
         Figure("worst error", validation["seconds_error_max"], targets.worst_error),
         Figure("regret", None if none_predicted else validation["regret"], targets.regret),
     ]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How many of the ``points`` that have a band lie in it."""
+
+    held: int
+    points: int
+
+    @property
+    def share(self) -> float | None:
+        """The part that lies in the band; None without points."""
+        return self.held / self.points if self.points else None
+
+    @property
+    def honest(self) -> bool:
+        """Whether the share is that of a 90 % band, within 5 points."""
+        return self.share is not None and COVERAGE[0] <= self.share <= COVERAGE[1]
+
+
+def coverage(points: Rows) -> Coverage:
+    """Return the coverage of measured windows; those without a band do not count."""
+    known = [point["in_band"] for point in points if point["in_band"] is not None]
+    return Coverage(sum(known), len(known))
+
+
+def together(parts: Iterable[Coverage]) -> Coverage:
+    """Return the coverage of all points of several rows."""
+    each = list(parts)
+    return Coverage(sum(one.held for one in each), sum(one.points for one in each))
 
 
 def page_figures(rows: Rows, targets: PageTargets, own: Rows = ()) -> list[Figure]:

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
+from packages import files_of
+
 _V1 = Path("/sys/fs/cgroup/blkio")
 _V2 = Path("/sys/fs/cgroup")
 _SPARE_MIB = 64
 _ROOM_BYTES = 8 << 30  # a tree of packages, and the image made of it
 # Debian's own merge of /usr; packages list paths on either side of it.
 _MERGED = ("bin", "sbin", "lib", "lib64", "lib32")
-_SETTINGS = ("etc/ld.so.cache", "etc/alternatives", "etc/passwd", "etc/fonts")
-_CLOSURE = ["apt-cache", "depends", "--recurse", "--installed", "--important"]
 
 
 @dataclass(frozen=True)
@@ -135,32 +135,18 @@ def unpack(packages: Sequence[str], tree: Path) -> None:
             (tree / name).symlink_to(f"usr/{name}")
     for name in ("dev", "tmp", "proc"):
         (tree / name).mkdir(parents=True, exist_ok=True)
-    lines = _run(*_CLOSURE, *packages).splitlines()
-    names = sorted({line for line in lines if line and not line.startswith((" ", "<"))})
-    # It fails for alternatives that are not installed, and lists the others.
-    listing = subprocess.run(["dpkg", "-L", *names], stdout=PIPE, stderr=DEVNULL, check=False)
-    listed = {path.lstrip("/") for path in listing.stdout.decode().splitlines()}
-    # A folder comes with what is in it; documentation is never read.
-    left = ("usr/share/doc/", "usr/share/man/", "usr/share/locale/", "boot/", "var/")
-    files = [path for path in listed if not path.startswith(left)]
-    wanted = [path for path in files if os.path.lexists(f"/{path}") and not _is_folder(path)]
-    wanted += [path for path in _SETTINGS if Path("/", path).exists()]
     pack = subprocess.Popen(
         ["tar", "-C", "/", "-cf", "-", "-T", "-"], stdin=PIPE, stdout=PIPE, text=True
     )
     extract = ["tar", "-C", str(tree), "--keep-directory-symlink", "-xf", "-"]
     with pack, subprocess.Popen(extract, stdin=pack.stdout) as unpacking:
         assert pack.stdin is not None
-        pack.stdin.write("\n".join(sorted(wanted)))
+        pack.stdin.write("\n".join(files_of(packages)))
         pack.stdin.close()
         if unpacking.wait() or pack.wait():
             raise RuntimeError("the packages' files could not be copied: see what tar said")
     for name, minor in (("null", 3), ("zero", 5), ("urandom", 9)):
         _run("mknod", "-m", "666", tree / "dev" / name, "c", 1, minor)
-
-
-def _is_folder(path: str) -> bool:
-    return Path("/", path).is_dir() and not Path("/", path).is_symlink()
 
 
 def _group_folder() -> Path:
@@ -181,7 +167,7 @@ def missing() -> str | None:
     v2 = controllers.exists() and "io" in controllers.read_text().split()
     if not v2 and not (_V1 / "blkio.throttle.read_bps_device").exists():
         return "no blkio (v1) or io (v2) cgroup controller"
-    absent = [tool for tool in ("losetup", "mkfs.ext4", "apt-cache") if not shutil.which(tool)]
+    absent = [tool for tool in ("losetup", "mkfs.ext4", "dpkg-query") if not shutil.which(tool)]
     return f"{', '.join(absent)} missing" if absent else None
 
 

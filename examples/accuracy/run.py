@@ -1,8 +1,10 @@
 """How exact foreread's predictions are: records, sweeps, compares, and prints the tables.
 
-    python examples/accuracy/run.py [-o DIR] [--only AREA[/NAME]]... [--list]
+    python examples/accuracy/run.py [-o DIR] [--only AREA[/NAME]]... [--list | --judge-again]
 
-Each cell is kept in DIR as it is finished, and not made again. README.md says what each area is.
+Each cell is kept in DIR as it is finished, and not made again. --judge-again predicts anew from the
+captures that DIR has, with this foreread's models, and measures nothing. README.md says what each
+area is.
 """
 
 from __future__ import annotations
@@ -57,6 +59,16 @@ def make(cell: Cell, store: Store) -> Document:
     return facts | found
 
 
+def judge_again(cell: Cell, store: Store) -> Document:
+    """Return a cell of seconds whose stored captures are compared anew with its stored runs."""
+    kept = store.finished(cell) or {}
+    if cell.judge is None or not (store.work(cell) / "sweep.json").exists():
+        return kept or {"skipped": "nothing measured that could be judged again"}
+    found = kept | {"judged_by": version()} | cell.judge(store.work(cell))
+    store.keep(cell, found)
+    return found
+
+
 def version() -> str:
     """Return the commit that this is, and whether files differ from it."""
     line = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
@@ -70,6 +82,7 @@ def main() -> int:
     parser.add_argument("-o", "--output", type=Path, default=Path("accuracy-out"), metavar="DIR")
     parser.add_argument("--only", action="append", default=[], metavar="AREA[/NAME]")
     parser.add_argument("--list", action="store_true", help="name the cells, and make none")
+    parser.add_argument("--judge-again", action="store_true", help="predict anew, measure nothing")
     args = parser.parse_args()
     args.output.mkdir(parents=True, exist_ok=True)
     live, loop = on_boards.Live(), on_machine.board()
@@ -86,7 +99,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # boards and mounts are undone, too
     try:
         for cell in wanted:
-            results.append((cell, make(cell, store)))
+            results.append((cell, (judge_again if args.judge_again else make)(cell, store)))
     except KeyboardInterrupt:
         return 130
     finally:

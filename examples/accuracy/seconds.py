@@ -1,4 +1,4 @@
-"""A cell of seconds: one capture, cold runs at every window, and predictions held against them."""
+"""A cell of seconds: captures, cold runs at every window, and predictions held against them."""
 
 from __future__ import annotations
 
@@ -6,36 +6,32 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from cli import CommandError, Foreread
-from figures import SecondsTargets, Spread, seconds_figures, spread
+from cli import Foreread
+from figures import SecondsTargets, Spread, coverage, seconds_figures, spread
+from judging import judged, picks
 from store import Document
 
 WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 512)
-MODEL = ("--model", "linux")
 _COLUMNS = ("seconds", "requests", "pages")
-LEARNT = "learnt from the capture"
+LEARNT = "from the capture"  # probed when it was recorded, or learnt from its requests
 
 Targets = Callable[[float, Spread | None], SecondsTargets]
 
 
-def calibrated(
-    place: str, folder: Path, foreread: Foreread, within: Sequence[str] = ()
-) -> dict[str, Path | None]:
-    """Return the device model that ``foreread calibrate`` makes of a disk, measured once."""
-    file = folder / "calibrated.toml"
+def calibrate(place: str, file: Path, foreread: Foreread, within: Sequence[str] = ()) -> None:
+    """Write the device model that ``foreread calibrate`` makes of a disk, unless it is there."""
     if not file.exists():
         foreread("calibrate", "-o", file, place, measures=True, within=within)
-    return {"calibrated": file}
 
 
 @dataclass(frozen=True)
 class Asked:
     """What is measured: a command, where (words of the CLI), and what to predict it with.
 
-    ``devices`` are names and files of device models; None: it is learnt from the capture.
-    ``targets`` are told of seconds at the default window and the spread of identical runs.
+    ``devices`` are names and files of device models; None: the capture says what the disk costs.
+    ``targets`` takes seconds at the default window and the spread of identical runs. Each of the
+    ``captures`` is judged alone: which thread a wait is attributed to can differ between them.
     """
 
     command: Sequence[str]
@@ -45,6 +41,8 @@ class Asked:
     disk: str | None = None
     repeat: int = 1
     warm_first: bool = False
+    captures: int = 1
+    windows_kb: Sequence[int] = WINDOWS_KB
 
     @property
     def where(self) -> tuple[str, ...]:
@@ -54,15 +52,30 @@ class Asked:
 
 def measure(asked: Asked, folder: Path, foreread: Foreread) -> Document:
     """Record, sweep and compare; what ``folder`` has already is not made again."""
-    capture, sweep = folder / "capture", folder / "sweep.json"
-    if not (capture / "capture.json").exists():
-        _record(asked, capture, foreread)
-    picks = {kb for file in asked.devices.values() for kb in _picks(capture, file, foreread)}
-    measured = _swept(asked, {*WINDOWS_KB, *picks}, sweep, foreread)
+    sweep = folder / "sweep.json"
+    for capture in _captures(folder, asked.captures):
+        if not (capture / "capture.json").exists():
+            _record(asked, capture, foreread)
+    found = _stored(folder)
+    chosen = {kb for one in found for file in asked.devices.values() for kb in picks(one, file)}
+    _sweep(asked, {*asked.windows_kb, *chosen}, sweep, foreread)
+    for capture in found:
+        for file in asked.devices.values():
+            given = () if file is None else ("--device-model", file)
+            foreread.note("validate", *given, capture, sweep)
+    return judge(asked, folder)
+
+
+def judge(asked: Asked, folder: Path) -> Document:
+    """Compare the captures and the sweep that are in ``folder``, and measure nothing."""
+    sweep = folder / "sweep.json"
+    measured = json.loads(sweep.read_text())
     found = spread([point["seconds"] for point in measured["points"]])
     rows = [
-        _row(name, file, asked, capture, sweep, found, foreread)
+        _row(number, name, file, capture, asked.targets, found)
+        for number, capture in enumerate(_stored(folder), start=1)
         for name, file in asked.devices.items()
+        if file is None or file.exists()
     ]
     return {
         "kernel": measured["kernel"],
@@ -70,6 +83,14 @@ def measure(asked: Asked, folder: Path, foreread: Foreread) -> Document:
         "sweep": measured["points"],
         "rows": rows,
     }
+
+
+def _captures(folder: Path, number: int) -> list[Path]:
+    return [folder / ("capture" if n == 1 else f"capture-{n}") for n in range(1, number + 1)]
+
+
+def _stored(folder: Path) -> list[Path]:
+    return sorted(file.parent for file in folder.glob("capture*/capture.json"))
 
 
 def _record(asked: Asked, capture: Path, foreread: Foreread) -> None:
@@ -80,33 +101,21 @@ def _record(asked: Asked, capture: Path, foreread: Foreread) -> None:
     foreread(*words, "-o", capture, "--", *asked.command)
 
 
-def _picks(capture: Path, file: Path | None, foreread: Foreread) -> list[int]:
-    """Return windows (KiB): of the fewest seconds, of the published criterion, and today's."""
-    try:
-        total = foreread.json("predict", *MODEL, *_given(file), capture)["total"]
-    except CommandError:
-        return []  # told by the comparison
-    kib = dict(zip(total["windows"], total["read_ahead_kb"], strict=True))
-    picks = (kib.get(total["predicted_best"]), kib[total["quasi_optimal"]])
-    return [kb for kb in (*picks, total["current_read_ahead_kb"]) if kb is not None]
-
-
-def _swept(asked: Asked, windows_kb: set[int], sweep: Path, foreread: Foreread) -> Document:
-    """Return the SWEEP of windows, of which those that are not in the file yet are measured."""
+def _sweep(asked: Asked, windows_kb: set[int], sweep: Path, foreread: Foreread) -> None:
+    """Measure the windows that the SWEEP file does not have yet."""
     have: list[Document] = [json.loads(sweep.read_text())] if sweep.exists() else []
     todo = sorted(windows_kb - {p["read_ahead_kb"] for one in have for p in one["points"]})
-    if todo:
-        more = sweep.with_name(f"more-{todo[0]}.json")
-        more.unlink(missing_ok=True)
-        windows = ",".join(f"{kb}k" for kb in todo)
-        disk = ("--device", asked.disk) if asked.disk else ()
-        words = ("sweep", *asked.where, *disk, "--wait", 300, "--allow-warm", "--windows", windows)
-        given = ("--repeat", asked.repeat, "-o", more)
-        foreread(*words, *given, "--", *asked.command, measures=asked.target is None)
-        whole = merged([*have, json.loads(more.read_text())])
-        sweep.write_text(json.dumps(whole, indent=1) + "\n")
-        have = [whole]
-    return have[0]
+    if not todo:
+        return
+    more = sweep.with_name(f"more-{todo[0]}.json")
+    more.unlink(missing_ok=True)
+    windows = ",".join(f"{kb}k" for kb in todo)
+    disk = ("--device", asked.disk) if asked.disk else ()
+    words = ("sweep", *asked.where, *disk, "--wait", 300, "--allow-warm", "--windows", windows)
+    given = ("--repeat", asked.repeat, "-o", more)
+    foreread(*words, *given, "--", *asked.command, measures=asked.target is None)
+    whole = merged([*have, json.loads(more.read_text())])
+    sweep.write_text(json.dumps(whole, indent=1) + "\n")
 
 
 def merged(rounds: Sequence[Document]) -> Document:
@@ -125,40 +134,39 @@ def _all(rounds: Sequence[Document], kb: int, name: str) -> list[float]:
 
 
 def _row(
+    number: int,
     name: str,
     file: Path | None,
-    asked: Asked,
     capture: Path,
-    sweep: Path,
+    targets: Targets,
     found: Spread | None,
-    foreread: Foreread,
 ) -> Document:
-    """Return what came of a device model; ``why`` says why nothing did."""
+    """Return the comparison for one capture and one device model; ``why`` if there is none."""
+    row = {"device": name, "capture": number}
     try:
-        against = foreread.json("validate", *MODEL, *_given(file), capture, sweep)
-    except CommandError as error:
-        return {"device": name, "why": str(error)}
-    seconds = _seconds(against["points"])
-    targets = asked.targets(seconds[against["default_read_ahead_kb"]], found)
-    row = {
-        "device": name,
-        "figures": [one.to_json() for one in seconds_figures(against, targets)],
-        "default_s": seconds[against["default_read_ahead_kb"]],
+        against = judged(capture, capture.with_name("sweep.json"), file)
+    except ValueError as error:
+        return {**row, "why": str(error)}
+    default_kb = against["default_read_ahead_kb"]
+    default_s = next(
+        point["measured"]["seconds"]
+        for point in against["points"]
+        if point["read_ahead_kb"] == default_kb
+    )
+    held = coverage(against["points"])
+    row |= {
+        "figures": [one.to_json() for one in seconds_figures(against, targets(default_s, found))],
+        "coverage": {"held": held.held, "points": held.points},
+        "default_s": default_s,
+        "default_kb": default_kb,
         "best_kb": against["best_read_ahead_kb"],
         "chosen_kb": against["chosen_read_ahead_kb"],
+        "verdict": against["verdict"],
+        "verdict_kb": against["proposed_read_ahead_kb"],
+        "regret_proposed": against["regret_proposed"],
         "regret_published": against["regret_quasi_optimal"],
         "published_kb": against["quasi_optimal_read_ahead_kb"],
         "points": against["points"],
         "notes": against["notes"],
     }
-    if against["seconds_error_median"] is None:
-        row["why"] = foreread.json("predict", *MODEL, *_given(file), capture)["verdict"]["why"]
-    return row
-
-
-def _seconds(points: Sequence[Mapping[str, Any]]) -> dict[int, float]:
-    return {point["read_ahead_kb"]: point["measured"]["seconds"] for point in points}
-
-
-def _given(file: Path | None) -> tuple[object, ...]:
-    return () if file is None else ("--device-model", file)
+    return row if against["why"] is None else {**row, "why": against["why"]}

@@ -16,6 +16,7 @@ class Cell:
     """One measurement: ``area`` and ``name`` choose it, ``run`` makes it in a folder of its own.
 
     ``missing`` says why it cannot be made here, if it cannot. What ``run`` returns is kept.
+    ``judge``, where there is one, compares again what a folder has and measures nothing.
     """
 
     area: str
@@ -23,6 +24,7 @@ class Cell:
     title: str
     run: Callable[[Path], Document]
     missing: Callable[[], str | None] = field(default=lambda: None)
+    judge: Callable[[Path], Document] | None = None
 
     @property
     def id(self) -> str:

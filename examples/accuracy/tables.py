@@ -6,56 +6,58 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
+import coverage_tables
 from figures import relative_error
+from markdown import NONE, markdown, percent
 from store import Cell, Document
 
-NONE = "–"
 _SECONDS_HEAD = (
-    *("cell", "device", "start, s", "spread"),
-    *("median error", "worst error", "regret", "F² + G²: regret", "KiB: best, ours, F² + G²"),
+    *("cell", "device", "capture", "start, s", "spread"),
+    *("median error", "worst error", "regret", "in the band"),
+    *("verdict: regret", "F² + G²: regret", "KiB: best, ours, verdict, F² + G²"),
 )
 _PAGES_HEAD = ("cell", "Jaccard", "pages", "requests", "calls", "requests beyond 512 KiB")
 
 
 def text(results: Sequence[tuple[Cell, Document]]) -> str:
-    """Return every area's table, and what was not measured and why."""
+    """Return every area's table, the coverage of bands, and what was not measured and why."""
     parts = []
     for area in dict.fromkeys(cell.area for cell, _ in results):
         rows = [one for one in results if one[0].area == area]
         parts.append(f"## {area}\n\n{_table(rows)}")
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *coverage_tables.overall(results)])
 
 
 def _table(results: Sequence[tuple[Cell, Document]]) -> str:
     made = [(cell, found) for cell, found in results if "skipped" not in found]
     lines: list[str] = []
     if any("sweep" in found for _, found in made):
-        lines += _markdown(_SECONDS_HEAD, _seconds(made))
-        lines += ["", *_summary(made)]
+        lines += markdown(_SECONDS_HEAD, _seconds(made))
+        lines += ["", *_summary(made), "", *coverage_tables.by_window(made)]
+        lines += ["", *coverage_tables.misses(made)]
     elif made:
-        lines += _markdown(_PAGES_HEAD, _pages(made))
+        lines += markdown(_PAGES_HEAD, _pages(made))
     skipped = [(cell, found) for cell, found in results if "skipped" in found]
     lines += [f"- {cell.name} skipped: {found['skipped']}" for cell, found in skipped]
     return "\n".join(lines)
 
 
-def _markdown(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    return [f"| {' | '.join(line)} |" for line in (head, ["---"] * len(head), *rows) if len(line)]
-
-
 def _seconds(made: Sequence[tuple[Cell, Document]]) -> Iterable[Sequence[str]]:
     for cell, found in made:
         for row in found["rows"]:
-            spread = found["spread"]
-            told = NONE if spread is None else f"{percent(spread['median'])}"
+            spread = NONE if found["spread"] is None else percent(found["spread"]["median"])
+            which = (cell.name, row["device"], str(row.get("capture", 1)))
             if "figures" not in row:
-                yield (cell.name, row["device"], NONE, told, row["why"], *[NONE] * 4)
+                yield (*which, NONE, spread, row["why"], *[NONE] * 6)
                 continue
-            picks = f"{row['best_kb']}, {row['chosen_kb']}, {row['published_kb']}"
+            kib = (row[name] for name in ("best_kb", "chosen_kb", "verdict_kb", "published_kb"))
             figures = [figure_text(one) for one in row["figures"]]
-            start = f"{row['default_s']:.2f}"
-            published = percent(row["regret_published"])
-            yield (cell.name, row["device"], start, told, *figures, published, picks)
+            yield (
+                *(*which, f"{row['default_s']:.2f}", spread, *figures),
+                coverage_tables.text(row["coverage"]),
+                *(percent(row["regret_proposed"]), percent(row["regret_published"])),
+                ", ".join(NONE if kb is None else str(kb) for kb in kib),
+            )
 
 
 def _summary(made: Sequence[tuple[Cell, Document]]) -> list[str]:
@@ -76,6 +78,7 @@ def _over_all(rows: Sequence[Mapping[str, Any]]) -> str:
         parts.append(f"{name} {_middle_and_worst(values)}")
     published = [row["regret_published"] for row in rows if "figures" in row]
     parts.append(f"F² + G² regret {_middle_and_worst(published)}")
+    parts.append(coverage_tables.together_text(rows))
     return "; ".join(parts)
 
 
@@ -102,11 +105,6 @@ def figure_text(figure: Mapping[str, Any]) -> str:
     return f"{value} ({show(figure['target'])}: {'met' if figure['met'] else 'missed'})"
 
 
-def percent(fraction: float | None) -> str:
-    """Return a fraction in per cent."""
-    return NONE if fraction is None else f"{100 * fraction:.2f} %"
-
-
 def windows_text(found: Document) -> str:
     """Return a cell of pages window by window."""
     head = ("KiB", "Jaccard", "pages predicted, measured", "requests", "calls", "identical")
@@ -119,7 +117,7 @@ def windows_text(found: Document) -> str:
         )
         for row in found["rows"]
     ]
-    return "\n".join(_markdown(head, rows))
+    return "\n".join(markdown(head, rows))
 
 
 def _pair(pair: Sequence[float]) -> str:

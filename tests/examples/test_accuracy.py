@@ -16,8 +16,9 @@ from emulator.linux.operations import Op
 
 FOLDER = Path(__file__).parents[2] / "examples/accuracy"
 MODULES = (
-    *("applications", "cli", "figures", "loop_board", "on_boards", "on_kernel", "on_machine"),
-    *("page_sets", "run", "seconds", "store", "tables"),
+    *("applications", "cli", "coverage_tables", "figures", "judging", "loop_board", "markdown"),
+    *("on_boards", "on_kernel", "on_machine", "packages", "page_sets", "run", "seconds", "starts"),
+    *("store", "tables"),
 )
 
 
@@ -159,8 +160,11 @@ def test_cells_are_chosen_by_area_or_by_the_beginning_of_a_name(modules):
 def seconds_cell(modules, **row):
     figures = modules["figures"]
     told = [one.to_json() for one in figures.seconds_figures(validation(), figures.FIXED_COST)]
-    picks = {"best_kb": 64, "chosen_kb": 32, "published_kb": 4, "regret_published": 0.5}
-    whole = {"device": "known", "default_s": 1.5, "figures": told, **picks, **row}
+    picks = {"best_kb": 64, "chosen_kb": 32, "verdict_kb": None, "published_kb": 4}
+    regrets = {"regret_proposed": None, "regret_published": 0.5}
+    held = {"coverage": {"held": 9, "points": 10}, "points": [point(0, 1.0, 0.98, (0.9, 1.1))]}
+    whole = {"device": "known", "default_s": 1.5, "figures": told}
+    whole |= {**picks, **regrets, **held, **row}
     cell = modules["store"].Cell("boards", "sd-python", "", dict)
     return cell, {"sweep": [], "spread": {"median": 0.001, "worst": 0.01}, "rows": [whole]}
 
@@ -169,10 +173,11 @@ def test_the_table_has_both_regrets_and_what_was_met(modules):
     lines = modules["tables"].text([seconds_cell(modules)]).splitlines()
     cells = [text.strip() for text in lines[4].strip("|").split("|")]
     assert cells == [
-        *("sd-python", "known", "1.50", "0.10 %", "1.00 % (1.50 %: met)"),
-        *("5.00 % (4.00 %: missed)", "0.20 % (0.50 %: met)", "50.00 %", "64, 32, 4"),
+        *("sd-python", "known", "1", "1.50", "0.10 %", "1.00 % (1.50 %: met)"),
+        *("5.00 % (4.00 %: missed)", "0.20 % (0.50 %: met)", "9 of 10", "–", "50.00 %"),
+        "64, 32, –, 4",
     ]
-    assert lines[-1].startswith("- known: 2 of 3 targets met; median error 1.00 % (median)")
+    assert lines[6].startswith("- known: 2 of 3 targets met; median error 1.00 % (median)")
 
 
 def test_a_device_that_gives_no_seconds_misses_all_and_says_why(modules):
@@ -180,7 +185,96 @@ def test_a_device_that_gives_no_seconds_misses_all_and_says_why(modules):
     found["rows"] = [{"device": "known", "why": "validate: no such kind"}]
     lines = modules["tables"].text([(cell, found)]).splitlines()
     assert "validate: no such kind" in lines[4]
-    assert lines[-1].startswith("- known: 0 of 3 targets met")
+    assert lines[6].startswith("- known: 0 of 3 targets met")
+
+
+def point(kb, measured, predicted, band):
+    held = None if band is None else band[0] <= measured <= band[1]
+    return {
+        "read_ahead_kb": kb,
+        "measured": {"seconds": measured},
+        "predicted": {"seconds": predicted},
+        "error": {"seconds": predicted / measured - 1},
+        "band": band,
+        "in_band": held,
+    }
+
+
+def test_coverage_counts_the_measured_seconds_that_lie_in_their_band(modules):
+    points = [point(0, 2.0, 2.0, (1.9, 2.1)), point(4, 2.0, 2.2, (2.1, 2.3))]
+    points += [point(8, 2.0, 2.0, None), point(16, 2.0, 2.1, (2.0, 2.2))]
+    found = modules["figures"].coverage(points)
+    assert (found.held, found.points) == (2, 3)
+
+
+@pytest.mark.parametrize(
+    ("held", "points", "honest"),
+    [(84, 100, False), (85, 100, True), (95, 100, True), (96, 100, False), (0, 0, False)],
+)
+def test_a_band_of_90_percent_holds_neither_too_few_points_nor_too_many(
+    modules, held, points, honest
+):
+    assert modules["figures"].Coverage(held, points).honest == honest
+
+
+def test_coverage_is_reported_by_area_and_over_all(modules):
+    rows = {"rows": [{"coverage": {"held": 9, "points": 10}}, {"why": "no seconds"}]}
+    areas = ("loop", "disk", "pages")
+    cells = [modules["store"].Cell(area, "a", "", dict) for area in areas]
+    found = [rows, {"rows": [{"coverage": {"held": 3, "points": 10}}]}, {"rows": [{"pages": 1}]}]
+    (section,) = modules["coverage_tables"].overall(list(zip(cells, found, strict=True)))
+    assert section.splitlines()[-3:] == [
+        "| loop | 9 of 10 (90.00 %: met) |",
+        "| disk | 3 of 10 (30.00 %: missed) |",
+        "| all | 12 of 20 (60.00 %: missed) |",
+    ]
+
+
+def test_points_outside_their_band_are_listed_with_cell_capture_and_window(modules):
+    points = [point(0, 1.0, 1.0, (0.9, 1.1)), point(64, 2.0, 1.5, (1.4, 1.6))]
+    made = [seconds_cell(modules, points=points, capture=3)]
+    assert modules["coverage_tables"].misses(made) == [
+        "- sd-python, capture 3, known, 64 KiB: "
+        "measured 2.000 s, predicted 1.500 s (1.400 to 1.600)"
+    ]
+
+
+def test_the_error_at_a_window_is_the_median_over_captures(modules):
+    cell, found = seconds_cell(modules)
+    found["rows"] = [{"points": [point(64, 1.0, value, None)]} for value in (1.1, 0.8, 1.02)]
+    assert modules["coverage_tables"].by_window([(cell, found)])[-1] == "| sd-python | +2.0 |"
+
+
+def test_packages_come_with_what_provides_their_dependencies(modules):
+    installed = (
+        "ii \ta\t\tlibc6 (>= 2.3), mta | mail:any\n"
+        "ii \tlibc6\t\t, \nii \texim\tmta (= 1), other\t, libc6\n"
+        "ii \tunrelated\t\t, a\nrc \tmail\t\t, unrelated\n"
+    )
+    assert modules["packages"].closure(["a", "absent"], installed) == ["a", "exim", "libc6"]
+
+
+def test_stored_captures_are_each_judged_with_each_device_model(modules, monkeypatch, tmp_path):
+    seconds = modules["seconds"]
+    for name in ("capture", "capture-2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "capture.json").touch()
+    (tmp_path / "sweep.json").write_text(json.dumps({"kernel": "6.18", "points": []}))
+    (tmp_path / "given.toml").touch()
+    seen = []
+
+    def judged(capture, sweep, file):
+        seen.append((capture.name, file and file.name))
+        raise ValueError("not judged here")
+
+    monkeypatch.setattr(seconds, "judged", judged)
+    devices = {"given": tmp_path / "given.toml", "absent": tmp_path / "none.toml", "own": None}
+    found = seconds.judge(seconds.Asked(("true",), devices, lambda *_: None), tmp_path)
+    assert seen == [
+        (name, file) for name in ("capture", "capture-2") for file in ("given.toml", None)
+    ]
+    assert [row["capture"] for row in found["rows"]] == [1, 1, 2, 2]
+    assert {row["why"] for row in found["rows"]} == {"not judged here"}
 
 
 def test_a_prediction_starts_with_the_pages_that_a_run_had_cached(modules):

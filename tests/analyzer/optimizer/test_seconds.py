@@ -244,13 +244,22 @@ def test_a_device_that_is_known_badly_widens_the_band():
 
 
 def test_several_captures_give_their_median_and_widen_the_band():
-    """Every page is computed for 0.3, 0.4 and 0.6 ms: starts of 96, 102.4 and 115.2 ms."""
-    first, *more = (recorded(computed_ns=1000 * us) for us in (300, 400, 600))
+    """Every page is computed for 0.36, 0.4 and 0.44 ms: starts of 99.8, 102.4 and 105.0 ms."""
+    first, *more = (recorded(computed_ns=1000 * us) for us in (360, 400, 440))
     found = predict_linux(first, windows=[0, 32], device=DEVICE, more=more)
     assert found.total.seconds[0] == pytest.approx(64 * 1.6e-3, abs=1e-4)
-    assert found.total.seconds_low[0] < 64 * 1.5e-3 + 5e-3
-    assert found.total.seconds_high[0] > 64 * 1.7e-3
+    assert found.total.seconds_low[0] < 64 * 1.56e-3
+    assert found.total.seconds_high[0] > 64 * 1.64e-3
     assert any("medians over 3 captures" in note for note in found.notes)
+    assert any("captures of the same start disagree" in doubt for doubt in found.doubts)
+
+
+def test_captures_that_differ_by_half_give_no_seconds():
+    """Starts of 96, 102.4 and 115.2 ms; without waits for the disk they differ twofold."""
+    first, *more = (recorded(computed_ns=1000 * us) for us in (300, 400, 600))
+    found = predict_linux(first, windows=[0, 32], device=DEVICE, more=more)
+    assert found.total.seconds is None
+    assert found.verdict.action == "measure"
 
 
 def test_the_seconds_are_spent_on_something():

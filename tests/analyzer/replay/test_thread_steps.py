@@ -294,3 +294,47 @@ def test_what_a_limiter_holds_back_is_not_computed(later, computed):
         end_ns=issued + 6000,
     )
     assert found.steps["cpu_ns"].sum() == pytest.approx(1500 + computed + 4000)
+
+
+def housekeeping(*naps, until=90_000):
+    """B sleeps by a timer, again and again; A wakes it in the end, and waits for its end."""
+    rows = [
+        switch(0, IDLE, A),
+        event(Kind.FORK, pid=A, value=B, time_ns=100),
+        switch(200, IDLE, B, cpu=1),
+    ]
+    at = 300
+    for nap in naps:
+        rows += [switch(at, B, IDLE, SLEEPS, cpu=1), wake(at + nap, IDLE, B, SOFTIRQ, cpu=1)]
+        rows.append(switch(at + nap, IDLE, B, cpu=1))
+        at += nap + 100
+    rows += [
+        switch(at, B, IDLE, SLEEPS, cpu=1),
+        wake(until, A, B),
+        switch(until + 10, IDLE, B, cpu=1),
+        switch(until + 20, A, IDLE, SLEEPS),
+        wake(until + 900, B, A, cpu=1),
+        *ended(until + 1000, B, cpu=1),
+        switch(until + 1010, IDLE, A),
+        *ended(until + 2000, A),
+    ]
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("naps", "slept"), [((30_000, 40_000), 0), ((30_000,), 30_000)], ids=["timeouts", "one sleep"]
+)
+def test_timeouts_of_a_housekeeping_thread_are_not_slept_again(naps, slept):
+    """A single sleep may be meant; several in a row only pass the time until A wakes B."""
+    found, _ = steps(*housekeeping(*naps))
+    assert found.steps["sleep_ns"].sum() == slept
+
+
+@pytest.mark.parametrize(("second", "slept"), [(20_000_300, 0), (35_000_000, 55_000_000)])
+def test_a_timer_that_fires_again_passes_the_time_even_if_its_thread_reads(second, slept):
+    """B reads a page between two sleeps: of the same length, or of different ones."""
+    rows = housekeeping(20_000_000, second, until=90_000_000)
+    after = 20_000_300
+    rows = [one if one[0] <= after else (one[0] + 5000, *one[1:]) for one in rows]
+    found, _ = steps(*rows, *missed(after + 20, 5, B, cpu=1))
+    assert found.steps["sleep_ns"].sum() == slept

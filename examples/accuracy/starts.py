@@ -1,0 +1,100 @@
+"""Starts whose seconds are measured on this machine, and the files that they read on the board."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+_MODULES = (
+    "asyncio,email.mime.text,http.server,json,logging.config,sqlite3,unittest,xml.dom.minidom,"
+    "argparse,ctypes,csv,decimal,difflib,doctest,html.parser,multiprocessing.pool,pdb,pickletools,"
+    "pydoc,statistics,ssl,tarfile,typing,urllib.request,zipfile"
+)
+_TEXT = "One paragraph of text, so that there is a page to lay out.\n\n" * 40
+_JAVA = "class A { public static void main(String[] a) { System.out.println(1); } }\n"
+_SOFFICE = ("/usr/lib/libreoffice/program/soffice", "--headless")
+_PROFILE = "-env:UserInstallation=file:///tmp/foreread-accuracy-soffice"
+_JAVAC = "/usr/lib/jvm/java-17-openjdk-amd64/bin/javac"
+_VIDEO = ("-f", "lavfi", "-i", "testsrc=d=1:s=640x360", "-threads", "2", "-c:v", "libx264")
+_INITDB = (
+    "rm -rf /tmp/pg; exec setpriv --reuid 65534 --clear-groups "
+    "/usr/lib/postgresql/15/bin/initdb -N -D /tmp/pg"
+)
+_PERL = ("/usr/bin/perl", "-MPOSIX", "-MEncode", "-MStorable", "-e", "1")
+
+
+@dataclass(frozen=True)
+class Start:
+    """A start of programs of installed Debian packages; ``command`` runs it.
+
+    ``program`` is the program whose absence means that the packages are not installed, if that
+    is not the command's own. ``repeat`` is the number of runs of each window on the loop board: a
+    start that lasts only one or two of the limiter's slices of 0.1 s needs more of them.
+    """
+
+    name: str
+    packages: tuple[str, ...]
+    command: tuple[str, ...]
+    program: str = ""
+    repeat: int = 2
+
+    @property
+    def needs(self) -> str:
+        """Return the program that has to be there."""
+        return self.program or self.command[0]
+
+
+# The models were worked out with these, or judged on them while they were worked out.
+IMPORTS = Start(
+    "imports", ("python3",), ("/usr/bin/python3", "-I", "-S", "-c", f"import {_MODULES}"), repeat=7
+)
+CLANG = Start("clang", ("clang-14",), ("/usr/bin/clang-14", "-c", "/a.c", "-o", "/tmp/a.o"))
+SEEN = (IMPORTS, CLANG)
+SEEN_ON_DISK = (
+    IMPORTS,
+    Start("perl", ("perl",), _PERL),
+    Start("gcc", ("gcc",), ("/usr/bin/gcc", "-E", "-x", "c", "/dev/null")),
+    Start("inkscape", ("inkscape",), ("/usr/bin/inkscape", "--action-list")),
+)
+
+# Chosen for the accuracy suite after the models (docs/accuracy.md says what came of it).
+LIBREOFFICE = Start(  # four processes, threads; 27,000 pages at 128 KiB
+    "libreoffice",
+    ("libreoffice-writer-nogui",),
+    (*_SOFFICE, _PROFILE, "--convert-to", "pdf", "--outdir", "/tmp", "/a.txt"),
+)
+INITDB = Start(  # many processes, one after the other
+    "initdb",
+    ("postgresql-15",),
+    ("/bin/sh", "-c", _INITDB),
+    program="/usr/lib/postgresql/15/bin/initdb",
+)
+JAVAC = Start("javac", ("openjdk-17-jdk-headless",), (_JAVAC, "-d", "/tmp", "/A.java"))  # threads
+FFMPEG = Start(  # threads
+    "ffmpeg",
+    ("ffmpeg",),
+    ("/usr/bin/ffmpeg", "-v", "error", *_VIDEO, "-y", "-f", "null", "-"),
+)
+GDB = Start(  # threads read the symbols
+    "gdb",
+    ("gdb", "nodejs"),
+    ("/usr/bin/gdb", "-q", "-batch", "-ex", "info line main", "/usr/bin/node"),
+)
+OCTAVE = Start(
+    "octave", ("octave",), ("/usr/bin/octave-cli", "-q", "--eval", "disp(size(inv(rand(50))))")
+)
+UNSEEN = (LIBREOFFICE, INITDB, JAVAC, FFMPEG, GDB, OCTAVE)
+# Without files of the board.
+UNSEEN_ON_DISK = (
+    OCTAVE,
+    GDB,
+    FFMPEG,
+    Start("javac", JAVAC.packages, (_JAVAC, "-version")),
+    Start("libreoffice", LIBREOFFICE.packages, (*_SOFFICE, _PROFILE, "--terminate_after_init")),
+)
+
+
+def fill(tree: Path) -> None:
+    """Put what the starts read into the tree of the board's image."""
+    (tree / "A.java").write_text(_JAVA)
+    (tree / "a.txt").write_text(_TEXT)
