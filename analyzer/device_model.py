@@ -170,7 +170,7 @@ def learn(requests: Table) -> FixedCost:
         if missing * 20 > reads.sum():
             raise DeviceModelError(f"{missing} of {reads.sum()} reads have no completion")
     taken = requests.take((requests["complete_ns"] > 0) & (requests["sectors"] > 0))
-    if _is_held_back(taken):
+    if is_held_back(taken):
         raise DeviceModelError(
             "reads come in bursts 100 ms apart: a limiter of the kernel (blkio, io.max) holds this "
             "disk back, and a capture does not tell by how much",
@@ -193,7 +193,7 @@ def learn(requests: Table) -> FixedCost:
     return _fit(kib, service)
 
 
-def _is_held_back(requests: Table) -> bool:
+def is_held_back(requests: Table) -> bool:
     """Return whether the disk idles for most of the time, until the next slice of a limiter."""
     issue = requests["issue_ns"].astype(np.float64)
     complete = np.maximum.accumulate(requests["complete_ns"].astype(np.float64))

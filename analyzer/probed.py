@@ -6,11 +6,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from analyzer.calibration import Found, Trial, explain
-from analyzer.device_model import DeviceModelError, device_of, learn
+from analyzer.calibration import SMALLEST_BAND, Found, Trial, explain
+from analyzer.device_model import DeviceModelError, device_of, is_held_back, learn
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
+from analyzer.slices import Held, held, held_trial, limiter
 from emulator.device import DeviceModel
 from emulator.measured import Measured
+from emulator.paced import Paced
 from tracer.capture import Capture
 from tracer.disk.probed import DiskProbe, ProbeTrial
 
@@ -18,6 +20,8 @@ _FEWEST = 3  # requests of a trial that says anything
 _FEWEST_TRIALS = 2
 _SLICES_NS = 4e8
 _EXPLAINED, _MOST_ERROR = 0.15, 1.0  # median and 90th percentile of the trials' errors
+_MORE_TRIALS = 2  # than figures that they are explained by: fewer are always explained
+_ONE_SIZE = 0.95  # part of the run's requests that are of one size
 _REMEDY = "give the disk's cost (--device-model FILE; `foreread calibrate` writes one)"
 
 
@@ -30,17 +34,28 @@ class Probed:
     found: Found | None = None
 
 
-def device_of_probe(disk: DiskProbe) -> Probed:
+class LimiterUnknownError(DeviceModelError):
+    """A limiter holds the disk, and what was measured does not tell its limits."""
+
+
+def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
     """Return the device that the probe's requests show, or the one that the board was given.
 
-    Raises DeviceModelError where they show none: too few, or times that are none.
+    ``requests`` are those of the recorded run to this disk: a limiter held them, too. Raises
+    DeviceModelError where these show none: too few, or times that are none.
     """
     if disk.known is not None:
         return Probed(device_of(disk.known), "as the emulated board was started with it")
     if any(trial.how == "buffered" for trial in disk.trials):
         return Probed(learn(_requests_of(disk)), _how(disk))
-    found = explain(_longest(trials_of(disk)))
-    if found.median > _EXPLAINED or np.percentile(np.abs(found.errors), 90) > _MOST_ERROR:
+    trials = trials_of(disk)
+    own = _held_run(requests) if requests is not None else None
+    if own is not None or any(held_trial(one) for one in trials):
+        return _limited(disk, trials, own)
+    found = explain(_longest(trials))
+    most = np.percentile(np.abs(found.errors), 90)
+    too_few = len(found.errors) < found.figures + _MORE_TRIALS
+    if too_few or found.median > _EXPLAINED or most > _MOST_ERROR:
         raise DeviceModelError(
             f"the capture's probe of {disk.name} contradicts itself: the machine was busy",
             f"record again, or {_REMEDY}",
@@ -50,6 +65,32 @@ def device_of_probe(disk: DiskProbe) -> Probed:
         # A table repeats what it was made of: how well it is known, the trials' halves say.
         device = replace(device, band=min(max(found.band, _scatter(trials_of(disk))), 1.0))
     return Probed(device, _how(disk), found)
+
+
+def _limited(disk: DiskProbe, trials: list[Trial], own: Held | None) -> Probed:
+    """Return the limiter that the trials and the run show; raises LimiterUnknownError."""
+    known = limiter(trials, own)
+    if known is not None:
+        device, band = known
+        return Probed(replace(device, band=min(max(band, SMALLEST_BAND), 1.0)), _how(disk))
+    found = explain(_longest(trials))
+    # Fewer requests in a slice than can agree: the times between stalls may still tell.
+    paced = isinstance(found.device, Paced) and found.device.slice_ns > 0
+    if own is None and paced and found.explains:
+        return Probed(found.with_band(), _how(disk), found)
+    raise LimiterUnknownError(
+        f"a limiter of the kernel holds {disk.name}, and the capture's probe does not tell by how "
+        "much: the machine was busy",
+        f"record again, or {_REMEDY}",
+    )
+
+
+def _held_run(requests: Table) -> Held | None:
+    """Return how the limiter held the run's own requests, nearly all of which are of one size."""
+    sectors, counts = np.unique(requests["sectors"], return_counts=True)
+    if not counts.sum() or counts.max() < _ONE_SIZE * counts.sum() or not is_held_back(requests):
+        return None
+    return held(float(sectors[counts.argmax()]) / 2, np.sort(requests["issue_ns"]).astype(float))
 
 
 def _scatter(trials: list[Trial]) -> float:

@@ -19,7 +19,7 @@ from analyzer.optimizer.inputs import Inputs
 from analyzer.optimizer.recorded import of_recording
 from analyzer.optimizer.window import NEEDS_CAPTURE
 from analyzer.prediction import MINOR_SHARE
-from analyzer.probed import device_of_probe, probe_of
+from analyzer.probed import LimiterUnknownError, device_of_probe, probe_of
 from analyzer.replay.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.replay.driver import handover_ns, with_driver
 from analyzer.replay.plug import unplugged_ns, with_plugs
@@ -173,7 +173,9 @@ def _disk(
     probe = probe_of(recording.capture, dev_text(disk))
     if probe is not None:
         try:
-            probed = device_of_probe(probe)
+            probed = device_of_probe(probe, requests)
+        except LimiterUnknownError:
+            raise  # the run's requests would show the disk behind the limiter
         except DeviceModelError as error:
             refused = f"; {error}"
         else:
