@@ -12,7 +12,6 @@ from analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from analyzer.slices import Held, held, held_trial, limiter
 from emulator.device import DeviceModel
 from emulator.measured import Measured
-from emulator.paced import Paced
 from tracer.capture import Capture
 from tracer.disk.probed import DiskProbe, ProbeTrial
 
@@ -73,11 +72,6 @@ def _limited(disk: DiskProbe, trials: list[Trial], own: Held | None) -> Probed:
     if known is not None:
         device, band = known
         return Probed(replace(device, band=min(max(band, SMALLEST_BAND), 1.0)), _how(disk))
-    found = explain(_longest(trials))
-    # Fewer requests in a slice than can agree: the times between stalls may still tell.
-    paced = isinstance(found.device, Paced) and found.device.slice_ns > 0
-    if own is None and paced and found.explains:
-        return Probed(found.with_band(), _how(disk), found)
     raise LimiterUnknownError(
         f"a limiter of the kernel holds {disk.name}, and the capture's probe does not tell by how "
         "much: the machine was busy",

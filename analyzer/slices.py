@@ -44,11 +44,10 @@ class Held:
         return self.per_second * self.kib * 1024
 
 
-def held(kib: float, times_ns: Array, *, anew: bool = False) -> Held | None:
+def held(kib: float, times_ns: Array) -> Held | None:
     """Return the rate that a limiter holds requests to; None where no slices agree on one.
 
-    ``times_ns`` are rising: when the disk got each request, or completed it. ``anew``: they count
-    from the moment when the limiter began, with nothing left over.
+    ``times_ns`` are rising: when the disk got each request, or completed it.
     """
     edges = _edges(times_ns)
     counts = _in_slices(times_ns, edges)
@@ -60,15 +59,13 @@ def held(kib: float, times_ns: Array, *, anew: bool = False) -> Held | None:
     usual = float(agree.mean() if agree.mean() < _MANY else np.median(agree))
     if len(agree) < max(_FEWEST, len(counts) / 3) or _exceeds(times_ns, usual):
         return None
-    if anew and _outruns(times_ns, usual):
-        return None
     spread = float(np.hypot(agree.std() / np.sqrt(len(agree)), 1 / len(agree)) / usual)
     return Held(kib, usual / THROTL_SLICE_NS * 1e9, len(agree), spread)
 
 
 def held_trial(trial: Trial) -> Held | None:
     """Return the rate that a limiter holds a probe's trial to; None where none is seen."""
-    return held(trial.kib, trial.done_ns, anew=True)
+    return held(trial.kib, trial.done_ns)
 
 
 def _edges(times_ns: Array) -> Array:
@@ -99,12 +96,6 @@ def _exceeds(times_ns: Array, in_slice: float) -> bool:
         if (ends - np.arange(len(times_ns))).max() > (slices + _CARRIED) * in_slice + 1:
             return True
     return False
-
-
-def _outruns(times_ns: Array, in_slice: float) -> bool:
-    """Return whether more passed since the limiter began than its slices so far allow."""
-    slices = np.ceil(np.maximum(times_ns - _STALL_NS, 1.0) / THROTL_SLICE_NS)
-    return bool((np.arange(len(times_ns)) > slices * (in_slice + 1) + 1).any())
 
 
 def limiter(trials: Sequence[Trial], own: Held | None) -> tuple[Paced, float] | None:
