@@ -85,7 +85,8 @@ def replays(taken: Inputs, rules: Rules, repeat: int) -> dict[str, float]:
     """Return seconds of the timed replay, of the core (median) and of the plain Python."""
     count = len(taken.program.operations)
     steps = np.zeros(count, STEP)
-    steps["operation"], steps["waits_for"], steps["cpu_ns"] = np.arange(count), -1, 20_000
+    steps["operation"], steps["cpu_ns"] = np.arange(count), 20_000
+    steps["waits_for"] = steps["woken_by"] = -1
     machine, limits = taken.machine(0)
     run = Run(taken.program, steps, 0.0, rules, machine, limits, Layout(taken.extents))
     device, cpu = FixedCost(1e6, 5e4), CpuCost(60_000, 1_000)

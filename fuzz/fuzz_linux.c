@@ -174,6 +174,7 @@ decode_operations(struct input *in, struct bytes *b)
             .operation = thread < 200 ? (int64_t)in->n : -1,
             .cpu_ns = TIMES[time % (time < 250 ? 5 : 8)],
             .sleep_ns = time % 16 ? 0 : TIMES[time / 16 % 5],
+            .woken_by = (int64_t)next(b, 255) - 128,
             .waits_for = (int64_t)in->n - (next(b, 50) > 0) - (int64_t)next(b, 255),
             .sector = thread,
             .sectors = thread % 32,
@@ -184,6 +185,9 @@ decode_operations(struct input *in, struct bytes *b)
         if (in->steps[in->n].waits_for < -1)
             in->steps[in->n].waits_for = -1;
     }
+    for (size_t i = 0; i < in->n; i++)
+        if (in->steps[i].woken_by < 0 || in->steps[i].woken_by >= (int64_t)in->n)
+            in->steps[i].woken_by = -1;
 }
 
 static void
@@ -251,7 +255,8 @@ check_one_thread(struct input *in, int64_t window)
     int64_t work[2 * MAX_OPERATIONS], requests[FILES] = {0}, sent = 0, pages = 0, counted = 0;
     bool blocks = false;
     for (size_t i = 0; i < in->n; i++)
-        in->steps[i] = (struct lx_step){.operation = (int64_t)i, .cpu_ns = 5, .waits_for = -1};
+        in->steps[i] =
+            (struct lx_step){.operation = (int64_t)i, .cpu_ns = 5, .waits_for = -1, .woken_by = -1};
     in->cpus = 1;
     in->ends = -1;
     in->device[0] = LX_FIXED;

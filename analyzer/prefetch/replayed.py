@@ -54,9 +54,10 @@ def with_replayer(run: Run, rows: Sequence[Row], cpus: int) -> Run:
     thread = int(run.steps["thread"].max(initial=0)) + 1
     own, taken = _replayer_steps(run, rows, chunk, _metadata(run))
     added = np.array(own, STEP)
-    added["thread"], added["waits_for"] = thread, -1
+    added["thread"], added["waits_for"], added["woken_by"] = thread, -1, -1
     steps = run.steps.copy()
-    steps["waits_for"] += np.where(steps["waits_for"] >= 0, len(own), 0)
+    for name in ("waits_for", "woken_by"):
+        steps[name] += np.where(steps[name] >= 0, len(own), 0)
     for row, by in taken.items():
         steps["sectors"][row], steps["waits_for"][row] = 0, by
     return replace(

@@ -75,7 +75,7 @@ def steps_of(
     steps["operation"][len(times) :] = -1
     steps["sector"][len(times) :] = others["sector"]
     steps["sectors"][len(times) :] = others["sectors"]
-    steps["waits_for"] = -1
+    steps["waits_for"] = steps["woken_by"] = -1
     steps["bios"][len(times) :] = others["bios"]
     steps["meta"][len(times) :] = (others["flags"] & Rwbs.META) > 0
     when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)

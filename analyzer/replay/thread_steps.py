@@ -21,14 +21,17 @@ from analyzer.replay.off_cpu import Reads, Why, offs_of, usual_latency
 from analyzer.replay.others import Others
 from analyzer.replay.schedule import among, rows_by, stays
 from analyzer.replay.steps import Steps, steps_of, without_recording
+from analyzer.replay.timed_waits import demands_by_thread, ended_by_timer, nanosleeps
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP
 
 _NONE = -1
+_NO_TIMES = np.zeros(0, np.uint64)
 _NO_ROWS = np.zeros(0, np.int64)
 _MOST_THREADS = (1 << 16) - 2  # and two that read what nobody waits for
 # A moment in a thread's life that becomes a step: its operation or request, if any; and what came
-# before it: a sleep, or what thread ``waker`` did at ``woken_ns``.
+# before it: a sleep, which what thread ``alarm`` did at ``alarm_ns`` would have ended, or what
+# thread ``waker`` did at ``woken_ns``.
 _MOMENT = np.dtype(
     [
         ("time_ns", "u8"),
@@ -36,6 +39,8 @@ _MOMENT = np.dtype(
         ("request", "i8"),
         ("waker", "i4"),
         ("woken_ns", "u8"),
+        ("alarm", "i4"),
+        ("alarm_ns", "u8"),
         ("sleep_ns", "f8"),
         ("cpu_ns", "f8"),
         ("thread", "u2"),
@@ -53,7 +58,7 @@ class _Life:
         """Add moments; columns that are not given say nothing."""
         found = np.zeros(len(time_ns), _MOMENT)
         found["time_ns"] = time_ns
-        for name in ("operation", "request", "waker"):
+        for name in ("operation", "request", "waker", "alarm"):
             found[name] = columns.pop(name, _NONE)
         for name, column in columns.items():
             found[name] = column
@@ -108,6 +113,7 @@ class _Threads:
         self.asked_by, self.asked_ns = askers(requests, recording.trace.events)
         self.doings = Doings(recording)
         self.each_ns = event_cost(recording.trace.events)
+        self.slept_ns = nanosleeps(recording)
         self.number = {thread: row for row, thread in enumerate(by_thread)}
         self.lives = {thread: _Life() for thread in by_thread}
         self.reads = requests.take((requests["flags"] & Rwbs.READ) > 0)
@@ -120,6 +126,7 @@ class _Threads:
             thread: offs_of(thread, rows, start, self.threads, reads, self.others)
             for thread, rows in by_thread.items()
         }
+        self.demands = demands_by_thread(self.offs)
 
     def steps(self, times: Array, own: Array) -> Steps:
         """Return the steps of all threads in order of time."""
@@ -242,6 +249,10 @@ class _Threads:
             rows = np.flatnonzero((off.why == why) & (behind < len(moments)))
             if why == Why.SLEEP:
                 moments["sleep_ns"][behind[rows]] = (off.ready_ns - off.left_ns)[rows]
+                rows = rows[ended_by_timer(off, self.slept_ns.get(thread, _NO_TIMES))[rows]]
+                at_ns, by = self.demands[thread].after(off.ready_ns[rows])
+                moments["alarm"][behind[rows]] = by
+                moments["alarm_ns"][behind[rows]] = at_ns
             else:
                 moments["waker"][behind[rows]] = off.waker[rows]
                 moments["woken_ns"][behind[rows]] = off.woken_ns[rows]
@@ -274,7 +285,9 @@ class _Threads:
         steps = np.zeros(len(moments), STEP)
         for name in ("cpu_ns", "sleep_ns", "operation", "thread"):
             steps[name] = moments[name]
-        steps["waits_for"] = self._rows_waited_for(moments)
+        waits_for = self._rows_of(moments, "waker", "woken_ns")
+        steps["waits_for"] = np.where(waits_for < np.arange(len(moments)), waits_for, _NONE)
+        steps["woken_by"] = self._rows_of(moments, "alarm", "alarm_ns")
         reads = np.flatnonzero(moments["request"] >= 0)
         chosen = self.requests.take(moments["request"][reads])
         steps["sector"][reads], steps["sectors"][reads] = chosen["sector"], chosen["sectors"]
@@ -282,12 +295,12 @@ class _Threads:
         steps["meta"][reads] = (chosen["flags"] & Rwbs.META) > 0
         return steps
 
-    def _rows_waited_for(self, moments: Array) -> Array:
-        """Return the rows of what others did at the times that threads were woken, or -1."""
-        wait = np.flatnonzero(moments["waker"] >= 0)
-        waker = np.searchsorted(self.threads, moments["waker"][wait])
-        thread = np.concatenate((moments["thread"].astype(np.int64), waker))
-        time = np.concatenate((moments["time_ns"], moments["woken_ns"][wait]))
+    def _rows_of(self, moments: Array, who: str, when: str) -> Array:
+        """Return the rows of what threads (column ``who``) did at the times ``when``, or -1."""
+        wait = np.flatnonzero(moments[who] >= 0)
+        doer = np.searchsorted(self.threads, moments[who][wait])
+        thread = np.concatenate((moments["thread"].astype(np.int64), doer))
+        time = np.concatenate((moments["time_ns"], moments[when][wait]))
         is_wait = np.arange(len(thread)) >= len(moments)
         order = np.lexsort((is_wait, time, thread))
         latest = np.maximum.accumulate(np.where(is_wait[order], _NONE, np.arange(len(order))))
@@ -296,4 +309,4 @@ class _Threads:
         known &= (thread[source] == thread[order]) & (time[source] == time[order])
         found = np.full(len(moments), _NONE, np.int64)
         found[wait[order[known] - len(moments)]] = source[known]
-        return np.where(found < np.arange(len(moments)), found, _NONE)
+        return found

@@ -62,8 +62,30 @@ lx_threads_wake(struct lx_threads *t, size_t row)
     t->sleepers[row] = NULL;
     for (struct lx_thread *thread; (thread = next);) {
         next = thread->next;
+        if (thread->has_alarm) {
+            thread->has_alarm = false;
+            forget_event(t, thread);
+        }
         at(t, t->disk->now_ns, thread);
     }
+}
+
+static void
+sleep_until_step(struct lx_threads *t, struct lx_thread *thread, size_t row)
+{
+    thread->next = t->sleepers[row];
+    t->sleepers[row] = thread;
+}
+
+/* A sleep is over before the step that would have ended it. */
+static void
+forget_step(struct lx_threads *t, struct lx_thread *thread)
+{
+    struct lx_thread **link = &t->sleepers[thread->woken_by];
+    while (*link != thread)
+        link = &(*link)->next;
+    *link = thread->next;
+    thread->has_alarm = false;
 }
 
 /* Let time pass. */
@@ -198,6 +220,8 @@ go_on(struct lx_threads *t, struct lx_thread *thread)
 {
     t->waiting -= thread->waits;
     thread->waits = false;
+    if (thread->has_alarm)
+        forget_step(t, thread);
     struct lx_waits waits = t->go_on(t->self, thread);
     switch (waits.what) {
     case LX_COMPUTE:
@@ -214,10 +238,14 @@ go_on(struct lx_threads *t, struct lx_thread *thread)
         break;
     case LX_SLEEP:
         at(t, waits.ns, thread);
+        if (waits.has_step) {
+            thread->has_alarm = true;
+            thread->woken_by = waits.row;
+            sleep_until_step(t, thread, waits.row);
+        }
         break;
     case LX_STEP:
-        thread->next = t->sleepers[waits.row];
-        t->sleepers[waits.row] = thread;
+        sleep_until_step(t, thread, waits.row);
         break;
     case LX_OVER:
         thread->over_ns = t->disk->now_ns;

@@ -31,6 +31,8 @@ check(const struct lx_program *program, const struct lx_timed_run *run, size_t n
         ends |= step->thread == run->ends;
         if (step->sleep_ns < 0 || step->thread >= n_ends || step->bios > MOST_BIOS)
             return LX_BAD_STEP;
+        if (step->woken_by < -1 || step->woken_by >= (int64_t)run->n_steps)
+            return LX_BAD_STEP;
         if (step->waits_for < -1 || step->waits_for >= (int64_t)row)
             return LX_BAD_STEP;
         if (step->operation < -1 || step->operation >= (int64_t)program->n_operations)
@@ -151,11 +153,17 @@ next_step(struct replay *r, struct lx_thread *thread)
     if (thread->at == thread->n_steps)
         return compute(thread, thread->tail_ns, LX_ENDS);
     thread->row = thread->steps[thread->at];
-    double sleep_ns = r->run->steps[thread->row].sleep_ns;
-    if (sleep_ns <= 0)
+    const struct lx_step *step = &r->run->steps[thread->row];
+    bool has_step = step->woken_by >= 0;
+    if (step->sleep_ns <= 0 || (has_step && r->over[step->woken_by]))
         return wait_for_step(r, thread);
     thread->phase = LX_SLEPT;
-    return (struct lx_waits){.what = LX_SLEEP, .ns = r->disk.now_ns + sleep_ns};
+    return (struct lx_waits){
+        .what = LX_SLEEP,
+        .ns = r->disk.now_ns + step->sleep_ns,
+        .has_step = has_step,
+        .row = has_step ? (size_t)step->woken_by : 0,
+    };
 }
 
 /* _live. */

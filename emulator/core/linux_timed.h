@@ -7,7 +7,7 @@
 /* STEP of emulator/linux/steps.py. */
 struct lx_step {
     double cpu_ns, sleep_ns;
-    int64_t operation, waits_for;
+    int64_t operation, waits_for, woken_by;
     uint64_t sector;
     uint32_t sectors, bios;
     uint16_t thread;
@@ -56,6 +56,8 @@ struct lx_thread {
     size_t n_steps, at, row, number;
     enum lx_phase phase;
     bool has_cpu, waits; /* ``waits``: for the device */
+    bool has_alarm;      /* it sleeps, and the end of step ``woken_by`` would wake it */
+    size_t woken_by;
     double left_ns, since_ns, end_ns, over_ns;
     double tail_ns, saved_ns, behind_ns;
     struct lx_call call;
@@ -67,8 +69,9 @@ enum lx_wait { LX_COMPUTE, LX_SLEEP, LX_DEVICE, LX_STEP, LX_OVER };
 
 struct lx_waits {
     enum lx_wait what;
-    double ns;  /* LX_COMPUTE: for so long; LX_SLEEP, LX_DEVICE: until then */
-    size_t row; /* LX_STEP */
+    double ns;     /* LX_COMPUTE: for so long; LX_SLEEP, LX_DEVICE: until then */
+    bool has_step; /* LX_SLEEP: the end of step ``row`` ends it sooner */
+    size_t row;    /* LX_STEP, LX_SLEEP */
 };
 
 struct lx_event {

@@ -15,8 +15,9 @@ from emulator.linux.rules import Rules
 LONGEST_NS = 1e14  # a day and some hours: no start-up takes so long
 MOST_CPUS = 1 << 16
 MOST_BIOS = 1 << 20
-# One thing that a thread does. Before it the thread sleeps for sleep_ns, waits until step waits_for
-# (an earlier row, or -1) is over, and computes for cpu_ns.
+# One thing that a thread does. Before it the thread sleeps for sleep_ns or until step woken_by (any
+# row, or -1) is over, waits until step waits_for (an earlier row, or -1) is over, and computes for
+# cpu_ns.
 # operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, in ``bios``, of
 # metadata (``meta``) or not, that is as it was, whatever the window (metadata, other processes),
 # and is waited for; of 0 sectors: nothing is done.
@@ -26,6 +27,7 @@ STEP = np.dtype(
         ("sleep_ns", "f8"),
         ("operation", "i8"),
         ("waits_for", "i8"),
+        ("woken_by", "i8"),
         ("sector", "u8"),
         ("sectors", "u4"),
         ("bios", "u4"),
@@ -73,6 +75,8 @@ class Run:
             raise _damaged("a step takes a time that is out of range")
         if ((steps["waits_for"] < -1) | (steps["waits_for"] >= rows)).any():
             raise _damaged("a step waits for one that does not come before it")
+        if ((steps["woken_by"] < -1) | (steps["woken_by"] >= len(steps))).any():
+            raise _damaged("a step is woken by one that is not there")
         if (steps["bios"] > MOST_BIOS).any():
             raise _damaged("a request of more bios than there can be")
         operations = len(self.program.operations)

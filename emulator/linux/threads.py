@@ -31,10 +31,14 @@ class Compute:
 
 @dataclass(frozen=True)
 class Sleep:
-    """Sleep until then: for a device, or for what is not known."""
+    """Sleep until then: for a device, or for what is not known.
+
+    The end of step ``woken_by`` ends the sleep sooner (-1: no step does).
+    """
 
     until_ns: float
     for_device: bool = False
+    woken_by: int = -1
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class Thread:
     since_ns: float = 0.0
     end_ns: float = 0.0
     waits: bool = False  # for a device
+    woken_by: int = -1  # the step that would end its sleep
     over_ns: float = math.nan
 
 
@@ -98,10 +103,17 @@ class Threads:
     def wake(self, row: int) -> None:
         """Wake those that wait for a step, which is over."""
         for thread in self._sleepers.pop(row, []):
+            if thread.woken_by >= 0:
+                thread.woken_by = -1
+                self._forget_event(thread)
             self._at(self.now_ns, thread)
 
     def _at(self, time: float, thread: Thread) -> None:
         heappush(self._events, (time, thread.row, thread))
+
+    def _forget_event(self, thread: Thread) -> None:
+        self._events = [event for event in self._events if event[2] is not thread]
+        heapify(self._events)
 
     def _pass(self, time: float) -> None:
         """Let time pass."""
@@ -118,6 +130,9 @@ class Threads:
         """Let a thread do what it does now, and begin to wait for what comes next."""
         self._waiting -= thread.waits
         thread.waits = False
+        if thread.woken_by >= 0:
+            self._sleepers[thread.woken_by].remove(thread)
+            thread.woken_by = -1
         match next(thread.life, None):
             case Compute(for_ns):
                 thread.left_ns = for_ns
@@ -126,10 +141,13 @@ class Threads:
                 else:
                     self._want_cpu(thread)
                 return
-            case Sleep(until_ns, for_device):
+            case Sleep(until_ns, for_device, woken_by):
                 thread.waits = for_device
                 self._waiting += for_device
                 self._at(until_ns, thread)
+                if woken_by >= 0:
+                    thread.woken_by = woken_by
+                    self._sleepers.setdefault(woken_by, []).append(thread)
             case Over(row):
                 self._sleepers.setdefault(row, []).append(thread)
             case None:
@@ -146,8 +164,7 @@ class Threads:
         if longest.since_ns + self._slice_ns > self.now_ns:
             self._queue.append(thread)
             return
-        self._events = [event for event in self._events if event[2] is not longest]
-        heapify(self._events)
+        self._forget_event(longest)
         self._stop(longest)
         self._take(thread)
 

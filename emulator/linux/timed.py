@@ -92,9 +92,9 @@ class _Replay(Replay):
         behind = 0.0  # change of what is computed next
         for row in rows:
             thread.row = row
-            cpu_ns, sleep_ns, operation, waits_for, *read = self._steps[row]
-            if sleep_ns:
-                yield Sleep(kernel.clock_ns + sleep_ns)
+            cpu_ns, sleep_ns, operation, waits_for, woken_by, *read = self._steps[row]
+            if sleep_ns and not (woken_by >= 0 and self._over[woken_by]):
+                yield Sleep(kernel.clock_ns + sleep_ns, woken_by=woken_by)
             if waits_for >= 0 and not self._over[waits_for]:
                 yield Over(waits_for)
             due = cpu_ns + behind + saved

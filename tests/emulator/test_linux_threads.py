@@ -68,6 +68,25 @@ def test_a_thread_waits_for_another_one_s_step():
     assert (found.compute_ns, found.waited_ns) == (17, 2800)
 
 
+@pytest.mark.parametrize(("sleep_ns", "over_ns"), [(50_000, 1417), (700, 707)])
+def test_a_timed_wait_ends_with_the_step_or_with_the_timeout(sleep_ns, over_ns):
+    """The step is over at 1410. The sleeper computes for 7 ns after its wait."""
+    rows = [
+        {"cpu_ns": 7, "operation": -1, "sleep_ns": sleep_ns, "woken_by": 1, "thread": 1},
+        {"cpu_ns": 10, "operation": 2},
+    ]
+    assert timed(run_of(two_files(), rows, cpus=2), 0, DEVICE).ends_ns.tolist() == [1410, over_ns]
+
+
+def test_a_timed_wait_does_not_begin_after_the_step_that_ends_it():
+    rows = [
+        {"cpu_ns": 10, "operation": 2},
+        {"cpu_ns": 5000, "operation": -1, "thread": 1},
+        {"cpu_ns": 7, "operation": -1, "sleep_ns": 900, "woken_by": 0, "thread": 1},
+    ]
+    assert timed(run_of(two_files(), rows, cpus=2), 0, DEVICE).total_ns == 5007
+
+
 def test_what_is_over_is_not_waited_for():
     rows = [
         {"cpu_ns": 10, "operation": 2},
@@ -213,6 +232,8 @@ def test_a_mapped_page_under_way_is_waited_for():
         ("waits_for", 0, 0, "waits for"),
         ("waits_for", 0, 1, "waits for"),
         ("waits_for", 1, -2, "waits for"),
+        ("woken_by", 0, 2, "woken by"),
+        ("woken_by", 1, -2, "woken by"),
         ("operation", 0, 5, "operation"),
         ("operation", 0, -2, "operation"),
         ("cpu_ns", 0, np.nan, "time"),

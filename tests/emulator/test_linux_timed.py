@@ -24,7 +24,7 @@ def run(script: Script, steps: list[tuple[float, int, int]], tail_ns: float = 30
     machine = Machine(page_size=PAGE)
     rules = rules_for((6, 12))
     rows = np.zeros(len(steps), STEP)
-    rows["waits_for"] = -1
+    rows["waits_for"] = rows["woken_by"] = -1
     for name, column in zip(
         ("cpu_ns", "operation", "sectors"), zip(*steps, strict=True), strict=True
     ):

@@ -45,6 +45,7 @@ def steps(draw, operations):
         row["meta"] = draw(st.booleans())
         row["cpu_ns"] = draw(st.sampled_from([0, 0, 1, 100, 30_000, 0.1, SLICES]))
         row["sleep_ns"] = draw(st.sampled_from([0, 0, 0, 0, 7, 50_000]))
+        row["woken_by"] = draw(st.one_of(st.just(-1), st.integers(-1, len(rows) - 1)))
         row["waits_for"] = draw(st.one_of(st.just(-1), st.integers(-1, at - 1)))
     return steps_of(rows)
 
@@ -228,6 +229,9 @@ def test_arrays_that_differ_in_length_are_refused(name):
         ("waits_for", 0, 0),
         ("waits_for", 1, -2),
         ("waits_for", 0, 1 << 62),
+        ("woken_by", 0, -2),
+        ("woken_by", 0, 2),
+        ("woken_by", 1, 1 << 62),
         ("operation", 0, 5),
         ("operation", 0, -2),
         ("cpu_ns", 0, np.nan),

@@ -18,7 +18,7 @@ NOWHERE = Layout(np.zeros(0, EXTENT))
 def steps_of(rows: list[dict[str, Any]]) -> np.ndarray:
     """Steps by name of column; what is not named is 0, or waits for nothing."""
     steps = np.zeros(len(rows), STEP)
-    steps["waits_for"] = -1
+    steps["waits_for"] = steps["woken_by"] = -1
     steps["bios"] = 1
     for row, columns in enumerate(rows):
         for name, value in columns.items():

@@ -60,7 +60,12 @@ WANTED_EVENTS: tuple[str, ...] = (
     "syscalls:sys_enter_dup3",
     "syscalls:sys_enter_fcntl",
     "syscalls:sys_exit_fcntl",
-    # Which of them a child shares with its parent.
+    # Sleeps that only a timer ends, unlike waits with a timeout.
+    "syscalls:sys_enter_nanosleep",
+    "syscalls:sys_enter_clock_nanosleep",
+    "syscalls:sys_enter_nanosleep_time32",
+    "syscalls:sys_enter_clock_nanosleep_time32",
+    # Which struct files a child shares with its parent.
     "task:task_newtask",
 )
 

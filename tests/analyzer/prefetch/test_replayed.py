@@ -29,7 +29,7 @@ def start(*steps, files=1):
         for page in range(3):
             script.read(handle, page)
     rows = np.zeros(len(steps), STEP)
-    rows["waits_for"] = -1
+    rows["waits_for"] = rows["woken_by"] = -1
     for name, column in zip(
         ("cpu_ns", "operation", "sectors"), zip(*steps, strict=True), strict=True
     ):

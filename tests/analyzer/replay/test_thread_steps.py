@@ -4,80 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from event_table import BLOCKS, DEAD, SLEEPS, SOFTIRQ, R, event, insert, read, switch, table, wake
-from run_metadata import ROOT_PID, capture_of
+from event_table import BLOCKS, SLEEPS, SOFTIRQ, R, event, insert, read, switch, wake
+from recorded_threads import IDLE, OTHER, A, B, C, ended, missed, rows, steps
 
-from analyzer.ingest.load import interpret
-from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.optimizer.inputs import inputs
 from analyzer.replay import thread_steps
-from analyzer.replay.steps import own_requests
-from emulator.device import FixedCost
-from emulator.linux.requests import Layout
-from emulator.linux.rules import rules_for
-from emulator.linux.timed import Run, timed
-from tracer.capture import FileEntry
-
-A, B, C, IDLE, OTHER = ROOT_PID, 101, 102, 0, 9
-ENTRY = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=64 * 4096)
-DEVICE = FixedCost(1000, 0)
-LINUX = (6, 18, 0)
 
 
 @pytest.fixture(autouse=True)
 def free_events(monkeypatch):
     """Let recording cost nothing, so that the figures are those of the events."""
     monkeypatch.setattr(thread_steps, "event_cost", lambda _: 0.0)
-
-
-def steps(*events, **capture):
-    """Return the steps, and how long a replay takes, of events in order of time."""
-    rows = sorted(events, key=lambda row: row[0])
-    trace = Trace("test", table(*rows), kernel="6.18.0")
-    until = {"end_ns": rows[-1][0], **capture}
-    recording = interpret(trace, capture_of(**until), [ENTRY], "tree")
-    taken = inputs(recording, LINUX)
-    requests = recording.requests
-    own = own_requests(recording, requests)
-    found = thread_steps.steps_in_time(recording, taken.program, taken.times, requests, own)
-    machine, limits = taken.machine(0) if taken.disks else (None, None)
-    total = None
-    if machine is not None:
-        layout = Layout(taken.extents)
-        rules = rules_for(LINUX)
-        both = (found.cpus, found.ends)
-        run = Run(taken.program, found.steps, found.tail_ns, rules, machine, limits, layout, *both)
-        total = timed(run, 0, DEVICE).total_ns
-    return found, total
-
-
-def rows(found, *names):
-    return [tuple(map(float, row)) for row in found.steps[list(names)].tolist()]
-
-
-def missed(at, page, thread=A, came=1300, cpu=0):
-    """A fault at ``at`` that waits for its page: issued 200 later, asleep 500 to ``came`` later."""
-    sector = page * 8
-    return [
-        event(Kind.FAULT, pid=thread, ino=1, index=page, time_ns=at, cpu=cpu),
-        insert(1, page, pid=thread, time_ns=at + 100, cpu=cpu),
-        read(sector, 1, pid=thread, time_ns=at + 150, cpu=cpu),
-        event(Kind.RQ_ISSUE, pid=thread, index=sector, value=8, flags=R, time_ns=at + 200, cpu=cpu),
-        switch(at + 500, thread, IDLE, BLOCKS, cpu=cpu),
-        event(
-            Kind.RQ_COMPLETE, pid=IDLE, index=sector, value=8, flags=R, time_ns=at + 1200, cpu=cpu
-        ),
-        wake(at + 1210, IDLE, thread, SOFTIRQ, cpu=cpu),
-        switch(at + came, IDLE, thread, cpu=cpu),
-    ]
-
-
-def ended(at, thread, cpu=0):
-    return [
-        event(Kind.EXIT, pid=thread, time_ns=at - 10, cpu=cpu),
-        switch(at, thread, IDLE, DEAD, cpu=cpu),
-    ]
 
 
 def test_time_behind_a_request_is_not_computed():
@@ -294,47 +231,3 @@ def test_what_a_limiter_holds_back_is_not_computed(later, computed):
         end_ns=issued + 6000,
     )
     assert found.steps["cpu_ns"].sum() == pytest.approx(1500 + computed + 4000)
-
-
-def housekeeping(*naps, until=90_000):
-    """B sleeps by a timer, again and again; A wakes it in the end, and waits for its end."""
-    rows = [
-        switch(0, IDLE, A),
-        event(Kind.FORK, pid=A, value=B, time_ns=100),
-        switch(200, IDLE, B, cpu=1),
-    ]
-    at = 300
-    for nap in naps:
-        rows += [switch(at, B, IDLE, SLEEPS, cpu=1), wake(at + nap, IDLE, B, SOFTIRQ, cpu=1)]
-        rows.append(switch(at + nap, IDLE, B, cpu=1))
-        at += nap + 100
-    rows += [
-        switch(at, B, IDLE, SLEEPS, cpu=1),
-        wake(until, A, B),
-        switch(until + 10, IDLE, B, cpu=1),
-        switch(until + 20, A, IDLE, SLEEPS),
-        wake(until + 900, B, A, cpu=1),
-        *ended(until + 1000, B, cpu=1),
-        switch(until + 1010, IDLE, A),
-        *ended(until + 2000, A),
-    ]
-    return rows
-
-
-@pytest.mark.parametrize(
-    ("naps", "slept"), [((30_000, 40_000), 0), ((30_000,), 30_000)], ids=["timeouts", "one sleep"]
-)
-def test_timeouts_of_a_housekeeping_thread_are_not_slept_again(naps, slept):
-    """A single sleep may be meant; several in a row only pass the time until A wakes B."""
-    found, _ = steps(*housekeeping(*naps))
-    assert found.steps["sleep_ns"].sum() == slept
-
-
-@pytest.mark.parametrize(("second", "slept"), [(20_000_300, 0), (35_000_000, 55_000_000)])
-def test_a_timer_that_fires_again_passes_the_time_even_if_its_thread_reads(second, slept):
-    """B reads a page between two sleeps: of the same length, or of different ones."""
-    rows = housekeeping(20_000_000, second, until=90_000_000)
-    after = 20_000_300
-    rows = [one if one[0] <= after else (one[0] + 5000, *one[1:]) for one in rows]
-    found, _ = steps(*rows, *missed(after + 20, 5, B, cpu=1))
-    assert found.steps["sleep_ns"].sum() == slept
