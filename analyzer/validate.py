@@ -7,6 +7,7 @@ median over its repeats.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
@@ -148,7 +149,7 @@ def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = N
     default_kb = _measured_default(_default_kb(prediction, sweep, notes), seconds, notes)
     proposed_kb = _whole_pages(prediction.verdict.read_ahead_kb, page_kb, seconds)
     wanted = {"proposed": proposed_kb, "chosen": chosen_kb, "published criterion's": quasi_kb}
-    notes += _unmeasured(wanted, seconds)
+    notes += _unmeasured(wanted, seconds, sweep)
 
     def regret(kb: int | None) -> float | None:
         if kb is None or kb not in seconds:
@@ -266,7 +267,16 @@ def _whole_pages(kb: int | None, page_kb: float, seconds: dict[int, float]) -> i
     return next((one for one in seconds if int(one // page_kb) == window), kb)
 
 
-def _unmeasured(wanted: dict[str, int | None], seconds: dict[int, float]) -> Iterator[str]:
+def _sweep_of(kb: int, sweep: Sweep) -> str:
+    """Return the command that measures one more window (KiB) of what a sweep ran."""
+    devices = [word for name in sweep.devices for word in ("--device", name)]
+    options = ["--windows", f"{kb}k", *devices, "-o", f"{kb}k.sweep.json"]
+    return shlex.join(["foreread", "sweep", *options, "--", *(sweep.command or ["COMMAND"])])
+
+
+def _unmeasured(
+    wanted: dict[str, int | None], seconds: dict[int, float], sweep: Sweep
+) -> Iterator[str]:
     """Yield a note for each wanted window (KiB) that the sweep did not measure."""
     missing: dict[int, list[str]] = {}
     for what, kb in wanted.items():
@@ -275,7 +285,7 @@ def _unmeasured(wanted: dict[str, int | None], seconds: dict[int, float]) -> Ite
     for kb, names in missing.items():
         yield (
             f"the {' and '.join(names)} window, {kb} KiB, was not measured, so its regret is "
-            f"unknown; measure it: foreread sweep --windows {kb}k"
+            f"unknown; measure it: {_sweep_of(kb, sweep)}"
         )
 
 

@@ -17,7 +17,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import time
 from itertools import pairwise
@@ -29,6 +28,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analyzer.ingest import tracefs
+from analyzer.ingest.archive import unpack
 from analyzer.ingest.fields import FieldReader
 from analyzer.ingest.formats import Formats
 from analyzer.ingest.ring import Layout, RingBuffers
@@ -218,9 +218,7 @@ def main() -> None:
         device.write_text(DEVICE)
         capture = arguments.capture
         if capture is None:
-            with tarfile.open(EXAMPLE) as archive:
-                archive.extractall(scratch, filter="data")
-            capture = next(scratch.glob("*.capture"))
+            capture = unpack(EXAMPLE, scratch)
         original = Original(capture)
         rows: list[dict[str, Any]] = []
         for size in arguments.sizes:

@@ -6,12 +6,12 @@ import json
 import math
 import random
 import shutil
-import tarfile
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
+from analyzer.ingest.archive import unpack
 from boards.device import Disk
 from boards.target import LocalTarget
 from foreread.cli import main
@@ -63,9 +63,7 @@ class Bench:
 
 @pytest.fixture
 def folder(tmp_path):
-    with tarfile.open(EXAMPLE) as tar:
-        tar.extractall(tmp_path, filter="data")
-    return next(tmp_path.glob("*/capture.json")).parent
+    return unpack(EXAMPLE, tmp_path)
 
 
 @pytest.fixture

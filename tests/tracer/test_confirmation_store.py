@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from analyzer.confirmation_text import cited, contradicting, stored
+from analyzer.ingest.archive import unpack
 from analyzer.ingest.load import load_any
 from analyzer.sequential import assess
 from tracer.capture import CaptureError, read
@@ -42,9 +43,7 @@ def result(pairs=PAIRS, **other):
 
 @pytest.fixture
 def folder(tmp_path):
-    with tarfile.open(EXAMPLE) as tar:
-        tar.extractall(tmp_path, filter="data")
-    return next(tmp_path.glob("*/capture.json")).parent
+    return unpack(EXAMPLE, tmp_path)
 
 
 def kept(capture):
@@ -73,8 +72,7 @@ def test_they_are_kept_in_an_archive_with_all_else(folder, tmp_path, kind):
         kind, archive.read_bytes()[:2]
     )
     (tmp_path / "unpacked").mkdir()
-    with tarfile.open(archive) as tar:
-        tar.extractall(tmp_path / "unpacked", filter="data")
+    unpack(archive, tmp_path / "unpacked")
     for path in folder.rglob("*"):
         other = tmp_path / "unpacked/one" / path.relative_to(folder)
         if path.is_file() and path.name != "capture.json":
