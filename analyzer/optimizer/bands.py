@@ -16,9 +16,6 @@ from analyzer.ingest.tables import Array
 
 SEED = 2010
 DEVIATIONS = 1.645  # standard deviations either way: nine draws of ten
-# Standard deviation of measured seconds from predicted ones on boards of known cost, in parts:
-# the median error of nine starts, 1.3 % (docs/models.md), / 0.67 of a normal distribution.
-REPLAY = 0.019
 TOLD_APART = 0.002  # in parts of the best: what runs alike on an emulated board differ by
 
 
@@ -26,14 +23,16 @@ TOLD_APART = 0.002  # in parts of the best: what runs alike on an emulated board
 class Bands:
     """Seconds of ``windows`` (pages, rising), and ``draws`` of them (draws × windows).
 
-    ``candidates`` are the windows, rising, of which one can be the best. ``spread`` is what
-    findings add, a relative standard deviation; it is taken to be shared by all windows.
+    ``candidates`` are the windows, rising, of which one can be the best. ``left_out`` are standard
+    deviations in s, by window, of what the draws do not hold. ``spread`` is what findings add, a
+    relative standard deviation. Both are taken to be shared by all windows.
     """
 
     windows: list[int]
     seconds: Array
     draws: Array
     candidates: list[int]
+    left_out: Array
     spread: float = 0.0
 
     @property
@@ -46,11 +45,8 @@ class Bands:
         return float(self.seconds[self.windows.index(window)])
 
     def band(self) -> tuple[Array, Array]:
-        """Return the lowest and the highest seconds of each window; no less than 0.
-
-        What the model leaves out is in it, as large as measured starts have shown it (REPLAY).
-        """
-        beside = np.hypot(REPLAY, self.spread) * self.seconds
+        """Return the lowest and the highest seconds of each window; no less than 0."""
+        beside = np.hypot(self.left_out, self.spread * self.seconds)
         half = DEVIATIONS * np.hypot(self.draws.std(axis=0), beside)
         return np.maximum(self.seconds - half, 0.0), self.seconds + half
 

@@ -14,6 +14,7 @@ from analyzer.optimizer.bands import SEED, Bands, resampled
 from analyzer.optimizer.check_replay import disagreement, replay_findings
 from analyzer.optimizer.checks import Finding, distinct, total_spread
 from analyzer.optimizer.inputs import Inputs
+from analyzer.optimizer.left_out import left_out
 from analyzer.optimizer.recorded import of_replay
 from analyzer.optimizer.remedy import calibrate, record_again
 from analyzer.optimizer.start import Start, again, prepare
@@ -118,7 +119,8 @@ def predict_seconds(starts: Sequence[Start], windows: list[int], candidates: lis
     draws = resampled(drawn, rng, RESAMPLED) if len(starts) > 1 else drawn[0]
     middle = replays[int(np.argsort(each[:, 0], kind="stable")[len(each) // 2])]
     findings = distinct(_findings(starts, windows, replays, each))
-    bands = Bands(windows, seconds, draws, candidates, total_spread(findings))
+    beside = left_out(starts[0].device, seconds, float(seconds[windows.index(0)]))
+    bands = Bands(windows, seconds, draws, candidates, beside, total_spread(findings))
     recorded = again(starts[0], replays[0][windows.index(0)])
     return Seconds(bands, _parts(middle), recorded, findings)
 

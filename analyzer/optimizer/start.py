@@ -35,8 +35,8 @@ from tracer.capture import dev_text
 
 # Relative standard deviations, from median errors / 0.67 of a normal distribution. On armhf, on
 # which no seconds had been measured, two starts were off by 2.1 and 2.3 %: 3.3 % in all, less what
-# every band has (REPLAY). The readahead of a neighbouring kernel series (6.12 for 6.18) changes the
-# seconds by 2.9 % rms.
+# every band has (left_out.REPLAY). The readahead of a neighbouring kernel series (6.12 for 6.18)
+# changes the seconds by 2.9 % rms.
 UNCONFIRMED = 0.03
 UNKNOWN_CPU = 0.06  # leaving out what the processor spends on a request: 3 to 5 % in the median
 MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time

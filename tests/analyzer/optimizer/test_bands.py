@@ -7,13 +7,15 @@ from math import hypot
 import numpy as np
 import pytest
 
-from analyzer.optimizer.bands import DEVIATIONS, REPLAY, Bands, resampled
+from analyzer.optimizer.bands import DEVIATIONS, Bands, resampled
+from analyzer.optimizer.left_out import REPLAY
 
 WINDOWS = [0, 8, 32, 128]
 
 
 def bands(seconds, draws, candidates=WINDOWS):
-    return Bands(WINDOWS, np.array(seconds), np.array(draws, float), list(candidates))
+    at = np.array(seconds)
+    return Bands(WINDOWS, at, np.array(draws, float), list(candidates), REPLAY * at)
 
 
 def test_the_band_is_of_the_draws_and_of_the_replay_and_never_below_nothing():

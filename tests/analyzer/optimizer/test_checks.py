@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from analyzer.optimizer.bands import DEVIATIONS, REPLAY, Bands
+from analyzer.optimizer.bands import DEVIATIONS, Bands
 from analyzer.optimizer.checks import Finding, distinct, total_spread
+from analyzer.optimizer.left_out import REPLAY
 
 
 def test_spreads_add_in_quadrature():
@@ -19,7 +20,8 @@ def test_equal_findings_of_several_captures_count_once_and_the_widest_does():
 
 def test_a_spread_widens_the_band_of_every_window():
     seconds = np.array([4.0, 2.0])
-    bands = Bands([0, 1], seconds, np.array([seconds, seconds]), [0, 1], spread=0.03)
+    draws = np.array([seconds, seconds])
+    bands = Bands([0, 1], seconds, draws, [0, 1], REPLAY * seconds, spread=0.03)
     low, high = bands.band()
     half = DEVIATIONS * np.hypot(REPLAY, 0.03) * seconds
     assert low == pytest.approx(seconds - half)

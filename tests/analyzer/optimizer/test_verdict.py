@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from analyzer.optimizer.bands import Bands
 from analyzer.optimizer.criterion import c_opt, quasi_optimal
+from analyzer.optimizer.left_out import REPLAY
 from analyzer.optimizer.verdict import (
     FEW_PAGES,
     MARGIN_PERCENT,
@@ -154,7 +155,7 @@ def by_seconds(seconds: list[float], current: int | None, apart: float = 0.0) ->
     whole = curve([1000, 600, 300, 200], current)
     at = np.array(seconds)
     draws = at + np.outer([-apart, apart], [0, 1, 0, -1])
-    bands = Bands(WINDOWS, at, draws, WINDOWS)
+    bands = Bands(WINDOWS, at, draws, WINDOWS, REPLAY * at)
     timed = replace(whole, seconds=seconds, predicted_best=bands.best)
     now = None if current is None else current // 4
     return decide_by_seconds(timed, bands, now)
@@ -181,7 +182,8 @@ def test_little_waiting_is_no_reason_for_a_change() -> None:
     waited = [0.02, 0.01, 0.01, 0.0201]
     rest = [0.0] * 4
     timed = replace(whole, seconds=seconds, spent=Spent(rest, waited, rest, rest))
-    bands = Bands(WINDOWS, np.array(seconds), np.array([seconds]), WINDOWS)
+    at = np.array(seconds)
+    bands = Bands(WINDOWS, at, at[None], WINDOWS, REPLAY * at)
     verdict = decide_by_seconds(timed, bands, 31)
     assert (verdict.action, verdict.read_ahead_kb) == ("keep", 124)
     assert "the current window (1 % of it waits for the disk), and no more than" in verdict.why
@@ -209,7 +211,7 @@ def test_with_an_unknown_window_the_fewest_seconds_are_set() -> None:
 def test_where_nothing_can_gain_seconds_change_nothing() -> None:
     whole = replace(curve([3, 2, 1, 1], 12, tap=3), seconds=[4.0, 2.0, 3.0, 3.0], predicted_best=1)
     seconds = np.array([4.0, 2.0, 3.0, 3.0])
-    bands = Bands(WINDOWS, seconds, seconds[None], WINDOWS)
+    bands = Bands(WINDOWS, seconds, seconds[None], WINDOWS, REPLAY * seconds)
     assert decide_by_seconds(whole, bands, 3).action == "none"
 
 
