@@ -131,9 +131,25 @@ def _findings(
     """Yield what is found in each capture, in its replays, and between the captures."""
     for start, runs in zip(starts, replays, strict=True):
         yield from start.findings
-        yield from of_replay(start.recording, runs[windows.index(0)].total_ns / 1e9)
+        yield from _replay_of_the_recorded(start, runs[windows.index(0)].total_ns / 1e9)
         yield from replay_findings(start, windows, runs)
     yield from disagreement(windows, each)
+
+
+def _replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding]:
+    """Yield what is found by the replay of the recorded run, on the disk that it ran on.
+
+    Another disk may be given, to predict what a start takes there.
+    """
+    found = list(of_replay(start.recording, replayed_s))
+    if found and start.recorded_on is not None:
+        own = replace(start, device=start.recorded_on).timed([0])[0]
+        on_own = list(of_replay(start.recording, own.total_ns / 1e9))
+        if not any(one.unusable for one in on_own):
+            yield from on_own
+            yield Finding("the start was recorded on another disk than the given one")
+            return
+    yield from found
 
 
 def _parts(runs: list[Timed]) -> Array:

@@ -50,7 +50,8 @@ class Start:
 
     ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
     was told from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
-    ``requests`` are the disk's. Steps of thread ``strangers`` are reads of other processes.
+    ``requests`` are the disk's. ``recorded_on`` is the disk that the start was recorded on, known
+    only where ``device`` was given. Steps of thread ``strangers`` are reads of other processes.
     ``notes`` say on what assumptions; ``findings`` what makes its seconds less certain.
     """
 
@@ -64,6 +65,7 @@ class Start:
     notes: tuple[str, ...]
     findings: tuple[Finding, ...]
     requests: Table
+    recorded_on: DeviceModel | None = None
     strangers: int = -1
 
     def without_strangers(self) -> Start | None:
@@ -148,6 +150,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         notes=notes,
         findings=(*unlike_judged, *capture_findings(recording, steps)),
         requests=requests,
+        recorded_on=None if device is None else _own_disk(recording, taken.disks[row], requests),
         strangers=steps.strangers,
     )
 
@@ -161,6 +164,13 @@ def _known_device(
     except DeviceModelError as error:
         command = remedy.calibrate(recording, disk)
         raise DeviceModelError(f"the cost of the disk is unknown ({error})", command) from error
+
+
+def _own_disk(recording: Recording, disk: int, requests: Table) -> DeviceModel | None:
+    """Return the disk that the start was recorded on, as far as the capture shows it."""
+    with suppress(DeviceModelError):
+        return _disk(recording, disk, requests, None)[0]
+    return None
 
 
 def _disk(

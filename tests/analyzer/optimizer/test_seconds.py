@@ -306,3 +306,19 @@ def test_an_unusable_start_withdraws_the_seconds(finds):
     found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
     assert found.verdict.remedy.startswith("foreread calibrate -o disk0.toml /dev/disk0 && ")
     assert (found.total.seconds, found.total.predicted_best) == (None, None)
+
+
+def test_a_given_disk_may_be_another_one_than_the_recorded_start_ran_on(monkeypatch):
+    """The replay on the own disk checks the capture; the seconds are those of the given disk."""
+    recording = recorded(current=0)
+    slower = replace(DEVICE, latency_ns=3 * DEVICE.latency_ns)
+    own = predict_linux(recording, windows=[0, 32], device=DEVICE)
+    monkeypatch.setattr("analyzer.optimizer.start._own_disk", lambda *_: DEVICE)
+    found = predict_linux(recording, windows=[0, 32], device=slower)
+    assert "the start was recorded on another disk than the given one" in found.doubts
+    assert found.verdict.by == "seconds"
+    assert found.total.seconds[0] > 2 * own.total.seconds[0]
+    monkeypatch.setattr("analyzer.optimizer.start._own_disk", lambda *_: None)
+    assert own.doubts == ()
+    unknown = predict_linux(recording, windows=[0, 32], device=slower)
+    assert unknown.verdict.action == "measure"
