@@ -135,4 +135,6 @@ def test_sweep_and_validate(loop, tmp_path):
     assert [point["read_ahead_kb"] for point in result["points"]] == [0, 16, 128]
     at_zero = result["points"][0]
     assert at_zero["predicted"]["F"] <= at_zero["measured"]["F"]
-    assert result["regret"] is not None
+    # Which window is predicted best depends on the disk: it need not be one of the three.
+    unmeasured = any("was not measured" in note for note in result["notes"])
+    assert (result["regret"] is None) == unmeasured

@@ -66,7 +66,8 @@ def record_here(output, command, inodes_of=None, allow_warm=True, **run):
 
 
 def own_instances(pid):
-    return list((tracefs.find() / "instances").glob(f"{tracefs.PREFIX}{pid}-*"))
+    with tracefs.mounted() as place:
+        return list((place / "instances").glob(f"{tracefs.PREFIX}{pid}-*"))
 
 
 def device_number(path):

@@ -63,11 +63,13 @@ uptime() {
 }
 
 # pause SECONDS: sleep without starting a program, where the shell can; a line from descriptor 9,
-# a fifo that the caller has open both ways, ends it. tick_s is the shortest pause.
+# a fifo that the caller has open both ways, ends it. tick_s is the shortest pause; for_1s is the
+# option of read for a second's timeout, empty in shells whose read has none.
 tick_s=0.1
 for tick_s in 0.1 1 ''; do
     [ -z "$tick_s" ] || : | read -r -t "$tick_s" _ 2>/dev/null || [ $? -ne 1 ] || break
 done
+for_1s=${tick_s:+-t 1}
 if [ -n "$tick_s" ]; then
     pause() { read -r -t "$1" _ <&9; }
 else

@@ -50,9 +50,9 @@ ask_load() {
     [ "$scenario" != idle ] || return 0
     read -r load <"$job/load.pid"
     echo >"$job/load.in"
-    until read -r ${tick_s:+-t 1} answer; do
+    until read -r ${for_1s:+-t 1} answer; do
         ! alive "$load" || continue
-        ! read -r ${tick_s:+-t 1} answer || break # it said why it ended, just now
+        ! read -r ${for_1s:+-t 1} answer || break # it said why it ended, just now
         why_not='the load of the scenario was killed|see that there is enough memory'
         return
     done
