@@ -377,7 +377,9 @@ def test_the_drain_does_not_take_pages_of_its_own_reads_without_end(tmp_path: Pa
     if not backend.probe().works:
         pytest.skip("tracefs cannot record here: what its drain takes was not checked")
     try:
-        backend.start(tmp_path, [*WANTED_EVENTS], 64)
+        with tracefs.mounted() as place:
+            events, _ = tracefs.available(place, WANTED_EVENTS)
+        backend.start(tmp_path, events, 64)
         for _ in range(3):  # each more than fills the buffer of a CPU, of which one drains
             subprocess.run([sys.executable, "-c", "import asyncio"], check=True)
     finally:
