@@ -37,7 +37,7 @@ class FileFlag(IntFlag):
 
 
 class Told(IntFlag):
-    """What else the recording tells of."""
+    """What else the recording shows."""
 
     DUPLICATES = 1  # of descriptors
     ADVICE = 2  # fadvise

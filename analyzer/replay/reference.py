@@ -114,7 +114,7 @@ class _Reference:
             handle = image.descriptors[reading.descriptor] = self.draft.open(file)
         if handle.file is None:
             self.draft.know(handle, file)
-        image.others.setdefault(file, handle)  # which a mapping may share, if no call tells of it
+        image.others.setdefault(file, handle)  # a mapping may share it unrecorded
         return handle
 
     def _extent(
@@ -142,7 +142,7 @@ class _Reference:
 
     def _fault_on(self, thread: Thread, file: int, page: int) -> int:
         image = thread.image
-        # Exec faults on what it has read before it is told of: not through the old mappings.
+        # Exec faults on what it has read before its event: not through the old mappings.
         executes = file in thread.kernel_reads and not image.maps(file)
         found = None if executes else image.find(file, page)
         return self.draft.fault(found or self._assume(thread, file, page), file, page)
@@ -175,7 +175,7 @@ class _Reference:
         return bool(self.told.flags[file] & flag)
 
     def _insert(self, thread: Thread, file: int, page: int, order: int, own: int) -> None:
-        """A page entered the cache: by a read that is told elsewhere, or in another way."""
+        """A page entered the cache: by a read that has its own event, or in another way."""
         if file < 0:
             return
         self.draft.inserted(file, page, 1 << min(max(order, 0), _LARGEST_ORDER))
@@ -194,7 +194,7 @@ class _Reference:
         elif way != Way.FILLED:
             self._missed(thread, file, page, Way(way))
 
-    # What a page that was read in tells, where no event tells of reads and faults.
+    # What a page read in shows, where reads and faults have no events.
 
     def _missed(self, thread: Thread, file: int, page: int, way: Way) -> None:
         """A page was read in; ``way`` is by what."""

@@ -85,7 +85,7 @@ mapped(struct fw_state *state, struct fw_thread *thread, const int64_t *values)
     fw_draft_mapped(&state->draft, file, first, last + 1);
 }
 
-/* A page entered the cache: by a read that is told elsewhere, or in another way. */
+/* A page entered the cache: by a read that has its own event, or in another way. */
 static void
 entered(struct fw_state *state, struct fw_thread *thread, const int64_t *values)
 {

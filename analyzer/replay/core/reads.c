@@ -89,7 +89,7 @@ size_t
 fw_fault_on(struct fw_state *state, struct fw_thread *thread, uint32_t file, int64_t page)
 {
     struct fw_images *images = &state->images;
-    /* Exec faults on what it has read before it is told of: not through the old mappings. */
+    /* Exec faults on what it has read before its event: not through the old mappings. */
     bool executes = fw_other(images, thread->kernel_reads, file) != FW_NONE &&
                     !fw_maps(images, thread->image, file);
     uint32_t area = executes ? 0 : fw_find(images, thread->image, file, page);
