@@ -47,7 +47,7 @@ test-fresh: ## the README's commands in bare roots of Debian (root; network); RE
 
 test-boards: $(READY) ## the whole main job on emulated boards (QEMU; network at first)
 	@.ci/packages $(PYTHON) boards
-	$(BIN)/python -m pytest -q -rfEs -s -m boards
+	$(BIN)/python -m pytest -q -rfEs -s --timeout 0 -m boards
 
 paper: $(READY) ## the 2010 paper's experiments again, on emulated boards, in paper-out (QEMU)
 	@.ci/packages $(PYTHON) boards
@@ -62,7 +62,7 @@ tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, Q
 	$(BIN)/python examples/tune-study/run.py $(ONLY)
 
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
-	$(BIN)/python -m pytest -q -rfEs -m package
+	$(BIN)/python -m pytest -q -rfEs --timeout 0 -m package
 
 lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows
 	$(BIN)/ruff check .

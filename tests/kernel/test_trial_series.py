@@ -152,10 +152,13 @@ def driven(loop, tmp_path):
     ) as driver:
         assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 2 * WAIT_S)
         job = next(path.parent for path in set(jobs()) - before if (path.parent / "made").exists())
+        makers = [int(line.split()[0]) for line in (job / "makers").read_text().splitlines()]
+        assert all(is_running(pid) for pid in makers)
         assert loop.window_kb() == 16
         yield driver, int(pid_file.read_text()), job
         driver.kill()
     assert until(lambda: not job.exists())
+    assert not any(is_running(pid) for pid in makers)
 
 
 def assert_undone(job, instances, pid, loop):

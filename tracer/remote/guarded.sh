@@ -92,6 +92,7 @@ guard() {
         echo >&9
     ) 3>&- 4>&- 5>&- &
     echo $! >"$job/recorder"
+    add_maker $!
     while [ ! -e "$job/finish" ]; do
         pause 2
         uptime
@@ -99,8 +100,6 @@ guard() {
         [ "$now" -lt "$lease" ] || break
         [ -e "$job/state" ] || settle
     done
-    read -r recorder <"$job/recorder"
-    kill -9 "$recorder" 2>/dev/null
     undo "$job" restored
 }
 
@@ -135,6 +134,7 @@ conclude() {
 make_run() {
     read -r recorder _ </proc/self/stat
     echo "$recorder" >"$job/recorder"
+    add_maker "$recorder"
     trap : USR1
     run_command find_executable
     set_knobs >"$job/set" || die "$job is full" "make room in memory"
@@ -211,10 +211,8 @@ await() {
     if [ -e "$job/state" ]; then
         ! grep '^error ' "$job/state" || exit 1
         echo "state over"
-    elif { read -r owner <"$job/owner"; } 2>/dev/null && ! alive "$owner"; then
-        undo "$job" restored
-        die "the guard on the target died" "see why there: it may have been out of memory"
     else
+        expect_guard
         echo "state running"
     fi
 }

@@ -271,10 +271,31 @@ is_in() {
     return 1
 }
 
+# add_maker PID: that process makes runs of the job, and would outlive a guard that is killed.
+add_maker() {
+    start_of "$1"
+    echo "$1 $started" >>"$job/makers"
+}
+
+# end_makers DIRECTORY: kill the processes that make runs of that job, and see them gone: they have
+# tracefs open.
+end_makers() {
+    [ -e "$1/makers" ] || return 0
+    while read -r maker; do
+        tries=0
+        while alive "$maker" && [ $tries -lt 20 ]; do
+            kill -9 "${maker% *}"
+            nap
+            tries=$((tries + 1))
+        done
+    done <"$1/makers"
+} 2>/dev/null
+
 # undo DIRECTORY KEY: end the command of a job, put everything back, remove its folder.
 # Each step may have been done already. Whether anybody hears what it prints does not matter.
 undo() {
     trap '' PIPE
+    end_makers "$1"
     stop_tracing "$1"
     [ -e "$1/keep" ] || end_command "$1" "$2"
     end_helpers "$1" "$2"
@@ -299,6 +320,14 @@ finish() {
     else
         undo "$job" restored
     fi
+}
+
+# expect_guard: if the guard of the job was killed, put everything back and fail.
+expect_guard() {
+    { read -r owner <"$job/owner"; } 2>/dev/null || return 0
+    ! alive "$owner" || return 0
+    undo "$job" restored
+    die "the guard on the target died" "see why there: it may have been out of memory"
 }
 
 # ---- the page cache ----

@@ -38,10 +38,8 @@ fetch() {
     elif [ -e "$job/state" ]; then
         grep '^error ' "$job/state"
         exit 1
-    elif { read -r owner <"$job/owner"; } 2>/dev/null && ! alive "$owner"; then
-        undo "$job" restored
-        die "the guard on the target died" "see why there: it may have been out of memory"
     else
+        expect_guard
         echo "state running"
     fi
 }
@@ -68,14 +66,13 @@ guard_series() {
     find_tracefs && exec 6<"$tracing"
     (make_series >>"$job/facts") 3>&- &
     maker=$!
+    add_maker $maker
     while [ ! -e "$job/finish" ]; do
         pause 2
         is_awaited || break
         start_of $maker
         [ -n "$started" ] || [ -e "$job/state" ] || bury_maker
     done
-    kill -9 $maker 2>/dev/null
-    kill_recorder
     undo "$job" restored
 }
 
@@ -90,12 +87,8 @@ is_awaited() {
 
 # bury_maker: put everything back in its place, and say that it died.
 bury_maker() {
-    kill_recorder
+    end_makers "$job"
     settle
-}
-
-kill_recorder() {
-    { read -r recorder <"$job/recorder" && kill -9 "$recorder"; } 2>/dev/null
 }
 
 # make_series: make the runs that are queued, without end.

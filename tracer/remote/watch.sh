@@ -77,7 +77,9 @@ decide() {
     [ "$period_ms" -le 0 ] || rates="$rates $((period_bytes / period_ms))"
     [ $stayed -eq "$patience" ] || return 0
     if [ "$in_force" != "$staying" ]; then
-        switch
+        # Disks count their busy time in ticks of some ms: a period may have none. Without a rate
+        # before it, a plan could not be judged.
+        if [ -n "$rates" ] || [ "$busy_ms" -eq 0 ]; then switch; else stayed=$((stayed - 1)); fi
     elif ! judge; then
         stayed=$((stayed - 1)) # one period more
     fi
