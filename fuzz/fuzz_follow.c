@@ -3,6 +3,7 @@
  * An input is what is known of files, and moments of eight bytes each; some numbers are out of all
  * range.
  */
+#include "bytes.h"
 #include "follow.h"
 
 #include <stdio.h>
@@ -21,20 +22,6 @@ struct input {
     uint32_t told;
     int64_t page_size;
 };
-
-struct bytes {
-    const uint8_t *at;
-    size_t left;
-};
-
-static unsigned
-next(struct bytes *b, unsigned below)
-{
-    if (!b->left)
-        return 0;
-    b->left--;
-    return *b->at++ % below;
-}
 
 static int64_t
 number(struct bytes *b)
