@@ -19,7 +19,7 @@ struct input {
     int64_t sizes[FILES];
     uint8_t flags[FILES];
     size_t n;
-    uint32_t told;
+    uint32_t shown;
     int64_t page_size;
 };
 
@@ -50,7 +50,7 @@ decode_files(struct input *in, struct bytes *b)
 {
     static const int64_t SIZES[] = {-1, 0, 1, 50000, 1 << 20, INT64_MAX, INT64_MIN, 1 << 17};
 
-    in->told = next(b, 8);
+    in->shown = next(b, 8);
     in->page_size = next(b, 50) ? PAGE : (int64_t)next(b, 3) - 1;
     for (int i = 0; i < FILES; i++) {
         in->sizes[i] = SIZES[next(b, 8)];
@@ -99,8 +99,7 @@ check(bool holds, const char *what)
     abort();
 }
 
-/* Rows are those of the program, and operations are in order of time behind those before the run.
- */
+/* Rows exist in the program, and operations are in order of time. */
 static void
 check_program(const struct fw_program *p)
 {
@@ -132,7 +131,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     decode_moments(&in, &b);
     struct fw_evidence evidence = {in.moments, in.n,         in.inserted, INSERTED, in.segments,
                                    PIECES,     in.cached,    PIECES,      in.sizes, in.flags,
-                                   FILES,      in.page_size, in.told};
+                                   FILES,      in.page_size, in.shown};
     int error = fw_follow(&evidence, &program);
 
     check(error <= 0 && error >= FW_LAST_ERROR, "an error");

@@ -18,7 +18,7 @@ REPLAY = 0.019
 # Equal starts send requests that differ by 0.8 %; ten starts that were repeated, on a machine that
 # was not always idle, differed by 2.9 % beside the slice.
 RUN = 0.015
-# In parts of the seconds by which a window changes the recorded start.
+# In parts of the seconds that a window saves or adds.
 CHANGED = 0.0075
 
 

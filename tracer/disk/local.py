@@ -25,7 +25,7 @@ from tracer.disk.spans import Places, Span, spans_of_disk
 from tracer.interrupts import uninterrupted
 
 Read = tuple[int, int]  # first sector, sectors
-_LIMIT_S = 20.0  # behind a limit of a few KiB a second one request takes seconds
+_LIMIT_S = 20.0  # under a limit of a few KiB a second one request takes seconds
 _ANSWER_BYTES = 1 << 24
 _MOST_FILES = 64
 _ALIGNED = 4096

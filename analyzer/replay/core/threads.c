@@ -165,7 +165,7 @@ void
 fw_fault_begin(struct fw_state *state, struct fw_thread *thread, uint32_t file, int64_t page,
                size_t row)
 {
-    if (!(state->evidence->told & FW_TELLS_MAPPED))
+    if (!(state->evidence->shown & FW_SHOWS_MAPPED))
         return;
     uint32_t number = fw_pairs_get(&state->waiting, file, (uint64_t)page);
     bool waits = fw_draft_has(&state->draft, file, page) && number != FW_NONE && number > 0;

@@ -1,4 +1,4 @@
-"""Limits of other cgroups on the disk that is measured: found, and told with the way into them."""
+"""Limits of other cgroups on the measured disk: found, and reported with the way to join."""
 
 from __future__ import annotations
 
