@@ -107,6 +107,11 @@ def stalls(trial: ProbeTrial) -> bool:
     return held > _STALL_SHARE * sum(gaps)
 
 
+def is_held(trials: list[ProbeTrial]) -> bool:
+    """Return whether a limiter held any of the trials."""
+    return any(stalls(trial) for trial in trials)
+
+
 def _per_second(trial: ProbeTrial) -> float:
     took = trial.complete_ns[-1] - min(trial.issue_ns)
     return len(trial.complete_ns) * 1e9 / max(took, 1)
