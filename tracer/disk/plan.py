@@ -68,8 +68,9 @@ def _behind_a_limiter(
 ) -> list[ProbeTrial]:
     """Return trials that one limit each holds: requests a second, then bytes a second.
 
-    A pause before each makes the limiter forget the part of the other limit that the last trial left
-    unused. One request at a time is enough if that stalls: earlier requests show the disk itself.
+    A pause before each makes the limiter forget the part of the other limit that the last trial
+    left unused. One request at a time is enough if that stalls: earlier requests show the disk
+    itself.
     """
     depth = 1 if stalls(seen[0]) else _DEEP
     crawls = _bytes_per_second(seen[0]) < _HARDLY_ANY_BYTES
