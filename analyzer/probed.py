@@ -41,7 +41,7 @@ def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
     """Return the device that the probe's requests show, or the one that the board was given.
 
     ``requests`` are those of the recorded run to this disk: a limiter held them, too. Raises
-    DeviceModelError where these show none: too few, or times that are none.
+    DeviceModelError where these show none: too few, or impossible times.
     """
     if disk.known is not None:
         return Probed(device_of(disk.known), "as the emulated board was started with it")
@@ -124,8 +124,8 @@ def _requests_of(disk: DiskProbe) -> Table:
 def page_cost(disk: DiskProbe | None, page_bytes: int) -> float:
     """Return what a page costs (ns) beside its transfer because it is new to the page cache.
 
-    By how much reads into the cache took longer than those past it, per page by which the larger
-    ones exceed the smaller ones; 0.0 where the probe has no such reads.
+    Reads into the cache take longer than direct reads. The cost is the growth of that difference
+    from the smaller to the larger reads, per page; 0.0 where the probe has no such reads.
     """
     if disk is None or len(disk.pages) < 2:
         return 0.0

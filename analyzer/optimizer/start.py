@@ -187,7 +187,7 @@ def _disk(
         try:
             probed = device_of_probe(probe, requests)
         except LimiterUnknownError:
-            raise  # the run's requests would show the disk behind the limiter
+            raise  # the run's requests would show the disk without its limiter
         except DeviceModelError as error:
             refused = f"; {error}"
         else:

@@ -1,4 +1,4 @@
-"""The disk by a capture's probe: generated devices are found again, nonsense is refused."""
+"""The disk by a capture's probe: generated devices are found again, impossible ones refused."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_token_bucket_is_recovered(requests, mb_s, seed):
         assert min(by_turn, by_size) == pytest.approx(expected, rel=0.04)
 
 
-def test_a_limit_of_requests_alone_is_no_limit_of_bytes():
+def test_a_limit_of_requests_alone_limits_no_bytes():
     device = device_of_probe(probe_on(Paced(500, inf, FAST))).device
     assert isinstance(device, Paced)
     assert device.requests_per_second == pytest.approx(500, rel=0.02)

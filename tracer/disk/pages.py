@@ -2,7 +2,7 @@
 
 A read with O_DIRECT reuses its buffer. One through the page cache allocates each page, inserts it
 and unlocks it, whether the application uses it or not; at a large window this is most of what a
-page in vain costs on a fast disk.
+wasted page costs on a fast disk.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _direct(places: Places, buffer: memoryview) -> int:
 
 
 def _cached(places: Places, size: int) -> int:
-    """Return how long (ns) one request took by which ``size`` bytes came into the page cache."""
+    """Return the duration (ns) of one request that reads ``size`` bytes into the page cache."""
     descriptor, offset = places.random(size)
     with _through_the_cache(descriptor) as file:
         os.posix_fadvise(file, offset, size, os.POSIX_FADV_DONTNEED)

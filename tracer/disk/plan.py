@@ -1,4 +1,4 @@
-"""Which requests the probe sends: few where the disk just works, more behind a kernel limiter."""
+"""Which requests the probe sends: few where the disk just works, more with a kernel limiter."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def probe(run: Run, pause: Callable[[float], object] = time.sleep) -> list[Probe
             continue
         trials.append(found)
         if stalls(found):
-            return [*trials, *_behind_a_limiter(run, pause, trials)]
+            return [*trials, *_with_a_limiter(run, pause, trials)]
         slow = max(map(_bytes_per_second, trials)) < _FEW_BYTES
     if not trials:
         return []
@@ -63,7 +63,7 @@ def probe(run: Run, pause: Callable[[float], object] = time.sleep) -> list[Probe
     return trials
 
 
-def _behind_a_limiter(
+def _with_a_limiter(
     run: Run, pause: Callable[[float], object], seen: list[ProbeTrial]
 ) -> list[ProbeTrial]:
     """Return trials that one limit each holds: requests a second, then bytes a second.

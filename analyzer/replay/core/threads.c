@@ -23,7 +23,7 @@ thread_of(struct fw_state *state, struct fw_image image)
                               .brings_file = FW_NONE};
 }
 
-/* The row of a thread, a new one (which is yet to be filled) if there is none. */
+/* The row of a thread; a new, empty one for an unknown thread. */
 static uint32_t
 row_of(struct fw_state *state, int64_t pid, bool *is_new)
 {
