@@ -31,7 +31,7 @@ def gain_text(of: Confirmation) -> str:
 
 
 def cited(of: Confirmation) -> str:
-    """Return the one line by which other commands cite a result."""
+    """Return the line with which other commands cite a result."""
     windows = f"{of.present_kb} -> {of.proposed_kb} KiB"
     where = f"on {of.target or 'this machine'} ({board_text(of)}) on {of.date}"
     word = "measured, too small to matter" if of.outcome == "too small" else of.outcome

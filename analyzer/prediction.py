@@ -120,12 +120,14 @@ class Prediction:
         """Return the prediction with the published criterion's verdict."""
         return replace(self, verdict=self.published)
 
-    def window_for(self, curve: Curve) -> int:
-        """Return the window (pages) to set on one of several disks, by what decided the verdict."""
+    def window_for(self, curve: Curve) -> int | None:
+        """Return the window (pages) of one of several disks, by what decided the verdict.
+
+        None where seconds decided and there are none for this disk.
+        """
         if self.verdict.by == "criterion":
             return curve.quasi_optimal
-        chosen = (curve.smallest_within, curve.predicted_best, curve.quasi_optimal)
-        return next(window for window in chosen if window is not None)
+        return curve.predicted_best if curve.smallest_within is None else curve.smallest_within
 
     @property
     def regret_quasi_optimal(self) -> float | None:

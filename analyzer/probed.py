@@ -13,7 +13,7 @@ from analyzer.slices import Held, held, held_trial, limiter
 from emulator.device import DeviceModel
 from emulator.measured import Measured
 from tracer.capture import Capture
-from tracer.disk.probed import DiskProbe, ProbeTrial
+from tracer.disk.probed import DiskProbe, PageReads, ProbeTrial
 
 _FEWEST = 3  # requests of a trial that says anything
 _FEWEST_TRIALS = 2
@@ -41,7 +41,7 @@ def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
     """Return the device that the probe's requests show, or the one that the board was given.
 
     ``requests`` are those of the recorded run to this disk: a limiter held them, too. Raises
-    DeviceModelError where these show none: too few, or times that are none.
+    DeviceModelError where these show none: too few, or impossible times.
     """
     if disk.known is not None:
         return Probed(device_of(disk.known), "as the emulated board was started with it")
@@ -119,6 +119,31 @@ def _requests_of(disk: DiskProbe) -> Table:
         REQUESTS,
         {c.name: found.get(c.name, zeros).astype(c.dtype) for c in REQUESTS.columns},
     )
+
+
+def page_cost(disk: DiskProbe | None, page_bytes: int) -> float:
+    """Return what a page costs (ns) beside its transfer because it is new to the page cache.
+
+    Reads into the cache take longer than direct reads. The cost is the growth of that difference
+    from the smaller to the larger reads, per page; 0.0 where the probe has no such reads.
+    """
+    if disk is None or len(disk.pages) < 2:
+        return 0.0
+    small, large = min(disk.pages, key=_size), max(disk.pages, key=_size)
+    pages = (large.request_bytes - small.request_bytes) / page_bytes
+    columns = (small.direct_ns, small.cached_ns, large.direct_ns, large.cached_ns)
+    if pages <= 0 or not all(columns):
+        return 0.0
+    return max((_longer(large) - _longer(small)) / pages, 0.0)
+
+
+def _size(reads: PageReads) -> int:
+    return reads.request_bytes
+
+
+def _longer(reads: PageReads) -> float:
+    """Return by how much the usual read into the cache took longer than the one past it (ns)."""
+    return float(np.median(reads.cached_ns) - np.median(reads.direct_ns))
 
 
 def probe_text(disk: DiskProbe) -> str:

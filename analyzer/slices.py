@@ -121,10 +121,10 @@ def limiter(trials: Sequence[Trial], own: Held | None) -> tuple[Paced, float] | 
         _mean(rates[chosen], weights[chosen])
         for rates, chosen in ((turns, by_turn & ~by_size), (sizes, by_size & ~by_turn))
     )
-    behind = _behind([one for one in trials if id(one) in seen])
+    disk = _unlimited([one for one in trials if id(one) in seen])
     off = [one.per_second / min(requests, size / (one.kib * 1024)) - 1 for one in known]
     band = float(max(np.abs(off).max(), *(one.spread for one in known)))
-    device = Paced(requests, size, behind)
+    device = Paced(requests, size, disk)
     return None if any(_faster(one, device) for one in trials) else (device, band)
 
 
@@ -138,8 +138,8 @@ def _faster(trial: Trial, device: Paced) -> bool:
     return _exceeds(trial.done_ns, in_slice * THROTL_SLICE_NS / 1e9)
 
 
-def _behind(trials: Sequence[Trial]) -> FixedCost:
-    """Return the cost of the disk behind the limiter, by the reads alone that need not wait."""
+def _unlimited(trials: Sequence[Trial]) -> FixedCost:
+    """Return the cost of the disk without its limiter, by the reads alone that need not wait."""
     passed = {
         one.kib: float(np.median(fast))
         for one in trials

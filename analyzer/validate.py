@@ -268,7 +268,7 @@ def _whole_pages(kb: int | None, page_kb: float, seconds: dict[int, float]) -> i
 
 
 def _sweep_of(kb: int, sweep: Sweep) -> str:
-    """Return the command that measures one more window (KiB) of what a sweep ran."""
+    """Return the command that measures one more window (KiB) of the command of a sweep."""
     devices = [word for name in sweep.devices for word in ("--device", name)]
     options = ["--windows", f"{kb}k", *devices, "-o", f"{kb}k.sweep.json"]
     return shlex.join(["foreread", "sweep", *options, "--", *(sweep.command or ["COMMAND"])])

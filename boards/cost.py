@@ -63,9 +63,9 @@ class FixedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="fixed"
 class PacedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="paced"):
     """Limits that overlap: time is what the stricter one of the two takes.
 
-    ``slice_ms``: so much time's budget is granted at once (100, the default: the kernel's limiter,
-    blkio and io.max); 0: requests pass evenly. ``latency_us`` and ``ns_per_kib`` are of the device
-    behind the limits.
+    ``slice_ms``: the budget of that time is granted at once (100, the default: the kernel's
+    limiter, blkio and io.max); 0: requests pass evenly. ``latency_us`` and ``ns_per_kib`` are of
+    the device without the limits.
     """
 
     requests_per_second: Rate | UnsetType = UNSET

@@ -41,8 +41,10 @@ def proposal_of(prediction: Prediction, asked_kb: int | None = None) -> Proposal
         return None
     if len(curves) == 1:
         return Proposal(kb, {curves[0].name: kb}, known)
-    return Proposal(kb, {curve.name: _window_kb(prediction, curve) for curve in curves}, known)
+    by_disk = {curve.name: _window_kb(prediction, curve) for curve in curves}
+    return Proposal(kb, {name: kb for name, kb in by_disk.items() if kb is not None}, known)
 
 
-def _window_kb(prediction: Prediction, curve: Curve) -> int:
-    return curve.read_ahead_kb[curve.windows.index(prediction.window_for(curve))]
+def _window_kb(prediction: Prediction, curve: Curve) -> int | None:
+    window = prediction.window_for(curve)
+    return None if window is None else curve.read_ahead_kb[curve.windows.index(window)]

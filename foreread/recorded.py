@@ -36,7 +36,7 @@ def recorded_start(
 ) -> tuple[Recorded, Verdict]:
     """Return the start that was recorded in ``path``, and the verdict about it.
 
-    ``args`` are those of ``add_model``; ``asked_kb`` is proposed instead of what is predicted.
+    ``args`` are those of ``add_model``; ``asked_kb`` is proposed in place of the predicted window.
     Raises what reading the capture does, and RecordError for a trace of another tool.
     """
     recording = load(path, getattr(args, "pids", "tree"))

@@ -117,7 +117,7 @@ class _RecordedOptions(argparse.ArgumentParser):
         )
 
     def check_pattern(self, pattern: str) -> None:
-        """Raise CaptureError if ``pattern`` is no regular expression."""
+        """Raise CaptureError if ``pattern`` is not a regular expression."""
         try:
             re.compile(pattern)
         except re.error as error:

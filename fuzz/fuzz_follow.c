@@ -3,6 +3,7 @@
  * An input is what is known of files, and moments of eight bytes each; some numbers are out of all
  * range.
  */
+#include "bytes.h"
 #include "follow.h"
 
 #include <stdio.h>
@@ -18,23 +19,9 @@ struct input {
     int64_t sizes[FILES];
     uint8_t flags[FILES];
     size_t n;
-    uint32_t told;
+    uint32_t shown;
     int64_t page_size;
 };
-
-struct bytes {
-    const uint8_t *at;
-    size_t left;
-};
-
-static unsigned
-next(struct bytes *b, unsigned below)
-{
-    if (!b->left)
-        return 0;
-    b->left--;
-    return *b->at++ % below;
-}
 
 static int64_t
 number(struct bytes *b)
@@ -63,7 +50,7 @@ decode_files(struct input *in, struct bytes *b)
 {
     static const int64_t SIZES[] = {-1, 0, 1, 50000, 1 << 20, INT64_MAX, INT64_MIN, 1 << 17};
 
-    in->told = next(b, 8);
+    in->shown = next(b, 8);
     in->page_size = next(b, 50) ? PAGE : (int64_t)next(b, 3) - 1;
     for (int i = 0; i < FILES; i++) {
         in->sizes[i] = SIZES[next(b, 8)];
@@ -112,8 +99,7 @@ check(bool holds, const char *what)
     abort();
 }
 
-/* Rows are those of the program, and operations are in order of time behind those before the run.
- */
+/* Rows exist in the program, and operations are in order of time. */
 static void
 check_program(const struct fw_program *p)
 {
@@ -145,7 +131,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     decode_moments(&in, &b);
     struct fw_evidence evidence = {in.moments, in.n,         in.inserted, INSERTED, in.segments,
                                    PIECES,     in.cached,    PIECES,      in.sizes, in.flags,
-                                   FILES,      in.page_size, in.told};
+                                   FILES,      in.page_size, in.shown};
     int error = fw_follow(&evidence, &program);
 
     check(error <= 0 && error >= FW_LAST_ERROR, "an error");

@@ -3,6 +3,7 @@
  * An input is rules, what the machine, the device and the files are like, and operations of eight
  * bytes each, done by threads; some places and lengths are out of all range.
  */
+#include "bytes.h"
 #include "linux_timed.h"
 
 #include <math.h>
@@ -36,20 +37,6 @@ struct input {
     double device[DEVICE];
     size_t n_device;
 };
-
-struct bytes {
-    const uint8_t *at;
-    size_t left;
-};
-
-static unsigned
-next(struct bytes *b, unsigned below)
-{
-    if (!b->left)
-        return 0;
-    b->left--;
-    return *b->at++ % below;
-}
 
 /* How many values each rule has (emulator/linux/rules.py), in order. */
 static const uint8_t VALUES[RULES] = {5, 2, 2, 2, 2, 2, 2, 2, 3, 2, 3, 3, 3, 2,

@@ -28,7 +28,7 @@ Change = Callable[[list[Confirmation]], list[Confirmation]]
 def change_stored(capture: Path, change: Change) -> None:
     """Replace the confirmations in ``capture`` by what ``change`` returns for those it holds.
 
-    Raises CaptureError for what is no capture of foreread, OSError where it cannot be written.
+    Raises CaptureError if it is not a capture of foreread, OSError where it cannot be written.
     """
     if capture.is_dir():
         with _locked(capture):

@@ -162,6 +162,7 @@ def plan_from(
 ) -> ApplyPlan:
     """Return the plan that sets the predicted window of every disk much was read from.
 
+    A disk without a predicted window keeps the one it has.
     ``read_ahead_kb`` overrides the prediction; ``after_boot_read_ahead_kb`` holds from the end
     of the boot, or ``boot_done_seconds`` after its start. Without ``capture`` (a foreign trace)
     board and disks are known by kernel and name only.
@@ -171,10 +172,12 @@ def plan_from(
     curves = prediction.worth_setting
     settings: list[Setting] = []
     for curve in curves:
+        choice = _choice(prediction, curve, read_ahead_kb, len(curves) == 1)
         disk = _disk(curve, capture)
-        kb, reason = _choice(prediction, curve, read_ahead_kb, len(curves) == 1)
-        reason += _own_backing_device(curve, capture)
-        settings.append(Setting(READ_AHEAD, str(kb), reason, disk))
+        if choice is not None:
+            kb, reason = choice
+            reason += _own_backing_device(curve, capture)
+            settings.append(Setting(READ_AHEAD, str(kb), reason, disk))
         if after_boot_read_ahead_kb is not None:
             later = str(after_boot_read_ahead_kb)
             settings.append(Setting(READ_AHEAD, later, "asked for after boot", disk, "after"))
@@ -192,7 +195,8 @@ def plan_from(
 
 def _choice(
     prediction: Prediction, curve: Curve, asked_kb: int | None, only_disk: bool
-) -> tuple[int, str]:
+) -> tuple[int, str] | None:
+    """Return the window of a disk (KiB) and why; None if the disk keeps the one it has."""
     verdict = prediction.verdict
     if asked_kb is not None:
         return asked_kb, f"asked for; the verdict was: {verdict.why}"
@@ -207,7 +211,10 @@ def _choice(
     if only_disk and verdict.read_ahead_kb is not None:
         return verdict.read_ahead_kb, verdict.why
     kind = "quasi-optimal" if verdict.by == "criterion" else "predicted best"
-    kb = curve.read_ahead_kb[curve.windows.index(prediction.window_for(curve))]
+    window = prediction.window_for(curve)
+    if window is None:
+        return None
+    kb = curve.read_ahead_kb[curve.windows.index(window)]
     return kb, f"{kind} for what was read from {curve.name}; in total: {verdict.why}"
 
 

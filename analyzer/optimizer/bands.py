@@ -24,8 +24,8 @@ class Bands:
     """Seconds of ``windows`` (pages, rising), and ``draws`` of them (draws × windows).
 
     ``candidates`` are the windows, rising, of which one can be the best. ``left_out`` are standard
-    deviations in s, by window, of what the draws do not hold. ``spread`` is what findings add, a
-    relative standard deviation. Both are taken to be shared by all windows.
+    deviations in s, by window, of the errors that the draws leave out. ``spread`` is what findings
+    add, a relative standard deviation. Both are taken to be shared by all windows.
     """
 
     windows: list[int]

@@ -50,10 +50,9 @@ def predict_linux(
     ``model`` is "linux" (the capture's kernel) or "linux-X.Y". F, pages, G and the front are the
     kernel's; C_opt, G_formula and the windows chosen by them stay those of the published fixed
     window (:func:`predict`). Seconds need the cost of the ``device``, which is learnt from the
-    capture if it is None. The verdict goes by usable seconds; without them it is "measure" and
-    says why. ``more`` are further recordings of the same start, which the seconds are predicted
-    from, too. Raises KernelError for a kernel that is
-    unknown, else as predict.
+    capture if it is None; without it, or where they are unusable, the verdict is "measure" and says
+    why. ``more`` are further recordings of the same start, which the seconds are predicted from,
+    too. Raises KernelError for a kernel that is unknown, else as predict.
     """
     version = version_of(_release(recording, model))
     fixed = predict(recording, windows)

@@ -19,7 +19,7 @@ from analyzer.optimizer.inputs import Inputs
 from analyzer.optimizer.recorded import of_recording
 from analyzer.optimizer.window import NEEDS_CAPTURE
 from analyzer.prediction import MINOR_SHARE
-from analyzer.probed import LimiterUnknownError, device_of_probe, probe_of
+from analyzer.probed import LimiterUnknownError, device_of_probe, page_cost, probe_of
 from analyzer.replay.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.replay.driver import handover_ns, with_driver
 from analyzer.replay.plug import unplugged_ns, with_plugs
@@ -134,7 +134,9 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
     samples = cpu_samples(recording) if blocks is None else None
     if samples:  # who needs no request need not come back from waiting for it
-        samples = replace(samples, wake=samples.wake + steps.back_ns)
+        probe = probe_of(capture, dev_text(taken.disks[row]))
+        cached = page_cost(probe, recording.page_size)
+        samples = replace(samples, wake=samples.wake + steps.back_ns, cached_page=cached)
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     longer = unplugged_ns(recording, taken.disks[row])
     notes = tuple(_notes(taken, where, known, cpu, steps, bool(here.all())))
@@ -185,7 +187,7 @@ def _disk(
         try:
             probed = device_of_probe(probe, requests)
         except LimiterUnknownError:
-            raise  # the run's requests would show the disk behind the limiter
+            raise  # the run's requests would show the disk without its limiter
         except DeviceModelError as error:
             refused = f"; {error}"
         else:

@@ -13,14 +13,19 @@ from analyzer.ingest.recording import Recording
 from analyzer.optimizer.inputs import Inputs, inputs
 from analyzer.optimizer.linux import PREFIX, on_disk, predict_linux
 from analyzer.optimizer.start import Start, prepare
-from analyzer.prediction import KERNEL_DEFAULT_KB, Prediction
+from analyzer.prediction import KERNEL_DEFAULT_KB, Prediction, Verdict
 from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
 from emulator.device import DeviceModel
 from emulator.linux.rules import KernelError, Version, version_of
+from emulator.linux.windows import MAX_WINDOW
 
 CaseName = Literal["neither", "window", "list", "both"]
 CASES: tuple[CaseName, ...] = get_args(CaseName)
+REPLAYER = (
+    "the replayer begins with the start, reads all metadata of the list's files, and asks for all "
+    "ranges without waiting; the accuracy of this is unconfirmed"
+)
 
 
 @dataclass(frozen=True)
@@ -28,7 +33,7 @@ class Case:
     """A start with a window, and with the list or without.
 
     ``requests`` and ``read_bytes`` are of file data, from all disks; what is read is memory, of
-    which the start does not need ``wasted_bytes``. ``seconds`` is None without a device.
+    which the start does not need ``wasted_bytes``. ``seconds`` is None where they are unusable.
     """
 
     name: CaseName
@@ -54,11 +59,13 @@ def compare(
     device: DeviceModel | None = None,
     prediction: Prediction | None = None,
 ) -> Comparison:
-    """Make a recording's list, and predict it against the best window.
+    """Make a recording's list, and predict it against the proposed window.
 
     ``device`` is learnt from the recording if it is None. ``prediction`` is that of the kernel's
-    readahead for the recording, made here if it is None. Of a kernel that is unknown there is the
-    list alone. Raises as find_ranges and predict_linux.
+    readahead for the recording, made here if it is None. Its verdict proposes the window; where it
+    proposes none, all cases have the present window, and a note says why. The cases have seconds
+    where the prediction has usable ones. Of a kernel that is unknown there is the list alone.
+    Raises as find_ranges and predict_linux.
     """
     try:
         prediction = prediction or predict_linux(recording, device=device)
@@ -68,20 +75,25 @@ def compare(
         return Comparison(found, (), (f"nothing is predicted: {error}", *_incomplete(recording)))
     version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     taken = inputs(recording, version)
-    start, notes = None, _incomplete(recording)
-    try:
-        start = prepare(taken, version, device)
-    except DeviceModelError as error:
-        notes.append(f"no seconds: {error} -- {error.remedy}")
+    start = _start(taken, version, device)
     gap = DEFAULT_GAP if start is None else cheapest_gap(start.device, recording.page_size)
     found = find_ranges(recording, order, gap)
     windows = _windows(prediction)
     cases = _counted(taken, version, found, windows)
-    if start is not None:
+    notes = [*_incomplete(recording), *_unchanged(prediction.verdict)]
+    if start is not None and prediction.total.seconds is not None:
         seconds = _seconds(start, taken, found, windows)
         cases = [replace(case, seconds=s) for case, s in zip(cases, seconds, strict=True)]
-        notes += _notes(start)
+        notes += [REPLAYER, *(f"doubt about the seconds: {doubt}" for doubt in prediction.doubts)]
     return Comparison(found, tuple(cases), tuple(notes))
+
+
+def _start(taken: Inputs, version: Version, device: DeviceModel | None) -> Start | None:
+    """Return the start to replay; None where the verdict of its prediction says why not."""
+    try:
+        return prepare(taken, version, device)
+    except DeviceModelError:
+        return None
 
 
 def _incomplete(recording: Recording) -> list[str]:
@@ -90,15 +102,22 @@ def _incomplete(recording: Recording) -> list[str]:
     return ["recorded with readahead on: what it hid is missing in the list; record at 0"]
 
 
+def _unchanged(verdict: Verdict) -> list[str]:
+    """Return why the cases compare no other window than the present one, and the remedy."""
+    if verdict.action == "set":
+        return []
+    remedy = "" if verdict.remedy is None else f" -- {verdict.remedy}"
+    return [f"no other window is proposed ({verdict.action}): {verdict.why}{remedy}"]
+
+
 def _windows(prediction: Prediction) -> tuple[int, int]:
-    """Return the window in force, and the best one, in pages."""
-    total = prediction.total
-    current = total.current_read_ahead_kb
-    current = (KERNEL_DEFAULT_KB if current is None else current) * 1024 // prediction.page_size
-    for best in (total.smallest_within, total.predicted_best):
-        if best is not None:
-            return current, best
-    return current, total.quasi_optimal
+    """Return the present window, and that of the verdict, in pages."""
+    current = prediction.total.current_read_ahead_kb
+    current = KERNEL_DEFAULT_KB if current is None else current
+    asked = prediction.verdict.read_ahead_kb
+    proposed = current if asked is None else asked
+    now, then = (min(kb * 1024 // prediction.page_size, MAX_WINDOW) for kb in (current, proposed))
+    return now, then
 
 
 def _counted(taken: Inputs, version: Version, found: Found, windows: Sequence[int]) -> list[Case]:
@@ -138,12 +157,3 @@ def _seconds(start: Start, taken: Inputs, found: Found, windows: Sequence[int]) 
         for one in listed.timed(windows, recorded=beside(recorded, run))
     ]
     return [ns / 1e9 for ns in (*alone, *with_it)]
-
-
-def _notes(start: Start) -> list[str]:
-    found = [
-        "the replayer begins with the start, reads all metadata of the list's files, and asks for "
-        "all ranges without waiting; how exact this is, is not confirmed"
-    ]
-    found += [f"doubt about the seconds: {finding.text}" for finding in start.findings]
-    return found

@@ -50,7 +50,7 @@ as_tuple(const struct fw_program *p)
 }
 
 static PyObject *
-run_follow(const Py_buffer *views, int64_t page_size, uint32_t told)
+run_follow(const Py_buffer *views, int64_t page_size, uint32_t shown)
 {
     struct fw_evidence evidence = {
         .moments = views[MOMENTS].buf,
@@ -65,7 +65,7 @@ run_follow(const Py_buffer *views, int64_t page_size, uint32_t told)
         .flags = views[FLAGS].buf,
         .n_files = length(&views[SIZES]),
         .page_size = page_size,
-        .told = told,
+        .shown = shown,
     };
     struct fw_program program;
     int error;
@@ -82,7 +82,7 @@ run_follow(const Py_buffer *views, int64_t page_size, uint32_t told)
 }
 
 PyDoc_STRVAR(follow_doc,
-             "follow(moments, inserted, segments, cached, sizes, flags, page_size, told)\n\n"
+             "follow(moments, inserted, segments, cached, sizes, flags, page_size, shown)\n\n"
              "Return operations (OPERATION), their times (u8), mappings (MAPPING), handles (u4),\n"
              "holes (HOLE) and what was assumed (i8), as bytes.");
 
@@ -92,13 +92,13 @@ follow(PyObject *Py_UNUSED(module), PyObject *arguments)
     PyObject *o[ARRAYS];
     Py_buffer views[ARRAYS];
     long long page_size;
-    unsigned told;
+    unsigned shown;
 
     if (!PyArg_ParseTuple(arguments, "OOOOOOLI", &o[0], &o[1], &o[2], &o[3], &o[4], &o[5],
-                          &page_size, &told) ||
+                          &page_size, &shown) ||
         get_arrays(OF_FOLLOW, o, views, ARRAYS) < 0)
         return NULL;
-    PyObject *found = run_follow(views, page_size, told);
+    PyObject *found = run_follow(views, page_size, shown);
 
     release_arrays(views, ARRAYS);
     return found;

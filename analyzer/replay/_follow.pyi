@@ -11,7 +11,7 @@ def follow(
     sizes: Array,
     flags: Array,
     page_size: int,
-    told: int,
+    shown: int,
     /,
 ) -> tuple[bytes, bytes, bytes, bytes, bytes, bytes]: ...
 def error_texts() -> list[tuple[str, str]]: ...

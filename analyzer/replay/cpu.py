@@ -55,6 +55,7 @@ class CpuSamples:
     submit: Array
     wake: Array
     wake_share: int = _WAKE_SHARE
+    cached_page: float = 0.0  # by the capture's probe: what a page costs that is new to the cache
 
     def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
         """Return what a request and a page cost; with ``rng`` of pages drawn with replacement.
@@ -66,7 +67,8 @@ class CpuSamples:
         rows = np.arange(len(self.page))
         if rng is not None:
             rows = rng.integers(0, len(rows), len(rows))
-        page, submit = float(np.median(self.page[rows])), float(np.median(self.submit[rows]))
+        page = max(float(np.median(self.page[rows])), self.cached_page)
+        submit = float(np.median(self.submit[rows]))
         wakes = self.wake[rows][~np.isnan(self.wake[rows])]
         wake = float(np.percentile(wakes, self.wake_share)) if len(wakes) else 0.0
         return CpuCost(max(submit + wake, 0.0), max(page, 0.0))

@@ -58,10 +58,10 @@ class Followed:
 
 
 class Draft:
-    """The rows of what follows from evidence, and which pages its operations touch."""
+    """The rows that follow from evidence, and which pages its operations touch."""
 
-    def __init__(self, told: Evidence) -> None:
-        self.page_size = told.page_size
+    def __init__(self, evidence: Evidence) -> None:
+        self.page_size = evidence.page_size
         self.assumed: Counter[Assumed] = Counter()
         self.holes: list[tuple[int, int]] = []
         self.now_ns = 0  # when what is added now was done
@@ -71,8 +71,8 @@ class Draft:
         self._touched: set[tuple[int, int]] = set()
         self._advised: set[tuple[int, int]] = set()
         self._inserted: set[tuple[int, int]] = set()
-        self._sizes: list[int] = told.sizes.tolist()
-        self._flags: list[int] = told.flags.tolist()
+        self._sizes: list[int] = evidence.sizes.tolist()
+        self._flags: list[int] = evidence.flags.tolist()
         self._resident: set[tuple[int, int]] = set()  # before the run, as it says
         self._cached: set[tuple[int, int]] = set()  # before the run, by what was mapped
         self._loose: list[tuple[int, int, int, int]] = []  # inserts: row, time, file, page
@@ -192,7 +192,7 @@ class Draft:
         self._touched.update((file, one) for one in range(page, end))
 
     def _before(self) -> list[Timed]:
-        """Return the pages that were there before the run: told, or used and never inserted."""
+        """Return the pages cached before the run: recorded as such, or used, never inserted."""
         pages = (self._touched | self._cached | self._resident) - self._inserted
         found = len(self._cached - self._touched - self._inserted)
         if found:

@@ -36,7 +36,7 @@ class FileFlag(IntFlag):
     CACHED_KNOWN = 4  # the recording says which of its pages were cached before
 
 
-class Told(IntFlag):
+class Shown(IntFlag):
     """What else the recording shows."""
 
     DUPLICATES = 1  # of descriptors
@@ -60,7 +60,7 @@ class Evidence:
     sizes: Array
     flags: Array
     page_size: int
-    told: Told
+    shown: Shown
 
 
 def evidence(recording: Recording, sizes: Array) -> Evidence:
@@ -80,15 +80,15 @@ def evidence(recording: Recording, sizes: Array) -> Evidence:
         sizes=np.ascontiguousarray(sizes, np.int64),
         flags=_flags(entries, len(sizes)),
         page_size=recording.page_size,
-        told=_told(recording),
+        shown=_shown(recording),
     )
 
 
-def _told(recording: Recording) -> Told:
+def _shown(recording: Recording) -> Shown:
     names, kinds = recording.trace.event_names, recording.trace.events["kind"]
-    told = Told.DUPLICATES if _DUPLICATES & names else Told(0)
-    told |= Told.ADVICE if "syscalls:sys_enter_fadvise64" in names else Told(0)
-    return told | (Told.MAPPED if (kinds == Kind.MAP_PAGES).any() else Told(0))
+    shown = Shown.DUPLICATES if _DUPLICATES & names else Shown(0)
+    shown |= Shown.ADVICE if "syscalls:sys_enter_fadvise64" in names else Shown(0)
+    return shown | (Shown.MAPPED if (kinds == Kind.MAP_PAGES).any() else Shown(0))
 
 
 def _inserted(recording: Recording, entries: list[FileEntry | None]) -> Array:
@@ -108,14 +108,14 @@ def _inserted(recording: Recording, entries: list[FileEntry | None]) -> Array:
 
 def _stored(entries: list[FileEntry | None], inserted: Array, page_size: int) -> Array:
     """Return which pages have data on the device, as far as that is known."""
-    told = np.array([e is not None and e.extents is not None for e in entries], bool)
+    shown = np.array([e is not None and e.extents is not None for e in entries], bool)
     rows = [
         (file, extent.at, min(extent.at + extent.length, _MOST_BYTES))
         for file, entry in enumerate(entries)
         for extent in (entry.extents or () if entry else ())
         if extent.written and extent.at < _MOST_BYTES
     ]
-    stored = ~told[inserted["file"]]
+    stored = ~shown[inserted["file"]]
     rows.sort()
     if not rows:
         return np.asarray(stored)
@@ -124,7 +124,7 @@ def _stored(entries: list[FileEntry | None], inserted: Array, page_size: int) ->
     for first, last in zip(starts, [*starts[1:], len(file)], strict=True):
         np.maximum.accumulate(end[first:last], out=end[first:last])
     at = inserted["page"].astype(np.int64) * page_size
-    wanted = np.flatnonzero(told[inserted["file"]])
+    wanted = np.flatnonzero(shown[inserted["file"]])
     stored[wanted] = _within(
         (file, begin, end), inserted["file"][wanted].astype(np.int64), at[wanted]
     )
@@ -147,7 +147,7 @@ def _within(extents: tuple[Array, Array, Array], of_file: Array, at: Array) -> A
 
 
 def _segments(entry: FileEntry | None, page_size: int) -> list[tuple[int, int, bool]]:
-    """Return (first page, end, executable) of what program headers say of a file."""
+    """Return (first page, end, executable) of the segments that program headers list."""
     return [
         (s.at // page_size, -(-(s.at + s.length) // page_size), s.executable)
         for s in (entry.segments or () if entry else ())
@@ -156,7 +156,7 @@ def _segments(entry: FileEntry | None, page_size: int) -> list[tuple[int, int, b
 
 
 def _cached(entry: FileEntry | None, size: int, page_size: int) -> list[tuple[int, int, bool]]:
-    """Return (first page, end) of what was cached of a file before the run."""
+    """Return (first page, end) of the pages of a file that were cached before the run."""
     runs = entry.cached_pages if entry else None
     pages = -(-size // page_size)
     most = min(pages, MOST_PAGES) if pages > 0 else MOST_PAGES

@@ -9,17 +9,17 @@ that is mapped to be written is soon read page by page.
 from __future__ import annotations
 
 from analyzer.replay.draft import Draft
-from analyzer.replay.evidence import Evidence, Told
+from analyzer.replay.evidence import Evidence, Shown
 from analyzer.replay.threads import Fault, Thread, Threads
 
 
 class Faults:
     """The faults that threads are in."""
 
-    def __init__(self, told: Evidence, draft: Draft, threads: Threads) -> None:
+    def __init__(self, evidence: Evidence, draft: Draft, threads: Threads) -> None:
         self.draft = draft
         self.threads = threads
-        self._told = bool(told.told & Told.MAPPED)  # else the kernel has no such event
+        self._shown = bool(evidence.shown & Shown.MAPPED)  # else the kernel has no such event
 
     def goes_on(self, thread: Thread, file: int, page: int) -> bool:
         """Return whether a fault on a page is the one that has just read it in; then it writes."""
@@ -30,7 +30,7 @@ class Faults:
 
     def begin(self, thread: Thread, file: int, page: int, row: int) -> None:
         """Note a fault; ``row`` is its operation."""
-        if self._told:
+        if self._shown:
             waits = self.draft.has(file, page) and self._is_read_in(file, page)
             thread.fault = Fault(file, page, row, present=not waits)
 

@@ -22,17 +22,24 @@ class FollowError(ValueError):
         self.remedy = remedy
 
 
-def follow(told: Evidence) -> Followed:
+def follow(evidence: Evidence) -> Followed:
     """Return the operations of a recording's threads.
 
     Raises FollowError for rows or pages out of range, and where there are more pages or mappings
     than a run of that many events can have.
     """
-    tables = (told.moments, told.inserted, told.segments, told.cached, told.sizes, told.flags)
+    tables = (
+        evidence.moments,
+        evidence.inserted,
+        evidence.segments,
+        evidence.cached,
+        evidence.sizes,
+        evidence.flags,
+    )
     arrays = (np.ascontiguousarray(array) for array in tables)
     run: Callable[..., tuple[bytes, ...]] = _follow.follow
     try:
-        found = run(*arrays, told.page_size, int(told.told))
+        found = run(*arrays, evidence.page_size, int(evidence.shown))
     except ValueError as error:
         message, *remedy = error.args
         raise FollowError(message, remedy[0] if remedy else "record again") from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 from analyzer.ingest.tables import Array
 from analyzer.replay.calls import LARGEST, Calls
 from analyzer.replay.draft import Assumed, Draft, Followed
-from analyzer.replay.evidence import MOST_PAGES, Evidence, FileFlag, Told
+from analyzer.replay.evidence import MOST_PAGES, Evidence, FileFlag, Shown
 from analyzer.replay.faults import Faults
 from analyzer.replay.images import Area, Handle
 from analyzer.replay.misses import UNKNOWN, Missed, Way
@@ -20,23 +20,23 @@ _LARGEST_ORDER = 20  # of a folio; above any real one
 _MOST_AROUND = 512  # pages that fault-around maps at most: one page table
 
 
-def follow_slowly(told: Evidence) -> Followed:
+def follow_slowly(evidence: Evidence) -> Followed:
     """Return the operations of a recording's threads."""
-    reference = _Reference(told)
-    reference.follow(told.moments)
+    reference = _Reference(evidence)
+    reference.follow(evidence.moments)
     return reference.draft.followed()
 
 
 class _Reference:
-    def __init__(self, told: Evidence) -> None:
-        self.told = told
-        self.page_size = told.page_size
-        self.draft = Draft(told)
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        self.page_size = evidence.page_size
+        self.draft = Draft(evidence)
         self.calls = Calls(self.draft)
         self.threads = Threads()
-        self.faults = Faults(told, self.draft, self.threads)
-        self._inserted = {(file, page): rest for page, file, *rest in told.inserted.tolist()}
-        for first, end, file, _ in told.cached.tolist():
+        self.faults = Faults(evidence, self.draft, self.threads)
+        self._inserted = {(file, page): rest for page, file, *rest in evidence.inserted.tolist()}
+        for first, end, file, _ in evidence.cached.tolist():
             self.draft.cached(file, first, end)
 
     def follow(self, moments: Array) -> None:
@@ -106,7 +106,7 @@ class _Reference:
                 handle = thread.kernel_reads[file] = image.others[file] = self.draft.open(file)
             return handle
         handle = image.descriptors.get(reading.descriptor)
-        if handle is None and not self.told.told & Told.DUPLICATES:
+        if handle is None and not self._evidence.shown & Shown.DUPLICATES:
             handle = image.original_of(reading.descriptor, file)
         if handle is not None:
             image.descriptors[reading.descriptor] = handle
@@ -155,10 +155,10 @@ class _Reference:
         self.draft.mapped(file, first, last + 1)
 
     def _assume(self, thread: Thread, file: int, page: int) -> Area:
-        """Map a file as its program headers say, or else whole: no system call told of it."""
+        """Map a file whose mapping was not recorded: as program headers say, or else whole."""
         handle = thread.image.others.get(file) or self.draft.open(file)
         thread.image.others[file] = handle
-        segments = self.told.segments[self.told.segments["file"] == file]
+        segments = self._evidence.segments[self._evidence.segments["file"] == file]
         for first, end, _, executable in segments.tolist():
             flags = MapFlag.EXEC if executable else MapFlag(0)
             thread.image.add(Area(first, end, handle, first, flags))
@@ -172,7 +172,7 @@ class _Reference:
         return found
 
     def _is(self, file: int, flag: FileFlag) -> bool:
-        return bool(self.told.flags[file] & flag)
+        return bool(self._evidence.flags[file] & flag)
 
     def _insert(self, thread: Thread, file: int, page: int, order: int, own: int) -> None:
         """A page entered the cache: by a read that has its own event, or in another way."""
@@ -245,11 +245,11 @@ class _Reference:
             self._read_at(handle, missed.file, reading, extent)
 
     def _unbounded(self, thread: Thread, file: int, page: int, pages: int) -> None:
-        """Several pages in one go without a window: advice, if no system call told of it."""
+        """Several pages in one go without a window: advice, if its call was not recorded."""
         if file < 0 or not 0 < pages < LARGEST:
             return
         thread.brings = (file, page, page + pages)
-        if pages == 1 or self.told.told & Told.ADVICE:
+        if pages == 1 or self._evidence.shown & Shown.ADVICE:
             return
         handle = thread.image.others.get(file) or self.draft.open(file)
         self.draft.willneed(handle, file, page, pages)

@@ -296,7 +296,7 @@ class _Threads:
         return steps
 
     def _rows_of(self, moments: Array, who: str, when: str) -> Array:
-        """Return the rows of what threads (column ``who``) did at the times ``when``, or -1."""
+        """Return rows of the moments of threads (column ``who``) at the times ``when``, or -1."""
         wait = np.flatnonzero(moments[who] >= 0)
         doer = np.searchsorted(self.threads, moments[who][wait])
         thread = np.concatenate((moments["thread"].astype(np.int64), doer))

@@ -222,19 +222,21 @@ def _how(subject: Subject) -> list[Block]:
         return []
     curves = subject.prediction.worth_setting
     lines = [
-        f"echo {_kb_for(subject, curve, len(curves) == 1)} > "
-        + shell_words([f"/sys/block/{curve.name}/queue/read_ahead_kb"])
+        f"echo {kb} > " + shell_words([f"/sys/block/{curve.name}/queue/read_ahead_kb"])
         for curve in curves
+        if (kb := _kb_for(subject, curve, len(curves) == 1)) is not None
     ]
     text = "Until the next boot, as root (foreread script writes what does it at every boot):"
     return [Paragraph(text), Code(lines)]
 
 
-def _kb_for(subject: Subject, curve: Curve, only_disk: bool) -> int:
-    """Return the window for one disk; with several, each disk's own, as the boot script has it."""
-    if only_disk:
-        return subject.window_kb
-    return int(subject.prediction.window_for(curve) * subject.page_kb)
+def _kb_for(subject: Subject, curve: Curve, only_disk: bool) -> int | None:
+    """Return the window for one disk; with several, each disk's own, as the boot script has it.
+
+    None for a disk that keeps the window it has.
+    """
+    window = subject.window if only_disk else subject.prediction.window_for(curve)
+    return None if window is None else int(window * subject.page_kb)
 
 
 def caveats(subject: Subject) -> list[str]:

@@ -11,9 +11,9 @@ from analyzer.report.wording import count, kib, plural, seconds, size
 
 _NAMES = {
     "neither": "as it was",
-    "window": "best window",
+    "window": "proposed window",
     "list": "list",
-    "both": "list and best window",
+    "both": "list and proposed window",
 }
 
 

@@ -20,6 +20,7 @@ from analyzer.report.wording import plain
 from analyzer.tuner.results import Results
 from analyzer.validate import Validation
 from analyzer.waste import Waste, waste
+from emulator import MAX_WINDOW
 from emulator.linux.rules import Version, version_of
 from tracer.capture import dev_text
 from tracer.sweep import Sweep
@@ -48,13 +49,13 @@ class Subject:
 
     @property
     def window(self) -> int:
-        """Return the recommended window in pages; where nothing is to be set, C_opt's best."""
+        """Return the recommended window in pages; the present one if none is recommended."""
         kb = self.prediction.verdict.read_ahead_kb
-        return self.prediction.total.quasi_optimal if kb is None else int(kb // self.page_kb)
+        return min(self.current_window, MAX_WINDOW) if kb is None else int(kb // self.page_kb)
 
     @property
     def window_kb(self) -> int:
-        """Return the recommended window in KiB."""
+        """Return the same in KiB."""
         return int(self.window * self.page_kb)
 
     @property
@@ -111,12 +112,12 @@ class Subject:
 
     @property
     def causes(self) -> list[Caused] | None:
-        """What each of the kernel's rules reads at the recommended window; None if not told."""
+        """What each of the kernel's rules reads at ``window``; None if there is no such count."""
         return None if self._of_kernel is None else self._of_kernel[1]
 
     @cached_property
     def waste(self) -> Waste:
-        """The pages in vain at the recommended window, by file."""
+        """The unused pages at ``window``, by file."""
         return waste(self.recording, self.window) if self._of_kernel is None else self._of_kernel[0]
 
     @cached_property

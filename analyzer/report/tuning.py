@@ -36,14 +36,14 @@ def tuning_sections(results: Results | None, capture: Capture | None = None) -> 
     if results is None:
         return []
     if results.takes_turns:
-        told = [
+        found = [
             _of_turn(number, one, section)
             for number, one in enumerate(results.contests, 1)
             for section in (_brought(one), matter(one))
         ]
     else:
-        told = [_brought(results), matter(results), disagreement(results)]
-    sections = [*told, _course(results)]  # nothing is told of turns that nobody had yet
+        found = [_brought(results), matter(results), disagreement(results)]
+    sections = [*found, _course(results)]  # turns without a run have no section
     sections[0].blocks[:0] = _other_than(results.spec, capture)
     return sections
 

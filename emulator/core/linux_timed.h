@@ -69,7 +69,7 @@ enum lx_wait { LX_COMPUTE, LX_SLEEP, LX_DEVICE, LX_STEP, LX_OVER };
 
 struct lx_waits {
     enum lx_wait what;
-    double ns;     /* LX_COMPUTE: for so long; LX_SLEEP, LX_DEVICE: until then */
+    double ns;     /* LX_COMPUTE: duration; LX_SLEEP, LX_DEVICE: time of the end */
     bool has_step; /* LX_SLEEP: the end of step ``row`` ends it sooner */
     size_t row;    /* LX_STEP, LX_SLEEP */
 };

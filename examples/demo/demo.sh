@@ -141,9 +141,9 @@ foreread show --files 8 "$out/python.capture"
 say "Predicting every window from that one run"
 foreread predict "$out/python.capture"
 
-say "Measuring the same start at some windows, $REPEAT times each"
+say "Measuring the same start at some windows, the proposed one among them, $REPEAT times each"
 foreread sweep --device "${loop#/dev/}" --repeat "$REPEAT" ${WINDOWS:+--windows "$WINDOWS"} \
-    -o "$out/python.sweep.json" -- "$work/start"
+    -o "$out/python.sweep.json" "$out/python.capture"
 foreread validate "$out/python.capture" "$out/python.sweep.json"
 foreread report "$out/python.capture" "$out/python.sweep.json" -o "$out/report"
 foreread script "$out/python.capture" -o "$out/script"

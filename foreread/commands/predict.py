@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_criterion(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of what decides the verdict."""
+    """Add the choice between seconds and the published criterion."""
     parser.add_argument(
         "--criterion",
         choices=(SECONDS, PUBLISHED),

@@ -13,8 +13,10 @@ from analyzer.ingest.load import load_any
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs
 from analyzer.optimizer import predict
+from analyzer.prediction import KERNEL_DEFAULT_KB
 from analyzer.probed import probe_text
 from analyzer.waste import Waste, waste
+from emulator import MAX_WINDOW
 from foreread.arguments import add_capture
 from foreread.cli import printable
 from foreread.table import render
@@ -32,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=("accessed", "wasted"),
         default="accessed",
-        help="order of the files: pages accessed, or pages read in vain at the proposed window",
+        help="order of the files: pages accessed, or unused pages that a fixed window of the "
+        "present size reads",
     )
 
 
@@ -85,8 +88,10 @@ def event_counts(recording: Recording) -> dict[str, int]:
 
 
 def _waste(recording: Recording) -> Waste:
-    """Return what the quasi-optimal window reads in vain."""
-    return waste(recording, predict(recording).total.quasi_optimal)
+    """Return what a fixed window of the size found on the board, or the default, reads unused."""
+    kb = predict(recording).total.current_read_ahead_kb
+    kb = KERNEL_DEFAULT_KB if kb is None else kb
+    return waste(recording, min(kb * 1024 // recording.page_size, MAX_WINDOW))
 
 
 def _order(recording: Recording, wasted: Array | None = None) -> list[int]:

@@ -1,4 +1,4 @@
-"""The disk by a capture's probe: generated devices are found again, nonsense is refused."""
+"""The disk by a capture's probe: generated devices are found again, impossible ones refused."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from probed_disks import probe_on, trial_on
 
 from analyzer.device_model import DeviceModelError
-from analyzer.probed import device_of_probe, probe_of
+from analyzer.probed import device_of_probe, page_cost, probe_of
 from boards.cost import FixedCost as FixedFigures
 from emulator.device import FixedCost
 from emulator.measured import Measured, Point
 from emulator.paced import Paced
 from tracer.disk.plan import probe
-from tracer.disk.probed import DiskProbe, ProbeTrial
+from tracer.disk.probed import DiskProbe, PageReads, ProbeTrial
 
 FAST = FixedCost(60_000, 500)
 
@@ -44,7 +44,7 @@ def test_a_token_bucket_is_recovered(requests, mb_s, seed):
         assert min(by_turn, by_size) == pytest.approx(expected, rel=0.04)
 
 
-def test_a_limit_of_requests_alone_is_no_limit_of_bytes():
+def test_a_limit_of_requests_alone_limits_no_bytes():
     device = device_of_probe(probe_on(Paced(500, inf, FAST))).device
     assert isinstance(device, Paced)
     assert device.requests_per_second == pytest.approx(500, rel=0.02)
@@ -92,6 +92,31 @@ def test_only_the_probe_of_the_disk_itself_is_used():
     assert probe_of(capture, "7:0") is probe_found
     assert probe_of(capture, "8:0") is None
     assert probe_of(None, "7:0") is None
+
+
+def reads(size, direct_us, cached_us):
+    return PageReads(
+        request_bytes=size,
+        direct_ns=[int(1000 * us) for us in direct_us],
+        cached_ns=[int(1000 * us) for us in cached_us],
+    )
+
+
+def test_a_page_costs_what_reads_into_the_cache_take_longer():
+    small = reads(4096, [90, 100, 500], [104, 105, 900])
+    large = reads(131072, [300, 310, 320], [410, 439, 440])
+    disk = DiskProbe(dev="7:0", name="vda", pages=[large, small])
+    assert page_cost(disk, 4096) == pytest.approx((129 - 5) * 1000 / 31)
+    assert page_cost(disk, 16384) == pytest.approx(4 * (129 - 5) * 1000 / 31)
+
+
+def test_without_reads_into_the_cache_a_page_costs_nothing_more():
+    assert page_cost(None, 4096) == 0
+    assert page_cost(DiskProbe(dev="7:0", name="vda", pages=[reads(4096, [1], [2])]), 4096) == 0
+    faster = [reads(4096, [90], [100]), reads(131072, [300], [200])]
+    assert page_cost(DiskProbe(dev="7:0", name="vda", pages=faster), 4096) == 0
+    empty = [reads(4096, [], []), reads(131072, [300], [400])]
+    assert page_cost(DiskProbe(dev="7:0", name="vda", pages=empty), 4096) == 0
 
 
 def trial(**changed):

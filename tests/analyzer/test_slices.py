@@ -78,7 +78,7 @@ def test_without_the_requests_of_the_run_these_probes_are_refused(name):
 
 
 def test_a_probe_that_contradicts_the_run_is_refused():
-    """The run was let 1,000 requests a second pass: no disk of 500 a second is behind it."""
+    """The limiter let the run send 1,000 requests a second: the limit cannot be 500."""
     slower = probe_while_busy(Paced(500, 40e6, FixedCost(12e3, 200)), 0.0, 0)
     with pytest.raises(LimiterUnknownError):
         device_of_probe(slower, requests_of("javac"))

@@ -159,11 +159,11 @@ def test_cells_are_chosen_by_area_or_by_the_beginning_of_a_name(modules):
 
 def seconds_cell(modules, **row):
     figures = modules["figures"]
-    told = [one.to_json() for one in figures.seconds_figures(validation(), figures.FIXED_COST)]
+    found = [one.to_json() for one in figures.seconds_figures(validation(), figures.FIXED_COST)]
     picks = {"best_kb": 64, "chosen_kb": 32, "verdict_kb": None, "published_kb": 4}
     regrets = {"regret_proposed": None, "regret_published": 0.5}
     held = {"coverage": {"held": 9, "points": 10}, "points": [point(0, 1.0, 0.98, (0.9, 1.1))]}
-    whole = {"device": "known", "default_s": 1.5, "figures": told}
+    whole = {"device": "known", "default_s": 1.5, "figures": found}
     whole |= {**picks, **regrets, **held, **row}
     cell = modules["store"].Cell("boards", "sd-python", "", dict)
     return cell, {"sweep": [], "spread": {"median": 0.001, "worst": 0.01}, "rows": [whole]}

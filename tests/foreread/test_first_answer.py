@@ -1,4 +1,4 @@
-"""What a new user is told first: the README's own example, recorded on an emulated board."""
+"""The first answer of a new user: the README's own example, recorded on an emulated board."""
 
 import json
 from pathlib import Path

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
+from analyzer.optimizer import seconds
+from analyzer.optimizer.checks import Finding
 from analyzer.prefetch import decode
 from foreread.cli import main
 
@@ -59,6 +62,35 @@ def test_the_four_cases(tmp_path, capsys):
     said = run(capsys, *words)
     assert "in vain" in said
     assert said.count(" 128 ") == said.count(" 64 ") == 2
+
+
+def test_without_usable_seconds_all_cases_have_the_present_window(tmp_path, monkeypatch, capsys):
+    words = ("prefetch", "--json", BOARD, "-o", tmp_path / "list")
+    unknown_disk = json.loads(run(capsys, *words))
+    spoilt = Finding("the replay is spoilt", unusable=True)
+    monkeypatch.setattr(seconds, "replay_findings", lambda *_: [spoilt])
+    withdrawn = json.loads(run(capsys, *words, "--device-model", "arm64"))
+    for document, why, remedy in (
+        (unknown_disk, "the cost of the disk is unknown", f"{BOARD} --device-model arm64"),
+        (withdrawn, "the replay is spoilt", "foreread record --target arm64"),
+    ):
+        assert {case["read_ahead_kb"] for case in document["cases"]} == {128}
+        assert {case["seconds"] for case in document["cases"]} == {None}
+        (note,) = [note for note in document["notes"] if "no other window is proposed" in note]
+        assert why in note
+        assert remedy in note
+        assert not any("doubt" in note for note in document["notes"])
+
+
+def test_the_report_compares_the_published_window_only_when_asked_for(tmp_path, capsys):
+    def windows(*options):
+        run(capsys, "report", BOARD, *options, "-o", tmp_path)
+        page = (tmp_path / "index.html").read_text()
+        cells = re.findall(r">(?:list and )?proposed window</t[dh]>\s*<td[^>]*>([^<]+)<", page)
+        return set(cells), json.loads((tmp_path / "report.json").read_text())["waste"]["window"]
+
+    assert windows() == ({"128 KiB"}, 32)
+    assert windows("--criterion", "published") == ({"4 KiB"}, 1)
 
 
 def test_a_report_has_them(tmp_path, capsys):

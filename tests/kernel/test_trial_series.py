@@ -150,13 +150,16 @@ def driven(loop, tmp_path):
         start_new_session=True,
         stderr=subprocess.DEVNULL,
     ) as driver:
-        assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 2 * WAIT_S)
-        job = next(path.parent for path in set(jobs()) - before if (path.parent / "made").exists())
-        makers = [int(line.split()[0]) for line in (job / "makers").read_text().splitlines()]
-        assert all(is_running(pid) for pid in makers)
-        assert loop.window_kb() == 16
-        yield driver, int(pid_file.read_text()), job
-        driver.kill()
+        try:
+            assert until(lambda: pid_file.exists() and pid_file.read_text().strip(), 2 * WAIT_S)
+            found = (path.parent for path in set(jobs()) - before)
+            job = next(path for path in found if (path / "made").exists())
+            makers = [int(line.split()[0]) for line in (job / "makers").read_text().splitlines()]
+            assert [is_running(pid) for pid in makers] == [True, False, True]  # all runs', run 1's, run 2's
+            assert loop.window_kb() == 16
+            yield driver, int(pid_file.read_text()), job
+        finally:
+            driver.kill()
     assert until(lambda: not job.exists())
     assert not any(is_running(pid) for pid in makers)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import strategies as st
 
-from analyzer.replay.evidence import INSERTED, PIECE, Evidence, Told
+from analyzer.replay.evidence import INSERTED, PIECE, Evidence, Shown
 from analyzer.replay.timeline import MOMENT, What
 
 PAGE = 4096
@@ -91,9 +91,9 @@ def _values(what):
 def evidences(draw, most=60):
     """Evidence that is in range, whatever it means."""
     groups = draw(st.lists(_moments_of_one(), max_size=most))
-    told = [moment for group in groups for moment in group]
-    moments = np.zeros(len(told), MOMENT)
-    for row, (pid, what, values) in enumerate(told):
+    listed = [moment for group in groups for moment in group]
+    moments = np.zeros(len(listed), MOMENT)
+    for row, (pid, what, values) in enumerate(listed):
         filled = [*values, *[0] * (5 - len(values))]
         moments[row] = (1000 * (row + 1), filled, pid, what)
     places = st.tuples(st.integers(0, PAGES), st.integers(0, FILES - 1))
@@ -107,7 +107,7 @@ def evidences(draw, most=60):
         np.array(draw(st.lists(_size(), min_size=FILES, max_size=FILES)), np.int64),
         np.array(draw(st.lists(st.integers(0, 7), min_size=FILES, max_size=FILES)), np.uint8),
         PAGE,
-        Told(draw(st.integers(0, 7))),
+        Shown(draw(st.integers(0, 7))),
     )
 
 

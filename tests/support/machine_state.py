@@ -1,7 +1,8 @@
 """What a machine is like around the kernel tests: mounts, knobs, loop devices, groups, instances.
 
-Other processes of the machine are left out as far as they can be told apart: mounts elsewhere than
-where tests and foreread mount, loop devices of other images, groups and instances of other names.
+Other processes of the machine are left out as far as they are distinguishable: mounts elsewhere
+than where tests and foreread mount, loop devices of other images, groups and instances of other
+names.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _ours(path: Path) -> bool:
 
 
 def _is_dead(name: str) -> bool:
-    """Return whether a trace instance is one that a foreread made which is no more."""
+    """Return whether a trace instance was made by a foreread that has ended."""
     tag = "-".join(name.removeprefix(tracefs.PREFIX).split("-")[:2])
     return name.startswith(tracefs.PREFIX) and not tracefs.is_alive(tag)
 

@@ -144,7 +144,7 @@ def test_the_latest_decided_result_about_a_window_counts():
     assert "takes 9" in cited(slower) or "takes 10" in cited(slower)
 
 
-def test_what_is_no_capture_of_ours_stays_as_it_is(tmp_path):
+def test_a_file_that_is_not_a_capture_of_ours_stays_as_it_is(tmp_path):
     for name, content in (("perf.data", b"PERFILE2" + bytes(200)), ("empty.tar", bytes(10240))):
         path = tmp_path / name
         path.write_bytes(content)

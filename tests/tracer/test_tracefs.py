@@ -8,7 +8,7 @@ import pytest
 from tracer import tracefs
 from tracer.backends.base import RecordError
 
-# Says when it is in the block, then waits to be killed or told to leave.
+# Says when it is in the block, then waits until it is killed or its input ends.
 USER = """
 import sys
 from pathlib import Path

@@ -18,17 +18,25 @@ import msgspec
 from boards.device import Devices, Disk
 from tracer import cold
 from tracer.disk.groups import group_folder
-from tracer.disk.plan import probe
-from tracer.disk.probed import DiskProbe, ProbeTrial
+from tracer.disk.pages import read_pages
+from tracer.disk.plan import is_held, probe
+from tracer.disk.probed import DiskProbe, PageReads, ProbeTrial
 from tracer.disk.reader import DirectReader, open_direct
 from tracer.disk.spans import Places, Span, spans_of_disk
 from tracer.interrupts import uninterrupted
 
 Read = tuple[int, int]  # first sector, sectors
-_LIMIT_S = 20.0  # behind a limit of a few KiB a second one request takes seconds
+_LIMIT_S = 20.0  # under a limit of a few KiB a second one request takes seconds
 _ANSWER_BYTES = 1 << 24
 _MOST_FILES = 64
 _ALIGNED = 4096
+
+
+class _Answer(msgspec.Struct):
+    """What the child has read."""
+
+    trials: list[ProbeTrial]
+    pages: list[PageReads]
 
 
 class ProbeFailed(RuntimeError):
@@ -54,11 +62,16 @@ def probe_disk(
     began = time.monotonic()
     with ExitStack() as stack:
         spans = _spans(stack, disk, reads, files)
-        trials = _in_child(spans, folder)
-    if not trials:
+        found = _in_child(spans, folder)
+    if not found.trials:
         raise ProbeFailed(f"nothing of {name} that was read is large enough")
     return DiskProbe(
-        dev=disk.dev, name=disk.name, seconds=time.monotonic() - began, group=group, trials=trials
+        dev=disk.dev,
+        name=disk.name,
+        seconds=time.monotonic() - began,
+        group=group,
+        trials=found.trials,
+        pages=found.pages,
     )
 
 
@@ -94,7 +107,7 @@ def _is_cached_below(devices: Devices, name: str) -> bool:
         return False
 
 
-def _in_child(spans: list[Span], folder: Path | None) -> list[ProbeTrial]:
+def _in_child(spans: list[Span], folder: Path | None) -> _Answer:
     """Run the trials in a process of its own: only a whole process can be in a cgroup of v2."""
     out, into = os.pipe()
     pid = os.fork()
@@ -109,8 +122,8 @@ def _in_child(spans: list[Span], folder: Path | None) -> list[ProbeTrial]:
                 os.kill(pid, signal.SIGKILL)
             os.waitpid(pid, 0)
             os.close(out)
-    if answer.startswith(b"["):
-        return msgspec.json.decode(answer, type=list[ProbeTrial])
+    if answer.startswith(b"{"):
+        return msgspec.json.decode(answer, type=_Answer)
     raise ProbeFailed(os.fsdecode(answer) or "the reader ended early")
 
 
@@ -147,7 +160,8 @@ def _trials_or_reason(spans: list[Span], folder: Path | None) -> bytes:
     try:
         if folder is not None:
             (folder / "cgroup.procs").write_text(f"{os.getpid()}\n")
-        reader = DirectReader(Places(spans, random.Random()))
-        return msgspec.json.encode(probe(reader.run))
+        places = Places(spans, random.Random())
+        trials = probe(DirectReader(places).run)
+        return msgspec.json.encode(_Answer(trials, [] if is_held(trials) else read_pages(places)))
     except OSError as error:
         return f"{error.filename or 'a read'}: {error.strerror}".encode()

@@ -1,4 +1,4 @@
-"""Which requests the probe sends: few where the disk just works, more behind a kernel limiter."""
+"""Which requests the probe sends: few where the disk just works, more with a kernel limiter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _FEW_BYTES = 2e6  # a second: large requests would take too long each
 _HARDLY_ANY_BYTES = 3e5  # a second: 64 KiB are not read in one slice
 _SECONDS = 2.5  # no further trial begins after that
 
-_FORGOTTEN_S = 2.5 * _SLICE_S  # after so long a pause the limiter begins anew
+_FORGOTTEN_S = 2.5 * _SLICE_S  # after a pause of this length the limiter begins anew
 
 _SMALL, _MIDDLE, _LARGE = 4, 16, 256  # KiB
 _LOOKS = (Pattern(_SMALL, False, 1), Pattern(_SMALL, False, _DEEP), Pattern(_LARGE, False, _DEEP))
@@ -51,7 +51,7 @@ def probe(run: Run, pause: Callable[[float], object] = time.sleep) -> list[Probe
             continue
         trials.append(found)
         if stalls(found):
-            return [*trials, *_behind_a_limiter(run, pause, trials)]
+            return [*trials, *_with_a_limiter(run, pause, trials)]
         slow = max(map(_bytes_per_second, trials)) < _FEW_BYTES
     if not trials:
         return []
@@ -63,13 +63,14 @@ def probe(run: Run, pause: Callable[[float], object] = time.sleep) -> list[Probe
     return trials
 
 
-def _behind_a_limiter(
+def _with_a_limiter(
     run: Run, pause: Callable[[float], object], seen: list[ProbeTrial]
 ) -> list[ProbeTrial]:
     """Return trials that one limit each holds: requests a second, then bytes a second.
 
-    The pause before each makes the limiter forget what the trial before left unused of the other
-    limit. One request at a time is enough if that stalls: what passes before shows the disk behind.
+    A pause before each makes the limiter forget the part of the other limit that the last trial
+    left unused. One request at a time is enough if that stalls: earlier requests show the disk
+    itself.
     """
     depth = 1 if stalls(seen[0]) else _DEEP
     crawls = _bytes_per_second(seen[0]) < _HARDLY_ANY_BYTES
@@ -105,6 +106,11 @@ def stalls(trial: ProbeTrial) -> bool:
     usual = gaps[len(gaps) // 4]
     held = sum(gap for gap in gaps if gap > max(_STALL_NS, 4 * usual))
     return held > _STALL_SHARE * sum(gaps)
+
+
+def is_held(trials: list[ProbeTrial]) -> bool:
+    """Return whether a limiter held any of the trials."""
+    return any(stalls(trial) for trial in trials)
 
 
 def _per_second(trial: ProbeTrial) -> float:

@@ -41,11 +41,20 @@ class ProbeTrial(Struct, frozen=True, kw_only=True):
             raise ValueError("a request of the probe completed before it was issued")
 
 
+class PageReads(Struct, frozen=True, kw_only=True):
+    """How long reads of ``request_bytes`` took (ns): past the page cache, and into it."""
+
+    request_bytes: RequestBytes
+    direct_ns: Annotated[list[Nanoseconds], Meta(max_length=1000)]
+    cached_ns: Annotated[list[Nanoseconds], Meta(max_length=1000)]
+
+
 class DiskProbe(Struct, frozen=True, kw_only=True):
     """The probe of one disk (``dev`` is its "major:minor").
 
     ``group`` is the cgroup whose limits held for the reads, empty if it was foreread's own.
     ``seconds`` is what the probe took. ``known`` is the cost that an emulated board gave the disk.
+    ``pages`` are reads past the page cache and into it, of two sizes; none on a slow disk.
     """
 
     dev: str
@@ -53,6 +62,7 @@ class DiskProbe(Struct, frozen=True, kw_only=True):
     seconds: Annotated[float, Meta(ge=0, le=1e4)] = 0.0
     group: str = ""
     trials: Annotated[list[ProbeTrial], Meta(max_length=100)] = []
+    pages: Annotated[list[PageReads], Meta(max_length=10)] = []
     known: Cost | None = None
 
     @property

@@ -51,7 +51,7 @@ def knobs_text(knobs: Sequence[tuple[str, str]]) -> str:
     for knob, value in knobs:
         check_knob(knob)
         if not value.isprintable():
-            raise RecordError(f"{value!r} is no value of a knob", "give one line of text")
+            raise RecordError(f"{value!r} is not a value of a knob", "give one line of text")
     return "\n".join(f"{knob}\t{value}" for knob, value in knobs)
 
 

@@ -250,7 +250,7 @@ class TargetTrials:
         return {
             **settings(self._machine, self._options.run, self._options.wait_s),
             "all_knobs": "yes",
-            "allow_warm": "yes",  # it is told instead
+            "allow_warm": "yes",  # a note says so instead
             "counted": " ".join(self._counted),
             "vmstat": "yes" if self._options.vmstat else "",
             "without_maps": "yes",

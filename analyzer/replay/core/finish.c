@@ -40,7 +40,7 @@ append_until(struct rows *rows, const struct fw_program *from, size_t *done, siz
         rows->error = fw_append(&rows->to, from->times[*done], from->operations[*done]);
 }
 
-/* The pages that were there before the run: told, or used and never inserted; in runs. */
+/* The pages cached before the run: recorded as such, or used and never inserted; in runs. */
 static void
 append_before(struct rows *rows, struct fw_draft *draft)
 {

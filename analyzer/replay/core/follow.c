@@ -115,7 +115,7 @@ entered(struct fw_state *state, struct fw_thread *thread, const int64_t *values)
         fw_miss(state, thread, file, page, known->way);
 }
 
-/* Several pages in one go without a window: advice, if no system call told of it. */
+/* Several pages in one go without a window: advice, if its system call was not recorded. */
 static void
 unbounded(struct fw_state *state, struct fw_thread *thread, const int64_t *values)
 {
@@ -125,7 +125,7 @@ unbounded(struct fw_state *state, struct fw_thread *thread, const int64_t *value
     if (values[0] < 0 || pages <= 0 || pages >= FW_LARGEST)
         return;
     bring(thread, file, page, page + pages);
-    if (pages == 1 || state->evidence->told & FW_TELLS_ADVICE)
+    if (pages == 1 || state->evidence->shown & FW_SHOWS_ADVICE)
         return;
     uint32_t handle = fw_other(&state->images, thread->image.memory, file);
 

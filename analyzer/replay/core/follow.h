@@ -96,10 +96,10 @@ enum fw_file_flag {
     FW_CACHED_KNOWN = 4, /* the recording says which pages were cached before */
 };
 
-enum fw_told {
-    FW_TELLS_DUPLICATES = 1, /* of descriptors */
-    FW_TELLS_ADVICE = 2,     /* fadvise */
-    FW_TELLS_MAPPED = 4,     /* fault-around */
+enum fw_shown {
+    FW_SHOWS_DUPLICATES = 1, /* of descriptors */
+    FW_SHOWS_ADVICE = 2,     /* fadvise */
+    FW_SHOWS_MAPPED = 4,     /* fault-around */
 };
 
 struct fw_evidence {
@@ -115,7 +115,7 @@ struct fw_evidence {
     const uint8_t *flags; /* enum fw_file_flag, by file */
     size_t n_files;
     int64_t page_size;
-    uint32_t told;
+    uint32_t shown;
 };
 
 /* enum Op and dtypes of emulator/linux/operations.py. */

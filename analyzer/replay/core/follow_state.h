@@ -15,7 +15,7 @@ enum { FW_ELSEWHERE = -1, FW_WILLNEED = 3 };
 #endif
 enum { FW_EACH = 4 };
 
-/* A read(2) in progress; ``count`` is 0 if it is not told. */
+/* A read(2) in progress; ``count`` is 0 if unknown. */
 struct fw_reading {
     int64_t descriptor, count, position;
     bool is_any, has_position, several;

@@ -116,7 +116,7 @@ fw_add(struct fw_images *images, uint32_t memory, const struct fw_area *area)
     put_in(images, &new);
 }
 
-/* The file of what holds a page is known by that. */
+/* An area that holds a page of a file maps that file. */
 uint32_t
 fw_find(struct fw_images *images, struct fw_image image, uint32_t file, int64_t page)
 {
@@ -235,9 +235,9 @@ fw_move(struct fw_images *images, struct fw_image image, int64_t first, int64_t 
     for (size_t i = 0; taken && i < n && !images->error; i++) {
         struct fw_area moved = taken[i];
         int64_t last = to + pages;
-        int64_t behind = moved.end == end ? last : moved.end - first + to;
+        int64_t until = moved.end == end ? last : moved.end - first + to;
         moved.first += to - first;
-        moved.end = behind < last ? behind : last;
+        moved.end = until < last ? until : last;
         moved.row = FW_NONE;
         fw_add(images, image.memory, &moved);
     }

@@ -24,7 +24,7 @@ fw_read_handle(struct fw_state *state, struct fw_thread *thread, uint32_t file,
         return handle;
     }
     handle = fw_descriptor(images, thread->image, reading->descriptor);
-    if (handle == FW_NONE && !(state->evidence->told & FW_TELLS_DUPLICATES))
+    if (handle == FW_NONE && !(state->evidence->shown & FW_SHOWS_DUPLICATES))
         handle = fw_original_of(images, thread->image, reading->descriptor, file);
     uint32_t of = handle == FW_NONE ? FW_NONE : images->handles[handle].file;
 
@@ -48,7 +48,7 @@ fw_read_at(struct fw_state *state, uint32_t handle, uint32_t file, const struct 
         state->images.handles[handle].position = end;
 }
 
-/* Map a file as its program headers say, or else whole: no system call told of it. */
+/* Map a file whose mapping was not recorded: as its program headers say, or else whole. */
 static uint32_t
 assume(struct fw_state *state, struct fw_thread *thread, uint32_t file, int64_t page)
 {
@@ -159,7 +159,7 @@ fw_miss(struct fw_state *state, struct fw_thread *thread, uint32_t file, int64_t
         thread->missed = (struct fw_missed){page, page, file, way, true};
 }
 
-/* The read(2) of a known length that missed pages, as far as it can be told. */
+/* The read(2) of a known length that missed pages, as far as the events show it. */
 static void
 read_around(struct fw_state *state, const struct fw_missed *missed, uint32_t handle,
             const struct fw_reading *reading)

@@ -23,7 +23,7 @@ thread_of(struct fw_state *state, struct fw_image image)
                               .brings_file = FW_NONE};
 }
 
-/* The row of a thread, a new one (which is yet to be filled) if there is none. */
+/* The row of a thread; a new, empty one for an unknown thread. */
 static uint32_t
 row_of(struct fw_state *state, int64_t pid, bool *is_new)
 {
@@ -165,7 +165,7 @@ void
 fw_fault_begin(struct fw_state *state, struct fw_thread *thread, uint32_t file, int64_t page,
                size_t row)
 {
-    if (!(state->evidence->told & FW_TELLS_MAPPED))
+    if (!(state->evidence->shown & FW_SHOWS_MAPPED))
         return;
     uint32_t number = fw_pairs_get(&state->waiting, file, (uint64_t)page);
     bool waits = fw_draft_has(&state->draft, file, page) && number != FW_NONE && number > 0;

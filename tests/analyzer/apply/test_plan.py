@@ -118,10 +118,28 @@ def test_after_boot_window():
 
 
 def test_every_disk_that_was_read_gets_its_own_best():
+    first = curve(predicted_best=128, smallest_within=32)
     read = curve("8:0", "sda", predicted_best=128)
     unread = curve("8:16", "sdb", tap=0)
-    plan = plan_from(prediction(curve(), read, unread))
+    plan = plan_from(prediction(first, read, unread))
     assert [(s.disk.name, s.value) for s in plan.settings] == [("mmcblk0", "128"), ("sda", "512")]
+
+
+def test_a_disk_without_predicted_seconds_keeps_its_window():
+    timed, untimed = curve(predicted_best=128), curve("8:0", "sda")
+    plan = plan_from(prediction(timed, untimed), after_boot_read_ahead_kb=64)
+    of_boot = [(s.disk.name, s.value) for s in plan.settings if s.phase == "boot"]
+    assert of_boot == [("mmcblk0", "512")]
+    assert [s.disk.name for s in plan.settings if s.phase == "after"] == ["mmcblk0", "sda"]
+    asked = plan_from(prediction(timed, untimed), read_ahead_kb=16).settings
+    assert [(s.disk.name, s.value) for s in asked] == [("mmcblk0", "16"), ("sda", "16")]
+
+
+def test_the_published_criterion_sets_every_disk_when_asked_for():
+    found = prediction(curve(predicted_best=128), curve("8:0", "sda"))
+    published = replace(found.verdict, by="criterion")
+    settings = plan_from(replace(found, published=published).by_criterion()).settings
+    assert [(s.disk.name, s.value) for s in settings] == [("mmcblk0", "128"), ("sda", "128")]
 
 
 @pytest.mark.parametrize("action", ["keep", "none"])

@@ -109,7 +109,7 @@ def late_child(fork_ns):
 
 
 def test_a_thread_of_unknown_beginning_is_unusable():
-    """Its fork is recorded behind its first stay, as it was by a switch placed too early."""
+    """Its fork is recorded after its first stay, as it was with a switch placed too early."""
     found = started(*late_child(fork_ns=3500)).findings
     assert any(one.unusable and "what started it" in one.text for one in found)
     found = started(*late_child(fork_ns=2800)).findings

@@ -25,7 +25,7 @@ def test_a_limiter_leaves_open_when_in_a_slice_a_start_begins_and_ends():
 
 
 @given(some_seconds, some_seconds)
-def test_behind_a_limiter_a_shorter_start_is_known_worse_in_parts(one, other):
+def test_with_a_limiter_a_shorter_start_is_known_worse_in_parts(one, other):
     short, long = sorted((one, other))
     of = [left_out(LIMITER, np.array([at]), at)[0] / at for at in (short, long)]
     assert of[0] >= of[1] > RUN

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from event_table import R, event, table
 
@@ -27,6 +29,9 @@ def test_the_processor_s_work_is_told_by_faults():
     recording = interpret(Trace("test", table(*rows)), None, [], "all")
     found = cpu_samples(recording).cost()
     assert (found.page_ns, found.request_ns) == (30 - 5, 50 + 40 - 3 * 5)
+    for cached_page, page_ns in ((10.0, 25.0), (3000.0, 3000.0)):
+        probed = replace(cpu_samples(recording), cached_page=cached_page)
+        assert probed.cost().page_ns == page_ns
 
 
 def test_without_events_of_faults_all_pages_read_singly_tell_of_it():

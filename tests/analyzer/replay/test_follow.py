@@ -14,17 +14,17 @@ from replayed import brought, entry, fault, pages
 
 from analyzer.ingest.tables import Kind
 from analyzer.replay import _follow
-from analyzer.replay.evidence import INSERTED, PIECE, Evidence, Told
+from analyzer.replay.evidence import INSERTED, PIECE, Evidence, Shown
 from analyzer.replay.follow import FollowError, follow
 from analyzer.replay.reference import follow_slowly
 from analyzer.replay.timeline import MOMENT, What
 from emulator.linux.operations import Op
 
-ALL = Told(7)
+ALL = Shown(7)
 
 
-def agree(told):
-    fast, slow = follow(told), follow_slowly(told)
+def agree(evidence):
+    fast, slow = follow(evidence), follow_slowly(evidence)
     for name in ("operations", "times", "mappings", "handles"):
         ours, theirs = getattr(fast, name), getattr(slow, name)
         assert ours.dtype == theirs.dtype
@@ -36,14 +36,14 @@ def agree(told):
 
 @settings(max_examples=300)
 @given(evidences())
-def test_c_and_python_agree(told):
-    agree(told)
+def test_c_and_python_agree(evidence):
+    agree(evidence)
 
 
 @settings(max_examples=50)
 @given(evidences(most=400))
-def test_they_agree_on_long_runs(told):
-    agree(told)
+def test_they_agree_on_long_runs(evidence):
+    agree(evidence)
 
 
 @settings(max_examples=100)
@@ -75,11 +75,11 @@ def test_they_agree_on_many_mappings_of_few_files(data):
         else:
             rows.append((1, What.MADVISE, (*where, data.draw(st.sampled_from([1, 2, 3])))))
     rows += [(1, What.FORK, (2,)), (2, What.FAULT, (0, 3)), (1, What.FAULT, (1, 3))]
-    told = some(*rows)
-    assert len(agree(told).operations) > 0
+    evidence = some(*rows)
+    assert len(agree(evidence).operations) > 0
 
 
-def some(*rows, files=2, told=ALL, **more):
+def some(*rows, files=2, shown=ALL, **more):
     """Evidence of (pid, what, values) and of files of 100 pages."""
     moments = np.zeros(len(rows), MOMENT)
     for row, (pid, what, values) in enumerate(rows):
@@ -91,7 +91,7 @@ def some(*rows, files=2, told=ALL, **more):
         "sizes": np.full(files, 100 * PAGE, np.int64),
         "flags": np.zeros(files, np.uint8),
         "page_size": PAGE,
-        "told": told,
+        "shown": shown,
     }
     return Evidence(moments, **{**given, **more})
 
@@ -152,9 +152,9 @@ def test_more_pages_than_a_run_of_that_length_can_name_are_refused():
     ],
 )
 def test_moments_out_of_range_are_refused(wrong):
-    told = some((1, wrong["what"], wrong.get("values", ())))
+    evidence = some((1, wrong["what"], wrong.get("values", ())))
     with pytest.raises(FollowError, match="out of range"):
-        follow(told)
+        follow(evidence)
 
 
 @pytest.mark.parametrize(
@@ -182,8 +182,8 @@ def test_tables_out_of_range_are_refused(wrong):
 ARRAYS = ("moments", "inserted", "segments", "cached", "sizes", "flags")
 
 
-def bound(told):
-    return [getattr(told, name) for name in ARRAYS]
+def bound(evidence):
+    return [getattr(evidence, name) for name in ARRAYS]
 
 
 @pytest.mark.parametrize("at", range(len(ARRAYS)))
@@ -197,11 +197,11 @@ def bound(told):
     ],
 )
 def test_arrays_of_another_kind_are_refused_at_the_border(at, spoil):
-    told = some((1, What.FAULT, (0, 1)), (1, What.FAULT, (0, 2)))
+    evidence = some((1, What.FAULT, (0, 1)), (1, What.FAULT, (0, 2)))
     more = {"inserted": (0, 0, 0, 0, 0), "segments": (0, 1, 0, 0), "cached": (0, 1, 0, 0)}
     for name, row in more.items():
-        told = replace(told, **{name: np.array([row] * 2, getattr(told, name).dtype)})
-    arrays = bound(told)
+        evidence = replace(evidence, **{name: np.array([row] * 2, getattr(evidence, name).dtype)})
+    arrays = bound(evidence)
     _follow.follow(*arrays, PAGE, 7)
     arrays[at] = spoil(arrays[at])
     with pytest.raises((TypeError, ValueError, BufferError)):
@@ -209,9 +209,9 @@ def test_arrays_of_another_kind_are_refused_at_the_border(at, spoil):
 
 
 def test_arrays_of_files_of_different_lengths_are_refused():
-    told = some((1, What.FAULT, (0, 1)), flags=np.zeros(3, np.uint8))
+    evidence = some((1, What.FAULT, (0, 1)), flags=np.zeros(3, np.uint8))
     with pytest.raises(ValueError, match="differ in length"):
-        _follow.follow(*bound(told), PAGE, 7)
+        _follow.follow(*bound(evidence), PAGE, 7)
 
 
 def test_every_error_has_a_message_and_a_remedy():

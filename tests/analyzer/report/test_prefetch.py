@@ -45,9 +45,9 @@ def test_predicted_alone():
     assert "gaps of up to 16 KiB, in sum 8 KiB" in found["paragraph"].text
     assert [row[:3] for row in found["table"].rows] == [
         ["as it was", "128 KiB", "4.00 s"],
-        ["best window", "32 KiB", "3.00 s"],
+        ["proposed window", "32 KiB", "3.00 s"],
         ["list", "128 KiB", "2.50 s"],
-        ["list and best window", "32 KiB", "2.00 s"],
+        ["list and proposed window", "32 KiB", "2.00 s"],
     ]
     assert found["table"].marked == {3}
     assert {len(row) for row in found["table"].rows} == {len(found["table"].columns)}

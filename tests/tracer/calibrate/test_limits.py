@@ -1,4 +1,4 @@
-"""Limits of other cgroups on the disk that is measured: found, and told with the way into them."""
+"""Limits of other cgroups on the measured disk: found, and reported with the way to join."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_a_cgroup_whose_name_begins_alike_is_another_one():
     assert len(parse(f"own /slower\nlimit {GROUP} /slow/ 7:0 5000000\n")) == 1
 
 
-def test_each_limit_is_told_once_and_nonsense_is_left_out():
+def test_each_limit_is_reported_once_and_damaged_lines_are_left_out():
     line = f"limit {GROUP} /slow/ 7:0 rbps=1000 riops=max\n"
     assert len(parse(line + line + "limit\nlimit x\nown\n\n")) == 1
 

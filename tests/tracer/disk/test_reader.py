@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from boards.mounts import MountPoint
 from tracer.disk.groups import group_folder, io_group
+from tracer.disk.pages import SIZES, read_pages
 from tracer.disk.reader import DirectReader, Pattern
 from tracer.disk.spans import Places, Span, spans_of_disk
 
@@ -106,3 +107,16 @@ def test_the_folder_of_a_cgroup():
     assert str(group_folder("/slow", [v2, v1])) == "/sys/fs/cgroup/blkio/slow"
     assert str(group_folder("/slow", [v2])) == "/sys/fs/cgroup/unified/slow"
     assert group_folder("/slow", []) is None
+
+
+def test_pages_are_read_past_the_cache_and_into_it(tmp_path):
+    path = tmp_path / "file"
+    path.write_bytes(bytes(MIB))
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        found = read_pages(Places([Span(descriptor, 0, MIB)], random.Random(1)))
+        assert read_pages(Places([Span(descriptor, 0, SIZES[0])], random.Random(1))) == []
+    finally:
+        os.close(descriptor)
+    assert [reads.request_bytes for reads in found] == list(SIZES)
+    assert all(len(reads.direct_ns) == len(reads.cached_ns) >= 20 for reads in found)

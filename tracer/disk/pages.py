@@ -1,0 +1,80 @@
+"""What a page costs that is new to the page cache: reads through it beside reads past it.
+
+A read with O_DIRECT reuses its buffer. One through the page cache allocates each page, inserts it
+and unlocks it, whether the application uses it or not; at a large window this is most of what a
+wasted page costs on a fast disk.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tracer.disk.probed import PageReads
+from tracer.disk.spans import Places
+
+SIZES = (4096, 131072)  # bytes: what a request costs by itself is in both
+_ROUNDS = 60
+_LONGEST_NS = 150_000_000  # of all rounds; a disk that is slower hides what a page costs
+_FEWEST_ROUNDS = 20
+
+
+def read_pages(places: Places) -> list[PageReads]:
+    """Read pages of each size both ways, alternating; nothing where the disk is slow.
+
+    Raises OSError if the disk refuses a read.
+    """
+    if not places.fits(max(SIZES)):
+        return []
+    clock = time.monotonic_ns
+    end = clock() + _LONGEST_NS
+    direct: dict[int, list[int]] = {size: [] for size in SIZES}
+    cached: dict[int, list[int]] = {size: [] for size in SIZES}
+    with mmap.mmap(-1, max(SIZES)) as buffer:
+        for _ in range(_ROUNDS):
+            for size in SIZES:
+                with memoryview(buffer)[:size] as part:
+                    direct[size].append(_direct(places, part))
+                cached[size].append(_cached(places, size))
+            if clock() > end:
+                break
+    if len(direct[SIZES[0]]) < _FEWEST_ROUNDS:
+        return []
+    return [
+        PageReads(request_bytes=size, direct_ns=direct[size], cached_ns=cached[size])
+        for size in SIZES
+    ]
+
+
+def _direct(places: Places, buffer: memoryview) -> int:
+    descriptor, offset = places.random(len(buffer))
+    began = time.monotonic_ns()
+    os.preadv(descriptor, [buffer], offset)
+    return time.monotonic_ns() - began
+
+
+def _cached(places: Places, size: int) -> int:
+    """Return the duration (ns) of one request that reads ``size`` bytes into the page cache."""
+    descriptor, offset = places.random(size)
+    with _through_the_cache(descriptor) as file:
+        os.posix_fadvise(file, offset, size, os.POSIX_FADV_DONTNEED)
+        began = time.monotonic_ns()
+        os.posix_fadvise(file, offset, size, os.POSIX_FADV_WILLNEED)
+        os.pread(file, 1, offset + size - 1)
+        took = time.monotonic_ns() - began
+        os.posix_fadvise(file, offset, size, os.POSIX_FADV_DONTNEED)
+    return took
+
+
+@contextmanager
+def _through_the_cache(descriptor: int) -> Iterator[int]:
+    """Open the file of a descriptor again, without O_DIRECT and without readahead of its own."""
+    file = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+        yield file
+    finally:
+        os.close(file)
