@@ -1,4 +1,4 @@
-"""What was judged against real kernels: predictions for anything else are told as not confirmed.
+"""What was compared with real kernels: predictions for anything else are doubted.
 
 docs/readahead.md ("How exact it is") and docs/accuracy.md have the figures.
 """

@@ -139,13 +139,15 @@ def _findings(
 def _replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding]:
     """Yield what is found by the replay of the recorded run, on the disk that it ran on.
 
-    Another disk may be given, to predict what a start takes there.
+    Another disk may be given, to predict what a start takes there. The given disk counts as
+    another one if the recorded run contradicts it and fits the disk that the capture shows.
     """
     found = list(of_replay(start.recording, replayed_s))
     if found and start.recorded_on is not None:
         own = replace(start, device=start.recorded_on).timed([0])[0]
         on_own = list(of_replay(start.recording, own.total_ns / 1e9))
-        if not any(one.unusable for one in on_own):
+        contradicted = any(one.unusable for one in found)
+        if not on_own or (contradicted and not any(one.unusable for one in on_own)):
             yield from on_own
             yield Finding("the start was recorded on another disk than the given one")
             return

@@ -162,20 +162,27 @@ def cells(live: Live) -> list[Cell]:
 
 
 def _seconds(live: Live, board: Board, application: Application) -> Cell:
-    def run(folder: Path) -> Document:
-        foreread = Foreread()
-        asked = seconds.Asked(
+    def asked(folder: Path, target: str | None = None) -> seconds.Asked:
+        return seconds.Asked(
             command=application.command,
             devices={"known": board.device.write(folder), seconds.LEARNT: None},
             targets=_fixed_cost,
-            target=live.target(board, foreread),
+            target=target,
             warm_first=application.writes,
         )
-        return {**seconds.measure(asked, folder, foreread), "commands": foreread.lines}
 
-    title = f"{application.name}, {board.machine} {board.kernel}, {board.device.name}"
-    name = f"{board.machine}-{board.device.name}-{application.name}"
-    return Cell("boards", name, title, run, missing)
+    def run(folder: Path) -> Document:
+        foreread = Foreread()
+        wanted = asked(folder, live.target(board, foreread))
+        return {**seconds.measure(wanted, folder, foreread), "commands": foreread.lines}
+
+    return Cell(
+        *("boards", f"{board.machine}-{board.device.name}-{application.name}"),
+        f"{application.name}, {board.machine} {board.kernel}, {board.device.name}",
+        run=run,
+        missing=missing,
+        judge=lambda folder: seconds.judge(asked(folder), folder),
+    )
 
 
 def _fixed_cost(default_s: float, spread: Spread | None) -> figures.SecondsTargets:

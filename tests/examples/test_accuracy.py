@@ -314,6 +314,14 @@ def test_every_emulated_cpu_has_cells_on_every_disk(modules):
     assert found == {(cpu, disk) for cpu in MACHINES for disk in disks}
 
 
+def test_a_stored_cell_of_a_board_is_judged_again_without_a_board(modules, monkeypatch, tmp_path):
+    live = modules["on_boards"].Live()
+    monkeypatch.setattr(live, "target", lambda *_: pytest.fail("a board was started"))
+    cells = [cell for cell in modules["on_boards"].cells(live) if cell.area == "boards"]
+    (tmp_path / "sweep.json").write_text(json.dumps({"kernel": "6.12", "points": []}))
+    assert {cell.judge(tmp_path)["kernel"] for cell in cells} == {"6.12"}
+
+
 def test_a_measurement_is_kept_as_a_whole(modules, tmp_path):
     store = modules["store"].Store(tmp_path)
     cell = modules["store"].Cell("area", "name", "", dict)

@@ -155,7 +155,8 @@ def driven(loop, tmp_path):
             found = (path.parent for path in set(jobs()) - before)
             job = next(path for path in found if (path / "made").exists())
             makers = [int(line.split()[0]) for line in (job / "makers").read_text().splitlines()]
-            assert [is_running(pid) for pid in makers] == [True, False, True]  # all runs', run 1's, run 2's
+            # of all runs, of run 1, of run 2
+            assert [is_running(pid) for pid in makers] == [True, False, True]
             assert loop.window_kb() == 16
             yield driver, int(pid_file.read_text()), job
         finally:

@@ -281,10 +281,10 @@ add_maker() {
 # tracefs open.
 end_makers() {
     [ -e "$1/makers" ] || return 0
-    while read -r maker; do
+    while read -r one_of_them; do
         tries=0
-        while alive "$maker" && [ $tries -lt 20 ]; do
-            kill -9 "${maker% *}"
+        while alive "$one_of_them" && [ $tries -lt 20 ]; do
+            kill -9 "${one_of_them% *}"
             nap
             tries=$((tries + 1))
         done

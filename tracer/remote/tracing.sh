@@ -110,7 +110,12 @@ remove_tracing() {
     if [ -e "$1/mounted" ]; then
         exec 6<&-
         read -r place <"$1/mounted"
-        umount "$place"
+        tries=0
+        # A sleep that a killed maker has started still has it open, for a second.
+        until umount "$place" || [ $tries -ge 20 ]; do
+            nap
+            tries=$((tries + 1))
+        done
     fi
 } 2>/dev/null
 

@@ -322,3 +322,13 @@ def test_a_given_disk_may_be_another_one_than_the_recorded_start_ran_on(monkeypa
     assert own.doubts == ()
     unknown = predict_linux(recording, windows=[0, 32], device=slower)
     assert unknown.verdict.action == "measure"
+
+
+def test_a_replay_that_is_off_on_both_disks_names_no_other_disk(monkeypatch):
+    """The recorded run was delayed: the capture's own disk does not explain it either."""
+    delayed = Finding("2 % is unexplained", 0.02)
+    monkeypatch.setattr(module, "of_replay", lambda *_: iter([delayed]))
+    monkeypatch.setattr("analyzer.optimizer.start._own_disk", lambda *_: DEVICE)
+    found = predict_linux(recorded(current=0), windows=[0, 32], device=DEVICE)
+    assert found.doubts == ("2 % is unexplained",)
+    assert found.verdict.by == "seconds"
