@@ -66,7 +66,9 @@ def _bracket(value: Callable[[int], int], last: int) -> tuple[int, int]:
         after = min(at + step, last)
         if value(after) > value(at) or _valley_between(value, at, after):
             return before, after
-        before, at, step = at, after, 2 * step
+        if value(after) < value(at):  # else the last step may have jumped over the valley
+            before = at
+        at, step = after, 2 * step
     return before, last
 
 

@@ -22,6 +22,7 @@ from analyzer.prediction import MINOR_SHARE
 from analyzer.probed import LimiterUnknownError, device_of_probe, page_cost, probe_of
 from analyzer.replay.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.replay.driver import handover_ns, with_driver
+from analyzer.replay.in_run import as_in_run
 from analyzer.replay.plug import unplugged_ns, with_plugs
 from analyzer.replay.steps import Steps, own_requests
 from analyzer.replay.thread_steps import steps_in_time
@@ -30,6 +31,7 @@ from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
 from emulator.linux.timed import CpuCost, Run, Timed
 from emulator.linux.timed_windows import timed_windows
+from emulator.measured import Measured
 from emulator.paced import Paced
 from tracer.capture import dev_text
 
@@ -199,6 +201,8 @@ def _disk(
 
 def _as_used(recording: Recording, requests: Table, known: DeviceModel) -> DeviceModel:
     """Return a known disk as the kernel uses it."""
+    if isinstance(known, Measured):
+        return as_in_run(known, requests, _each_ns(recording))
     if not isinstance(known, FixedCost):
         return known
     with suppress(DeviceModelError):

@@ -10,8 +10,7 @@ from __future__ import annotations
 import mmap
 import os
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 
 from tracer.disk.probed import PageReads
 from tracer.disk.spans import Places
@@ -29,17 +28,16 @@ def read_pages(places: Places) -> list[PageReads]:
     """
     if not places.fits(max(SIZES)):
         return []
-    clock = time.monotonic_ns
-    end = clock() + _LONGEST_NS
+    end = time.monotonic_ns() + _LONGEST_NS
     direct: dict[int, list[int]] = {size: [] for size in SIZES}
     cached: dict[int, list[int]] = {size: [] for size in SIZES}
-    with mmap.mmap(-1, max(SIZES)) as buffer:
+    with mmap.mmap(-1, max(SIZES)) as buffer, ExitStack() as stack:
         for _ in range(_ROUNDS):
             for size in SIZES:
                 with memoryview(buffer)[:size] as part:
                     direct[size].append(_direct(places, part))
-                cached[size].append(_cached(places, size))
-            if clock() > end:
+                cached[size].append(_cached(places, size, stack))
+            if time.monotonic_ns() > end:
                 break
     if len(direct[SIZES[0]]) < _FEWEST_ROUNDS:
         return []
@@ -56,25 +54,19 @@ def _direct(places: Places, buffer: memoryview) -> int:
     return time.monotonic_ns() - began
 
 
-def _cached(places: Places, size: int) -> int:
-    """Return the duration (ns) of one request that reads ``size`` bytes into the page cache."""
+def _cached(places: Places, size: int, stack: ExitStack) -> int:
+    """Return how long (ns) one request took that brought ``size`` bytes into the page cache.
+
+    They stay there until ``stack`` ends: pages that have just been freed cost less than others.
+    """
     descriptor, offset = places.random(size)
-    with _through_the_cache(descriptor) as file:
-        os.posix_fadvise(file, offset, size, os.POSIX_FADV_DONTNEED)
-        began = time.monotonic_ns()
-        os.posix_fadvise(file, offset, size, os.POSIX_FADV_WILLNEED)
-        os.pread(file, 1, offset + size - 1)
-        took = time.monotonic_ns() - began
-        os.posix_fadvise(file, offset, size, os.POSIX_FADV_DONTNEED)
-    return took
-
-
-@contextmanager
-def _through_the_cache(descriptor: int) -> Iterator[int]:
-    """Open the file of a descriptor again, without O_DIRECT and without readahead of its own."""
+    # Opened again, without O_DIRECT; without readahead of its own.
     file = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
-        yield file
-    finally:
-        os.close(file)
+    stack.callback(os.close, file)
+    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+    os.posix_fadvise(file, offset, size, os.POSIX_FADV_DONTNEED)
+    stack.callback(os.posix_fadvise, file, offset, size, os.POSIX_FADV_DONTNEED)
+    began = time.monotonic_ns()
+    os.posix_fadvise(file, offset, size, os.POSIX_FADV_WILLNEED)
+    os.pread(file, 1, offset + size - 1)
+    return time.monotonic_ns() - began

@@ -68,6 +68,7 @@ def test_local_minima_are_as_many_as_falls_that_end(values: list[int]) -> None:
 
 @given(valleys())
 @example([10, 10, 10, 10, 0, 10, 10, 10, 10])  # a step from plateau to plateau
+@example([11, 11, 11, 11, 10, 0, 10, 10, 10])  # and one to a lower plateau
 def test_iteration_finds_the_optimum_of_a_single_turning_point(values: list[int]) -> None:
     windows = list(range(0, 2 * len(values), 2))
     found, _ = turning_point(lambda window: values[window // 2], windows)
