@@ -12,6 +12,7 @@ ROOT = Path(__file__).parents[2]
 CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
 BOARD = ROOT / "tests/foreread/data/arm64-madplay/arm64-madplay.capture.tar.xz"  # its disk: arm64
 SWEEP = ROOT / "examples/python-start/python-start.sweep.json"
+BEFORE = ROOT / "tests/foreread/data/no-scheduler"  # the same start, by an older foreread
 
 
 def run(capsys, *words):
@@ -27,7 +28,7 @@ def test_predict_document(capsys):
     assert document["kernel"].startswith("6.18")
     assert (document["page_size"], document["model"]) == (4096, "fixed")
     assert (document["recorded_read_ahead_kb"], document["contaminated"]) == (0, False)
-    assert document["verdict"]["action"] == "measure"
+    assert document["verdict"]["action"] == "measure"  # the fixed window has no seconds
     assert document["published"]["action"] == "set"
     keys = {"tap", "windows", "read_ahead_kb", "F", "G", "G_formula", "pages", "C_opt",
             "seconds", "quasi_optimal", "predicted_best"}  # fmt: skip
@@ -95,11 +96,34 @@ def test_validate_document(capsys):
     seconds = {p["read_ahead_kb"]: sorted(p["seconds"])[1] for p in points}
     default = json.loads(SWEEP.read_text())["default_read_ahead_kb"]
     chosen = document["quasi_optimal_read_ahead_kb"]
-    assert document["chosen_read_ahead_kb"] is document["proposed_read_ahead_kb"] is None
     regret = (seconds[chosen] - min(seconds.values())) / seconds[default]
+    assert regret > 0.5
     assert document["regret_quasi_optimal"] == pytest.approx(regret)
+    proposed = document["proposed_read_ahead_kb"]
+    assert document["chosen_read_ahead_kb"] == proposed
+    assert seconds[proposed] == min(seconds.values())
+    assert document["regret"] == document["regret_proposed"] == 0
+    assert document["seconds_error_median"] < 0.03
+
+
+def test_seconds_that_are_unknown_are_not_compared(capsys):
+    words = BEFORE / "no-scheduler.capture.tar.xz", BEFORE / "no-scheduler.sweep.json"
+    document = json.loads(run(capsys, "validate", "--json", *words))
+    assert document["regret_quasi_optimal"] > 0.5
+    assert document["chosen_read_ahead_kb"] is document["proposed_read_ahead_kb"] is None
     assert document["regret"] is document["regret_proposed"] is None
     assert document["seconds_error_median"] is None
+
+
+def test_the_first_answer_is_the_window_that_was_measured_to_be_fastest(capsys, tmp_path):
+    """F² + G² chooses 8 KiB, which takes 56 % of the default's time longer."""
+    said = json.loads(run(capsys, "predict", "--json", CAPTURE))["verdict"]
+    points = json.loads(SWEEP.read_text())["points"]
+    fastest = min(points, key=lambda point: sorted(point["seconds"])[1])
+    assert (said["action"], said["by"]) == ("set", "seconds")
+    assert said["read_ahead_kb"] == fastest["read_ahead_kb"]
+    written = json.loads(run(capsys, "script", "--json", CAPTURE, "-o", tmp_path / "boot"))
+    assert [s["value"] for s in written["settings"]] == [str(fastest["read_ahead_kb"])]
 
 
 def test_several_captures_of_one_start(capsys):
@@ -134,10 +158,11 @@ def test_the_script_sets_what_predict_says(capsys, tmp_path):
 
 def test_no_window_is_recommended_while_the_disk_is_unknown(capsys, tmp_path):
     """F² + G² chooses 8 KiB, which takes 68 % of the default's time longer than the best."""
-    said = json.loads(run(capsys, "predict", "--json", CAPTURE))["verdict"]
+    capture = BEFORE / "no-scheduler.capture.tar.xz"
+    said = json.loads(run(capsys, "predict", "--json", capture))["verdict"]
     assert (said["action"], said["read_ahead_kb"], said["by"]) == ("measure", None, None)
     out = tmp_path / "boot"
-    assert main(["script", str(CAPTURE), "-o", str(out)]) == 1
+    assert main(["script", str(capture), "-o", str(out)]) == 1
     refused = capsys.readouterr().err
     assert refused.count("\n") == 1
     assert refused.endswith(f"{said['remedy']}\n")
@@ -146,10 +171,11 @@ def test_no_window_is_recommended_while_the_disk_is_unknown(capsys, tmp_path):
 
 def test_its_limiter_is_not_distinguishable_from_computing(capsys, tmp_path):
     """The capture is older than recordings of the scheduler: by its replay 4 KiB looks as good."""
+    capture = BEFORE / "no-scheduler.capture.tar.xz"
     limits = tmp_path / "limits.toml"
     limits.write_text('kind = "paced"\nrequests_per_second = 1000\nbytes_per_second = 20000000\n')
     words = ("--windows", "0,2,32", "--device-model", limits)
-    document = json.loads(run(capsys, "predict", "--json", *words, CAPTURE))
+    document = json.loads(run(capsys, "predict", "--json", *words, capture))
     assert document["verdict"]["action"] == "measure"
     assert "events of the scheduler" in document["verdict"]["why"]
     assert document["verdict"]["remedy"].startswith("foreread record -o again.capture -- ")

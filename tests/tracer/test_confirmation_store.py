@@ -57,7 +57,8 @@ def test_several_results_are_kept_in_a_folder(folder):
     after = read(folder)
     assert [one.kernel for one in after[0].confirmations] == ["6.1.0", "6.2.0"]
     assert msgspec.structs.replace(after[0], confirmations=[]) == before[0]
-    assert sorted(path.name for path in folder.iterdir()) == ["capture.json", "files.json", "trace"]
+    names = ["capture.json", "disk.json", "files.json", "trace"]
+    assert sorted(path.name for path in folder.iterdir()) == names
 
 
 @pytest.mark.parametrize("kind", ["tar", "tar.gz", "tar.xz"])
