@@ -182,7 +182,7 @@ def _disk(
 ) -> tuple[DeviceModel, str]:
     """Return the disk, and where its cost is from: given, the capture's probe, its requests."""
     if given is not None:
-        return _as_used(recording, requests, given), "as given"
+        return _as_used(recording, requests, given, same_disk=False), "as given"
     refused = ""
     probe = probe_of(recording.capture, dev_text(disk))
     if probe is not None:
@@ -193,16 +193,18 @@ def _disk(
         except DeviceModelError as error:
             refused = f"; {error}"
         else:
-            return _as_used(recording, requests, probed.device), probed.how
+            return _as_used(recording, requests, probed.device, same_disk=True), probed.how
     found = _handed_over(recording, requests, _learnt(requests, _each_ns(recording)))
     residual = f"(median residual {found.spread_ns / 1000:.1f} µs{refused})"
     return found, f"learnt from the capture's requests {residual}"
 
 
-def _as_used(recording: Recording, requests: Table, known: DeviceModel) -> DeviceModel:
+def _as_used(
+    recording: Recording, requests: Table, known: DeviceModel, same_disk: bool
+) -> DeviceModel:
     """Return a known disk as the kernel uses it."""
     if isinstance(known, Measured):
-        return as_in_run(known, requests, _each_ns(recording))
+        return as_in_run(known, requests, _each_ns(recording), same_disk)
     if not isinstance(known, FixedCost):
         return known
     with suppress(DeviceModelError):

@@ -16,15 +16,16 @@ from emulator.measured import Measured, Point
 
 FEWEST = 30  # requests of a pattern that show by how much it differs
 _MOST = 0.5  # part of the measured time; what differs by more was another disk's
-_LEAST_LEFT = 0.2
+_LEAST_LEFT = 0.05
 
 
-def as_in_run(device: Measured, requests: Table, each_ns: float) -> Measured:
+def as_in_run(device: Measured, requests: Table, each_ns: float, same_disk: bool) -> Measured:
     """Return a measured disk whose latencies are those of the run's requests.
 
     ``requests`` are one disk's, in order of issue; recording one event takes ``each_ns``. All
     sizes change by the same time. The disk is returned as it is where the run has too few
-    requests with nothing else under way, or where they were another disk's.
+    requests with nothing else under way. If it is not known to be the ``same_disk``, it is also
+    returned as it is where the requests took much longer, or much less long.
     """
     alone, sequential = _alone(requests), _sequential(requests)
     shifts: dict[bool, float] = {}
@@ -32,7 +33,7 @@ def as_in_run(device: Measured, requests: Table, each_ns: float) -> Measured:
         rows = alone & (sequential == pattern)
         if np.count_nonzero(rows) >= FEWEST:
             shift, part = _shift(device, requests.take(rows), each_ns, pattern)
-            if abs(part) > _MOST:
+            if abs(part) > _MOST and not same_disk:
                 return device
             shifts[pattern] = shift
     if not shifts:

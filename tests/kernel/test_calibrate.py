@@ -6,19 +6,18 @@ import os
 import shutil
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from limited_disks import joined, limiting_group
 from loop_image import mounted
 
 from analyzer.calibration import Found, Trial, explain
 from boards.target import LocalTarget
 from emulator.paced import Paced
 from tracer.calibrate.fio import CalibrateError, Job, find_place, measure
+from tracer.calibrate.limits import limits_elsewhere
 
-V1 = Path("/sys/fs/cgroup/blkio")
-V2 = Path("/sys/fs/cgroup")
 JOBS = [
     Job(4, sequential=False, depth=1, seconds=1.2),
     Job(4, sequential=True, depth=8, seconds=1.0),
@@ -45,48 +44,6 @@ def loop(tmp_path) -> Iterator[str]:
         yield device
 
 
-@contextmanager
-def limited(device: str, requests: int, size: int) -> Iterator[None]:
-    """Be in a group of processes whose reads of the device are limited."""
-    number = Path(f"/sys/block/{device}/dev").read_text().strip()
-    name = f"foreread-test-{os.getpid()}"
-    if (V1 / "blkio.throttle.read_iops_device").exists():
-        home, group = V1, V1 / name
-        limits = {
-            "blkio.throttle.read_iops_device": f"{number} {requests}",
-            "blkio.throttle.read_bps_device": f"{number} {size}",
-        }
-    elif "io" in _controllers():
-        (V2 / "cgroup.subtree_control").write_text("+io")
-        home, group = V2, V2 / name
-        limits = {"io.max": f"{number} rbps={size} riops={requests}"}
-    else:
-        pytest.skip("this machine has no cgroup that limits reads: the limiter was not calibrated")
-    before = home / _own_group(home == V1)
-    group.mkdir()
-    try:
-        for file, limit in limits.items():
-            (group / file).write_text(limit)
-        (group / "cgroup.procs").write_text(str(os.getpid()))
-        yield
-    finally:
-        (before / "cgroup.procs").write_text(str(os.getpid()))
-        group.rmdir()
-
-
-def _controllers() -> list[str]:
-    file = V2 / "cgroup.controllers"
-    return file.read_text().split() if file.exists() else []
-
-
-def _own_group(v1: bool) -> str:
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, controllers, path = line.split(":", 2)
-        if ("blkio" in controllers.split(",")) if v1 else not controllers:
-            return path.lstrip("/")
-    return ""
-
-
 def calibrated(place: str) -> Found:
     target = LocalTarget()
     where = find_place(target, place)
@@ -98,7 +55,7 @@ def calibrated(place: str) -> Found:
 
 def test_the_limits_of_the_running_kernel_are_found(loop):
     """Limits that a loaded machine reaches, too."""
-    with limited(loop, requests=300, size=4_000_000):
+    with limiting_group(loop, requests=300, size=4_000_000) as group, joined(group):
         found = calibrated(f"/dev/{loop}")
     assert isinstance(found.device, Paced), found
     assert found.device.slice_ns == 100e6
@@ -123,3 +80,13 @@ def test_what_is_no_disk_is_told(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CalibrateError, match="no disk"):
         find_place(LocalTarget(), str(tmp_path / "pipe"))
+
+
+def test_a_limit_that_does_not_hold_here_is_warned_of(loop):
+    target = LocalTarget()
+    with limiting_group(loop, requests=300, size=4_000_000) as group:
+        (found, *_) = limits_elsewhere(target, loop)
+        assert found.folder == str(group)
+        with joined(group):
+            assert limits_elsewhere(target, loop) == []
+    assert limits_elsewhere(target, loop) == []

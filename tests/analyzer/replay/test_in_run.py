@@ -39,7 +39,7 @@ def latencies(device):
 
 
 def test_all_sizes_lose_what_the_probe_measured_beside_the_disk():
-    found = as_in_run(DISK, requests(*random_reads(60_500)), 500.0)
+    found = as_in_run(DISK, requests(*random_reads(60_500)), 500.0, same_disk=False)
     assert latencies(found) == [60_000, 40_000, 130_000]
     assert [point.occupancy_ns for point in found.points] == [30_000, 40_000, 130_000]
     assert found.band == DISK.band
@@ -47,7 +47,7 @@ def test_all_sizes_lose_what_the_probe_measured_beside_the_disk():
 
 def test_each_pattern_has_its_own_difference():
     stream = [(10**9 + at * 10**6, 10**9 + at * 10**6 + 65_000, 8 * at, 8) for at in range(40)]
-    found = as_in_run(DISK, requests(*random_reads(60_000), *stream), 0.0)
+    found = as_in_run(DISK, requests(*random_reads(60_000), *stream), 0.0, same_disk=False)
     assert latencies(found) == [60_000, 65_000, 130_000]
 
 
@@ -63,4 +63,11 @@ def test_each_pattern_has_its_own_difference():
     ],
 )
 def test_a_disk_that_the_run_does_not_show_stays_as_it_is(rows):
-    assert as_in_run(DISK, requests(*rows), 0.0) == DISK
+    assert as_in_run(DISK, requests(*rows), 0.0, same_disk=False) == DISK
+
+
+@pytest.mark.parametrize("took_ns", [20_000, 900_000])
+def test_a_busy_machine_made_the_probe_of_the_same_disk_slow(took_ns):
+    found = as_in_run(DISK, requests(*random_reads(took_ns)), 0.0, same_disk=True)
+    assert latencies(found)[0] == took_ns
+    assert min(latencies(found)) > 0

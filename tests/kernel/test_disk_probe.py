@@ -1,0 +1,89 @@
+"""The probe of the disk that record makes, behind the running kernel's own limiter."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from limited_disks import limiting_group
+from loop_image import mounted
+
+from analyzer.ingest.seen import SeenTrace
+from analyzer.probed import device_of_probe
+from boards.device import Devices
+from emulator.paced import Paced
+from tracer import capture as capture_files
+from tracer.backends.tracefs import TracefsBackend
+from tracer.disk.local import ProbeFailed, probe_disk
+from tracer.record import RecordOptions, record
+from tracer.run import RunOptions
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no disk was probed"),
+]
+ATTEMPTS = 3  # a busy machine does not reach the limits each time
+
+
+@pytest.fixture
+def loop(tmp_path) -> Iterator[str]:
+    """A file system of one file of 48 MiB, on a loop device that nothing else reads."""
+    image, root = tmp_path / "image", tmp_path / "root"
+    root.mkdir()
+    (root / "large").write_bytes(os.urandom(48 << 20))
+    subprocess.run(["truncate", "-s", "64M", image], check=True)
+    subprocess.run(["mkfs.ext4", "-q", "-F", "-d", root, image], check=True)
+    with mounted(image, tmp_path / "mnt") as device:
+        subprocess.run(["mount", "-o", "remount,ro", tmp_path / "mnt"], check=True)
+        yield device
+
+
+def recorded(tmp_path, script, name):
+    """Record a shell script and return the capture as read from its directory."""
+    seen = SeenTrace()
+    run = RunOptions(["sh", "-c", script], allow_warm=True)
+    output = tmp_path / name
+    record(RecordOptions(run, wait_s=300.0), TracefsBackend(), output, seen.inodes, seen.reads)
+    return capture_files.read(output)[0]
+
+
+@pytest.mark.parametrize(("requests", "size"), [(1000, 40_000_000), (2000, 10_000_000)])
+def test_the_probe_finds_the_limits_of_the_group_that_the_command_joined(
+    loop, tmp_path, requests, size
+):
+    with limiting_group(loop, requests, size) as group:
+        script = (
+            f"echo $$ >{group}/cgroup.procs; dd if={tmp_path}/mnt/large of=/dev/null count=4000"
+        )
+        for attempt in range(ATTEMPTS):
+            disk = recorded(tmp_path, script, f"capture-{attempt}").disk
+            assert disk is not None
+            assert disk.name == loop
+            assert disk.group.endswith(group.name)
+            assert str(os.getpid()) not in (group / "cgroup.procs").read_text().split()
+            device = device_of_probe(disk).device
+            if isinstance(device, Paced) and device.requests_per_second < 1.05 * requests:
+                break
+    assert isinstance(device, Paced), device
+    assert device.slice_ns == 100e6
+    assert device.requests_per_second == pytest.approx(requests, rel=0.05)
+    assert device.bytes_per_second == pytest.approx(size, rel=0.05)
+
+
+def test_a_group_that_is_gone_gives_an_error_that_says_so(loop):
+    devices = Devices()
+    with pytest.raises(ProbeFailed, match="is gone"):
+        probe_disk(devices, loop, [(0, 8)], [], "/foreread-test-no-such-group")
+
+
+def test_the_disk_is_only_read(loop, tmp_path):
+    written = Path(f"/sys/block/{loop}/stat").read_text().split()[6]
+    disk = recorded(tmp_path, f"dd if={tmp_path}/mnt/large of=/dev/null count=4000", "capture").disk
+    assert disk is not None
+    assert disk.group == ""
+    assert disk.requests > 100
+    assert disk.seconds < 20
+    assert Path(f"/sys/block/{loop}/stat").read_text().split()[6] == written
