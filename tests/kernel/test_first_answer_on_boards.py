@@ -26,8 +26,9 @@ def test_the_window_of_the_verdict_is_about_as_fast_as_the_best(board, tmp_path,
     verdict = found["verdict"]
     assert (verdict["action"], verdict["by"]) == ("set", "seconds")
     windows = ",".join(f"{kb}k" for kb in sorted({*WINDOWS_KB, verdict["read_ahead_kb"]}))
-    ran = json.loads(foreread("boards", "run", board, "--json", "--windows", windows, "--", *PLAY))
-    seconds = {run["read_ahead_kb"]: run["guest_ns"] / 1e9 for run in ran["runs"]}
+    words = ("--json", "--windows", windows, "--repeat", 1, "-o", tmp_path / "sweep.json")
+    swept = json.loads(foreread("sweep", *words, capture))
+    seconds = {point["read_ahead_kb"]: point["seconds"][0] for point in swept["points"]}
     regret = (seconds[verdict["read_ahead_kb"]] - min(seconds.values())) / seconds[128]
     with capsys.disabled():
         print(f"\n  {board}: {verdict['read_ahead_kb']} KiB, regret {100 * regret:.1f} %", end="")

@@ -87,19 +87,31 @@ plans="$1" patience=$2 worse_percent=10
 put_all_back() { echo back; }
 apply_plan() { :; }
 say() { echo "$1"; }
-staying='' in_force='' refused='' stayed=0
-while read -r fingerprint period_bytes period_ms; do decide; done
+staying='' in_force='' refused='' stayed=0 busy_ms=$3
+while read -r fingerprint period_bytes period_ms; do
+    busy_ms=$((busy_ms + period_ms))
+    decide
+done
 """
 
 
-def decided(shell, periods, patience=3):
-    """Return what a watcher does in these periods (bytes done, ms busy), all of one workload."""
+def decided(shell, periods, patience=3, busy_ms=0):
+    """Return what a watcher does in these periods (bytes done, ms busy), all of one workload.
+
+    ``busy_ms`` is how long the disk had been busy before them.
+    """
     text = (resources.files("tracer.remote") / "watch.sh").read_text()
     lines = "".join(f"{WORK} {done} {busy}\n" for done, busy in periods)
     done = subprocess.run(
-        [*shell, "-c", f"tab='\t'\n{text}{DECIDING}", "sh", f"{WORK}\t{KNOB}\t16", str(patience)],
-        input=lines, check=True, capture_output=True, text=True,
-    )  # fmt: skip
+        [
+            *(*shell, "-c", f"tab='\t'\n{text}{DECIDING}", "sh"),
+            *(f"{WORK}\t{KNOB}\t16", str(patience), str(busy_ms)),
+        ],
+        input=lines,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
     assert done.stderr == ""
     return [line for line in done.stdout.splitlines() if line != "back"]
 
@@ -133,6 +145,14 @@ SAME, LESS, LOST, SEEN_TWICE = (1000, 1), (500, 1), (-(10**10), 1), (10**10, 1)
 )
 def test_a_plan_is_judged_by_what_is_done_in_most_periods(shell, periods, expected):
     assert decided(shell, periods) == expected
+
+
+@SHELLS
+def test_a_plan_waits_for_a_period_in_which_the_disk_says_how_long_it_was_busy(shell):
+    """Its clock ticks every few ms: a plan in force without a rate would never be judged."""
+    periods = [(1000, 0)] * 4 + [SAME] + [LESS] * 3
+    assert decided(shell, periods[:4], busy_ms=5) == []
+    assert decided(shell, periods, busy_ms=5) == [APPLIED, f"undone {WORK} 1000 500"]
 
 
 @SHELLS
