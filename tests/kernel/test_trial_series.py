@@ -81,6 +81,7 @@ def test_announced_trials_are_made_in_order_each_at_its_window(loop, trials):
 
 
 def test_what_was_announced_may_be_left(loop, trials):
+    before = set(jobs())
     with trials() as bench:
         bench.announce([at(loop, 16)] * 4)
         bench.run(at(loop, 16))
@@ -90,7 +91,7 @@ def test_what_was_announced_may_be_left(loop, trials):
     assert other.in_force == {str(loop.knob): "64"}
     assert again.in_force == {str(loop.knob): "32"}
     assert loop.restored_kb() == WINDOW_KB
-    assert not jobs()
+    assert set(jobs()) <= before
 
 
 def test_a_run_finds_nothing_of_the_one_before(loop, trials, tmp_path):
