@@ -30,7 +30,7 @@ MOST_WINDOWS = 64
 LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1023)
 # Draws of each capture as it could have been: as many as some seconds allow, always the same.
 FEWEST_DRAWS, MOST_DRAWS = 8, 100
-WORK = 2_000_000  # steps replayed, over windows and draws
+WORK = 1_000_000  # steps replayed, over windows and draws
 RESAMPLED = 200
 
 
