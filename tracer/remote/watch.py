@@ -117,7 +117,7 @@ def resident_script(options: WatchOptions) -> str:
     settings = {"resident_job": RESIDENT_JOB, **_variables(options)}
     head = [
         "#!/bin/sh",
-        "# shellcheck disable=SC2034,SC2154,SC2209,SC2317,SC3045",
+        "# shellcheck disable=SC2034,SC2154,SC2209,SC2317,SC3045,SC3067",
         "# Keeps the settings that suit the workload of this board in force; written by foreread.",
         "# usage: foreread-fingerprint start|stop|status|run",
         *(f"{name}={shlex.quote(value)}" for name, value in settings.items()),

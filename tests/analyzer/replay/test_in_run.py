@@ -46,7 +46,11 @@ def test_all_sizes_lose_what_the_probe_measured_beside_the_disk():
 
 
 def test_each_pattern_has_its_own_difference():
-    stream = [(10**9 + at * 10**6, 10**9 + at * 10**6 + 65_000, 8 * at, 8) for at in range(40)]
+    took = [60_000] + [65_000] * 39  # the first one does not follow another
+    starts = [10**9 + at * 10**6 for at in range(40)]
+    stream = [
+        (at, at + ns, 8 * row, 8) for row, (at, ns) in enumerate(zip(starts, took, strict=True))
+    ]
     found = as_in_run(DISK, requests(*random_reads(60_000), *stream), 0.0, same_disk=False)
     assert latencies(found) == [60_000, 65_000, 130_000]
 
@@ -71,3 +75,22 @@ def test_a_busy_machine_made_the_probe_of_the_same_disk_slow(took_ns):
     found = as_in_run(DISK, requests(*random_reads(took_ns)), 0.0, same_disk=True)
     assert latencies(found)[0] == took_ns
     assert min(latencies(found)) > 0
+
+
+def test_the_tail_of_the_latencies_is_part_of_the_disk_s_time_but_no_stall_is():
+    rows = random_reads(60_000, 27) + random_reads(120_000, 10)[7:] + random_reads(10**8, 12)[11:]
+    rows.sort()
+    apart = [
+        (10**9 * at, 10**9 * at + end - start, at, 8) for at, (start, end, *_) in enumerate(rows, 1)
+    ]
+    found = as_in_run(DISK, requests(*apart), 0.0, same_disk=True)
+    expected = (27 * 60_000 + 3 * 120_000 + 10 * 60_000) / 31
+    assert latencies(found)[0] == pytest.approx(expected)
+
+
+def test_a_disk_that_drifts_during_the_run_has_a_wider_band():
+    slower = [
+        (10**9 + start, 10**9 + end + 20_000, *more) for start, end, *more in random_reads(60_000)
+    ]
+    drifting = as_in_run(DISK, requests(*random_reads(60_000), *slower), 0.0, same_disk=False)
+    assert drifting.band == pytest.approx(np.hypot(DISK.band, 10 / 70))
