@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from limited_disks import joined, limiting_group
-from loop_image import mounted
+from loop_image import read_only_disk
 
 from analyzer.calibration import Found, Trial, explain
 from boards.target import LocalTarget
@@ -33,14 +32,7 @@ pytestmark = [
 
 @pytest.fixture
 def loop(tmp_path) -> Iterator[str]:
-    """A file system of one file of 48 MiB, on a loop device that nothing else writes to."""
-    image, root = tmp_path / "image", tmp_path / "root"
-    root.mkdir()
-    (root / "large").write_bytes(os.urandom(48 << 20))
-    subprocess.run(["truncate", "-s", "64M", image], check=True)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-d", root, image], check=True)
-    with mounted(image, tmp_path / "mnt") as device:
-        subprocess.run(["mount", "-o", "remount,ro", tmp_path / "mnt"], check=True)
+    with read_only_disk(tmp_path) as device:
         yield device
 
 

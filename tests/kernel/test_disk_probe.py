@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from limited_disks import limiting_group
-from loop_image import mounted
+from loop_image import read_only_disk
 
 from analyzer.ingest.seen import SeenTrace
 from analyzer.probed import device_of_probe
@@ -30,14 +29,7 @@ ATTEMPTS = 3  # a busy machine does not reach the limits each time
 
 @pytest.fixture
 def loop(tmp_path) -> Iterator[str]:
-    """A file system of one file of 48 MiB, on a loop device that nothing else reads."""
-    image, root = tmp_path / "image", tmp_path / "root"
-    root.mkdir()
-    (root / "large").write_bytes(os.urandom(48 << 20))
-    subprocess.run(["truncate", "-s", "64M", image], check=True)
-    subprocess.run(["mkfs.ext4", "-q", "-F", "-d", root, image], check=True)
-    with mounted(image, tmp_path / "mnt") as device:
-        subprocess.run(["mount", "-o", "remount,ro", tmp_path / "mnt"], check=True)
+    with read_only_disk(tmp_path) as device:
         yield device
 
 

@@ -72,6 +72,19 @@ def loop_image(directory: Path) -> Iterator[LoopImage]:
         yield loop
 
 
+@contextmanager
+def read_only_disk(directory: Path) -> Iterator[str]:
+    """Mount a file system with one random file, ``mnt/large`` of 48 MiB; yield its loop device."""
+    image, root = directory / "image", directory / "root"
+    root.mkdir()
+    (root / "large").write_bytes(os.urandom(48 << 20))
+    _run("truncate", "-s", "64M", image)
+    _run("mkfs.ext4", "-q", "-F", "-d", root, image)
+    with mounted(image, directory / "mnt") as device:
+        _run("mount", "-o", "remount,ro", directory / "mnt")
+        yield device
+
+
 def _run(*words: object) -> str:
     return subprocess.run(
         [str(word) for word in words], check=True, capture_output=True, text=True

@@ -32,11 +32,12 @@ def read_pages(places: Places) -> list[PageReads]:
     direct: dict[int, list[int]] = {size: [] for size in SIZES}
     cached: dict[int, list[int]] = {size: [] for size in SIZES}
     with mmap.mmap(-1, max(SIZES)) as buffer, ExitStack() as stack:
+        opened = _Opened(stack)
         for _ in range(_ROUNDS):
             for size in SIZES:
                 with memoryview(buffer)[:size] as part:
                     direct[size].append(_direct(places, part))
-                cached[size].append(_cached(places, size, stack))
+                cached[size].append(_cached(places, size, opened))
             if time.monotonic_ns() > end:
                 break
     if len(direct[SIZES[0]]) < _FEWEST_ROUNDS:
@@ -54,18 +55,37 @@ def _direct(places: Places, buffer: memoryview) -> int:
     return time.monotonic_ns() - began
 
 
-def _cached(places: Places, size: int, stack: ExitStack) -> int:
-    """Return how long (ns) one request took that brought ``size`` bytes into the page cache.
+class _Opened:
+    """The files of direct descriptors, opened once more for reads through the page cache.
 
-    They stay there until ``stack`` ends: pages that have just been freed cost less than others.
+    What is read stays cached until the stack ends: pages that have just been freed cost less than
+    others.
     """
+
+    def __init__(self, stack: ExitStack) -> None:
+        self._stack = stack
+        self._files: dict[int, int] = {}
+
+    def file(self, direct: int) -> int:
+        """Return the descriptor without O_DIRECT, and without readahead of its own."""
+        if direct not in self._files:
+            file = os.open(f"/proc/self/fd/{direct}", os.O_RDONLY | os.O_CLOEXEC)
+            self._stack.callback(os.close, file)
+            os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+            self._files[direct] = file
+        return self._files[direct]
+
+    def drop_at_end(self, file: int, offset: int, size: int) -> None:
+        """Evict the pages when the stack ends."""
+        self._stack.callback(os.posix_fadvise, file, offset, size, os.POSIX_FADV_DONTNEED)
+
+
+def _cached(places: Places, size: int, opened: _Opened) -> int:
+    """Return how long (ns) one request took that brought ``size`` bytes into the page cache."""
     descriptor, offset = places.random(size)
-    # Opened again, without O_DIRECT; without readahead of its own.
-    file = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY | os.O_CLOEXEC)
-    stack.callback(os.close, file)
-    os.posix_fadvise(file, 0, 0, os.POSIX_FADV_RANDOM)
+    file = opened.file(descriptor)
     os.posix_fadvise(file, offset, size, os.POSIX_FADV_DONTNEED)
-    stack.callback(os.posix_fadvise, file, offset, size, os.POSIX_FADV_DONTNEED)
+    opened.drop_at_end(file, offset, size)
     began = time.monotonic_ns()
     os.posix_fadvise(file, offset, size, os.POSIX_FADV_WILLNEED)
     os.pread(file, 1, offset + size - 1)
