@@ -21,7 +21,7 @@ def calibrate(recording: Recording, disk: int | None) -> str:
 
     The cost of an emulated board's disk is in the profile of the board that was the target.
     """
-    target = _target(recording.capture)
+    target = target_words(recording.capture)
     if target and _profile_has_cost(target[-1]):
         return shlex.join(["foreread", "predict", _path(recording), "--device-model", target[-1]])
     name = _disk_name(recording.capture, disk)
@@ -78,7 +78,7 @@ def _run(capture: Capture | None) -> tuple[list[str], list[str]]:
     return options, capture.command
 
 
-def _target(capture: Capture | None) -> list[str]:
+def target_words(capture: Capture | None) -> list[str]:
     """Return the option that names the recorded target; none on this machine."""
     options = list(capture.options) if capture else []
     if "--target" not in options[:-1]:

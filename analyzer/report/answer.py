@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import median
 
 from analyzer.confirmation_text import cited_upper, stored
+from analyzer.optimizer.remedy import target_words
 from analyzer.prediction import Curve
 from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
 from analyzer.report.subject import Subject, row_of
@@ -226,8 +227,25 @@ def _how(subject: Subject) -> list[Block]:
         for curve in curves
         if (kb := _kb_for(subject, curve, len(curves) == 1)) is not None
     ]
-    text = "Until the next boot, as root (foreread script writes what does it at every boot):"
-    return [Paragraph(text), Code(lines)]
+    target = target_words(subject.recording.capture)
+    where = f"on the board ({target[-1]}), not on this machine, as root" if target else "as root"
+    path = subject.recording.path or "CAPTURE"
+    published = subject.prediction.verdict.by == "criterion"
+    criterion = ["--criterion", "published"] if published else []
+    words = ["foreread", "script", path, *criterion, "-o", "boot", *_installing(target)]
+    return [
+        Paragraph(f"Until the next boot, {where}:"),
+        Code(lines),
+        Paragraph("At every boot (installs a boot script):" if target else _WRITES),
+        Code([shell_words(words)]),
+    ]
+
+
+_WRITES = "At every boot (writes a boot script and how to install it into the folder boot):"
+
+
+def _installing(target: list[str]) -> list[str]:
+    return ["--install", *target] if target else []
 
 
 def _kb_for(subject: Subject, curve: Curve, only_disk: bool) -> int | None:

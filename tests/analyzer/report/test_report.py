@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import warnings
@@ -16,6 +17,7 @@ import pytest
 from analyzer.report import write_report
 from analyzer.report.answer import answer
 from analyzer.report.page import render
+from analyzer.report.provenance import again
 from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
@@ -276,6 +278,49 @@ def test_a_foreign_trace_says_what_it_lacks(make):
     assert "A foreign trace" in shown
     assert "To repeat it" not in shown
     assert "/sys/block" not in shown
+
+
+def commands_of(section):
+    """Return the words of each command that a section shows."""
+    return [
+        shlex.split(line)
+        for block in section.blocks
+        if block.kind == "code"
+        for line in block.lines
+    ]
+
+
+def test_commands_that_repeat_a_target_s_start_name_the_target_and_no_folder_here(make, app):
+    made = make.capture(options=["--target", "ssh://root@board", "--duration", "5"])
+    found = subject_of(make, app, swept=True)
+    capture = msgspec.structs.replace(made, mounts=app.capture.mounts)
+    target = replace(found, recording=replace(app, capture=capture))
+    record, predict, sweep, report = commands_of(again(target))
+    assert record[:2] == ["foreread", "record"]
+    assert record[record.index("--target") + 1] == "ssh://root@board"
+    assert sweep[sweep.index("--target") + 1] == "ssh://root@board"
+    assert sweep[sweep.index("--device") + 1] == "loop0"
+    made_by_record = record[record.index("-o") + 1]
+    assert sweep[-1] == made_by_record  # with its command, its options and its check of the board
+    assert made_by_record in predict
+    assert report[2:4] == [made_by_record, sweep[sweep.index("-o") + 1]]
+
+
+def test_commands_that_repeat_a_local_start_begin_in_its_folder(make, app, swept):
+    other = msgspec.structs.replace(swept.sweep, command=["/bin/other start", "-x"])
+    record, _, sweep, _ = commands_of(again(replace(swept, sweep=other)))
+    assert record[:4] == ["cd", "/", "&&", "foreread"]
+    assert sweep[-3:] == ["--", "/bin/other start", "-x"]
+    assert "--target" not in sweep
+
+
+def test_a_window_is_set_on_the_recorded_board(make, app):
+    board = msgspec.structs.replace(app.capture, options=["--target", "arm64"])
+    section = answer(subject_of(make, replace(app, capture=board, path="a b.capture")))
+    shown = " ".join(block.text for block in section.blocks if block.kind == "paragraph")
+    assert "on the board (arm64), not on this machine" in shown
+    script = commands_of(section)[-1]
+    assert script == shlex.split("foreread script 'a b.capture' -o boot --install --target arm64")
 
 
 @pytest.mark.parametrize(
