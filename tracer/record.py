@@ -12,6 +12,7 @@ from typing import Literal, cast
 
 from msgspec import structs
 
+from boards.counted import plural
 from boards.device import Devices
 from tracer import capture as capture_files
 from tracer import metadata, repeat, tracefs
@@ -251,7 +252,8 @@ def _check_events(missing: list[str]) -> None:
 def lost_notes(lost: dict[int, int]) -> list[str]:
     """Return a note if events were lost on any CPU."""
     events = sum(lost.values())
-    return [f"{events} events were lost: record again with a larger --buffer-kib"] if events else []
+    remedy = "record again with a larger --buffer-kib"
+    return [f"{plural(events, 'event', 'was')} lost: {remedy}"] if events else []
 
 
 def default_buffer_kib(available_kib: int, cpus: int) -> int:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from statistics import median
 
-from analyzer.confirmation_text import cited_upper, stored
+from analyzer.confirmation_text import cited_upper, contradicting, stored
 from analyzer.optimizer.remedy import target_words
 from analyzer.prediction import Curve
-from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
+from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import count, kib, percent, plural, seconds, shell_words
+from analyzer.report.wording import count, kib, percent, seconds, shell_words, size
+from analyzer.sequential import TOO_SMALL
+from boards.counted import plural
 
 UNANSWERED = 0.01  # share of reads without a completion from which on the reader is told
 
@@ -20,14 +22,16 @@ def answer(subject: Subject) -> Section:
     against = _contradiction(subject)
     if against:
         blocks.append(Bullets([against], warning=True))
-    blocks.append(Paragraph(_sentence(subject.prediction.verdict.why)))
+    predicted = "Predicted: " if measured_otherwise(subject) is not None else ""
+    blocks.append(Paragraph(_sentence(predicted + subject.prediction.verdict.why)))
+    blocks.append(_where(subject))
     blocks += _confirmed(subject)
     if subject.prediction.verdict.remedy:
         blocks += [Paragraph("To get an answer, run:"), Code([subject.prediction.verdict.remedy])]
     blocks += [Paragraph(text) for text in _worth(subject)]
     if subject.prediction.total.tap:
         blocks.append(_windows(subject))
-    if subject.prediction.verdict.action == "set":
+    if subject.prediction.verdict.action == "set" and measured_otherwise(subject) is None:
         blocks += _how(subject)
     beware = caveats(subject)
     if beware:
@@ -38,6 +42,9 @@ def answer(subject: Subject) -> Section:
 def headline(subject: Subject) -> str:
     """Return the answer in one line."""
     verdict = subject.prediction.verdict
+    faster_kb = measured_otherwise(subject)
+    if faster_kb is not None and verdict.action in ("set", "keep"):
+        return f"Measured fastest: {kib(faster_kb)}, not the predicted {kib(verdict.read_ahead_kb)}"
     if verdict.action == "set":
         was = f" (now {kib(subject.current_kb)})" if subject.current_known else ""
         return f"Set read_ahead_kb to {verdict.read_ahead_kb:,} KiB{was}"
@@ -46,6 +53,42 @@ def headline(subject: Subject) -> str:
     if verdict.action == "measure":
         return "Measure first: the start-up seconds cannot be predicted"
     return "Nothing to set"
+
+
+def measured_otherwise(subject: Subject) -> int | None:
+    """Return the window (KiB) that measurements found faster than the verdict's; None if none.
+
+    None, too, where the difference is at most TOO_SMALL of the time at the default window, or
+    their runs overlap.
+    """
+    kb, validation = subject.prediction.verdict.read_ahead_kb, subject.validation
+    if kb is None:
+        return None
+    against = contradicting(subject.recording.capture, kb)
+    if against is not None:
+        return against.present_kb
+    regret = None if validation is None else validation.regret_proposed
+    if validation is None or regret is None or regret <= TOO_SMALL or subject.sweep is None:
+        return None
+    runs = {point.read_ahead_kb: point.seconds for point in subject.sweep.points}
+    chosen, best = validation.proposed_read_ahead_kb, validation.best_read_ahead_kb
+    apart = chosen in runs and min(runs[chosen]) > max(runs[best])
+    return best if apart else None
+
+
+def _where(subject: Subject) -> Facts:
+    """Return the board and what its disk costs: the answer holds for these."""
+    capture, prediction = subject.recording.capture, subject.prediction
+    kernel = f"Linux {subject.recording.kernel or 'of an unknown version'}"
+    rows = [("Board", kernel)]
+    if capture is not None:
+        host, target = capture.host, target_words(capture)
+        name = target[1] if target else host.nodename or "unnamed"
+        cpu = f"{host.cpu_count} × {host.cpu_model or host.machine}"
+        rows = [("Board", f"{name}: {cpu}, {size(host.memory_kib * 1024)}, {kernel}")]
+    names = " and ".join(curve.name for curve in prediction.worth_setting) or "unknown"
+    cost = prediction.disk_cost or "cost unknown"
+    return Facts([*rows, ("Disk", f"{names}: {cost}")])
 
 
 def _confirmed(subject: Subject) -> list[Block]:
@@ -228,7 +271,7 @@ def _how(subject: Subject) -> list[Block]:
         if (kb := _kb_for(subject, curve, len(curves) == 1)) is not None
     ]
     target = target_words(subject.recording.capture)
-    where = f"on the board ({target[-1]}), not on this machine, as root" if target else "as root"
+    where = f"on the board ({target[1]}), not on this machine, as root" if target else "as root"
     path = subject.recording.path or "CAPTURE"
     published = subject.prediction.verdict.by == "criterion"
     criterion = ["--criterion", "published"] if published else []
@@ -311,11 +354,16 @@ def lost_events(subject: Subject) -> int:
 
 
 def spread_of(values: list[float]) -> str:
-    """Return the range of repeated seconds around their median: ``−1.2 … +3.4 %``."""
+    """Return the range of repeated seconds around their median: ``−1.2 … +3.4 %``.
+
+    ``–`` of a single run; where every run took the median's time, that.
+    """
     middle = median(values)
     if len(values) < 2 or not middle:
         return "–"
     low, high = (min(values) - middle) / middle, (max(values) - middle) / middle
+    if percent(low) == percent(high) == percent(0.0):
+        return "less than 0.1 %"
     return f"{percent(low, signed=True).removesuffix(' %')} … {percent(high, signed=True)}"
 
 

@@ -6,7 +6,8 @@ from analyzer.optimizer.remedy import target_words
 from analyzer.report.answer import lost_events
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.subject import Subject
-from analyzer.report.wording import count, kib, plural, seconds, shell_words, size
+from analyzer.report.wording import count, kib, seconds, shell_words, size
+from boards.counted import plural
 from tracer.capture import Capture, Device
 from tracer.sweep import Sweep
 
@@ -95,8 +96,9 @@ def recording(subject: Subject) -> Section:
     section = Section("recording", "How it was recorded", [Facts(rows)])
     if capture is not None and capture.cold.resident:
         section.blocks.append(_resident(capture))
-    notes = [*(capture.notes if capture else ()), *recording.trace.notes, *recording.notes]
-    notes = list(dict.fromkeys([*notes, *subject.prediction.notes]))
+    notes = [*subject.prediction.notes, *(capture.notes if capture else ())]
+    notes += [*recording.trace.notes, *recording.notes, *subject.prediction.criterion_notes]
+    notes = list(dict.fromkeys(notes))
     if notes:
         section.blocks.append(Bullets(notes[:MOST_ROWS]))
     return section

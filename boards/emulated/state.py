@@ -64,6 +64,13 @@ def folders(states: Path) -> list[Path]:
     return sorted(path for path in states.glob("*/") if runs(path))
 
 
+def ended(states: Path) -> list[Path]:
+    """Return the folders of the boards whose process has ended without being stopped, sorted."""
+    return sorted(
+        path for path in states.glob("*/") if (path / PROCESS).is_file() and not runs(path)
+    )
+
+
 def recorded(folder: Path, words: list[str]) -> list[str]:
     """Return the words of a program that writes down which process it is and becomes ``words``."""
     return ["sh", "-c", _RECORD, str(folder / PROCESS), *words]

@@ -12,6 +12,7 @@ from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.optimizer.linux import PREFIX
+from analyzer.optimizer.remedy import target_words
 from analyzer.prediction import Prediction
 from analyzer.prefetch import PrefetchError, compare
 from analyzer.prefetch.measured import Listed, read_measurement
@@ -77,7 +78,9 @@ def _of_capture(args: argparse.Namespace) -> ReportFiles:
     prediction = predicted(recording, args)
     sweep, tuned = _measured(args.measured)
     command = recording.capture.command if recording.capture else None
-    validation = validate(prediction, sweep, command) if sweep else None
+    validation = (
+        validate(prediction, sweep, command, target_words(recording.capture)) if sweep else None
+    )
     listed = _listed(recording, prediction, args)
     from analyzer.report import write_report  # noqa: PLC0415
 

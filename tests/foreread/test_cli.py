@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from foreread.cli import COMMANDS, main, printable
+from foreread.cli import COMMANDS, build_parser, main, printable
+from foreread.target_arguments import target_words
 
 
 def foreread(*words, **more):
@@ -171,3 +172,12 @@ def test_probes_are_for_targets(tmp_path):
     done = foreread("record", "--probes", "-o", tmp_path / "capture", "--", "true")
     assert done.returncode == 2
     assert "--probes: for targets only" in done.stderr
+
+
+def test_recorded_options_name_the_target_and_its_key(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parser = build_parser(["record"])
+    words = ["record", "--target", "ssh://root@board", "--identity", "key", "-o", "c", "--", "x"]
+    given = target_words(parser.parse_args(words))
+    assert given == ["--target", "ssh://root@board", "--identity", str(tmp_path / "key")]
+    assert not target_words(parser.parse_args(["record", "-o", "c", "--", "x"]))

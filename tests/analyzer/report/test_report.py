@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from analyzer.report import write_report
-from analyzer.report.answer import answer
+from analyzer.report.answer import answer, spread_of
 from analyzer.report.page import render
 from analyzer.report.provenance import again
 from analyzer.report.sections import sections
@@ -187,6 +187,53 @@ def test_measurements_that_contradict_are_said_before_all_else(swept):
     section = answer(replace(swept, prediction=wrong))
     assert section.blocks[0].warning
     assert section.blocks[0].items[0].startswith("The measurements speak against this")
+
+
+def with_runs(subject, **seconds_by_kb):
+    """Return the subject with other measured seconds at some windows, given as ``kb32=[…]``."""
+    points = [
+        msgspec.structs.replace(p, seconds=seconds_by_kb.get(f"kb{p.read_ahead_kb}", p.seconds))
+        for p in subject.sweep.points
+    ]
+    sweep = msgspec.structs.replace(subject.sweep, points=points)
+    return replace(subject, sweep=sweep, validation=validate(subject.prediction, sweep))
+
+
+@pytest.mark.parametrize("action", ["set", "keep"])
+def test_the_headline_is_what_measurements_show_clearly(make, app, action):
+    found = subject_of(make, app, swept=True, action=action)
+    proposed = found.prediction.verdict.read_ahead_kb
+    slow = {f"kb{proposed}": [9.0, 9.1, 9.2], "kb48": [0.1, 0.1, 0.1]}
+    section = answer(with_runs(found, **slow))
+    assert section.title == f"Measured fastest: 48 KiB, not the predicted {proposed:,} KiB"
+    said = text_of(check(render("t", "s", [section], "0")))
+    assert "Predicted: C_opt" in said
+    assert "echo" not in said  # nothing to set that was measured to be slower
+    noisy = {f"kb{proposed}": [0.09, 0.11, 0.12], "kb48": [0.08, 0.1, 0.13]}
+    title = answer(with_runs(found, **noisy)).title
+    assert title.startswith({"set": "Set read_ahead_kb", "keep": "Keep read_ahead_kb"}[action])
+
+
+def test_page_one_names_the_board_and_the_cost_of_its_disk(make, app):
+    found = subject_of(make, app, seconds=True)
+    known = replace(found.prediction, disk_cost="500 µs a request and 20 µs a KiB")
+    said = answer_of(replace(found, prediction=known))
+    assert "kitchen-tv: 4 × ARM Cortex-A53, 1 GiB, Linux 6.1.0-41-arm64" in said
+    assert "loop0: 500 µs a request and 20 µs a KiB" in said
+    assert "cost unknown" in answer_of(found)
+
+
+def test_equal_runs_have_no_range_of_zeros():
+    assert spread_of([2.0, 2.0, 2.0001]) == "less than 0.1 %"
+    assert spread_of([2.0, 2.0, 2.1]) == "0.0 … +5.0 %"
+    assert spread_of([2.0]) == "–"
+
+
+def test_wide_tables_and_figures_say_that_they_scroll(written):
+    _, page = written
+    hints = text_of(page).count("sideways")
+    wide = sum(name == "class" and value == "scroll" for name, value in page.attributes)
+    assert hints == wide >= page.tags.count("figure")
 
 
 def test_hostile_names_are_shown_and_harmless(make, tmp_path):
