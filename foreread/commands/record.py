@@ -14,7 +14,7 @@ from analyzer.ingest.seen import SeenTrace
 from boards.counted import plural
 from boards.open import LOCAL, open_target
 from boards.target import LocalTarget, Target
-from foreread.arguments import UsageError, buffer_kib, window_kb
+from foreread.arguments import UsageError, buffer_kib, duration, window_kb
 from foreread.cli import printable
 from foreread.run_arguments import add_run, option_words, run_options
 from foreread.target_arguments import add_target, target_words, tell
@@ -64,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not read the disk for a second after the run to learn what its requests cost",
     )
+    parser.add_argument(
+        "--search",
+        type=duration,
+        metavar="S",
+        help="look up the paths of files for up to S seconds after the run (20; 60 on a target)",
+    )
     add_run(parser)
 
 
@@ -76,6 +82,8 @@ def run(args: argparse.Namespace) -> int:
         probes=args.probes,
         wait_s=args.wait,
         foreread=VERSION,
+        search_s=args.search,
+        tell=tell,
         words=(*_target_words(args), *option_words(args)),
     )
     with open_target(args.target, identity=args.identity, tell=tell) as target:
