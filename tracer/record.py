@@ -110,7 +110,7 @@ def _record(
     notes += unrestored([*journal.leftovers, *journal.restored])
     files = with_cached(_files(options, trace, run, devices, inodes_of, notes), run.cached)
     if reads_of:
-        options.tell("probing the disk, a few seconds")
+        options.tell("learning what requests of the disk cost, a few seconds")
     disk = _probed(trace, run, devices, files, reads_of, notes) if reads_of else None
     capture = Capture(
         foreread=options.foreread,

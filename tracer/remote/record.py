@@ -82,7 +82,7 @@ def record_on(
         )
         return _recorded(target, small, to, None, shell)
 
-    options.tell("probing the target's disk, a few seconds of its time")
+    options.tell("learning what requests of the target's disk cost")
     try:
         disk = probe_target(target, capture, files, output / TRACE, seen, again)
     except (RecordError, TargetError, ValueError, LookupError, KeyboardInterrupt) as error:
