@@ -236,6 +236,27 @@ def test_wide_tables_and_figures_say_that_they_scroll(written):
     assert hints == wide >= page.tags.count("figure")
 
 
+def test_measured_points_stand_beside_the_curve_of_the_disk_that_was_swept(make):
+    """The total has the other disk's reads, too, which the sweep did not count."""
+    accesses, paths, sizes = make.application(files=12)
+    recording = make.recording(accesses, paths=paths, sizes=sizes, devices=("7:0", "179:8"))
+    found = subject_of(make, recording, swept=True)
+    found = replace(found, prediction=replace(found.prediction, model="linux-6.1.0"))
+    kernel, fixed = found.compared
+    assert (kernel.name, fixed.dev) == ("loop0", "7:0")
+    assert kernel.tap < found.prediction.total.tap
+    assert [one.name for one in replace(found, validation=None).compared] == ["total", "total"]
+
+
+def test_each_drawing_of_a_figure_is_counted(make, small, tmp_path):
+    found, heard = subject_of(make, small), []
+    files = write_report(
+        small, found.prediction, None, None, tmp_path, drawn=lambda *parts: heard.append(parts)
+    )
+    total = 3 * len(files.figures)  # HTML, PDF and PNG
+    assert heard == [(done, total) for done in range(1, total + 1)]
+
+
 def test_hostile_names_are_shown_and_harmless(make, tmp_path):
     accesses = [(row, page) for row in range(len(make.hostile)) for page in range(3)]
     command = ["/bin/sh", "-c", "</title><script>x</script>\n\udcff\ud800"]
