@@ -271,20 +271,31 @@ def _how(subject: Subject) -> list[Block]:
         if (kb := _kb_for(subject, curve, len(curves) == 1)) is not None
     ]
     target = target_words(subject.recording.capture)
-    where = f"on the board ({target[1]}), not on this machine, as root" if target else "as root"
+    where = "as root"
+    if target:
+        by_ssh = target[1].startswith("ssh://")
+        where = "by ssh" if by_ssh else f"as root on the board ({target[1]}), not on this machine"
     path = subject.recording.path or "CAPTURE"
     published = subject.prediction.verdict.by == "criterion"
     criterion = ["--criterion", "published"] if published else []
     words = ["foreread", "script", path, *criterion, "-o", "boot", *_installing(target)]
     return [
         Paragraph(f"Until the next boot, {where}:"),
-        Code(lines),
+        Code(_on_target(target, lines)),
         Paragraph("At every boot (installs a boot script):" if target else _WRITES),
         Code([shell_words(words)]),
     ]
 
 
 _WRITES = "At every boot (writes a boot script and how to install it into the folder boot):"
+
+
+def _on_target(target: list[str], lines: list[str]) -> list[str]:
+    """Return commands that run ``lines`` on a target reached by ssh, from this machine."""
+    if not target or not target[1].startswith("ssh://"):
+        return lines
+    key = ["-i", target[3]] if target[2:3] == ["--identity"] else []
+    return [shell_words(["ssh", *key, "--", target[1], line]) for line in lines]
 
 
 def _installing(target: list[str]) -> list[str]:

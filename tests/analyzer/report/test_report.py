@@ -386,9 +386,20 @@ def test_a_window_is_set_on_the_recorded_board(make, app):
     board = msgspec.structs.replace(app.capture, options=["--target", "arm64"])
     section = answer(subject_of(make, replace(app, capture=board, path="a b.capture")))
     shown = " ".join(block.text for block in section.blocks if block.kind == "paragraph")
-    assert "on the board (arm64), not on this machine" in shown
+    assert "as root on the board (arm64), not on this machine" in shown
     script = commands_of(section)[-1]
     assert script == shlex.split("foreread script 'a b.capture' -o boot --install --target arm64")
+
+
+def test_a_window_is_set_by_ssh_on_a_board_that_ssh_reaches(make, app):
+    options = ["--target", "ssh://root@board:22", "--identity", "/k e/y"]
+    board = msgspec.structs.replace(app.capture, options=options)
+    section = answer(subject_of(make, replace(app, capture=board, path="a.capture")))
+    once, script = commands_of(section)
+    kb = subject_of(make, app).prediction.verdict.read_ahead_kb
+    line = f"echo {kb} > /sys/block/loop0/queue/read_ahead_kb"
+    assert once == ["ssh", "-i", "/k e/y", "--", "ssh://root@board:22", line]
+    assert script[-4:] == options
 
 
 @pytest.mark.parametrize(
