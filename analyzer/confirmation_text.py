@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from analyzer.sequential import TOO_SMALL, assess
+from boards.counted import plural
 from tracer.capture import Capture
 from tracer.confirmation import Confirmation
 
@@ -20,7 +21,7 @@ def interval_text(low: float, high: float) -> str:
 def gain_text(of: Confirmation) -> str:
     """Return what the runs show, as the end of a sentence."""
     if of.gain is None or of.low is None or of.high is None:
-        return f"not known after {len(of.pairs)} pairs of runs"
+        return f"not known after {plural(len(of.pairs), 'pair')} of runs"
     interval = interval_text(of.low, of.high)
     if of.outcome == "contradicted":
         interval = interval_text(-of.high, -of.low)
@@ -35,7 +36,7 @@ def cited(of: Confirmation) -> str:
     windows = f"{of.present_kb} -> {of.proposed_kb} KiB"
     where = f"on {of.target or 'this machine'} ({board_text(of)}) on {of.date}"
     word = "measured, too small to matter" if of.outcome == "too small" else of.outcome
-    return f"{word} {where}: {windows} {gain_text(of)}, {len(of.pairs)} pairs of runs"
+    return f"{word} {where}: {windows} {gain_text(of)}, {plural(len(of.pairs), 'pair')} of runs"
 
 
 def cited_upper(of: Confirmation) -> str:

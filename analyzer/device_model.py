@@ -16,6 +16,7 @@ from msgspec import UNSET, UnsetType
 from analyzer.ingest.tables import Array, Rwbs, Table
 from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost
 from boards.cost import FixedCost as FixedFigures
+from boards.counted import plural
 from boards.profile import Profile, ProfileError, load_profile
 from emulator.device import DeviceModel, FixedCost
 from emulator.measured import Measured, Point
@@ -168,7 +169,9 @@ def learn(requests: Table) -> FixedCost:
     if not (requests["complete_ns"][reads] > 0).all():
         missing = int((requests["complete_ns"][reads] == 0).sum())
         if missing * 20 > reads.sum():
-            raise DeviceModelError(f"{missing} of {reads.sum()} reads have no completion")
+            raise DeviceModelError(
+                f"{missing} of {plural(int(reads.sum()), 'read', 'has')} no completion"
+            )
     taken = requests.take((requests["complete_ns"] > 0) & (requests["sectors"] > 0))
     if is_held_back(taken):
         raise DeviceModelError(
@@ -181,7 +184,9 @@ def learn(requests: Table) -> FixedCost:
     wanted = (taken["flags"] & Rwbs.READ) > 0
     kib, service = taken["sectors"][wanted] / 2, service[wanted]
     if len(kib) < FEWEST:
-        raise DeviceModelError(f"only {len(kib)} reads: too few to learn the device's cost from")
+        raise DeviceModelError(
+            f"only {plural(len(kib), 'read')}: too few to learn the device's cost from"
+        )
     sizes, counts = np.unique(kib, return_counts=True)
     if counts.sum() - counts.max() < FEWEST_LARGE:
         usual = sizes[counts.argmax()]

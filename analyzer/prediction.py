@@ -95,7 +95,9 @@ class Prediction:
 
     ``verdict`` is decided by predicted seconds, ``published`` by the 2010 paper's criterion
     F² + G². ``doubts`` say what makes the verdict less certain; they widen the band of the seconds
-    and decide nothing.
+    and decide nothing. ``notes`` say what the figures rest on, ``criterion_notes`` what is to be
+    known of the published criterion and of the columns. ``disk_cost`` says in words what requests
+    of the disk cost, None where no seconds were replayed.
     """
 
     kernel: str | None
@@ -109,6 +111,13 @@ class Prediction:
     published: Verdict
     notes: tuple[str, ...] = field(default=())
     doubts: tuple[str, ...] = field(default=())
+    criterion_notes: tuple[str, ...] = field(default=())
+    disk_cost: str | None = None
+
+    @property
+    def ordered_notes(self) -> tuple[str, ...]:
+        """Notes by what they change for the reader: the published criterion's properties last."""
+        return (*self.notes, *self.criterion_notes)
 
     @property
     def worth_setting(self) -> list[Curve]:
@@ -160,7 +169,7 @@ class Prediction:
             "verdict": self.verdict.to_json(),
             "published": self.published.to_json(),
             "predicted_regret_quasi_optimal": self.regret_quasi_optimal,
-            "notes": list(self.notes),
+            "notes": list(self.ordered_notes),
             "doubts": list(self.doubts),
         }
 

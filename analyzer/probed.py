@@ -10,6 +10,7 @@ from analyzer.calibration import SMALLEST_BAND, Found, Trial, explain
 from analyzer.device_model import DeviceModelError, device_of, is_held_back, learn
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from analyzer.slices import Held, held, held_trial, limiter
+from boards.counted import plural
 from emulator.device import DeviceModel
 from emulator.measured import Measured
 from tracer.capture import Capture
@@ -95,7 +96,8 @@ def _scatter(trials: list[Trial]) -> float:
 
 
 def _how(disk: DiskProbe) -> str:
-    return f"by the capture's probe of {disk.name} ({disk.requests} reads in {disk.seconds:.1f} s)"
+    reads = plural(disk.requests, "read")
+    return f"by the capture's probe of {disk.name} ({reads} in {disk.seconds:.1f} s)"
 
 
 def _requests_of(disk: DiskProbe) -> Table:
@@ -151,7 +153,7 @@ def probe_text(disk: DiskProbe) -> str:
     read = f"{disk.name}: "
     if disk.known is None:
         group = f" in cgroup {disk.group}" if disk.group else ""
-        read += f"{disk.requests} reads in {disk.seconds:.1f} s{group}: "
+        read += f"{plural(disk.requests, 'read')} in {disk.seconds:.1f} s{group}: "
     try:
         return read + device_of_probe(disk).device.describe()
     except DeviceModelError as error:

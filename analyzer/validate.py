@@ -8,12 +8,13 @@ median over its repeats.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
 from analyzer.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
+from boards.counted import plural
 from tracer.sweep import Point, Sweep
 
 METADATA_UNKNOWN = (
@@ -117,7 +118,12 @@ class Validation:
         }
 
 
-def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = None) -> Validation:
+def validate(
+    prediction: Prediction,
+    sweep: Sweep,
+    command: list[str] | None = None,
+    target: Sequence[str] = (),
+) -> Validation:
     """Compare ``prediction`` with the cold runs measured in ``sweep``.
 
     Windows are matched through read_ahead_kb, rounded down to whole pages as the kernel does.
@@ -125,7 +131,8 @@ def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = N
     at the default window: the 2010 paper's missed optimisation, as a fraction. It is None for a
     window that was not measured; for a default window that was not, the nearest measured one below
     it is taken (the smallest if there is none). Notes say so. ``command`` is the recorded one, if
-    known: a sweep of another command is compared, too, and a note says it.
+    known: a sweep of another command is compared, too, and a note says it. ``target`` are the
+    options that name the swept board in commands that are shown.
 
     Raises ValidationError when the sweep has no complete point.
     """
@@ -149,7 +156,7 @@ def validate(prediction: Prediction, sweep: Sweep, command: list[str] | None = N
     default_kb = _measured_default(_default_kb(prediction, sweep, notes), seconds, notes)
     proposed_kb = _whole_pages(prediction.verdict.read_ahead_kb, page_kb, seconds)
     wanted = {"proposed": proposed_kb, "chosen": chosen_kb, "published criterion's": quasi_kb}
-    notes += _unmeasured(wanted, seconds, sweep)
+    notes += _unmeasured(wanted, seconds, sweep, target)
 
     def regret(kb: int | None) -> float | None:
         if kb is None or kb not in seconds:
@@ -267,15 +274,18 @@ def _whole_pages(kb: int | None, page_kb: float, seconds: dict[int, float]) -> i
     return next((one for one in seconds if int(one // page_kb) == window), kb)
 
 
-def _sweep_of(kb: int, sweep: Sweep) -> str:
+def _sweep_of(kb: int, sweep: Sweep, target: Sequence[str]) -> str:
     """Return the command that measures one more window (KiB) of the command of a sweep."""
     devices = [word for name in sweep.devices for word in ("--device", name)]
-    options = ["--windows", f"{kb}k", *devices, "-o", f"{kb}k.sweep.json"]
+    options = [*target, "--windows", f"{kb}k", *devices, "-o", f"{kb}k.sweep.json"]
     return shlex.join(["foreread", "sweep", *options, "--", *(sweep.command or ["COMMAND"])])
 
 
 def _unmeasured(
-    wanted: dict[str, int | None], seconds: dict[int, float], sweep: Sweep
+    wanted: dict[str, int | None],
+    seconds: dict[int, float],
+    sweep: Sweep,
+    target: Sequence[str],
 ) -> Iterator[str]:
     """Yield a note for each wanted window (KiB) that the sweep did not measure."""
     missing: dict[int, list[str]] = {}
@@ -285,7 +295,7 @@ def _unmeasured(
     for kb, names in missing.items():
         yield (
             f"the {' and '.join(names)} window, {kb} KiB, was not measured, so its regret is "
-            f"unknown; measure it: {_sweep_of(kb, sweep)}"
+            f"unknown; measure it: {_sweep_of(kb, sweep, target)}"
         )
 
 
@@ -294,7 +304,7 @@ def _about_metadata(curve: Curve) -> str:
         return METADATA_UNKNOWN
     return (
         f"predicted requests and pages include what the recorded run read of metadata: "
-        f"{curve.metadata_requests:,} requests, {curve.metadata_pages:,} pages"
+        f"{plural(curve.metadata_requests, 'request')}, {plural(curve.metadata_pages, 'page')}"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET, UnsetType, structs
 
 from boards.adb import AdbAddress, AdbTarget
 from boards.emulated.live import Tell, started, target_of
@@ -43,14 +43,16 @@ def open_target(
     """Return the target that ``text`` names, for a ``with`` statement that closes it.
 
     One of ``FORMS``, or a board profile's name or file. ``known_hosts`` and ``identity`` are
-    for ssh, and come before the profile's. An emulated board is one that was started by that
-    name, or boots for this target alone, of which ``tell`` is told. Raises TargetError,
-    ProfileError and BoardError.
+    for ssh, and come before the profile's; ``identity`` is refused by a target without ssh. An
+    emulated board is one that was started by that name, or boots for this target alone, of which
+    ``tell`` is told. Raises TargetError, ProfileError and BoardError.
     """
-    if text == LOCAL:
-        return nullcontext(LocalTarget())
     if not text:
         raise TargetError("no target is named", f"say one of {FORMS}, or a board profile")
+    if identity is not None:
+        _check_ssh(text)
+    if text == LOCAL:
+        return nullcontext(LocalTarget())
     if "://" in text:
         return _open_url(text, known_hosts, identity)
     if board := started(text):
@@ -58,11 +60,29 @@ def open_target(
     return _of_profile(text, known_hosts, identity, tell)
 
 
-def transport_of(text: str) -> Transport | UnsetType:
+def _check_ssh(text: str) -> None:
+    """Raise TargetError if a key is given for a target that is not reached by the user's ssh."""
+    if text.startswith("ssh://"):
+        return
+    own = text == LOCAL or "://" in text or started(text) is not None
+    if own or not isinstance(load_profile(text).transport, SshTransport):
+        raise TargetError(
+            f"--identity is for targets that ssh reaches; {text} is none", "leave --identity out"
+        )
+
+
+def transport_of(text: str, identity: Path | None = None) -> Transport | UnsetType:
     """Return how the target that ``text`` names is reached, as a profile anywhere says it.
 
-    Raises TargetError and ProfileError.
+    ``identity`` is the key that was given for it. Raises TargetError and ProfileError.
     """
+    found = _transport_of(text)
+    if identity is not None and isinstance(found, SshTransport):
+        return structs.replace(found, identity=str(identity.absolute()))
+    return found
+
+
+def _transport_of(text: str) -> Transport | UnsetType:
     if text == LOCAL:
         return LocalTransport()
     for scheme, kind in _SCHEMES.items():

@@ -18,7 +18,8 @@ def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
         dest="packages",
         action="append",
         metavar="NAME",
-        help="Debian package to put on the board, with all it depends on; may be given again "
+        help="Debian package to unpack on the board, with all it depends on, without running "
+        "its installation scripts; may be given again "
         f"({', '.join(DEFAULT_PACKAGES)})",
     )
     parser.add_argument("--fs", choices=FILE_SYSTEMS, default="ext4", help="file system (ext4)")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 
 from boards.open import LOCAL
 
@@ -19,6 +20,20 @@ def add_target(
         help="machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, or a board "
         f"profile (default: {named})",
     )
+    parser.add_argument(
+        "--identity",
+        metavar="FILE",
+        type=Path,
+        help="private key that logs in to an ssh target (default: as your ssh is configured)",
+    )
+
+
+def target_words(args: argparse.Namespace) -> list[str]:
+    """Return the options of ``add_target`` as given; none on this machine."""
+    if args.target == LOCAL:
+        return []
+    identity = [] if args.identity is None else ["--identity", str(args.identity.absolute())]
+    return ["--target", args.target, *identity]
 
 
 def tell(step: str) -> None:

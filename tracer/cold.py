@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
+from boards.counted import plural
 from boards.mounts import MountPoint, mount_of
 from tracer.backends.base import RecordError
 from tracer.capture import Cold, Resident
@@ -133,7 +134,8 @@ def _prove(
     allowed = max(_UNEXPLAINED_PAGES, int(memory_pages * _UNEXPLAINED_SHARE))
     warm = _warm(files, {one.path for one in resident}, mounts)
     how = (
-        f"drop_caches=3: {before} pages cached before, {after} after, of which {mapped} are "
+        f"drop_caches=3: {plural(before, 'page')} cached before, {after} after, of which "
+        f"{mapped} are "
         f"mapped by running processes (mincore); {unexplained} others, {allowed} allowed"
     )
     cold = Cold(

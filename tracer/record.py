@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -12,6 +12,7 @@ from typing import Literal, cast
 
 from msgspec import structs
 
+from boards.counted import plural
 from boards.device import Devices
 from tracer import capture as capture_files
 from tracer import metadata, repeat, tracefs
@@ -19,7 +20,7 @@ from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded
 from tracer.capture import TRACE, Capture, Device, FileEntry, dev_text
 from tracer.disk.local import ProbeFailed, probe_disk
 from tracer.disk.probed import DiskProbe
-from tracer.files import find_files
+from tracer.files import SEARCH_S, find_files
 from tracer.interrupts import orderly_exit
 from tracer.journal import Journal, restore_leftovers, unrestored
 from tracer.output import no_space_as_error, output_directory
@@ -34,6 +35,10 @@ _BUFFER_KIB = 32 << 10  # per CPU: a start-up of 0.5 million events fits without
 _ALL_BUFFERS_KIB = 512 << 10
 
 
+def _silent(step: str) -> None:
+    pass
+
+
 @dataclass(frozen=True)
 class RecordOptions:
     """How to record ``run``.
@@ -43,7 +48,8 @@ class RecordOptions:
     by the machine's memory if None. ``probes``: with kernel probes for the accesses that an older
     kernel has no events of (on a target). ``wait_s``: how long to wait for another foreread.
     ``foreread`` is the version and ``words`` are the command-line options that the capture
-    names.
+    names. ``search_s`` is how long paths are looked up after the run, None for as long as usual.
+    ``tell`` hears of each step.
     """
 
     run: RunOptions
@@ -55,6 +61,8 @@ class RecordOptions:
     wait_s: float = 0.0
     foreread: str = ""
     words: tuple[str, ...] = ()
+    search_s: float | None = None
+    tell: Callable[[str], None] = _silent
 
 
 def record(
@@ -96,10 +104,13 @@ def _record(
     with Journal(wait_s=options.wait_s) as journal:
         devices = Devices()
         disks = _set_windows(journal, devices, options, notes)
+        options.tell(f"running the command cold, at read_ahead_kb={options.read_ahead_kb}")
         run, recorded = _run_recorded(options, backend, trace, events, reads_of is not None)
     notes += [*run.notes, *recorded.notes, *lost_notes(recorded.lost)]
     notes += unrestored([*journal.leftovers, *journal.restored])
-    files = with_cached(_files(trace, run, devices, inodes_of, notes), run.cached)
+    files = with_cached(_files(options, trace, run, devices, inodes_of, notes), run.cached)
+    if reads_of:
+        options.tell("learning what requests of the disk cost, a few seconds")
     disk = _probed(trace, run, devices, files, reads_of, notes) if reads_of else None
     capture = Capture(
         foreread=options.foreread,
@@ -184,6 +195,7 @@ def _set_window(journal: Journal, knob: str, read_ahead_kb: int, notes: list[str
 
 
 def _files(
+    options: RecordOptions,
     trace: Path,
     run: Run,
     devices: Devices,
@@ -198,13 +210,31 @@ def _files(
         notes.append(f"the trace could not be read to look for its files: {error}")
         found = set()
     inodes |= {(dev_text(dev), ino) for dev, ino in found}
+    limit_s = SEARCH_S if options.search_s is None else options.search_s
+    options.tell(looking_up(len(inodes), limit_s))
     try:
-        files, complete = find_files(inodes, devices.mounts, run.mapped)
+        files, complete = find_files(inodes, devices.mounts, run.mapped, limit_s)
     except KeyboardInterrupt:
         files, complete = find_files(inodes, [], run.mapped)[0], False
     if not complete:
-        notes.append("the search for the paths of files was cut: some are missing")
+        notes.append(search_cut(files, limit_s))
     return files
+
+
+def looking_up(files: int, limit_s: float) -> str:
+    """Return the step of looking up paths, with the time that it takes at most."""
+    return f"looking up the paths of {plural(files, 'file')}, {limit_s:.0f} s at most"
+
+
+def search_cut(files: Sequence[FileEntry], limit_s: float) -> str:
+    """Return the note on a search that was over before all paths were found."""
+    missing = sum(file.path is None for file in files)
+    longer = max(10 * round(limit_s), 60)
+    return (
+        f"the search for the paths of files was cut after {limit_s:.0f} s or by Ctrl-C: "
+        f"{plural(missing, 'file', 'has')} no path; to search longer, record again "
+        f"with --search {longer}"
+    )
 
 
 def _probed(
@@ -251,7 +281,8 @@ def _check_events(missing: list[str]) -> None:
 def lost_notes(lost: dict[int, int]) -> list[str]:
     """Return a note if events were lost on any CPU."""
     events = sum(lost.values())
-    return [f"{events} events were lost: record again with a larger --buffer-kib"] if events else []
+    remedy = "record again with a larger --buffer-kib"
+    return [f"{plural(events, 'event', 'was')} lost: {remedy}"] if events else []
 
 
 def default_buffer_kib(available_kib: int, cpus: int) -> int:

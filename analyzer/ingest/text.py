@@ -16,6 +16,7 @@ import numpy as np
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
+from boards.counted import plural
 
 _PAGE_SIZE = 4096
 _MAX_MINOR, _MINOR_BITS, _MAX_CPU = (1 << 20) - 1, 20, (1 << 16) - 1
@@ -140,7 +141,8 @@ def _losses(text: mmap.mmap) -> tuple[dict[int, int], list[str]]:
         lost[int(cpu)] = lost.get(int(cpu), 0) + int(count or 1)
     for kept, written in _OVERWRITTEN.findall(text):
         if int(written) > int(kept):
-            notes.append(f"{int(written) - int(kept)} events were overwritten in the ring buffer")
+            events = plural(int(written) - int(kept), "event", "was")
+            notes.append(f"{events} overwritten in the ring buffer")
     return lost, notes
 
 

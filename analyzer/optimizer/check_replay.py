@@ -15,6 +15,7 @@ from analyzer.ingest.tables import Array, Rwbs
 from analyzer.optimizer.bands import DEVIATIONS
 from analyzer.optimizer.checks import Finding
 from analyzer.optimizer.start import Start
+from boards.counted import plural
 from emulator.linux.timed import Timed
 
 # In parts of the seconds: what is not worth a finding, and what makes the seconds unusable.
@@ -47,7 +48,7 @@ def disagreement(windows: Sequence[int], each: Array) -> Iterator[Finding]:
     low, high = each[:, row].min(), each[:, row].max()
     text = (
         f"captures of the same start disagree: {low:.2f} to {high:.2f} s with a window of "
-        f"{windows[row]} pages"
+        f"{plural(windows[row], 'page')}"
     )
     spread = float((each.std(axis=0, ddof=1) / np.median(each, axis=0)).max())
     yield Finding(text, spread, unusable=bool(apart[row] > MOST))
@@ -61,7 +62,7 @@ def _other_requests(start: Start, at_zero: Timed) -> Iterator[Finding]:
     off = abs(replayed - recorded) / max(recorded, 1)
     if start.cpu_samples is None or off <= LEAST_REQUESTS:
         return
-    text = f"{recorded:,} requests were recorded, and the replay sends {replayed:,}"
+    text = f"{plural(recorded, 'request', 'was')} recorded, and the replay sends {replayed:,}"
     yield Finding(text, off, unusable=off > MOST_REQUESTS)
 
 
@@ -81,7 +82,8 @@ def _sleep_that_grows(
         return
     text = (
         f"the time in which all threads sleep grows from {_asleep_ns(at_zero) / 1e9:.2f} s to "
-        f"{asleep[row] / 1e9:.2f} s with a window of {windows[row]} pages: a recorded sleep may "
+        f"{asleep[row] / 1e9:.2f} s with a window of {plural(windows[row], 'page')}: a "
+        f"recorded sleep may "
         "have been a wait for the disk"
     )
     yield Finding(text, float(grown[row]) / DEVIATIONS, unusable=bool(grown[row] > MOST))
@@ -105,7 +107,7 @@ def _strangers(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -
     sectors = [one.run.steps["sectors"] for one in (start, alone)]
     number = int(np.count_nonzero(sectors[0]) - np.count_nonzero(sectors[1]))
     text = (
-        f"{number:,} reads of other processes are replayed at their recorded times: without them "
+        f"{plural(number, 'read')} of other processes: replayed at recorded times; without them "
         f"the seconds change by up to {off[row]:.0%}"
     )
     yield Finding(text, float(off[row]) / DEVIATIONS, unusable=bool(off[row] > MOST))

@@ -15,6 +15,7 @@ from analyzer.optimizer.inputs import Inputs, inputs
 from analyzer.optimizer.seconds import with_seconds
 from analyzer.optimizer.window import predict
 from analyzer.prediction import Curve, Prediction
+from boards.counted import plural
 from emulator.device import DeviceModel
 from emulator.linux.rules import KernelError, Version, rules_for, version_of
 from emulator.linux.windows import Emulated, Emulation
@@ -67,7 +68,8 @@ def predict_linux(
         model=f"{PREFIX}-{'.'.join(map(str, version))}",
         devices=devices,
         total=_total(fixed.total, devices),
-        notes=(*fixed.notes, *_notes(version, taken)),
+        notes=(*fixed.notes, *_notes(taken)),
+        criterion_notes=(_columns(version), *fixed.criterion_notes),
         doubts=tuple(
             f"the readahead of {what} is not confirmed on a running kernel"
             for what in unlike(setting_of(recording, version), PAGES)
@@ -114,20 +116,25 @@ def _replaced(curve: Curve, f: list[int], pages: list[int]) -> Curve:
     return replace(curve, f=f, pages=pages, g=wasted, pareto=front)
 
 
-def _notes(version: Version, taken: Inputs) -> list[str]:
+def _columns(version: Version) -> str:
     name = ".".join(map(str, version[:2]))
-    found = [
+    return (
         f"F, pages and G unused are those of the readahead of Linux {name}; G fixed, C_opt fixed "
         "and the quasi-optimal window are those of the published criterion's fixed window"
-    ]
+    )
+
+
+def _notes(taken: Inputs) -> list[str]:
+    found = []
     if taken.notes:
         found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")
     capture = taken.recording.capture
     told = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
     if capture is not None and capture.cold.resident_pages and not told:
         found.append(
-            f"{capture.cold.resident_pages} pages that running processes map stayed cached, which "
-            "ones is not in the capture: windows that reach them are predicted to read them"
+            f"{plural(capture.cold.resident_pages, 'page')} that running processes map stayed "
+            "cached, which ones is not in the capture: windows that reach them are predicted to "
+            "read them"
         )
     if taken.program.files["block_pages"].any():
         found.append("squashfs: blocks of 128 KiB assumed, one request for each")

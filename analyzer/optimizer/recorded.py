@@ -14,6 +14,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.optimizer.checks import Finding
 from analyzer.prediction import MINOR_SHARE
 from analyzer.replay.cpu import event_cost
+from boards.counted import plural
 
 # Of all events. Up to this share, bursts removed from three whole captures changed the seconds of
 # five windows by 0.5 to 1.1 times the share (rms); nothing is known beyond it.
@@ -32,7 +33,8 @@ def of_recording(recording: Recording) -> Iterator[Finding]:
     if lost:
         share = lost / (lost + events)
         yield Finding(
-            f"{lost:,} events were lost ({share:.2g} of all): pages and requests are missing",
+            f"{plural(lost, 'event', 'was')} lost ({share:.2g} of all): pages and requests "
+            f"are missing",
             spread=share,
             unusable=share > MOST_LOST,
         )
@@ -64,7 +66,7 @@ def _other_readers(recording: Recording) -> Iterator[Finding]:
         return
     share = others / (others + own)
     yield Finding(
-        f"other processes read {others:,} pages from the same disk during the recording "
+        f"other processes read {plural(others, 'page')} from the same disk during the recording "
         f"({100 * share:.0f} % of all): they may delay the start, and hide accesses of its own",
         spread=share / sqrt(12),
     )

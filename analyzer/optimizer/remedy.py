@@ -21,9 +21,9 @@ def calibrate(recording: Recording, disk: int | None) -> str:
 
     The cost of an emulated board's disk is in the profile of the board that was the target.
     """
-    target = _target(recording.capture)
-    if target and _profile_has_cost(target[-1]):
-        return shlex.join(["foreread", "predict", _path(recording), "--device-model", target[-1]])
+    target = target_words(recording.capture)
+    if target and _profile_has_cost(target[1]):
+        return shlex.join(["foreread", "predict", _path(recording), "--device-model", target[1]])
     name = _disk_name(recording.capture, disk)
     model = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.toml"
     device = f"/dev/{name.replace('!', '/')}"  # '!' is a '/' in the kernel's name
@@ -78,10 +78,11 @@ def _run(capture: Capture | None) -> tuple[list[str], list[str]]:
     return options, capture.command
 
 
-def _target(capture: Capture | None) -> list[str]:
-    """Return the option that names the recorded target; none on this machine."""
+def target_words(capture: Capture | None) -> list[str]:
+    """Return the options that name the recorded target and its key; none on this machine."""
     options = list(capture.options) if capture else []
     if "--target" not in options[:-1]:
         return []
-    at = options.index("--target")
-    return options[at : at + 2]
+    names = [name for name in ("--target", "--identity") if name in options[:-1]]
+    found = [(name, options[options.index(name) + 1]) for name in names]
+    return [word for pair in found for word in pair]

@@ -72,6 +72,7 @@ def with_seconds(
     windows = _replayed(found.total.windows, {0, current, found.total.quasi_optimal})
     candidates = [window for window in windows if window in found.total.windows]
     seconds = predict_seconds(starts, windows, candidates)
+    found = replace(found, disk_cost=starts[0].device.describe())
     doubts = tuple(found.text for found in seconds.findings)
     found = replace(found, doubts=tuple(dict.fromkeys((*found.doubts, *doubts))))
     if seconds.unusable:
@@ -79,17 +80,17 @@ def with_seconds(
         by_disk = device is not None and all(f.of_disk for f in seconds.findings if f.unusable)
         remedy = calibrate(recording, disk) if by_disk else record_again(recording)
         verdict = decide_without_seconds(found.total, seconds.unusable, remedy)
-        return replace(found, verdict=verdict, notes=(*found.notes, seconds.again))
+        return replace(found, verdict=verdict, notes=(seconds.again, *found.notes))
     total = _with(found.total, seconds)
     devices = [
         _with(curve, seconds) if dev_of(curve.dev) == starts[0].disk else curve
         for curve in found.devices
     ]
-    notes = [*found.notes, *starts[0].notes, seconds.again]
-    if len(starts) > 1:
-        notes.append(f"seconds: medians over {len(starts)} captures; F and pages: of the first")
+    several = f"seconds: medians over {len(starts)} captures; F and pages: of the first"
+    rest_on = [*starts[0].notes, seconds.again, *([several] if len(starts) > 1 else [])]
+    notes = (*rest_on, *found.notes)
     verdict = decide_by_seconds(total, seconds.bands, current)
-    return replace(found, total=total, devices=devices, verdict=verdict, notes=tuple(notes))
+    return replace(found, total=total, devices=devices, verdict=verdict, notes=notes)
 
 
 def _window_of(kb: int | None, page_size: int) -> int | None:

@@ -26,6 +26,7 @@ from analyzer.replay.in_run import as_in_run
 from analyzer.replay.plug import unplugged_ns, with_plugs
 from analyzer.replay.steps import Steps, own_requests
 from analyzer.replay.thread_steps import steps_in_time
+from boards.counted import plural
 from emulator.device import DeviceModel, FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
@@ -266,7 +267,8 @@ def _findings(
     cpus = recording.capture.host.cpu_count if recording.capture else 1
     if threads > 1 and cpus > 1 and not steps.by_thread:
         yield Finding(
-            f"{threads} threads read on {cpus} CPUs, and the capture does not show when each ran",
+            f"{plural(threads, 'thread')} read on {plural(cpus, 'CPU')}, and the capture does "
+            f"not show when each ran",
             unusable=True,
         )
     if isinstance(known, Paced) and not (recording.trace.events["kind"] == Kind.SWITCH).any():
@@ -285,7 +287,7 @@ def _findings(
 def _notes(
     taken: Inputs, where: str, device: DeviceModel, cpu: CpuCost, steps: Steps, whole: bool
 ) -> Iterator[str]:
-    by_thread = f"each by itself, on {steps.cpus} CPUs"
+    by_thread = f"each by itself, on {plural(steps.cpus, 'CPU')}"
     yield (
         f"seconds: {device.describe()}, {where}; the processor spends "
         f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "

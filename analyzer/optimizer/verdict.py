@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from analyzer.optimizer.bands import Bands
 from analyzer.optimizer.criterion import c_opt
 from analyzer.prediction import Curve, Verdict
+from boards.counted import plural
 
 FEW_PAGES = 32  # 128 KiB of 4 KiB pages, the kernel's default window: one request reads them all
 MARGIN_PERCENT = 10  # of C_opt, a sum of squares: about 5 % in requests and pages
@@ -32,7 +33,7 @@ class Point:
         g = self.f * (self.window + 1) - self.tap
         return (
             f"F² + G² = {self.c_opt:,} at {self.kb:,} KiB "
-            f"(F = {self.f:,} requests, G = {g:,} pages)"
+            f"(F = {plural(self.f, 'request')}, G = {plural(g, 'page')})"
         )
 
 
@@ -61,7 +62,7 @@ BY_CRITERION = (
 
 
 def _nothing_to_gain(total: Curve) -> Verdict:
-    pages = f"only {total.tap} pages" if total.tap else "no page"
+    pages = f"only {plural(total.tap, 'page')}" if total.tap else "no page"
     return Verdict("none", None, f"{pages} accessed: no window can gain anything")
 
 

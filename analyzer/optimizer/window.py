@@ -21,6 +21,7 @@ from analyzer.optimizer.metadata import metadata_reads
 from analyzer.optimizer.recorded import of_recording
 from analyzer.optimizer.verdict import Point, decide_by_criterion, decide_without_seconds
 from analyzer.prediction import Curve, Prediction
+from boards.counted import plural
 from emulator import MAX_WINDOW, FixedWindow, fixed_window
 from tracer.capture import Device, dev_text
 
@@ -85,7 +86,12 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
         verdict=decide_without_seconds(curve, *_no_seconds(recording)),
         published=decide_by_criterion(curve, now),
         doubts=tuple(finding.text for finding in of_recording(recording)),
-        notes=(*recording.notes, *_notes(recording, devices, curve, windows is not None)),
+        notes=(
+            *_unlike_windows(devices),
+            *recording.notes,
+            *_notes(recording, curve, windows is not None),
+        ),
+        criterion_notes=(_several_minima(curve),) if curve.turning_points > 1 else (),
     )
 
 
@@ -122,7 +128,7 @@ def _checked(windows: list[int] | None) -> list[int]:
     if chosen[0] < 0 or chosen[-1] > MAX_WINDOW:
         bad = chosen[0] if chosen[0] < 0 else chosen[-1]
         raise WindowError(
-            f"a window of {bad} pages is out of range",
+            f"a window of {plural(bad, 'page')} is out of range",
             f"choose windows between 0 and {MAX_WINDOW} pages",
         )
     return chosen
@@ -252,19 +258,18 @@ def _curve(
     )
 
 
-def _notes(recording: Recording, devices: list[Curve], total: Curve, subset: bool) -> Iterator[str]:
+def _notes(recording: Recording, total: Curve, subset: bool) -> Iterator[str]:
     files = recording.files
     unknown = int(((files["size_bytes"] < 0) & (files["accessed"] > 0)).sum())
     if unknown:
         yield (
-            f"{unknown} accessed file(s) have no known size: their requests are not clipped at "
-            "the end of the file, so G is too high for them"
+            f"{plural(unknown, 'accessed file', 'has')} no known size: requests there are not "
+            f"clipped at "
+            "the end of the file, so G is too high"
         )
     if subset:
-        yield f"the optimum is chosen from the {len(total.windows)} window(s) asked for only"
-    if total.turning_points > 1:
-        yield _several_minima(total)
-    yield from _unlike_windows(devices)
+        yield f"the optimum is chosen from the {plural(len(total.windows), 'window')} asked "
+        "for only"
     yield from _split_requests(recording, total)
 
 
@@ -277,7 +282,7 @@ def _unlike_windows(devices: list[Curve]) -> Iterator[str]:
 
 
 def _several_minima(total: Curve) -> str:
-    search = f"the exhaustive search found {total.quasi_optimal} pages"
+    search = f"the exhaustive search found {plural(total.quasi_optimal, 'page')}"
     agreement = "the same" if total.iterated == total.quasi_optimal else f"{total.iterated}"
     return (
         f"C_opt has {total.turning_points} local minima, not one as the paper noted: {search}, "

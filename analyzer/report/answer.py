@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from statistics import median
 
-from analyzer.confirmation_text import cited_upper, stored
+from analyzer.confirmation_text import cited_upper, contradicting, stored
+from analyzer.optimizer.remedy import target_words
 from analyzer.prediction import Curve
-from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
+from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import count, kib, percent, plural, seconds, shell_words
+from analyzer.report.wording import count, kib, percent, seconds, shell_words, size
+from analyzer.sequential import TOO_SMALL
+from boards.counted import plural
 
 UNANSWERED = 0.01  # share of reads without a completion from which on the reader is told
 
@@ -19,14 +22,16 @@ def answer(subject: Subject) -> Section:
     against = _contradiction(subject)
     if against:
         blocks.append(Bullets([against], warning=True))
-    blocks.append(Paragraph(_sentence(subject.prediction.verdict.why)))
+    predicted = "Predicted: " if measured_otherwise(subject) is not None else ""
+    blocks.append(Paragraph(_sentence(predicted + subject.prediction.verdict.why)))
+    blocks.append(_where(subject))
     blocks += _confirmed(subject)
     if subject.prediction.verdict.remedy:
         blocks += [Paragraph("To get an answer, run:"), Code([subject.prediction.verdict.remedy])]
     blocks += [Paragraph(text) for text in _worth(subject)]
     if subject.prediction.total.tap:
         blocks.append(_windows(subject))
-    if subject.prediction.verdict.action == "set":
+    if subject.prediction.verdict.action == "set" and measured_otherwise(subject) is None:
         blocks += _how(subject)
     beware = caveats(subject)
     if beware:
@@ -37,6 +42,9 @@ def answer(subject: Subject) -> Section:
 def headline(subject: Subject) -> str:
     """Return the answer in one line."""
     verdict = subject.prediction.verdict
+    faster_kb = measured_otherwise(subject)
+    if faster_kb is not None and verdict.action in ("set", "keep"):
+        return f"Measured fastest: {kib(faster_kb)}, not the predicted {kib(verdict.read_ahead_kb)}"
     if verdict.action == "set":
         was = f" (now {kib(subject.current_kb)})" if subject.current_known else ""
         return f"Set read_ahead_kb to {verdict.read_ahead_kb:,} KiB{was}"
@@ -45,6 +53,42 @@ def headline(subject: Subject) -> str:
     if verdict.action == "measure":
         return "Measure first: the start-up seconds cannot be predicted"
     return "Nothing to set"
+
+
+def measured_otherwise(subject: Subject) -> int | None:
+    """Return the window (KiB) that measurements found faster than the verdict's; None if none.
+
+    None, too, where the difference is at most TOO_SMALL of the time at the default window, or
+    their runs overlap.
+    """
+    kb, validation = subject.prediction.verdict.read_ahead_kb, subject.validation
+    if kb is None:
+        return None
+    against = contradicting(subject.recording.capture, kb)
+    if against is not None:
+        return against.present_kb
+    regret = None if validation is None else validation.regret_proposed
+    if validation is None or regret is None or regret <= TOO_SMALL or subject.sweep is None:
+        return None
+    runs = {point.read_ahead_kb: point.seconds for point in subject.sweep.points}
+    chosen, best = validation.proposed_read_ahead_kb, validation.best_read_ahead_kb
+    apart = chosen in runs and min(runs[chosen]) > max(runs[best])
+    return best if apart else None
+
+
+def _where(subject: Subject) -> Facts:
+    """Return the board and what its disk costs: the answer holds for these."""
+    capture, prediction = subject.recording.capture, subject.prediction
+    kernel = f"Linux {subject.recording.kernel or 'of an unknown version'}"
+    rows = [("Board", kernel)]
+    if capture is not None:
+        host, target = capture.host, target_words(capture)
+        name = target[1] if target else host.nodename or "unnamed"
+        cpu = f"{host.cpu_count} × {host.cpu_model or host.machine}"
+        rows = [("Board", f"{name}: {cpu}, {size(host.memory_kib * 1024)}, {kernel}")]
+    names = " and ".join(curve.name for curve in prediction.worth_setting) or "unknown"
+    cost = prediction.disk_cost or "cost unknown"
+    return Facts([*rows, ("Disk", f"{names}: {cost}")])
 
 
 def _confirmed(subject: Subject) -> list[Block]:
@@ -226,8 +270,36 @@ def _how(subject: Subject) -> list[Block]:
         for curve in curves
         if (kb := _kb_for(subject, curve, len(curves) == 1)) is not None
     ]
-    text = "Until the next boot, as root (foreread script writes what does it at every boot):"
-    return [Paragraph(text), Code(lines)]
+    target = target_words(subject.recording.capture)
+    where = "as root"
+    if target:
+        by_ssh = target[1].startswith("ssh://")
+        where = "by ssh" if by_ssh else f"as root on the board ({target[1]}), not on this machine"
+    path = subject.recording.path or "CAPTURE"
+    published = subject.prediction.verdict.by == "criterion"
+    criterion = ["--criterion", "published"] if published else []
+    words = ["foreread", "script", path, *criterion, "-o", "boot", *_installing(target)]
+    return [
+        Paragraph(f"Until the next boot, {where}:"),
+        Code(_on_target(target, lines)),
+        Paragraph("At every boot (installs a boot script):" if target else _WRITES),
+        Code([shell_words(words)]),
+    ]
+
+
+_WRITES = "At every boot (writes a boot script and how to install it into the folder boot):"
+
+
+def _on_target(target: list[str], lines: list[str]) -> list[str]:
+    """Return commands that run ``lines`` on a target reached by ssh, from this machine."""
+    if not target or not target[1].startswith("ssh://"):
+        return lines
+    key = ["-i", target[3]] if target[2:3] == ["--identity"] else []
+    return [shell_words(["ssh", *key, "--", target[1], line]) for line in lines]
+
+
+def _installing(target: list[str]) -> list[str]:
+    return ["--install", *target] if target else []
 
 
 def _kb_for(subject: Subject, curve: Curve, only_disk: bool) -> int | None:
@@ -293,11 +365,16 @@ def lost_events(subject: Subject) -> int:
 
 
 def spread_of(values: list[float]) -> str:
-    """Return the range of repeated seconds around their median: ``−1.2 … +3.4 %``."""
+    """Return the range of repeated seconds around their median: ``−1.2 … +3.4 %``.
+
+    ``–`` of a single run; where every run took the median's time, that.
+    """
     middle = median(values)
     if len(values) < 2 or not middle:
         return "–"
     low, high = (min(values) - middle) / middle, (max(values) - middle) / middle
+    if percent(low) == percent(high) == percent(0.0):
+        return "less than 0.1 %"
     return f"{percent(low, signed=True).removesuffix(' %')} … {percent(high, signed=True)}"
 
 

@@ -10,7 +10,8 @@ from analyzer.report.blocks import Bullets, Column, Figure, Paragraph, Section, 
 from analyzer.report.plots import seconds_plots
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.timing import predicted_rows, spent_rows
-from analyzer.report.wording import count, kib, percent, plural, seconds
+from analyzer.report.wording import count, kib, percent, seconds
+from boards.counted import plural
 from emulator.linux.operations import Cause
 
 MOST_FILES = 12

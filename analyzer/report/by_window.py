@@ -16,8 +16,9 @@ from analyzer.report.blocks import (
 )
 from analyzer.report.plots import curve_plots, measured_plots, model_plots
 from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import count, kib, percent, plural, power, seconds
+from analyzer.report.wording import count, kib, percent, power, seconds
 from analyzer.validate import Validation, WindowResult
+from boards.counted import plural
 
 FEW_WINDOWS = 40  # up to which a table shows them all
 

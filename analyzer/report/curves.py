@@ -28,6 +28,9 @@ from analyzer.report.wording import kib, tick
 FEW = 40  # windows that are worth a marker each
 
 
+BESIDE_POINT, BESIDE_STAR = (6, 4), (9, 8)  # points from a mark to its label
+
+
 def c_opt(canvas: Canvas, subject: Subject) -> None:
     """Draw C_opt by window, total and devices, the quasi-optimal window starred.
 
@@ -113,12 +116,14 @@ def _label_octaves(ax: Axes, subject: Subject, curve: Curve) -> None:
         x, y = ax.transData.transform((curve.g[row], curve.f[row]))
         if all(abs(x - a) > 45 * free or abs(y - b) > 11 * free for a, b in drawn):
             drawn.append((x, y))
-            _label_point(ax, curve.g[row], curve.f[row], f"{window * subject.page_kb:g} KiB")
+            offset = BESIDE_STAR if window == curve.quasi_optimal else BESIDE_POINT
+            text = f"{window * subject.page_kb:g} KiB"
+            _label_point(ax, curve.g[row], curve.f[row], text, offset)
 
 
-def _label_point(ax: Axes, x: float, y: float, text: str) -> None:
+def _label_point(ax: Axes, x: float, y: float, text: str, offset: tuple[int, int]) -> None:
     ax.plot([x], [y], "o", color=BLUE)
-    ax.annotate(text, (x, y), (6, 4), textcoords="offset points", size=7.5)
+    ax.annotate(text, (x, y), offset, textcoords="offset points", size=7.5)
 
 
 def _mark_windows(ax: Axes, subject: Subject) -> None:

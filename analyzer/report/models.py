@@ -25,7 +25,7 @@ Quantity = Literal["requests", "pages"]
 def by_model(canvas: Canvas, subject: Subject, quantity: Quantity) -> None:
     """Draw what both models predict for every window, and what was measured if there is a sweep."""
     ax = axes(canvas, top=0.36)
-    kernel, fixed = subject.prediction.total, subject.fixed_total
+    kernel, fixed = subject.compared
     name = "f" if quantity == "requests" else "pages"
     measured = _measured(subject, quantity)
     more = (_metadata(kernel, quantity) or 0) if measured else 0

@@ -29,6 +29,8 @@ MARGIN_IN = (A4_IN[0] - WIDTH_IN) / 2
 TOP_IN, BOTTOM_IN = 0.7, 0.7
 BODY_PT, SMALL_PT = 8.5, 7.0
 LEADING = 1.4  # line height over font size
+FULL = 0.55  # of the last page
+SCALES = (1.0, 0.97, 1.03, 0.94, 1.06, 0.91, 1.09, 0.88, 1.12, 0.85)  # of the height of figures
 MOST_LINES = 4  # of one table cell
 
 
@@ -38,20 +40,43 @@ def write_pdf(output: Path, title: str, subtitle: str, sections: list[Section]) 
     The file has no date of its own, so that the same input gives the same file.
     """
     metadata = {"Title": drawable(title), "CreationDate": None, "Creator": "foreread"}
+    scale = _scale(title, subtitle, sections)
     with PdfPages(output, metadata=metadata) as pdf:
-        sheets = Sheets(pdf, drawable(title))
-        sheets.lines(title, BODY_PT, weight="bold")
-        sheets.lines(subtitle, SMALL_PT)
-        for number, section in enumerate(sections):
-            sheets.section(section, 15 if number == 0 else 12)
-        sheets.finish()
+        _set(Sheets(pdf, drawable(title), scale), title, subtitle, sections)
+
+
+def _scale(title: str, subtitle: str, sections: list[Section]) -> float:
+    """Return the height of figures, over what they ask for, that leaves no page half empty.
+
+    Only the last page can be: it is filled by at least FULL, else as far as any scale fills it.
+    """
+    fills: dict[float, float] = {}
+    for scale in SCALES:
+        fills[scale] = _set(Sheets(None, drawable(title), scale), title, subtitle, sections)
+        if fills[scale] >= FULL:
+            break
+    return max(fills, key=lambda one: fills[one])
+
+
+def _set(sheets: Sheets, title: str, subtitle: str, sections: list[Section]) -> float:
+    """Set the whole report; return how full its last page is."""
+    sheets.lines(title, BODY_PT, weight="bold")
+    sheets.lines(subtitle, SMALL_PT)
+    for number, section in enumerate(sections):
+        sheets.section(section, 15 if number == 0 else 12)
+    return sheets.finish()
 
 
 class Sheets:
-    """A4 pages filled from the top; lengths in inches, ``y`` measured from the top."""
+    """A4 pages filled from the top; lengths in inches, ``y`` measured from the top.
 
-    def __init__(self, pdf: PdfPages, running_title: str) -> None:
+    Figures are ``scale`` of the height that they ask for. Without ``pdf`` nothing is drawn: that
+    measures.
+    """
+
+    def __init__(self, pdf: PdfPages | None, running_title: str, scale: float = 1.0) -> None:
         self._pdf = pdf
+        self._scale = scale
         self._running_title = running_title
         self._number = 0
         self._new_page()
@@ -59,16 +84,37 @@ class Sheets:
     def section(self, section: Section, size_pt: float) -> None:
         """Set a heading and its blocks."""
         first = section.blocks[0]
-        self._need(first.plot.height_in + 1.1 if isinstance(first, Figure) else 1.2)
+        alone = all(isinstance(block, Figure) for block in section.blocks)
+        self._need(0.5 + self._height(first.plot) if alone and isinstance(first, Figure) else 1.2)
         self._y += 0.12
         self.lines(section.title, size_pt, weight="bold")
         self._y += 0.05
+        waiting: list[Figure] = []
         for block in section.blocks:
-            self._block(block)
+            self._put([*waiting, block] if isinstance(block, Figure) else waiting, waiting)
+            if not isinstance(block, Figure):
+                self._block(block)
+        for figure in waiting:
+            self._block(figure)
 
-    def finish(self) -> None:
-        """Save the last page."""
-        self._pdf.savefig(self._page)  # type: ignore[no-untyped-call]
+    def _put(self, figures: list[Figure], waiting: list[Figure]) -> None:
+        """Set figures as far as there is room; those that must wait for a page are ``waiting``.
+
+        What stands behind a figure in its section fills the page meanwhile.
+        """
+        figures = list(figures)
+        while figures and self._height(figures[0].plot) <= self._left():
+            self._block(figures.pop(0))
+        waiting[:] = figures
+
+    def finish(self) -> float:
+        """Save the last page; return which part of it is filled."""
+        self._save()
+        return (self._y - TOP_IN) / (A4_IN[1] - TOP_IN - BOTTOM_IN)
+
+    def _save(self) -> None:
+        if self._pdf is not None:
+            self._pdf.savefig(self._page)  # type: ignore[no-untyped-call]
 
     def lines(
         self,
@@ -89,10 +135,12 @@ class Sheets:
 
     def _new_page(self) -> None:
         if self._number:
-            self.finish()
+            self._save()
         self._number += 1
         self._page = Page(figsize=A4_IN, facecolor="white")
         self._y = TOP_IN
+        if self._pdf is None:
+            return
         foot = text_width_pt(str(self._number), SMALL_PT) / 72
         at = 1 - 0.4 / A4_IN[1]
         room_pt = (WIDTH_IN - 0.5) * 72
@@ -116,6 +164,8 @@ class Sheets:
         mono: bool = False,
         align: Literal["left", "right"] = "left",
     ) -> None:
+        if self._pdf is None:
+            return
         self._page.text(
             x / A4_IN[0],
             1 - self._y / A4_IN[1],
@@ -128,6 +178,8 @@ class Sheets:
         )
 
     def _rule(self, grey: str) -> None:
+        if self._pdf is None:
+            return
         y = 1 - self._y / A4_IN[1]
         left, right = MARGIN_IN / A4_IN[0], 1 - MARGIN_IN / A4_IN[0]
         self._page.add_artist(Line2D([left, right], [y, y], linewidth=0.5, color=grey))
@@ -211,22 +263,31 @@ class Sheets:
         self._y = bottom
 
     def _figure(self, plot: Plot) -> None:
-        caption = wrapped(drawable(plot.caption), SMALL_PT, WIDTH_IN * 72 / 1.02)
-        self._need(plot.height_in + (len(caption) + 2) * SMALL_PT * LEADING / 72 + 0.1)
+        height = plot.height_in * self._scale
+        self._need(self._height(plot))
         self.lines(plot.title, BODY_PT, weight="bold")
-        below = A4_IN[1] - self._y - plot.height_in
+        if self._pdf is not None:
+            self._draw(plot, height)
+        self._y += height + 0.03
+        self.lines(plot.caption, SMALL_PT)
+        self._y += 0.06
+
+    def _height(self, plot: Plot) -> float:
+        """Return what a figure takes with title and caption."""
+        caption = wrapped(drawable(plot.caption), SMALL_PT, WIDTH_IN * 72 / 1.02)
+        return plot.height_in * self._scale + (len(caption) + 2) * SMALL_PT * LEADING / 72 + 0.1
+
+    def _draw(self, plot: Plot, height: float) -> None:
+        below = A4_IN[1] - self._y - height
         # Subfigures ignore a grid's margins: the margins are cells.
         grid = GridSpec(
             3,
             3,
             figure=self._page,
             width_ratios=(MARGIN_IN, WIDTH_IN, MARGIN_IN),
-            height_ratios=(self._y, plot.height_in, below),
+            height_ratios=(self._y, height, below),
         )
         plot.draw(self._page.add_subfigure(grid[1, 1]))
-        self._y += plot.height_in + 0.03
-        self.lines(plot.caption, SMALL_PT)
-        self._y += 0.06
 
 
 def wrapped(text: str, size_pt: float, room_pt: float) -> list[str]:

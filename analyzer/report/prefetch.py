@@ -7,7 +7,8 @@ from statistics import median
 from analyzer.prefetch.cases import Case, Comparison
 from analyzer.prefetch.measured import Listed, MeasuredCase, Measurement
 from analyzer.report.blocks import Block, Bullets, Column, Paragraph, Section, Table
-from analyzer.report.wording import count, kib, plural, seconds, size
+from analyzer.report.wording import count, kib, seconds, size
+from boards.counted import plural
 
 _NAMES = {
     "neither": "as it was",

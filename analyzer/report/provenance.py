@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from analyzer.optimizer.remedy import target_words
 from analyzer.report.answer import lost_events
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.subject import Subject
-from analyzer.report.wording import count, kib, plural, seconds, shell_words, size
+from analyzer.report.wording import count, kib, seconds, shell_words, size
+from boards.counted import plural
 from tracer.capture import Capture, Device
+from tracer.sweep import Sweep
 
+CAPTURE, SWEEP = "again.capture", "again.sweep.json"  # of the commands that repeat it
 MOST_ROWS = 40  # of lists that a hostile or huge capture could make endless
 QUEUE = [
     "scheduler",
@@ -92,8 +96,9 @@ def recording(subject: Subject) -> Section:
     section = Section("recording", "How it was recorded", [Facts(rows)])
     if capture is not None and capture.cold.resident:
         section.blocks.append(_resident(capture))
-    notes = [*(capture.notes if capture else ()), *recording.trace.notes, *recording.notes]
-    notes = list(dict.fromkeys([*notes, *subject.prediction.notes]))
+    notes = [*subject.prediction.notes, *(capture.notes if capture else ())]
+    notes += [*recording.trace.notes, *recording.notes, *subject.prediction.criterion_notes]
+    notes = list(dict.fromkeys(notes))
     if notes:
         section.blocks.append(Bullets(notes[:MOST_ROWS]))
     return section
@@ -142,19 +147,34 @@ def again(subject: Subject) -> Section:
     section = Section("again", "To repeat it")
     if capture is None:
         return section
-    options = shell_words(["--backend", capture.backend, *capture.options])
-    command = shell_words(capture.command)
-    lines = [
-        f"cd {shell_words([capture.cwd])}",
-        f"foreread record {options} -o CAPTURE -- {command}",
-        f"foreread predict CAPTURE --model {subject.prediction.model}",
-    ]
+    lines = [_record_line(capture), _line("predict", "--model", subject.prediction.model, CAPTURE)]
     if sweep is not None:
-        windows = ",".join(f"{point.read_ahead_kb}k" for point in sweep.points)
-        repeats = max((len(point.seconds) for point in sweep.points), default=1)
-        swept = shell_words(sweep.command) if sweep.command else command
-        lines.append(f"foreread sweep --windows {windows} --repeat {repeats} -o SWEEP -- {swept}")
-    sweep_file = " SWEEP" if sweep is not None else ""
-    section.blocks.append(Code([*lines, f"foreread report CAPTURE{sweep_file} -o DIR"]))
+        lines.append(_sweep_line(capture, sweep))
+    swept = [SWEEP] if sweep is not None else []
+    lines.append(_line("report", CAPTURE, *swept, "-o", "again-report"))
+    section.blocks.append(Code(lines))
     section.blocks.append(Paragraph(f"Recorded with foreread {capture.foreread}."))
     return section
+
+
+def _record_line(capture: Capture) -> str:
+    """Return the command that records the start again, from the folder where it was recorded."""
+    words = ["--backend", capture.backend, *capture.options, "-o", CAPTURE, "--", *capture.command]
+    line = _line("record", *words)
+    # On a target that folder is the target's own.
+    return line if target_words(capture) else f"cd {shell_words([capture.cwd])} && {line}"
+
+
+def _sweep_line(capture: Capture, sweep: Sweep) -> str:
+    """Return the command that sweeps again: the capture, which names its board and options."""
+    windows = ",".join(f"{point.read_ahead_kb}k" for point in sweep.points)
+    repeats = max((len(point.seconds) for point in sweep.points), default=1)
+    disks = [word for name in sweep.devices for word in ("--device", name)]
+    options = [*target_words(capture), "--windows", windows, "--repeat", str(repeats), *disks]
+    same = not sweep.command or sweep.command == capture.command
+    what = [CAPTURE] if same else ["--", *sweep.command]
+    return _line("sweep", *options, "-o", SWEEP, *what)
+
+
+def _line(*words: str) -> str:
+    return shell_words(["foreread", *words])

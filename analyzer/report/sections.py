@@ -13,7 +13,8 @@ from analyzer.report.prefetch import prefetch
 from analyzer.report.provenance import again, board, recording
 from analyzer.report.subject import Subject
 from analyzer.report.tuning import tuning_sections
-from analyzer.report.wording import count, kib, plural, size
+from analyzer.report.wording import count, kib, size
+from boards.counted import plural
 
 MOST_FILES = 25
 

@@ -102,7 +102,25 @@ class Subject:
         """The fixed window's figures, total, for the windows of the prediction."""
         if self.version is None:
             return self.prediction.total
-        return predict(self.recording, self.prediction.total.windows).total
+        return self._fixed.total
+
+    @property
+    def compared(self) -> tuple[Curve, Curve]:
+        """The curves by the prediction's model and by the fixed window of what was swept.
+
+        That is the one disk whose reads the sweep counted, else all of them.
+        """
+        pairs = [(self.prediction.total, self.fixed_total)]
+        if self.validation is not None and self.version is not None:
+            fixed = {curve.dev: curve for curve in self._fixed.devices}
+            wanted = self.validation.device
+            devices = [one for one in self.prediction.devices if one.name == wanted]
+            pairs = [(one, fixed[one.dev]) for one in devices if one.dev in fixed] or pairs
+        return pairs[0]
+
+    @cached_property
+    def _fixed(self) -> Prediction:
+        return predict(self.recording, self.prediction.total.windows)
 
     @cached_property
     def _of_kernel(self) -> tuple[Waste, list[Caused]] | None:

@@ -11,11 +11,12 @@ from analyzer.report.tuning_effects import default_against_best
 from analyzer.report.tuning_genes import disagreement, matter
 from analyzer.report.tuning_plots import convergence_plots, fitness_plot
 from analyzer.report.tuning_wording import change_text, cost_name, several, value_text
-from analyzer.report.wording import count, plural, shell_words
+from analyzer.report.wording import count, shell_words
 from analyzer.tuner.confirm import differing
 from analyzer.tuner.genes import Chromosome
 from analyzer.tuner.records import Spec
 from analyzer.tuner.results import Results
+from boards.counted import plural
 from tracer.capture import Capture
 
 _ENDED = {

@@ -5,13 +5,14 @@ from __future__ import annotations
 from analyzer.report.blocks import Block, Column, Figure, Paragraph, Section, Table
 from analyzer.report.tuning_effects import effects_plot, pareto_plots
 from analyzer.report.tuning_wording import change_text, several, value_text
-from analyzer.report.wording import count, percent, plural
+from analyzer.report.wording import count, percent
 from analyzer.tuner.compare import Change
 from analyzer.tuner.confirm import differing
 from analyzer.tuner.effects import Effects, GeneEffect, LevelEffect, main_effects
 from analyzer.tuner.genes import Chromosome
 from analyzer.tuner.pareto import disagree, front, points
 from analyzer.tuner.results import Results
+from boards.counted import plural
 
 MOST_POINTS = 12  # of a front's table
 

@@ -90,7 +90,8 @@ def percent(fraction: float | None, signed: bool = False) -> str:
     value = 100 * fraction
     digits = 0 if abs(value) >= 9.95 else 1
     rounded = round(value, digits) + 0.0  # no "-0.0"
-    return f"{rounded:{'+' if signed else ''}.{digits}f} %".replace("-", "−")
+    sign = "+" if signed and rounded else ""
+    return f"{rounded:{sign}.{digits}f} %".replace("-", "−")
 
 
 def kib(number: float | None) -> str:
@@ -107,8 +108,3 @@ def size(octets: float) -> str:
             return f"{octets:.0f} {unit}" if octets >= 100 else f"{octets:.3g} {unit}"
         octets /= 1024
     return f"{octets:,.1f} TiB"
-
-
-def plural(number: int, noun: str) -> str:
-    """Return ``1 page`` or ``2 pages``."""
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,11 +14,11 @@ import numpy as np
 from analyzer.ingest.recording import Recording
 from analyzer.prediction import Prediction
 from analyzer.prefetch.measured import Listed
-from analyzer.report.blocks import Figure, Section
+from analyzer.report.blocks import Block, Figure, Section
 from analyzer.report.page import render
 from analyzer.report.pdf import write_pdf
 from analyzer.report.sections import sections
-from analyzer.report.style import drawing
+from analyzer.report.style import Canvas, drawing
 from analyzer.report.subject import Subject
 from analyzer.report.tuning import tuning_sections
 from analyzer.report.wording import plain, shell_words, shortened
@@ -24,6 +26,13 @@ from analyzer.tuner.document import document as tuning_document
 from analyzer.tuner.results import Results
 from analyzer.validate import Validation
 from tracer.sweep import Sweep
+
+Drawn = Callable[[int, int], None]
+FORMATS = 3  # HTML, PDF and PNG: each figure is drawn for each of them
+
+
+def _unheard(done: int, total: int) -> None:
+    pass
 
 
 @dataclass(frozen=True)
@@ -53,27 +62,33 @@ def write_report(
     output: Path,
     listed: Listed | None = None,
     tuned: Results | None = None,
+    drawn: Drawn = _unheard,
 ) -> ReportFiles:
     """Write the report into the folder ``output``, which is made if needed.
+
+    ``drawn`` hears after each figure how many are drawn, and of how many.
 
     That is ``index.html``, ``report.pdf``, a PNG of each figure, and ``report.json``. The same
     input gives the same bytes. Raises OSError when writing fails.
     """
     subject = Subject(recording, prediction, sweep, validation, listed, tuned)
     head = Head(_title(subject.command), _subtitle(subject), _version(subject))
-    return _write(output, head, sections(subject), document(subject))
+    return _write(output, head, sections(subject), document(subject), drawn)
 
 
-def write_tuning_report(tuned: Results, output: Path) -> ReportFiles:
+def write_tuning_report(tuned: Results, output: Path, drawn: Drawn = _unheard) -> ReportFiles:
     """Write the report of a tuning for which there is no recording; as ``write_report``."""
     spec = tuned.spec
     kernel = f", Linux {spec.board.kernel}" if spec.board.kernel else ""
     head = Head(_title(list(spec.command)), f"{spec.board.name}{kernel}", spec.foreread)
     said = [section for section in tuning_sections(tuned) if section.blocks]
-    return _write(output, head, said, {"schema": 1, "tuning": tuning_document(tuned)})
+    return _write(output, head, said, {"schema": 1, "tuning": tuning_document(tuned)}, drawn)
 
 
-def _write(output: Path, head: Head, said: list[Section], figures: dict[str, Any]) -> ReportFiles:
+def _write(
+    output: Path, head: Head, said: list[Section], figures: dict[str, Any], drawn: Drawn
+) -> ReportFiles:
+    said = _counting(said, drawn)
     output.mkdir(parents=True, exist_ok=True)
     html, pdf, numbers = (output / name for name in ("index.html", "report.pdf", "report.json"))
     with drawing():
@@ -83,6 +98,25 @@ def _write(output: Path, head: Head, said: list[Section], figures: dict[str, Any
         pictures = _write_figures(said, output)
     numbers.write_text(json.dumps(figures) + "\n", encoding="utf-8")
     return ReportFiles(html, pdf, numbers, pictures)
+
+
+def _counting(said: list[Section], drawn: Drawn) -> list[Section]:
+    """Return the sections with figures that tell ``drawn`` when each of their drawings is over."""
+    total = FORMATS * sum(isinstance(one, Figure) for section in said for one in section.blocks)
+    done = count(1)
+
+    def counted(block: Block) -> Block:
+        if not isinstance(block, Figure):
+            return block
+        plot = block.plot
+
+        def draw(canvas: Canvas) -> None:
+            plot.draw(canvas)
+            drawn(next(done), total)
+
+        return Figure(replace(plot, draw=draw))
+
+    return [replace(one, blocks=[counted(block) for block in one.blocks]) for one in said]
 
 
 def document(subject: Subject) -> dict[str, Any]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 import tempfile
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,9 +22,23 @@ from boards.profile import Profile, builtin_names, profile_name
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 
-__all__ = ["EmulatedTarget", "LiveBoard", "LiveOptions", "boot", "start", "started"]
+__all__ = ["EmulatedTarget", "LiveBoard", "LiveOptions", "boot", "ended", "start", "started"]
+
+# Options of `foreread boards start`: name, that of LiveOptions, and how many of its units are one.
+_OPTIONS = (
+    ("--kernel", "kernel", 1),
+    ("--fs", "fs", 1),
+    ("--memory-mib", "memory_mib", 1),
+    ("--latency-us", "latency_ns", 1000),
+    ("--ns-per-kib", "ns_per_kib", 1),
+    ("--append", "append", 1),
+)
 
 Tell = Callable[[str], None]
+
+
+def _board_alone(name: str) -> dict[str, object]:
+    return {"board": name}
 
 
 def _silent(step: str) -> None:
@@ -75,6 +91,23 @@ class LiveBoard:
         """Return the command with which a user reaches it."""
         files = ["-i", str(self.identity), "-o", f"UserKnownHostsFile={self.known_hosts}"]
         return ["ssh", *files, "-p", str(self.address.port), f"root@{launch.HOST}"]
+
+    def start_words(self) -> list[str]:
+        """Return the command that starts a board with the same options and name."""
+        plain, found = LiveOptions(""), _board_alone(self.name)
+        with suppress(OSError, ValueError):  # killed while it was written
+            found |= self.options
+        words = ["foreread", "boards", "start", str(found["board"])]
+        words += [] if self.name == found["board"] else ["--name", self.name]
+        for option, key, per in _OPTIONS:
+            if found.get(key) not in (getattr(plain, key), None):
+                number = found[key]
+                words += [option, str(int(str(number)) // per if per > 1 else number)]
+        packages = found.get("packages")
+        if isinstance(packages, list) and tuple(packages) != plain.packages:
+            words += [word for one in packages for word in ("--package", str(one))]
+        words += ["--systemd"] if found.get("init") == "systemd" else []
+        return words + (["--read-only"] if found.get("read_only") else [])
 
     @property
     def disk_cost(self) -> FixedCost:
@@ -150,13 +183,30 @@ def start(options: LiveOptions, name: str | None = None, tell: Tell = _silent) -
 
 
 def started(name: str) -> LiveBoard | None:
-    """Return the board that was started by that name, if it runs."""
+    """Return the board that was started by that name; None if none was, or it was stopped.
+
+    Raises BoardError if it ended by itself: what was on it is lost, and a fresh board of that
+    name has neither its packages nor its disk.
+    """
+    for board in ended():
+        if board.name == name:
+            raise BoardError(
+                f"the board {name}, which was started, has ended by itself and what was written "
+                f"to it is lost (its console: {board.log})",
+                f"start it again: {shlex.join(board.start_words())}; or forget it: "
+                f"foreread boards stop {name}",
+            )
     return next((board for board in running() if board.name == name), None)
 
 
 def running() -> list[LiveBoard]:
     """Return the boards that were started and run, sorted by name."""
     return [LiveBoard(folder) for folder in state.folders(state.default_states())]
+
+
+def ended() -> list[LiveBoard]:
+    """Return the boards that were started and ended without being stopped, sorted by name."""
+    return [LiveBoard(folder) for folder in state.ended(state.default_states())]
 
 
 def target_of(profile: Profile, board: str, tell: Tell = _silent) -> SshTarget:

@@ -22,6 +22,7 @@ PROCESS = "process"
 _LOCK = ".lock"
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _KILL_AFTER_S = 5
+_LINES = 2  # of PROCESS
 _RECORD = f'cat /proc/$$/stat {_BOOT_ID} >"$0" && exec "$@"'
 
 
@@ -62,6 +63,19 @@ def claimed(folder: Path) -> Iterator[None]:
 def folders(states: Path) -> list[Path]:
     """Return the folders of the boards that run, sorted."""
     return sorted(path for path in states.glob("*/") if runs(path))
+
+
+def ended(states: Path) -> list[Path]:
+    """Return the folders of the boards whose process has ended without being stopped, sorted."""
+    return sorted(path for path in states.glob("*/") if _began(path) and not runs(path))
+
+
+def _began(folder: Path) -> bool:
+    """Return whether the process of a board's folder has been written down in full."""
+    try:
+        return (folder / PROCESS).read_text().count("\n") == _LINES
+    except OSError:
+        return False
 
 
 def recorded(folder: Path, words: list[str]) -> list[str]:

@@ -120,10 +120,16 @@ CAMPAIGNS = {
 
 
 def reset(options: live.LiveOptions) -> None:
-    """Switch the board off, if it runs, and on."""
-    if board := live.started(NAME):
-        board.stop()
+    """Switch the board off, if it runs or has died, and on."""
+    switch_off()
     live.start(options, NAME)
+
+
+def switch_off() -> None:
+    """End the board and forget it, if there is one."""
+    for board in [*live.running(), *live.ended()]:
+        if board.name == NAME:
+            board.stop()
 
 
 def summary(found: list[Observed]) -> list[dict[str, object]]:
@@ -176,8 +182,7 @@ def main() -> int:
                     figures.setdefault(args.board, {})[name] = summary(found)
                     args.output.write_text(json.dumps(figures, indent=1) + "\n")
         finally:
-            if board := live.started(NAME):
-                board.stop()
+            switch_off()
     return 0
 
 

@@ -64,7 +64,10 @@ class Bench:
         self.before = self.seen().lines
 
     def start(self) -> None:
-        """Start the board if it does not run."""
+        """Start the board if it does not run, or has died."""
+        for board in live.ended():
+            if board.name == NAME:
+                board.stop()
         self.board = live.started(NAME) or live.start(self.options, NAME)
 
     def said(self, script: str) -> str:

@@ -13,7 +13,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from analyzer.device_model import device_of
-from boards.emulated.live import running
+from boards.emulated.live import ended, running
 from boards.live import live_profile, target_profile
 from boards.open import LOCAL, open_target, transport_of
 from boards.profile import (
@@ -82,6 +82,10 @@ def _list(args: argparse.Namespace) -> int:
     print(table.render(head, rows, left=frozenset(range(5))))
     for board in started:
         print(f"{board.name} runs: {shlex.join(board.ssh_words())}")
+    for board in ended():
+        print(
+            f"{board.name} has ended by itself; start it again: {shlex.join(board.start_words())}"
+        )
     return 0
 
 
@@ -98,8 +102,8 @@ def _new(args: argparse.Namespace) -> int:
     if args.target == LOCAL:
         profile = live_profile()
     else:
-        with open_target(args.target, tell=tell) as target:
-            profile = target_profile(target, transport_of(args.target))
+        with open_target(args.target, identity=args.identity, tell=tell) as target:
+            profile = target_profile(target, transport_of(args.target, args.identity))
     text = encode_profile(profile)
     if args.output is not None:
         _write_new(args.output, text)

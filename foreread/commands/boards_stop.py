@@ -6,7 +6,7 @@ import argparse
 import json
 
 from boards.emulated import BoardError
-from boards.emulated.live import LiveBoard, running, started
+from boards.emulated.live import LiveBoard, ended, running
 from foreread.arguments import UsageError
 
 
@@ -20,10 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Stop the boards, all of them or none if one is not there."""
+    """Stop the boards, all of them or none if one is not there; forget those that ended."""
     if bool(args.names) == args.all:
         raise UsageError("say which boards, or --all")
-    boards = running() if args.all else [_named(name) for name in args.names]
+    boards = [*running(), *ended()] if args.all else [_named(name) for name in args.names]
     for board in boards:
         board.stop()
     names = [board.name for board in boards]
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _named(name: str) -> LiveBoard:
-    board = started(name)
+    board = next((one for one in [*running(), *ended()] if one.name == name), None)
     if board is None:
         there = ", ".join(one.name for one in running()) or "none"
         raise BoardError(f"no board called {name!r} runs", f"those that run: {there}")

@@ -15,13 +15,13 @@ import msgspec
 from analyzer.calibration import Found, Trial, explain
 from analyzer.device_model import cost_of
 from boards.cost import Calibration, Cost
-from boards.open import LOCAL, open_target
+from boards.open import open_target
 from boards.profile import builtin_names, read_profile, with_cost
 from boards.profile_toml import encode_cost, encode_profile
 from foreread.arguments import UsageError
 from foreread.cli import printable
 from foreread.table import render
-from foreread.target_arguments import add_target, tell
+from foreread.target_arguments import add_target, target_words, tell
 from foreread.version import VERSION
 from tracer.calibrate.fio import Place, find_place
 from tracer.calibrate.limits import Limit, limits_elsewhere
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         _check_profile(args.profile)
     if args.output is not None:
         check_writable(args.output)
-    with open_target(args.target, tell=tell) as target:
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
         place = find_place(target, args.device)
         limits = limits_elsewhere(target, place.disk) if place.disk else []
         _warn(limits, args)
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _warn(limits: Sequence[Limit], args: argparse.Namespace) -> None:
-    options = [] if args.target == LOCAL else ["--target", args.target]
+    options = target_words(args)
     options += ["-o", str(args.output)] if args.output else []
     for limit in limits:
         warning = limit.warning(["foreread", "calibrate", *options, args.device])

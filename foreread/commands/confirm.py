@@ -15,6 +15,7 @@ from analyzer.confirmation_text import board_text, gain_text, interval_text, per
 from analyzer.prediction import Verdict
 from analyzer.sequential import BLOCK, CONFIDENCE
 from analyzer.tuner.stopping import Budget
+from boards.counted import plural
 from boards.open import LOCAL, open_target
 from boards.target import LocalTarget
 from foreread.arguments import add_capture, duration, window_kb
@@ -114,7 +115,7 @@ def _confirm(args: argparse.Namespace, of: Recorded, proposal: Proposal) -> Conf
         limit_s=args.limit,
         vmstat=False,
     )
-    with open_target(name, tell=tell) as target:
+    with open_target(name, identity=args.identity, tell=tell) as target:
         here = isinstance(target, LocalTarget)
         opened = local_trials(options) if here else trials_on(target, options)
         with repeating(of, here), opened as bench:
@@ -247,19 +248,21 @@ def _text(of: Confirmation, capture: Capture, proposal: Proposal, args: argparse
     words = {"too small": "too small to matter"}
     head = words.get(of.outcome, of.outcome)
     if of.outcome == "undecided":
-        head = f"undecided after {of.runs} runs"
+        head = f"undecided after {plural(of.runs, 'run')}"
     windows = f"{of.present_kb} -> {of.proposed_kb} KiB"
     gain = proposal.predicted_gain(of.present_kb)
     lines = [
         f"{head}: {windows} {gain_text(of)}",
-        f"measured: {len(of.pairs)} pairs of cold runs of {shlex.join(capture.command)} "
+        f"measured: {plural(len(of.pairs), 'pair')} of cold runs of {shlex.join(capture.command)} "
         f"in {duration_text(of.wall_seconds)}, "
         f"on {of.target or 'this machine'} ({board_text(of)})",
     ]
     if gain is not None:
         lines.append(f"predicted: saves {percent(gain)} %")
     if of.disturbed:
-        lines.append(f"{of.disturbed} pairs were disturbed by other processes and made again")
+        lines.append(
+            f"{plural(of.disturbed, 'pair', 'was')} disturbed by other processes and made again"
+        )
     lines += [f"note: {note}" for note in of.notes]
     if of.outcome == "undecided":
         lines.append(f"to continue: {_again(args)}")
@@ -268,7 +271,7 @@ def _text(of: Confirmation, capture: Capture, proposal: Proposal, args: argparse
 
 def _again(args: argparse.Namespace) -> str:
     words = ["foreread", "confirm", str(args.capture)]
-    for name in ("target", "read_ahead_kb", "model", "device_model"):
+    for name in ("target", "identity", "read_ahead_kb", "model", "device_model"):
         value = getattr(args, name)
         words += [f"--{name.replace('_', '-')}", str(value)] if value is not None else []
     words += ["--force"] if args.force else []

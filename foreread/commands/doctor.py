@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
+from pathlib import Path
 
 from boards.open import LOCAL, open_target
 from boards.target import LocalTarget
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     if args.restore and args.target != LOCAL:
         raise UsageError("--restore is for this machine: a target's guard puts its knobs back")
     restored = restore_leftovers() if args.restore else []
-    diagnosis = _examine(args.target)
+    diagnosis = _examine(args.target, args.identity)
     if args.json:
         document = {"schema": 1, **asdict(diagnosis), "can_record": diagnosis.can_record}
         print(json.dumps({**document, "restored": [asdict(one) for one in restored]}))
@@ -40,10 +41,10 @@ def run(args: argparse.Namespace) -> int:
     return 0 if diagnosis.can_record else 1
 
 
-def _examine(place: str) -> Diagnosis:
-    if place == LOCAL:
+def _examine(place: str, identity: Path | None) -> Diagnosis:
+    if place == LOCAL and identity is None:
         return examine()
-    with open_target(place, tell=tell) as target:
+    with open_target(place, identity=identity, tell=tell) as target:
         return examine() if isinstance(target, LocalTarget) else examine_target(target)
 
 

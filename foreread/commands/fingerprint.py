@@ -114,7 +114,8 @@ def run(args: argparse.Namespace) -> int:
     )
     if args.output is not None:
         return _write_script(args, options)
-    with orderly_exit(), open_target(args.target, tell=tell) as target:
+    opened = open_target(args.target, identity=args.identity, tell=tell)
+    with orderly_exit(), opened as target:
         if options.plans and isinstance(target, LocalTarget):
             for note in unrestored(restore_leftovers()):
                 tell(note)

@@ -16,6 +16,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.optimizer import predict
 from analyzer.optimizer.linux import FIXED, model_for, predict_linux
 from analyzer.prediction import Curve, Prediction
+from boards.counted import plural
 from foreread.arguments import UsageError, add_capture, add_windows, parse_windows
 from foreread.cli import printable
 from foreread.table import render
@@ -138,7 +139,7 @@ def _text(prediction: Prediction, confirmations: Sequence[Confirmation] = ()) ->
         lines.append(f"  run: {printable(verdict.remedy)}")
     parts.append("\n".join(lines))
     parts += [printable(cited(one)) for one in confirmations]
-    parts += [f"note: {printable(note)}" for note in prediction.notes]
+    parts += [f"note: {printable(note)}" for note in prediction.ordered_notes]
     return "\n\n".join(parts)
 
 
@@ -160,16 +161,16 @@ def _curve_text(curve: Curve) -> str:
     )
     front = [curve.read_ahead_kb[curve.windows.index(w)] for w in curve.pareto]
     pareto = f"no window beats these in both F and G: {_listed(front)} KiB"
-    return (
-        f"{curve.name}: {curve.tap} pages accessed{_beside(curve)}\n{render(head, rows)}\n{pareto}"
-    )
+    accessed = f"{plural(curve.tap, 'page')} accessed{_beside(curve)}"
+    return f"{curve.name}: {accessed}\n{render(head, rows)}\n{pareto}"
 
 
 def _beside(curve: Curve) -> str:
     if curve.metadata_requests is None or curve.metadata_pages is None:
         return ""
-    requests, pages = curve.metadata_requests, curve.metadata_pages
-    return f"; metadata beside it, at every window: {requests} requests, {pages} pages"
+    requests = plural(curve.metadata_requests, "request")
+    pages = plural(curve.metadata_pages, "page")
+    return f"; metadata beside it, at every window: {requests}, {pages}"
 
 
 def _marks(curve: Curve) -> dict[int, list[str]]:

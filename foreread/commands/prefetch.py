@@ -11,6 +11,7 @@ from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
 from analyzer.prefetch import Case, Comparison, Found, compare, encode
 from analyzer.prefetch.ranges import ORDERS
+from boards.counted import plural
 from foreread.arguments import add_capture
 from foreread.cli import printable
 from foreread.table import render
@@ -79,7 +80,8 @@ def _list_text(found: Found, output: Path) -> list[str]:
     listing = found.listing
     lines = [
         f"list: {printable(str(output))}",
-        f"{len(listing.ranges):,} ranges of {listing.files:,} files, {_mib(listing.size_bytes)}: "
+        f"{plural(len(listing.ranges), 'range')} of {plural(listing.files, 'file')}, "
+        f"{_mib(listing.size_bytes)}: "
         f"{_mib(found.needed_bytes)} are needed, {_mib(found.wasted_bytes)} are gaps of up to "
         f"{found.gap_bytes >> 10} KiB, which cost less to read than to leave out",
     ]

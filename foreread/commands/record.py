@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from analyzer.ingest.seen import SeenTrace
+from boards.counted import plural
 from boards.open import LOCAL, open_target
 from boards.target import LocalTarget, Target
-from foreread.arguments import UsageError, buffer_kib, window_kb
+from foreread.arguments import UsageError, buffer_kib, duration, window_kb
 from foreread.cli import printable
 from foreread.run_arguments import add_run, option_words, run_options
-from foreread.target_arguments import add_target, tell
+from foreread.target_arguments import add_target, target_words, tell
 from foreread.version import VERSION
 from foreread.wording import ended_text
 from tracer.backends.select import AUTO, choose
@@ -63,6 +64,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="do not read the disk for a second after the run to learn what its requests cost",
     )
+    parser.add_argument(
+        "--search",
+        type=duration,
+        metavar="S",
+        help="look up the paths of files for up to S seconds after the run (20; 60 on a target)",
+    )
     add_run(parser)
 
 
@@ -75,9 +82,11 @@ def run(args: argparse.Namespace) -> int:
         probes=args.probes,
         wait_s=args.wait,
         foreread=VERSION,
+        search_s=args.search,
+        tell=tell,
         words=(*_target_words(args), *option_words(args)),
     )
-    with open_target(args.target, tell=tell) as target:
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
         capture = _record(args, options, target)
     if args.json:
         print(json.dumps(_document(capture, args.output)))
@@ -107,7 +116,7 @@ def _record(args: argparse.Namespace, options: RecordOptions, target: Target) ->
 def _target_words(args: argparse.Namespace) -> tuple[str, ...]:
     if args.target == LOCAL:
         return ()
-    return ("--target", args.target, *(["--probes"] if args.probes else []))
+    return (*target_words(args), *(["--probes"] if args.probes else []))
 
 
 def _document(capture: Capture, output: Path) -> dict[str, Any]:
@@ -122,7 +131,7 @@ def _text(capture: Capture, output: Path) -> str:
     lost = sum(capture.lost.values())
     lines = [
         f"recorded {capture.wall_seconds:.3f} s by {capture.backend}, ended by {capture.ended_by}, "
-        f"{ended_text(capture)}, {lost} events lost: {output}",
+        f"{ended_text(capture)}, {plural(lost, 'event')} lost: {output}",
         *(f"note: {note}" for note in capture.notes),
     ]
     return "\n".join(f"foreread: {printable(line)}" for line in lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from analyzer.device_model import read_device_model
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.optimizer.linux import PREFIX
+from analyzer.optimizer.remedy import target_words
 from analyzer.prediction import Prediction
 from analyzer.prefetch import PrefetchError, compare
 from analyzer.prefetch.measured import Listed, read_measurement
@@ -19,8 +21,12 @@ from analyzer.tuner.results import Results, read_results
 from analyzer.tuner.store_file import is_store
 from analyzer.validate import validate
 from foreread.arguments import UsageError, add_capture
+from foreread.cli import printable
 from foreread.commands.predict import PUBLISHED, add_criterion, add_model, predicted
+from foreread.progress import ProgressLine
 from tracer.sweep import Sweep, read_sweep
+
+DRAWING = "drawing figures"
 
 if TYPE_CHECKING:
     from analyzer.report import ReportFiles  # which imports matplotlib
@@ -53,7 +59,11 @@ def run(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
-    files = _of_tuning(args) if is_store(args.capture) else _of_capture(args)
+    line = ProgressLine()
+    try:
+        files = _of_tuning(args, line) if is_store(args.capture) else _of_capture(args, line)
+    finally:
+        line.end()
     if args.json:
         told = {"html": str(files.html), "pdf": str(files.pdf), "json": str(files.json)}
         print(json.dumps({"schema": 1, **told}))
@@ -62,26 +72,35 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _of_tuning(args: argparse.Namespace) -> ReportFiles:
+def _of_tuning(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
     """Write the report of a TUNING alone."""
     given = args.model or args.device_model or args.criterion == PUBLISHED
     if args.measured or given or args.prefetch:
         raise UsageError(f"{args.capture} is a TUNING: give it alone, or after a CAPTURE")
     from analyzer.report import write_tuning_report  # noqa: PLC0415
 
-    return write_tuning_report(read_results(args.capture), args.output)
+    line.step(DRAWING)
+    results = read_results(args.capture)
+    return write_tuning_report(results, args.output, partial(line.part, DRAWING))
 
 
-def _of_capture(args: argparse.Namespace) -> ReportFiles:
+def _of_capture(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
+    line.step(f"reading {printable(str(args.capture))}")
     recording = load(args.capture, args.pids)
+    line.step("predicting every window")
     prediction = predicted(recording, args)
     sweep, tuned = _measured(args.measured)
     command = recording.capture.command if recording.capture else None
-    validation = validate(prediction, sweep, command) if sweep else None
+    validation = (
+        validate(prediction, sweep, command, target_words(recording.capture)) if sweep else None
+    )
+    line.step("predicting window against prefetch list")
     listed = _listed(recording, prediction, args)
     from analyzer.report import write_report  # noqa: PLC0415
 
-    return write_report(recording, prediction, sweep, validation, args.output, listed, tuned)
+    line.step(DRAWING)
+    told = partial(line.part, DRAWING)
+    return write_report(recording, prediction, sweep, validation, args.output, listed, tuned, told)
 
 
 def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:

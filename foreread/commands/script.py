@@ -34,7 +34,7 @@ from boards.target import TargetError
 from foreread.arguments import UsageError, add_capture, window_kb
 from foreread.cli import printable
 from foreread.commands.predict import PUBLISHED, add_criterion, add_model, predicted
-from foreread.target_arguments import add_target, tell
+from foreread.target_arguments import add_target, target_words, tell
 
 AUTO = "auto"
 
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
         print(printable(f"{where}{setting.knob} = {setting.value}: {setting.reason}"))
     print(f"script: {files[0]}\nhow to install: {args.output / 'INSTALL.md'}")
     if done:
-        _print_installed(done, args.target)
+        _print_installed(done, target_words(args))
     return 0
 
 
@@ -210,7 +210,7 @@ def _prefetch(listing: Path, replayer: Path | None) -> Prefetch:
 
 
 def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
-    with open_target(args.target, tell=tell) as target:
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
         if isinstance(target, EmulatedTarget):
             raise TargetError(
                 f"{args.target} was booted for this command alone, and ends with it",
@@ -244,7 +244,7 @@ def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> dic
     return document
 
 
-def _print_installed(done: Installed, target: str) -> None:
+def _print_installed(done: Installed, target: list[str]) -> None:
     manifest = done.manifest
     print(f"installed for {manifest.init}, from the next boot on:")
     for path in manifest.files:
@@ -259,16 +259,13 @@ def _print_installed(done: Installed, target: str) -> None:
         print(f"  {printable(line)}")
     for note in done.notes:
         print(f"note: {note}")
-    where = "" if target == LOCAL else f" --target {shlex.quote(target)}"
+    undo = shlex.join(["foreread", "script", "--uninstall", *target])
     print(f"at once, without a boot: {manifest.script} start")
-    print(
-        f"boot once without: add foreread=off to the kernel command line\n"
-        f"undo: foreread script --uninstall{where}"
-    )
+    print(f"boot once without: add foreread=off to the kernel command line\nundo: {undo}")
 
 
 def _uninstall(args: argparse.Namespace) -> int:
-    with open_target(args.target, tell=tell) as target:
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
         removed = uninstall(target, force=args.force)
     if args.json:
         print(json.dumps({"schema": 1, "removed": removed.paths, "restored": removed.said}))

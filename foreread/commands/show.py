@@ -16,6 +16,7 @@ from analyzer.optimizer import predict
 from analyzer.prediction import KERNEL_DEFAULT_KB
 from analyzer.probed import probe_text
 from analyzer.waste import Waste, waste
+from boards.counted import plural
 from emulator import MAX_WINDOW
 from foreread.arguments import add_capture
 from foreread.cli import printable
@@ -174,8 +175,10 @@ def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
     counts = ", ".join(f"{n} {name}" for name, n in summary["events"].items())
     lines += [
         f"events      {counts or 'none of those that foreread uses'}",
-        f"lost        {lost} events" + ("" if lost == 0 else ": THE RESULT IS INCOMPLETE"),
-        f"accessed    {summary['accesses']} pages of {recording.files.rows} files",
+        f"lost        {plural(lost, 'event')}"
+        + ("" if lost == 0 else ": THE RESULT IS INCOMPLETE"),
+        f"accessed    {plural(summary['accesses'], 'page')} of "
+        f"{plural(recording.files.rows, 'file')}",
     ]
     if capture and capture.disk:
         lines.append(f"disk        {printable(probe_text(capture.disk))}")

@@ -126,7 +126,7 @@ def _sweep(args: argparse.Namespace, options: SweepOptions, of: Recorded | None)
                 check_board(bench, of.capture)
             yield bench
 
-    with open_target(args.target, tell=tell) as target:
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
         here = isinstance(target, LocalTarget)
         return sweep(options, opened, save, _show_progress)
 

@@ -25,6 +25,7 @@ from analyzer.tuner.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.results import Results
 from analyzer.tuner.store import Store
 from analyzer.tuner.store_file import StoreError
+from boards.counted import plural
 from boards.open import open_target
 from boards.target import LocalTarget
 from foreread.arguments import UsageError
@@ -79,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         limit_s=args.limit,
         bios=isinstance(recipe, Genetic) and recipe.fingerprints is not None,
     )
-    open_bench = partial(_bench, args.target, options)
+    open_bench = partial(_bench, args, options)
     with orderly_exit(), TrialEvaluator(open_bench, args.reset) as evaluator:
         evaluator.scenarios = scenarios
         with _store(args, recipe, evaluator) as store:
@@ -103,8 +104,8 @@ def _recipe(args: argparse.Namespace) -> Recipe:
 
 
 @contextmanager
-def _bench(target: str, options: TrialOptions) -> Iterator[TrialBench]:
-    with open_target(target, tell=tell) as opened:
+def _bench(args: argparse.Namespace, options: TrialOptions) -> Iterator[TrialBench]:
+    with open_target(args.target, identity=args.identity, tell=tell) as opened:
         here = isinstance(opened, LocalTarget) and not options.bios
         open_trials: OpenTrials = local_trials if here else partial(trials_on, opened)
         with open_trials(options) as bench:
@@ -225,6 +226,6 @@ def _tune(args: argparse.Namespace, store: Store, evaluator: TrialEvaluator) -> 
     except (KeyboardInterrupt, Interrupted, CampaignError):
         line.end()
         again = "go on with the same command line and --resume"
-        tell(f"{args.output} holds {store.last_number()} runs; {again}")
+        tell(f"{args.output} holds {plural(store.last_number(), 'run')}; {again}")
         raise
     line.end()

@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 
 from analyzer.ingest.load import load
+from analyzer.optimizer.remedy import target_words
 from analyzer.validate import Validation, validate
 from foreread.arguments import add_capture
 from foreread.cli import printable
@@ -27,7 +28,9 @@ def run(args: argparse.Namespace) -> int:
     sweep = read_sweep(args.sweep)
     recording = load(args.capture, args.pids)
     command = recording.capture.command if recording.capture else None
-    validation = validate(predicted(recording, args), sweep, command)
+    validation = validate(
+        predicted(recording, args), sweep, command, target_words(recording.capture)
+    )
     print(json.dumps(validation.to_json()) if args.json else _text(validation))
     return 0
 

@@ -5,7 +5,7 @@ import tempfile
 import pytest
 
 from boards.adb import AdbTarget
-from boards.open import open_target
+from boards.open import open_target, transport_of
 from boards.profile import ProfileError
 from boards.serial import SerialTarget
 from boards.ssh import SshTarget
@@ -97,3 +97,20 @@ def test_a_known_hosts_file_that_is_not_there_is_refused_and_nothing_left(tmp_pa
     with pytest.raises(TargetError, match="no such file"):
         open_target("ssh://board", known_hosts=tmp_path / "absent")
     assert not private.exists()
+
+
+def test_an_identity_is_the_key_of_an_ssh_target_and_of_its_profile(tmp_path):
+    key, profile = tmp_path / "key", tmp_path / "mine.toml"
+    key.touch()
+    profile.write_text(HEAD + '[transport]\nkind = "ssh"\nurl = "ssh://root@board"\n')
+    for text in ("ssh://root@board", str(profile)):
+        with open_target(text, identity=key) as target:
+            assert (target.connection.directory / "identity").resolve() == key.resolve()
+        assert transport_of(text, key).identity == str(key)
+
+
+@pytest.mark.parametrize("text", ["local", "loop", "serial:///dev/ttyUSB0", "adb://", "arm64"])
+def test_an_identity_is_refused_where_ssh_does_not_use_it(text, tmp_path):
+    with pytest.raises(TargetError, match="--identity") as caught:
+        open_target(text, identity=tmp_path)
+    assert caught.value.remedy == "leave --identity out"

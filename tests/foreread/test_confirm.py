@@ -78,7 +78,7 @@ def confirming(folder, monkeypatch, capsys):
         for module in (confirm, sweep):
             monkeypatch.setattr(module, "local_trials", opened)
             monkeypatch.setattr(
-                module, "open_target", lambda text, tell: nullcontext(LocalTarget())
+                module, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())
             )
         words = ("--read-ahead-kb", "32", "--seed", "1", *words)
         assert main(["confirm", str(folder), "--json", *words]) == code

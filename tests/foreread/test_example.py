@@ -57,6 +57,18 @@ def test_the_kernels_own_readahead_answers_unless_another_is_asked_for(capsys):
         assert document["total"][key] == fixed["total"][key]
 
 
+def test_what_the_seconds_rest_on_is_said_first_and_the_criterion_s_minima_last(capsys):
+    said = run(capsys, "predict", "--windows", "0,1,2,8,32,640", CAPTURE)
+    notes = [line for line in said.splitlines() if line.startswith("note: ")]
+    assert notes[0].startswith("note: seconds: paced by 1,000 requests/s")
+    minima = [n for n, note in enumerate(json_notes(capsys)) if "local minima" in note]
+    assert minima == [len(json_notes(capsys)) - 1]
+
+
+def json_notes(capsys):
+    return json.loads(run(capsys, "predict", "--json", CAPTURE))["notes"]
+
+
 def test_total_is_the_sum_of_the_devices(capsys):
     document = json.loads(run(capsys, "predict", "--json", "--windows", "0,2,8k,32", CAPTURE))
     assert document["total"]["windows"] == [0, 2, 32]

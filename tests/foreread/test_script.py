@@ -23,7 +23,7 @@ def board(tmp_path, monkeypatch):
     if reason := busybox_chroot_missing():
         pytest.skip(reason)
     board = ChrootBoard(tmp_path / "board")
-    monkeypatch.setattr(script, "open_target", lambda text, tell: nullcontext(board))
+    monkeypatch.setattr(script, "open_target", lambda text, identity, tell: nullcontext(board))
     return board
 
 
@@ -68,7 +68,7 @@ def test_install_and_uninstall_say_what_they_did(board, tmp_path, capsys):
 
 def test_a_board_that_ends_with_the_command_is_refused(tmp_path, monkeypatch, capsys):
     brief = EmulatedTarget.__new__(EmulatedTarget)  # which boots none
-    monkeypatch.setattr(script, "open_target", lambda text, tell: nullcontext(brief))
+    monkeypatch.setattr(script, "open_target", lambda text, identity, tell: nullcontext(brief))
     out = str(tmp_path / "out")
     assert main(["script", *PUBLISHED, "-o", out, "--install", "--target", "arm64"]) == 1
     assert "foreread boards start arm64" in capsys.readouterr().err

@@ -32,6 +32,7 @@ APPLETS: tuple[str, ...] = (
 )
 APPLETS += ("sync", "uname", "wc", "chmod", "mount", "umount", "readlink")
 DROP_CACHES = "/proc/sys/vm/drop_caches"
+_CAP_SYS_ADMIN = 21  # include/uapi/linux/capability.h
 _ASK_S = 60.0
 _AS_ROOT = "log in as root there (adb: adb root)"
 
@@ -99,9 +100,18 @@ def _applets(facts: Facts) -> Finding:
 def _tracefs(facts: Facts) -> Finding:
     if facts["tracefs"]:
         return Finding("tracefs", True, f"at {facts['tracefs'][0]}")
+    if facts["mountable"] and not _may_mount(facts):
+        return Finding("tracefs", False, "not readable, and this user may not mount it", _AS_ROOT)
     if facts["mountable"]:
         return Finding("tracefs", True, "not mounted or not readable; recording mounts it")
     return Finding("tracefs", False, "not in this kernel", "a kernel with CONFIG_FTRACE")
+
+
+def _may_mount(facts: Facts) -> bool:
+    """Return whether the user has CAP_SYS_ADMIN; root has where the target does not say."""
+    with suppress(IndexError, ValueError):
+        return bool(int(facts["capabilities"][0], 16) >> _CAP_SYS_ADMIN & 1)
+    return facts["uid"][:1] == ["0"]
 
 
 def _events(facts: Facts) -> list[Finding]:

@@ -3,6 +3,7 @@
 # $1: the wanted events; $2: the wanted applets
 while read -r key uid _; do
     [ "$key" != Uid: ] || echo "uid $uid"
+    [ "$key" != CapEff: ] || echo "capabilities $uid"
 done </proc/self/status
 tracefs=
 for place in /sys/kernel/tracing /sys/kernel/debug/tracing; do

@@ -14,10 +14,12 @@ from tracer.backends.base import RecordError
 from tracer.capture import FileEntry, Segment
 from tracer.elf import segments_of
 from tracer.files import visible_roots
+from tracer.record import search_cut
 from tracer.remote.job import STEP_S, Job
 from tracer.residency import Inode
 
-SEARCH_S = 60
+SEARCH_S = 60.0
+CUT = "the search was cut"  # becomes a note once it is known how many are missing
 _MOST_INODES = 1000  # in one search: a command line has an end
 _FOUND = re.compile(rb"(\d{1,20}) (\d{1,19}) (ELF|LINK|-) (/.*)", re.S)
 _HEAD_BYTES = 4096  # of an ELF file: its program headers are in there
@@ -25,7 +27,11 @@ _MOST_HEADS = 64
 
 
 def find_files(
-    job: Job, inodes: set[Inode], mounts: list[MountPoint], known: dict[Inode, str]
+    job: Job,
+    inodes: set[Inode],
+    mounts: list[MountPoint],
+    known: dict[Inode, str],
+    search_s: float = SEARCH_S,
 ) -> tuple[list[FileEntry], list[str]]:
     """Return an entry for every inode, and notes on what was not searched.
 
@@ -37,7 +43,7 @@ def find_files(
     }
     notes: list[str] = []
     programs: list[Inode] = []
-    end_s = time.monotonic() + SEARCH_S
+    end_s = time.monotonic() + search_s
     for dev in sorted({dev for dev, _ in inodes}):
         for root in visible_roots(dev, mounts):
             wanted = sorted(ino for d, ino in inodes if d == dev and entries[d, ino].size_bytes < 0)
@@ -46,7 +52,9 @@ def find_files(
                 some = wanted[at : at + _MOST_INODES]
                 programs += _search(job, root, dev, some, entries, notes, limit_s)
     _add_segments(job, entries, programs)
-    return [entries[inode] for inode in sorted(entries)], list(dict.fromkeys(notes))
+    files = [entries[inode] for inode in sorted(entries)]
+    said = [search_cut(files, search_s) if note == CUT else note for note in notes]
+    return files, list(dict.fromkeys(said))
 
 
 def _add_segments(job: Job, entries: dict[Inode, FileEntry], programs: list[Inode]) -> None:
@@ -91,7 +99,7 @@ def _search(
     )
     status = done.stderr.strip()
     if status == b"cut":
-        notes.append("the search for the paths of files was cut: some are missing")
+        notes.append(CUT)
     elif status == b"lacking":
         notes.append("the target's find knows no -inum: paths of files that were read are missing")
     elif not re.fullmatch(rb"\d{1,3}", status):

@@ -6,6 +6,7 @@
 set -u
 umask 077
 lease_s=250
+room_kib=256 # what the script, the command's output and the answers take
 
 # kind DIRECTORY: set fs to the type of the file system that DIRECTORY is on.
 kind() {
@@ -17,6 +18,14 @@ kind() {
     done </proc/mounts
 }
 
+# has_room FOLDER: write the lease and see that the rest will fit; sets now and rest.
+has_room() {
+    dd if=/dev/zero of="$1/room" bs=1024 count=$room_kib 2>/dev/null || return 1
+    rm "$1/room"
+    read -r now rest </proc/uptime
+    { echo $((${now%.*}00 + lease_s * 100)) >"$1/lease"; } 2>/dev/null
+}
+
 tried=
 for place in /run /dev/shm /tmp /var/run /var/tmp; do
     [ -d "$place" ] || continue
@@ -24,15 +33,17 @@ for place in /run /dev/shm /tmp /var/run /var/tmp; do
     case $fs in
     tmpfs | ramfs | rootfs)
         if mkdir "$place/foreread-$1" 2>/dev/null; then
-            echo "place $place/foreread-$1"
-            read -r now rest </proc/uptime
-            echo $((${now%.*}00 + lease_s * 100)) >"$place/foreread-$1/lease"
-            echo "uptime $now $rest"
-            exit
+            if has_room "$place/foreread-$1"; then
+                echo "place $place/foreread-$1"
+                echo "uptime $now $rest"
+                exit
+            fi
+            rm -rf "$place/foreread-$1"
+            fs="$fs, full"
         fi
         ;;
     esac
     tried="$tried $place ($fs)"
 done
-echo "error no folder in memory can be written:$tried|mount one: mount -t tmpfs tmpfs /tmp"
+echo "error no folder in memory can be written and has $room_kib KiB free:$tried|make room there, or mount one: mount -t tmpfs tmpfs /tmp"
 exit 1

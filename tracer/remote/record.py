@@ -21,9 +21,9 @@ from tracer.interrupts import orderly_exit
 from tracer.journal import unrestored
 from tracer.output import no_space_as_error, output_directory
 from tracer.probes import ProbePlan
-from tracer.record import InodesOf, RecordOptions, default_buffer_kib, lost_notes
+from tracer.record import InodesOf, RecordOptions, default_buffer_kib, looking_up, lost_notes
 from tracer.remote import guarded_run, probes
-from tracer.remote.files import find_files
+from tracer.remote.files import SEARCH_S, find_files
 from tracer.remote.guarded_run import (
     directory,
     losing_no_target,
@@ -40,6 +40,11 @@ from tracer.remote.probed import TraceReader, probe_target
 from tracer.remote.run_facts import RunFacts, TraceFacts
 from tracer.residency import with_cached
 from tracer.run import RunOptions, exit_notes, living_notes
+
+
+def _silent(step: str) -> None:
+    pass
+
 
 PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
 
@@ -72,9 +77,12 @@ def record_on(
         return capture
 
     def again(run: RunOptions, kb: int, events: tuple[str, ...], to: Path) -> object:
-        small = replace(options, run=run, read_ahead_kb=kb, events=events, probes=False)
+        small = replace(
+            options, tell=_silent, run=run, read_ahead_kb=kb, events=events, probes=False
+        )
         return _recorded(target, small, to, None, shell)
 
+    options.tell("learning what requests of the target's disk cost")
     try:
         disk = probe_target(target, capture, files, output / TRACE, seen, again)
     except (RecordError, TargetError, ValueError, LookupError, KeyboardInterrupt) as error:
@@ -104,6 +112,7 @@ def _recorded(
         Job(target, PARTS, shell) as job,
     ):
         told.append(job)
+        options.tell("asking the target what it is")
         machine = Machine.parse(job.ask("probe", step="asking the target what it is"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
@@ -126,7 +135,9 @@ def _record(
         described = [metadata.device(devices, name) for name in disks]
         told = _settings(prepared, options, disks)
     job.settings(told, options.run.command)
+    options.tell(f"running the command on the target, cold, at {options.read_ahead_kb} KiB")
     run_to_end(job)
+    options.tell("fetching the trace")
     facts = job.ask("result", step="fetching the result")
     run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
     pass_on_output(job, options.run.streams)
@@ -141,7 +152,9 @@ def _record(
         *unrestored(run.restored),
         *([UNTOLD] if cached is None else []),
     ]
-    files = with_cached(_files(job, run, devices, output / TRACE, inodes_of, notes), cached)
+    files = with_cached(
+        _files(options, job, run, devices, inodes_of, notes, output / TRACE), cached
+    )
     capture = Capture(
         foreread=options.foreread,
         created=created,
@@ -194,12 +207,13 @@ def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> 
 
 
 def _files(
+    options: RecordOptions,
     job: Job,
     run: RunFacts,
     devices: Devices,
-    trace: Path,
     inodes_of: InodesOf | None,
     notes: list[str],
+    trace: Path,
 ) -> list[FileEntry]:
     try:
         found = inodes_of(trace) if inodes_of else set()
@@ -207,8 +221,11 @@ def _files(
         notes.append(f"the trace could not be read to look for its files: {error}")
         found = set()
     inodes = set(run.mapped) | {(dev_text(dev), ino) for dev, ino in found}
-    files, search_notes = find_files(job, inodes, devices.mounts, run.mapped)
+    limit_s = SEARCH_S if options.search_s is None else options.search_s
+    options.tell(looking_up(len(inodes), limit_s))
+    files, search_notes = find_files(job, inodes, devices.mounts, run.mapped, limit_s)
     notes += search_notes
+    options.tell("looking up where these files are on the disk")
     return with_places(job, files, devices.mounts)
 
 

@@ -6,6 +6,7 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass
 
+from boards.counted import plural
 from tracer.capture import Cold
 from tracer.cold import parse_mapping
 from tracer.command import Ended
@@ -210,7 +211,8 @@ def _cold(value: str, page_size: int, allowed_kib: int) -> Cold:
     allowed = allowed_kib * 1024 // page_size
     return Cold(
         proven=unexplained <= allowed,
-        how=f"drop_caches=3 on the target: {before} pages cached before, {after} after, of which "
+        how=f"drop_caches=3 on the target: {plural(before, 'page')} cached before, {after} "
+        f"after, of which "
         f"{pinned} are mapped by running processes or lie in memory (/proc/meminfo); "
         f"{unexplained} others, {allowed} allowed",
         resident_pages=min(after, pinned),

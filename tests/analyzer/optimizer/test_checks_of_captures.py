@@ -161,7 +161,7 @@ def test_reads_of_others_that_delay_the_start():
     start = started(switch(0, IDLE, A), *theirs, *missed(1000, 0), *ended(5000, A))
     slow = replace(start, device=FixedCost(1000, 10))
     found = [*replay_findings(slow, [0], slow.timed([0]))]
-    assert any(text.startswith("1 reads of other processes") for text in texts(found))
+    assert any(text.startswith("1 read of other processes") for text in texts(found))
 
 
 def test_captures_that_disagree():

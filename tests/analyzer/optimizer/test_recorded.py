@@ -43,7 +43,7 @@ def test_lost_events_widen_the_band_by_their_share_until_too_many_are_lost() -> 
     events = 2 * PAGES
     found = only(recorded(lost={"0": 1}))
     assert found == Finding(
-        "1 events were lost (0.012 of all): pages and requests are missing", 1 / (events + 1)
+        "1 event was lost (0.012 of all): pages and requests are missing", 1 / (events + 1)
     )
     assert not only(recorded(lost={"0": 4})).unusable  # 4 of 84 are less than 5 %
     assert MOST_LOST == 0.05

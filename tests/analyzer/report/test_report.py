@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import subprocess
 import sys
 import warnings
@@ -14,8 +15,9 @@ import msgspec
 import pytest
 
 from analyzer.report import write_report
-from analyzer.report.answer import answer
+from analyzer.report.answer import answer, spread_of
 from analyzer.report.page import render
+from analyzer.report.provenance import again
 from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
@@ -187,6 +189,74 @@ def test_measurements_that_contradict_are_said_before_all_else(swept):
     assert section.blocks[0].items[0].startswith("The measurements speak against this")
 
 
+def with_runs(subject, **seconds_by_kb):
+    """Return the subject with other measured seconds at some windows, given as ``kb32=[…]``."""
+    points = [
+        msgspec.structs.replace(p, seconds=seconds_by_kb.get(f"kb{p.read_ahead_kb}", p.seconds))
+        for p in subject.sweep.points
+    ]
+    sweep = msgspec.structs.replace(subject.sweep, points=points)
+    return replace(subject, sweep=sweep, validation=validate(subject.prediction, sweep))
+
+
+@pytest.mark.parametrize("action", ["set", "keep"])
+def test_the_headline_is_what_measurements_show_clearly(make, app, action):
+    found = subject_of(make, app, swept=True, action=action)
+    proposed = found.prediction.verdict.read_ahead_kb
+    slow = {f"kb{proposed}": [9.0, 9.1, 9.2], "kb48": [0.1, 0.1, 0.1]}
+    section = answer(with_runs(found, **slow))
+    assert section.title == f"Measured fastest: 48 KiB, not the predicted {proposed:,} KiB"
+    said = text_of(check(render("t", "s", [section], "0")))
+    assert "Predicted: C_opt" in said
+    assert "echo" not in said  # nothing to set that was measured to be slower
+    noisy = {f"kb{proposed}": [0.09, 0.11, 0.12], "kb48": [0.08, 0.1, 0.13]}
+    title = answer(with_runs(found, **noisy)).title
+    assert title.startswith({"set": "Set read_ahead_kb", "keep": "Keep read_ahead_kb"}[action])
+
+
+def test_page_one_names_the_board_and_the_cost_of_its_disk(make, app):
+    found = subject_of(make, app, seconds=True)
+    known = replace(found.prediction, disk_cost="500 µs a request and 20 µs a KiB")
+    said = answer_of(replace(found, prediction=known))
+    assert "kitchen-tv: 4 × ARM Cortex-A53, 1 GiB, Linux 6.1.0-41-arm64" in said
+    assert "loop0: 500 µs a request and 20 µs a KiB" in said
+    assert "cost unknown" in answer_of(found)
+
+
+def test_equal_runs_have_no_range_of_zeros():
+    assert spread_of([2.0, 2.0, 2.0001]) == "less than 0.1 %"
+    assert spread_of([2.0, 2.0, 2.1]) == "0.0 … +5.0 %"
+    assert spread_of([2.0]) == "–"
+
+
+def test_wide_tables_and_figures_say_that_they_scroll(written):
+    _, page = written
+    hints = text_of(page).count("sideways")
+    wide = sum(name == "class" and value == "scroll" for name, value in page.attributes)
+    assert hints == wide >= page.tags.count("figure")
+
+
+def test_measured_points_stand_beside_the_curve_of_the_disk_that_was_swept(make):
+    """The total has the other disk's reads, too, which the sweep did not count."""
+    accesses, paths, sizes = make.application(files=12)
+    recording = make.recording(accesses, paths=paths, sizes=sizes, devices=("7:0", "179:8"))
+    found = subject_of(make, recording, swept=True)
+    found = replace(found, prediction=replace(found.prediction, model="linux-6.1.0"))
+    kernel, fixed = found.compared
+    assert (kernel.name, fixed.dev) == ("loop0", "7:0")
+    assert kernel.tap < found.prediction.total.tap
+    assert [one.name for one in replace(found, validation=None).compared] == ["total", "total"]
+
+
+def test_each_drawing_of_a_figure_is_counted(make, small, tmp_path):
+    found, heard = subject_of(make, small), []
+    files = write_report(
+        small, found.prediction, None, None, tmp_path, drawn=lambda *parts: heard.append(parts)
+    )
+    total = 3 * len(files.figures)  # HTML, PDF and PNG
+    assert heard == [(done, total) for done in range(1, total + 1)]
+
+
 def test_hostile_names_are_shown_and_harmless(make, tmp_path):
     accesses = [(row, page) for row in range(len(make.hostile)) for page in range(3)]
     command = ["/bin/sh", "-c", "</title><script>x</script>\n\udcff\ud800"]
@@ -276,6 +346,60 @@ def test_a_foreign_trace_says_what_it_lacks(make):
     assert "A foreign trace" in shown
     assert "To repeat it" not in shown
     assert "/sys/block" not in shown
+
+
+def commands_of(section):
+    """Return the words of each command that a section shows."""
+    return [
+        shlex.split(line)
+        for block in section.blocks
+        if block.kind == "code"
+        for line in block.lines
+    ]
+
+
+def test_commands_that_repeat_a_target_s_start_name_the_target_and_no_folder_here(make, app):
+    made = make.capture(options=["--target", "ssh://root@board", "--duration", "5"])
+    found = subject_of(make, app, swept=True)
+    capture = msgspec.structs.replace(made, mounts=app.capture.mounts)
+    target = replace(found, recording=replace(app, capture=capture))
+    record, predict, sweep, report = commands_of(again(target))
+    assert record[:2] == ["foreread", "record"]
+    assert record[record.index("--target") + 1] == "ssh://root@board"
+    assert sweep[sweep.index("--target") + 1] == "ssh://root@board"
+    assert sweep[sweep.index("--device") + 1] == "loop0"
+    made_by_record = record[record.index("-o") + 1]
+    assert sweep[-1] == made_by_record  # with its command, its options and its check of the board
+    assert made_by_record in predict
+    assert report[2:4] == [made_by_record, sweep[sweep.index("-o") + 1]]
+
+
+def test_commands_that_repeat_a_local_start_begin_in_its_folder(make, app, swept):
+    other = msgspec.structs.replace(swept.sweep, command=["/bin/other start", "-x"])
+    record, _, sweep, _ = commands_of(again(replace(swept, sweep=other)))
+    assert record[:4] == ["cd", "/", "&&", "foreread"]
+    assert sweep[-3:] == ["--", "/bin/other start", "-x"]
+    assert "--target" not in sweep
+
+
+def test_a_window_is_set_on_the_recorded_board(make, app):
+    board = msgspec.structs.replace(app.capture, options=["--target", "arm64"])
+    section = answer(subject_of(make, replace(app, capture=board, path="a b.capture")))
+    shown = " ".join(block.text for block in section.blocks if block.kind == "paragraph")
+    assert "as root on the board (arm64), not on this machine" in shown
+    script = commands_of(section)[-1]
+    assert script == shlex.split("foreread script 'a b.capture' -o boot --install --target arm64")
+
+
+def test_a_window_is_set_by_ssh_on_a_board_that_ssh_reaches(make, app):
+    options = ["--target", "ssh://root@board:22", "--identity", "/k e/y"]
+    board = msgspec.structs.replace(app.capture, options=options)
+    section = answer(subject_of(make, replace(app, capture=board, path="a.capture")))
+    once, script = commands_of(section)
+    kb = subject_of(make, app).prediction.verdict.read_ahead_kb
+    line = f"echo {kb} > /sys/block/loop0/queue/read_ahead_kb"
+    assert once == ["ssh", "-i", "/k e/y", "--", "ssh://root@board:22", line]
+    assert script[-4:] == options
 
 
 @pytest.mark.parametrize(

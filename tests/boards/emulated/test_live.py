@@ -1,15 +1,19 @@
 """Live boards without QEMU: how they are set up, and what is said when they do not come up."""
 
+import json
 import shutil
 import subprocess
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
-from boards.emulated import coming_up, keys, launch, live, live_root, systemd_root
+from boards.emulated import coming_up, keys, launch, live, live_root, state, systemd_root
 from boards.emulated.error import BoardError
 from boards.emulated.live import LiveOptions, options_of
+from boards.open import open_target
 from boards.profile import PROFILES, load_profile
+from foreread.cli import main
 
 needs_keygen = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
 
@@ -88,6 +92,56 @@ def test_names_that_a_board_cannot_have(name, tmp_path, monkeypatch):
             live.start(LiveOptions("arm64"), name)
     assert live.started(name) is None
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def dead(tmp_path, monkeypatch):
+    """A board that was started as ``arm64`` or under another name, and whose QEMU has died."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    def make(name, **options):
+        folder = state.default_states() / name
+        folder.mkdir(parents=True)
+        (folder / launch.OPTIONS).write_text(json.dumps(asdict(LiveOptions(**options))))
+        subprocess.run(state.recorded(folder, ["true"]), check=True)
+        return folder
+
+    return make
+
+
+def test_a_started_board_that_died_is_an_error_and_no_fresh_board(dead, monkeypatch):
+    monkeypatch.setattr(live, "boot", lambda *_: pytest.fail("a fresh board was booted"))
+    packages = ("busybox-static", "nginx")
+    dead("arm64", board="arm64", packages=packages, latency_ns=5_000_000, init="systemd")
+    with pytest.raises(BoardError, match=r"the board arm64.* has ended by itself") as caught:
+        open_target("arm64")
+    start = "foreread boards start arm64 --latency-us 5000 --package busybox-static"
+    assert f"{start} --package nginx --systemd;" in caught.value.remedy
+    assert "foreread boards stop arm64" in caught.value.remedy
+
+
+def test_a_board_of_another_name_does_not_hide_the_one_that_died(dead):
+    dead("mine", board="arm64", append="a b")
+    with pytest.raises(BoardError, match="mine") as caught:
+        open_target("mine")
+    assert "boards start arm64 --name mine --append 'a b';" in caught.value.remedy
+    assert live.started("arm64") is None
+
+
+def test_a_dead_board_is_listed_and_forgotten_by_stop(dead, capsys):
+    folder = dead("arm64", board="arm64")
+    assert main(["boards", "list"]) == 0
+    assert "arm64 has ended by itself" in capsys.readouterr().out
+    assert main(["boards", "stop", "arm64"]) == 0
+    assert not folder.exists()
+    assert live.started("arm64") is None
+
+
+def test_a_dead_board_without_its_options_names_the_command_all_the_same(dead):
+    (dead("arm64", board="arm64") / launch.OPTIONS).write_text("{")
+    with pytest.raises(BoardError) as caught:
+        live.started("arm64")
+    assert "foreread boards start arm64;" in caught.value.remedy
 
 
 def test_an_init_and_a_file_system_that_no_board_has():

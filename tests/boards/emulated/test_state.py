@@ -95,3 +95,23 @@ def test_a_name_is_taken_while_its_board_runs(begin, tmp_path):
     with state.claimed(folder):
         assert list(folder.iterdir()) == []
     assert state.folders(tmp_path) == []
+
+
+@pytest.mark.parametrize(("lines", "ended"), [(0, False), (1, False), (2, True)])
+def test_a_board_has_ended_once_its_process_was_written_down_and_is_gone(lines, ended, tmp_path):
+    """A board that is just being started has not ended, though no process of it runs yet."""
+    folder = tmp_path / "arm64"
+    folder.mkdir()
+    assert state.ended(tmp_path) == []
+    subprocess.run(state.recorded(folder, ["true"]), check=True)
+    written = (folder / state.PROCESS).read_text().splitlines(keepends=True)
+    (folder / state.PROCESS).write_text("".join(written[:lines]))
+    assert state.ended(tmp_path) == [folder] * ended
+
+
+def test_a_board_that_runs_has_not_ended(begin, tmp_path):
+    folder = tmp_path / "arm64"
+    folder.mkdir()
+    begin("exec sleep 60", folder)
+    assert state.ended(tmp_path) == []
+    assert state.folders(tmp_path) == [folder]

@@ -1,6 +1,8 @@
 """What a target's doctor finds: on this machine as a target, and in hostile answers."""
 
 import os
+import re
+from importlib import resources
 
 import pytest
 from hypothesis import given
@@ -98,3 +100,32 @@ def test_only_applets_that_are_asked_for_are_missing():
     diagnosis = examine_target(Liar(lines(lacking=["$(reboot)", *APPLETS[:1]])))
     (found,) = (one for one in diagnosis.findings if one.name == "applets")
     assert found.detail == f"lacking: {APPLETS[0]}"
+
+
+@pytest.mark.parametrize(
+    ("user", "mounts"),
+    [
+        ({"uid": ["0"], "capabilities": ["000001ffffffffff"]}, True),
+        ({"uid": ["1000"], "capabilities": ["0000000000000000"]}, False),
+        ({"uid": ["0"], "capabilities": ["00000000a80425fb"]}, False),  # root in a container
+        ({"uid": ["0"]}, True),
+        ({"uid": ["1000"]}, False),
+        ({"uid": ["1000"], "capabilities": ["none"]}, False),
+    ],
+)
+def test_recording_mounts_tracefs_only_for_a_user_who_may_mount(user, mounts):
+    facts = {**GOOD, "tracefs": [], "mountable": ["tracefs"], **user}
+    diagnosis = examine_target(Liar(lines(**facts)))
+    (found,) = (one for one in diagnosis.findings if one.name == "tracefs")
+    assert found.ok == mounts
+    assert ("recording mounts it" in found.detail) == mounts
+    assert bool(found.remedy) != mounts
+
+
+def test_the_target_says_whether_its_user_may_mount():
+    said = LocalTarget().run(["sh", "-c", doctor_script(), "sh", "", ""], timeout_s=60.0).stdout
+    assert re.search(rb"^capabilities [0-9a-f]+$", said, re.MULTILINE)
+
+
+def doctor_script():
+    return (resources.files("tracer.remote") / "doctor.sh").read_text()

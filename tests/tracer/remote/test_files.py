@@ -8,6 +8,10 @@ from importlib import resources
 
 import pytest
 
+from boards.mounts import parse_mount
+from boards.target import Result
+from tracer.remote.files import find_files
+
 
 @pytest.fixture(params=[["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
 def search(request, tmp_path):
@@ -44,3 +48,26 @@ def test_a_search_that_takes_too_long_is_cut_and_says_so(search, tmp_path):
     done = search(1, tmp_path, file.stat().st_ino, f"shell={slow}")
     os.close(os.open(fifo, os.O_RDWR))  # ends what the killed find has begun
     assert (done.stdout, done.stderr) == (b"", b"cut\n")
+
+
+class Searching:
+    """A job whose target finds nothing, and is cut or not."""
+
+    def __init__(self, status):
+        self.status, self.limits = status, []
+
+    def raw(self, verb, *words, step, timeout_s=0.0):
+        assert verb == "find_inodes"
+        self.limits.append((float(words[0]), timeout_s))
+        return Result(0, b"", self.status)
+
+
+@pytest.mark.parametrize(("status", "cut"), [(b"cut\n", True), (b"0\n", False)])
+def test_a_search_that_was_cut_says_how_to_search_longer(status, cut):
+    root = parse_mount("25 1 8:0 / / rw - ext4 /dev/sda rw")
+    job = Searching(status)
+    files, notes = find_files(job, {("8:0", 7), ("8:0", 8)}, [root], {("8:0", 8): "/known"}, 90.0)
+    assert [file.path for file in files] == [None, "/known"]
+    assert 80 < job.limits[0][0] <= 90 < job.limits[0][1]
+    said = [note for note in notes if "1 file has no path" in note]
+    assert [note.endswith("record again with --search 900") for note in said] == [True] * cut

@@ -1,0 +1,78 @@
+"""Where a target's job keeps its files: in memory, and where there is room."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import subprocess
+from importlib import resources
+from pathlib import Path
+
+import pytest
+
+PLACES = ("/run", "/dev/shm", "/tmp", "/var/run", "/var/tmp")
+
+
+@pytest.fixture
+def token():
+    return secrets.token_hex(8)
+
+
+@pytest.fixture
+def place(token, tmp_path):
+    """Return how to look for a place while those that a shell pattern matches are full."""
+    text = (resources.files("tracer.remote") / "place.sh").read_text()
+    mounts = tmp_path / "mounts"
+    mounts.write_text("".join(f"tmpfs {one} tmpfs rw 0 0\n" for one in ("/dev/shm", "/tmp")))
+    text = text.replace("/proc/mounts", str(mounts))
+    full = tmp_path / "dd"
+
+    def look(pattern):
+        full.write_text(
+            f'#!/bin/sh\ncase "$*" in *of={pattern}*) exit 1 ;; esac\nexec /bin/dd "$@"\n'
+        )
+        full.chmod(0o755)
+        environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+        words = ["dash", "-c", text, "sh", token]
+        return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+
+    yield look
+    for left in left_of(token):
+        (left / "lease").unlink(missing_ok=True)
+        left.rmdir()
+
+
+def left_of(token):
+    return [one for place in PLACES if (one := Path(place, f"foreread-{token}")).exists()]
+
+
+def found(done):
+    return dict(line.split(" ", 1) for line in done.stdout.splitlines())
+
+
+def test_a_place_with_room_holds_the_lease_and_nothing_else(place, token):
+    done = place("/none/")
+    folder = Path(found(done)["place"])
+    assert done.returncode == 0
+    assert [one.name for one in folder.iterdir()] == ["lease"]
+    assert float(found(done)["uptime"].split()[0]) > 0
+
+
+def test_a_full_place_is_left_without_a_folder_and_the_next_is_used(place, token):
+    first = Path(found(place("/none/"))["place"]).parent
+    for folder in left_of(token):
+        (folder / "lease").unlink()
+        folder.rmdir()
+    done = place(f"{first}/")
+    where = Path(found(done)["place"])
+    assert where.parent != first
+    assert [one.resolve() for one in left_of(token)] == [where.resolve()]
+
+
+def test_where_every_place_is_full_the_error_says_so_and_nothing_is_left(place, token):
+    done = place("")
+    assert done.returncode == 1
+    message, remedy = found(done)["error"].split("|")
+    assert "tmpfs, full" in message
+    assert "mount -t tmpfs" in remedy
+    assert not left_of(token)
