@@ -48,7 +48,9 @@ def new_memory() -> sqlite3.Connection:
 def write_new(path: Path, image: bytes) -> None:
     """Make the file ``path`` of ``image``, whole or not at all; never over another file."""
     if path.exists():
-        raise StoreError(f"{path} exists already", "give another name, or go on with --resume")
+        raise StoreError(
+            f"{path} exists already", "give another name with -o, or continue it with --resume"
+        )
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:

@@ -33,7 +33,7 @@ class LiveOptions:
     """A live board; ``latency_ns`` and ``ns_per_kib`` are its disk's cost.
 
     ``init`` is "busybox" or "systemd". Without ``memory_mib`` it has what its disk takes and
-    128 MiB. ``append`` are more words for the kernel's command line, ``rtc`` is where its clock
+    128 MiB. ``append`` are append WORDS to the kernel command line, ``rtc`` is where its clock
     begins (QEMU's -rtc base=). The swap file is on the slow disk; a squashfs has none. Of
     ``scratch_mib`` (more of memory) is a second device of the slow disk, /dev/slow1; ``modules``
     are loaded besides.

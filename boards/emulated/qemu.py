@@ -28,7 +28,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Boot:
-    """What boots; ``append`` are more words for the kernel's command line."""
+    """What boots; ``append`` are append WORDS to the kernel command line."""
 
     kernel: Path
     initrd: Path

@@ -57,7 +57,7 @@ def test_the_largest_window_is_one_that_the_emulator_counts():
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e999", "", "2m"])
 def test_times_that_never_come_are_refused(text):
     for kind in (seconds, duration):
-        with pytest.raises(argparse.ArgumentTypeError, match="say a number"):
+        with pytest.raises(argparse.ArgumentTypeError, match="write a number"):
             kind(text)
 
 

@@ -170,4 +170,4 @@ def test_a_sweep_of_another_command_is_said(tmp_path):
 def test_probes_are_for_targets(tmp_path):
     done = foreread("record", "--probes", "-o", tmp_path / "capture", "--", "true")
     assert done.returncode == 2
-    assert "--probes: for targets only" in done.stderr
+    assert "--probes works on targets only" in done.stderr

@@ -60,7 +60,7 @@ def test_the_four_cases(tmp_path, capsys):
     for case in (listed, both):
         assert case["read_bytes"] >= document["needed_bytes"]
     said = run(capsys, *words)
-    assert "in vain" in said
+    assert "unused" in said
     assert said.count(" 128 ") == said.count(" 64 ") == 2
 
 

@@ -252,5 +252,5 @@ def test_what_is_learnt_is_applied_until_ctrl_c(loop, tuning):
         told, _ = watch.communicate(timeout=FEW_S)
     assert watch.returncode == 0
     assert loop.window_kb() == WINDOW_KB
-    assert "the settings for read-sequential-large are put in force" in told
-    assert f"put back: {loop.knob} {WINDOW_KB}" in told
+    assert "applied the settings for read-sequential-large" in told
+    assert f"restored: {loop.knob} {WINDOW_KB}" in told
