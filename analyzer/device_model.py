@@ -172,23 +172,23 @@ def learn(requests: Table) -> FixedCost:
     taken = requests.take((requests["complete_ns"] > 0) & (requests["sectors"] > 0))
     if is_held_back(taken):
         raise DeviceModelError(
-            "reads come in bursts 100 ms apart: a limiter of the kernel (blkio, io.max) holds this "
-            "disk back, and a capture does not tell by how much",
-            "measure it: foreread calibrate -o FILE DEVICE, started within the same limits; then "
+            "reads come in bursts 100 ms apart: a limiter of the kernel (blkio, io.max) throttles "
+            "this disk, and the capture does not show the limit",
+            "measure it within the same limits: foreread calibrate -o FILE DEVICE; then add "
             "--device-model FILE",
         )
     service = _service(taken)
     wanted = (taken["flags"] & Rwbs.READ) > 0
     kib, service = taken["sectors"][wanted] / 2, service[wanted]
     if len(kib) < FEWEST:
-        raise DeviceModelError(f"only {len(kib)} reads: too few to learn the device's cost from")
+        raise DeviceModelError(f"only {len(kib)} reads: too few to fit the device's cost")
     sizes, counts = np.unique(kib, return_counts=True)
     if counts.sum() - counts.max() < FEWEST_LARGE:
         usual = sizes[counts.argmax()]
         each = float(np.median(service[kib == usual])) / 1000
         raise DeviceModelError(
-            f"nearly all reads are of {usual:g} KiB ({each:,.0f} µs each): how much of that is "
-            "for the size cannot be told"
+            f"nearly all reads are of {usual:g} KiB ({each:,.0f} µs each): the share that "
+            "depends on the size is unknown"
         )
     return _fit(kib, service)
 

@@ -51,7 +51,7 @@ def _reader(path: Path) -> Callable[[Path], Trace]:
         return tracedat.read
     if text.looks_like_text(head):
         return text.read
-    raise TraceError(f"{path} is no trace: {_what(head)}", _ACCEPTED)
+    raise TraceError(f"{path} is not a trace: {_what(head)}", _ACCEPTED)
 
 
 def _what(head: bytes) -> str:

@@ -91,7 +91,7 @@ def interpret(
     inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture))
     if not inserts.reads_recorded and inserts.data.rows:
         notes.append(
-            "no block events in the trace: pages that were written cannot be told from pages read"
+            "no block events in the trace: written pages cannot be distinguished from pages read"
         )
     mask, threads = _threads(events, inserts, capture, pids, notes)
     files, pages = acc.read_pages(inserts, mask)
@@ -205,10 +205,10 @@ def _check_usable(recording: Recording) -> None:
     where = f" (kernel {recording.kernel})" if recording.kernel else ""
     known = "" if event in trace.event_names else f"; it knows: {_some(trace.event_names)}"
     raise TraceError(
-        f"the trace has no event {event}{where}: it was not among those recorded, or nothing "
+        f"the trace has no event {event}{where}: it was not recorded, or nothing "
         f"was read into the page cache{known}",
-        "drop the caches and record with foreread record, or with filemap:*, block:* and "
-        "sched:sched_process_* enabled in another recorder (Linux 3.10 or later)",
+        "record with foreread record -o CAPTURE -- COMMAND, or drop the caches and record "
+        "filemap:*, block:* and sched:sched_process_* with another recorder (Linux 3.10 or later)",
     )
 
 

@@ -126,7 +126,7 @@ def _id_offset(sampled: Sequence[Attr]) -> int:
     offsets = {_offset(a.sample_type, bit) for a in sampled if a.sample_type & bit}
     if len(offsets) != 1 or not all(a.sample_type & bit and a.ids for a in sampled):
         raise TraceError(
-            "perf.data mixes events whose samples cannot be told apart",
-            "record the tracepoints in a file of their own",
+            "perf.data mixes events whose samples cannot be distinguished",
+            "record the tracepoints in a separate file",
         )
     return offsets.pop()

@@ -69,7 +69,7 @@ def predict_linux(
         total=_total(fixed.total, devices),
         notes=(*fixed.notes, *_notes(version, taken)),
         doubts=tuple(
-            f"the readahead of {what} is not confirmed on a running kernel"
+            f"the readahead model was not compared with a running kernel for {what}"
             for what in unlike(setting_of(recording, version), PAGES)
         ),
     )
@@ -92,7 +92,8 @@ def _release(recording: Recording, model: str) -> str:
         return asked
     if recording.kernel is None:
         raise KernelError(
-            "the file does not name its kernel", "name one, for instance --model linux-5.10"
+            "the file does not contain the kernel version",
+            "name a version, for example --model linux-5.10",
         )
     return recording.kernel
 
@@ -121,7 +122,9 @@ def _notes(version: Version, taken: Inputs) -> list[str]:
         "and the quasi-optimal window are those of the published criterion's fixed window"
     ]
     if taken.notes:
-        found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")
+        found.append(
+            f"assumed, because the capture does not contain it: accesses {'; '.join(taken.notes)}"
+        )
     capture = taken.recording.capture
     told = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
     if capture is not None and capture.cold.resident_pages and not told:

@@ -149,7 +149,7 @@ def _replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding
         contradicted = any(one.unusable for one in found)
         if not on_own or (contradicted and not any(one.unusable for one in on_own)):
             yield from on_own
-            yield Finding("the start was recorded on another disk than the given one")
+            yield Finding("the start-up was recorded on a disk other than the given one")
             return
     yield from found
 

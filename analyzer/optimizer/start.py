@@ -230,7 +230,8 @@ def _learnt(requests: Table, recording_ns: float) -> FixedCost:
     device = learn(requests)
     if device.spread_ns > MOST_SPREAD * device.service_ns(_PAGE_SECTORS):
         raise DeviceModelError(
-            "the times of the disk's requests do not follow their size: no fixed cost"
+            "the times of the disk's requests do not depend on their size: no fixed cost can be "
+            "fitted"
         )
     return replace(device, latency_ns=max(device.latency_ns - recording_ns, 0.0))
 
@@ -240,11 +241,14 @@ def _disk_row(taken: Inputs) -> int:
     accessed = taken.recording.files["accessed"].astype(np.int64)
     pages = np.bincount(taken.disk_of_file, accessed, len(taken.disks))
     if not pages.sum():
-        raise DeviceModelError("no page was read from a disk", remedy.record_again(taken.recording))
+        raise DeviceModelError(
+            "the capture has no page that was read from a disk",
+            remedy.record_again(taken.recording),
+        )
     row = int(pages.argmax())
     if pages.sum() - pages[row] >= max(1, MINOR_SHARE * pages.sum()):
         raise DeviceModelError(
-            "the start reads several disks, and seconds are predicted for one disk only",
+            "the start-up reads several disks, and seconds can be predicted for one disk only",
             remedy.sweep(taken.recording),
         )
     return row
@@ -261,23 +265,24 @@ def _findings(
     """Yield what makes the seconds of a start less certain, before it is replayed."""
     yield from of_recording(recording)
     for what in unlike(setting_of(recording, version, disk), SECONDS):
-        yield Finding(f"no seconds were measured for {what}", spread=UNCONFIRMED)
+        yield Finding(f"the predicted seconds are unconfirmed for {what}", spread=UNCONFIRMED)
     threads = len(np.unique(recording.accesses["pid"]))
     cpus = recording.capture.host.cpu_count if recording.capture else 1
     if threads > 1 and cpus > 1 and not steps.by_thread:
         yield Finding(
-            f"{threads} threads read on {cpus} CPUs, and the capture does not show when each ran",
+            f"{threads} threads read on {cpus} CPUs, and the capture does not contain when each "
+            "ran",
             unusable=True,
         )
     if isinstance(known, Paced) and not (recording.trace.events["kind"] == Kind.SWITCH).any():
         yield Finding(
-            "the capture has no events of the scheduler: computing is not distinguishable from "
-            "time in which the limiter held reads back",
+            "the capture has no scheduler events: CPU time cannot be distinguished from time in "
+            "which the limiter delayed reads",
             unusable=True,
         )
     if not cpu.request_ns:
         yield Finding(
-            "the capture has no events of page faults: CPU time per request is unknown",
+            "the capture has no page fault events: CPU time per request is unknown",
             spread=UNKNOWN_CPU,
         )
 
@@ -285,14 +290,14 @@ def _findings(
 def _notes(
     taken: Inputs, where: str, device: DeviceModel, cpu: CpuCost, steps: Steps, whole: bool
 ) -> Iterator[str]:
-    by_thread = f"each by itself, on {steps.cpus} CPUs"
+    by_thread = f"separately, on {steps.cpus} CPUs"
     yield (
-        f"seconds: {device.describe()}, {where}; the processor spends "
-        f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "
+        f"seconds: {device.describe()}, {where}; CPU time: "
+        f"{cpu.request_ns / 1000:.0f} µs per request and {cpu.page_ns / 1000:.1f} µs per page; "
         f"threads are replayed {by_thread if steps.by_thread else 'as one sequence'}"
     )
     if not whole:
-        yield "what was read from other disks takes the time that it took, whatever the window"
+        yield "reads from other disks keep their recorded time at every window"
 
 
 def again(start: Start, recorded: Timed) -> str:
@@ -300,6 +305,6 @@ def again(start: Start, recorded: Timed) -> str:
     capture = start.recording.capture
     took = 0.0 if capture is None else (capture.end_ns - capture.start_ns) / 1e9
     return (
-        f"replayed with the window as recorded, and without what recording took, the run "
-        f"takes {recorded.total_ns / 1e9:.3f} s; it took {took:.3f} s"
+        f"the replay of the run at its recorded window, without the cost of recording, "
+        f"takes {recorded.total_ns / 1e9:.3f} s; the recorded run took {took:.3f} s"
     )

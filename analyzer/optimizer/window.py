@@ -26,7 +26,7 @@ from tracer.capture import Device, dev_text
 
 DEFAULT_WINDOWS = range(1024)
 TOTAL = "total"
-NEEDS_CAPTURE = "seconds need a capture that foreread recorded at read_ahead_kb=0"
+NEEDS_CAPTURE = "predicted seconds need a capture of foreread record, made at read_ahead_kb=0"
 
 
 class WindowError(ValueError):
@@ -93,7 +93,7 @@ def _no_seconds(recording: Recording) -> tuple[str, str]:
     """Return why the fixed window has no seconds, and the command that obtains them."""
     if recording.capture is None or recording.contaminated:
         return NEEDS_CAPTURE, remedy.record_again(recording)
-    return "the fixed window has no model of time", remedy.with_seconds(recording)
+    return "the fixed-window model predicts no seconds", remedy.with_seconds(recording)
 
 
 def _current_windows(recording: Recording) -> list[int]:
@@ -118,7 +118,7 @@ def _checked(windows: list[int] | None) -> list[int]:
         return list(DEFAULT_WINDOWS)
     chosen = sorted(set(windows))
     if not chosen:
-        raise WindowError("no window was asked for", "name at least one window")
+        raise WindowError("the list of windows is empty", "name at least one window")
     if chosen[0] < 0 or chosen[-1] > MAX_WINDOW:
         bad = chosen[0] if chosen[0] < 0 else chosen[-1]
         raise WindowError(
@@ -261,7 +261,7 @@ def _notes(recording: Recording, devices: list[Curve], total: Curve, subset: boo
             "the end of the file, so G is too high for them"
         )
     if subset:
-        yield f"the optimum is chosen from the {len(total.windows)} window(s) asked for only"
+        yield f"the optimum is chosen only from the {len(total.windows)} given windows"
     if total.turning_points > 1:
         yield _several_minima(total)
     yield from _unlike_windows(devices)

@@ -32,12 +32,12 @@ class Assumed(IntEnum):
 
 ASSUMED = {
     Assumed.WHOLE: "mapped whole, without flags",
-    Assumed.HEADERS: "mapped as their program headers say",
+    Assumed.HEADERS: "mapped as in their program headers",
     Assumed.KINDS: BY_KIND,
     Assumed.FLAGS: BY_FLAG,
     Assumed.CALLS: BY_UNKNOWN_CALLS,
     Assumed.NEIGHBOURS: "pages cached before, next to one that was",
-    Assumed.SINGLY: "read singly, how is not known",
+    Assumed.SINGLY: "read page by page, the kind of access is unknown",
 }
 
 

@@ -23,10 +23,10 @@ from emulator.linux.rules import KernelError, version_of
 _FORCED_READAHEAD = (5, 10)
 _WHOLE = 128 << 10  # bytes; up to here a file read from end to end is taken as one read(2)
 # What is said of assumptions.
-BY_FLAG = "told as reads or faults by flags of block reads"
-BY_KIND = "taken as reads or faults by calls and kinds of files"
+BY_FLAG = "classified as reads or faults by flags of block reads"
+BY_KIND = "classified as reads or faults by system calls and kinds of files"
 BY_UNKNOWN_CALLS = (
-    f"read by unknown calls: of a page each, or a whole file up to {_WHOLE >> 10} KiB"
+    f"read by unknown calls: assumed one page each, or a whole file up to {_WHOLE >> 10} KiB"
 )
 _EVENTS = {
     Kind.FAULT: "filemap:mm_filemap_fault",

@@ -66,7 +66,7 @@ def access_map(canvas: Canvas, subject: Subject) -> None:
         snap=False,  # snapping would drop runs that are shorter than a dot of the screen
         transform=ax.transData + ScaledTranslation(BESIDE_IN, 0, canvas.dpi_scale_trans),
         rasterized=True,
-        label=f"read in vain at {subject.window_kb:,} KiB",
+        label=f"unused, read at {subject.window_kb:,} KiB",
     )
     colours = _colours(subject, layout)
     ax.scatter(

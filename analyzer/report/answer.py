@@ -44,7 +44,7 @@ def headline(subject: Subject) -> str:
         return f"Keep read_ahead_kb at {kib(verdict.read_ahead_kb)}"
     if verdict.action == "measure":
         return "Measure first: the start-up seconds cannot be predicted"
-    return "Nothing to set"
+    return "Keep the current settings: no window to recommend"
 
 
 def _confirmed(subject: Subject) -> list[Block]:
@@ -81,9 +81,9 @@ def _contradiction(subject: Subject) -> str | None:
     if now_s is None or new_s is None or new_s <= now_s:
         return None
     return (
-        f"The measurements speak against this: start-up took {seconds(new_s)} with "
+        f"The measurements contradict this: start-up took {seconds(new_s)} with "
         f"{kib(new * subject.page_kb)} and {seconds(now_s)} with {kib(now * subject.page_kb)}; "
-        f"it was shortest with {kib(validation.best_read_ahead_kb)}."
+        f"the shortest start-up had {kib(validation.best_read_ahead_kb)}."
     )
 
 
@@ -130,7 +130,7 @@ def _counts(subject: Subject) -> list[str]:
     change = (total.f[new] - total.f[now]) / total.f[now]
     return [
         f"Predicted requests: {count(total.f[now])} {reference}, {count(total.f[new])} with the "
-        f"recommended window ({percent(change, signed=True)}); pages read in vain: "
+        f"recommended window ({percent(change, signed=True)}); unused pages read: "
         f"{count(total.g[now])} and {count(total.g[new])}."
     ]
 
@@ -145,8 +145,8 @@ def _regret(subject: Subject) -> list[str]:
     regret = validation.regret_proposed
     if regret is None:
         return [
-            f"The fastest window measured was {kib(best)}; {kib(chosen)} was not measured, so what "
-            "it misses is unknown."
+            f"The fastest window measured was {kib(best)}; {kib(chosen)} was not measured, so "
+            "its regret is unknown."
         ]
     if chosen == best:
         return [f"The sweep agrees: {kib(best)} was the fastest window measured."]
@@ -186,10 +186,10 @@ def _windows(subject: Subject) -> Table:
     marked = sorted(wanted).index(subject.window) if answered else -1
     columns = [
         Column("window", "left"),
-        Column("what it is", "left", share=2.6),
+        Column("meaning", "left", share=2.6),
         Column("requests (F)"),
         Column("pages read"),
-        Column("in vain (G)"),
+        Column("unused (G)"),
         Column("predicted"),
         Column("measured"),
     ]
@@ -226,7 +226,10 @@ def _how(subject: Subject) -> list[Block]:
         for curve in curves
         if (kb := _kb_for(subject, curve, len(curves) == 1)) is not None
     ]
-    text = "Until the next boot, as root (foreread script writes what does it at every boot):"
+    text = (
+        "To set the window until the next boot, run as root (foreread script writes a script "
+        "for every boot):"
+    )
     return [Paragraph(text), Code(lines)]
 
 
@@ -261,10 +264,14 @@ def caveats(subject: Subject) -> list[str]:
             "caches are unknown."
         )
     elif not capture.cold.proven:
-        found.append("The caches were not proven cold before the run: pages may be missing.")
+        found.append(
+            "The caches could not be shown to be cold before the run: pages may be missing."
+        )
     if capture is not None and (capture.signal or capture.exit_status):
         end = f"signal {capture.signal}" if capture.signal else f"status {capture.exit_status}"
-        found.append(f"The command failed ({end}): what was recorded may not be a full start-up.")
+        found.append(
+            f"The command failed ({end}): the recording may not contain a complete start-up."
+        )
     if subject.unanswered > UNANSWERED * subject.reads.sum():
         found.append(f"{plural(subject.unanswered, 'read')} without a recorded completion.")
     return found + _model_limits(subject)
@@ -280,7 +287,7 @@ def _model_limits(subject: Subject) -> list[str]:
     if subject.prediction.verdict.by == "criterion":
         limits.append(
             "The published criterion F² + G² gave the answer, as asked: it ignores the speed of "
-            "the disk, and weighs a request like an unused page."
+            "the disk and gives a request and an unused page the same weight."
         )
     return limits + [_sentence(doubt) for doubt in subject.prediction.doubts]
 

@@ -27,7 +27,7 @@ PARTS = (  # name, colour, hatch: told apart in grey print, too
     ("computing", SKY, ""),
     ("asleep", "#dddddd", ""),
     ("waiting for needed pages", BLUE, ""),
-    ("waiting behind pages in vain", VERMILLION, "////"),
+    ("waiting for unused pages", VERMILLION, "////"),
 )
 
 

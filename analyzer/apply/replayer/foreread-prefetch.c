@@ -162,7 +162,7 @@ parse_range(struct text line, struct range *range)
 {
     if (!take_number(&line, &range->offset) || !take_space(&line) ||
         !take_number(&line, &range->length)) {
-        return "no range: OFFSET LENGTH PATH";
+        return "not a range: write OFFSET LENGTH PATH";
     }
     if (range->length < 1 || range->length > LARGEST_RANGE) {
         return "a length out of range";
@@ -170,9 +170,9 @@ parse_range(struct text line, struct range *range)
     range->is_new_path = line.size > 0;
     if (line.size > 0 && (!take_space(&line) || !take_path(&line, range->path))) {
         range->path[0] = '\0';
-        return "no absolute path";
+        return "not an absolute path";
     }
-    return range->path[0] == '/' ? NULL : "no absolute path";
+    return range->path[0] == '/' ? NULL : "not an absolute path";
 }
 
 /* Begin a list, behind its head. Returns what is wrong, or NULL. */

@@ -315,7 +315,7 @@ def test_a_given_disk_may_be_another_one_than_the_recorded_start_ran_on(monkeypa
     own = predict_linux(recording, windows=[0, 32], device=DEVICE)
     monkeypatch.setattr("analyzer.optimizer.start._own_disk", lambda *_: DEVICE)
     found = predict_linux(recording, windows=[0, 32], device=slower)
-    assert "the start was recorded on another disk than the given one" in found.doubts
+    assert "the start-up was recorded on a disk other than the given one" in found.doubts
     assert found.verdict.by == "seconds"
     assert found.total.seconds[0] > 2 * own.total.seconds[0]
     monkeypatch.setattr("analyzer.optimizer.start._own_disk", lambda *_: None)

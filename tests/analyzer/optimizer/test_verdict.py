@@ -109,7 +109,7 @@ def test_unknown_current_value_is_said() -> None:
 def test_current_value_that_was_not_emulated_is_said() -> None:
     verdict = decided([1000, 600, 300, 200], 8192)
     assert verdict.action == "set"
-    assert "8,192 KiB is beyond what is emulated" in verdict.why
+    assert "8,192 KiB is larger than any emulated window" in verdict.why
 
 
 @pytest.mark.parametrize("tap", [0, 1, FEW_PAGES])
