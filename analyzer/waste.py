@@ -2,7 +2,7 @@
 
 The 2010 paper's model (section 2.3) for one window, keeping the page sets that the emulator's
 all-windows pass does not keep: a miss on page p reads pages p to p + window inclusive, clipped
-at the end of the file; a page already read is no miss and is not read again.
+at the end of the file; a page already read is not a miss and is not read again.
 """
 
 from __future__ import annotations

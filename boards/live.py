@@ -103,7 +103,7 @@ def target_profile(target: Target, transport: Transport | UnsetType = UNSET) -> 
     mounts = list(_mounts(_knob(target, "/proc/self/mountinfo")))
     with copied_devices(sysfs, mounts, {}) as devices:
         profile = _profile(facts, devices, transport)
-    return decode_profile(encode_profile(profile).encode(), "what the target says of itself")
+    return decode_profile(encode_profile(profile).encode(), "reading the target's facts")
 
 
 def _profile(facts: _Facts, devices: Devices, transport: Transport | UnsetType) -> Profile:
@@ -130,7 +130,7 @@ def _profile(facts: _Facts, devices: Devices, transport: Transport | UnsetType) 
         storage=list(_storages(devices)),
         defaults=UNSET if swappiness is None else Defaults(swappiness=swappiness),
         transport=transport,
-        notes=["Read from the live machine: values in force then, and no cost model."],
+        notes=["Read from the running machine: current values, without a cost model."],
     )
 
 

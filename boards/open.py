@@ -50,7 +50,7 @@ def open_target(
     if text == LOCAL:
         return nullcontext(LocalTarget())
     if not text:
-        raise TargetError("no target is named", f"say one of {FORMS}, or a board profile")
+        raise TargetError("no target is named", f"use one of {FORMS}, or a board profile")
     if "://" in text:
         return _open_url(text, known_hosts, identity)
     if board := started(text):
@@ -109,7 +109,7 @@ def _of_profile(
             return target_of(profile, name, tell)
     raise TargetError(
         f"the profile {text} does not say how its board is reached",
-        'give ssh://USER@HOST, or add to it: [transport] kind = "ssh", url = "ssh://…"',
+        'use --target ssh://USER@HOST, or add to the profile: [transport] kind = "ssh", url = "ssh://…"',
     )
 
 
@@ -123,4 +123,4 @@ def _open_url(
             return SerialTarget(SerialAddress.parse(url))
         case "adb":
             return AdbTarget(AdbAddress.parse(url))
-    raise TargetError(f"{url!r}: a target is not reached so", f"say one of: {FORMS}")
+    raise TargetError(f"{url!r} is not a target", f"use one of: {FORMS}")

@@ -138,7 +138,7 @@ def decode_profile(data: bytes, where: str) -> Profile:
         text = str(error) or type(error).__name__
         raise ProfileError(
             f"{where}: {text}",
-            "correct it; `foreread boards show` prints profiles that are right",
+            "correct it; `foreread boards show NAME` prints a valid profile",
         ) from error
 
 

@@ -55,7 +55,7 @@ class Paced:
             limits.append(f"{self.bytes_per_second / 1e6:,.1f} MB/s")
         how = f"in slices of {self.slice_ns / 1e6:.0f} ms" if self.slice_ns else "evenly"
         limit = " and ".join(limits) or "nothing"
-        return f"paced by {limit}, {how}; behind it {self.base.describe()}"
+        return f"limited to {limit}, {how}; then {self.base.describe()}"
 
     def perturbed(self, rng: np.random.Generator) -> Paced:
         """Return a device whose rates are drawn from the band, apart from each other."""

@@ -220,7 +220,7 @@ def _write_json(path: Path, value: Any, indent: int | None = 1) -> None:
 
 def _read_json(path: Path, kind: Any) -> Any:
     if path.exists() and not path.is_file():  # a device or pipe might never end
-        raise CaptureError(f"{path} is no file", "the capture is damaged: record again")
+        raise CaptureError(f"{path} is not a file", "the capture is damaged: record again")
     try:
         return msgspec.convert(json.loads(path.read_bytes()), type=kind)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:

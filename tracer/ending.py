@@ -200,7 +200,10 @@ def _pattern(text: str) -> re.Pattern[bytes]:
     try:
         return re.compile(os.fsencode(text))
     except re.error as error:
-        raise RecordError(f"{text!r} is no regular expression: {error}", "see re(7)") from error
+        raise RecordError(
+            f"{text!r} is not a regular expression: {error}",
+            "correct the expression: see `pydoc re`",
+        ) from error
 
 
 def _pgpgin(vmstat: Path = Path("/proc/vmstat")) -> bytes:

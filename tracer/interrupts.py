@@ -20,8 +20,8 @@ class Interrupted(SystemExit):
     """
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"ended by {signal.Signals(number).name}; every knob was restored")
-        self.remedy = "start it again; use Ctrl-C to end a recording and keep it"
+        super().__init__(f"stopped by {signal.Signals(number).name}; every setting was restored")
+        self.remedy = "repeat the command; to end a recording early and keep it, press Ctrl-C"
 
 
 @contextmanager

@@ -154,14 +154,14 @@ class _Report(msgspec.Struct):
 
 
 def _parse(answer: str) -> Measured:
-    """Return what fio's report says; what is no report is a failure."""
+    """Return what fio's report says; what is not a report is a failure."""
     hundredths, _, report = answer.partition("\n")
     try:
         # Warnings may stand before it.
         jobs = msgspec.json.decode(report[report.index("{") :], type=_Report).jobs
         sync_s = int(hundredths) / 100
     except (ValueError, msgspec.DecodeError) as error:
-        return Measured("failed", f"what fio printed is not understood: {error}")
+        return Measured("failed", f"cannot parse the output of fio: {error}")
     if any(job.error for job in jobs):
         return Measured("failed", "fio says that a job failed")
     directions = [one for job in jobs for one in (job.read, job.write)]

@@ -79,8 +79,8 @@ hundredths() {
 job=$(cat)
 device=$(readlink -f "$device")
 name=${device##*/}
-[ -b "$device" ] || end refused "is no block device"
-[ -e "/sys/class/block/$name/dev" ] || end refused "is no device that sysfs knows"
+[ -b "$device" ] || end refused "is not a block device"
+[ -e "/sys/class/block/$name/dev" ] || end refused "is not a device that sysfs knows"
 in_use "$name" && end refused "is in use"
 [ "$overwrite" = yes ] || blank || end refused "is not blank"
 for tool in "mkfs.$kind" fio timeout; do

@@ -55,7 +55,7 @@ def _reader(path: Path) -> Callable[[Path], Trace]:
 
 
 def _what(head: bytes) -> str:
-    """Return what a file that is no trace seems to be."""
+    """Return what a file that is not a trace seems to be."""
     if not head:
         return "it is empty"
     for magic, what in _OTHER_MAGICS.items():

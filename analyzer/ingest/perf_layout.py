@@ -46,7 +46,7 @@ class Layouts:
     ids: Array  # u8, ascending
     id_layouts: Array  # u2
     sample_id: int  # offset of the event id in samples
-    tail: dict[int, int]  # PERF_SAMPLE bit -> bytes from the end of records that are no samples
+    tail: dict[int, int]  # PERF_SAMPLE bit -> bytes from the end of records that are not samples
 
 
 def find_layouts(attrs: Sequence[Attr]) -> Layouts:

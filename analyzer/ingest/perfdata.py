@@ -180,7 +180,7 @@ def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tupl
 
 
 def _lost(by_cpu: Array, tally: Mapping[str, int]) -> dict[int, int]:
-    """Return lost events by CPU; -1 is no known CPU.
+    """Return lost events by CPU; -1 is not a known CPU.
 
     LOST_SAMPLES, from perf 6.1 on, repeats at the end what LOST has said before, and knows also
     of losses that nothing followed.

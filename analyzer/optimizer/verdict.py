@@ -104,7 +104,7 @@ def decide_by_seconds(total: Curve, bands: Bands, current: int | None) -> Verdic
 
 
 def _too_little(total: Curve, bands: Bands, current: int, kb: int) -> str | None:
-    """Return why the best window is no reason for a change; None if it is one."""
+    """Return why the best window is not a reason for a change; None if it is one."""
     now = bands.at(current)
     saved, band = bands.slower(current, bands.best)
     here = f"{now:.3f} s predicted at {kb:,} KiB, the current window"

@@ -75,7 +75,7 @@ class Listing:
 
 
 def escaped(text: str) -> bytes:
-    """Return a text as one word of the list. Raises PrefetchError if it is no bytes at all."""
+    """Return a text as one word of the list. Raises PrefetchError if it is not bytes at all."""
     try:
         octets = text.encode(errors="surrogateescape")
     except UnicodeEncodeError as error:
@@ -121,7 +121,7 @@ def _lines(ranges: Iterable[Range]) -> Iterator[bytes]:
 
 
 def decode(text: bytes) -> Listing:
-    """Return the list of a text; PrefetchError names the line that is no part of one."""
+    """Return the list of a text; PrefetchError names the line that is not a part of one."""
     if len(text) > LARGEST_LIST:
         raise PrefetchError(f"larger than {LARGEST_LIST:,} bytes", "give a prefetch list")
     lines = text.split(b"\n")

@@ -144,5 +144,5 @@ def _are_told(recording: Recording) -> bool:
 def _flags_reads(recording: Recording) -> bool:
     try:
         return version_of(recording.kernel or "") >= _FORCED_READAHEAD
-    except KernelError:  # a name that is no release says nothing
+    except KernelError:  # a name that is not a release says nothing
         return False

@@ -49,7 +49,7 @@ _RC: dict[Any, Any] = {
     "lines.linewidth": 1.6,
     "lines.markersize": 4,
     "hatch.linewidth": 0.5,
-    "text.parse_math": False,  # a file name with $ is no formula
+    "text.parse_math": False,  # a file name with $ is not a formula
     "svg.fonttype": "none",
     "svg.hashsalt": "foreread",
     "pdf.fonttype": 42,

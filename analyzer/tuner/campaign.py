@@ -47,7 +47,7 @@ class Rules:
     """When a campaign ends, and what ends it at once.
 
     ``patience``: None goes on whatever the noise. ``interrupts``: exceptions of the evaluator that
-    are no failure of an evaluation (a signal's); they end the campaign, as Ctrl-C does.
+    are not failures of an evaluation (a signal's); they end the campaign, as Ctrl-C does.
     """
 
     budget: Budget = field(default_factory=Budget)

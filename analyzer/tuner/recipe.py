@@ -201,5 +201,5 @@ def load_recipe(name: str) -> Recipe:
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror}", "give a file that can be read") from error
     if len(data) > LARGEST_FILE:
-        raise RecipeError(f"{path} is no recipe: too large", "give a recipe's TOML file")
+        raise RecipeError(f"{path} is not a recipe: too large", "give a recipe's TOML file")
     return decode_recipe(data, str(path))

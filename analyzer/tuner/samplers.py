@@ -1,4 +1,4 @@
-"""Tuners that are no genetic algorithms, to compare with: the whole space, chance, and TPE.
+"""Tuners that are not genetic algorithms, to compare with: the whole space, chance, and TPE.
 
 None of them asks for a chromosome twice, so that at equal evaluations none is at a disadvantage.
 """

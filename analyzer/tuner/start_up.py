@@ -13,7 +13,7 @@ whose expected value is highest, not the one that was lucky.
 Genes that do nothing by themselves may do much together, of which the model can know nothing
 before it has seen them together. So every few children one is measured that is as unlike all others
 as can be, whatever the model says. The first ones are the default, it with the predicted window,
-and a spread over the space; windows that the prediction says cannot win are no alleles at all.
+and a spread over the space; windows that the prediction says cannot win are not alleles at all.
 """
 
 from __future__ import annotations

@@ -163,7 +163,9 @@ class Store:
         if board != self.spec.board:
             was, now = map(_described, (self.spec.board, board))
             message = f"{self.name} was measured on {was}, and this is {now}"
-            raise StoreError(message, "resume it there, or start a new campaign here")
+            raise StoreError(
+                message, "resume it there, or start a new campaign here with another -o TUNING"
+            )
 
     def top_genes(self) -> dict[str, TopGenes]:
         """Return the top genes of every fingerprint that has some."""
@@ -188,7 +190,7 @@ class Store:
             " LEFT JOIN chromosomes believed ON believed.id = best"
         )
         if not rows:
-            raise StoreError(f"{self.name} holds no campaign", "give a file of foreread tune")
+            raise StoreError(f"{self.name} contains no campaign", "give a file of foreread tune")
         name, kernel, page_bytes, disks, hardware, genes, sampler, recipe, *rest = rows[0]
         space, seed, command, objective, fewest, most, foreread, created, best, ended = rest
         scenarios = self._rows("SELECT name FROM scenarios ORDER BY id")

@@ -96,5 +96,5 @@ def _json(value: object) -> str:
 
 
 def _printed(value: object) -> str:
-    """Return what a target said as JSON; it may have said bytes that are no text."""
+    """Return what a target said as JSON; it may have said bytes that are not text."""
     return _json(value).encode(errors="replace").decode()

@@ -185,7 +185,7 @@ slot(const struct walk *w, uint32_t at)
     return (uint16_t)((at & (w->ring - 1)) + 1);
 }
 
-/* Drop ancestors that touch i is no descendant of, and those that no window reaches. */
+/* Drop ancestors that touch i is not a descendant of, and those that no window reaches. */
 static void
 prune(struct walk *w, const struct touch *items, uint32_t i)
 {

@@ -63,7 +63,8 @@ class TimedKernel(Kernel):
         done = self.queue.submit(self.clock_ns, sector, sectors, bios, meta)
         if not done <= LONGEST_NS:
             raise EmulationError(
-                "the device takes longer than can be", "give other numbers, or calibrate again"
+                "a request of this device would take too long",
+                "give other numbers, or calibrate again",
             )
         self.sent.append(Request(max(self.clock_ns, self._busy_ns), done, done))
         self._busy_ns = max(self._busy_ns, done)

@@ -251,7 +251,9 @@ def version_of(release: str) -> Version:
     """Return the numbers that a release string ("6.18.44-amd64", "2.6.32") starts with."""
     match = re.match(r"(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?", release)
     if match is None:
-        raise KernelError(f"{release!r} is no kernel release", "name a version such as linux-5.10")
+        raise KernelError(
+            f"{release!r} is not a kernel release", "name a version such as linux-5.10"
+        )
     return tuple(int(number) for number in match.groups() if number is not None)
 
 
@@ -260,7 +262,7 @@ def rules_for(version: Version) -> Rules:
     if version < CHANGES[0].since:
         text = ".".join(map(str, version))
         raise KernelError(
-            f"the readahead of Linux {text} is not known", "choose a model from linux-2.6.11 on"
+            f"the readahead of Linux {text} is unknown", "choose a model from linux-2.6.11 on"
         )
     rules = Rules()
     for change in CHANGES:

@@ -72,16 +72,16 @@ class Run:
         times = np.abs(np.concatenate((steps["cpu_ns"], steps["sleep_ns"], [self.tail_ns])))
         # Not so as to let NaN pass.
         if not times.sum() <= LONGEST_NS or (steps["sleep_ns"] < 0).any():
-            raise _damaged("a step takes a time that is out of range")
+            raise _damaged("the duration of a step is out of range")
         if ((steps["waits_for"] < -1) | (steps["waits_for"] >= rows)).any():
-            raise _damaged("a step waits for one that does not come before it")
+            raise _damaged("a step waits for a step that is not before it")
         if ((steps["woken_by"] < -1) | (steps["woken_by"] >= len(steps))).any():
-            raise _damaged("a step is woken by one that is not there")
+            raise _damaged("a step is woken by a step that does not exist")
         if (steps["bios"] > MOST_BIOS).any():
-            raise _damaged("a request of more bios than there can be")
+            raise _damaged("a request has too many bios")
         operations = len(self.program.operations)
         if ((steps["operation"] < -1) | (steps["operation"] >= operations)).any():
-            raise _damaged("a step refers to an operation that is not there")
+            raise _damaged("a step refers to an operation that does not exist")
         if not 1 <= self.cpus <= MOST_CPUS:
             raise _damaged(f"a run on {self.cpus} CPUs")
         if self.ends != -1 and self.ends not in steps["thread"]:

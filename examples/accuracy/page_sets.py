@@ -126,7 +126,7 @@ def _requests(taken: Inputs, disk: int, kb: int) -> int:
 
 
 def _measured(run: Recording, dev: int, disk: int, rest: int) -> Reads:
-    """Return what a run read; requests without the ``rest`` that is no file data.
+    """Return what a run read; requests without the ``rest`` that is not file data.
 
     Without FIEMAP, which busybox lacks, an extent does not tell file data from metadata.
     """

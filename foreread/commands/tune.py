@@ -152,7 +152,7 @@ def _board(args: argparse.Namespace, bench: TrialBench) -> Board:
 
 
 def _known(text: str) -> str:
-    """Return what a machine says of itself; nothing where that is no text."""
+    """Return what a machine says of itself; nothing where that is not text."""
     return text if text.isprintable() else ""
 
 

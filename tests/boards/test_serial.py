@@ -214,7 +214,7 @@ def test_noise_without_end_is_given_up(own_board, monkeypatch):
     with connect(own_board) as target:
         target.run(["true"])
         own_board.faults.printk_each = 20
-        with pytest.raises(TargetError, match=r"running seq .* no sensible answer") as lost:
+        with pytest.raises(TargetError, match=r"running seq .* no valid answer") as lost:
             target.run(["seq", "1000"])
         assert lost.value.remedy
         own_board.faults.printk_each = 0

@@ -143,6 +143,6 @@ def test_it_is_told_in_words():
     assert (
         Paced(1000, 5e6)
         .describe()
-        .startswith("paced by 1,000 requests/s and 5.0 MB/s, in slices of 100 ms")
+        .startswith("limited to 1,000 requests/s and 5.0 MB/s, in slices of 100 ms")
     )
     assert "nothing, evenly" in Paced(slice_ns=0).describe()

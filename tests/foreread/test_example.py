@@ -177,7 +177,7 @@ def test_its_limiter_is_not_distinguishable_from_computing(capsys, tmp_path):
     words = ("--windows", "0,2,32", "--device-model", limits)
     document = json.loads(run(capsys, "predict", "--json", *words, capture))
     assert document["verdict"]["action"] == "measure"
-    assert "events of the scheduler" in document["verdict"]["why"]
+    assert "scheduler events" in document["verdict"]["why"]
     assert document["verdict"]["remedy"].startswith("foreread record -o again.capture -- ")
     assert document["total"]["seconds"] is None
 

@@ -76,7 +76,7 @@ def test_without_usable_seconds_all_cases_have_the_present_window(tmp_path, monk
     ):
         assert {case["read_ahead_kb"] for case in document["cases"]} == {128}
         assert {case["seconds"] for case in document["cases"]} == {None}
-        (note,) = [note for note in document["notes"] if "no other window is proposed" in note]
+        (note,) = [note for note in document["notes"] if "no window is proposed" in note]
         assert why in note
         assert remedy in note
         assert not any("doubt" in note for note in document["notes"])

@@ -53,7 +53,7 @@ def test_install_and_uninstall_say_what_they_did(board, tmp_path, capsys):
     install = ["script", *PUBLISHED, "-o", out, "--install", "--target", "ssh://a b"]
     assert main(install) == 1
     said = capsys.readouterr().err
-    assert "would not set everything on this board" in said
+    assert "cannot set every value on this board" in said
     assert "--force" in said
     assert main([*install, "--force"]) == 0
     said = capsys.readouterr().out

@@ -232,10 +232,10 @@ def test_a_tuning_goes_into_the_report(bench, tmp_path, capsys):
     assert main(["report", CAPTURE, str(output), str(output), "-o", str(report)]) == 2
     assert main(["report", CAPTURE, str(output), "-o", str(report), "--model", "fixed"]) == 0
     page = (report / "index.html").read_text()
-    assert "What tuning on the board brings" in page and "How the search went" in page
+    assert "Result of tuning on the board" in page and "How the search went" in page
     assert (report / "tuning-fitness.png").exists()
     assert json.loads((report / "report.json").read_text())["tuning"]["confirmed"]
-    assert "the command that was tuned is another than was recorded" in page
+    assert "the tuning was made with another command than the recording" in page
 
 
 def test_a_tuning_has_a_report_of_its_own(bench, tmp_path, capsys):
@@ -243,7 +243,7 @@ def test_a_tuning_has_a_report_of_its_own(bench, tmp_path, capsys):
     assert main(words(output, "--budget", "12")) == 0
     assert main(["report", str(output), "-o", str(report)]) == 0
     page = (report / "index.html").read_text()
-    assert "<h1>What tuning on the board brings</h1>" in page and "another than" not in page
+    assert "<h1>Result of tuning on the board</h1>" in page and "with another command" not in page
     assert (report / "report.pdf").read_bytes().startswith(b"%PDF")
     for more in ([CAPTURE], ["--model", "linux"]):
         assert main(["report", str(output), *more, "-o", str(report)]) == 2

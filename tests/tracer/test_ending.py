@@ -67,7 +67,7 @@ def test_conditions_that_cannot_be_met_are_refused(ending):
 
 
 def test_a_broken_regular_expression_is_refused():
-    with pytest.raises(RecordError, match="no regular expression"):
+    with pytest.raises(RecordError, match="not a regular expression"):
         Watch(Ending(output="(unclosed"))
 
 

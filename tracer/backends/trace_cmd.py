@@ -143,4 +143,4 @@ def _standin_notes(standins: list[Path]) -> list[str]:
     if not standins:
         return []
     names = ", ".join(path.name for path in standins)
-    return [f"trace-cmd may not write {names}: scratch files stood in, in a mount namespace"]
+    return [f"trace-cmd cannot write {names}: scratch files replaced them in a mount namespace"]

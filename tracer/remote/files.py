@@ -57,7 +57,7 @@ def _add_segments(job: Job, entries: dict[Inode, FileEntry], programs: list[Inod
         step = "looking into programs and libraries"
         heads = job.raw("heads", str(_HEAD_BYTES), *paths, step=step).stdout
         if len(heads) != len(some) * _HEAD_BYTES:
-            raise RecordError(f"{step}: the answer was cut off", "record again")
+            raise RecordError(f"{step}: the reply was truncated", "record again")
         for number, inode in enumerate(some):
             head = heads[number * _HEAD_BYTES : (number + 1) * _HEAD_BYTES]
             segments = [Segment(*segment) for segment in _segments(head)]

@@ -338,7 +338,7 @@ drop() {
     echo 3 >/proc/sys/vm/drop_caches
 }
 
-# count_cached: set cached (file pages in the page cache that are no tmpfs's) and pinned (those
+# count_cached: set cached (file pages in the page cache that are not tmpfs's) and pinned (those
 # that processes map, or that are memory themselves, as on a ramfs), in KiB.
 count_cached() {
     Cached=0 Buffers=0 Shmem=0 Mapped=0 Unevictable=0 Mlocked=0

@@ -58,8 +58,8 @@ def _pages(job: Job, cpu: int, page_bytes: int, data_bytes: int) -> list[bytes]:
         said = re.fullmatch(rb"pages (\d{1,9})\s*", done.stderr)
         if said is None or int(said[1]) * page_bytes != len(done.stdout):
             raise RecordError(
-                f"{step}: {len(done.stdout)} bytes arrived, which is not what the target sent",
-                "see what its shell prints at log-in, then record again",
+                f"{step}: {len(done.stdout)} bytes arrived, fewer or more than the target sent",
+                "check that its shell prints nothing at log-in, then record again",
             )
         if not done.stdout:
             return pages

@@ -4,7 +4,7 @@
 # Genetic-Library, Linux Symposium 2006). Where there are plans, knobs by fingerprint, the plan of
 # a fingerprint that stays is in force, until another one stays, or until less gets done by it.
 #
-# Settings: period_s; watched (disks, all if empty); least_ios (fewer in a period are no workload);
+# Settings: period_s; watched (disks, all if empty); least_ios (fewer in a period are not workload);
 # buffer_kib (per CPU: bounds what a busy second costs); patience (periods that a fingerprint stays
 # before it counts); worse_percent; plans, a line "FINGERPRINT<tab>KNOB<tab>VALUE" each; lock_wait_s.
 

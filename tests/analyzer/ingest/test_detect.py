@@ -1,4 +1,4 @@
-"""The reader is chosen by content; what is no trace is named."""
+"""The reader is chosen by content; what is not a trace is named."""
 
 from __future__ import annotations
 

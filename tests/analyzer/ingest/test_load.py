@@ -118,7 +118,7 @@ def test_a_huge_file_of_zeros_is_no_archive(tmp_path):
     path = tmp_path / "sparse"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(TraceError, match="is no trace"):
+    with pytest.raises(TraceError, match="is not a trace"):
         load(path)
 
 

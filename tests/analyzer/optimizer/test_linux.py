@@ -51,7 +51,7 @@ def test_another_kernel_can_be_asked_for():
     pages = [predict_linux(recording, model, [32]).total.pages[0] for model in models]
     assert pages == [2, 2, 5, 5]
     doubts = predict_linux(recording, "linux-5.10", [32]).doubts
-    assert doubts == ("the readahead of Linux 5.10 is not confirmed on a running kernel",)
+    assert doubts == ("the readahead model was not compared with a running kernel for Linux 5.10",)
 
 
 def test_disks_are_emulated_apart_and_added_up():

@@ -211,14 +211,14 @@ def test_a_few_pages_of_another_disk_take_the_time_that_they_took():
     for one, two in zip(alone.total.seconds, found.total.seconds, strict=True):
         assert two - one == pytest.approx(3 * 1.5e-3, abs=1e-4)
     assert [curve.seconds is None for curve in found.devices] == [False, True]
-    assert any("from other disks takes the time that it took" in note for note in found.notes)
+    assert any("other disks keep their recorded time" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        ({"kernel": "5.10.3"}, "no seconds were measured for Linux 5.10"),
-        ({"machine": "riscv64"}, "no seconds were measured for Linux 6.12 on riscv64"),
+        ({"kernel": "5.10.3"}, "the predicted seconds are unconfirmed for Linux 5.10"),
+        ({"machine": "riscv64"}, "the predicted seconds are unconfirmed for Linux 6.12 on riscv64"),
     ],
 )
 def test_unconfirmed_kernels_and_processors_are_a_doubt_and_seconds_still_decide(host, said):

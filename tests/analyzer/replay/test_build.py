@@ -130,7 +130,7 @@ def test_advice_becomes_an_operation():
 def test_a_page_that_came_in_an_unknown_way_is_read_singly():
     built = made([fault(1, 3), *brought(1, 3), *brought(1, 7)], [entry(1)])
     assert done(built)[1:] == [(Op.SINGLE, 7, 1)]
-    assert "1 read singly, how is not known" in built.notes
+    assert "1 read page by page, the kind of access is unknown" in built.notes
 
 
 def test_written_pages_are_there_and_holes_are_read_without_requests():

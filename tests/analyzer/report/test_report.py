@@ -165,7 +165,7 @@ def test_the_answer_is_the_first_heading(small, make, action):
         == {
             "set": f"Set read_ahead_kb to {subject.window_kb} KiB (now 128 KiB)",
             "keep": "Keep read_ahead_kb at 128 KiB",
-            "none": "Nothing to set",
+            "none": "Keep the current settings: no window to recommend",
         }[action]
     )
 
@@ -184,7 +184,7 @@ def test_measurements_that_contradict_are_said_before_all_else(swept):
     wrong = replace(predicted, verdict=replace(predicted.verdict, read_ahead_kb=0))
     section = answer(replace(swept, prediction=wrong))
     assert section.blocks[0].warning
-    assert section.blocks[0].items[0].startswith("The measurements speak against this")
+    assert section.blocks[0].items[0].startswith("The measurements contradict this")
 
 
 def test_hostile_names_are_shown_and_harmless(make, tmp_path):
@@ -266,7 +266,7 @@ def test_several_devices_have_a_table_and_figures_each(make):
     shown = text_of(page)
     assert "loop0 (7:0)" in shown
     assert "loop1 (179:8)" in shown
-    assert "requests and pages in vain, loop1." in shown
+    assert "requests and unused pages, loop1." in shown
     assert page.tags.count("figure") == 10
 
 

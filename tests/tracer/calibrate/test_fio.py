@@ -50,7 +50,7 @@ def test_each_request_has_its_time():
     ],
 )
 def test_what_is_no_answer_is_refused(answer):
-    with pytest.raises(CalibrateError, match="what fio printed"):
+    with pytest.raises(CalibrateError, match="output of fio"):
         parse(JOB, answer)
 
 
@@ -107,7 +107,7 @@ def fio_here(tmp_path, monkeypatch):
 
 
 def test_a_file_is_found_and_a_directory_stands_for_its_largest_one(fio_here, tmp_path):
-    """Where the disk can be opened it is taken instead, which is no file."""
+    """Where the disk can be opened it is taken instead, which is not a file."""
     folder = tmp_path / "a b"
     folder.mkdir()
     for name, mib in (("small", 17), ("large", 20)):

@@ -207,7 +207,7 @@ def test_what_the_target_says_it_cannot_do_comes_with_its_remedy():
 def test_a_target_without_a_shell_says_which_step_failed():
     answer = Answering(b"", 127, b"sh: not found\n")
     with (
-        pytest.raises(RecordError, match=r"looking for a place .*127: sh: not found"),
+        pytest.raises(RecordError, match=r"looking for a working folder .*127: sh: not found"),
         Job(answer, PARTS),
     ):
         pass
