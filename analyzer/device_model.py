@@ -64,7 +64,7 @@ def read_device_model(name_or_file: str) -> DeviceModel:
         if "kind" not in found and ("storage" in found or "schema" in found):
             return _of_profile(load_profile(str(path.absolute())), name_or_file)
         return device_of(_cost(found))
-    # tomllib recurses, and gives up on hostile nesting with RecursionError.
+    # tomllib recurses, and fails on hostile nesting with RecursionError.
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
         if isinstance(error, ProfileError):
             raise

@@ -84,7 +84,7 @@ def live_profile(devices: Devices | None = None, proc: Path = Path("/proc")) -> 
 
 
 def target_profile(target: Target, transport: Transport | UnsetType = UNSET) -> Profile:
-    """Return what a target is made of; raises TargetError, and ProfileError on nonsense."""
+    """Return what a target is made of; raises TargetError, and ProfileError on invalid replies."""
     names = [*_said(target, ["uname", "-n"]), *_said(target, ["uname", "-m"])]
     pages = _said(target, ["grep", "-m1", "KernelPageSize", "/proc/self/smaps"])
     elf = target.run(["dd", "if=/proc/self/exe", "bs=1", "skip=5", "count=1"], timeout_s=_READ_S)
@@ -136,7 +136,7 @@ def _profile(facts: _Facts, devices: Devices, transport: Transport | UnsetType) 
 
 def _storages(devices: Devices) -> Iterator[Storage]:
     for name in devices.mounted():
-        # A disk that is gone by now, or of which a target says nonsense.
+        # A disk that is gone by now, or of which a target sends invalid text.
         with suppress(DeviceError, ValueError, OSError):
             yield _storage(name, devices)
 

@@ -44,7 +44,7 @@ def open_target(
 
     One of ``FORMS``, or a board profile's name or file. ``known_hosts`` and ``identity`` are
     for ssh, and come before the profile's. An emulated board is one that was started by that
-    name, or boots for this target alone, of which ``tell`` is told. Raises TargetError,
+    name, or boots for this target alone, which ``tell`` reports. Raises TargetError,
     ProfileError and BoardError.
     """
     if text == LOCAL:

@@ -22,7 +22,7 @@ show_mount() {
     case $options in *,lazytime,*) ;; *) options=${options}nolazytime, ;; esac
 } 2>/dev/null
 
-# mount_value KNOB: set value to what is in force; fails where that cannot be told.
+# mount_value KNOB: set value to what is in force; fails where that cannot be determined.
 mount_value() {
     words=${1#mount:}
     show_mount "${words#*:}" || return

@@ -120,7 +120,7 @@ class LimiterQueue:
         return self.base.submit(at, sector, sectors, bios, meta)
 
     def _pass(self, now_ns: float, size: int, meta: bool) -> float:
-        """Return when a bio passes (__blk_throtl_bio); those behind it stay behind it."""
+        """Return when a bio passes (__blk_throtl_bio); those after it stay after it."""
         if meta and now_ns < self.free_ns:
             self._charge(size)
             return now_ns

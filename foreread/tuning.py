@@ -113,7 +113,7 @@ class TrialEvaluator:
         self._lost = ""
 
     def _drop(self) -> None:
-        """Close a bench that may be out of reach; it is the loss that is told, not this."""
+        """Close a bench that may be out of reach; the loss is reported, not this."""
         with suppress(*_CLOSED, OSError):
             self._close()
 

@@ -111,7 +111,8 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     ``extents`` is None where they are not known; ``segments`` are an ELF file's.
     ``cached_pages`` are the [first page, pages] that were in the page cache when the run began,
-    although caches were dropped; None where that could not be told. ``link``: a symbolic link.
+    although caches were dropped; None where that could not be determined. ``link``: a symbolic
+    link.
     """
 
     dev: str

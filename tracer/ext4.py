@@ -52,7 +52,7 @@ _Found = tuple[list[_Piece], list[_Node]]  # what a node tells, and the nodes be
 
 
 def places(read: Reader, inodes: Iterable[int]) -> dict[int, list[Extent]]:
-    """Return the extents of regular files by inode, without those that cannot be told.
+    """Return the extents of regular files by inode, without those that cannot be determined.
 
     {} where the file system is none of these, or has features that are not known here.
     """

@@ -14,7 +14,7 @@ _Handler = Callable[[int, FrameType | None], object]
 
 
 class Interrupted(SystemExit):
-    """foreread was told to end by SIGTERM or SIGHUP; every knob has been put back.
+    """foreread was stopped by SIGTERM or SIGHUP; every knob has been put back.
 
     No Exception: whoever goes on after an error, whichever, does not go on after this.
     """

@@ -244,7 +244,7 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
             return Restored(knob, old, f"left at {current}, which another program has set")
         taken = current if current == old else put_back_knob(target, knob, old)
     except FileNotFoundError:
-        # A tunable's scheduler may be gone; that it should not be is told of the scheduler.
+        # A tunable's scheduler may be gone; the scheduler reports that it should not be.
         return Restored(knob, old, "" if is_tunable(knob) else GONE)
     except (OSError, RecordError, ValueError) as error:
         return Restored(knob, old, str(error))

@@ -56,7 +56,7 @@ class Measured:
     """What fio counted until all of it was on the device.
 
     ``status``: "invalid" where mkfs or mount refused, "failed" where something else did, with
-    ``note``. ``operations`` are reads and writes, ``seconds`` fio's with the sync behind it.
+    ``note``. ``operations`` are reads and writes, ``seconds`` fio's with the sync after it.
     """
 
     status: Literal["ok", "invalid", "failed"]

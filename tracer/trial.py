@@ -136,7 +136,7 @@ class TrialBench(Protocol):
 
         A pattern of tunables (``…/queue/iosched/*``) finds those of every scheduler that its
         disk offers: each is chosen once, and the one in force again. So is each alternative of a
-        mount option; those that were taken are told as a scheduler's file tells its choices.
+        mount option; those that were taken are listed as a scheduler's file tells its choices.
         """
 
     def announce(self, trials: Sequence[Trial]) -> None:

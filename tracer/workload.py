@@ -138,7 +138,7 @@ def _run(
     settings: Sequence[tuple[str, str]],
     disk: str = "",
 ) -> tuple[Done, Lines]:
-    """Return what fio has done, and the facts that were told with it."""
+    """Return what fio has done, and the facts that came with it."""
     for knob, _ in settings:
         check_knob(knob)
     limit_s = math.ceil(seconds + _ENDS_S)

@@ -86,7 +86,9 @@ def uninstall(target: Target, *, force: bool = False) -> Removed:
 
 
 def installed(board: BoardAccess) -> Manifest | None:
-    """Return what is installed on the board, or None. Raises ApplyError if it cannot be told."""
+    """Return what is installed on the board, or None. Raises ApplyError if it cannot be
+    determined.
+    """
     text = board.content(MANIFEST)
     return None if text is None else decode(text)
 

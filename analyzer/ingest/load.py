@@ -35,7 +35,7 @@ Pids = Literal["tree", "all"] | frozenset[int]
 _MAJOR_BITS = 12  # of a dev_t
 _DEFAULT_WINDOW_KB = 128
 MINOR_PAGES = 0.05  # share of the pages: a disk with no more than that does not decide
-_WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next window two behind
+_WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next window two after
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -188,7 +188,7 @@ def _disks_read_ahead(
 def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
     """Return a mask of the accesses that are not beyond the end of a file that cannot change.
 
-    squashfs inserts the pages of a whole block, also behind the end of a shorter file.
+    squashfs inserts the pages of a whole block, also after the end of a shorter file.
     """
     fixed = np.isin(files["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
     size = np.where(fixed, files["size_bytes"], -1)

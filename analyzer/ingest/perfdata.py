@@ -166,7 +166,7 @@ def _tracing_data(container: Container) -> tracing_data.TracingData:
 
 
 def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tuple[str, ...]]:
-    """Return the records with compressed ones decompressed, behind the others."""
+    """Return the records with compressed ones decompressed, after the others."""
     data = container.records
     if Feature.COMPRESSED not in container.features:
         return data, ()

@@ -38,7 +38,7 @@ RESAMPLED = 200
 class Seconds:
     """What start-ups take by window, and where it goes.
 
-    ``parts`` (4 × windows of ``bands``) are seconds of computing, waiting, waiting behind pages
+    ``parts`` (4 × windows of ``bands``) are seconds of computing, waiting, waiting for pages
     that nobody used, and sleeping (Spent), of the capture in the middle. ``again`` says how the
     run as recorded compares with its replay. ``findings`` are those of all captures.
     """

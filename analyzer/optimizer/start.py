@@ -51,7 +51,7 @@ class Start:
     """What is replayed, on what device and processor.
 
     ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
-    was told from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
+    was distinguished from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
     ``requests`` are the disk's. ``recorded_on`` is the disk that the start was recorded on, known
     only where ``device`` was given. Steps of thread ``strangers`` are reads of other processes.
     ``notes`` say on what assumptions; ``findings`` what makes its seconds less certain.

@@ -17,7 +17,7 @@ Order = Literal["access", "disk"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 DEFAULT_GAP = 16 << 10  # bytes, where the device is not known: between flash and a disk
 LARGEST_GAP = 256 << 10
-_FAR = 1 << 62  # behind all that has a place
+_FAR = 1 << 62  # after all that has a place
 _AGAIN = 64  # times: devices that are paced act on the sum of requests
 _SECTOR = 512
 

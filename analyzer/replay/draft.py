@@ -161,7 +161,7 @@ class Draft:
         self._touch(file, page, page + 1)
 
     def unexplained(self, file: int, page: int) -> None:
-        """Note a page that was read here; perhaps an operation before or behind touches it."""
+        """Note a page that was read here; perhaps an operation before or after touches it."""
         self._loose.append((len(self._rows), self.now_ns, file, page))
 
     def has(self, file: int, page: int) -> bool:

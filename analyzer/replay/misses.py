@@ -119,7 +119,7 @@ def ways_of(recording: Recording) -> Array:
 
 
 def _filled(data: Table, in_blocks: Array, block_pages: int) -> Array:
-    """Return a mask of the pages that a thread inserted behind another one of the same block.
+    """Return a mask of the pages that a thread inserted after another one of the same block.
 
     The first one was touched (squashfs_readpage_block, squashfs_readahead).
     """

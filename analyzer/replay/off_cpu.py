@@ -65,7 +65,7 @@ class Off:
     ) -> Callable[[Array], Array]:
         """Return a function of times: what the thread computed up to each (ns).
 
-        It computed while it was on a processor, except behind the issue of a request that it then
+        It computed while it was on a processor, except after the issue of a request that it then
         waited for (the disk works already), and while it came back (``back_ns``).
         ``did_ns`` are the times of its operations, ``issued_ns`` those of its requests.
         """
@@ -125,7 +125,7 @@ def offs_of(
     why = np.where(by_thread, Why.THREAD, np.where(by_disk, Why.DISK, why))
     ready = np.where((woken > 0) & (why != Why.OTHERS), np.maximum(woken, left), came)
     ready = np.where(by_disk, last, ready)
-    # A kernel worker may issue what the thread has queued; behind others, that is the disk's time.
+    # A kernel worker may issue what the thread has queued; after others, that is the disk's time.
     idle = by_disk & (complete[np.maximum(row, 1) - 1] <= left)
     unsent = np.where(idle, np.maximum(issue[row] - left.astype(np.float64), 0.0), 0.0)
     # What came later than that was not computed: a limiter held it back (block/blk-throttle.c).

@@ -149,7 +149,7 @@ class _Threads:
             self._waits(thread, life)
             life.add(self.stays[thread]["end_ns"][-1:])
         for thread, at_ns, ended in joins(self.stays, self.offs, self.recording, self._last()):
-            # The wait itself is told of at the first of these moments.
+            # The wait itself is reported at the first of these moments.
             self.lives[thread].add(np.array([at_ns], np.uint64))
             self.lives[thread].add(
                 np.full(len(ended), at_ns, np.uint64),

@@ -10,7 +10,7 @@ from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Sect
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, percent, plural, seconds, shell_words
 
-UNANSWERED = 0.01  # share of reads without a completion from which on the reader is told
+UNANSWERED = 0.01  # share of reads without a completion from which on the report warns
 
 
 def answer(subject: Subject) -> Section:

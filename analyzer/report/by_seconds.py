@@ -152,7 +152,9 @@ def _band(low: float, high: float) -> str:
 
 
 def wasted(subject: Subject) -> list[Paragraph | Bullets | Table]:
-    """Return which rules read how much, and in vain of which files; nothing for a fixed window."""
+    """Return which rules read how much, and unused pages of which files; nothing for a fixed
+    window.
+    """
     if subject.causes is None or not sum(int(one.pages.sum()) for one in subject.causes):
         return []
     said = [_said(one) for one in sorted(subject.causes, key=lambda one: -int(one.wasted.sum()))]

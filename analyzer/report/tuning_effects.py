@@ -35,7 +35,9 @@ _LABEL = 22  # characters of a tick's label
 
 
 def effects_plot(effects: Effects) -> Plot | None:
-    """Return the intervals of the genes that matter, or that cannot be told; None without any."""
+    """Return the intervals of the genes that matter, or that cannot be determined; None without
+    any.
+    """
     genes = [gene for gene in effects.genes if gene.verdict != "not shown"]
     shown = [g for g in genes if any(one.low is not None for one in g.levels)][:MOST_GENES]
     if not shown:

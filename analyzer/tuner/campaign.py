@@ -1,4 +1,4 @@
-"""A campaign: the engine is asked, its chromosomes are tried, and it is told what they were worth.
+"""A campaign: the engine is asked, its chromosomes are tried, and it receives their fitness.
 
 The course of a campaign follows from its spec and from what was measured, and from nothing else.
 To resume one, the same course is gone again from its beginning with a new engine of the same seed,

@@ -139,7 +139,7 @@ def nearest(gene: Gene, options: Sequence[Allele], wanted: Allele) -> Allele:
 
 @dataclass(frozen=True)
 class Space:
-    """The genes of one campaign, each behind those that it depends on.
+    """The genes of one campaign, each after those that it depends on.
 
     ``left_out``: genes that were asked for but are not here, and why.
     """

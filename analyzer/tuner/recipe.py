@@ -175,7 +175,7 @@ def decode_recipe(data: bytes, where: str) -> Recipe:
     """Return the recipe in TOML; raises RecipeError, whose message begins with ``where``."""
     try:
         recipe: Recipe = msgspec.toml.decode(data, type=Recipe)
-    # tomllib recurses, and gives up on hostile nesting with RecursionError.
+    # tomllib recurses, and fails on hostile nesting with RecursionError.
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         text = str(error) or type(error).__name__
         remedy = (

@@ -31,7 +31,7 @@ def make_sampler(
 
 
 class ListSampler:
-    """Asks for what an iterator yields, whatever it is told."""
+    """Asks for what an iterator yields, whatever results it gets."""
 
     def __init__(self, chromosomes: Iterator[Chromosome], batch: int) -> None:
         self._rest, self._batch = chromosomes, batch

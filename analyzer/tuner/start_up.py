@@ -1,8 +1,8 @@
 """foreread's own genetic algorithm for start-ups: few evaluations, few genes that matter.
 
 A cold start takes seconds to minutes to measure and a child takes none to breed. So a whole brood
-is bred, and the one child of it is measured from which most can be expected, as told by a model of
-all that was measured (pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary
+is bred, and the one child of it is measured from which most can be expected, according to a model
+of all that was measured (pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary
 computation*, 2011, section 2). A space that is small enough is its own brood. The genes that the
 model finds to matter mutate more often.
 
@@ -86,7 +86,7 @@ class StartUpEngine:
         self._learn()
 
     def best(self) -> Chromosome:
-        """Return the chromosome that is probably best of those that were told."""
+        """Return the chromosome that is probably best of those with results."""
         return self._good[int(np.argmax(self._guess(self._good).mean.mean(axis=0)))]
 
     def _found(self, seeds: Sequence[Chromosome]) -> Iterator[Child]:

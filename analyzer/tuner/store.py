@@ -1,4 +1,4 @@
-"""The store of one campaign: every attempt, what the engine was told, and top genes.
+"""The store of one campaign: every attempt, the results given to the engine, and top genes.
 
 A TUNING file of ``foreread tune`` is such a store. Each attempt is committed before the next one
 starts, so that a kill loses at most the evaluation under way.
@@ -122,7 +122,9 @@ class Store:
         return int(self._rows(query)[0][0])
 
     def generations(self) -> list[list[tuple[Chromosome, float]]]:
-        """Return what the engine was told: the chromosomes of each generation and their fitness."""
+        """Return the results given to the engine: the chromosomes of each generation and their
+        fitness.
+        """
         told: dict[int, list[tuple[Chromosome, float]]] = {}
         query = (
             "SELECT generation, genes, fitness FROM generations JOIN chromosomes c"
@@ -139,7 +141,7 @@ class Store:
         top: Mapping[str, TopGenes] | None = None,
         best: str | None = None,
     ) -> None:
-        """Store what the engine was told of its ``generation``-th batch, from 0.
+        """Store the results given to the engine for its ``generation``-th batch, from 0.
 
         ``top``: the top genes that it has since then, by fingerprint; ``best``: the chromosome
         that it believes best since then.

@@ -55,7 +55,7 @@ def insert_evaluation(connection: sqlite3.Connection, one: Evaluation, stage: St
 def insert_generation(
     connection: sqlite3.Connection, generation: int, scored: Sequence[Scored]
 ) -> None:
-    """Write what the engine was told of a generation."""
+    """Write the results given to the engine for a generation."""
     for place, one in enumerate(scored):
         chromosome = _chromosome_id(connection, one.chromosome)
         connection.execute(

@@ -54,7 +54,7 @@ def qemu_words(machine: Machine, boot: Boot, disks: Sequence[Disk], icount: str)
 def run_qemu(words: list[str], log: Path, time_out_s: float) -> None:
     """Run QEMU to its end with the console in ``log``; raises BoardError on a time-out.
 
-    ``timeout`` stands between and is told when this process is killed, so that QEMU ends then
+    ``timeout`` stands between and gets a signal when this process is killed, so that QEMU ends then
     too; -k since a stuck QEMU ignores SIGTERM.
     """
     tied = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM"]

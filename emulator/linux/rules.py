@@ -119,7 +119,7 @@ class Rules:
     orders: Orders = Orders.SINGLE
     marks_upwards: bool = False  # the marker's index is rounded up to the folio
     order_one: bool = False  # folios of two pages exist
-    overshoots: bool = False  # behind a cached page the whole window is read once more
+    overshoots: bool = False  # after a cached page the whole window is read once more
     folio_index: bool = False  # read(2): a marker's index is its folio's first
     expands: bool = False  # squashfs: readahead grows to whole blocks, the window with it
     block_window: bool = True  # squashfs: its files have a window at all

@@ -51,7 +51,7 @@ class Run:
     """What is replayed: ``steps`` (STEP) in the order recorded, of threads on ``cpus``.
 
     The run is over when thread ``ends`` is (-1: when all are). ``tail_ns`` is what that thread (-1:
-    that of the last step) computes behind its last step.
+    that of the last step) computes after its last step.
     """
 
     program: Program

@@ -93,7 +93,7 @@ def _of_capture(args: argparse.Namespace) -> ReportFiles:
 
 
 def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
-    """Return the sweep and the tuning among the files given, which are told apart by content."""
+    """Return the sweep and the tuning among the files given, which are distinguished by content."""
     tunings = [path for path in paths if is_store(path)]
     sweeps = [path for path in paths if path not in tunings]
     for found, what in ((tunings, "TUNING"), (sweeps, "SWEEP")):

@@ -26,7 +26,7 @@ def one_by_one(model, requests, meta=False):
 
 
 def test_a_slice_s_budget_is_granted_at_once():
-    """1,000 a second: 100 at once; then a timer for tick 25, which fires behind it, at 104 ms."""
+    """1,000 a second: 100 at once; then a timer for tick 25, which fires after it, at 104 ms."""
     found = one_by_one(Paced(requests_per_second=1000, base=BASE), [(8, 1)] * 401)
     assert found[99] == pytest.approx(100 * 0.01 * MS)
     assert found[100] == pytest.approx(104.01 * MS)
@@ -61,7 +61,7 @@ def test_limits_overlap():
 
 
 def test_metadata_goes_on_credit():
-    """It never waits, and what comes behind it pays: 150 of 100 a slice are over at 200 ms."""
+    """It never waits, and what comes after it pays: 150 of 100 a slice are over at 200 ms."""
     model = Paced(requests_per_second=1000, base=BASE)
     queue = model.queue()
     at = 0.0

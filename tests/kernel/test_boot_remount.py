@@ -1,4 +1,4 @@
-"""A boot script's mount options on a mounted image: set, told, put back."""
+"""A boot script's mount options on a mounted image: set, reported, restored."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ def test_a_plan_by_which_less_is_done_is_undone_for_good(loop, shell):
         assert not any(fact.key == "applied" for fact in said)
 
 
-# A process that reads 4 GiB, and ends when it is told to, of a parent that never waits for it.
+# A process that reads 4 GiB, and ends on request, of a parent that never waits for it.
 UNWAITED = """
 import os, signal
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-"""What tuning needs: found where it is, told with a remedy where it is not."""
+"""What tuning needs: found where it is, reported with a remedy where it is not."""
 
 from dataclasses import replace
 

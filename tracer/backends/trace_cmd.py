@@ -61,8 +61,8 @@ def record_command(instance: str, events: list[str], buffer_kib: int, output: Pa
 def await_readers(recording: Supervised, output: Path) -> None:
     """Return once every CPU's buffer has its reader at work.
 
-    trace-cmd 3.1.6 does not wait for them: one that is told to end before it has begun leaves
-    its CPU's events in the buffer, and does not say so.
+    trace-cmd 3.1.6 does not wait for them: a process that gets a signal to end before it has begun
+    leaves its CPU's events in the buffer, and does not say so.
     """
     until = time.monotonic() + _READERS_SECONDS
     while sum(_is_reading(pid, output) for pid in recording.processes()) < (os.cpu_count() or 1):

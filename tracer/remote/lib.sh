@@ -242,7 +242,7 @@ restore() {
 put_back() {
     problem=''
     if ! value_of "$2"; then
-        # A tunable's scheduler may be gone; that it should not be is told of the scheduler.
+        # A tunable's scheduler may be gone; the scheduler reports that it should not be.
         case $2 in */iosched/*) ;; *) problem='the device is gone' ;; esac
     elif [ "$value" = "$3" ]; then
         :

@@ -129,7 +129,7 @@ END
 }
 
 # judge: undo the plan in force for good if less is done by it than before, by worse_percent; fails
-# if that cannot be told yet. Of disks that do not say how long they are busy it never can.
+# if that cannot be determined yet. Of disks that do not say how long they are busy it never can.
 judge() {
     [ -n "$before_rate" ] || return 0
     middle 2
@@ -232,7 +232,7 @@ left_alone() {
     [ "$now" -ge "$lease" ]
 }
 
-# tell LINES SECONDS: print what was said behind so many lines, after so many seconds at the latest.
+# tell LINES SECONDS: print what was said after so many lines, after so many seconds at the latest.
 tell() {
     exec 9<>"$job/changed"
     seconds=$2

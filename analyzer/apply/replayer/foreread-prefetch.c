@@ -175,7 +175,7 @@ parse_range(struct text line, struct range *range)
     return range->path[0] == '/' ? NULL : "not an absolute path";
 }
 
-/* Begin a list, behind its head. Returns what is wrong, or NULL. */
+/* Begin a list, after its head. Returns what is wrong, or NULL. */
 static const char *
 begin_list(struct cursor *cursor, const char *list, size_t size)
 {
@@ -253,7 +253,7 @@ struct replay {
     struct under_way under_way;
 };
 
-/* Return the number that a file of /sys or /proc begins with behind ``name``; 0 without one. */
+/* Return the number that a file of /sys or /proc begins with after ``name``; 0 without one. */
 static uint64_t
 number_in(const char *path, const char *name)
 {

@@ -1,7 +1,7 @@
 #!/bin/sh
 # foreread-prefetch LIST: brings what a prefetch list names into the page cache, on a board without
 # the program of the same name (foreread-prefetch.c), which is better: this starts a dd for each
-# range and waits for it, and the kernel reads ahead behind a range, by its window. It needs a POSIX
+# range and waits for it, and the kernel reads ahead after a range, by its window. It needs a POSIX
 # shell with printf, and dd; those of busybox will do.
 #
 # Files that are missing or are not regular files are skipped. The list is checked as it is read: a

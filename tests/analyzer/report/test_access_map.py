@@ -1,4 +1,4 @@
-"""Where the map puts pages, runs in vain and labels."""
+"""Where the map puts pages, unused runs and labels."""
 
 from __future__ import annotations
 

@@ -315,7 +315,7 @@ def test_a_damaged_page_index_is_survived(make):
 
 
 def test_figures_are_made_without_pyplot():
-    """Nothing stays behind to leak, and no display or window system is looked for."""
+    """Nothing remains that could leak, and no display or window system is looked for."""
     script = (
         "import sys; from matplotlib.figure import Figure; from analyzer.report import style\n"
         "with style.drawing(): style.axes(Figure(figsize=(4, 3)))\n"

@@ -124,7 +124,7 @@ def test_an_effect_below_the_noise_does_not_matter():
         for _ in range(99)
     ]
     found = main_effects(Runs(runs), space).genes[0]
-    # One chromosome of each level: nothing can be told, however often it is run.
+    # One chromosome of each level: nothing can be determined, however often it is run.
     assert found.verdict == "cannot be told"
     assert not found.levels[0].stands_out(0.0)
 

@@ -16,7 +16,7 @@ PLACE = Place("/dev/disk", 1 << 30, "disk", "6.1", "fio-3.33")
 
 
 class Answering:
-    """A target that answers what it is told to, and notes what it was asked."""
+    """A target that answers as configured, and notes what it was asked."""
 
     def __init__(self, status=0, stdout=b"", stderr=b""):
         self.result = Result(status, stdout, stderr)
