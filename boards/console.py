@@ -41,7 +41,7 @@ from boards.serial_line import SerialLine
 from boards.target import TargetError
 
 LINE = 500
-# A block takes about so long on a tty; what TCP leads to is not known.
+# Duration of a block on a tty; the speed of a line behind TCP is unknown.
 BLOCK_S = 0.3
 LARGEST_BLOCK_BYTES = 12_000
 ANSWER_S = 2.0

@@ -23,7 +23,7 @@ from boards.client import run_client, through_stdin
 from boards.target import Result, TargetError, too_slow
 
 CONNECT_S = 10
-# A board that is silent for so long is gone: SILENT_TIMES probes, SILENT_S apart.
+# A board that misses SILENT_TIMES probes, SILENT_S apart, is lost.
 SILENT_S, SILENT_TIMES = 5, 3
 PERSIST_S = 60
 SSH_FAILED = 255

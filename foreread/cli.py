@@ -30,7 +30,7 @@ COMMANDS = {
     "validate": "compare a prediction with a sweep",
     "report": "write the board report: HTML, PDF and PNG",
     "script": "write a boot script that applies the result, and files to install it",
-    "prefetch": "write a prefetch list of what a start-up reads, and predict its effect",
+    "prefetch": "write a prefetch list of the files a start-up reads, and predict its effect",
     "fingerprint": "classify the current disk workload, and apply the settings learnt for it",
     "boards": "list, show and create board profiles; run emulated boards",
 }

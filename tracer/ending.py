@@ -26,7 +26,7 @@ _OUTPUT_KEPT = 1 << 16  # bytes before a match that a regular expression can rea
 class Ending:
     """Which conditions end a run, besides the command's exit and Ctrl-C; the first one wins.
 
-    ``idle_ms``: nothing was read from any block device for so long (see :class:`_Idleness`).
+    ``idle_ms``: nothing was read from any block device for this time (see :class:`_Idleness`).
     ``output``: a regular expression searched in the bytes of stdout and of stderr.
     """
 

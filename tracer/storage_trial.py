@@ -74,7 +74,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class StorageBench:
-    """A device of a target that file systems are tried on, with a fio job, for so long each.
+    """A device of a target that file systems are tried on, with a fio job, for ``seconds`` each.
 
     ``limit_s``: the most that mkfs, the layout of the files, and the run beyond its time may take.
     """

@@ -107,7 +107,7 @@ def run(
     seconds: float,
     settings: Sequence[tuple[str, str]] = (),
 ) -> Done:
-    """Do ``workload`` for so long, under (knob, value) settings, which are put back.
+    """Run ``workload`` for ``seconds`` under (knob, value) settings, which are restored.
 
     Raises CalibrateError, also for a setting that the target refuses, RecordError for what is no
     knob, TargetError. Signals wait for the end, so that nothing is left behind.

@@ -14,7 +14,7 @@ from tracer import capture as capture_format
 _LIMIT_BYTES = 8 << 30  # unpacked; a capture of an hour stays far below
 _MAGIC_AT = 257  # of the first member's header (tar(5): magic)
 _COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")
-# lzma and zlib raise errors that are no OSError, and tarfile lets them through.
+# lzma and zlib raise errors that are not OSError, and tarfile lets them through.
 _DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
 
 

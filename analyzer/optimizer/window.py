@@ -60,7 +60,7 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
     """Predict F, G and C_opt of the fixed-window model, by disk and in total.
 
     ``windows`` are in pages (default 0..1023); a subset is what the optimum is chosen from, too.
-    Disks come by falling number of pages accessed. Raises WindowError for windows that are
+    Disks are sorted by falling number of pages accessed. Raises WindowError for windows that are
     none or out of range. Source: emulator/fixed.py, analyzer/optimizer/criterion.py.
     """
     chosen = _checked(windows)

@@ -31,7 +31,7 @@ class Off:
 
     ``ready_ns`` is from when on it could run again, ``came_ns`` when it did, and ``latency_ns``
     what is between them but for recording; for ``others_ns`` of it others worked for the
-    application where it then ran. ``unsent_ns``: so long they worked on what it waited for, before
+    application where it then ran. ``unsent_ns``: time they worked on its request, before
     the disk did. ``was_running``: it ran before. ``was_free``: the processor it came back to had
     not been another one's of the application.
     """

@@ -26,7 +26,7 @@ def matter(results: Results) -> Section:
     section.blocks.append(
         Paragraph(
             f"Main effects over {plural(effects.chromosomes, 'chromosome')}, all genes fitted at "
-            f"once{_foretold(effects)}. "
+            f"once{_explained(effects)}. "
             f"A gene matters when the interval of a level excludes 0 and its effect is larger "
             f"than the noise of a run ({noise}). The intervals are simultaneous, at 95 %. The "
             "search tried good values more often than others, so each effect holds with good "
@@ -42,11 +42,11 @@ def matter(results: Results) -> Section:
     return section
 
 
-def _foretold(effects: Effects) -> str:
+def _explained(effects: Effects) -> str:
     """Return how good the fit is; nothing where chromosomes are too few to tell that, either."""
     if not any(level.low is not None for gene in effects.genes for level in gene.levels):
         return ""
-    return f"; leave-one-out R²: {percent(effects.foretold)}"
+    return f"; leave-one-out R²: {percent(effects.explained)}"
 
 
 def _effects_table(genes: tuple[GeneEffect, ...]) -> Table:

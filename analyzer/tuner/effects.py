@@ -89,13 +89,13 @@ class Effects:
     """The main effects of a campaign, largest first, and how good the model is.
 
     ``noise`` is the standard deviation of a run relative to its cost, None where no chromosome was
-    repeated; ``foretold`` the share of the variance between chromosomes that genes tell of one
-    that was left out of the fit: a fit to few chromosomes is close to each of them by itself.
+    repeated; ``explained`` the leave-one-out R²: a fit to few chromosomes is close to each of them
+    by itself.
     """
 
     genes: tuple[GeneEffect, ...]
     noise: float | None
-    foretold: float
+    explained: float
     chromosomes: int
 
 
@@ -115,14 +115,14 @@ def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effec
     varied = (_Columns.of(gene, chromosomes, min(most, MOST_LEVELS)) for gene in space.genes)
     columns = [one for one in varied if one.varies]
     found: list[GeneEffect] = []
-    foretold = 0.0
+    explained = 0.0
     if columns:
         fit = _Fit(log_costs - log_costs.mean(), columns)
-        foretold = fit.foretold
+        explained = fit.explained
         found = [_gene_effect(one, columns, fit, max(noise or 0, NEGLIGIBLE)) for one in columns]
     order = {"matters": 0, "cannot be told": 1, "not shown": 2}
     found.sort(key=lambda gene: (order[gene.verdict], -abs(gene.largest.effect)))
-    return Effects(tuple(found), noise, foretold, len(chromosomes))
+    return Effects(tuple(found), noise, explained, len(chromosomes))
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class _Fit:
         solve, influence = self._solver(y)
         self.beta = solve @ y
         left = y - self.x @ self.beta
-        self.foretold = _foretold(y, left, influence)
+        self.explained = _explained(y, left, influence)
         rng = np.random.default_rng(0)  # resampling only: the same runs give the same intervals
         signs = rng.choice([-1.0, 1.0], (_RESAMPLES, len(y)))
         # A residual shrinks by what its own row weighs in the fit (HC3: MacKinnon, White 1985).
@@ -197,7 +197,7 @@ def _penalty(u: Floats, s: Floats, y: Floats) -> float:
     return float(min(_PENALTIES, key=error))
 
 
-def _foretold(y: Floats, left: Floats, influence: Floats) -> float:
+def _explained(y: Floats, left: Floats, influence: Floats) -> float:
     """Return the share of variance of rows left out that is predicted (PRESS: Allen 1974); ≥ 0.
 
     Without a row, the mean is another, too: each row weighs 1/n in that.

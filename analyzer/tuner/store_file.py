@@ -181,7 +181,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA foreign_keys = ON")
     if _pragma(connection, "application_id") != APPLICATION_ID:
-        raise StoreError(f"{path} is no TUNING file", _NOT_OURS)
+        raise StoreError(f"{path} is not a TUNING file", _NOT_OURS)
     version = _pragma(connection, "user_version")
     if version != VERSION:
         message = f"{path} has schema {version}, this foreread reads {VERSION}"

@@ -12,7 +12,7 @@ from emulator.linux.operations import Machine, Program
 from emulator.linux.requests import Layout, Limits
 from emulator.linux.rules import Rules
 
-LONGEST_NS = 1e14  # a day and some hours: no start-up takes so long
+LONGEST_NS = 1e14  # upper bound of any duration passed in (about 28 h)
 MOST_CPUS = 1 << 16
 MOST_BIOS = 1 << 20
 # One thing that a thread does. Before it the thread sleeps for sleep_ns or until step woken_by (any

@@ -24,7 +24,7 @@ _MOST_FACTOR = 8  # CPUs: get_update_sysctl_factor
 
 @dataclass(frozen=True)
 class Compute:
-    """Compute for so long."""
+    """Compute for ``for_ns`` of CPU time."""
 
     for_ns: float
 

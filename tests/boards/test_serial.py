@@ -96,7 +96,7 @@ def test_other_shells_at_the_prompt(shell, tmp_path):
         assert target.run(["echo", "one", "two"], b"in").stdout == b"one two\n"
 
 
-def test_a_console_that_is_no_terminal_of_its_shell(tmp_path):
+def test_a_console_that_is_not_a_terminal_of_its_shell(tmp_path):
     """As /dev/console: no job control, and Ctrl-C reaches nobody."""
     with console(tmp_path, controls=False) as board:
         for _ in range(2):
@@ -270,7 +270,7 @@ def test_a_console_that_wants_enter_first(tmp_path):
         (["sh", "-c", "while read -r x; do echo '=> '; done"], "=>"),
     ],
 )
-def test_what_is_no_shell_is_said(tmp_path, monkeypatch, command, said):
+def test_what_is_not_a_shell_is_said(tmp_path, monkeypatch, command, said):
     monkeypatch.setattr("boards.console_prompt.SHOWN_S", 0.1)
     monkeypatch.setattr("boards.console_prompt.LONGEST_QUIET_S", 0.3)
     silent = ["sh", "-c", f"stty -echo; trap '' INT; {' '.join(command)}"]

@@ -132,7 +132,7 @@ def test_after_a_cut_line_the_next_command_finds_the_prompt(board, target, tmp_p
     assert target.run(["echo", "back"]).stdout == b"back\n"
 
 
-def test_who_is_not_root_is_told_so(tmp_path):
+def test_a_user_without_root_rights_gets_an_error(tmp_path):
     if os.getuid() != 0:
         pytest.skip("needs root to be another user: missing rights are not checked")
     board = ConsoleBoard(

@@ -145,7 +145,7 @@ def test_long_run_by_hand(isa: Isa, pages: int, max_window: int) -> None:
 
 
 @pytest.mark.parametrize("isa", ISAS)
-def test_long_run_behind_a_request_elsewhere(isa: Isa) -> None:
+def test_long_run_after_a_request_elsewhere(isa: Isa) -> None:
     """Page 210 first, then 0 to 399 in order: the run meets what is loaded already."""
     accesses = [(0, 210), *((0, page) for page in range(400))]
     result = emulate(accesses, [400], 300, isa)

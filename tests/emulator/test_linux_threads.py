@@ -135,7 +135,7 @@ def test_turns_go_on_from_step_to_step():
 
 
 @pytest.mark.parametrize(("wakes", "ends"), [(0.5, 1.25), (2, 2.5)])
-def test_who_wakes_up_takes_the_cpu_of_who_has_had_a_slice(wakes, ends):
+def test_a_woken_thread_preempts_a_thread_that_used_its_slice(wakes, ends):
     rows = [
         {"cpu_ns": 10 * MS, "operation": -1},
         {"sleep_ns": wakes * MS, "cpu_ns": 0.5 * MS, "operation": -1, "thread": 1},
@@ -196,7 +196,7 @@ def test_a_read_of_many_pages_lets_others_in_between():
     assert found.work.tolist() == [[2, 2], [1, 1]]
 
 
-def test_waiting_behind_pages_that_nobody_uses():
+def test_waiting_for_pages_that_nobody_uses():
     """Page 0 brings 1 along, and 2 to 5 after them, which nobody uses; so waits the other file.
 
     1800 for page 0, of which half is for page 1; 2600 for nothing, and 1400 for the other page.

@@ -134,12 +134,12 @@ def test_the_rates_are_drawn_from_the_band():
 
 
 @pytest.mark.parametrize("arguments", [{"requests_per_second": 0}, {"tick_ns": 0}])
-def test_what_is_no_pace_is_refused(arguments):
+def test_what_is_not_a_pace_is_refused(arguments):
     with pytest.raises(ValueError, match="above 0"):
         Paced(**arguments)
 
 
-def test_it_is_told_in_words():
+def test_it_is_described_in_words():
     assert (
         Paced(1000, 5e6)
         .describe()

@@ -25,7 +25,7 @@ def test_pages_kib_and_ranges():
 @pytest.mark.parametrize(
     "text", ["", "x", "4-2", "-1", "3k", "1,,2", "70000", "1-", "0x4", "9" * 5000]
 )
-def test_nonsense_is_refused(text):
+def test_invalid_input_is_refused(text):
     with pytest.raises(UsageError):
         parse_windows(text, 4096)
 

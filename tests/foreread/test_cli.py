@@ -52,7 +52,7 @@ def test_a_missing_file_is_one_line_with_a_remedy(command, tmp_path):
 @pytest.mark.parametrize(
     "content", [b"", b"\0" * 5000, b"PERFILE2", b"hello\n", b"\x17\x08\x44trac"]
 )
-def test_files_that_are_no_trace(tmp_path, content):
+def test_files_that_are_not_traces(tmp_path, content):
     path = tmp_path / "trace"
     path.write_bytes(content)
     done = foreread("predict", path)
@@ -148,7 +148,7 @@ def test_values_that_the_boot_script_could_not_set_are_wrong_usage(options, tmp_
     assert not (tmp_path / "boot").exists()
 
 
-def test_a_cache_that_cannot_be_written_is_no_word_on_stderr(tmp_path):
+def test_an_unwritable_cache_prints_nothing_on_stderr(tmp_path):
     text = Path(__file__).parents[1] / "analyzer/ingest/data/ftrace/trace.txt"
     (tmp_path / "file").touch()
     environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path / "file/none")}

@@ -276,7 +276,7 @@ def test_a_target_that_comes_back_is_waited_for_after_its_reset(monkeypatch, tmp
     assert [one.attempt.status for one in results.search].count("hung") == 1
 
 
-def test_a_reset_that_fails_is_told(monkeypatch, tmp_path, capsys):
+def test_a_reset_that_fails_is_reported(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(tune, "_bench", KnownBench(25).open)
     assert main(words(tmp_path / "app.tuning", "--reset", "false")) == 0
     assert "the reset failed" in capsys.readouterr().err

@@ -100,7 +100,7 @@ def test_a_scheduler_comes_back(loop, shell):
 NEVER_ENOUGH = -(10**8)
 
 
-def test_a_plan_by_which_less_is_done_is_undone_for_good(loop, shell):
+def test_a_plan_that_lowers_throughput_is_undone_for_good(loop, shell):
     options = applying(loop, plans(loop, read_random_small=16), 2, NEVER_ENOUGH)
     with watching(LocalTarget(), options, shell) as watch, load(loop, "randread", "4k"):
         said = until(watch, "undone")

@@ -201,7 +201,7 @@ def test_a_root_that_is_not_written_to(tmp_path):
         target.reboot(REBOOT_S)
 
 
-def test_its_clock_and_its_command_line_are_as_told():
+def test_clock_and_command_line_are_as_requested():
     options = LiveOptions("arm64", rtc="1970-01-01", append="foreread=off", packages=("python3",))
     with EmulatedTarget(options) as target:
         assert shell(target, "date +%Y") == "1970\n"

@@ -71,7 +71,7 @@ def test_a_broken_regular_expression_is_refused():
         Watch(Ending(output="(unclosed"))
 
 
-def test_a_full_disk_behind_stdout_does_not_end_the_run():
+def test_a_full_disk_that_stdout_goes_to_does_not_end_the_run():
     source = os.pipe()
     sink = os.open("/dev/full", os.O_WRONLY)
     tee = _Tee(source[0], sink, PATTERN)

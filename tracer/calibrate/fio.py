@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Job:
-    """Requests of ``kib``, in order or at random, ``depth`` at a time, for so long."""
+    """Requests of ``kib``, in order or at random, ``depth`` at a time, for ``seconds``."""
 
     kib: int
     sequential: bool

@@ -35,7 +35,7 @@ class _Member:
 
 
 class Btf:
-    """One kernel's types; raises ProbeError for bytes that are no BTF, or damaged."""
+    """One kernel's types; raises ProbeError for bytes that are not BTF, or damaged."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

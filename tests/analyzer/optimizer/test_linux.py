@@ -98,7 +98,7 @@ def test_only_files_of_the_right_kind_have_large_folios():
     assert inputs(recorded((LOOP, 0)), (6, 18)).program.files["large_folios"].tolist() == [0]
 
 
-def test_pages_that_stayed_cached_are_told_of():
+def test_pages_that_stayed_cached_are_reported():
     recording = recorded((LOOP, 0))
     cold = structs.replace(capture_of().cold, resident_pages=7)
     notes = predict_linux(replace(recording, capture=capture_of(cold=cold))).notes

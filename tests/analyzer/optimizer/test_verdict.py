@@ -176,7 +176,7 @@ def test_a_gain_of_one_percent_is_not_worth_it(now: float, action: str) -> None:
     assert (verdict.action, verdict.read_ahead_kb) == (action, 124 if action == "keep" else 4)
 
 
-def test_little_waiting_is_no_reason_for_a_change() -> None:
+def test_little_waiting_is_not_a_reason_for_a_change() -> None:
     whole = curve([1000, 600, 300, 200], 124)
     seconds = [2.01, 2.0, 2.0, 2.01]
     waited = [0.02, 0.01, 0.01, 0.0201]

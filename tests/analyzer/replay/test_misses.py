@@ -95,7 +95,7 @@ def test_the_pages_that_one_call_missed_are_one_read():
     ]
 
 
-def test_what_exec_reads_is_no_read_of_the_last_call():
+def test_what_exec_reads_is_not_a_read_of_the_last_call():
     events = [*in_at(1000, 1, 0), event(Kind.EXEC, pid=ROOT_PID, value=ROOT_PID, time_ns=2000)]
     built = made(events, [entry(1)], {"sys_enter_read": [(900, 0, 1)]})
     assert done(built) == [(Op.READ, 0, PAGE)]

@@ -228,7 +228,7 @@ def test_advice_that_reads_tells_of_which_file_it_is():
 
 
 @pytest.mark.parametrize("value", [-(1 << 63), -1, 0, 1 << 62])
-def test_nonsense_in_calls_is_left_aside(value):
+def test_invalid_call_arguments_are_ignored(value):
     """Arguments of a damaged or hostile trace change at most what is known of descriptors."""
     calls = opened(1500, 3, value) | {"task:task_newtask": [(5, 1, value, value)]}
     counts = {"dup": 1, "dup2": 2, "dup3": 3, "fcntl": 3, "close": 1, "close_range": 3, "lseek": 1}

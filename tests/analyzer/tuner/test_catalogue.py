@@ -106,7 +106,7 @@ def test_settings_are_written_so_that_none_undoes_another():
     assert f"{QUEUE}/iosched/slice_idle" not in paths
 
 
-def test_a_board_that_says_nonsense_lacks_the_gene():
+def test_a_board_with_an_invalid_reply_lacks_the_gene():
     strange = {
         f"{QUEUE}/scheduler": "none $(reboot)",
         f"{QUEUE}/read_ahead_kb": "١٢٨",

@@ -114,7 +114,7 @@ def test_no_file_is_written_over(path):
     assert path.read_bytes() == before
 
 
-def test_what_is_no_store_is_refused(tmp_path):
+def test_what_is_not_a_store_is_refused(tmp_path):
     assert "does not exist" in refusal(tmp_path / "none")
     assert "is not a file" in refusal(tmp_path)
     for content in (b"", b"x", b"text\n" * 5000, b"SQLite format 3\0" + b"\xff" * 4096):
@@ -123,7 +123,7 @@ def test_what_is_no_store_is_refused(tmp_path):
         assert str(path) in refusal(path)
     other = tmp_path / "other"
     sqlite3.connect(other).execute("CREATE TABLE evaluations (id)").connection.close()
-    assert "is no TUNING file" in refusal(other)
+    assert "is not a TUNING file" in refusal(other)
     os.truncate(other, 1 << 31)
     assert "is larger than any campaign" in refusal(other)
 

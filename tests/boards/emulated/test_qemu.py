@@ -62,12 +62,12 @@ def test_one_that_says_nothing(tmp_path):
     assert "it printed nothing" in str(died(tmp_path / "log"))
 
 
-def test_what_it_said_last_is_told(tmp_path):
+def test_its_last_output_is_reported(tmp_path):
     run_qemu(["sh", "-c", "echo cannot set up guest memory >&2; exit 1"], tmp_path / "log", 10)
     assert "cannot set up guest memory" in str(died(tmp_path / "log"))
 
 
-def test_a_panic_is_told(tmp_path):
+def test_a_panic_is_reported(tmp_path):
     line = b"[ 1.0] Kernel panic - not syncing: System is deadlocked on memory\r\n[ 1.1] CPU: 0\r\n"
     (tmp_path / "log").write_bytes(b"\xff" + line)
     error = died(tmp_path / "log")

@@ -49,7 +49,7 @@ def test_each_request_has_its_time():
         GOOD + b"\xff\xfe",
     ],
 )
-def test_what_is_no_answer_is_refused(answer):
+def test_what_is_not_an_answer_is_refused(answer):
     with pytest.raises(CalibrateError, match="output of fio"):
         parse(JOB, answer)
 
