@@ -266,7 +266,7 @@ def test_a_console_that_wants_enter_first(tmp_path):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["sleep", "1000"], "says nothing"),
+        (["sleep", "1000"], "is silent"),
         (["sh", "-c", "while read -r x; do echo '=> '; done"], "=>"),
     ],
 )
@@ -308,5 +308,5 @@ def test_one_host_after_another_finds_the_console(own_board, tmp_path):
 def wait_until(condition, seconds=10):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timeout"
         time.sleep(0.01)

@@ -236,10 +236,10 @@ def test_a_mapped_page_under_way_is_waited_for():
         ("woken_by", 1, -2, "woken by"),
         ("operation", 0, 5, "operation"),
         ("operation", 0, -2, "operation"),
-        ("cpu_ns", 0, np.nan, "time"),
-        ("cpu_ns", 1, np.inf, "time"),
-        ("cpu_ns", 1, 1e15, "time"),
-        ("sleep_ns", 1, -1.0, "time"),
+        ("cpu_ns", 0, np.nan, "duration"),
+        ("cpu_ns", 1, np.inf, "duration"),
+        ("cpu_ns", 1, 1e15, "duration"),
+        ("sleep_ns", 1, -1.0, "duration"),
     ],
 )
 def test_steps_that_no_run_can_have_are_refused(column, row, value, message):

@@ -152,7 +152,7 @@ def test_a_board_that_is_started_is_a_target_until_it_is_stopped(state_home):
 
     absent = foreread("stop", "nosuch")
     assert absent.returncode == 1
-    assert "those that run: arm64" in absent.stderr
+    assert "running boards: arm64" in absent.stderr
     process = (board.folder / states.PROCESS).read_text().split()[0]
     assert foreread("stop", "arm64").stdout == "stopped: arm64\n"
     assert not alive(process)

@@ -421,7 +421,7 @@ def test_what_others_read_during_the_start_is_reported(loop, trials):
     with trials("sh", "-c", command) as bench:
         outcome = bench.run(Trial())
     assert outcome.status == "contended"
-    assert any("others read" in note for note in outcome.notes)
+    assert any("other processes read" in note for note in outcome.notes)
 
 
 def folder_of_load(loop):

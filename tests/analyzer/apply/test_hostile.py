@@ -126,7 +126,7 @@ def test_knob_elsewhere_is_refused(tmp_path, disk, knob):
 
 @pytest.mark.parametrize("value", ["", "1\n2", "$(id)", "1;id", "a'b", "-1", " 1", "1 ", "\udcff"])
 def test_value_that_is_not_a_value_is_refused(tmp_path, value):
-    with pytest.raises(ApplyError, match="no value"):
+    with pytest.raises(ApplyError, match="not a value"):
         write_scripts(plan(value=value), tmp_path)
 
 

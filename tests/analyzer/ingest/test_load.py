@@ -270,7 +270,7 @@ def test_an_archive_writes_nothing_outside(capture, tmp_path):
 def test_an_archive_without_a_capture_is_refused(tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w") as tar:
         tar.add(__file__, arcname="x")
-    with pytest.raises(TraceError, match="holds no"):
+    with pytest.raises(TraceError, match="contains no"):
         load(tmp_path / "a.tar")
 
 

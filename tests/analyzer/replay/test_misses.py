@@ -67,7 +67,7 @@ def test_the_flag_tells_a_read_from_a_fault_and_calls_how_long_it_was():
     built = made(events, [entry(1, segments=PROGRAM)], calls)
     assert done(built) == [(Op.READ, 0, 832), (Op.FAULT, 4, 0)]
     assert built.program.mappings.tolist() == [(0, 3, 4, 3, MapFlag.EXEC)]
-    assert built.notes == ["1 mapped as in their program headers", f"2 {BY_FLAG}"]
+    assert built.notes == [f"2 {BY_FLAG}", "1 mapped as in their program headers"]
 
 
 def test_a_mapping_of_which_no_call_tells_shares_the_struct_file_that_was_read():

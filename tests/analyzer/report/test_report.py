@@ -296,7 +296,7 @@ def test_cold_not_proven_is_said(make):
     made = make.capture()
     warm = msgspec.structs.replace(made.cold, proven=False)
     recording = make.recording([(0, 0)], capture=msgspec.structs.replace(made, cold=warm))
-    assert "not proven cold" in answer_of(subject_of(make, recording))
+    assert "could not be shown to be cold" in answer_of(subject_of(make, recording))
 
 
 def test_a_clean_recording_has_no_such_caveat(small, make):

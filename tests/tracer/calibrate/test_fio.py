@@ -85,8 +85,8 @@ def test_a_failing_fio_tells_why():
     [
         (b"", "fio is not installed"),
         (b"fio \nkernel 6.1\nbytes 99\npath /dev/sda\n", "fio is not installed"),
-        (b"fio fio-3.33\nkernel 6.1\npath \n", "no disk"),
-        (b"fio fio-3.33\nkernel 6.1\nbytes x\npath /dev/sda\n", "no disk"),
+        (b"fio fio-3.33\nkernel 6.1\npath \n", "not a disk"),
+        (b"fio fio-3.33\nkernel 6.1\nbytes x\npath /dev/sda\n", "not a disk"),
         (b"fio fio-3.33\nkernel 6.1\nbytes 99\npath /dev/sda\n", "too few"),
     ],
 )
@@ -122,7 +122,7 @@ def test_a_file_is_found_and_a_directory_stands_for_its_largest_one(fio_here, tm
     assert found.path == str(folder / "large") or found.path.startswith("/dev/")
     with pytest.raises(CalibrateError, match="too few"):
         find_place(target, str(folder / "tiny"))
-    with pytest.raises(CalibrateError, match="no disk"):
+    with pytest.raises(CalibrateError, match="not a disk"):
         find_place(target, str(folder / "none"))
 
 

@@ -81,8 +81,8 @@ def test_arguments_on_the_stack_and_the_function_of_older_kernels():
         ("6.1.0", "parisc64", "machine 'parisc64'"),
         (*MIPS, "brought down"),
         ("6.10.3", "armv7l", "no BTF"),
-        ("nonsense; rm -rf /", "armv7l", "no kernel release"),
-        ("", "armv7l", "no kernel release"),
+        ("nonsense; rm -rf /", "armv7l", "not a kernel release"),
+        ("", "armv7l", "not a kernel release"),
     ],
 )
 def test_what_is_not_known_is_said(release, machine, message):
