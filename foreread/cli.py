@@ -70,7 +70,8 @@ def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
-        sub = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        sentence = f"{summary[:1].upper()}{summary[1:]}."
+        sub = commands.add_parser(name, help=summary, description=sentence)
         if name in names:
             command_module(name).add_arguments(sub)
             sub.add_argument(
