@@ -110,14 +110,14 @@ class StorageBench:
         if word == "refused":
             raise StorageError(
                 f"{self.device} {said}",
-                "name a device that holds nothing, or say that it may be overwritten",
+                "name an empty device, or allow it to be overwritten",
             )
         return Measured("invalid" if word == "invalid" else "failed", said or "it was ended")
 
     def _words(self, wanted: FileSystem) -> Sequence[str]:
         if wanted.kind not in _FORCE:
             raise StorageError(
-                f"no file system {wanted.kind!r} can be tried", f"say {', '.join(_FORCE)}"
+                f"no file system {wanted.kind!r} can be tried", f"use {', '.join(_FORCE)}"
             )
         return (
             self.device,

@@ -65,7 +65,7 @@ class Scenario:
                 raise RecordError(f"{rest!r} is not a number of MiB", "write for example memory:16")
             return cls("memory", mib=int(rest or _LEFT_MIB))
         if rest and not (rest.startswith("/") and rest.isprintable()):
-            raise RecordError(f"{rest!r} is not an absolute path", f"say {kind}:/PATH")
+            raise RecordError(f"{rest!r} is not an absolute path", f"write {kind}:/PATH")
         return cls(kind, rest, _WRITTEN_MIB if kind == "writer" else 0)  # type: ignore[arg-type]
 
 

@@ -96,7 +96,7 @@ def lay_out(target: Target, ground: Ground) -> None:
     if made.status or target.run(["sync"], timeout_s=_LAYING_S).status:
         last = os.fsdecode(made.stderr.strip().rpartition(b"\n")[2])
         raise CalibrateError(
-            f"{ground.data} cannot be written: {last}", "see that there is room, and the rights"
+            f"{ground.data} cannot be written: {last}", "check its free space and permissions"
         )
 
 

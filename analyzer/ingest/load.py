@@ -83,7 +83,7 @@ def interpret(
     kernel = capture.host.kernel if capture else trace.kernel
     notes = list(trace.notes)
     if trace.page_size is None and capture is None:
-        notes.append("the file does not say its page size: 4096 bytes assumed")
+        notes.append("the file does not contain the page size: 4096 bytes assumed")
     events = _within_run(trace.events, capture)
     fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
     first_sectors = {m.first_sector for m in capture.mounts} if capture else set()

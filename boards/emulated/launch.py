@@ -74,7 +74,7 @@ def make(options: LiveOptions, tell: Callable[[str], None]) -> Made:
     """Build what is not in the cache; raises BoardError."""
     image.check_file_system(options.fs)
     if options.init not in INITS:
-        raise BoardError(f"no board has {options.init!r} for init", f"say {' or '.join(INITS)}")
+        raise BoardError(f"no board has {options.init!r} for init", f"use {' or '.join(INITS)}")
     parts = Parts(options.board, options.kernel, options.packages, tell=tell)
     disk = parts.live_image(options.fs, options.init, options.swap_mib, options.free_mib)
     memory_mib = options.memory_mib or least_memory_mib(parts, disk) + _ROOM_MIB

@@ -96,7 +96,7 @@ def _search(
         notes.append("the target's find knows no -inum: paths of files that were read are missing")
     elif not re.fullmatch(rb"\d{1,3}", status):
         raise RecordError(
-            f"the search for files below {root} was cut off", "see that the target is in reach"
+            f"the search for files below {root} was cut off", "check that the target is reachable"
         )
     programs = []
     for match in filter(None, map(_FOUND.fullmatch, done.stdout.split(b"\0"))):

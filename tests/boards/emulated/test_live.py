@@ -93,7 +93,7 @@ def test_names_that_a_board_cannot_have(name, tmp_path, monkeypatch):
 def test_an_init_and_a_file_system_that_no_board_has():
     with pytest.raises(BoardError, match="'runit' for init") as caught:
         launch.make(LiveOptions("arm64", init="runit"), print)
-    assert caught.value.remedy == "say busybox or systemd"
+    assert caught.value.remedy == "use busybox or systemd"
     with pytest.raises(BoardError, match="'xfs'"):
         launch.make(LiveOptions("arm64", fs="xfs"), print)
 
