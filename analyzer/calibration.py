@@ -177,7 +177,7 @@ def _even(trials: Sequence[Trial]) -> Paced:
     """Return an even pace: the highest rates of all, and the latency of one request alone."""
     turns = np.array([trial.per_second() for trial in trials])
     sizes = turns * np.array([trial.kib * 1024 for trial in trials])
-    small = min(trial.kib for trial in trials)
+    small = min(trial.kib for trial in _alone(trials))
     base = min(trial.each_ns() for trial in _alone(trials) if trial.kib == small)
     requests, size = _rate(turns[_highest(turns)]), _rate(sizes[_highest(sizes)])
     return Paced(requests, size, FixedCost(base, 0.0), slice_ns=0.0)

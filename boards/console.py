@@ -199,8 +199,9 @@ class Console:
             if now >= until:
                 return None
             data = self.line.read(min(until, self._lost_at, self._end or until) - now)
+            heard = self._listener.noise + data  # more than it keeps, if much came at once
             self._events.extend(self._listener.feed(data))
-            if BOOTS.search(self._listener.noise):
+            if BOOTS.search(heard):
                 raise TargetError("the board restarted", "see its console for the reason")
             if data and self._listener.in_block:
                 until = time.monotonic() + ANSWER_S

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import Phase, example, given, settings
 from hypothesis import strategies as st
 from probed_disks import probe_on, trial_on
 
@@ -34,6 +34,8 @@ def test_a_fixed_cost_is_recovered(latency, per_kib, seed):
 
 @given(requests=st.integers(200, 8000), mb_s=st.floats(2, 100), seed=st.integers(0, 99))
 @settings(max_examples=20, deadline=None)
+@example(requests=200, mb_s=2.125, seed=0)  # 3.2 requests of 64 KiB in a slice
+@example(requests=200, mb_s=2.25, seed=0)
 def test_a_token_bucket_is_recovered(requests, mb_s, seed):
     device = device_of_probe(probe_on(Paced(requests, mb_s * 1e6, FAST), seed)).device
     assert isinstance(device, Paced)

@@ -43,6 +43,7 @@ class ConsoleBoard:
         else:
             self._server = socket.create_server(("127.0.0.1", 0))
         self._client: socket.socket | None = None
+        self._sending = threading.Lock()
         self._stopped = False
         self.power_on()
         self._pumps = [threading.Thread(target=pump, daemon=True) for pump in (self._out, self._in)]
@@ -129,7 +130,8 @@ class ConsoleBoard:
 
     def _to_client(self, data: bytes) -> None:
         if self._client and not self.faults.silent:
-            with contextlib.suppress(OSError):
+            # One at a time: else what firmware says comes in pieces, between those of the shell.
+            with self._sending, contextlib.suppress(OSError):
                 self._client.sendall(data)
 
 

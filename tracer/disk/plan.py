@@ -15,6 +15,7 @@ _SLICE_S = 0.1  # of the kernel's limiter
 _DEEP = 4
 _LOOK_S = 1.2 * _SLICE_S  # shows whether the budget of one slice is used up
 _LIMITED_S = 5.7 * _SLICE_S  # five slices: a rate within 1 %
+_FEW = 60  # requests in a trial: of a few in each slice the fraction of one matters
 _EACH_S = 0.04
 _STALL_NS = 8e6  # no request of a disk that works takes longer, but on a slow one all do
 _STALL_SHARE = 0.3
@@ -80,10 +81,21 @@ def _with_a_limiter(
         trial = _held(run, Pattern(kib, False, depth))
         if trial is None:
             break
+        if found and len(trial.complete_ns) < _FEW and kib > _MIDDLE:
+            trial = _smaller(run, pause, found[0], trial)
         found.append(trial)
         if len(found) > 1 and _held_by_bytes(found[0], trial):
             break
     return found
+
+
+def _smaller(
+    run: Run, pause: Callable[[float], object], small: ProbeTrial, large: ProbeTrial
+) -> ProbeTrial:
+    """Return a trial of more and smaller requests, if the same limit holds it."""
+    pause(_FORGOTTEN_S)
+    found = _held(run, Pattern(_MIDDLE, False, large.depth))
+    return found if found is not None and _held_by_bytes(small, found) else large
 
 
 def _held(run: Run, pattern: Pattern) -> ProbeTrial | None:
