@@ -64,13 +64,14 @@ tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, Q
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
 	$(BIN)/python -m pytest -q -rfEs --timeout 0 -m package
 
-lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows
+lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain words
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
 	@shellcheck $(SHELL_FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(BIN)/python .ci/words.py
 
 bench: $(READY) ## benchmarks beside their peers, as JSON
 	@for b in bench/*.py; do echo "== $$b"; $(BIN)/python $$b; done

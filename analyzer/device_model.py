@@ -65,7 +65,7 @@ def read_device_model(name_or_file: str) -> DeviceModel:
         if "kind" not in found and ("storage" in found or "schema" in found):
             return _of_profile(load_profile(str(path.absolute())), name_or_file)
         return device_of(_cost(found))
-    # tomllib recurses, and gives up on hostile nesting with RecursionError.
+    # tomllib recurses, and fails on hostile nesting with RecursionError.
     except (msgspec.ValidationError, ValueError, RecursionError) as error:
         if isinstance(error, ProfileError):
             raise
@@ -175,25 +175,23 @@ def learn(requests: Table) -> FixedCost:
     taken = requests.take((requests["complete_ns"] > 0) & (requests["sectors"] > 0))
     if is_held_back(taken):
         raise DeviceModelError(
-            "reads come in bursts 100 ms apart: a limiter of the kernel (blkio, io.max) holds this "
-            "disk back, and a capture does not tell by how much",
-            "measure it: foreread calibrate -o FILE DEVICE, started within the same limits; then "
+            "reads come in bursts 100 ms apart: a limiter of the kernel (blkio, io.max) throttles "
+            "this disk, and the capture does not show the limit",
+            "measure it within the same limits: foreread calibrate -o FILE DEVICE; then add "
             "--device-model FILE",
         )
     service = _service(taken)
     wanted = (taken["flags"] & Rwbs.READ) > 0
     kib, service = taken["sectors"][wanted] / 2, service[wanted]
     if len(kib) < FEWEST:
-        raise DeviceModelError(
-            f"only {plural(len(kib), 'read')}: too few to learn the device's cost from"
-        )
+        raise DeviceModelError(f"only {plural(len(kib), 'read')}: too few to fit the device's cost")
     sizes, counts = np.unique(kib, return_counts=True)
     if counts.sum() - counts.max() < FEWEST_LARGE:
         usual = sizes[counts.argmax()]
         each = float(np.median(service[kib == usual])) / 1000
         raise DeviceModelError(
-            f"nearly all reads are of {usual:g} KiB ({each:,.0f} µs each): how much of that is "
-            "for the size cannot be told"
+            f"nearly all reads are of {usual:g} KiB ({each:,.0f} µs each): the share that "
+            "depends on the size is unknown"
         )
     return _fit(kib, service)
 

@@ -95,7 +95,7 @@ def _stored(layout: Layout, file: int, page: int, page_size: int) -> bool:
 
 
 def _in_vain(taken: Inputs, read: npt.NDArray[np.void]) -> npt.NDArray[np.bool_]:
-    """Return which pages the application never accessed; pages behind a file's end are no pages."""
+    """Return which pages the application never accessed; pages after a file's end do not count."""
     files, accesses = taken.recording.files, taken.recording.accesses
     touched = accesses["file"].astype(np.int64), np.minimum(accesses["page"], MAX_PAGE)
     key = (touched[0] << 52) + touched[1].astype(np.int64)
@@ -109,7 +109,7 @@ def _by_file(read: npt.NDArray[np.void], files: int) -> Ints:
 
 
 def _waste(taken: Inputs, window: int, requests: Ints, vain: npt.NDArray[np.void]) -> Waste:
-    """Return the pages in vain as runs of what one operation read."""
+    """Return the unused pages as runs of what one operation read."""
     vain = vain[np.lexsort((vain["page"], vain["operation"], vain["file"]))]
     new = np.ones(len(vain), bool)
     new[1:] = np.diff(vain["page"]) != 1

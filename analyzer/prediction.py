@@ -27,7 +27,7 @@ class Curve:
     """One device's (or the total's) figures by window; lists are of one length.
 
     ``windows`` are in pages (Rws), ``g_formula`` is equation 3 of the 2010 paper, ``g`` the
-    pages really loaded in vain, ``c_opt`` equation 7 (exact integers). ``seconds`` needs a
+    pages loaded and never accessed, ``c_opt`` equation 7 (exact integers). ``seconds`` needs a
     device model and is None without one, or for windows that were not replayed;
     ``seconds_low`` and ``seconds_high`` are its band, and ``smallest_within`` is the smallest
     window within the band of the predicted best (docs/models.md, "The verdict").

@@ -45,7 +45,7 @@ def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
     DeviceModelError where these show none: too few, or impossible times.
     """
     if disk.known is not None:
-        return Probed(device_of(disk.known), "as the emulated board was started with it")
+        return Probed(device_of(disk.known), "as configured when the emulated board was started")
     if any(trial.how == "buffered" for trial in disk.trials):
         return Probed(learn(_requests_of(disk)), _how(disk))
     trials = trials_of(disk)
@@ -57,7 +57,7 @@ def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
     too_few = len(found.errors) < found.figures + _MORE_TRIALS
     if too_few or found.median > _EXPLAINED or most > _MOST_ERROR:
         raise DeviceModelError(
-            f"the capture's probe of {disk.name} contradicts itself: the machine was busy",
+            f"the capture's probe of {disk.name} is inconsistent: the machine was busy",
             f"record again, or {_REMEDY}",
         )
     device = found.with_band()
@@ -74,8 +74,8 @@ def _limited(disk: DiskProbe, trials: list[Trial], own: Held | None) -> Probed:
         device, band = known
         return Probed(replace(device, band=min(max(band, SMALLEST_BAND), 1.0)), _how(disk))
     raise LimiterUnknownError(
-        f"a limiter of the kernel holds {disk.name}, and the capture's probe does not tell by how "
-        "much: the machine was busy",
+        f"a limiter of the kernel throttles {disk.name}, and the capture's probe does not show the "
+        "limit: the machine was busy",
         f"record again, or {_REMEDY}",
     )
 

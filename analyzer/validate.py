@@ -18,8 +18,8 @@ from boards.counted import plural
 from tracer.sweep import Point, Sweep
 
 METADATA_UNKNOWN = (
-    "measured requests and pages include metadata reads, predicted ones do not, since the "
-    "recording does not show them: the prediction is expected to be lower"
+    "measured requests and pages include metadata reads; predicted ones do not, "
+    "because the recording does not show them: expect lower predictions"
 )
 
 
@@ -138,7 +138,9 @@ def validate(
     """
     notes = [*sweep.notes, *_unlike(prediction, sweep)]
     if command and sweep.command and sweep.command != command:
-        notes.append(f"the sweep ran another command than was recorded: {' '.join(sweep.command)}")
+        notes.append(
+            f"the command of the sweep differs from the recorded one: {' '.join(sweep.command)}"
+        )
     if not sweep.complete:
         notes.append("the sweep was interrupted: some windows have fewer runs, or none")
     measured = _complete_points(sweep, notes)
@@ -246,7 +248,7 @@ def _predicted(curve: Curve, window: int) -> Figures:
 def _note_unpredicted(points: list[WindowResult], notes: list[str]) -> None:
     missing = [str(point.read_ahead_kb) for point in points if point.predicted.f is None]
     if missing:
-        notes.append(f"measured but not predicted, so not compared: {', '.join(missing)} KiB")
+        notes.append(f"not compared (measured, but not predicted): {', '.join(missing)} KiB")
 
 
 def _default_kb(prediction: Prediction, sweep: Sweep, notes: list[str]) -> int:
@@ -303,7 +305,7 @@ def _about_metadata(curve: Curve) -> str:
     if curve.metadata_requests is None or curve.metadata_pages is None:
         return METADATA_UNKNOWN
     return (
-        f"predicted requests and pages include what the recorded run read of metadata: "
+        "predicted requests and pages include the metadata reads of the recorded run: "
         f"{plural(curve.metadata_requests, 'request')}, {plural(curve.metadata_pages, 'page')}"
     )
 

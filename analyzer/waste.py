@@ -1,8 +1,8 @@
-"""What a fixed window would read of each file: requests, and pages read in vain.
+"""What a fixed window would read of each file: requests, and unused pages read.
 
 The 2010 paper's model (section 2.3) for one window, keeping the page sets that the emulator's
 all-windows pass does not keep: a miss on page p reads pages p to p + window inclusive, clipped
-at the end of the file; a page already read is no miss and is not read again.
+at the end of the file; a page already read is not a miss and is not read again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MAX_PAGE = 1 << 52  # MAX_LFS_FILESIZE in pages: keeps sums of damaged indices w
 
 @dataclass(frozen=True)
 class Waste:
-    """Requests and pages in vain by file, and each run of pages in vain.
+    """Requests and unused pages by file, and each run of unused pages.
 
     ``requests`` and ``wasted`` have one entry a row of the files table. The ``run_*`` arrays
     describe runs of consecutive pages of one file read and never accessed: row of the files

@@ -104,7 +104,7 @@ def make(path: Path) -> None:
             load,
         )
     with path.open("rb") as file:
-        os.fsync(file.fileno())  # writing it back is no part of decoding
+        os.fsync(file.fileno())  # writing it back is not a part of decoding
 
 
 def seconds(action: Callable[[], object], repeat: int) -> list[float]:

@@ -24,10 +24,10 @@ _URL = re.compile(r"adb://(?P<serial>[A-Za-z0-9][A-Za-z0-9._:-]{0,127})?/?")
 _ENDED = re.compile(rb"foreread: ended with (\d{1,3})\n\Z")
 _REMEDIES = {
     "unauthorized": "allow this machine on the device's screen",
-    "offline": "plug it in again, or: adb reconnect",
+    "offline": "plug it in again, or run: adb reconnect",
     "more than one": "name one of `adb devices`: adb://SERIAL",
     "no devices": "plug it in and turn on USB debugging, or: adb connect HOST",
-    "not found": "see which there are: adb devices",
+    "not found": "list the devices with: adb devices",
 }
 
 
@@ -42,7 +42,10 @@ class AdbAddress:
         """Return the address in ``adb://[SERIAL]``; raises TargetError."""
         match = _URL.fullmatch(url)
         if match is None:
-            raise TargetError(f"{url!r} is no adb target", "say adb://SERIAL: see adb devices")
+            raise TargetError(
+                f"{url!r} is not an adb target",
+                "write adb://SERIAL; list the devices with: adb devices",
+            )
         return cls(match["serial"])
 
     def __str__(self) -> str:
@@ -101,7 +104,7 @@ class AdbTarget(ShellTarget):
             raise self._failure("connecting", done.stderr)
         if FEATURE not in done.stdout.decode("ascii", "replace").split():
             raise TargetError(
-                f"{self.place}: the device's adb does not tell how a command ended",
+                f"{self.place}: the device's adb does not report the exit status of a command",
                 "reach it by ssh or its serial console: adb needs Android 7",
             )
         self._checked = True
@@ -121,5 +124,5 @@ class AdbTarget(ShellTarget):
 def _client() -> str:
     path = shutil.which("adb")
     if path is None:
-        raise TargetError("there is no adb here", "apt-get install adb")
+        raise TargetError("adb is not installed here", "apt-get install adb")
     return path

@@ -41,7 +41,7 @@ from boards.serial_line import SerialLine
 from boards.target import TargetError
 
 LINE = 500
-# A block takes about so long on a tty; what TCP leads to is not known.
+# Duration of a block on a tty; the speed of a line behind TCP is unknown.
 BLOCK_S = 0.3
 LARGEST_BLOCK_BYTES = 12_000
 ANSWER_S = 2.0
@@ -51,7 +51,7 @@ STALE_S = 0.2
 SILENT_S, LOST_S = 12.0, 90.0
 TRIES = 10
 
-_REMEDY = "see what the console shows, with a terminal program"
+_REMEDY = "look at the console with a terminal program"
 
 
 class Console:
@@ -137,7 +137,7 @@ class Console:
         line = checked_line(f"{self._number} {words}", self._sum)
         self._progress()
         if not any(self._answered(line) for _ in range(TRIES)):
-            raise TargetError("the console answers no more", _REMEDY)
+            raise TargetError("the console stopped answering", _REMEDY)
 
     def _answered(self, line: bytes) -> bool:
         """Send a line and say whether the agent took it."""
@@ -195,14 +195,14 @@ class Console:
             if self._end is not None and now >= self._end:
                 raise TimeoutError
             if now >= self._lost_at:
-                raise TargetError(f"no sensible answer for {LOST_S:g} s", _REMEDY)
+                raise TargetError(f"no valid answer for {LOST_S:g} s", _REMEDY)
             if now >= until:
                 return None
             data = self.line.read(min(until, self._lost_at, self._end or until) - now)
             heard = self._listener.noise + data  # more than it keeps, if much came at once
             self._events.extend(self._listener.feed(data))
             if BOOTS.search(heard):
-                raise TargetError("the board restarted", "see on its console why")
+                raise TargetError("the board restarted", "see its console for the reason")
             if data and self._listener.in_block:
                 until = time.monotonic() + ANSWER_S
         return self._events.popleft()
@@ -216,11 +216,11 @@ class Console:
 
 
 def _no_space() -> TargetError:
-    return TargetError("there is no space for what was sent", "free some in the board's /tmp")
+    return TargetError("no space left for the data sent", "free some in the board's /tmp")
 
 
 def _decoded(block: Block, form: str) -> bytes:
     try:
         return decode(block, form)
     except ValueError as error:
-        raise TargetError(f"the console sent what is no {form}", _REMEDY) from error
+        raise TargetError(f"the console did not send a {form}", _REMEDY) from error

@@ -83,8 +83,8 @@ class Prompt:
             raise self._lost()
         if not found[1]:
             raise TargetError(
-                f"the console's shell has none of {', '.join(SUMS)}",
-                "put a busybox with md5sum on the board, or reach it by ssh",
+                f"the console's shell has none of the programs {', '.join(SUMS)}",
+                "put a busybox with md5sum on the board, or use --target ssh://USER@HOST",
             )
         return found[1].decode("ascii", "replace")
 
@@ -105,7 +105,7 @@ class Prompt:
             if shown and _REFUSED.search(shown[0]):
                 raise TargetError(
                     "the console refused root's password",
-                    "see that root may log in at this console, and with which password",
+                    "check the password, and that root may log in at this console",
                 )
         self.logged_in = True
 
@@ -153,8 +153,8 @@ class Prompt:
 
     def _lost(self) -> TargetError:
         return TargetError(
-            "too much is lost on the line",
-            "see the cable and the baud rate; close what else uses the line",
+            "too many bytes are lost on the serial line",
+            "check the cable and the baud rate; close other programs that use the line",
         )
 
     def _no_prompt(self) -> TargetError:
@@ -162,13 +162,13 @@ class Prompt:
         said = next((text.strip() for text in reversed(heard) if text.strip()), "")[-80:]
         if not said:
             return TargetError(
-                "the console says nothing",
+                "the console is silent",
                 "see that the board is on, the cable and the baud rate, and that a shell or a"
                 " login waits there",
             )
         return TargetError(
-            f"no shell obeys on the console; it said: {said}",
-            "see it with a terminal program: it has to show a root shell or a login prompt",
+            f"no shell responds on the console; its last output: {said}",
+            "look at it with a terminal program: it must show a root shell or a login prompt",
         )
 
 

@@ -82,7 +82,7 @@ class Devices:
         return device.parent.name if (device / "partition").exists() else device.name
 
     def first_sector(self, dev: str) -> int:
-        """Return where partition ``dev`` starts on its disk, 0 for what is no partition."""
+        """Return where partition ``dev`` starts on its disk, 0 for what is not a partition."""
         return int(_text(self.sys / "dev/block" / dev / "start") or 0)
 
     def disks_of_superblock(self, dev: str) -> list[str]:

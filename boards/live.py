@@ -84,7 +84,7 @@ def live_profile(devices: Devices | None = None, proc: Path = Path("/proc")) -> 
 
 
 def target_profile(target: Target, transport: Transport | UnsetType = UNSET) -> Profile:
-    """Return what a target is made of; raises TargetError, and ProfileError on nonsense."""
+    """Return what a target is made of; raises TargetError, and ProfileError on invalid replies."""
     names = [*_said(target, ["uname", "-n"]), *_said(target, ["uname", "-m"])]
     pages = _said(target, ["grep", "-m1", "KernelPageSize", "/proc/self/smaps"])
     elf = target.run(["dd", "if=/proc/self/exe", "bs=1", "skip=5", "count=1"], timeout_s=_READ_S)
@@ -103,7 +103,7 @@ def target_profile(target: Target, transport: Transport | UnsetType = UNSET) -> 
     mounts = list(_mounts(_knob(target, "/proc/self/mountinfo")))
     with copied_devices(sysfs, mounts, {}) as devices:
         profile = _profile(facts, devices, transport)
-    return decode_profile(encode_profile(profile).encode(), "what the target says of itself")
+    return decode_profile(encode_profile(profile).encode(), "reading the target's facts")
 
 
 def _profile(facts: _Facts, devices: Devices, transport: Transport | UnsetType) -> Profile:
@@ -130,13 +130,13 @@ def _profile(facts: _Facts, devices: Devices, transport: Transport | UnsetType) 
         storage=list(_storages(devices)),
         defaults=UNSET if swappiness is None else Defaults(swappiness=swappiness),
         transport=transport,
-        notes=["Read from the live machine: values in force then, and no cost model."],
+        notes=["Read from the running machine: current values, without a cost model."],
     )
 
 
 def _storages(devices: Devices) -> Iterator[Storage]:
     for name in devices.mounted():
-        # A disk that is gone by now, or of which a target says nonsense.
+        # A disk that is gone by now, or of which a target sends invalid text.
         with suppress(DeviceError, ValueError, OSError):
             yield _storage(name, devices)
 

@@ -43,12 +43,12 @@ def open_target(
     """Return the target that ``text`` names, for a ``with`` statement that closes it.
 
     One of ``FORMS``, or a board profile's name or file. ``known_hosts`` and ``identity`` are
-    for ssh, and come before the profile's; ``identity`` is refused by a target without ssh. An
-    emulated board is one that was started by that name, or boots for this target alone, of which
-    ``tell`` is told. Raises TargetError, ProfileError and BoardError.
+    for ssh, and come before the profile's; a target without ssh refuses ``identity``. An
+    emulated board is one that was started by that name, or boots for this target alone, which
+    ``tell`` reports. Raises TargetError, ProfileError and BoardError.
     """
     if not text:
-        raise TargetError("no target is named", f"say one of {FORMS}, or a board profile")
+        raise TargetError("no target is named", f"use one of {FORMS}, or a board profile")
     if identity is not None:
         _check_ssh(text)
     if text == LOCAL:
@@ -129,7 +129,7 @@ def _of_profile(
             return target_of(profile, name, tell)
     raise TargetError(
         f"the profile {text} does not say how its board is reached",
-        'give ssh://USER@HOST, or add to it: [transport] kind = "ssh", url = "ssh://…"',
+        'use --target ssh://USER@HOST, or add to the profile: [transport] kind = "ssh", url = "ssh://…"',
     )
 
 
@@ -143,4 +143,4 @@ def _open_url(
             return SerialTarget(SerialAddress.parse(url))
         case "adb":
             return AdbTarget(AdbAddress.parse(url))
-    raise TargetError(f"{url!r}: a target is not reached so", f"say one of: {FORMS}")
+    raise TargetError(f"{url!r} is not a target", f"use one of: {FORMS}")

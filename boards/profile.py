@@ -133,12 +133,12 @@ def decode_profile(data: bytes, where: str) -> Profile:
     """Return the profile in TOML; raises ProfileError, whose message begins with ``where``."""
     try:
         return msgspec.toml.decode(data, type=Profile)
-    # tomllib recurses, and gives up on hostile nesting with RecursionError.
+    # tomllib recurses, and fails on hostile nesting with RecursionError.
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         text = str(error) or type(error).__name__
         raise ProfileError(
             f"{where}: {text}",
-            "correct it; `foreread boards show` prints profiles that are right",
+            "correct it; `foreread boards show NAME` prints a valid profile",
         ) from error
 
 

@@ -38,7 +38,7 @@ def alternatives(knob: str) -> list[str]:
 
 
 def read_option(target: Target, knob: str) -> str:
-    """Return the value in force; FileNotFoundError where that cannot be told."""
+    """Return the value in force; FileNotFoundError where that cannot be determined."""
     return _call(target, errno.ENOENT, "mount_value", knob)
 
 

@@ -2,7 +2,7 @@
 # Mount options as knobs, for whoever includes this: a knob "mount:WORDS:DIRECTORY" is of what is
 # mounted on that directory. WORDS are alternatives, of which one is in force
 # (relatime,noatime,strictatime), or a key whose value is a number (commit=). What the kernel does
-# not show is no knob: its default is not known.
+# not show is not a knob: its default is not known.
 
 # show_mount DIRECTORY: set flags (of the mount) and options (all that are in force there).
 show_mount() {
@@ -22,7 +22,7 @@ show_mount() {
     case $options in *,lazytime,*) ;; *) options=${options}nolazytime, ;; esac
 } 2>/dev/null
 
-# mount_value KNOB: set value to what is in force; fails where that cannot be told.
+# mount_value KNOB: set value to what is in force; fails where that cannot be determined.
 mount_value() {
     words=${1#mount:}
     show_mount "${words#*:}" || return

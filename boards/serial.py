@@ -36,7 +36,7 @@ def console_password() -> str:
     if not sys.stdin.isatty():
         raise TargetError(
             "the console asks for root's password",
-            f"give it in the environment variable {PASSWORD_VARIABLE}",
+            f"set the environment variable {PASSWORD_VARIABLE}",
         )
     return getpass.getpass("root's password at the board's console: ")
 

@@ -43,7 +43,7 @@ class SerialAddress:
         tcp = _TCP.fullmatch(url)
         if tcp is None or not 0 < int(tcp["port"]) <= LARGEST_PORT:
             raise TargetError(
-                f"{url!r} is no serial target",
+                f"{url!r} is not a serial target",
                 "say serial:///dev/ttyUSB0?baud=115200, or serial://HOST:PORT for a console"
                 " behind TCP",
             )
@@ -115,9 +115,9 @@ class SerialLine:
             if stat.S_ISSOCK(Path(self.address.path).stat().st_mode):
                 return _unblocked(_unix_socket(self.address.path))
         except OSError as error:
-            remedy = "see that the terminal server or QEMU listens there"
+            remedy = "check that the terminal server or QEMU listens there"
             if self.address.path is not None:
-                remedy = "see which there are: ls /dev/ttyUSB* /dev/ttyACM* /dev/serial/by-id"
+                remedy = "list them with: ls /dev/ttyUSB* /dev/ttyACM* /dev/serial/by-id"
             raise TargetError(f"{self.address}: {error.strerror or error}", remedy) from error
         self.byte_s = BITS_A_BYTE / self.address.baud
         return _Tty(self.address.path, self.address.baud)
@@ -125,7 +125,7 @@ class SerialLine:
     def _cut(self, reason: str | None) -> TargetError:
         return TargetError(
             f"{self.address}: the line was lost: {reason}",
-            "see that the board is on and the line plugged in, and start again",
+            "check that the board is on and the line plugged in, then repeat the command",
         )
 
 
@@ -145,7 +145,9 @@ class _Tty:
             busy = "lock" in str(error)
             remedy = "close the program that uses it: fuser -v " + path
             if not busy:
-                remedy = "it has to be a tty that you may open: be root, or in the group dialout"
+                remedy = (
+                    "it must be a tty that you may open: run as root, or join the group dialout"
+                )
             raise TargetError(f"serial://{path}: {error}", remedy) from error
 
     def fileno(self) -> int:

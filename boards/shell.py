@@ -138,8 +138,8 @@ class ShellTarget(ABC):
                     return
             time.sleep(min(1.0, max(0.0, end - time.monotonic())))
         raise TargetError(
-            f"{self.place}: it was not back {timeout_s:g} s after the reboot",
-            "see its console; give it more time",
+            f"{self.place}: not reachable {timeout_s:g} s after the reboot",
+            "see its console",
         )
 
     def _settle(self, end: float) -> None:  # noqa: B027  (most have nothing to do)
@@ -148,7 +148,7 @@ class ShellTarget(ABC):
     def _os_error(self, stderr: bytes, path: str) -> OSError:
         """Return the OSError that the last line of stderr ends with."""
         text = os.fsdecode(stderr).strip()
-        last = text.splitlines()[-1] if text else "failed without a word"
+        last = text.splitlines()[-1] if text else "failed without a message"
         reason = last.rpartition(": ")[2]
         code = _ERRNO.get(reason, errno.EIO)
         if code in (errno.EACCES, errno.EPERM):
@@ -165,7 +165,7 @@ class ShellTarget(ABC):
 
 def _quote(word: str) -> str:
     if "\0" in word:
-        raise ValueError("a word of a command cannot hold a NUL")
+        raise ValueError("an argument of a command cannot contain a NUL")
     return shlex.quote(word)
 
 
@@ -179,4 +179,4 @@ def _present(path: str) -> str:
 def _absolute(path: str) -> None:
     """Refuse what a command might take for an option, or the shell for another directory."""
     if not path.startswith("/"):
-        raise ValueError(f"{path!r} is no absolute path")
+        raise ValueError(f"{path!r} is not an absolute path")

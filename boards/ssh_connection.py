@@ -23,7 +23,7 @@ from boards.client import run_client, through_stdin
 from boards.target import Result, TargetError, too_slow
 
 CONNECT_S = 10
-# A board that is silent for so long is gone: SILENT_TIMES probes, SILENT_S apart.
+# A board that misses SILENT_TIMES probes, SILENT_S apart, is lost.
 SILENT_S, SILENT_TIMES = 5, 3
 PERSIST_S = 60
 SSH_FAILED = 255
@@ -65,7 +65,7 @@ _REMEDIES = {
     "Permission denied": "put a public key on the board: ssh-copy-id, or for dropbear append it to"
     " /etc/dropbear/authorized_keys",
 }
-_UNREACHED = "see that the board runs and is in the network: ssh -v shows what fails"
+_UNREACHED = "check that the board is running and in the network: ssh -v shows what fails"
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,9 @@ class SshAddress:
         match = _URL.fullmatch(url)
         port = int(match["port"]) if match and match["port"] else None
         if match is None or (port is not None and not 0 < port <= LARGEST_PORT):
-            raise TargetError(f"{url!r} is no ssh target", "say ssh://USER@HOST or …@HOST:PORT")
+            raise TargetError(
+                f"{url!r} is not an ssh target", "write ssh://USER@HOST or ssh://USER@HOST:PORT"
+            )
         return cls(match["v6"] or match["host"], match["user"], port)
 
     def __str__(self) -> str:
@@ -228,7 +230,7 @@ def _of_master(stderr: bytes) -> bytes:
 def _client() -> str:
     path = shutil.which("ssh")
     if path is None:
-        raise TargetError("there is no ssh here", "apt-get install openssh-client")
+        raise TargetError("ssh is not installed here", "apt-get install openssh-client")
     return path
 
 

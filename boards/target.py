@@ -33,7 +33,7 @@ def too_slow(place: str, step: str, limit_s: float) -> TargetError:
     """Return the error of a step that took too long."""
     return TargetError(
         f"{place}: {step} took longer than {limit_s:g} s",
-        "give it more time, or see on the board's console why it hangs",
+        "allow more time, or see the board's console for the reason",
     )
 
 
@@ -118,7 +118,7 @@ class LocalTarget:
         except subprocess.TimeoutExpired as error:
             raise TargetError(
                 f"running {command[0]} took longer than {timeout_s:g} s",
-                "give it more time, or see why it hangs",
+                "allow more time, or find out why it hangs",
             ) from error
         status = done.returncode if done.returncode >= 0 else 128 - done.returncode
         return Result(status, done.stdout or b"", done.stderr)
@@ -149,7 +149,7 @@ class LocalTarget:
         """Refuse: who waits for this machine would go down with it."""
         raise TargetError(
             "foreread does not restart the machine that it runs on",
-            "restart it yourself, or reach it from another one as ssh://USER@HOST",
+            "restart it by hand, or run foreread on another machine with --target ssh://USER@HOST",
         )
 
     def _file(self, path: str) -> Path:

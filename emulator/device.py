@@ -43,7 +43,7 @@ class DeviceModel(Protocol):
 class FixedCost:
     """A fixed time for each request and time for its length; served one at a time, in order.
 
-    A request that waited for the one before it is handed on ``handover_ns`` behind its end.
+    A request that waited for the one before it is handed on ``handover_ns`` after its end.
     ``spread_ns`` is the median absolute residual if the costs were learnt, else 0. ``band`` is the
     standard error of the costs, in parts of them.
     """
@@ -89,7 +89,7 @@ class FixedQueue:
     def submit(
         self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
     ) -> float:
-        """Serve a request behind those before it."""
+        """Serve a request after those before it."""
         waited = now_ns < self.free_ns
         begin = self.free_ns + self.cost.handover_ns if waited else now_ns
         self.free_ns = begin + self.cost.service_ns(sectors)

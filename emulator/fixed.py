@@ -63,7 +63,7 @@ def fixed_window(
     order, of one length; only the first touch of a page counts. ``file_pages`` are lengths in
     pages, -1 where unknown: no clip. A page touched beyond its file's length (the file shrank
     after it was read, or its size was taken before it grew) proves a longer file, which is then
-    taken to end behind the last page touched. ``isa`` picks the instruction set.
+    taken to end after the last page touched. ``isa`` picks the instruction set.
 
     Arrays must be contiguous, aligned and of the dtypes above. Extra memory is at most 32 bytes
     an access, 8 a file, and 4·(max_window + 1)² bytes if touches nest as deep as they can.

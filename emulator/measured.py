@@ -96,7 +96,7 @@ class Table:
 
 @dataclass
 class MeasuredQueue:
-    """``free_ns`` is when another request could begin, ``end`` the sector behind the last one."""
+    """``free_ns`` is when another request could begin, ``end`` the sector after the last one."""
 
     model: Measured
     free_ns: float = 0.0

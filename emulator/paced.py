@@ -55,7 +55,7 @@ class Paced:
             limits.append(f"{self.bytes_per_second / 1e6:,.1f} MB/s")
         how = f"in slices of {self.slice_ns / 1e6:.0f} ms" if self.slice_ns else "evenly"
         limit = " and ".join(limits) or "nothing"
-        return f"paced by {limit}, {how}; behind it {self.base.describe()}"
+        return f"limited to {limit}, {how}; then {self.base.describe()}"
 
     def perturbed(self, rng: np.random.Generator) -> Paced:
         """Return a device whose rates are drawn from the band, apart from each other."""
@@ -120,7 +120,7 @@ class LimiterQueue:
         return self.base.submit(at, sector, sectors, bios, meta)
 
     def _pass(self, now_ns: float, size: int, meta: bool) -> float:
-        """Return when a bio passes (__blk_throtl_bio); those behind it stay behind it."""
+        """Return when a bio passes (__blk_throtl_bio); those after it stay after it."""
         if meta and now_ns < self.free_ns:
             self._charge(size)
             return now_ns

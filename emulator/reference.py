@@ -2,7 +2,7 @@
 
 Source: Gorelkina et al., "Prediction of Optimal Readahead Parameter in Linux by Using Monitoring
 Tool", Linux Symposium 2010, section 2.3: each request loads the page asked for and the window's
-worth of pages behind it. Added to it: the end of the file, and no page loaded twice.
+worth of pages after it. Added to it: the end of the file, and no page loaded twice.
 """
 
 from __future__ import annotations

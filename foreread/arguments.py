@@ -28,12 +28,13 @@ def parse_windows(text: str, page_size: int) -> list[int]:
     for item in text.split(","):
         match = _ITEM.fullmatch(item.strip())
         if match is None:
-            raise UsageError(f"--windows: {item!r} is no window: say 8, 4-8 or 32k")
+            raise UsageError(f"--windows: {item!r} is not a window: write 8, 4-8 or 32k")
         low = _pages(match[1], match[2], page_size)
         high = low if match[3] is None else _pages(match[3], match[4], page_size)
         if high < low or high > LARGEST_WINDOW_PAGES:
             raise UsageError(
-                f"--windows: {item!r}: windows are 0 to {LARGEST_WINDOW_PAGES} pages, smaller first"
+                f"--windows: {item!r}: windows are 0 to {LARGEST_WINDOW_PAGES} pages; write the "
+                "smaller first"
             )
         windows.update(range(low, high + 1))
     return sorted(windows)
@@ -65,7 +66,8 @@ def add_capture(
         metavar="tree|all|PID,…",
         type=pid_filter,
         default="tree",
-        help="whose touches count: the command's process tree (default), all, or these threads",
+        help="count the accesses of the command's process tree (default), of all processes, or of "
+        "these threads",
     )
 
 
@@ -75,7 +77,7 @@ def pid_filter(text: str) -> str | frozenset[int]:
         return text
     words = text.split(",")
     if not all(re.fullmatch(r"\d{1,10}", word) and int(word) <= _LARGEST_PID for word in words):
-        raise argparse.ArgumentTypeError(f"{text!r}: say tree, all, or thread ids")
+        raise argparse.ArgumentTypeError(f"{text!r}: write tree, all, or thread ids")
     return frozenset(map(int, words))
 
 
@@ -100,7 +102,7 @@ def buffer_kib(text: str) -> int:
 
 def _whole(text: str, least: int, most: int) -> int:
     if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
-        raise argparse.ArgumentTypeError(f"{text!r}: say a number of KiB from {least} to {most}")
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number of KiB from {least} to {most}")
     return int(text)
 
 
@@ -121,6 +123,6 @@ def _time(text: str, zero: bool) -> float:
         number = math.nan
     if not (0 <= number < math.inf and (number or zero)):
         raise argparse.ArgumentTypeError(
-            f"{text!r}: say a number like {'0 or 10' if zero else '10'}"
+            f"{text!r}: write a number such as {'0 or 10' if zero else '10'}"
         )
     return number

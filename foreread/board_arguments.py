@@ -12,26 +12,25 @@ from boards.emulated.parts import DEFAULT_PACKAGES
 def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
     """Add the board, what is on it, its memory and the cost of its disk."""
     parser.add_argument("board", metavar="BOARD", help=", ".join(MACHINES))
-    parser.add_argument("--kernel", default="6.1", metavar="X.Y", help="Debian's kernel (6.1)")
+    parser.add_argument("--kernel", default="6.1", metavar="X.Y", help="Debian kernel (6.1)")
     parser.add_argument(
         "--package",
         dest="packages",
         action="append",
         metavar="NAME",
-        help="Debian package to unpack on the board, with all it depends on, without running "
-        "its installation scripts; may be given again "
-        f"({', '.join(DEFAULT_PACKAGES)})",
+        help="Debian package to unpack on the board, with its dependencies, without running its "
+        f"installation scripts; repeatable (default: {', '.join(DEFAULT_PACKAGES)})",
     )
     parser.add_argument("--fs", choices=FILE_SYSTEMS, default="ext4", help="file system (ext4)")
-    device = parser.add_argument_group("the board's memory and the cost of its disk")
+    device = parser.add_argument_group("memory of the board and cost of its disk")
     device.add_argument(
-        "--memory-mib", type=positive, metavar="N", help=f"the disk's included ({least_memory})"
+        "--memory-mib", type=positive, metavar="N", help=f"memory with the disk ({least_memory})"
     )
     device.add_argument(
-        "--latency-us", type=_count, default=1000, metavar="N", help="each request (1000)"
+        "--latency-us", type=_count, default=1000, metavar="N", help="per request (default: 1000)"
     )
     device.add_argument(
-        "--ns-per-kib", type=_count, default=50_000, metavar="N", help="each KiB moved (50000)"
+        "--ns-per-kib", type=_count, default=50_000, metavar="N", help="per KiB (default: 50000)"
     )
 
 

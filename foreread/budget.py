@@ -14,7 +14,7 @@ def parse_budget(text: str) -> Budget:
     """Return the budget in ``200`` (runs), ``90s``, ``30m``, ``2h`` or ``1d``."""
     match = re.fullmatch(r"(\d{1,9})([smhd]?)", text)
     if not match or not int(match[1]):
-        raise argparse.ArgumentTypeError(f"{text!r}: say a number of runs, or a time like 2h")
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number of runs, or a time such as 2h")
     if match[2]:
         return Budget(seconds=float(int(match[1]) * _SECONDS[match[2]]))
     return Budget(evaluations=int(match[1]))

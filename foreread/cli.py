@@ -19,20 +19,20 @@ from foreread.version import VERSION
 # Order as in the help; each is a module of foreread.commands. A module is imported only when
 # its help or its command is wanted, so that predict does not pay for report's plots.
 COMMANDS = {
-    "doctor": "say what works here, what is missing, and how to fix it",
+    "doctor": "check which recorders work here, and print how to fix what is missing",
     "record": "record one cold run of a command",
-    "show": "say what is inside a capture",
-    "predict": "predict every readahead window from one capture",
-    "calibrate": "measure what requests of a disk cost, for predicted seconds",
+    "show": "summarise a capture",
+    "predict": "predict the start-up time of every readahead window from one capture",
+    "calibrate": "measure the cost of a disk's requests, which predicted seconds need",
     "confirm": "measure whether the proposed window is faster, and by how much",
-    "sweep": "measure cold runs at every window (the manual method)",
-    "tune": "tune scheduler, window and further genes by measured starts",
-    "validate": "hold a prediction against a sweep",
+    "sweep": "measure cold runs with every window (the manual method)",
+    "tune": "tune I/O scheduler, window and other settings by measured runs",
+    "validate": "compare a prediction with a sweep",
     "report": "write the board report: HTML, PDF and PNG",
-    "script": "write the boot script that applies the window, and its wrappers",
-    "prefetch": "write the list of what a start reads, and predict list against window",
-    "fingerprint": "say what the current workload is like, and apply what suits it",
-    "boards": "list, show and make board profiles",
+    "script": "write a boot script that applies the result, and files to install it",
+    "prefetch": "write a prefetch list of the files a start-up reads, and predict its effect",
+    "fingerprint": "classify the current disk workload, and apply the settings learnt for it",
+    "boards": "list, show and create board profiles; run emulated boards",
 }
 
 EXIT_FAILED = 1
@@ -59,18 +59,24 @@ def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
     """Return the parser; only the sub-commands in ``names`` get their arguments."""
     parser = argparse.ArgumentParser(
         prog="foreread",
-        description="From one recorded run to the readahead window that starts it fastest.",
+        description="Find the readahead window that starts an application fastest, from one "
+        "recorded run.",
     )
     parser.add_argument("--version", action="version", version=f"foreread {VERSION}")
     parser.add_argument(
-        "--print-completion", choices=("bash", "zsh", "tcsh"), help="print a shell completion"
+        "--print-completion",
+        choices=("bash", "zsh", "tcsh"),
+        help="print a shell completion script",
     )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     for name, summary in COMMANDS.items():
-        sub = commands.add_parser(name, help=summary, description=summary.capitalize() + ".")
+        sentence = f"{summary[:1].upper()}{summary[1:]}."
+        sub = commands.add_parser(name, help=summary, description=sentence)
         if name in names:
             command_module(name).add_arguments(sub)
-            sub.add_argument("--json", action="store_true", help="machine-readable, on stdout")
+            sub.add_argument(
+                "--json", action="store_true", help="print the result as JSON on stdout"
+            )
     return parser
 
 
@@ -150,11 +156,11 @@ def _message(error: BaseException) -> str:
 def _os_remedy(error: BaseException) -> str:
     code = error.errno if isinstance(error, OSError) else None
     return {
-        errno.ENOSPC: "free some space, or write elsewhere with -o",
-        errno.EACCES: "run as root, or choose a place you may write to",
+        errno.ENOSPC: "free some space, or write to another place with -o",
+        errno.EACCES: "run as root, or write to another place with -o",
         errno.EPERM: "run as root",
-        errno.EROFS: "write elsewhere with -o",
-    }.get(code or 0, "check the path and what is there")
+        errno.EROFS: "write to another place with -o",
+    }.get(code or 0, "check the path")
 
 
 def printable(text: str) -> str:

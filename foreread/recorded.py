@@ -43,7 +43,8 @@ def recorded_start(
     capture = recording.capture
     if capture is None:
         raise RecordError(
-            f"{path} does not say how its command was run", "give a capture of foreread record"
+            f"{path} does not contain the command and its options",
+            "record with foreread record -o CAPTURE -- COMMAND",
         )
     # What the command prints must not mix with the result.
     run = recorded_run(capture, Streams(stdout=2, stderr=2))
@@ -87,7 +88,7 @@ def check_board(bench: TrialBench, capture: Capture) -> None:
     for what, here, recorded in pairs:
         if here != recorded:
             raise RecordError(
-                f"this is not the board of the capture: its {what} is {here!r}, "
-                f"recorded was {recorded!r}",
-                "record on this board, or run here all the same with --force",
+                f"this is not the recorded board: its {what} is {here!r}, "
+                f"the capture has {recorded!r}",
+                "record on this board, or run anyway with --force",
             )

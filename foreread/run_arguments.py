@@ -42,23 +42,25 @@ def add_wait(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_conditions(parser: argparse.ArgumentParser) -> None:
-    end = parser.add_argument_group("the run is over when the command exits, or")
-    end.add_argument("--duration", type=duration, metavar="S", help="after so many seconds")
+    end = parser.add_argument_group("the run ends when the command exits, or")
+    end.add_argument("--duration", type=duration, metavar="S", help="after S seconds")
     end.add_argument(
         "--until-idle",
         type=duration,
         metavar="MS",
-        help="when no block device was read for so many milliseconds",
+        help="when no block device was read for MS milliseconds",
     )
     end.add_argument("--until-output", metavar="REGEX", help="when the command's output matches")
-    parser.add_argument("--user", metavar="NAME", help="run the command as this user")
+    parser.add_argument("--user", metavar="NAME", help="run the command as user NAME")
     parser.add_argument(
         "--keep-running",
         action="store_true",
-        help="leave the command running when the run is over (default: it is terminated)",
+        help="leave the command running when the run ends (default: terminate it)",
     )
     parser.add_argument(
-        "--allow-warm", action="store_true", help="go on if the caches are not proven cold"
+        "--allow-warm",
+        action="store_true",
+        help="continue if the caches cannot be shown to be cold",
     )
 
 
@@ -82,7 +84,9 @@ def recorded_run(capture: Capture, streams: Streams) -> RunOptions:
     What the command prints goes to ``streams``.
     """
     if not capture.command:
-        raise CaptureError("the capture holds no command", "record with foreread record")
+        raise CaptureError(
+            "the capture has no command", "record with foreread record -o CAPTURE -- COMMAND"
+        )
     parser = _RecordedOptions(add_help=False, allow_abbrev=False)
     _add_conditions(parser)
     args, _ = parser.parse_known_args(capture.options)

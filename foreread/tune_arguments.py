@@ -23,7 +23,7 @@ _MOST_REPEATS = 1000
 
 def add_search(parser: argparse.ArgumentParser) -> None:
     """Declare them."""
-    search = parser.add_argument_group("how it searches")
+    search = parser.add_argument_group("search")
     which = search.add_mutually_exclusive_group()
     names = [name for name in recipe_names() if name not in SAMPLERS]
     which.add_argument(
@@ -32,20 +32,23 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         default=START_UP,
         help=f"{', '.join(names)}, or a file like these (default: {START_UP})",
     )
-    which.add_argument("--sampler", choices=SAMPLERS, help="no genetic algorithm, to compare with")
+    which.add_argument(
+        "--sampler", choices=SAMPLERS, help="search without a genetic algorithm, for comparison"
+    )
     search.add_argument(
         "--genes",
         metavar="LIST",
         type=_genes,
         default={},
-        help="what is tuned: NAME,… with alleles of your own as NAME=A:B:… (default: all that "
-        "the machine has)",
+        help="settings to tune: NAME,… or, with your own choice of values, NAME=A:B:… (default: "
+        "all "
+        "that the machine has)",
     )
     search.add_argument(
         "--capture",
         metavar="CAPTURE",
         type=Path,
-        help="a recording of the same start: its predicted windows are where the search begins",
+        help="capture of the same start-up; the search begins with the windows predicted from it",
     )
     add_model(parser)
     search.add_argument(
@@ -53,33 +56,37 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         metavar="MIN:MAX",
         type=_repeats,
         default=(1, 5),
-        help="runs of a chromosome in each scenario: of one that loses, of one close to the best "
-        "(1:5)",
+        help="fewest and most runs of a chromosome in each scenario; those close to the best get "
+        "most (default: 1:5)",
     )
     search.add_argument(
         "--budget",
         metavar="N|TIME",
         type=parse_budget,
         default=Budget(),
-        help="end the search after so many runs (200) or so long (90s, 30m, 2h, 1d), at the "
-        "latest; what confirms its best comes after it",
+        help="stop the search after N runs (default: 200) or after a time such as 90s, 30m, 2h "
+        "or 1d; the runs that confirm the result are extra",
     )
-    search.add_argument("--seed", type=int, default=0, metavar="N", help="of what is random (0)")
+    search.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
     search.add_argument(
-        "--limit", type=duration, default=600.0, metavar="S", help="a run may take so long (600)"
+        "--limit",
+        type=duration,
+        default=600.0,
+        metavar="S",
+        help="maximum duration of one run in seconds (default: 600)",
     )
     search.add_argument(
         "--reset",
         metavar="COMMAND",
         type=_reset,
         default=[],
-        help="run here after a trial in which the target was lost or hung, to restart it: what "
-        "switches its power off and on, for instance",
+        help="command to run on this machine when the target is lost or hangs, to restart it (for "
+        "example, one that switches its power off and on)",
     )
     search.add_argument(
         "--resume",
         action="store_true",
-        help="go on with TUNING: give the same command line again, and this",
+        help="continue TUNING: repeat its command line and add this option",
     )
 
 
@@ -94,7 +101,7 @@ def _genes(text: str) -> dict[str, list[Allele]]:
         words = alleles.split(":") if given else []
         numbers = known[name] != "categorical"
         if not all(re.fullmatch(r"\d{1,15}" if numbers else r"[\w.+-]+", word) for word in words):
-            raise argparse.ArgumentTypeError(f"{item!r}: say {name}=A:B:…")
+            raise argparse.ArgumentTypeError(f"{item!r}: write {name}=A:B:…")
         found[name] = [int(word) if numbers else word for word in words]
     return found
 
@@ -102,12 +109,14 @@ def _genes(text: str) -> dict[str, list[Allele]]:
 def _repeats(text: str) -> tuple[int, int]:
     match = re.fullmatch(r"(\d{1,4}):(\d{1,4})", text)
     if not match or not 1 <= int(match[1]) <= int(match[2]) <= _MOST_REPEATS:
-        raise argparse.ArgumentTypeError(f"{text!r}: say MIN:MAX, from 1 to {_MOST_REPEATS}")
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write MIN:MAX with numbers from 1 to {_MOST_REPEATS}"
+        )
     return int(match[1]), int(match[2])
 
 
 def _reset(text: str) -> list[str]:
     words = shlex.split(text)
     if not words or shutil.which(words[0]) is None:
-        raise argparse.ArgumentTypeError(f"{text!r}: there is no such program here")
+        raise argparse.ArgumentTypeError(f"{text!r}: this program does not exist on this machine")
     return words

@@ -94,7 +94,7 @@ class TrialEvaluator:
 
     def _wait_until_back(self) -> None:
         """Return once the bench is open again and its knobs can be taken."""
-        tell(f"waiting for the target, at most {BACK_S:g} s, since {self._lost}")
+        tell(f"waiting up to {BACK_S:g} s for the target: {self._lost}")
         deadline = time.monotonic() + BACK_S
         while True:
             try:
@@ -105,14 +105,15 @@ class TrialEvaluator:
                 if time.monotonic() > deadline:
                     raise CampaignError(
                         f"the target is not back {BACK_S:g} s after a trial: {error}",
-                        "see on its console why, restart it, then go on with --resume; "
-                        "--reset COMMAND restarts it by itself",
+                        "see its console for the reason, restart it, then repeat the command "
+                        "with --resume; "
+                        "with --reset COMMAND foreread restarts it",
                     ) from error
                 time.sleep(_AGAIN_S)
         self._lost = ""
 
     def _drop(self) -> None:
-        """Close a bench that may be out of reach; it is the loss that is told, not this."""
+        """Close a bench that may be out of reach; the loss is reported, not this."""
         with suppress(*_CLOSED, OSError):
             self._close()
 

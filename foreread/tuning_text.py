@@ -80,7 +80,7 @@ def change_text(change: Change | None) -> str:
 def _returned_text(progress: Progress) -> str:
     """Return what came back, and when."""
     genes = ", ".join(f"{name} {allele}" for name, allele in (progress.returned or {}).items())
-    return f"generation {progress.generation}: the workload has changed; back comes {genes}"
+    return f"generation {progress.generation}: the workload changed; restored {genes}"
 
 
 def outcome_text(results: Results) -> str:
@@ -100,12 +100,15 @@ def _outcome(results: Results) -> str:
             (gain.gene, str(gain.allele), str(gain.default), change_text(gain.change))
             for gain in confirmed.gains
         ]
-        parts.append("set, since it matters:\n" + render(("gene", "value", "default", ""), rows))
+        parts.append(
+            "set these genes, which have a confirmed effect:\n"
+            + render(("gene", "value", "default", ""), rows)
+        )
     else:
         change = results.confirming.change(results.winner, results.space.default())
         parts.append(
-            "no gene is better than its default: leave the machine as it is\n"
-            f"the best of the search, by runs of its own: {change_text(change)}"
+            "no gene is better than its default: keep the machine's settings\n"
+            f"best of the search, measured again: {change_text(change)}"
         )
     return "\n\n".join(parts)
 
@@ -126,4 +129,4 @@ def _scenarios(results: Results) -> str:
         )
     if len(rows) > 1:
         rows.append(("all", "", "", change_text(confirmed.over_default)))
-    return render(("scenario", "default", "tuned", "change of the time (95 % interval)"), rows)
+    return render(("scenario", "default", "tuned", "change of time (95 % interval)"), rows)

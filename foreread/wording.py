@@ -10,7 +10,7 @@ def ended_text(capture: Capture) -> str:
     if capture.signal:
         return f"killed by signal {capture.signal}"
     if capture.exit_status is None:
-        return "the command still ran"
+        return "the command was still running"
     return f"exit status {capture.exit_status}"
 
 

@@ -33,7 +33,7 @@ ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 
 
 def perf_walk() -> Iterator[bytes]:
-    """Records of the golden perf.data files behind each choice of layout."""
+    """Records of the golden perf.data files after each choice of layout."""
     for path in sorted((GOLDEN / "perf").glob("*.data.xz")):
         data = lzma.decompress(path.read_bytes())
         (size,) = struct.unpack_from("<Q", data, 8)
@@ -115,7 +115,7 @@ def inflate() -> Iterator[bytes]:
 
 
 def linux() -> Iterator[bytes]:
-    """The rules of each kernel, and made-up files and operations behind them."""
+    """The rules of each kernel, and made-up files and operations after them."""
     made_up = Random(4)
     for change in CHANGES:
         rules = bytes(int(value) for value in astuple(rules_for(change.since)))

@@ -17,7 +17,7 @@ from foreread.version import VERSION
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("analyzer", "boards", "emulator", "foreread", "tracer")
-# What is for building and reading, not for running. Compiled files come by other ways.
+# What is for building and reading, not for running. Compiled files are added separately.
 NOT_SHIPPED = {".c", ".h", ".md", ".so", ".pyc"}
 SOURCES = {"slowdisk", "replayer"}  # that are compiled for a board
 

@@ -111,7 +111,8 @@ class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     ``extents`` is None where they are not known; ``segments`` are an ELF file's.
     ``cached_pages`` are the [first page, pages] that were in the page cache when the run began,
-    although caches were dropped; None where that could not be told. ``link``: a symbolic link.
+    although caches were dropped; None where that could not be determined. ``link``: a symbolic
+    link.
     """
 
     dev: str
@@ -220,7 +221,7 @@ def _write_json(path: Path, value: Any, indent: int | None = 1) -> None:
 
 def _read_json(path: Path, kind: Any) -> Any:
     if path.exists() and not path.is_file():  # a device or pipe might never end
-        raise CaptureError(f"{path} is no file", "the capture is damaged: record again")
+        raise CaptureError(f"{path} is not a file", "the capture is damaged: record again")
     try:
         return msgspec.convert(json.loads(path.read_bytes()), type=kind)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:

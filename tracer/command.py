@@ -1,6 +1,6 @@
 """The command that is recorded: made ready, held just before its exec, released, ended.
 
-It is forked before the caches are dropped, so that making the process is no part of the run.
+It is forked before the caches are dropped, so that making the process is not a part of the run.
 It leads a session of its own, so that Ctrl-C reaches foreread and not the command, and foreread
 adopts its orphans (PR_SET_CHILD_SUBREAPER, Linux 3.4), so that daemons are found again.
 """
@@ -177,7 +177,9 @@ def _account(user: str | None) -> pwd.struct_passwd | None:
         account = pwd.getpwnam(user)
         grp.getgrgid(account.pw_gid)
     except KeyError as error:
-        raise RecordError(f"there is no user {user!r}", "see /etc/passwd for the users") from error
+        raise RecordError(
+            f"there is no user {user!r}", "the users are listed in /etc/passwd"
+        ) from error
     return account
 
 

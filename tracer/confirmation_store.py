@@ -76,7 +76,7 @@ def _change_archive(archive: Path, file: Any, change: Change) -> None:
             raise
         raise CaptureError(f"{archive}: {error}", "give a capture of foreread record") from error
     if not found:
-        raise CaptureError(f"{archive} holds no {METADATA}", "give a capture of foreread record")
+        raise CaptureError(f"{archive} contains no {METADATA}", "give a capture of foreread record")
 
 
 def _mode(archive: Path) -> Any:

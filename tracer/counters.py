@@ -15,7 +15,7 @@ from pathlib import Path
 
 Counters = Mapping[str, float]
 RESOURCES = ("cpu", "io", "memory")
-# The fields of /sys/block/*/stat; the ninth, requests in flight, is no counter.
+# The fields of /sys/block/*/stat; the ninth, requests in flight, is not a counter.
 _DISK = {
     "reads": 0,
     "merged_reads": 1,
@@ -74,6 +74,6 @@ def change(before: Counters, after: Counters) -> dict[str, float]:
 
 
 def _events(vmstat: str) -> dict[str, float]:
-    """Return the events of /proc/vmstat; what begins with nr_ is no counter but a state."""
+    """Return the events of /proc/vmstat; what begins with nr_ is not a counter but a state."""
     pairs = (line.split() for line in vmstat.splitlines() if not line.startswith("nr_"))
     return {f"vmstat.{name}": int(value) for name, value in pairs}

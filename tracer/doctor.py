@@ -26,7 +26,7 @@ _ROOT = Path("/")
 _AS_ROOT = "run as root"
 # linux/capability.h: number, and what it is for here
 _CAPABILITIES = {
-    "CAP_SYS_ADMIN": (21, "knobs, mounts and perf before Linux 5.8"),
+    "CAP_SYS_ADMIN": (21, "settings, mounts and perf before Linux 5.8"),
     "CAP_SYS_RESOURCE": (24, "trace-cmd's function filters; stand-ins are used without it"),
     "CAP_PERFMON": (38, "perf on all CPUs"),
 }
@@ -37,7 +37,7 @@ class Diagnosis:
     """All findings of one machine; ``dataclasses.asdict`` makes it JSON."""
 
     kernel: str
-    generation: str  # "A", "B", "C1" …, empty if the release is no version
+    generation: str  # "A", "B", "C1" …, empty if the release is not a version
     backend: str  # what "auto" would record with, empty if nothing works
     findings: list[Finding]
 
@@ -83,7 +83,12 @@ def kernel_finding(release: str) -> Finding:
     """Return which generation of readahead the kernel ``release`` has."""
     generation = generation_of(release)
     if generation is None:
-        return Finding("kernel", False, f"{release!r} is no version", "give the model by hand")
+        return Finding(
+            "kernel",
+            False,
+            f"{release!r} is not a version",
+            "name the model with --model linux-X.Y",
+        )
     span = f"{'.'.join(map(str, generation.since))} to {generation.until}"
     detail = f"{release}: readahead generation {generation.name} ({span}): {generation.rules}"
     known = generation.name != "before A"
@@ -113,7 +118,7 @@ def tracefs_finding(place: Path | None) -> Finding:
     """Return whether tracefs can be read."""
     if place:
         return Finding("tracefs", True, f"at {place}")
-    detail = "not mounted (recording mounts it for its length) or not readable for this user"
+    detail = "not mounted (a recording mounts it while it runs) or not readable for this user"
     return Finding("tracefs", False, detail, _tracefs_remedy())
 
 
@@ -207,7 +212,7 @@ def _probe_events(place: Path) -> list[Finding]:
         Finding(
             "kernel probes",
             kernel,
-            f"{'can' if kernel else 'cannot'} stand in for missing events",
+            f"{'can' if kernel else 'cannot'} replace missing events",
             "" if kernel else "a kernel with CONFIG_KPROBE_EVENTS",
         ),
     ]
@@ -249,7 +254,7 @@ def _tunable(root: Path, place: Path | None) -> Seen:
 
 def _optuna() -> Finding:
     if find_spec("optuna"):
-        return Finding("tune --sampler tpe", True, "optuna is there")
+        return Finding("tune --sampler tpe", True, "optuna is installed")
     return Finding("tune --sampler tpe", False, "no optuna", "pip install 'foreread[optuna]'")
 
 
@@ -257,7 +262,7 @@ def _leftovers(place: Path | None) -> Finding:
     left = [*journal_leftovers(), *scratch_leftovers(), *(_instances(place) if place else [])]
     if not left:
         return Finding("leftovers", True, "none")
-    remedy = "the next recording removes them and puts the knobs back"
+    remedy = "the next recording removes them and restores the settings"
     return Finding("leftovers", False, f"of killed recordings: {', '.join(left)}", remedy)
 
 

@@ -26,7 +26,7 @@ _OUTPUT_KEPT = 1 << 16  # bytes before a match that a regular expression can rea
 class Ending:
     """Which conditions end a run, besides the command's exit and Ctrl-C; the first one wins.
 
-    ``idle_ms``: nothing was read from any block device for so long (see :class:`_Idleness`).
+    ``idle_ms``: nothing was read from any block device for this time (see :class:`_Idleness`).
     ``output``: a regular expression searched in the bytes of stdout and of stderr.
     """
 
@@ -200,7 +200,10 @@ def _pattern(text: str) -> re.Pattern[bytes]:
     try:
         return re.compile(os.fsencode(text))
     except re.error as error:
-        raise RecordError(f"{text!r} is no regular expression: {error}", "see re(7)") from error
+        raise RecordError(
+            f"{text!r} is not a regular expression: {error}",
+            "correct the expression: see `pydoc re`",
+        ) from error
 
 
 def _pgpgin(vmstat: Path = Path("/proc/vmstat")) -> bytes:

@@ -52,7 +52,7 @@ _Found = tuple[list[_Piece], list[_Node]]  # what a node tells, and the nodes be
 
 
 def places(read: Reader, inodes: Iterable[int]) -> dict[int, list[Extent]]:
-    """Return the extents of regular files by inode, without those that cannot be told.
+    """Return the extents of regular files by inode, without those that cannot be determined.
 
     {} where the file system is none of these, or has features that are not known here.
     """
@@ -135,7 +135,7 @@ def _inodes(read: Reader, layout: _Layout, wanted: Iterable[int]) -> dict[int, b
 
 
 def _root(inode: int, raw: bytes, block: int) -> _Found | None:
-    """Return what an inode itself tells; None if it is no file with blocks."""
+    """Return what an inode itself tells; None if it is not a file with blocks."""
     (mode,), (flags,) = struct.unpack_from("<H", raw), struct.unpack_from("<I", raw, 32)
     if mode & 0o170000 != 0o100000 or flags & _INLINE_DATA_FL:
         return None

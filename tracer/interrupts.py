@@ -14,14 +14,14 @@ _Handler = Callable[[int, FrameType | None], object]
 
 
 class Interrupted(SystemExit):
-    """foreread was told to end by SIGTERM or SIGHUP; every knob has been put back.
+    """foreread was stopped by SIGTERM or SIGHUP; every knob has been put back.
 
     No Exception: whoever goes on after an error, whichever, does not go on after this.
     """
 
     def __init__(self, number: int) -> None:
-        super().__init__(f"ended by {signal.Signals(number).name}; every knob was restored")
-        self.remedy = "start it again; use Ctrl-C to end a recording and keep it"
+        super().__init__(f"stopped by {signal.Signals(number).name}; every setting was restored")
+        self.remedy = "repeat the command; to end a recording early and keep it, press Ctrl-C"
 
 
 @contextmanager

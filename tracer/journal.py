@@ -119,7 +119,7 @@ class Journal:
     def set(self, knob: str, value: str) -> str:
         """Set ``knob`` after noting its old value; return the value the kernel took.
 
-        Raises OSError as the target does, and RecordError for a path that is no knob.
+        Raises OSError as the target does, and RecordError for a path that is not a knob.
         """
         check_knob(knob)
         with uninterrupted():
@@ -241,10 +241,10 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
         check_knob(knob)
         current = read_knob(target, knob)
         if given is not None and current not in given | {old}:
-            return Restored(knob, old, f"left at {current}, which somebody else has set")
+            return Restored(knob, old, f"left at {current}, which another program has set")
         taken = current if current == old else put_back_knob(target, knob, old)
     except FileNotFoundError:
-        # A tunable's scheduler may be gone; that it should not be is told of the scheduler.
+        # A tunable's scheduler may be gone; the scheduler reports that it should not be.
         return Restored(knob, old, "" if is_tunable(knob) else GONE)
     except (OSError, RecordError, ValueError) as error:
         return Restored(knob, old, str(error))
@@ -262,7 +262,9 @@ def _make_directory(directory: Path) -> None:
 def _check_directory(directory: Path) -> None:
     status = directory.lstat()
     if status.st_uid == 0 != os.geteuid():
-        raise RecordError(f"{directory} belongs to root: knobs are root's to change", "run as root")
+        raise RecordError(
+            f"{directory} belongs to root: only root can change these settings", "run as root"
+        )
     mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
     if not mine or status.st_mode & 0o022:
         raise RecordError(
@@ -280,8 +282,8 @@ def _acquire(directory: Path, wait_s: float) -> int:
             holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
             os.close(lock)
             raise RecordError(
-                f"another foreread (pid {holder}) is using the knobs of this machine",
-                "wait until it has finished; record and sweep do with --wait SECONDS",
+                f"another foreread (pid {holder}) holds the settings of this machine",
+                "wait until it has finished, or add --wait SECONDS",
             )
         time.sleep(0.1)
     os.truncate(lock, 0)
@@ -316,5 +318,9 @@ def _boot_id() -> str:
 
 
 def _no_journal(directory: Path, error: OSError) -> RecordError:
-    remedy = "run it as root" if isinstance(error, PermissionError) else f"make room in {directory}"
-    return RecordError(f"no journal can be kept in {directory}: {error.strerror}", remedy)
+    remedy = (
+        "run it as root"
+        if isinstance(error, PermissionError)
+        else f"free some space in {directory}"
+    )
+    return RecordError(f"cannot write a journal in {directory}: {error.strerror}", remedy)

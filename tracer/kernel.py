@@ -31,17 +31,16 @@ GENERATIONS: tuple[Generation, ...] = (
 _COSTS = {
     INDISPENSABLE: "nothing can be recorded",
     "filemap:mm_filemap_delete": "pages that were evicted and read again count as one access",
-    "filemap:": "a capture at another window than 0 shows less of what was accessed",
-    "readahead:": "reads that the application asks for in advance (fadvise, madvise, readahead) "
-    "are taken for accesses",
+    "filemap:": "a capture with a window other than 0 misses accesses",
+    "readahead:": "reads requested in advance (fadvise, madvise, readahead) count as accesses",
     "block:block_bio_queue": "bios, which throttled devices are charged by, are not counted",
     "block:block_rq_issue": "requests of the recorded run are not counted",
-    "block:block_rq_complete": "the device's times cannot be learnt from the capture",
-    "sched:": "the command's processes cannot be told from others",
-    "sched:sched_switch": "what threads computed cannot be told from what they waited for",
-    "sched:sched_waking": "who woke a thread is told less exactly, by sched_wakeup",
-    "task:": "a child is taken to share its parent's open files and mappings, as threads do",
-    "syscalls:": "which open file is read how (advice, mappings, positions) is unknown",
+    "block:block_rq_complete": "the capture does not show the device's times",
+    "sched:": "the command's processes cannot be distinguished from others",
+    "sched:sched_switch": "CPU time of threads cannot be distinguished from waiting",
+    "sched:sched_waking": "the thread that woke another is known less exactly, from sched_wakeup",
+    "task:": "a child is assumed to share its parent's open files and mappings, as threads do",
+    "syscalls:": "how open files are read (advice, mappings, positions) is unknown",
 }
 
 

@@ -43,8 +43,8 @@ class Load:
             return
         message, _, remedy = rest.partition("|")
         raise RecordError(
-            message or "the load of the scenario does not answer",
-            remedy or "see what sh prints when it is started by hand",
+            message or "the load process of the scenario does not answer",
+            remedy or "start sh by hand there and read what it prints",
         )
 
 
@@ -92,8 +92,8 @@ def _writable(disk: str, devices: Devices) -> MountPoint:
         if seen and disk in devices.disks_of_superblock(mount.dev) and _is_writable(mount):
             return mount
     raise RecordError(
-        f"no file system of {disk} is mounted so that it can be written to",
-        "name a folder of the disk with writer:FOLDER, or choose another scenario",
+        f"no file system of {disk} is mounted writable",
+        "name a folder of the disk with --scenario writer:FOLDER, or choose another scenario",
     )
 
 

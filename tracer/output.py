@@ -45,12 +45,14 @@ def _make_output(output: Path) -> None:
 def _check_output(output: Path) -> None:
     """Refuse to touch anything but an empty directory or an interrupted capture."""
     if not output.is_dir():
-        raise RecordError(f"{output} is a file", "give the name of a new directory")
+        raise RecordError(f"{output} is a file", "give a new directory with -o")
     names = {entry.name for entry in output.iterdir()}
     if METADATA in names:
-        raise RecordError(f"{output} is a capture already", "give another name, or remove it")
+        raise RecordError(
+            f"{output} already contains a capture", "give another name with -o, or remove it"
+        )
     if not names <= _PARTIAL:
-        raise RecordError(f"{output} holds other files", "give the name of a new directory")
+        raise RecordError(f"{output} contains other files", "give a new directory with -o")
 
 
 def _clear(output: Path) -> None:
@@ -65,7 +67,7 @@ def _check_space(output: Path) -> None:
     if free < _MINIMAL_FREE_BYTES:
         raise RecordError(
             f"{output} has {free >> 20} MiB of free space, {_MINIMAL_FREE_BYTES >> 20} are needed",
-            "make room, or give a directory on another file system",
+            "free some space, or give a directory on another file system with -o",
         )
 
 
@@ -78,6 +80,6 @@ def no_space_as_error(output: Path) -> Iterator[None]:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT):
             raise
         raise RecordError(
-            f"no space is left for the capture in {output}; every knob was restored",
-            "make room, or give a directory on another file system",
+            f"no space left for the capture in {output}; every setting was restored",
+            "free some space, or give a directory on another file system with -o",
         ) from error

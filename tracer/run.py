@@ -57,7 +57,7 @@ class RunOptions:
     def executable(self) -> Path:
         """Return the file that will be executed; RecordError where nothing can be run."""
         if not self.command:
-            raise RecordError("no command was given", "give it after --")
+            raise RecordError("no command was given", "add -- COMMAND [ARGUMENT ...]")
         self.ending.check()
         return find_executable(self.command[0], self.directory())
 
@@ -124,8 +124,8 @@ def _cold(options: RunOptions, executable: Path) -> tuple[Cold, dict[Inode, Runs
     proof, cached = cold.drop_and_prove([executable], read_mounts())
     if not proof.proven and not options.allow_warm:
         raise NotColdError(
-            f"the caches are not cold ({proof.how})",
-            "end what reads files meanwhile, or accept it with --allow-warm",
+            f"the caches cannot be made cold ({proof.how})",
+            "stop the processes that read files, or continue anyway with --allow-warm",
         )
     return proof, cached
 
@@ -182,7 +182,7 @@ def living_notes(by: EndedBy, living: int, options: RunOptions) -> list[str]:
     """Return a note if so many processes of the command outlived the first one."""
     if by != "exit" or not living:
         return []
-    fate = "they were left running" if options.keep_running else "they were ended"
+    fate = "they were left running" if options.keep_running else "they were terminated"
     return [
         f"the command's first process exited while {living} of its processes still ran "
         f"({fate}): to record until a daemon is up, end by idleness, output or duration"

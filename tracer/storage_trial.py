@@ -56,7 +56,7 @@ class Measured:
     """What fio counted until all of it was on the device.
 
     ``status``: "invalid" where mkfs or mount refused, "failed" where something else did, with
-    ``note``. ``operations`` are reads and writes, ``seconds`` fio's with the sync behind it.
+    ``note``. ``operations`` are reads and writes, ``seconds`` fio's with the sync after it.
     """
 
     status: Literal["ok", "invalid", "failed"]
@@ -74,7 +74,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class StorageBench:
-    """A device of a target that file systems are tried on, with a fio job, for so long each.
+    """A device of a target that file systems are tried on, with a fio job, for ``seconds`` each.
 
     ``limit_s``: the most that mkfs, the layout of the files, and the run beyond its time may take.
     """
@@ -110,14 +110,14 @@ class StorageBench:
         if word == "refused":
             raise StorageError(
                 f"{self.device} {said}",
-                "name a device that holds nothing, or say that it may be overwritten",
+                "name an empty device, or allow it to be overwritten",
             )
         return Measured("invalid" if word == "invalid" else "failed", said or "it was ended")
 
     def _words(self, wanted: FileSystem) -> Sequence[str]:
         if wanted.kind not in _FORCE:
             raise StorageError(
-                f"no file system {wanted.kind!r} can be tried", f"say {', '.join(_FORCE)}"
+                f"no file system {wanted.kind!r} can be tried", f"use {', '.join(_FORCE)}"
             )
         return (
             self.device,
@@ -154,14 +154,14 @@ class _Report(msgspec.Struct):
 
 
 def _parse(answer: str) -> Measured:
-    """Return what fio's report says; what is no report is a failure."""
+    """Return what fio's report says; what is not a report is a failure."""
     hundredths, _, report = answer.partition("\n")
     try:
         # Warnings may stand before it.
         jobs = msgspec.json.decode(report[report.index("{") :], type=_Report).jobs
         sync_s = int(hundredths) / 100
     except (ValueError, msgspec.DecodeError) as error:
-        return Measured("failed", f"what fio printed is not understood: {error}")
+        return Measured("failed", f"cannot parse the output of fio: {error}")
     if any(job.error for job in jobs):
         return Measured("failed", "fio says that a job failed")
     directions = [one for job in jobs for one in (job.read, job.write)]

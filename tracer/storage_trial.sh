@@ -4,7 +4,7 @@
 # It is to run in a mount namespace of its own, so that the mount is nobody else's and goes with
 # the last of its processes, however they end. Its first line says what came of it: "refused",
 # "invalid" (no such file system), "failed", each with a reason; or "measured" and what the sync
-# after the run took (hundredths of a second), with fio's report behind it.
+# after the run took (hundredths of a second), with fio's report after it.
 # shellcheck shell=sh
 set -u
 export LC_ALL=C
@@ -79,8 +79,8 @@ hundredths() {
 job=$(cat)
 device=$(readlink -f "$device")
 name=${device##*/}
-[ -b "$device" ] || end refused "is no block device"
-[ -e "/sys/class/block/$name/dev" ] || end refused "is no device that sysfs knows"
+[ -b "$device" ] || end refused "is not a block device"
+[ -e "/sys/class/block/$name/dev" ] || end refused "is not a device that sysfs knows"
 in_use "$name" && end refused "is in use"
 [ "$overwrite" = yes ] || blank || end refused "is not blank"
 for tool in "mkfs.$kind" fio timeout; do

@@ -57,11 +57,13 @@ def check_writable(path: Path) -> None:
     if path.is_dir():
         raise SweepError(f"{path} is a directory", "give the name of a file")
     if path.exists():
-        raise SweepError(f"{path} exists already", "give another name, or remove it")
+        raise SweepError(f"{path} exists already", "give another name with -o, or remove it")
     if not path.parent.is_dir():
-        raise SweepError(f"{path.parent} is no directory", "make it, or write elsewhere with -o")
+        raise SweepError(
+            f"{path.parent} is not a directory", "create it, or write to another place with -o"
+        )
     if not os.access(path.parent, os.W_OK):
-        raise SweepError(f"{path.parent} cannot be written to", "write elsewhere with -o")
+        raise SweepError(f"{path.parent} cannot be written to", "write to another place with -o")
 
 
 def write_sweep(path: Path, sweep: Sweep) -> None:
@@ -74,11 +76,15 @@ def write_sweep(path: Path, sweep: Sweep) -> None:
 def read_sweep(path: Path) -> Sweep:
     """Return the sweep in ``path``; raises SweepError."""
     if path.exists() and not path.is_file():  # a device or pipe might never end
-        raise SweepError(f"{path} is no sweep: it is no file", "give a file of foreread sweep")
+        raise SweepError(
+            f"{path} is not a sweep: it is not a regular file", "give a file of foreread sweep"
+        )
     try:
         sweep = msgspec.convert(json.loads(path.read_bytes()), type=Sweep)
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise SweepError(f"{path} is no sweep: {error}", "give a file of foreread sweep") from error
+        raise SweepError(
+            f"{path} is not a sweep: {error}", "give a file of foreread sweep"
+        ) from error
     if sweep.schema != SCHEMA:
         raise SweepError(
             f"{path} has schema {sweep.schema}, this foreread reads {SCHEMA}", "update foreread"

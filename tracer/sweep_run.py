@@ -76,7 +76,7 @@ def sweep(
     fails: its times would mean nothing.
     """
     if options.repeat < 1:
-        raise RecordError("a sweep needs one run of each window at least", "give --repeat 1")
+        raise RecordError("a sweep needs at least one run of each window", "give --repeat 1")
     with orderly_exit():
         measurement: _Measurement | None = None
         try:
@@ -171,8 +171,8 @@ class _Measurement:
         window = windows.pop()
         if windows or not window.isdecimal():
             raise RecordError(
-                f"the windows of {', '.join(self._bench.disks)} could not be set alike",
-                "name one disk with --device, whose window can be written",
+                f"cannot set the same window on {', '.join(self._bench.disks)}",
+                "name one disk whose window can be written with --device NAME",
             )
         return int(window)
 

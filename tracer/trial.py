@@ -57,15 +57,15 @@ class Scenario:
         kind, _, rest = text.partition(":")
         if kind not in get_args(Kind) or (kind == "idle" and rest):
             raise RecordError(
-                f"there is no scenario {text!r}",
-                "say idle, reader, reader:FILE, writer, writer:FOLDER, memory or memory:MIB",
+                f"unknown scenario {text!r}",
+                "use idle, reader, reader:FILE, writer, writer:FOLDER, memory or memory:MIB",
             )
         if kind == "memory":
             if rest and not (rest.isascii() and rest.isdigit() and 0 < int(rest) < 1 << 30):
-                raise RecordError(f"{rest!r} is no number of MiB", "say for instance memory:16")
+                raise RecordError(f"{rest!r} is not a number of MiB", "write for example memory:16")
             return cls("memory", mib=int(rest or _LEFT_MIB))
         if rest and not (rest.startswith("/") and rest.isprintable()):
-            raise RecordError(f"{rest!r} is no absolute path", f"say {kind}:/PATH")
+            raise RecordError(f"{rest!r} is not an absolute path", f"write {kind}:/PATH")
         return cls(kind, rest, _WRITTEN_MIB if kind == "writer" else 0)  # type: ignore[arg-type]
 
 
@@ -136,7 +136,7 @@ class TrialBench(Protocol):
 
         A pattern of tunables (``…/queue/iosched/*``) finds those of every scheduler that its
         disk offers: each is chosen once, and the one in force again. So is each alternative of a
-        mount option; those that were taken are told as a scheduler's file tells its choices.
+        mount option; those that were taken are listed as a scheduler's file tells its choices.
         """
 
     def announce(self, trials: Sequence[Trial]) -> None:
@@ -194,13 +194,14 @@ def check_run(outcome: Outcome) -> float:
         )
     if outcome.status == "warm":
         raise RecordError(
-            outcome.notes[-1], "end what reads files meanwhile, or accept it with --allow-warm"
+            outcome.notes[-1],
+            "stop the processes that read files, or continue anyway with --allow-warm",
         )
     if outcome.status in ("failed", "hung") or outcome.seconds is None:
         raise RecordError(
             f"the runs were stopped: {outcome.notes[0]}",
-            "make the command succeed when run by hand; for one that does not end by itself, "
-            "end its runs by --until-idle, --until-output or --duration",
+            "run the command by hand and make it succeed; if it does not exit by itself, end its "
+            "runs with --until-idle MS, --until-output REGEX or --duration S",
         )
     return outcome.seconds
 
@@ -234,11 +235,11 @@ def contention(scenario: Scenario, seen: Seen) -> list[str]:
                 notes.append(f"others had {kib:.0f} KiB {verb} just before the start")
         stalled = seen.look.get("pressure.memory.some", 0)
         if stalled > _STALLED_SHARE * LOOK_S:
-            notes.append("others were short of memory just before the start")
+            notes.append("other processes were short of memory just before the start")
         notes += _foreign(seen)
     idle = seen.look.get("cpu.idle")
     if scenario.kind == "idle" and idle is not None and idle < _IDLE_CPUS * LOOK_S:
-        notes.append("the processors were busy just before the start")
+        notes.append("the CPUs were busy just before the start")
     return notes
 
 
@@ -250,7 +251,7 @@ def _foreign(seen: Seen) -> list[str]:
     foreign = read - seen.own_bytes
     if foreign <= max(_FOREIGN_BYTES, _FOREIGN_SHARE * read):
         return []
-    return [f"others read {foreign / (1 << 20):.1f} MiB from the disk during the start"]
+    return [f"other processes read {foreign / (1 << 20):.1f} MiB from the disk during the start"]
 
 
 def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> list[str]:
@@ -265,8 +266,8 @@ def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> 
     disks = [disk for path in paths for disk in devices.disks_of_path(path)]
     if not disks:
         raise RecordError(
-            f"the file system of {paths[0]} is on no disk of its machine",
-            "name the disk with --device",
+            f"the file system of {paths[0]} is not on a disk of its machine",
+            "name the disk with --device NAME",
         )
     return list(dict.fromkeys(disks))
 

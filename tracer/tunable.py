@@ -49,7 +49,10 @@ def tuning_findings(seen: Seen) -> list[Finding]:
         _finding(
             "tune others' reads",
             seen.accounting,
-            ("told: a start that they disturb is made again", "not told from the command's own"),
+            (
+                "recognised: a disturbed start is repeated",
+                "not distinguished from the command's own",
+            ),
             "a kernel with CONFIG_TASK_IO_ACCOUNTING",
         ),
         _finding(
@@ -61,8 +64,8 @@ def tuning_findings(seen: Seen) -> list[Finding]:
         _finding(
             "calibrate",
             "fio" not in seen.lacking,
-            ("fio is there", "there is no fio, which measures disks"),
-            "install fio; or give a device model by hand",
+            ("fio is installed", "fio, which measures disks, is not installed"),
+            "install fio, or write a device model by hand",
         ),
     ]
 
@@ -113,5 +116,5 @@ def _programs(lacking: Sequence[str]) -> Finding:
         "tune scenarios",
         not lacking,
         ("all programs that loads need", f"loads need what is lacking: {' '.join(lacking)}"),
-        "build its busybox with them, or make its PATH lead to them",
+        "build its busybox with them, or add their folder to its PATH",
     )

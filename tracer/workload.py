@@ -96,7 +96,7 @@ def lay_out(target: Target, ground: Ground) -> None:
     if made.status or target.run(["sync"], timeout_s=_LAYING_S).status:
         last = os.fsdecode(made.stderr.strip().rpartition(b"\n")[2])
         raise CalibrateError(
-            f"{ground.data} cannot be written: {last}", "see that there is room, and the rights"
+            f"{ground.data} cannot be written: {last}", "check its free space and permissions"
         )
 
 
@@ -107,7 +107,7 @@ def run(
     seconds: float,
     settings: Sequence[tuple[str, str]] = (),
 ) -> Done:
-    """Do ``workload`` for so long, under (knob, value) settings, which are put back.
+    """Run ``workload`` for ``seconds`` under (knob, value) settings, which are restored.
 
     Raises CalibrateError, also for a setting that the target refuses, RecordError for what is no
     knob, TargetError. Signals wait for the end, so that nothing is left behind.
@@ -138,7 +138,7 @@ def _run(
     settings: Sequence[tuple[str, str]],
     disk: str = "",
 ) -> tuple[Done, Lines]:
-    """Return what fio has done, and the facts that were told with it."""
+    """Return what fio has done, and the facts that came with it."""
     for knob, _ in settings:
         check_knob(knob)
     limit_s = math.ceil(seconds + _ENDS_S)
@@ -157,7 +157,7 @@ def _run(
         raise CalibrateError(
             f"the workload did not run: {message}", remedy or "run its job by hand with fio"
         )
-    with making_sense("what became of its knobs"):
+    with making_sense("reading its settings"):
         restored = [Restored(*line.split("\t")) for line in lines["restored"]]
     if problems := unrestored(restored):
         raise CalibrateError("; ".join(problems), "put it back by hand")
@@ -179,7 +179,7 @@ def shell_text(disk: str, folder: str = "") -> str:
 def job_text(ground: Ground, workload: Workload, seconds: float) -> str:
     """Return the job file; raises CalibrateError for what fio could not do."""
     if not (ground.data.startswith("/") and ground.data.isprintable()):
-        raise CalibrateError(f"{ground.data!r} is no path of a file", "give an absolute one")
+        raise CalibrateError(f"{ground.data!r} is not a path of a file", "give an absolute one")
     request_kib = max(workload.request_kib, 1)
     share = ground.size_bytes // workload.processes // _MIB * _MIB
     if share < request_kib << 10:
@@ -221,7 +221,7 @@ def parse(report: bytes) -> Done:
         return _done(jobs[0])
     except (ValueError, msgspec.DecodeError, RecursionError) as error:
         raise CalibrateError(
-            f"what fio printed is not understood: {error}", "use fio 3.16 or later"
+            f"cannot parse the output of fio: {error}", "use fio 3.16 or later"
         ) from error
 
 

@@ -2,7 +2,7 @@
 # One run of fio under settings, which are put back afterwards (lib.sh), and what is counted of a
 # disk meanwhile, if watched names one: its statistics, and its bios (bios.sh).
 #   sh -c THIS sh LIMIT_S [KNOB VALUE]... <JOB
-# Prints facts, or "error TEXT|REMEDY"; behind a line "measured" fio's report.
+# Prints facts, or "error TEXT|REMEDY"; after a line "measured" fio's report.
 
 # set_all [KNOB VALUE]...: set the knobs in that order; none may be refused, nor be another one's
 # victim.

@@ -35,7 +35,7 @@ class InstallError(RuntimeError):
 
 def refused_by_target(error: OSError) -> InstallError:
     """Return the InstallError for what a target answered."""
-    remedy = _REMEDIES.get(error.errno or 0, "see what is there on the target")
+    remedy = _REMEDIES.get(error.errno or 0, "check this path on the target")
     return InstallError(f"{error.filename} on the target: {error.strerror}", remedy)
 
 
@@ -64,7 +64,11 @@ class BoardFacts:
             return "runs no programs (noexec)"
         upper = [o.removeprefix("upperdir=") for o in options if o.startswith("upperdir=")]
         kept = self._mount(upper[0]) if mount.fstype == "overlay" and upper else mount
-        return "is in memory, and lost at a reboot" if kept and kept.fstype in _IN_MEMORY else ""
+        return (
+            "is in memory and does not survive a reboot"
+            if kept and kept.fstype in _IN_MEMORY
+            else ""
+        )
 
     def _mount(self, path: str) -> MountPoint | None:
         covering = [mount for mount in self.mounts if is_under(path, mount.mountpoint)]
@@ -87,7 +91,7 @@ class BoardAccess:
             last = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
             raise InstallError(
                 f"the target could not {verb} the files: {last or f'status {done.status}'}",
-                "free some space there, or see what it lacks",
+                "free some space there, or check the message of its shell",
             )
         return done.stdout.decode(errors="surrogateescape").split("\n")[:-1]
 
@@ -129,7 +133,10 @@ class BoardAccess:
             return {}
         lines = self.call("states", *paths)
         if len(lines) != len(paths):
-            raise InstallError("the target answers nonsense", "see what its shell prints")
+            raise InstallError(
+                "cannot parse the target's reply",
+                "log in and check that its shell prints nothing by itself",
+            )
         found = dict(zip(paths, lines, strict=True))
         return {p: self._digest(p) if state == "file" else state for p, state in found.items()}
 

@@ -57,7 +57,7 @@ def init_of(exe: str, has: frozenset[str]) -> Init:
         return "sysv"
     if INSSERV in has:
         raise ApplyError(
-            "this System V init orders its scripts by insserv, which links would be unknown to",
+            "this System V init orders its scripts by insserv, which does not see plain links",
             'follow "busybox init or System V init" in INSTALL.md, with update-rc.d',
         )
     raise _unknown(exe or "unknown")
@@ -65,7 +65,7 @@ def init_of(exe: str, has: frozenset[str]) -> Init:
 
 def _unknown(name: str) -> ApplyError:
     return ApplyError(
-        f"the init system of the target ({name}) is not one that foreread installs for",
+        f"foreread cannot install for the init system of the target ({name})",
         f'give --init {"|".join(INITS)}, or follow "Any other init system" in INSTALL.md',
     )
 
@@ -143,7 +143,8 @@ def _calls_rcs(inittab: str) -> bool:
 def _inittab_lines(plan: ApplyPlan, script: str, inittab: str) -> tuple[str, ...]:
     if not any(map(_SYSINIT.match, inittab.split("\n"))):
         raise ApplyError(
-            "neither /etc/inittab nor /etc/init.d/rcS of the target can be made to call the script",
+            "no place to call the script from: /etc/inittab and /etc/init.d/rcS of the target "
+            "cannot be changed",
             'follow "Any other init system" in INSTALL.md',
         )
     lines = [f"::sysinit:{script} start"]

@@ -75,7 +75,7 @@ def uninstall(target: Target, *, force: bool = False) -> Removed:
         if manifest is None:
             raise InstallError(
                 f"nothing is installed on the target: it has no {MANIFEST}",
-                "what was installed by hand is removed by hand: INSTALL.md",
+                "remove by hand what was installed by hand: see INSTALL.md",
             )
         facts = board.look()
         _refuse_unwritable(facts)
@@ -86,7 +86,9 @@ def uninstall(target: Target, *, force: bool = False) -> Removed:
 
 
 def installed(board: BoardAccess) -> Manifest | None:
-    """Return what is installed on the board, or None. Raises ApplyError if it cannot be told."""
+    """Return what is installed on the board, or None. Raises ApplyError if it cannot be
+    determined.
+    """
     text = board.content(MANIFEST)
     return None if text is None else decode(text)
 
@@ -149,7 +151,9 @@ class _Installation:
         _refuse_changed(self.board.states([*accepted]), accepted, self.force)
         for path, state in self.board.states([*manifest.lines]).items():
             if state in ("absent", "other") or state.startswith("link "):
-                raise InstallError(f"{path} on the target is no file of its own", "see INSTALL.md")
+                raise InstallError(
+                    f"{path} on the target is a link or not a regular file", "see INSTALL.md"
+                )
 
     def _stage(self, sources: dict[str, Path]) -> None:
         """Put everything on the board beside its place, and read it back."""
@@ -162,7 +166,8 @@ class _Installation:
         for place, source in sources.items():
             if there[_waiting(place)] != sha256(source):
                 raise InstallError(
-                    f"{place} did not arrive as it was sent", "try again; see the target's flash"
+                    f"the copy of {place} on the target differs from what was sent",
+                    "try again; check the target's flash",
                 )
 
     def _check(self) -> tuple[list[str], bool]:
@@ -173,13 +178,13 @@ class _Installation:
         if done.status not in (0, 1):
             last = complaints[-1] if complaints else f"status {done.status}"
             raise InstallError(
-                f"the script does not run on the target: {last}", "see whether /bin/sh is there"
+                f"the script does not run on the target: {last}", "check that /bin/sh exists there"
             )
         if done.status and not self.force:
             why = "; ".join(line.removeprefix("foreread: ") for line in complaints)
             raise InstallError(
-                f"the script would not set everything on this board: {why or said[-1]}",
-                "record on this board, or install it all the same with --force",
+                f"the script cannot set every value on this board: {why or said[-1]}",
+                "record on this board, or install anyway with --force",
             )
         return [*complaints, *said], not done.status
 
@@ -205,7 +210,7 @@ class _Installation:
             f"earlier, call `{script} start` there"
         ]
         if self.plan.has_after and self.plan.boot_done_seconds is None:
-            notes.append(f"call `{script} boot-done` where the boot is over")
+            notes.append(f"call `{script} boot-done` when the boot has finished")
         return notes
 
 
@@ -219,7 +224,8 @@ def _refuse_unwritable(facts: BoardFacts) -> None:
     if obstacle := facts.obstacle("/etc"):
         raise InstallError(
             f"/etc of the target {obstacle}",
-            "make it writable for the time (mount -o remount,rw /), or build the files into the "
+            "make it writable for the installation (mount -o remount,rw /), or build the files "
+            "into the "
             'image: INSTALL.md, "Yocto" and "Buildroot"',
         )
 
@@ -238,11 +244,13 @@ def _expected(manifest: Manifest) -> dict[str, list[str]]:
 def _refuse_changed(states: dict[str, str], accepted: dict[str, list[str]], force: bool) -> None:
     for path, state in states.items():
         if state == "other":
-            raise InstallError(f"{path} on the target is no file", "see what it is, and remove it")
+            raise InstallError(
+                f"{path} on the target is not a regular file", "check it and remove it"
+            )
         if state not in ("absent", *accepted[path]) and not force:
             raise InstallError(
-                f"{path} on the target is not as foreread would have left it",
-                "keep what was changed elsewhere, then give --force",
+                f"{path} on the target was changed since foreread installed it",
+                "save your changes elsewhere, then repeat with --force",
             )
 
 

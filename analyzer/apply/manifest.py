@@ -72,5 +72,5 @@ def _is_ours(path: str) -> bool:
 def _damaged(why: str) -> ApplyError:
     return ApplyError(
         f"{MANIFEST} on the target is damaged: {why}",
-        f"remove what is installed by hand (INSTALL.md says what), then {MANIFEST}",
+        f"remove the installed files by hand (listed in INSTALL.md), then {MANIFEST}",
     )

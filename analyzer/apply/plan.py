@@ -115,24 +115,27 @@ def check(plan: ApplyPlan) -> None:
     Raises ApplyError.
     """
     if not plan.settings:
-        raise ApplyError("there is nothing to set", "give a value, or keep the board as it is")
+        raise ApplyError(
+            "there is nothing to set",
+            "give a window with --read-ahead-kb N, or keep the board's settings",
+        )
     for setting in plan.settings:
         _check_disk(setting.disk)
         _check_knob(setting)
         if not _VALUE.fullmatch(setting.value):
             raise ApplyError(
-                f"{setting.value!r} is no value for {setting.knob}",
-                "give a number of 0 or more, or a name",
+                f"{setting.value!r} is not a value for {setting.knob}",
+                "give a number of 0 or more, or a word",
             )
     if plan.boot_done_seconds is not None and plan.boot_done_seconds < 0:
-        raise ApplyError("the boot cannot end before it starts", "give 0 seconds or more")
+        raise ApplyError("the time after boot is negative", "give 0 seconds or more")
 
 
 def _check_disk(disk: Disk | None) -> None:
     if disk is not None and not _DISK_NAME.fullmatch(disk.name):
         raise ApplyError(
             f"{disk.name!r} is not the name of a disk",
-            "record with foreread, which notes the disks of the board",
+            "record with foreread record, which stores the names of the board's disks",
         )
 
 
@@ -206,7 +209,7 @@ def _choice(
     if verdict.action != "set":
         raise ApplyError(
             f"the verdict is to change nothing: {verdict.why}",
-            "give a window to set it all the same",
+            "to set a window anyway, give --read-ahead-kb N",
         )
     if only_disk and verdict.read_ahead_kb is not None:
         return verdict.read_ahead_kb, verdict.why

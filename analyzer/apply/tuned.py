@@ -33,18 +33,18 @@ def plan_of_tuning(
     """
     if results.takes_turns:
         raise ApplyError(
-            "its settings are those of several workloads",
-            "have them follow the workload: foreread fingerprint --apply TUNING -o FILE",
+            "it has different settings for several workloads",
+            "write a script that applies them by workload: foreread fingerprint --apply TUNING "
+            "-o FILE",
         )
     confirmed, spec = results.confirmed, results.spec
     if confirmed.to_run:
         raise ApplyError(
-            "what was tuned is not confirmed yet", "go on with foreread tune and --resume"
+            "the tuning is not confirmed yet",
+            "repeat the command line of foreread tune with --resume",
         )
     if not confirmed.gains:
-        raise ApplyError(
-            "no gene was shown to be better than its default", "keep the board as it is"
-        )
+        raise ApplyError("no gene has a confirmed effect", "keep the board's settings")
     plan = ApplyPlan(
         settings=tuple(
             setting

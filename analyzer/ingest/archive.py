@@ -14,7 +14,7 @@ from tracer import capture as capture_format
 _LIMIT_BYTES = 8 << 30  # unpacked; a capture of an hour stays far below
 _MAGIC_AT = 257  # of the first member's header (tar(5): magic)
 _COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")
-# lzma and zlib raise errors that are no OSError, and tarfile lets them through.
+# lzma and zlib raise errors that are not OSError, and tarfile lets them through.
 _DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, ValueError)
 
 
@@ -48,7 +48,10 @@ def unpack(archive: Path, scratch: Path) -> Path:
                     continue
                 total += member.size
                 if total > _LIMIT_BYTES:
-                    raise TraceError(f"{archive} unpacks to over 8 GiB", "unpack it yourself")
+                    raise TraceError(
+                        f"{archive} unpacks to more than 8 GiB",
+                        "unpack it with tar and give the directory",
+                    )
                 target = scratch.joinpath(*name.parts)
                 target.parent.mkdir(parents=True, exist_ok=True)
                 source = tar.extractfile(member)
@@ -63,6 +66,6 @@ def unpack(archive: Path, scratch: Path) -> Path:
     found = found or sorted(scratch.rglob("header_page"))
     if not found:
         raise TraceError(
-            f"{archive} holds no {capture_format.METADATA}", "pack the capture's directory"
+            f"{archive} contains no {capture_format.METADATA}", "pack the capture's directory"
         )
     return found[0].parent

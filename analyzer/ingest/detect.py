@@ -51,11 +51,11 @@ def _reader(path: Path) -> Callable[[Path], Trace]:
         return tracedat.read
     if text.looks_like_text(head):
         return text.read
-    raise TraceError(f"{path} is no trace: {_what(head)}", _ACCEPTED)
+    raise TraceError(f"{path} is not a trace: {_what(head)}", _ACCEPTED)
 
 
 def _what(head: bytes) -> str:
-    """Return what a file that is no trace seems to be."""
+    """Return what a file that is not a trace seems to be."""
     if not head:
         return "it is empty"
     for magic, what in _OTHER_MAGICS.items():

@@ -172,7 +172,7 @@ class Formats:
         if name not in self._texts:
             raise TraceError(
                 f"the trace{self._kernel()} has no event {name}",
-                f"record it too, on a kernel that has events/{name.replace(':', '/')}",
+                f"record this event too, on a kernel that has events/{name.replace(':', '/')}",
             )
 
     def _fields_of(self, names: list[str]) -> list[tuple[int, int, str, int, int, int]]:
@@ -201,7 +201,7 @@ class Formats:
     def _number(self, event: EventFormat, name: str) -> tuple[int, int, int]:
         field = self._field(event, name)
         if field.is_array or field.size not in (1, 2, 4, 8):
-            self._reject(event, name, f"of {field.size} bytes is no number")
+            self._reject(event, name, f"of {field.size} bytes is not a number")
         return (field.offset, field.size, int(field.is_signed))
 
     def _rwbs(self, event: EventFormat, spec: EventSpec) -> tuple[int, int, int]:
@@ -209,7 +209,7 @@ class Formats:
             return (0, 0, 0)
         field = self._field(event, spec.fields["flags"])
         if not field.is_array or field.storage != 0 or not 0 < field.size < 256:
-            self._reject(event, field.name, f"of {field.size} bytes is no short string")
+            self._reject(event, field.name, f"of {field.size} bytes is not a short string")
         return (field.offset, field.size, 0)
 
     def _field(self, event: EventFormat, name: str) -> Field:

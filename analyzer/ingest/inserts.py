@@ -22,7 +22,7 @@ PLAIN_FILE_SYSTEMS = frozenset({"ext2", "ext3", "ext4", "xfs", "vfat", "exfat", 
 # Never written. squashfs inserts the rest of a block after the read that brought it, and reads
 # nothing for a block that it still holds decompressed (fs/squashfs/file.c, 6.18).
 READ_ONLY_FILE_SYSTEMS = frozenset({"squashfs", "erofs", "cramfs", "romfs", "iso9660"})
-# File systems whose reads are no block I/O of the reading thread; subtypes as in "fuse.sshfs".
+# File systems whose reads are not block I/O of the reading thread; subtypes as in "fuse.sshfs".
 UNBLOCKED_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "fuseblk", "virtiofs", "ceph", "ubifs", "jffs2"}
 )

@@ -35,7 +35,7 @@ Pids = Literal["tree", "all"] | frozenset[int]
 _MAJOR_BITS = 12  # of a dev_t
 _DEFAULT_WINDOW_KB = 128
 MINOR_PAGES = 0.05  # share of the pages: a disk with no more than that does not decide
-_WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next window two behind
+_WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next window two after
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -83,7 +83,7 @@ def interpret(
     kernel = capture.host.kernel if capture else trace.kernel
     notes = list(trace.notes)
     if trace.page_size is None and capture is None:
-        notes.append("the file does not say its page size: 4096 bytes assumed")
+        notes.append("the file does not contain the page size: 4096 bytes assumed")
     events = _within_run(trace.events, capture)
     fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
     first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
@@ -91,7 +91,7 @@ def interpret(
     inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture))
     if not inserts.reads_recorded and inserts.data.rows:
         notes.append(
-            "no block events in the trace: pages that were written cannot be told from pages read"
+            "no block events in the trace: written pages cannot be distinguished from pages read"
         )
     mask, threads = _threads(events, inserts, capture, pids, notes)
     files, pages = acc.read_pages(inserts, mask)
@@ -188,7 +188,7 @@ def _disks_read_ahead(
 def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
     """Return a mask of the accesses that are not beyond the end of a file that cannot change.
 
-    squashfs inserts the pages of a whole block, also behind the end of a shorter file.
+    squashfs inserts the pages of a whole block, also after the end of a shorter file.
     """
     fixed = np.isin(files["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
     size = np.where(fixed, files["size_bytes"], -1)
@@ -205,10 +205,10 @@ def _check_usable(recording: Recording) -> None:
     where = f" (kernel {recording.kernel})" if recording.kernel else ""
     known = "" if event in trace.event_names else f"; it knows: {_some(trace.event_names)}"
     raise TraceError(
-        f"the trace has no event {event}{where}: it was not among those recorded, or nothing "
+        f"the trace has no event {event}{where}: it was not recorded, or nothing "
         f"was read into the page cache{known}",
-        "drop the caches and record with foreread record, or with filemap:*, block:* and "
-        "sched:sched_process_* enabled in another recorder (Linux 3.10 or later)",
+        "record with foreread record -o CAPTURE -- COMMAND, or drop the caches and record "
+        "filemap:*, block:* and sched:sched_process_* with another recorder (Linux 3.10 or later)",
     )
 
 

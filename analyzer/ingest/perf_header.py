@@ -164,7 +164,7 @@ def _cut_off() -> TraceError:
 
 
 def _features(data: memoryview, byte_order: ByteOrder, bitmap: bytes, start: int) -> _Tail:
-    """Read the table of sections behind the records, one for each bit that is set."""
+    """Read the table of sections after the records, one for each bit that is set."""
     tail = _Tail()
     cursor = Cursor(data[start:], byte_order)
     try:

@@ -46,7 +46,7 @@ class Layouts:
     ids: Array  # u8, ascending
     id_layouts: Array  # u2
     sample_id: int  # offset of the event id in samples
-    tail: dict[int, int]  # PERF_SAMPLE bit -> bytes from the end of records that are no samples
+    tail: dict[int, int]  # PERF_SAMPLE bit -> bytes from the end of records that are not samples
 
 
 def find_layouts(attrs: Sequence[Attr]) -> Layouts:
@@ -126,7 +126,7 @@ def _id_offset(sampled: Sequence[Attr]) -> int:
     offsets = {_offset(a.sample_type, bit) for a in sampled if a.sample_type & bit}
     if len(offsets) != 1 or not all(a.sample_type & bit and a.ids for a in sampled):
         raise TraceError(
-            "perf.data mixes events whose samples cannot be told apart",
-            "record the tracepoints in a file of their own",
+            "perf.data mixes events whose samples cannot be distinguished",
+            "record the tracepoints in a separate file",
         )
     return offsets.pop()

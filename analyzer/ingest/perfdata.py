@@ -166,7 +166,7 @@ def _tracing_data(container: Container) -> tracing_data.TracingData:
 
 
 def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tuple[str, ...]]:
-    """Return the records with compressed ones decompressed, behind the others."""
+    """Return the records with compressed ones decompressed, after the others."""
     data = container.records
     if Feature.COMPRESSED not in container.features:
         return data, ()
@@ -180,7 +180,7 @@ def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tupl
 
 
 def _lost(by_cpu: Array, tally: Mapping[str, int]) -> dict[int, int]:
-    """Return lost events by CPU; -1 is no known CPU.
+    """Return lost events by CPU; -1 is not a known CPU.
 
     LOST_SAMPLES, from perf 6.1 on, repeats at the end what LOST has said before, and knows also
     of losses that nothing followed.

@@ -45,7 +45,7 @@ class Recording:
 
     ``paths[i]`` is the path of row i of ``files`` (None if unknown); undecodable bytes are
     kept as surrogate escapes. ``recorded_read_ahead_kb`` is None when the file does not say.
-    ``counts`` tells apart the pages that are no accesses of the application:
+    ``counts`` tells apart the pages that are not accesses of the application:
     ``written_or_hole``, ``metadata``, ``other_process``, ``readahead``.
     ``devices`` maps a superblock's dev_t to that of the disk whose read_ahead_kb governs it.
     ``threads`` are those whose touches count; None for all. ``inserts`` are all that entered

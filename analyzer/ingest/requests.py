@@ -36,7 +36,7 @@ def find_requests(events: Table) -> Table:
 def _askers(issued: Table, queued: Table) -> Array:
     """Return who queued the bio that each request begins with or in, the last one before it.
 
-    A bio that is too large for the device is split into requests, and told of once. Without a plug
+    A bio that is too large for the device is split into requests, and reported once. Without a plug
     the request may be issued by a kernel worker (block/blk-mq.c); then, too, it is the thread that
     queued the bio who asked. Where no bio was recorded, it is who issued it.
     """

@@ -93,7 +93,7 @@ def read(path: Path) -> Trace:
         if not rows:
             raise _nothing(path, text, unreadable)
         lost, notes = _losses(text)
-    notes.append("the text does not say the page size: 4096 bytes assumed")
+    notes.append("the text does not contain the page size: 4096 bytes assumed")
     if unreadable:
         notes.append(f"{unreadable} lines of events could not be read and are left out")
     table = _table(rows)

@@ -224,7 +224,7 @@ def _take_option(container: Container, option: int, value: memoryview) -> None:
         _take_stats(container, text)
     elif option == _UNAME:
         container.kernel = _release(text)
-    elif option == _TRACECLOCK:  # version 6 may leave it empty: it stands behind the CPUs' table
+    elif option == _TRACECLOCK:  # version 6 may leave it empty: it stands after the CPUs' table
         container.clock = _chosen_clock(bytes(value)) or ""
     elif option == _CPUCOUNT:
         container.cpu_count = count(cursor)

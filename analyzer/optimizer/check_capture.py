@@ -46,7 +46,7 @@ def _unlinked(steps: Steps) -> Iterator[Finding]:
     share = steps.unlinked_ns / steps.total_ns if steps.total_ns else 0.0
     if share > MOST_UNLINKED:
         yield Finding(
-            f"a thread begins {steps.unlinked_ns / 1e9:.2f} s into the run, and the capture does "
-            "not say what started it: at another window it would begin at another time",
+            f"a thread starts {steps.unlinked_ns / 1e9:.2f} s into the run, and the capture does "
+            "not show what started it: with another window it would start at another time",
             unusable=True,
         )

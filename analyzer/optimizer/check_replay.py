@@ -81,10 +81,9 @@ def _sleep_that_grows(
     if grown[row] <= LEAST:
         return
     text = (
-        f"the time in which all threads sleep grows from {_asleep_ns(at_zero) / 1e9:.2f} s to "
-        f"{asleep[row] / 1e9:.2f} s with a window of {plural(windows[row], 'page')}: a "
-        f"recorded sleep may "
-        "have been a wait for the disk"
+        f"the time in which all threads sleep increases from {_asleep_ns(at_zero) / 1e9:.2f} s to "
+        f"{asleep[row] / 1e9:.2f} s with a window of {plural(windows[row], 'page')}: a recorded "
+        "sleep may be a wait for the disk"
     )
     yield Finding(text, float(grown[row]) / DEVIATIONS, unusable=bool(grown[row] > MOST))
 
@@ -107,7 +106,8 @@ def _strangers(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -
     sectors = [one.run.steps["sectors"] for one in (start, alone)]
     number = int(np.count_nonzero(sectors[0]) - np.count_nonzero(sectors[1]))
     text = (
-        f"{plural(number, 'read')} of other processes: replayed at recorded times; without them "
+        f"{plural(number, 'read')} of other processes are replayed at their recorded times; "
+        "without them "
         f"the seconds change by up to {off[row]:.0%}"
     )
     yield Finding(text, float(off[row]) / DEVIATIONS, unusable=bool(off[row] > MOST))

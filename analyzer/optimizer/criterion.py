@@ -87,7 +87,7 @@ def _downhill(value: Callable[[int], int], at: int, last: int) -> int:
 
 
 def _end_of_plateau(value: Callable[[int], int], start: int, last: int) -> int:
-    """Return the first index behind ``start`` whose value differs, or ``last``."""
+    """Return the first index after ``start`` whose value differs, or ``last``."""
     at = start + 1
     while at < last and value(at) == value(start):
         at += 1

@@ -43,7 +43,7 @@ class Inputs:
     blocks: Blocks | None = None
 
     def machine(self, row: int) -> tuple[Machine, Limits]:
-        """Return what the kernel has been told, and of the disk ``disks[row]``."""
+        """Return the kernel state set by the application, and of the disk ``disks[row]``."""
         return _machine(self.recording, _device(self.recording, self.disks[row]))
 
 
@@ -90,7 +90,7 @@ def _mounts(capture: Capture | None) -> dict[int, Mount]:
 def _extents(recording: Recording, holes: list[tuple[int, int]], blocks: Blocks | None) -> Array:
     """Return the EXTENT table, in sectors of the disk; a file in no piece has none to read.
 
-    Of files whose place is unknown only the ``holes`` (file row, page) are told: unread pieces.
+    Of files whose place is unknown only the ``holes`` (file row, page) are listed: unread pieces.
     """
     mounts = _mounts(recording.capture)
     rows: list[tuple[int, int, int, int, int]] = []

@@ -71,7 +71,7 @@ def predict_linux(
         notes=(*fixed.notes, *_notes(taken)),
         criterion_notes=(_columns(version), *fixed.criterion_notes),
         doubts=tuple(
-            f"the readahead of {what} is not confirmed on a running kernel"
+            f"the readahead model was not compared with a running kernel for {what}"
             for what in unlike(setting_of(recording, version), PAGES)
         ),
     )
@@ -94,7 +94,8 @@ def _release(recording: Recording, model: str) -> str:
         return asked
     if recording.kernel is None:
         raise KernelError(
-            "the file does not name its kernel", "name one, for instance --model linux-5.10"
+            "the file does not contain the kernel version",
+            "name a version, for example --model linux-5.10",
         )
     return recording.kernel
 
@@ -127,7 +128,9 @@ def _columns(version: Version) -> str:
 def _notes(taken: Inputs) -> list[str]:
     found = []
     if taken.notes:
-        found.append(f"not in the capture, so assumed: accesses {'; '.join(taken.notes)}")
+        found.append(
+            f"assumed, because the capture does not contain it: accesses {'; '.join(taken.notes)}"
+        )
     capture = taken.recording.capture
     told = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
     if capture is not None and capture.cold.resident_pages and not told:

@@ -28,7 +28,10 @@ MOST_UNEXPLAINED = 0.05
 def of_recording(recording: Recording) -> Iterator[Finding]:
     """Yield what makes every figure of a recording less certain, requests and pages included."""
     if recording.contaminated:
-        yield Finding("readahead was on during the recording, so the accesses are not exact")
+        yield Finding(
+            "readahead was on during the recording, so the order and number of accesses are not "
+            "exact"
+        )
     lost, events = lost_events(recording), recording.trace.events.rows
     if lost:
         share = lost / (lost + events)
@@ -67,7 +70,7 @@ def _other_readers(recording: Recording) -> Iterator[Finding]:
     share = others / (others + own)
     yield Finding(
         f"other processes read {plural(others, 'page')} from the same disk during the recording "
-        f"({100 * share:.0f} % of all): they may delay the start, and hide accesses of its own",
+        f"({100 * share:.0f} % of all): they may delay the start-up and hide some of its accesses",
         spread=share / sqrt(12),
     )
 
@@ -98,7 +101,7 @@ def of_replay(recording: Recording, replayed_s: float) -> Iterator[Finding]:
         return
     yield Finding(
         f"the replay of the recorded run takes {replayed_s:.3f} s, the run took {took_s:.3f} s: "
-        f"{100 * off:.0f} % is unexplained",
+        f"{100 * off:.0f} % of the time is unexplained",
         spread=off,
         unusable=off > MOST_UNEXPLAINED,
         of_disk=True,

@@ -38,7 +38,7 @@ RESAMPLED = 200
 class Seconds:
     """What start-ups take by window, and where it goes.
 
-    ``parts`` (4 × windows of ``bands``) are seconds of computing, waiting, waiting behind pages
+    ``parts`` (4 × windows of ``bands``) are seconds of computing, waiting, waiting for pages
     that nobody used, and sleeping (Spent), of the capture in the middle. ``again`` says how the
     run as recorded compares with its replay. ``findings`` are those of all captures.
     """
@@ -150,7 +150,7 @@ def _replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding
         contradicted = any(one.unusable for one in found)
         if not on_own or (contradicted and not any(one.unusable for one in on_own)):
             yield from on_own
-            yield Finding("the start was recorded on another disk than the given one")
+            yield Finding("the start-up was recorded on a disk other than the given one")
             return
     yield from found
 

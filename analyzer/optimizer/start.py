@@ -52,7 +52,7 @@ class Start:
     """What is replayed, on what device and processor.
 
     ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
-    was told from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
+    was distinguished from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
     ``requests`` are the disk's. ``recorded_on`` is the disk that the start was recorded on, known
     only where ``device`` was given. Steps of thread ``strangers`` are reads of other processes.
     ``notes`` say on what assumptions; ``findings`` what makes its seconds less certain.
@@ -231,7 +231,8 @@ def _learnt(requests: Table, recording_ns: float) -> FixedCost:
     device = learn(requests)
     if device.spread_ns > MOST_SPREAD * device.service_ns(_PAGE_SECTORS):
         raise DeviceModelError(
-            "the times of the disk's requests do not follow their size: no fixed cost"
+            "the times of the disk's requests do not depend on their size: no fixed cost can be "
+            "fitted"
         )
     return replace(device, latency_ns=max(device.latency_ns - recording_ns, 0.0))
 
@@ -241,11 +242,14 @@ def _disk_row(taken: Inputs) -> int:
     accessed = taken.recording.files["accessed"].astype(np.int64)
     pages = np.bincount(taken.disk_of_file, accessed, len(taken.disks))
     if not pages.sum():
-        raise DeviceModelError("no page was read from a disk", remedy.record_again(taken.recording))
+        raise DeviceModelError(
+            "the capture has no page that was read from a disk",
+            remedy.record_again(taken.recording),
+        )
     row = int(pages.argmax())
     if pages.sum() - pages[row] >= max(1, MINOR_SHARE * pages.sum()):
         raise DeviceModelError(
-            "the start reads several disks, and seconds are predicted for one disk only",
+            "the start-up reads several disks, and seconds can be predicted for one disk only",
             remedy.sweep(taken.recording),
         )
     return row
@@ -262,24 +266,24 @@ def _findings(
     """Yield what makes the seconds of a start less certain, before it is replayed."""
     yield from of_recording(recording)
     for what in unlike(setting_of(recording, version, disk), SECONDS):
-        yield Finding(f"no seconds were measured for {what}", spread=UNCONFIRMED)
+        yield Finding(f"the predicted seconds are unconfirmed for {what}", spread=UNCONFIRMED)
     threads = len(np.unique(recording.accesses["pid"]))
     cpus = recording.capture.host.cpu_count if recording.capture else 1
     if threads > 1 and cpus > 1 and not steps.by_thread:
         yield Finding(
             f"{plural(threads, 'thread')} read on {plural(cpus, 'CPU')}, and the capture does "
-            f"not show when each ran",
+            "not contain when each ran",
             unusable=True,
         )
     if isinstance(known, Paced) and not (recording.trace.events["kind"] == Kind.SWITCH).any():
         yield Finding(
-            "the capture has no events of the scheduler: computing is not distinguishable from "
-            "time in which the limiter held reads back",
+            "the capture has no scheduler events: CPU time cannot be distinguished from time in "
+            "which the limiter delayed reads",
             unusable=True,
         )
     if not cpu.request_ns:
         yield Finding(
-            "the capture has no events of page faults: CPU time per request is unknown",
+            "the capture has no page fault events: CPU time per request is unknown",
             spread=UNKNOWN_CPU,
         )
 
@@ -287,14 +291,14 @@ def _findings(
 def _notes(
     taken: Inputs, where: str, device: DeviceModel, cpu: CpuCost, steps: Steps, whole: bool
 ) -> Iterator[str]:
-    by_thread = f"each by itself, on {plural(steps.cpus, 'CPU')}"
+    by_thread = f"separately, on {plural(steps.cpus, 'CPU')}"
     yield (
-        f"seconds: {device.describe()}, {where}; the processor spends "
-        f"{cpu.request_ns / 1000:.0f} µs on a request and {cpu.page_ns / 1000:.1f} µs on a page; "
+        f"seconds: {device.describe()}, {where}; CPU time: "
+        f"{cpu.request_ns / 1000:.0f} µs per request and {cpu.page_ns / 1000:.1f} µs per page; "
         f"threads are replayed {by_thread if steps.by_thread else 'as one sequence'}"
     )
     if not whole:
-        yield "what was read from other disks takes the time that it took, whatever the window"
+        yield "reads from other disks keep their recorded time at every window"
 
 
 def again(start: Start, recorded: Timed) -> str:
@@ -302,6 +306,6 @@ def again(start: Start, recorded: Timed) -> str:
     capture = start.recording.capture
     took = 0.0 if capture is None else (capture.end_ns - capture.start_ns) / 1e9
     return (
-        f"replayed with the window as recorded, and without what recording took, the run "
-        f"takes {recorded.total_ns / 1e9:.3f} s; it took {took:.3f} s"
+        f"the replay of the run at its recorded window, without the cost of recording, "
+        f"takes {recorded.total_ns / 1e9:.3f} s; the recorded run took {took:.3f} s"
     )

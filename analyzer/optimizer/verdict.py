@@ -51,7 +51,7 @@ def decide_by_criterion(total: Curve, current: Point | None) -> Verdict:
     best = _best(total)
     if current is not None and current.c_opt * 100 <= best.c_opt * (100 + MARGIN_PERCENT):
         return Verdict("keep", current.kb, _why_keep(best, current) + BY_CRITERION, "criterion")
-    why = f"{best} is the least{_against(total, current)}"
+    why = f"{best} is the minimum{_against(total, current)}"
     return Verdict("set", best.kb, why + BY_CRITERION, "criterion")
 
 
@@ -63,7 +63,7 @@ BY_CRITERION = (
 
 def _nothing_to_gain(total: Curve) -> Verdict:
     pages = f"only {plural(total.tap, 'page')}" if total.tap else "no page"
-    return Verdict("none", None, f"{pages} accessed: no window can gain anything")
+    return Verdict("none", None, f"{pages} accessed: no window can save time")
 
 
 def decide_without_seconds(total: Curve, why: str, remedy: str) -> Verdict:
@@ -105,7 +105,7 @@ def decide_by_seconds(total: Curve, bands: Bands, current: int | None) -> Verdic
 
 
 def _too_little(total: Curve, bands: Bands, current: int, kb: int) -> str | None:
-    """Return why the best window is no reason for a change; None if it is one."""
+    """Return why the best window is not a reason for a change; None if it is one."""
     now = bands.at(current)
     saved, band = bands.slower(current, bands.best)
     here = f"{now:.3f} s predicted at {kb:,} KiB, the current window"
@@ -155,9 +155,9 @@ def _best(total: Curve) -> Point:
 
 def _why_keep(best: Point, current: Point) -> str:
     if current.window == best.window:
-        return f"the current window is the best: {best} is the least"
+        return f"the current window is the best: {best} is the minimum"
     return (
-        f"the current window is within {MARGIN_PERCENT} % of the least F² + G²: "
+        f"the current window is within {MARGIN_PERCENT} % of the minimal F² + G²: "
         f"{current}, against {best}"
     )
 
@@ -167,4 +167,4 @@ def _against(total: Curve, current: Point | None) -> str:
         return f", against {current} now"
     if total.current_read_ahead_kb is None:
         return "; the current window is unknown"
-    return f"; the current {total.current_read_ahead_kb:,} KiB is beyond what is emulated"
+    return f"; the current {total.current_read_ahead_kb:,} KiB is larger than any emulated window"

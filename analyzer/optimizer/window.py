@@ -27,7 +27,7 @@ from tracer.capture import Device, dev_text
 
 DEFAULT_WINDOWS = range(1024)
 TOTAL = "total"
-NEEDS_CAPTURE = "seconds need a capture that foreread recorded at read_ahead_kb=0"
+NEEDS_CAPTURE = "predicted seconds need a capture of foreread record, made at read_ahead_kb=0"
 
 
 class WindowError(ValueError):
@@ -61,7 +61,7 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
     """Predict F, G and C_opt of the fixed-window model, by disk and in total.
 
     ``windows`` are in pages (default 0..1023); a subset is what the optimum is chosen from, too.
-    Disks come by falling number of pages accessed. Raises WindowError for windows that are
+    Disks are sorted by falling number of pages accessed. Raises WindowError for windows that are
     none or out of range. Source: emulator/fixed.py, analyzer/optimizer/criterion.py.
     """
     chosen = _checked(windows)
@@ -99,7 +99,7 @@ def _no_seconds(recording: Recording) -> tuple[str, str]:
     """Return why the fixed window has no seconds, and the command that obtains them."""
     if recording.capture is None or recording.contaminated:
         return NEEDS_CAPTURE, remedy.record_again(recording)
-    return "the fixed window has no model of time", remedy.with_seconds(recording)
+    return "the fixed-window model predicts no seconds", remedy.with_seconds(recording)
 
 
 def _current_windows(recording: Recording) -> list[int]:
@@ -124,7 +124,7 @@ def _checked(windows: list[int] | None) -> list[int]:
         return list(DEFAULT_WINDOWS)
     chosen = sorted(set(windows))
     if not chosen:
-        raise WindowError("no window was asked for", "name at least one window")
+        raise WindowError("the list of windows is empty", "name at least one window")
     if chosen[0] < 0 or chosen[-1] > MAX_WINDOW:
         bad = chosen[0] if chosen[0] < 0 else chosen[-1]
         raise WindowError(
@@ -268,8 +268,7 @@ def _notes(recording: Recording, total: Curve, subset: bool) -> Iterator[str]:
             "the end of the file, so G is too high"
         )
     if subset:
-        yield f"the optimum is chosen from the {plural(len(total.windows), 'window')} asked "
-        "for only"
+        yield f"the optimum is chosen only from {plural(len(total.windows), 'given window')}"
     yield from _split_requests(recording, total)
 
 

@@ -72,7 +72,7 @@ def compare(
     except KernelError as error:
         gap = DEFAULT_GAP if device is None else cheapest_gap(device, recording.page_size)
         found = find_ranges(recording, order, gap)
-        return Comparison(found, (), (f"nothing is predicted: {error}", *_incomplete(recording)))
+        return Comparison(found, (), (f"no prediction: {error}", *_incomplete(recording)))
     version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
     taken = inputs(recording, version)
     start = _start(taken, version, device)
@@ -99,7 +99,10 @@ def _start(taken: Inputs, version: Version, device: DeviceModel | None) -> Start
 def _incomplete(recording: Recording) -> list[str]:
     if not recording.contaminated:
         return []
-    return ["recorded with readahead on: what it hid is missing in the list; record at 0"]
+    return [
+        "recorded with readahead on: accesses that it hid are missing in the list; record again "
+        "with --read-ahead-kb 0"
+    ]
 
 
 def _unchanged(verdict: Verdict) -> list[str]:
@@ -107,7 +110,7 @@ def _unchanged(verdict: Verdict) -> list[str]:
     if verdict.action == "set":
         return []
     remedy = "" if verdict.remedy is None else f" -- {verdict.remedy}"
-    return [f"no other window is proposed ({verdict.action}): {verdict.why}{remedy}"]
+    return [f"no window is proposed ({verdict.action}): {verdict.why}{remedy}"]
 
 
 def _windows(prediction: Prediction) -> tuple[int, int]:

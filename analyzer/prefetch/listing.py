@@ -75,11 +75,11 @@ class Listing:
 
 
 def escaped(text: str) -> bytes:
-    """Return a text as one word of the list. Raises PrefetchError if it is no bytes at all."""
+    """Return a text as one word of the list. Raises PrefetchError if it is not bytes at all."""
     try:
         octets = text.encode(errors="surrogateescape")
     except UnicodeEncodeError as error:
-        raise PrefetchError(f"{text!r} cannot be a name", "record again") from error
+        raise PrefetchError(f"{text!r} is not a valid name", "record again") from error
     return b"".join(
         bytes([octet]) if _PLAIN.fullmatch(bytes([octet])) else b"\\0%03o" % octet
         for octet in octets
@@ -104,7 +104,7 @@ def encode(listing: Listing) -> bytes:
     if len(text) > LARGEST_LIST:
         raise PrefetchError(
             f"the list has {len(text):,} bytes, more than {LARGEST_LIST:,}",
-            "choose the processes that matter: --pid",
+            "select processes with --pid PID,…",
         )
     return text
 
@@ -114,14 +114,14 @@ def _lines(ranges: Iterable[Range]) -> Iterator[bytes]:
     for one in ranges:
         fits = 0 <= one.offset < MOST_OFFSET and 1 <= one.length <= LARGEST_RANGE
         if not fits or not can_be_listed(one.path):
-            raise PrefetchError(f"{one} cannot be listed", "record again")
+            raise PrefetchError(f"cannot list {one}", "record again")
         name = b"" if one.path == before else b" " + escaped(one.path)
         yield b"%d %d%s" % (one.offset, one.length, name)
         before = one.path
 
 
 def decode(text: bytes) -> Listing:
-    """Return the list of a text; PrefetchError names the line that is no part of one."""
+    """Return the list of a text; PrefetchError names the line that is not a part of one."""
     if len(text) > LARGEST_LIST:
         raise PrefetchError(f"larger than {LARGEST_LIST:,} bytes", "give a prefetch list")
     lines = text.split(b"\n")
@@ -154,13 +154,13 @@ def read_listing(path: Path) -> bytes:
 def _range(line: bytes, number: int, before: str | None) -> Range:
     match = _RANGE.fullmatch(line)
     if match is None:
-        raise _refused(number, "no range: OFFSET LENGTH PATH")
+        raise _refused(number, "not a range: write OFFSET LENGTH PATH")
     path = before if match[3] is None else _unescaped(match[3], number)
     if path is None or not can_be_listed(path):
-        raise _refused(number, "no absolute path")
+        raise _refused(number, "not an absolute path")
     offset, length = int(match[1]), int(match[2])
     if not 1 <= length <= LARGEST_RANGE:
-        raise _refused(number, f"a length is 1 to {LARGEST_RANGE} bytes")
+        raise _refused(number, f"the length must be 1 to {LARGEST_RANGE} bytes")
     return Range(path, offset, length)
 
 

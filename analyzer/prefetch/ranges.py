@@ -17,7 +17,7 @@ Order = Literal["access", "disk"]
 ORDERS: tuple[Order, ...] = get_args(Order)
 DEFAULT_GAP = 16 << 10  # bytes, where the device is not known: between flash and a disk
 LARGEST_GAP = 256 << 10
-_FAR = 1 << 62  # behind all that has a place
+_FAR = 1 << 62  # after all that has a place
 _AGAIN = 64  # times: devices that are paced act on the sum of requests
 _SECTOR = 512
 
@@ -63,8 +63,8 @@ def find_ranges(recording: Recording, order: Order = "access", gap_bytes: int = 
     ranges = [_range(recording.paths, sizes, row, page) for row in rows]
     if not ranges:
         raise PrefetchError(
-            "the recording names no file of which pages were read",
-            "record with foreread, which looks for the paths",
+            "the recording has no path of a file that was read",
+            "record with foreread record, which looks up the paths",
         )
     needed = _within(file, pages, np.array(sizes, np.int64), page)
     unnamed = int((~known).sum()) * page

@@ -1,7 +1,7 @@
 """Where the compressed blocks of squashfs are, and what unpacking them costs, by a recording.
 
 At read_ahead_kb=0 a thread inserts the pages of a block and reads it (squashfs_readpage_block), so
-that the first read behind its last insert is that of the block. Where blocks that nobody read are,
+that the first read after its last insert is that of the block. Where blocks that nobody read are,
 and how long, is taken from those around them.
 """
 

@@ -16,7 +16,7 @@ from analyzer.replay.threads import ELSEWHERE, Reading, Thread
 from analyzer.replay.timeline import What
 from emulator.linux.operations import MapFlag, Op
 
-LARGEST = 1 << 50  # bytes or pages; an argument beyond it is nonsense
+LARGEST = 1 << 50  # bytes or pages; an argument beyond it is invalid
 _WILLNEED = 3  # MADV_WILLNEED, POSIX_FADV_WILLNEED
 _FADVICE = {0: Op.NORMAL, 1: Op.RANDOM, 2: Op.SEQUENTIAL, 3: Op.WILLNEED}
 # include/uapi/asm-generic/fcntl.h, include/uapi/linux/{fcntl,close_range}.h
@@ -39,7 +39,8 @@ class Calls:
         image, size = thread.image, self.page_size
         match what:
             case What.OPENED if 0 <= values[0] < LARGEST:
-                # Where the flags are not told, exec is taken to close it, as most programs ask for.
+                # Where the flags are not known, exec is taken to close it, as most programs ask
+                # for.
                 flags = arguments[0] if entered == What.OPEN else _O_CLOEXEC
                 image.put(values[0], Handle(UNKNOWN), closing=bool(flags & _O_CLOEXEC))
             case What.DUPED | What.FCNTLED | What.LSEEKED:

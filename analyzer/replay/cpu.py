@@ -1,4 +1,4 @@
-"""What the processor spends on reading: told by pages that were read singly.
+"""What the processor spends on reading: estimated from pages that were read singly.
 
 Each thread's events are followed by themselves; only while it is on a CPU does it compute.
 """
@@ -21,7 +21,7 @@ _FEWEST_WAKES = 20
 # 1.42 of 2.14 µs, and 1.47 of 2.21 µs. On armhf (6.1) this gives 1.63 µs; reads took 1.3 to 1.8 µs
 # longer for each event that was recorded.
 _RECORDED_SHARE = 2 / 3
-_WAKE_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
+_WAKE_SHARE = 25  # percentile: what comes soonest after a completion is the kernel's own work
 _MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE)
 
 
@@ -168,7 +168,7 @@ def _back(events: Table, since: Array, until: Array) -> Array:
 
 
 def _switches(events: Table) -> Iterator[tuple[int, Array]]:
-    """Yield the rows of switches by CPU, with one behind all events."""
+    """Yield the rows of switches by CPU, with one after all events."""
     rows = np.flatnonzero(events["kind"] == Kind.SWITCH)
     for cpu in np.unique(events["cpu"][rows]).tolist():
         yield cpu, np.append(rows[events["cpu"][rows] == cpu], events.rows)

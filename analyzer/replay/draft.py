@@ -32,12 +32,12 @@ class Assumed(IntEnum):
 
 ASSUMED = {
     Assumed.WHOLE: "mapped whole, without flags",
-    Assumed.HEADERS: "mapped as their program headers say",
+    Assumed.HEADERS: "mapped as in their program headers",
     Assumed.KINDS: BY_KIND,
     Assumed.FLAGS: BY_FLAG,
     Assumed.CALLS: BY_UNKNOWN_CALLS,
     Assumed.NEIGHBOURS: "pages cached before, next to one that was",
-    Assumed.SINGLY: "read singly, how is not known",
+    Assumed.SINGLY: "read page by page, the kind of access is unknown",
 }
 
 
@@ -161,7 +161,7 @@ class Draft:
         self._touch(file, page, page + 1)
 
     def unexplained(self, file: int, page: int) -> None:
-        """Note a page that was read here; perhaps an operation before or behind touches it."""
+        """Note a page that was read here; perhaps an operation before or after touches it."""
         self._loose.append((len(self._rows), self.now_ns, file, page))
 
     def has(self, file: int, page: int) -> bool:

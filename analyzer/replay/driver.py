@@ -14,7 +14,7 @@ from analyzer.replay.doers import askers
 from emulator.device import FixedCost
 
 FEWEST = 3  # requests that waited for the one before them
-_SHARE = 25  # percentile: what comes soonest behind a completion is the kernel's own work
+_SHARE = 25  # percentile: what comes soonest after a completion is the kernel's own work
 _LATEST_NS = 1e6  # what is issued later was held back by something else
 MOST_ADDED = 0.05  # by a driver, in parts of what the disk takes
 

@@ -1,6 +1,6 @@
 """Which struct file a thread reads from, and through which mapping it faults.
 
-An image is what a process has open and mapped; threads share it. A child that is no thread has
+An image is what a process has open and mapped; threads share it. A child that is not a thread has
 copies, of the same struct files. Descriptors and addresses are the application's numbers,
 not to be trusted: what does not fit the pages seen is left aside.
 """

@@ -23,10 +23,10 @@ from emulator.linux.rules import KernelError, version_of
 _FORCED_READAHEAD = (5, 10)
 _WHOLE = 128 << 10  # bytes; up to here a file read from end to end is taken as one read(2)
 # What is said of assumptions.
-BY_FLAG = "told as reads or faults by flags of block reads"
-BY_KIND = "taken as reads or faults by calls and kinds of files"
+BY_FLAG = "classified as reads or faults by flags of block reads"
+BY_KIND = "classified as reads or faults by system calls and kinds of files"
 BY_UNKNOWN_CALLS = (
-    f"read by unknown calls: of a page each, or a whole file up to {_WHOLE >> 10} KiB"
+    f"read by unknown calls: assumed one page each, or a whole file up to {_WHOLE >> 10} KiB"
 )
 _EVENTS = {
     Kind.FAULT: "filemap:mm_filemap_fault",
@@ -119,7 +119,7 @@ def ways_of(recording: Recording) -> Array:
 
 
 def _filled(data: Table, in_blocks: Array, block_pages: int) -> Array:
-    """Return a mask of the pages that a thread inserted behind another one of the same block.
+    """Return a mask of the pages that a thread inserted after another one of the same block.
 
     The first one was touched (squashfs_readpage_block, squashfs_readahead).
     """
@@ -144,5 +144,5 @@ def _are_told(recording: Recording) -> bool:
 def _flags_reads(recording: Recording) -> bool:
     try:
         return version_of(recording.kernel or "") >= _FORCED_READAHEAD
-    except KernelError:  # a name that is no release says nothing
+    except KernelError:  # a name that is not a release says nothing
         return False

@@ -31,7 +31,7 @@ class Off:
 
     ``ready_ns`` is from when on it could run again, ``came_ns`` when it did, and ``latency_ns``
     what is between them but for recording; for ``others_ns`` of it others worked for the
-    application where it then ran. ``unsent_ns``: so long they worked on what it waited for, before
+    application where it then ran. ``unsent_ns``: time they worked on its request, before
     the disk did. ``was_running``: it ran before. ``was_free``: the processor it came back to had
     not been another one's of the application.
     """
@@ -65,7 +65,7 @@ class Off:
     ) -> Callable[[Array], Array]:
         """Return a function of times: what the thread computed up to each (ns).
 
-        It computed while it was on a processor, except behind the issue of a request that it then
+        It computed while it was on a processor, except after the issue of a request that it then
         waited for (the disk works already), and while it came back (``back_ns``).
         ``did_ns`` are the times of its operations, ``issued_ns`` those of its requests.
         """
@@ -125,7 +125,7 @@ def offs_of(
     why = np.where(by_thread, Why.THREAD, np.where(by_disk, Why.DISK, why))
     ready = np.where((woken > 0) & (why != Why.OTHERS), np.maximum(woken, left), came)
     ready = np.where(by_disk, last, ready)
-    # A kernel worker may issue what the thread has queued; behind others, that is the disk's time.
+    # A kernel worker may issue what the thread has queued; after others, that is the disk's time.
     idle = by_disk & (complete[np.maximum(row, 1) - 1] <= left)
     unsent = np.where(idle, np.maximum(issue[row] - left.astype(np.float64), 0.0), 0.0)
     # What came later than that was not computed: a limiter held it back (block/blk-throttle.c).

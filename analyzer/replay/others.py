@@ -1,6 +1,6 @@
 """What processors did beside the application's computing: others' work for it, recording.
 
-Who works for the application is told by wake-ups: those that its threads woke or made, and whom
+Who works for the application is known from wake-ups: those that its threads woke or made, and whom
 these did (the kernel's workers, a disk's driver, who reads what it writes). They keep a processor
 from its threads, and would again; strangers may be there another time or not.
 """

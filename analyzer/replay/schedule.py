@@ -46,7 +46,7 @@ _SWITCHED = np.dtype(
 def stays(events: Table, threads: Iterable[int], end_ns: int) -> dict[int, Array]:
     """Return the stays (STAY) of each of ``threads`` that has any, in order of time.
 
-    ``events`` are of a whole run, in order of time; whoever is on a processor behind the last of
+    ``events`` are of a whole run, in order of time; whoever is on a processor after the last of
     them stays there until ``end_ns``.
     """
     switches = events.take(events["kind"] == Kind.SWITCH)
@@ -194,7 +194,7 @@ def _paired(arrivals: Array, departures: Array, end_ns: int) -> Array:
 
 
 def _tell_wakers(found: Array, wakes: Table) -> None:
-    """Tell of stays behind a sleep who ended it: the last wake-up before them."""
+    """Return for stays after a sleep which wake-up ended it: the last one before them."""
     row = np.searchsorted(wakes["time_ns"], found["begin_ns"], side="right") - 1
     slept = np.concatenate(([True], found["left"][:-1] != Left.RUNNABLE))
     since = np.concatenate((np.zeros(1, np.uint64), found["end_ns"][:-1]))

@@ -20,7 +20,7 @@ from emulator.linux.timed import STEP
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """``steps`` (STEP), ``tail_ns`` behind the last, and how long the run took (ns).
+    """``steps`` (STEP), ``tail_ns`` after the last, and how long the run took (ns).
 
     ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
     ``by_thread``: each thread has steps of its own; else all are one sequence. ``back_ns``: what is

@@ -149,7 +149,7 @@ class _Threads:
             self._waits(thread, life)
             life.add(self.stays[thread]["end_ns"][-1:])
         for thread, at_ns, ended in joins(self.stays, self.offs, self.recording, self._last()):
-            # The wait itself is told of at the first of these moments.
+            # The wait itself is reported at the first of these moments.
             self.lives[thread].add(np.array([at_ns], np.uint64))
             self.lives[thread].add(
                 np.full(len(ended), at_ns, np.uint64),
@@ -216,7 +216,7 @@ class _Threads:
             self.lives[waker].add(off.woken_ns[by_thread & (off.waker == waker)])
 
     def _other_reads(self, own: Array, times: Array, doers: Array) -> Iterator[int]:
-        """Add the reads that are no operations to who waited for them; yield the other ones."""
+        """Add the reads that are not operations to who waited for them; yield the other ones."""
         rows = np.flatnonzero(~own & ((self.requests["flags"] & Rwbs.READ) > 0))
         pids, issued = self.asked_by[rows], self.asked_ns[rows]
         asked, done = rows_by(pids), rows_by(doers)

@@ -8,7 +8,7 @@ from analyzer.replay.images import Handle, Image
 from analyzer.replay.misses import Missed
 from analyzer.replay.timeline import What
 
-ELSEWHERE = -1  # a position that is given, but not told
+ELSEWHERE = -1  # a position that is given, but not known
 _CLONE_VM, _CLONE_FILES = 0x100, 0x400  # include/uapi/linux/sched.h
 
 
@@ -16,7 +16,7 @@ _CLONE_VM, _CLONE_FILES = 0x100, 0x400  # include/uapi/linux/sched.h
 class Reading:
     """What a thread's read(2) in progress is.
 
-    ``count`` is in bytes, 0 if it is not told; ``position`` is given by the call, else None.
+    ``count`` is in bytes, 0 if it is not known; ``position`` is given by the call, else None.
     ``several``: it goes on from one part to the next by itself (sendfile, splice).
     """
 
@@ -65,7 +65,7 @@ class Threads:
         self._flags: dict[int, int] = {}  # of clone, by a thread that is about to be
 
     def get(self, pid: int) -> Thread:
-        """Return a thread; of one that nothing told of, nothing is known."""
+        """Return a thread; a thread without events has unknown properties."""
         if pid not in self.by_id:
             self.by_id[pid] = Thread(Image())
         return self.by_id[pid]
@@ -75,7 +75,7 @@ class Threads:
         self._flags[pid] = flags
 
     def forked(self, parent: Thread, pid: int) -> None:
-        """Add a child; where the flags are not told it shares everything, as a thread does."""
+        """Add a child; where the flags are not known it shares everything, as a thread does."""
         flags = self._flags.pop(pid, _CLONE_VM | _CLONE_FILES)
         files, memory = bool(flags & _CLONE_FILES), bool(flags & _CLONE_VM)
         image = parent.image

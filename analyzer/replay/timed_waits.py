@@ -61,7 +61,7 @@ def _in_order(parts: list[tuple[Array, Array]]) -> Demands:
 def ended_by_timer(off: Off, slept_ns: Array) -> Array:
     """Return a mask of the waits that a timeout ended.
 
-    The thread asked for sleeps by nanosleep(2) at ``slept_ns`` (in order): these are no waits, and
+    The thread asked for sleeps by nanosleep(2) at ``slept_ns`` (in order): these are not waits, and
     nothing would have ended them sooner.
     """
     timer = (off.why == Why.SLEEP) & (off.woken_ns > 0) & (off.waker == NOBODY)

@@ -1,4 +1,4 @@
-"""Figure of every page read: when, of which file, and what the window reads in vain."""
+"""Figure of every page read: when, of which file, and what the window reads unused."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Floats = npt.NDArray[np.float64]
 TOP_COLOURS = [BLUE, GREEN, PURPLE, SKY, BLACK]
 OTHER_COLOURS = [GREY, "#a8a8a8"]  # neighbours differ
 LABELLED = 14
-BESIDE_IN = 0.035  # marks of pages in vain stand right of the dots: grey print tells them apart
+BESIDE_IN = 0.035  # marks of unused pages stand right of the dots: grey print tells them apart
 LONGEST_GAP = 32  # pages; longer stretches that nothing reads are drawn as long as this
 ACCESSED_AT, WASTED_AT = 1.55, 1.66  # right edges, of the axes' width
 LABEL_HEIGHT = 0.036  # of the axes' height, at least between two labels
@@ -40,7 +40,7 @@ LABEL_HEIGHT = 0.036  # of the axes' height, at least between two labels
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things lie on y: accesses, runs in vain, and each file's low and high end."""
+    """Where things lie on y: accesses, unused runs, and each file's low and high end."""
 
     access_y: Floats
     run_low: Floats
@@ -66,7 +66,7 @@ def access_map(canvas: Canvas, subject: Subject) -> None:
         snap=False,  # snapping would drop runs that are shorter than a dot of the screen
         transform=ax.transData + ScaledTranslation(BESIDE_IN, 0, canvas.dpi_scale_trans),
         rasterized=True,
-        label=f"read in vain at {subject.window_kb:,} KiB",
+        label=f"unused, read at {subject.window_kb:,} KiB",
     )
     colours = _colours(subject, layout)
     ax.scatter(
@@ -143,7 +143,7 @@ def _colours(subject: Subject, layout: Layout) -> npt.NDArray[np.str_]:
 def _label_files(
     ax: Axes, subject: Subject, layout: Layout, colours: npt.NDArray[np.str_], height: float
 ) -> None:
-    """Name the top files at the right: pages accessed + pages in vain."""
+    """Name the top files at the right: pages accessed + unused pages."""
     outside = ax.get_yaxis_transform()
     ax.vlines(
         np.full(len(layout.files), 1.012),

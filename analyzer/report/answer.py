@@ -13,7 +13,7 @@ from analyzer.report.wording import count, kib, percent, seconds, shell_words, s
 from analyzer.sequential import TOO_SMALL
 from boards.counted import plural
 
-UNANSWERED = 0.01  # share of reads without a completion from which on the reader is told
+UNANSWERED = 0.01  # share of reads without a completion from which on the report warns
 
 
 def answer(subject: Subject) -> Section:
@@ -52,7 +52,7 @@ def headline(subject: Subject) -> str:
         return f"Keep read_ahead_kb at {kib(verdict.read_ahead_kb)}"
     if verdict.action == "measure":
         return "Measure first: the start-up seconds cannot be predicted"
-    return "Nothing to set"
+    return "Keep the current settings: no window to recommend"
 
 
 def measured_otherwise(subject: Subject) -> int | None:
@@ -125,9 +125,9 @@ def _contradiction(subject: Subject) -> str | None:
     if now_s is None or new_s is None or new_s <= now_s:
         return None
     return (
-        f"The measurements speak against this: start-up took {seconds(new_s)} with "
+        f"The measurements contradict this: start-up took {seconds(new_s)} with "
         f"{kib(new * subject.page_kb)} and {seconds(now_s)} with {kib(now * subject.page_kb)}; "
-        f"it was shortest with {kib(validation.best_read_ahead_kb)}."
+        f"the shortest start-up had {kib(validation.best_read_ahead_kb)}."
     )
 
 
@@ -174,7 +174,7 @@ def _counts(subject: Subject) -> list[str]:
     change = (total.f[new] - total.f[now]) / total.f[now]
     return [
         f"Predicted requests: {count(total.f[now])} {reference}, {count(total.f[new])} with the "
-        f"recommended window ({percent(change, signed=True)}); pages read in vain: "
+        f"recommended window ({percent(change, signed=True)}); unused pages read: "
         f"{count(total.g[now])} and {count(total.g[new])}."
     ]
 
@@ -189,8 +189,8 @@ def _regret(subject: Subject) -> list[str]:
     regret = validation.regret_proposed
     if regret is None:
         return [
-            f"The fastest window measured was {kib(best)}; {kib(chosen)} was not measured, so what "
-            "it misses is unknown."
+            f"The fastest window measured was {kib(best)}; {kib(chosen)} was not measured, so "
+            "its regret is unknown."
         ]
     if chosen == best:
         return [f"The sweep agrees: {kib(best)} was the fastest window measured."]
@@ -230,10 +230,10 @@ def _windows(subject: Subject) -> Table:
     marked = sorted(wanted).index(subject.window) if answered else -1
     columns = [
         Column("window", "left"),
-        Column("what it is", "left", share=2.6),
+        Column("meaning", "left", share=2.6),
         Column("requests (F)"),
         Column("pages read"),
-        Column("in vain (G)"),
+        Column("unused (G)"),
         Column("predicted"),
         Column("measured"),
     ]
@@ -333,10 +333,14 @@ def caveats(subject: Subject) -> list[str]:
             "caches are unknown."
         )
     elif not capture.cold.proven:
-        found.append("The caches were not proven cold before the run: pages may be missing.")
+        found.append(
+            "The caches could not be shown to be cold before the run: pages may be missing."
+        )
     if capture is not None and (capture.signal or capture.exit_status):
         end = f"signal {capture.signal}" if capture.signal else f"status {capture.exit_status}"
-        found.append(f"The command failed ({end}): what was recorded may not be a full start-up.")
+        found.append(
+            f"The command failed ({end}): the recording may not contain a complete start-up."
+        )
     if subject.unanswered > UNANSWERED * subject.reads.sum():
         found.append(f"{plural(subject.unanswered, 'read')} without a recorded completion.")
     return found + _model_limits(subject)
@@ -352,7 +356,7 @@ def _model_limits(subject: Subject) -> list[str]:
     if subject.prediction.verdict.by == "criterion":
         limits.append(
             "The published criterion F² + G² gave the answer, as asked: it ignores the speed of "
-            "the disk, and weighs a request like an unused page."
+            "the disk and gives a request and an unused page the same weight."
         )
     return limits + [_sentence(doubt) for doubt in subject.prediction.doubts]
 

@@ -18,26 +18,26 @@ MOST_FILES = 12
 MOST_RULES = 5  # columns of a table
 RULES = {
     Cause.ALONE: "page by page",
-    Cause.ASKED: "what was asked for",
+    Cause.ASKED: "requested pages",
     Cause.SEQUENTIAL: "sequential read begins",
-    Cause.HISTORY: "behind cached pages",
+    Cause.HISTORY: "after cached pages",
     Cause.MARKER: "next window, in advance",
     Cause.AROUND: "around a fault",
-    Cause.EXEC: "behind a fault in code",
+    Cause.EXEC: "after a fault in code",
     Cause.HUGE: "huge pages",
     Cause.ADVICE: "advice",
     Cause.BLOCK: "rest of a block",
 }
 MEANING = {
-    Cause.ALONE: "a page that nothing is read ahead of",
+    Cause.ALONE: "a page read alone, without readahead",
     Cause.ASKED: "a read(2) that is not sequential gets its own pages",
-    Cause.SEQUENTIAL: "a read(2) of a file's first page, or behind the last read, opens a window",
-    Cause.HISTORY: "a miss behind pages that are cached counts as sequential",
+    Cause.SEQUENTIAL: "a read(2) of a file's first page, or after the last read, opens a window",
+    Cause.HISTORY: "a miss after cached pages counts as sequential",
     Cause.MARKER: "touching a marked page of a window reads the next one while it is used",
-    Cause.AROUND: "a page fault reads half a window before the page and half behind it",
+    Cause.AROUND: "a page fault reads half a window before the page and half after it",
     Cause.EXEC: "a page fault in a mapping of code reads a window from that page on",
-    Cause.HUGE: "a page fault in a mapping that asked for huge pages",
-    Cause.ADVICE: "fadvise, madvise or readahead asked for these pages",
+    Cause.HUGE: "a page fault in a mapping with huge pages reads a huge page",
+    Cause.ADVICE: "the application requested these pages with fadvise, madvise or readahead",
     Cause.BLOCK: "the file system unpacks whole blocks",
 }
 
@@ -123,7 +123,7 @@ def _by_window(subject: Subject) -> Table:
         Column("computing"),
         Column("asleep"),
         Column("waiting for needed pages", share=1.4),
-        Column("waiting behind pages in vain", share=1.4),
+        Column("waiting for unused pages", share=1.4),
         Column("requests"),
         Column("pages"),
     ]
@@ -141,9 +141,9 @@ def _by_window(subject: Subject) -> Table:
         at = kib(window * subject.page_kb)
         rows.append([at, seconds(middle), _band(low, high), *cells, *counts])
     caption = (
-        "What is replayed: the recorded start-up under each window. The band holds nine of ten "
-        "draws of device, processor and captures; how exact predictions were against "
-        "measured starts is in docs/models.md. The predicted-best window is marked."
+        "Replay of the recorded start-up with each window. The band contains nine of ten random "
+        "draws of device, processor and captures. The file docs/models.md compares predictions "
+        "with measured start-ups. The predicted-best window is marked."
     )
     return without_empty(Table(columns, rows, caption, frozenset(marked)))
 
@@ -153,20 +153,22 @@ def _band(low: float, high: float) -> str:
 
 
 def wasted(subject: Subject) -> list[Paragraph | Bullets | Table]:
-    """Return which rules read how much, and in vain of which files; nothing for a fixed window."""
+    """Return which rules read how much, and unused pages of which files; nothing for a fixed
+    window.
+    """
     if subject.causes is None or not sum(int(one.pages.sum()) for one in subject.causes):
         return []
     said = [_said(one) for one in sorted(subject.causes, key=lambda one: -int(one.wasted.sum()))]
     intro = (
-        f"Which rules of {subject.model_name} read these pages at {kib(subject.window_kb)}, and "
-        "how many of them in vain:"
+        f"Rules of {subject.model_name} that read these pages at {kib(subject.window_kb)}, and "
+        "the number of unused pages:"
     )
     return [Paragraph(intro), Bullets(said), *_by_file(subject, subject.causes)]
 
 
 def _said(one: Caused) -> str:
     pages, vain = int(one.pages.sum()), int(one.wasted.sum())
-    share = f", {count(vain)} in vain ({percent(vain / pages)})" if vain else ", none in vain"
+    share = f", {count(vain)} unused ({percent(vain / pages)})" if vain else ", none unused"
     return f"{RULES[one.cause]}: {plural(pages, 'page')}{share} – {MEANING[one.cause]}."
 
 
@@ -179,7 +181,7 @@ def _by_file(subject: Subject, causes: list[Caused]) -> list[Table]:
         return []
     columns = [
         Column("file", "left", share=4, is_path=True),
-        Column("in vain"),
+        Column("unused"),
         *(Column(RULES[one.cause]) for one in wasteful),
     ]
     rows = [["all files", count(vain.sum()), *(count(one.wasted.sum()) for one in wasteful)]]
@@ -191,5 +193,5 @@ def _by_file(subject: Subject, causes: list[Caused]) -> list[Table]:
     if rest:
         sums = [vain[rest].sum(), *(one.wasted[rest].sum() for one in wasteful)]
         rows.append([plural(len(rest), "other file"), *map(count, sums)])
-    caption = f"Pages read in vain at {kib(subject.window_kb)}, by file and by rule."
+    caption = f"Unused pages read at {kib(subject.window_kb)}, by file and by rule."
     return [Table(columns, rows, caption, frozenset({0}))]

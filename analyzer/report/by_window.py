@@ -147,7 +147,7 @@ def _window_table(subject: Subject, curve: Curve) -> Table:
         Column("window", "left"),
         Column("pages (Rws)"),
         Column("requests (F)"),
-        Column("in vain (G)"),
+        Column("unused (G)"),
         Column("G as published", share=1.3),
         Column("pages read"),
         Column("C_opt", share=1.3),
@@ -176,7 +176,7 @@ def _models(subject: Subject) -> str:
     if subject.version is None:
         return ""
     return (
-        f"Requests, pages and pages in vain are those of {subject.model_name}; G as published and "
+        f"Requests, pages and unused pages are those of {subject.model_name}; G as published and "
         "C_opt those of the fixed window. "
     )
 
@@ -205,10 +205,10 @@ def devices(subject: Subject) -> Section:
         Column("predicted best"),
         Column("in force before"),
         Column("requests there"),
-        Column("in vain there"),
+        Column("unused there"),
     ]
     curves = [*subject.prediction.devices, subject.prediction.total]
-    caption = f"Requests and pages in vain are those at {kib(subject.window_kb)}."
+    caption = f"Requests and unused pages are those at {kib(subject.window_kb)}."
     table = Table(columns, [_device_row(subject, curve) for curve in curves], caption)
     section.blocks.append(without_empty(table))
     return section

@@ -61,7 +61,7 @@ def requests_and_waste(canvas: Canvas, subject: Subject, curve: Curve) -> None:
         curve.windows, curve.f, "o-", color=BLUE, markevery=every, label="F: requests to the device"
     )
     ax.plot(
-        curve.windows, curve.g, "s--", color=GREEN, markevery=every, label="G: pages read in vain"
+        curve.windows, curve.g, "s--", color=GREEN, markevery=every, label="G: unused pages read"
     )
     ax.plot(
         curve.windows, curve.g_formula, ":", color=GREY, label="G of the paper: F·(Rws + 1) − Tap"
@@ -102,7 +102,7 @@ def _waste_axis(ax: Axes, curve: Curve) -> None:
     ticks = [0, *(10**n for n in range(1, 16) if 10**n <= ax.get_xlim()[1])]
     ax.set_xticks(ticks, [tick(at) for at in ticks])
     ax.minorticks_off()
-    ax.set_xlabel("G: pages read in vain")
+    ax.set_xlabel("G: unused pages read")
 
 
 def _label_octaves(ax: Axes, subject: Subject, curve: Curve) -> None:

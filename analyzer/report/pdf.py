@@ -100,7 +100,7 @@ class Sheets:
     def _put(self, figures: list[Figure], waiting: list[Figure]) -> None:
         """Set figures as far as there is room; those that must wait for a page are ``waiting``.
 
-        What stands behind a figure in its section fills the page meanwhile.
+        The blocks that follow a figure in its section fill the page meanwhile.
         """
         figures = list(figures)
         while figures and self._height(figures[0].plot) <= self._left():

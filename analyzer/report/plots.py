@@ -49,8 +49,8 @@ def seconds_plots(subject: Subject) -> list[Plot]:
         Plot(
             name="seconds",
             title="Start-up time by window",
-            caption="Predicted from one recording by a replay in time; the shaded band is how far "
-            f"device, processor and captures let it be off.{points}",
+            caption="Predicted from one recording by replay; the shaded band shows the "
+            f"uncertainty from device, processor and captures.{points}",
             height_in=3.1,
             draw=partial(start_up, subject=subject),
         )
@@ -60,8 +60,9 @@ def seconds_plots(subject: Subject) -> list[Plot]:
             Plot(
                 name="spent",
                 title="Where the predicted time goes",
-                caption="Waiting for needed pages: nobody computes, and the device is at work for "
-                "the application. Waiting behind pages in vain: it reads what nobody uses.",
+                caption="Waiting for needed pages: no thread computes, and the device reads for "
+                "the application. Waiting for unused pages: the device reads pages that nobody "
+                "uses.",
                 height_in=2.75,
                 draw=partial(spent, subject=subject),
             )
@@ -83,7 +84,7 @@ def model_plots(subject: Subject) -> list[Plot]:
             name=f"models-{quantity}",
             title=title,
             caption=f"The readahead of {subject.model_name}, emulated from the recording, and the "
-            f"fixed window that the published criterion goes by.{metadata}",
+            f"fixed window that the published criterion uses.{metadata}",
             height_in=2.75,
             draw=partial(by_model, subject=subject, quantity=quantity),
         )
@@ -179,17 +180,17 @@ def _curve_plots(subject: Subject, suffix: str, of: str, curve: Curve) -> list[P
     shown = [
         Plot(
             name=f"requests-and-waste{suffix}",
-            title=f"Requests and pages in vain by window{of}",
+            title=f"Requests and unused pages by window{of}",
             caption="F falls and G rises with the window. The dotted G, a fixed window's, counts "
-            "pages behind the end of a file, and pages read twice, as published.",
+            "pages after the end of a file, and pages read twice, as published.",
             height_in=2.75,
             draw=partial(requests_and_waste, subject=subject, curve=curve),
         ),
         Plot(
             name=f"pareto{suffix}",
-            title=f"Pareto front of requests and pages in vain{of}",
-            caption="Each dot is a window. No window is better in both than one on the front; "
-            "which of these is fastest depends on the device.",
+            title=f"Pareto front of requests and unused pages{of}",
+            caption="Each dot is a window. No window is better in both than a window on the "
+            "front; the fastest of them depends on the device.",
             height_in=2.75,
             draw=partial(pareto, subject=subject, curve=curve),
         ),
@@ -206,7 +207,8 @@ def map_plots(subject: Subject) -> list[Plot]:
             name="access-map",
             title="Page accesses over time and file offset",
             caption="Every page read, files stacked in the order they were first touched. Pages "
-            f"that {kib(subject.window_kb)} would read in vain ({subject.model_name}) stand beside "
+            f"that {kib(subject.window_kb)} would read unused ({subject.model_name}) are drawn "
+            "beside "
             "the request that reads them. "
             f"Stretches of more than {LONGEST_GAP} pages that nothing reads are drawn shorter.",
             height_in=5.0,
@@ -226,14 +228,14 @@ def disk_plots(subject: Subject) -> list[Plot]:
         Plot(
             name="request-sizes",
             title="Requests by size",
-            caption=f"Reads that {disks} served during {run}, for whatever process.",
+            caption=f"Reads that {disks} served during {run}, for all processes.",
             height_in=2.2,
             draw=partial(request_sizes, subject=subject),
         ),
         Plot(
             name="bytes-over-time",
             title="Bytes read over time",
-            caption=f"What {disks} delivered during {run}, to whatever process.",
+            caption=f"Bytes that {disks} delivered during {run}, to all processes.",
             height_in=2.2,
             draw=partial(bytes_over_time, subject=subject),
         ),

@@ -33,14 +33,14 @@ def _list(compared: Comparison) -> str:
     found = compared.found
     listing = found.listing
     gaps = (
-        f"; it reads over gaps of up to {size(found.gap_bytes)}, in sum {size(found.wasted_bytes)}"
+        f"; it also reads gaps of up to {size(found.gap_bytes)}, in sum {size(found.wasted_bytes)}"
         if found.wasted_bytes
         else ""
     )
     return (
         f"foreread prefetch lists what this start reads: {plural(len(listing.ranges), 'range')} of "
         f"{plural(listing.files, 'file')}, {size(listing.size_bytes)}{gaps}. Replayed while the "
-        "application starts, the list takes the place of readahead, and of memory what it reads."
+        "application starts, the list replaces readahead and needs memory for everything it reads."
     )
 
 
@@ -48,7 +48,7 @@ def _table(cases: tuple[Case, ...], runs: Measurement | None) -> Table:
     columns = [Column("", "left", share=2), Column("window"), Column("predicted")]
     if runs is not None:
         columns += [Column("measured"), Column("from"), Column("to")]
-    columns += [Column("requests"), Column("memory"), Column("in vain")]
+    columns += [Column("requests"), Column("memory"), Column("unused")]
     measured: list[MeasuredCase | None] = [*runs.cases] if runs else [None] * len(cases)
     rows = [_row(case, found) for case, found in zip(cases, measured, strict=True)]
     times = [
@@ -80,11 +80,11 @@ def _notes(
     notes = list(compared.notes)
     if compared.found.unnamed_bytes:
         size_text = size(compared.found.unnamed_bytes)
-        notes.append(f"not in the list, for want of the files' paths: {size_text}")
+        notes.append(f"not in the list, because the files' paths are unknown: {size_text}")
     if runs is not None:
         notes.append(f"measured: medians of {plural(len(runs.cases[0].seconds), 'cold run')}")
         if command and runs.command and runs.command != command:
-            notes.append("measured with another command than was recorded")
+            notes.append("measured with a command other than the recorded one")
         pairs = zip(compared.cases, runs.cases, strict=True)
         if any(case.read_ahead_kb != found.read_ahead_kb for case, found in pairs):
             windows = ", ".join(kib(found.read_ahead_kb) for found in runs.cases)

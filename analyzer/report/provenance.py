@@ -138,7 +138,11 @@ def _resident(capture: Capture) -> Table:
     rows = [
         [entry.path or f"inode {entry.ino} on {entry.dev}", count(entry.pages)] for entry in most
     ]
-    return Table(columns, rows, "Mapped by running processes, so never read by the recorded run.")
+    return Table(
+        columns,
+        rows,
+        "Running processes had mapped these pages, so the recorded run did not read them.",
+    )
 
 
 def again(subject: Subject) -> Section:

@@ -58,7 +58,7 @@ def _files(subject: Subject) -> Table:
         Column("file", "left", share=5, is_path=True),
         Column("pages accessed"),
         Column("requests"),
-        Column("in vain"),
+        Column("unused"),
         Column("size"),
     ]
     rows = [
@@ -76,5 +76,5 @@ def _files(subject: Subject) -> Table:
         sums = [accessed[rest].sum(), found.requests[rest].sum(), found.wasted[rest].sum()]
         rows.append([f"{plural(len(rest), 'other file')}", *map(count, sums), ""])
     model = "a fixed window" if subject.causes is None else f"the readahead of {subject.model_name}"
-    caption = f"Requests and pages in vain as {model} of {kib(subject.window_kb)} has them."
+    caption = f"Requests and unused pages with {model} at {kib(subject.window_kb)}."
     return Table(columns, rows, f"The files that cost most pages. {caption}")

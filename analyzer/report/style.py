@@ -20,7 +20,7 @@ Canvas = Figure | SubFigure
 
 WIDTH_IN = 7.2  # the text width of an A4 page
 
-# Okabe and Ito's colours, told apart with any colour vision; yellow is left out (white page).
+# Okabe and Ito's colours, distinguished with any colour vision; yellow is left out (white page).
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILLION, PURPLE, GREY = (
     "#000000",
     "#E69F00",
@@ -49,7 +49,7 @@ _RC: dict[Any, Any] = {
     "lines.linewidth": 1.6,
     "lines.markersize": 4,
     "hatch.linewidth": 0.5,
-    "text.parse_math": False,  # a file name with $ is no formula
+    "text.parse_math": False,  # a file name with $ is not a formula
     "svg.fonttype": "none",
     "svg.hashsalt": "foreread",
     "pdf.fonttype": 42,
@@ -109,7 +109,7 @@ def axes(
 
 
 def window_axis(ax: Axes, windows: list[int], page_kb: float) -> None:
-    """Make x an axis of windows: pages, logarithmic from 1 and with room for 0, told in KiB."""
+    """Make x an axis of windows: pages, logarithmic from 1 and with room for 0, labelled in KiB."""
     last = max([*windows, 1])
     ticks = [0, *(1 << power_of_2 for power_of_2 in range(21) if 1 << power_of_2 <= last * 1.03)]
     ax.set_xscale("symlog", base=2, linthresh=1, linscale=1)

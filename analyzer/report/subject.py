@@ -178,7 +178,7 @@ class Subject:
 
 
 def _dev_t(dev: str) -> int:
-    """Return the number of ``major:minor``; -1, which is no device, for anything else."""
+    """Return the number of ``major:minor``; -1, which is not a device, for anything else."""
     major, _, minor = dev.partition(":")
     return int(major) << 20 | int(minor) if major.isdecimal() and minor.isdecimal() else -1
 

@@ -23,11 +23,11 @@ from analyzer.report.style import (
 from analyzer.report.subject import Subject
 from analyzer.report.wording import kib
 
-PARTS = (  # name, colour, hatch: told apart in grey print, too
+PARTS = (  # name, colour, hatch: distinguished in grey print, too
     ("computing", SKY, ""),
     ("asleep", "#dddddd", ""),
     ("waiting for needed pages", BLUE, ""),
-    ("waiting behind pages in vain", VERMILLION, "////"),
+    ("waiting for unused pages", VERMILLION, "////"),
 )
 
 

@@ -20,12 +20,12 @@ from boards.counted import plural
 from tracer.capture import Capture
 
 _ENDED = {
-    "finished": "the recipe had finished",
+    "finished": "the recipe was complete",
     "nothing new": "it proposed nothing new",
-    "noise": "what it still gained was below the noise",
-    "evaluations": "its evaluations were used up",
-    "seconds": "its time was used up",
-    None: "it was interrupted, and can be resumed",
+    "noise": "further gains were below the noise",
+    "evaluations": "it reached the limit of runs",
+    "seconds": "it reached the time limit",
+    None: "it was interrupted; continue it with --resume",
 }
 
 
@@ -65,7 +65,7 @@ def _brought(results: Results) -> Section:
     plot = default_against_best(results)
     figures = [Figure(plot)] if plot else []
     blocks = [Paragraph(_answer(results)), *_kept(results), _by_scenario(results), *figures]
-    return Section("tuned", "What tuning on the board brings", blocks)
+    return Section("tuned", "Result of tuning on the board", blocks)
 
 
 def _other_than(spec: Spec, capture: Capture | None) -> list[Block]:
@@ -78,7 +78,7 @@ def _other_than(spec: Spec, capture: Capture | None) -> list[Block]:
         ("machine", spec.board.hardware.machine, capture.host.machine),
     ]
     items = [
-        f"the {what} that was tuned is another than was recorded: {tuned}, not {recorded}"
+        f"the tuning was made with another {what} than the recording: {tuned}, not {recorded}"
         for what, tuned, recorded in pairs
         if tuned and tuned != recorded
     ]
@@ -90,25 +90,26 @@ def _answer(results: Results) -> str:
     confirmed = results.confirmed
     change = confirmed.over_default
     if not differing(results.space, results.winner):
-        return "No chromosome was better than the settings that the board had."
+        return "No chromosome was better than the board's original settings."
     if confirmed.to_run or change is None:
         found = results.runs.change(results.winner, results.space.default())
         return (
             f"The best chromosome of the search changes {cost_name(results)} by "
-            f"{change_text(found)}. That was not confirmed: the search picked it because its runs "
-            "were good, so that part of it is luck. `foreread tune --resume` confirms it."
+            f"{change_text(found)}. This is not confirmed: the search selects lucky runs, so "
+            "the estimate is too good. To confirm it, repeat `foreread tune` with --resume."
         )
     if not confirmed.gains:
         return (
-            "Runs made to confirm it show no gene of the best chromosome to be better than its "
-            "default: what the search had seen was luck. The board is best left as it is."
+            "The confirming runs show no gene of the best chromosome to be better than its "
+            "default: the gain in the search was random. Keep the board's settings."
         )
     genes = "the gene" if len(confirmed.gains) == 1 else f"the {len(confirmed.gains)} genes"
     mean = ", as the geometric mean over the scenarios" if several(results) else ""
     return (
         f"With {genes} below set, {cost_name(results)} changes by {change_text(change)} against "
-        f"the defaults{mean}. All other genes stay at their defaults: against the best chromosome "
-        f"of the search that makes {change_text(confirmed.over_winner)}. Both were measured after "
+        f"the defaults{mean}. All other genes keep their defaults; compared with the best "
+        f"chromosome of the search, the change is {change_text(confirmed.over_winner)}. Both "
+        "were measured after "
         "the search, by runs of their own."
     )
 
@@ -117,7 +118,7 @@ def compared(results: Results) -> list[tuple[str, Chromosome]]:
     """Return what is held against each other: the default, the winner, and what is left of it."""
     named = [("default", results.space.default()), ("best of the search", results.winner)]
     if results.confirmed.gains:
-        named.append(("only what matters", results.confirmed.chromosome))
+        named.append(("only genes that matter", results.confirmed.chromosome))
     return list({str(sorted(one.items())): (name, one) for name, one in reversed(named)}.values())[
         ::-1
     ]
@@ -148,7 +149,7 @@ def _by_scenario(results: Results) -> Table:
         Column("against the default (95 % interval)", share=2.4),
     ]
     of = "confirmation" if results.confirming.all else "search"
-    return Table(columns, rows, f"Default against best, by the runs of the {of}.")
+    return Table(columns, rows, f"Default and best compared, from the runs of the {of}.")
 
 
 def _kept(results: Results) -> list[Block]:
@@ -156,11 +157,11 @@ def _kept(results: Results) -> list[Block]:
     if not gains:
         return []
     columns = [Column("gene", "left"), Column("set to"), Column("default")]
-    columns.append(Column("what it does (95 % interval)", share=2))
+    columns.append(Column("effect (95 % interval)", share=2))
     rows = [[g.gene, str(g.allele), str(g.default), change_text(g.change)] for g in gains]
     caption = (
-        "The genes that matter. What one does: the cost with all of them, against the cost with "
-        "this one back at its default, measured."
+        "The genes that matter. Effect of one gene: measured cost with all of them, "
+        "compared with the cost when this gene has its default."
     )
     return [Table(columns, rows, caption)]
 
@@ -188,12 +189,12 @@ def _course(results: Results) -> Section:
 def _warnings(results: Results) -> list[Block]:
     statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
     bad = [f"{number:,} {status}" for status, number in statuses.most_common() if status != "ok"]
-    items = [f"runs that did not count, and were made again: {', '.join(bad)}"] if bad else []
+    items = [f"runs that were discarded and repeated: {', '.join(bad)}"] if bad else []
     if results.standings.drifts:
         times = plural(len(results.standings.drifts), "time")
         items.append(
-            f"the machine became another {times} while it was tuned: the default took another time "
-            "than before; runs are compared with the default of their time"
+            f"the machine changed {times} during tuning: the default's time changed; each run is "
+            "compared with the default measured in the same period"
         )
-    items += [f"{gene} was left out: {why}" for gene, why in results.space.left_out.items()]
+    items += [f"{gene} was not tuned: {why}" for gene, why in results.space.left_out.items()]
     return [Bullets(items, warning=bool(bad or results.standings.drifts))] if items else []

@@ -35,7 +35,9 @@ _LABEL = 22  # characters of a tick's label
 
 
 def effects_plot(effects: Effects) -> Plot | None:
-    """Return the intervals of the genes that matter, or that cannot be told; None without any."""
+    """Return the intervals of the genes that matter, or that cannot be determined; None without
+    any.
+    """
     genes = [gene for gene in effects.genes if gene.verdict != "not shown"]
     shown = [g for g in genes if any(one.low is not None for one in g.levels)][:MOST_GENES]
     if not shown:
@@ -45,8 +47,9 @@ def effects_plot(effects: Effects) -> Plot | None:
         name="gene-effects",
         title="Effects of the genes that matter or may",
         caption="What each level costs against the gene's default, with 95 % intervals that hold "
-        "together. Left of 0 saves. The grey band is the noise of a single run. Hollow: the gene "
-        "cannot be told from others.",
+        "together. Values left of 0 save time. The grey band is the noise of a single run. "
+        "Hollow: the gene "
+        "cannot be separated from others.",
         height_in=0.75 + 0.19 * rows,
         draw=partial(_effects, genes=shown, noise=max(effects.noise or 0.0, NEGLIGIBLE)),
     )
@@ -94,7 +97,7 @@ def default_against_best(results: Results) -> Plot | None:
     return Plot(
         name="default-against-best",
         title="Default against best",
-        caption="Each dash is a run, each dot a median. One is the default's median of that "
+        caption="Each dash is a run, each dot a median. 1 is the default's median in that "
         "scenario.",
         height_in=0.75 + 0.42 * len(results.spec.scenarios),
         draw=partial(_against, runs=runs, results=results),
@@ -106,7 +109,7 @@ def _against(canvas: Canvas, runs: Runs, results: Results) -> None:
     default = results.space.default()
     named = [("default", default, GREY), ("best of the search", results.winner, BLUE)]
     if results.confirmed.gains:
-        named.append(("only what matters", results.confirmed.chromosome, VERMILLION))
+        named.append(("only genes that matter", results.confirmed.chromosome, VERMILLION))
     scenarios = results.spec.scenarios
     for number, (name, chromosome, colour) in enumerate(named):
         y = [row + 0.24 * (number - (len(named) - 1) / 2) for row in range(len(scenarios))]
@@ -132,8 +135,8 @@ def pareto_plots(results: Results) -> list[Plot]:
         Plot(
             name="tuning-pareto" + (f"-{number}" if len(pairs) > 1 else ""),
             title=f"{names[a]} against {names[b]}",
-            caption="Each dot is a chromosome, by its medians in parts of the default's. No other "
-            "is better in both scenarios than one on the line.",
+            caption="Each dot is a chromosome, by its medians in parts of the default's. No "
+            "chromosome is better in both scenarios than those on the line.",
             height_in=2.9,
             draw=partial(_pareto, results=results, pair=(a, b)),
         )

@@ -27,12 +27,13 @@ def matter(results: Results) -> Section:
     section.blocks.append(
         Paragraph(
             f"Main effects over {plural(effects.chromosomes, 'chromosome')}, all genes fitted at "
-            f"once{_foretold(effects)}. "
-            f"A gene matters when the interval of a level leaves out 0 and its effect is larger "
-            f"than the noise of a run ({noise}). The intervals hold together at 95 %. The search "
-            "tried good values more often than others, so an effect is that beside good values of "
-            "the other genes; what it hardly tried, and what always came together, cannot be told. "
-            "This is what the search makes likely; what is shown above was measured for it."
+            f"once{_explained(effects)}. "
+            f"A gene matters when the interval of a level excludes 0 and its effect is larger "
+            f"than the noise of a run ({noise}). The intervals are simultaneous, at 95 %. The "
+            "search tried good values more often than others, so each effect holds with good "
+            "values of the other genes. Levels that were rarely tried, and genes that always "
+            "changed together, cannot be estimated. These effects come from the search; the "
+            "results above were measured separately."
         )
     )
     plot = effects_plot(effects)
@@ -42,11 +43,11 @@ def matter(results: Results) -> Section:
     return section
 
 
-def _foretold(effects: Effects) -> str:
+def _explained(effects: Effects) -> str:
     """Return how good the fit is; nothing where chromosomes are too few to tell that, either."""
     if not any(level.low is not None for gene in effects.genes for level in gene.levels):
         return ""
-    return f"; of what one that is left out differs by, they foretell {percent(effects.foretold)}"
+    return f"; leave-one-out R²: {percent(effects.explained)}"
 
 
 def _effects_table(genes: tuple[GeneEffect, ...]) -> Table:
@@ -62,7 +63,7 @@ def _effects_table(genes: tuple[GeneEffect, ...]) -> Table:
     ]
     rows = [[g.gene, str(g.default), *_level_cells(g.largest), _verdict(g)] for g in genes]
     marked = frozenset(i for i, gene in enumerate(genes) if gene.verdict == "matters")
-    return Table(columns, rows, "Effect on the cost, in parts of it; negative saves.", marked)
+    return Table(columns, rows, "Relative effect on the cost; negative values save time.", marked)
 
 
 def _level_cells(level: LevelEffect) -> list[str]:
@@ -76,9 +77,9 @@ def _level_cells(level: LevelEffect) -> list[str]:
 
 def _verdict(gene: GeneEffect) -> str:
     if gene.inseparable_from:
-        return f"cannot be told from {', '.join(gene.inseparable_from)}"
+        return f"inseparable from {', '.join(gene.inseparable_from)}"
     if gene.verdict == "cannot be told":
-        return "too few chromosomes to tell"
+        return "too few chromosomes to estimate"
     return gene.verdict
 
 
@@ -126,9 +127,10 @@ def disagreement(results: Results) -> Section:
     scenarios = results.runs.scenarios
     section.blocks.append(
         Paragraph(
-            "What is best in one scenario costs more in another. No chromosome is better in every "
-            f"scenario than these {plural(len(on), 'chromosome')}; which of them is best depends "
-            "on how much each scenario counts. The settings above count them alike."
+            "The best settings of one scenario cost more in another. No chromosome is better in "
+            "every "
+            f"scenario than these {plural(len(on), 'chromosome')}; the best of them depends on "
+            "the weight of each scenario. The settings above give all scenarios the same weight."
         )
     )
     section.blocks.extend(Figure(plot) for plot in pareto_plots(results))

@@ -95,7 +95,7 @@ def convergence_plots(results: Results) -> list[Plot]:
         Plot(
             name="gene-convergence" + (f"-{number}" if several else ""),
             title="Alleles by generation" + (f" ({number} of {len(parts)})" if several else ""),
-            caption="The darker, the more of the chromosomes of that generation had the value. The "
+            caption="Darker cells: more chromosomes of the generation had the value. The "
             "diamond at the left is the default, triangles at the right are values of winners.",
             height_in=1.55 * -(-len(part) // COLUMNS) + 0.2,
             draw=partial(_convergence, pictures=part, results=results),

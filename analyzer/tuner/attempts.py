@@ -59,10 +59,11 @@ def evaluated(
 
 def failed_for_good(what: str, last: Attempt) -> CampaignError:
     """Return the error of what cannot be measured; DisturbedError where others are to blame."""
-    notes = "; ".join(last.notes) or "nothing more is known"
+    notes = "; ".join(last.notes) or "no details are known"
     kind = CampaignError if last.status in BLAMING else DisturbedError
     return kind(
-        f"{what}: {last.status} ({notes})", "look after the target, then go on with --resume"
+        f"{what}: {last.status} ({notes})",
+        "check the target, then repeat the command line with --resume",
     )
 
 

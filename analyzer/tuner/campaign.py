@@ -1,4 +1,4 @@
-"""A campaign: the engine is asked, its chromosomes are tried, and it is told what they were worth.
+"""A campaign: the engine is asked, its chromosomes are tried, and it receives their fitness.
 
 The course of a campaign follows from its spec and from what was measured, and from nothing else.
 To resume one, the same course is gone again from its beginning with a new engine of the same seed,
@@ -47,7 +47,7 @@ class Rules:
     """When a campaign ends, and what ends it at once.
 
     ``patience``: None goes on whatever the noise. ``interrupts``: exceptions of the evaluator that
-    are no failure of an evaluation (a signal's); they end the campaign, as Ctrl-C does.
+    are not failures of an evaluation (a signal's); they end the campaign, as Ctrl-C does.
     """
 
     budget: Budget = field(default_factory=Budget)

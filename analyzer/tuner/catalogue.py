@@ -95,7 +95,7 @@ def space_of(
     known = [entry.name for entry in entries()]
     for name in (*(names or ()), *(levels or {})):
         if name not in known:
-            raise GeneError(f"no gene {name!r}", f"choose among: {', '.join(known)}")
+            raise GeneError(f"no gene {name!r}", f"choose from: {', '.join(known)}")
     names = known if names is None else names
     genes: list[Gene] = []
     left_out: dict[str, str] = {}
@@ -138,7 +138,7 @@ class _Board:
         if default not in choices:
             choices = [*choices, default]
         if len(set(choices)) < 2:
-            raise _Lacking(f"there is nothing to choose but {default}")
+            raise _Lacking(f"{default} is the only choice")
         ordered = entry.kind not in ("categorical", "boolean")
         return Gene(
             name=f"{entry.name}:{disk}" if disk else entry.name,
@@ -159,7 +159,7 @@ class _Board:
         if entry.kind == "categorical":
             return _offered(text)
         if text == entry.unset:
-            raise _Lacking("another knob is in force in its place")
+            raise _Lacking("another setting replaces it")
         value = _number(text)
         if entry.kind == "boolean":
             return [0, 1], value
@@ -210,13 +210,13 @@ def _offered(text: str) -> tuple[list[Allele], Allele]:
     selected = _SELECTED.search(text)
     words = [*filter(_WORD.fullmatch, text.replace("[", " ").replace("]", " ").split())]
     if not selected or selected[1] not in words:
-        raise _Lacking(f"its knob says {text[:80]!r}, of which nothing is selected")
+        raise _Lacking(f"its value is {text[:80]!r}, with nothing selected")
     return [*words], selected[1]
 
 
 def _number(text: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise _Lacking(f"its knob says {text[:80]!r}, which is no number")
+        raise _Lacking(f"its value is {text[:80]!r}, which is not a number")
     return int(text)
 
 
@@ -237,7 +237,7 @@ def _without_orphans(
             wanted = ", ".join(
                 allele for some in gene.requires.values() for allele in map(str, some)
             )
-            missing[gene.name] = f"it is a tunable of {wanted}, which is not among the choices"
+            missing[gene.name] = f"it is a tunable of {wanted}, which is not one of the choices"
             continue
         below = gene.below if gene.below in kept else ""
         kept[gene.name] = msgspec.structs.replace(gene, below=below)

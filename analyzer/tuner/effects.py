@@ -10,9 +10,9 @@ chance.
 A genetic search samples unevenly. Fitting all genes at once keeps a gene from taking credit for
 others that merely came along in the same chromosomes, as the mean by level would give it. Where
 two genes always came along together no method can tell whose the effect is: such genes are named
-as inseparable and nothing is claimed for them. Levels that few chromosomes had are left untold, and
-so are all where there are hardly more chromosomes than levels: confirm.py finds out by more runs.
-Effects are means over the chromosomes that were tried, which crowd around good ones.
+as inseparable and nothing is claimed for them. Levels that few chromosomes had are left without an
+estimate, and so are all where there are hardly more chromosomes than levels: confirm.py finds out
+by more runs. Effects are means over the chromosomes that were tried, which crowd around good ones.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from analyzer.tuner.racing import NEGLIGIBLE
 Floats = npt.NDArray[np.float64]
 Verdict = Literal["matters", "not shown", "cannot be told"]
 
-FEWEST_CHROMOSOMES = 3  # that a level needs for its effect to be told
+FEWEST_CHROMOSOMES = 3  # that a level needs for its effect to be estimated
 INSEPARABLE = 0.9  # share of a level's variance that other genes explain
 _EACH = 2  # chromosomes for each level of a gene, where its numbers are cut into ranges
-_SPARE = 2  # chromosomes for each independent level; with fewer, nothing is told
+_SPARE = 2  # chromosomes for each independent level; with fewer, nothing is estimated
 _RESAMPLES = 1000
 _PENALTIES = np.concatenate([[0.0], np.logspace(-3, 3, 25)])
 
@@ -75,7 +75,7 @@ class GeneEffect:
 
     @property
     def largest(self) -> LevelEffect:
-        """The level whose effect is the largest of those that are told, else of all."""
+        """The level whose effect is the largest of those that are known, else of all."""
         told = [level for level in self.levels if level.low is not None]
         return max(told or self.levels, key=lambda level: abs(level.effect))
 
@@ -89,13 +89,13 @@ class Effects:
     """The main effects of a campaign, largest first, and how good the model is.
 
     ``noise`` is the standard deviation of a run relative to its cost, None where no chromosome was
-    repeated; ``foretold`` the share of the variance between chromosomes that genes tell of one
-    that was left out of the fit: a fit to few chromosomes is close to each of them by itself.
+    repeated; ``explained`` the leave-one-out R²: a fit to few chromosomes is close to each of them
+    by itself.
     """
 
     genes: tuple[GeneEffect, ...]
     noise: float | None
-    foretold: float
+    explained: float
     chromosomes: int
 
 
@@ -115,14 +115,14 @@ def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effec
     varied = (_Columns.of(gene, chromosomes, min(most, MOST_LEVELS)) for gene in space.genes)
     columns = [one for one in varied if one.varies]
     found: list[GeneEffect] = []
-    foretold = 0.0
+    explained = 0.0
     if columns:
         fit = _Fit(log_costs - log_costs.mean(), columns)
-        foretold = fit.foretold
+        explained = fit.explained
         found = [_gene_effect(one, columns, fit, max(noise or 0, NEGLIGIBLE)) for one in columns]
     order = {"matters": 0, "cannot be told": 1, "not shown": 2}
     found.sort(key=lambda gene: (order[gene.verdict], -abs(gene.largest.effect)))
-    return Effects(tuple(found), noise, foretold, len(chromosomes))
+    return Effects(tuple(found), noise, explained, len(chromosomes))
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class _Fit:
         solve, influence = self._solver(y)
         self.beta = solve @ y
         left = y - self.x @ self.beta
-        self.foretold = _foretold(y, left, influence)
+        self.explained = _explained(y, left, influence)
         rng = np.random.default_rng(0)  # resampling only: the same runs give the same intervals
         signs = rng.choice([-1.0, 1.0], (_RESAMPLES, len(y)))
         # A residual shrinks by what its own row weighs in the fit (HC3: MacKinnon, White 1985).
@@ -197,8 +197,8 @@ def _penalty(u: Floats, s: Floats, y: Floats) -> float:
     return float(min(_PENALTIES, key=error))
 
 
-def _foretold(y: Floats, left: Floats, influence: Floats) -> float:
-    """Return the share of variance of rows left out that is foretold (PRESS: Allen 1974); ≥ 0.
+def _explained(y: Floats, left: Floats, influence: Floats) -> float:
+    """Return the share of variance of rows left out that is predicted (PRESS: Allen 1974); ≥ 0.
 
     Without a row, the mean is another, too: each row weighs 1/n in that.
     """
@@ -237,7 +237,7 @@ def _level_effect(level: Level, column: int, fit: _Fit) -> LevelEffect:
 def _partners(
     one: _Columns, all_of: Sequence[_Columns], fit: _Fit, told: Sequence[int]
 ) -> tuple[str, ...]:
-    """Return the genes that a gene's levels came along with; none if they can be told apart.
+    """Return the genes that a gene's levels came along with; none if they can be distinguished.
 
     By the adjusted share of explained variance, since many genes explain anything by chance.
     """

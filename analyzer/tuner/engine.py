@@ -1,7 +1,7 @@
-"""What every tuner is: asked for a generation of chromosomes, told what each of them was worth.
+"""What every tuner is: it proposes a generation of chromosomes and receives the fitness of each.
 
-An engine is deterministic in its space, recipe, seed and what it was told. To resume one, make it
-again and tell it the stored results (``replay``): nothing else needs to be kept.
+An engine is deterministic in its space, recipe, seed and the results given to it. To resume one,
+make it again and tell it the stored results (``replay``): nothing else needs to be kept.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from analyzer.tuner.genes import Chromosome
 
 @dataclass(frozen=True)
 class Scored:
-    """What is told of one chromosome that was asked.
+    """The result of one proposed chromosome.
 
     ``fitness``: at least 0, larger is better; 0 where it was invalid or failed. ``metrics``: raw
     figures by name (counter deltas, seconds by scenario), for phenotypes. ``gains``: the log
@@ -45,19 +45,19 @@ class Engine(Protocol):
 class Believer(Engine, Protocol):
     """A tuner that has its own mind of what is run again, and of which chromosome is best.
 
-    What it asks for again is run once more. It is told of every chromosome each time, as what one
+    What it asks for again is run once more. It receives every chromosome each time, as what one
     is worth changes with the default's runs.
     """
 
     def best(self) -> Chromosome:
-        """Return the chromosome believed best of those that were told."""
+        """Return the chromosome believed best of those with results."""
         ...
 
 
 def run(engine: Engine, score: Callable[[Chromosome], Scored], evaluations: int) -> list[Scored]:
     """Return what ``engine`` evaluated, in order, until it finished or ``evaluations`` were made.
 
-    The generation under way when the number is reached is not told.
+    The generation under way when the number is reached is not known.
     """
     done: list[Scored] = []
     while len(done) < evaluations and (asked := engine.ask()):

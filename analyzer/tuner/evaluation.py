@@ -38,11 +38,11 @@ class Attempt:
     def __post_init__(self) -> None:
         """Refuse what could not be stored or compared: an endless value, or none though ok."""
         if self.status not in STATUSES:
-            raise ValueError(f"{self.status!r} is no status of an evaluation")
+            raise ValueError(f"{self.status!r} is not a status of an evaluation")
         if self.value is None and self.status == "ok":
             raise ValueError("a good evaluation has a value")
         if self.value is not None and not 0 < self.value <= LARGEST:
-            raise ValueError(f"{self.value} is no value of an evaluation")
+            raise ValueError(f"{self.value} is not a value of an evaluation")
         if not all(math.isfinite(x) and abs(x) <= LARGEST for x in self.metrics.values()):
             raise ValueError("an evaluation's metrics are finite numbers")
 

@@ -77,11 +77,11 @@ class Gene(
         if self.ordered and self.choices:
             numbers = [choice for choice in self.choices if isinstance(choice, int)]
             if len(numbers) < len(self.choices) or sorted(numbers) != numbers:
-                raise self._wrong("has choices that are no rising numbers")
+                raise self._wrong("has choices that are not rising numbers")
         if self.default not in self.alleles:
             raise self._wrong(f"has the default {self.default}, which is none of its alleles")
         if self.below and not self.ordered:
-            raise self._wrong(f"is no number, so it cannot stay below {self.below}")
+            raise self._wrong(f"is not a number, so it cannot stay below {self.below}")
         if self.requires and NONE in self.choices:
             raise self._wrong(f"is conditional, so {NONE} cannot be one of its choices")
 
@@ -111,14 +111,14 @@ class Gene(
 
 
 def knob_paths(knob: str, disks: Sequence[str]) -> list[str]:
-    """Return the files of a knob: one of each disk, or one where it is no disk's.
+    """Return the files of a knob: one of each disk, or one where it is not a disk's.
 
     Raises GeneError for names that no disk has.
     """
     if DISK not in knob:
         return [knob]
     if strange := [disk for disk in disks if not _DISK_NAME.fullmatch(disk)]:
-        raise GeneError(f"{strange[0]!r} is no disk's name", "name a disk as /sys/block does")
+        raise GeneError(f"{strange[0]!r} is not a disk's name", "name a disk as /sys/block does")
     return [knob.replace(DISK, disk) for disk in disks]
 
 
@@ -139,7 +139,7 @@ def nearest(gene: Gene, options: Sequence[Allele], wanted: Allele) -> Allele:
 
 @dataclass(frozen=True)
 class Space:
-    """The genes of one campaign, each behind those that it depends on.
+    """The genes of one campaign, each after those that it depends on.
 
     ``left_out``: genes that were asked for but are not here, and why.
     """

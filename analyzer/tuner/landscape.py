@@ -102,7 +102,7 @@ class Landscape:
 def read_landscape(path: Path) -> Landscape:
     """Return the landscape in ``path``; raises LandscapeError."""
     if path.exists() and not path.is_file():  # a device or pipe might never end
-        raise LandscapeError(f"{path} is no landscape: it is no file")
+        raise LandscapeError(f"{path} is not a landscape: it is not a file")
     try:
         table = msgspec.convert(json.loads(path.read_bytes()), type=Table)
         if table.schema != SCHEMA:
@@ -113,7 +113,7 @@ def read_landscape(path: Path) -> Landscape:
     except LandscapeError:
         raise
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise LandscapeError(f"{path} is no landscape: {error}") from error
+        raise LandscapeError(f"{path} is not a landscape: {error}") from error
 
 
 def write_table(path: Path, table: Table) -> None:
@@ -141,7 +141,7 @@ def _points_of(table: Table, space: Space) -> dict[str, dict[str, list[float]]]:
         chromosome = dict(zip(space.names, row.alleles, strict=True))
         key = key_of(chromosome)
         if not space.valid(chromosome) or key in points:
-            raise LandscapeError(f"row {number} is no valid point, or is there twice")
+            raise LandscapeError(f"row {number} is not a valid point, or is there twice")
         if list(row.values) != table.scenarios:
             raise LandscapeError(f"row {number} has not the scenarios {', '.join(table.scenarios)}")
         points[key] = row.values

@@ -39,7 +39,7 @@ def fill(space: Space, niches: Niches, population: Sequence[Child], rng: Random)
     """
     if strangers := niches.ranges.keys() - set(space.names):
         raise RecipeError(
-            f"the recipe keeps niches of {', '.join(sorted(strangers))}, which is no gene here",
+            f"the recipe keeps niches of {', '.join(sorted(strangers))}, which is not a gene here",
             "add the gene, or leave its niches out of the recipe",
         )
     filled = list(population)

@@ -90,7 +90,7 @@ def _blended(gene: Gene, one: Allele, other: Allele, rng: Random) -> Allele:
 def single_point(
     space: Space, one: Chromosome, other: Chromosome, rng: Random
 ) -> tuple[Child, Child]:
-    """Return two children: what lies behind a random cut between two genes changes places."""
+    """Return two children: what lies after a random cut between two genes changes places."""
     names = space.names
     cut = rng.randint(1, max(len(names) - 1, 1))
     head, tail = names[:cut], names[cut:]
@@ -183,7 +183,7 @@ def decode(space: Space, bits: str) -> Child:
 
 
 def single_point_bits(one: str, other: str, rng: Random) -> tuple[str, str]:
-    """Return two binary chromosomes: what lies behind a random cut changes places."""
+    """Return two binary chromosomes: what lies after a random cut changes places."""
     cut = rng.randint(1, max(len(one) - 1, 1))
     return one[:cut] + other[cut:], other[:cut] + one[cut:]
 

@@ -61,7 +61,7 @@ def general_fitness(phenotypes: Sequence[Phenotype], children: Sequence[Scored])
     """Return the fitness of each child in the phenotype with the largest mask.
 
     The general phenotype holds the genes; those under it only measure. One whose figures no child
-    has is left out; without any, it is the fitness told.
+    has is left out; without any, it is the given fitness.
     """
     general = max(phenotypes, key=lambda each: each.uid.bit_count(), default=None)
     under = [

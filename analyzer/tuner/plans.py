@@ -27,8 +27,8 @@ def read_plans(path: Path, disks: Sequence[str] = ()) -> Plans:
         on = list(disks) or list(store.spec.board.disks)
     if not top:
         raise StoreError(
-            f"{path} does not say which workload it is for",
-            f"let that workload run, and meanwhile: foreread fingerprint --learn {path}",
+            f"{path} is not associated with a workload",
+            f"while the workload runs, type: foreread fingerprint --learn {path}",
         )
     if strangers := top.keys() - BY_NAME.keys():
         raise StoreError(f"{path} has no fingerprint {min(strangers)!r}", "learn it again")
@@ -45,8 +45,8 @@ def learn(path: Path, fingerprint: Fingerprint) -> Chromosome:
         results = Results.of(store)
         if results.takes_turns:
             raise StoreError(
-                f"{path} has learnt what suits each of its workloads",
-                f"put that in force: foreread fingerprint --watch --apply {path}",
+                f"{path} has learnt settings for several workloads",
+                f"apply them with: foreread fingerprint --watch --apply {path}",
             )
         confirmed = results.confirmed
         best = results.winner if confirmed.to_run else confirmed.chromosome

@@ -175,7 +175,7 @@ def decode_recipe(data: bytes, where: str) -> Recipe:
     """Return the recipe in TOML; raises RecipeError, whose message begins with ``where``."""
     try:
         recipe: Recipe = msgspec.toml.decode(data, type=Recipe)
-    # tomllib recurses, and gives up on hostile nesting with RecursionError.
+    # tomllib recurses, and fails on hostile nesting with RecursionError.
     except (msgspec.DecodeError, ValueError, RecursionError) as error:
         text = str(error) or type(error).__name__
         remedy = (
@@ -201,5 +201,5 @@ def load_recipe(name: str) -> Recipe:
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror}", "give a file that can be read") from error
     if len(data) > LARGEST_FILE:
-        raise RecipeError(f"{path} is no recipe: too large", "give a recipe's TOML file")
+        raise RecipeError(f"{path} is not a recipe: too large", "give a recipe's TOML file")
     return decode_recipe(data, str(path))

@@ -24,8 +24,8 @@ class Results:
     """A campaign as it is in its store.
 
     ``search``: the attempts of the search, ``confirmation``: those made of its winner afterwards;
-    ``generations``: what the engine was told, fitness beside each chromosome; ``believed``: what it
-    holds to be the best, None where that is what was measured to be it.
+    ``generations``: the results given to the engine, fitness beside each chromosome; ``believed``:
+    what it holds to be the best, None where that is what was measured to be it.
     """
 
     spec: Spec

@@ -1,4 +1,4 @@
-"""Tuners that are no genetic algorithms, to compare with: the whole space, chance, and TPE.
+"""Tuners that are not genetic algorithms, to compare with: the whole space, chance, and TPE.
 
 None of them asks for a chromosome twice, so that at equal evaluations none is at a disadvantage.
 """
@@ -31,7 +31,7 @@ def make_sampler(
 
 
 class ListSampler:
-    """Asks for what an iterator yields, whatever it is told."""
+    """Asks for what an iterator yields, whatever results it gets."""
 
     def __init__(self, chromosomes: Iterator[Chromosome], batch: int) -> None:
         self._rest, self._batch = chromosomes, batch

@@ -1,8 +1,8 @@
 """foreread's own genetic algorithm for start-ups: few evaluations, few genes that matter.
 
 A cold start takes seconds to minutes to measure and a child takes none to breed. So a whole brood
-is bred, and the one child of it is measured from which most can be expected, as told by a model of
-all that was measured (pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary
+is bred, and the one child of it is measured from which most can be expected, according to a model
+of all that was measured (pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary
 computation*, 2011, section 2). A space that is small enough is its own brood. The genes that the
 model finds to matter mutate more often.
 
@@ -13,7 +13,7 @@ whose expected value is highest, not the one that was lucky.
 Genes that do nothing by themselves may do much together, of which the model can know nothing
 before it has seen them together. So every few children one is measured that is as unlike all others
 as can be, whatever the model says. The first ones are the default, it with the predicted window,
-and a spread over the space; windows that the prediction says cannot win are no alleles at all.
+and a spread over the space; windows that the prediction says cannot win are not alleles at all.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class StartUpEngine:
         self._learn()
 
     def best(self) -> Chromosome:
-        """Return the chromosome that is probably best of those that were told."""
+        """Return the chromosome that is probably best of those with results."""
         return self._good[int(np.argmax(self._guess(self._good).mean.mean(axis=0)))]
 
     def _found(self, seeds: Sequence[Chromosome]) -> Iterator[Child]:

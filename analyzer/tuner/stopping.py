@@ -17,7 +17,7 @@ from analyzer.tuner.racing import NEGLIGIBLE
 
 @dataclass(frozen=True)
 class Budget:
-    """The most attempts, and the most seconds spent in them; None is no limit."""
+    """The most attempts, and the most seconds spent in them; None means unlimited."""
 
     evaluations: int | None = None
     seconds: float | None = None

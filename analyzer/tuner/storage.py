@@ -24,7 +24,7 @@ V1 = (
 )
 SCHEDULER, DISK_TYPE = "scheduler", "disk_type"
 _EXT = ("ext2", "ext3", "ext4")
-# What mkfs makes of a disk like the paper's when it is told nothing.
+# What mkfs makes of a disk like the paper's by default.
 _DEFAULTS: Mapping[str, tuple[Allele, Allele, Allele, str]] = {
     "ext2": (4096, 256, 32768, NONE),
     "ext3": (4096, 256, 32768, "ordered"),

@@ -1,4 +1,4 @@
-"""The store of one campaign: every attempt, what the engine was told, and top genes.
+"""The store of one campaign: every attempt, the results given to the engine, and top genes.
 
 A TUNING file of ``foreread tune`` is such a store. Each attempt is committed before the next one
 starts, so that a kill loses at most the evaluation under way.
@@ -122,7 +122,9 @@ class Store:
         return int(self._rows(query)[0][0])
 
     def generations(self) -> list[list[tuple[Chromosome, float]]]:
-        """Return what the engine was told: the chromosomes of each generation and their fitness."""
+        """Return the results given to the engine: the chromosomes of each generation and their
+        fitness.
+        """
         told: dict[int, list[tuple[Chromosome, float]]] = {}
         query = (
             "SELECT generation, genes, fitness FROM generations JOIN chromosomes c"
@@ -139,7 +141,7 @@ class Store:
         top: Mapping[str, TopGenes] | None = None,
         best: str | None = None,
     ) -> None:
-        """Store what the engine was told of its ``generation``-th batch, from 0.
+        """Store the results given to the engine for its ``generation``-th batch, from 0.
 
         ``top``: the top genes that it has since then, by fingerprint; ``best``: the chromosome
         that it believes best since then.
@@ -163,7 +165,9 @@ class Store:
         if board != self.spec.board:
             was, now = map(_described, (self.spec.board, board))
             message = f"{self.name} was measured on {was}, and this is {now}"
-            raise StoreError(message, "resume it there, or start a new campaign here")
+            raise StoreError(
+                message, "resume it there, or start a new campaign here with another -o TUNING"
+            )
 
     def top_genes(self) -> dict[str, TopGenes]:
         """Return the top genes of every fingerprint that has some."""
@@ -188,7 +192,7 @@ class Store:
             " LEFT JOIN chromosomes believed ON believed.id = best"
         )
         if not rows:
-            raise StoreError(f"{self.name} holds no campaign", "give a file of foreread tune")
+            raise StoreError(f"{self.name} contains no campaign", "give a file of foreread tune")
         name, kernel, page_bytes, disks, hardware, genes, sampler, recipe, *rest = rows[0]
         space, seed, command, objective, fewest, most, foreread, created, best, ended = rest
         scenarios = self._rows("SELECT name FROM scenarios ORDER BY id")

@@ -48,7 +48,9 @@ def new_memory() -> sqlite3.Connection:
 def write_new(path: Path, image: bytes) -> None:
     """Make the file ``path`` of ``image``, whole or not at all; never over another file."""
     if path.exists():
-        raise StoreError(f"{path} exists already", "give another name, or go on with --resume")
+        raise StoreError(
+            f"{path} exists already", "give another name with -o, or continue it with --resume"
+        )
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:
@@ -123,7 +125,10 @@ def refused(path: Path | str, done: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
-        remedy = f"make room and have the rights for {path}; a campaign goes on with --resume"
+        remedy = (
+            f"check the free space and the permissions of {path}, then repeat the command "
+            "line with --resume"
+        )
         raise StoreError(f"{path} cannot be {done}: {error}", remedy) from error
     except (sqlite3.IntegrityError, OverflowError, UnicodeError) as error:
         remedy = "give what is within the range, and text that is UTF-8"
@@ -134,7 +139,7 @@ def refused(path: Path | str, done: str) -> Iterator[None]:
 
 def _check_is_file(path: Path) -> None:
     if not path.is_file():  # a pipe or device might never end
-        what = "is no file" if path.exists() else "does not exist"
+        what = "is not a file" if path.exists() else "does not exist"
         raise StoreError(f"{path} {what}", _NOT_OURS)
     if path.stat().st_size > _LARGEST_BYTES:
         raise StoreError(f"{path} is larger than any campaign", _NOT_OURS)
@@ -148,13 +153,15 @@ def _lock(path: Path) -> int:
     try:
         lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
-        raise StoreError(f"{path} cannot be opened: {error.strerror}", "see its rights") from error
+        raise StoreError(
+            f"{path} cannot be opened: {error.strerror}", "check its permissions"
+        ) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(lock)
         raise StoreError(
-            f"{path} is in use by another campaign", "wait until that has ended, or stop it"
+            f"{path} is in use by another campaign", "wait until it has ended, or stop it"
         ) from error
     return lock
 
@@ -174,13 +181,13 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA foreign_keys = ON")
     if _pragma(connection, "application_id") != APPLICATION_ID:
-        raise StoreError(f"{path} is no TUNING file", _NOT_OURS)
+        raise StoreError(f"{path} is not a TUNING file", _NOT_OURS)
     version = _pragma(connection, "user_version")
     if version != VERSION:
         message = f"{path} has schema {version}, this foreread reads {VERSION}"
-        raise StoreError(message, "use the foreread that made it")
+        raise StoreError(message, "use the version of foreread that wrote it")
     if _tables(connection) != _tables(new_memory()):
-        raise StoreError(f"{path} has tables that no foreread made", _NOT_OURS)
+        raise StoreError(f"{path} has tables that foreread did not create", _NOT_OURS)
     for check in ("integrity_check(1)", "foreign_key_check"):
         found = connection.execute(f"PRAGMA {check}").fetchone()
         if found is not None and found != ("ok",):

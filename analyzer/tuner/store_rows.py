@@ -55,7 +55,7 @@ def insert_evaluation(connection: sqlite3.Connection, one: Evaluation, stage: St
 def insert_generation(
     connection: sqlite3.Connection, generation: int, scored: Sequence[Scored]
 ) -> None:
-    """Write what the engine was told of a generation."""
+    """Write the results given to the engine for a generation."""
     for place, one in enumerate(scored):
         chromosome = _chromosome_id(connection, one.chromosome)
         connection.execute(
@@ -96,5 +96,5 @@ def _json(value: object) -> str:
 
 
 def _printed(value: object) -> str:
-    """Return what a target said as JSON; it may have said bytes that are no text."""
+    """Return what a target said as JSON; it may have said bytes that are not text."""
     return _json(value).encode(errors="replace").decode()

@@ -42,7 +42,7 @@ BEFORE_THE_FIRST = 3  # draws that are left out, since they still know of where 
 UNLEARNT = 0.5  # s of every gene for who has learnt nothing
 REACH = 0.4  # of a gene's range, over which alleles are alike
 TRUST = 0.5  # standard deviation of the slope of what is expected, about 1
-TINY = 1e-8  # variance of log fitness, so that equal values are no special case
+TINY = 1e-8  # variance of log fitness, so that equal values are not special case
 
 
 def correlation(gene: Gene) -> Floats:

@@ -19,7 +19,7 @@ class Contest:
     """Runs that are compared with each other: those in the scenarios of ``spec``.
 
     ``believed``: the chromosome that the engine believes best, if it has a mind of its own and was
-    told of any.
+    given any results.
     """
 
     def __init__(self, spec: Spec) -> None:

@@ -61,7 +61,7 @@ def check_memory(parts: Parts, memory_mib: int, disk: Path) -> None:
         raise BoardError(
             f"{memory_mib} MiB are too little for {parts.machine.name}, whose disk takes "
             f"{_mib(disk)} MiB of it",
-            f"say --memory-mib {least} or more",
+            f"use --memory-mib {least} or more",
         )
 
 

@@ -59,7 +59,7 @@ def _failure(what: str, said: str, qemu_said: str = "") -> BoardError:
     lines = [line.strip() for line in (said + qemu_said).splitlines() if line.strip()]
     last = " | ".join(lines[-_SHOWN_LINES:]) or "nothing"
     return BoardError(
-        f"the board failed at {doing}: {what}; it said last: {last}",
+        f"the board failed at {doing}: {what}; its last output: {last}",
         "try more memory (--memory-mib), or more time on a slow machine (--time-out)",
     )
 

@@ -83,7 +83,7 @@ def read_result(disk: Path, command: str) -> Result | None:
         return None
     if "failed" in members:
         said = members["failed"].decode(errors="replace").strip()
-        raise BoardError(f"the guest failed: {said}", "try --memory-mib with more memory")
+        raise BoardError(f"the guest failed: {said}", "try more memory with --memory-mib N memory")
     runs = [_timed_run(line) for line in members["runs"].decode().splitlines()]
     result = Result(runs, members["stdout"], members["stderr"])
     if runs[-1].status == _COMMAND_NOT_FOUND and b"chroot: can't execute" in result.stderr:

@@ -70,4 +70,4 @@ def _squashfs(tree: Path, image: Path) -> None:
 def check_file_system(fs: str) -> None:
     """Raise BoardError if there is no way to make that file system."""
     if fs not in FILE_SYSTEMS:
-        raise BoardError(f"no image of {fs!r} can be made", f"say {' or '.join(FILE_SYSTEMS)}")
+        raise BoardError(f"no image of {fs!r} can be made", f"use {' or '.join(FILE_SYSTEMS)}")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from boards.emulated.error import call, require_tool
 
-_SPACE = "see that the state folder can be written to"
+_SPACE = "check that the state folder is writable"
 
 
 def make_keys(folder: Path) -> dict[str, bytes]:

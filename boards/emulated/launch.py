@@ -33,7 +33,7 @@ class LiveOptions:
     """A live board; ``latency_ns`` and ``ns_per_kib`` are its disk's cost.
 
     ``init`` is "busybox" or "systemd". Without ``memory_mib`` it has what its disk takes and
-    128 MiB. ``append`` are more words for the kernel's command line, ``rtc`` is where its clock
+    128 MiB. ``append`` are append WORDS to the kernel command line, ``rtc`` is where its clock
     begins (QEMU's -rtc base=). The swap file is on the slow disk; a squashfs has none. Of
     ``scratch_mib`` (more of memory) is a second device of the slow disk, /dev/slow1; ``modules``
     are loaded besides.
@@ -74,7 +74,7 @@ def make(options: LiveOptions, tell: Callable[[str], None]) -> Made:
     """Build what is not in the cache; raises BoardError."""
     image.check_file_system(options.fs)
     if options.init not in INITS:
-        raise BoardError(f"no board has {options.init!r} for init", f"say {' or '.join(INITS)}")
+        raise BoardError(f"no board has {options.init!r} for init", f"use {' or '.join(INITS)}")
     parts = Parts(options.board, options.kernel, options.packages, tell=tell)
     disk = parts.live_image(options.fs, options.init, options.swap_mib, options.free_mib)
     memory_mib = options.memory_mib or least_memory_mib(parts, disk) + _ROOM_MIB

@@ -240,6 +240,6 @@ def _come_up(board: LiveBoard, process: launch.Process, options: LiveOptions, te
 def _check_name(name: str, board: str) -> None:
     if name != profile_name(name) or (name != board and name in ("local", *builtin_names())):
         raise BoardError(
-            f"a started board cannot be called {name!r}",
-            "give a name of small letters, digits and dashes that is no board's",
+            f"{name!r} is not a valid name of a started board",
+            "use small letters, digits and dashes, and not the name of a board model",
         )

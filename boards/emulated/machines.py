@@ -124,7 +124,9 @@ def machine(name: str, kernel: str) -> Machine:
     """Return the machine called ``name``; raises BoardError if it or its kernel is unknown."""
     known = MACHINES.get(name)
     if known is None:
-        raise BoardError(f"no emulated board is called {name!r}", f"say {', '.join(MACHINES)}")
+        raise BoardError(
+            f"no emulated board is called {name!r}", f"use one of {', '.join(MACHINES)}"
+        )
     if kernel not in known.kernels:
         offered = ", ".join(known.kernels)
         raise BoardError(f"{name} has no kernel {kernel}", f"its kernels are: {offered}")

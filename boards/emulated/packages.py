@@ -13,7 +13,7 @@ from pathlib import Path
 
 from boards.emulated.error import BoardError, call, require_tool
 
-_OFFLINE = "the first use of a board needs the network and apt sources; or copy the cache here"
+_OFFLINE = "the first use of a board needs the network and apt sources (or a copy of the cache)"
 _CONFIGURATION = """\
 APT::Architecture "{arch}";
 APT::Architectures {{ "{arch}"; }};

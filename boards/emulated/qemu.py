@@ -28,7 +28,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Boot:
-    """What boots; ``append`` are more words for the kernel's command line."""
+    """What boots; ``append`` are append WORDS to the kernel command line."""
 
     kernel: Path
     initrd: Path
@@ -54,15 +54,15 @@ def qemu_words(machine: Machine, boot: Boot, disks: Sequence[Disk], icount: str)
 def run_qemu(words: list[str], log: Path, time_out_s: float) -> None:
     """Run QEMU to its end with the console in ``log``; raises BoardError on a time-out.
 
-    ``timeout`` stands between and is told when this process is killed, so that QEMU ends then
+    ``timeout`` stands between and gets a signal when this process is killed, so that QEMU ends then
     too; -k since a stuck QEMU ignores SIGTERM.
     """
     tied = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM"]
     limit = [require_tool("timeout", "coreutils"), "-k", str(_KILL_AFTER_S), f"{time_out_s:.3f}"]
     if _wait([*tied, *limit, *words], log) in _TIMED_OUT:
         raise BoardError(
-            f"the guest was not done after {time_out_s:g} s{last_line(log)}",
-            "give it more time with --time-out, or look whether its command ever ends",
+            f"the guest did not finish within {time_out_s:g} s{last_line(log)}",
+            "allow more time with --time-out S, or check that its command ends",
         )
 
 
@@ -86,9 +86,11 @@ def died(log: Path) -> BoardError:
     text = log.read_text(errors="replace")
     panic = PANIC.search(text)
     if panic:
-        return BoardError(f"the guest's kernel panicked: {panic[1]}", "try --memory-mib with more")
+        return BoardError(
+            f"the guest's kernel panicked: {panic[1]}", "try more memory with --memory-mib N"
+        )
     return BoardError(
-        f"the guest ended without a result{last_line(log)}", "try --memory-mib with more"
+        f"the guest ended without a result{last_line(log)}", "try more memory with --memory-mib N"
     )
 
 
@@ -96,7 +98,7 @@ def last_line(log: Path) -> str:
     """Return what a board said last, as the end of a message."""
     said = log.read_text(errors="replace").strip().splitlines()
     lines = [line for line in said if "terminating on signal" not in line]
-    return f"; it said last: {lines[-1]}" if lines else "; it said nothing"
+    return f"; its last output: {lines[-1]}" if lines else "; it printed nothing"
 
 
 def escaped(path: Path) -> str:

@@ -41,7 +41,7 @@ def check_free(folder: Path) -> None:
     if runs(folder):
         raise TakenError(
             f"a board called {folder.name} runs already",
-            f"use it, end it by `foreread boards stop {folder.name}`, or give another --name",
+            f"use it, stop it with `foreread boards stop {folder.name}`, or give another --name",
         )
 
 

@@ -68,8 +68,8 @@ def _check(path: Path) -> None:
         wanted = ""
     if wanted != _sums(path):
         raise BoardError(
-            f"the cached files in {path} are not what was put there (wrong checksum)",
-            f"remove that folder ({path}); it is made again",
+            f"the cached files in {path} are damaged (wrong checksum)",
+            f"remove this folder: rm -r {path}; foreread builds it again",
         )
 
 

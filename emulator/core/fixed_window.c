@@ -185,7 +185,7 @@ slot(const struct walk *w, uint32_t at)
     return (uint16_t)((at & (w->ring - 1)) + 1);
 }
 
-/* Drop ancestors that touch i is no descendant of, and those that no window reaches. */
+/* Drop ancestors that touch i is not a descendant of, and those that no window reaches. */
 static void
 prune(struct walk *w, const struct touch *items, uint32_t i)
 {
@@ -212,7 +212,7 @@ place(struct walk *w, const struct touch *items, uint32_t i)
 }
 
 /* Pages from the last touch to the end of its file. A page that was touched beyond the known
- * length shows that the file was longer: it then ends behind that page. */
+ * length shows that the file was longer: it then ends after that page. */
 static uint16_t
 tail_of(const struct walk *w, uint64_t page, int64_t length)
 {

@@ -37,7 +37,7 @@ struct lx_table {
 struct lx_measured {
     struct lx_table random, sequential;
     double free_ns;
-    uint64_t end; /* sector behind the last one, if ``began`` */
+    uint64_t end; /* sector after the last one, if ``began`` */
     bool began;
 };
 

@@ -115,7 +115,7 @@ struct lx_program {
     bool by_file; /* operations on one file stand together */
 };
 
-/* Counts by group, one window behind the other; ``inserts`` is NULL, or a growing log. */
+/* Counts by group, one window after the other; ``inserts`` is NULL, or a growing log. */
 struct lx_counts {
     int64_t *requests, *pages;
     struct lx_insert *inserts;
@@ -153,7 +153,7 @@ struct lx_area {
     uint64_t stamp;
 };
 
-/* ``folios`` folios of one order, one behind the other. */
+/* ``folios`` folios of one order, one after the other. */
 struct lx_piece {
     uint64_t index;
     unsigned order;
@@ -248,7 +248,7 @@ void lx_end_run(struct lx_kernel *k, struct lx_inode *inode);
 size_t lx_extent_at(const struct lx_extent *extents, size_t n, uint64_t sector);
 /* What is stored of sectors [first, behind) of a file that has extents, part by part. */
 struct lx_stored {
-    const struct lx_extent *extent, *end; /* the next one to look at, and behind the last */
+    const struct lx_extent *extent, *end; /* the next one to look at, and after the last */
     uint64_t first, behind;
     uint64_t low, high, sector; /* the part: sectors [low, high), stored from sector on */
 };

@@ -34,7 +34,7 @@ accumulate(size_t *start, size_t n_files)
     return largest;
 }
 
-/* Put each access behind those of its file; turns start[f] into the end of file f. */
+/* Put each access after those of its file; turns start[f] into the end of file f. */
 static void
 scatter(const struct fw_accesses *a, size_t *start, struct touch *items)
 {

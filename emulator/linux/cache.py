@@ -66,7 +66,7 @@ class PageCache:
         return (shift, number) in self._nodes
 
     def history(self, page: int, limit: int) -> int:
-        """Count the cached pages behind ``page``, up to ``limit`` (radix_tree_prev_hole)."""
+        """Count the cached pages after ``page``, up to ``limit`` (radix_tree_prev_hole)."""
         count = 0
         while count < limit and page - 1 - count in self._folios:
             count += 1

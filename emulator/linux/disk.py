@@ -46,7 +46,7 @@ class TimedKernel(Kernel):
     clock_ns: float = 0.0
     held_ns: float = 0.0  # until when ->readahead itself, or a full queue, holds the reader
     sent: list[Request] = field(default_factory=list)
-    pages: int = 0  # read so far; what lies behind the end of a compressed file is not
+    pages: int = 0  # read so far; what lies after the end of a compressed file is not
     _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
     _used: set[tuple[int, int]] = field(default_factory=set)
     _first: int = 0  # insert that the run in progress began with
@@ -63,7 +63,8 @@ class TimedKernel(Kernel):
         done = self.queue.submit(self.clock_ns, sector, sectors, bios, meta)
         if not done <= LONGEST_NS:
             raise EmulationError(
-                "the device takes longer than can be", "give other numbers, or calibrate again"
+                "a request of this device would take too long",
+                "give other numbers, or calibrate again",
             )
         self.sent.append(Request(max(self.clock_ns, self._busy_ns), done, done))
         self._busy_ns = max(self._busy_ns, done)
@@ -133,7 +134,7 @@ def _chain(sent: Sequence[Request], cut: Sequence[tuple[int, int, int, int]]) ->
     """Let the requests that were cut from one bio be there together.
 
     What goes on where the request before ended was cut from the same bio; of two bios that meet in
-    a request the second is taken to begin behind it.
+    a request the second is taken to begin after it.
     """
     there = 0.0
     for row in range(len(sent) - 1, -1, -1):

@@ -31,7 +31,7 @@ class Mapping:
 
     @property
     def end(self) -> int:
-        """Return the page of the file behind the mapping."""
+        """Return the page of the file that the mapping maps there."""
         return self.start + self.pages
 
 
@@ -166,7 +166,7 @@ def _sync_readahead(kernel: Kernel, mapping: Mapping, page: int) -> None:
 
 
 def _continues(kernel: Kernel, file: OpenFile, page: int) -> bool:
-    """2.6.31 to 2.6.39: a fault behind the last page touched is a sequential read."""
+    """2.6.31 to 2.6.39: a fault after the last page touched is a sequential read."""
     return kernel.rules.fault == Fault.SEQUENTIAL and page - 1 == file.state.prev_page
 
 

@@ -15,7 +15,7 @@ _LARGE_FOLIOS: dict[str, Version] = {
 }
 # ubifs_bdi and mtd_bdi have no window, whatever read_ahead_kb is.
 WITHOUT_WINDOW = frozenset({"ubifs", "jffs2"})
-SQUASHFS_BLOCK = 128 << 10  # bytes: what mksquashfs makes unless told otherwise
+SQUASHFS_BLOCK = 128 << 10  # bytes: what mksquashfs makes by default
 
 
 def has_large_folios(fstype: str, options: str, version: Version) -> bool:

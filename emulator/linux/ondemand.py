@@ -145,7 +145,7 @@ def _start(file: OpenFile, page: int, request: int, limit: int) -> None:
 
 
 def _follow(kernel: Kernel, file: OpenFile, limit: int) -> None:
-    """Go on behind the last window."""
+    """Go on after the last window."""
     state = file.state
     state.start += state.size
     grown = next_size(state.size, limit)
@@ -154,7 +154,7 @@ def _follow(kernel: Kernel, file: OpenFile, limit: int) -> None:
 
 
 def _stray(kernel: Kernel, file: OpenFile, page: int, request: int, limit: int) -> bool:
-    """Set the window behind a marker that is not the state's; return False to read nothing."""
+    """Set the window after a marker that is not the state's; return False to read nothing."""
     state, cache = file.state, file.inode.cache
     if kernel.rules.xarray:
         found = cache.next_miss(page + 1, limit)

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 class Op(IntEnum):
-    """What an operation does; which columns it uses stands behind it."""
+    """What an operation does; the comment lists the columns it uses."""
 
     OPEN = 0  # handle: a new struct file
     READ = 1  # handle, at: byte position, length: bytes
@@ -96,7 +96,7 @@ def _at(values: npt.NDArray[np.uint32], rows: npt.NDArray[np.int64]) -> npt.NDAr
 
 @dataclass(frozen=True)
 class Machine:
-    """What the kernel has been told: sizes are in pages unless they say otherwise.
+    """What the application has set in the kernel: sizes are in pages unless they say otherwise.
 
     ``io_pages`` is the device's largest request (max_sectors_kb); ``fault_around`` the pages of
     fault_around_bytes; ``exec_order`` that of executable folios (arm64: 64 KiB).

@@ -36,7 +36,7 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[
 
 
 def _next_page(kernel: Kernel, file: OpenFile, page: int, behind: int) -> int:
-    """filemap_get_pages: bring in ``page``; return the first page behind what it is in."""
+    """filemap_get_pages: bring in ``page``; return the first page after what it is in."""
     cache = file.inode.cache
     if cache.get(page) is None:
         ondemand.miss(kernel, file, page, behind - page)
@@ -51,7 +51,7 @@ def _next_page(kernel: Kernel, file: OpenFile, page: int, behind: int) -> int:
 
 
 def _asked(kernel: Kernel, position: int, count: int) -> int:
-    """Return the page behind those that readahead is told of: 2.6.11 leaves out a part of one."""
+    """Return the page after those that readahead gets: 2.6.11 leaves out a part of one."""
     page_size = kernel.machine.page_size
     if kernel.rules.off_is_negative:
         return position // page_size - (-count // page_size)

@@ -47,7 +47,7 @@ class Bio:
 
     @property
     def end(self) -> int:
-        """Return the sector behind it."""
+        """Return the sector after it."""
         return self.sector + sum(self.folios)
 
 
@@ -95,7 +95,7 @@ def requests(
     A bio ends where the next block of the file is not the next one of the device, and where it
     holds BIO_FOLIOS. A plug merges the bios of one ->readahead call, and nothing across two.
     ``bios`` counts what a limiter sees: each part of a bio that is split for the device is
-    submitted again. A folio is a segment, unless ``joined`` says of its insert that it lies behind
+    submitted again. A folio is a segment, unless ``joined`` says of its insert that it lies after
     the one before it in memory, too: that is chance, and matters only above max_segments folios.
     Without it all lie apart.
     """
@@ -115,7 +115,7 @@ def count(
 ) -> tuple[list[int], list[int]]:
     """Return requests and pages read from the device, by file.
 
-    Of a file in compressed blocks each block is a request, whatever its size; pages behind its
+    Of a file in compressed blocks each block is a request, whatever its size; pages after its
     end are not counted.
     """
     made, pages = [0] * len(program.files), [0] * len(program.files)

@@ -119,7 +119,7 @@ class Rules:
     orders: Orders = Orders.SINGLE
     marks_upwards: bool = False  # the marker's index is rounded up to the folio
     order_one: bool = False  # folios of two pages exist
-    overshoots: bool = False  # behind a cached page the whole window is read once more
+    overshoots: bool = False  # after a cached page the whole window is read once more
     folio_index: bool = False  # read(2): a marker's index is its folio's first
     expands: bool = False  # squashfs: readahead grows to whole blocks, the window with it
     block_window: bool = True  # squashfs: its files have a window at all
@@ -251,7 +251,9 @@ def version_of(release: str) -> Version:
     """Return the numbers that a release string ("6.18.44-amd64", "2.6.32") starts with."""
     match = re.match(r"(\d{1,4})\.(\d{1,4})(?:\.(\d{1,4}))?", release)
     if match is None:
-        raise KernelError(f"{release!r} is no kernel release", "name a version such as linux-5.10")
+        raise KernelError(
+            f"{release!r} is not a kernel release", "name a version such as linux-5.10"
+        )
     return tuple(int(number) for number in match.groups() if number is not None)
 
 
@@ -260,7 +262,7 @@ def rules_for(version: Version) -> Rules:
     if version < CHANGES[0].since:
         text = ".".join(map(str, version))
         raise KernelError(
-            f"the readahead of Linux {text} is not known", "choose a model from linux-2.6.11 on"
+            f"the readahead of Linux {text} is unknown", "choose a model from linux-2.6.11 on"
         )
     rules = Rules()
     for change in CHANGES:

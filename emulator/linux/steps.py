@@ -12,7 +12,7 @@ from emulator.linux.operations import Machine, Program
 from emulator.linux.requests import Layout, Limits
 from emulator.linux.rules import Rules
 
-LONGEST_NS = 1e14  # a day and some hours: no start-up takes so long
+LONGEST_NS = 1e14  # upper bound of any duration passed in (about 28 h)
 MOST_CPUS = 1 << 16
 MOST_BIOS = 1 << 20
 # One thing that a thread does. Before it the thread sleeps for sleep_ns or until step woken_by (any
@@ -51,7 +51,7 @@ class Run:
     """What is replayed: ``steps`` (STEP) in the order recorded, of threads on ``cpus``.
 
     The run is over when thread ``ends`` is (-1: when all are). ``tail_ns`` is what that thread (-1:
-    that of the last step) computes behind its last step.
+    that of the last step) computes after its last step.
     """
 
     program: Program
@@ -72,16 +72,16 @@ class Run:
         times = np.abs(np.concatenate((steps["cpu_ns"], steps["sleep_ns"], [self.tail_ns])))
         # Not so as to let NaN pass.
         if not times.sum() <= LONGEST_NS or (steps["sleep_ns"] < 0).any():
-            raise _damaged("a step takes a time that is out of range")
+            raise _damaged("the duration of a step is out of range")
         if ((steps["waits_for"] < -1) | (steps["waits_for"] >= rows)).any():
-            raise _damaged("a step waits for one that does not come before it")
+            raise _damaged("a step waits for a step that is not before it")
         if ((steps["woken_by"] < -1) | (steps["woken_by"] >= len(steps))).any():
-            raise _damaged("a step is woken by one that is not there")
+            raise _damaged("a step is woken by a step that does not exist")
         if (steps["bios"] > MOST_BIOS).any():
-            raise _damaged("a request of more bios than there can be")
+            raise _damaged("a request has too many bios")
         operations = len(self.program.operations)
         if ((steps["operation"] < -1) | (steps["operation"] >= operations)).any():
-            raise _damaged("a step refers to an operation that is not there")
+            raise _damaged("a step refers to an operation that does not exist")
         if not 1 <= self.cpus <= MOST_CPUS:
             raise _damaged(f"a run on {self.cpus} CPUs")
         if self.ends != -1 and self.ends not in steps["thread"]:

@@ -4,7 +4,7 @@ A thread is an iterator of what it waits for next. It holds a CPU while it compu
 the end of that: what it does takes no time, and happens in order of time, at the same time in
 order of rows. A thread that has to compute takes a free CPU, or that of the thread that has held
 its own longest, if for a slice or more; else it stands in a queue, first come, first served. Who
-has held a CPU for a slice leaves it to the first in the queue, and stands behind the last.
+has held a CPU for a slice leaves it to the first in the queue, and queues after the last.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _MOST_FACTOR = 8  # CPUs: get_update_sysctl_factor
 
 @dataclass(frozen=True)
 class Compute:
-    """Compute for so long."""
+    """Compute for ``for_ns`` of CPU time."""
 
     for_ns: float
 

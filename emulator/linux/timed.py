@@ -32,7 +32,7 @@ def timed(
 
     What steps compute holds the processor's work of reading as it was when ``recorded``: the
     ``cpu`` cost of requests and pages that a step does not need now is taken off what its thread
-    computes behind it, and added for those that it needs more. Without ``recorded`` all is
+    computes after it, and added for those that it needs more. Without ``recorded`` all is
     computed as it is. Raises EmulationError for steps that no run can have.
     """
     run.check()

@@ -13,7 +13,7 @@ class State:
 
     ``start``, ``size`` and ``async_size`` are the last window, ``pages`` its limit (ra_pages).
     ``prev_page`` is the page of prev_pos; ``miss`` and ``hit`` count mmap faults. The fields
-    behind them belong to page_cache_readahead (2.6.11 to 2.6.22), where ``prev_page`` is the
+    after them belong to page_cache_readahead (2.6.11 to 2.6.22), where ``prev_page`` is the
     last page asked for.
     """
 

@@ -90,7 +90,7 @@ def spread(runs: Iterable[Sequence[float]]) -> Spread | None:
 
 
 def paced_targets(default_s: float, found: Spread | None) -> SecondsTargets:
-    """Return what a paced device asks of a start that takes so long at the default window."""
+    """Return what a paced device asks of a start-up with this duration at the default window."""
     if default_s > LONG_START_S or found is None:
         return PACED
     errors = (_TIMES_THE_SPREAD * found.median, _TIMES_THE_SPREAD * found.worst)

@@ -58,7 +58,7 @@ class Application:
     writes: bool = False
 
 
-NAND = Device("nand", 100, 100_000)  # examples/paper/README.md says what stands behind these
+NAND = Device("nand", 100, 100_000)  # examples/paper/README.md has the sources of these
 SD = Device("sd", 1000, 50_000)
 EMMC = Device("emmc", 250, 20_000)
 

@@ -126,7 +126,7 @@ def _requests(taken: Inputs, disk: int, kb: int) -> int:
 
 
 def _measured(run: Recording, dev: int, disk: int, rest: int) -> Reads:
-    """Return what a run read; requests without the ``rest`` that is no file data.
+    """Return what a run read; requests without the ``rest`` that is not file data.
 
     Without FIEMAP, which busybox lacks, an extent does not tell file data from metadata.
     """
@@ -135,7 +135,7 @@ def _measured(run: Recording, dev: int, disk: int, rest: int) -> Reads:
 
 
 def _plain(recording: Recording, dev: int) -> bool:
-    """Return whether metadata is read through the page cache, by which it can be told."""
+    """Return whether metadata is read through the page cache, by which it can be determined."""
     mounts = recording.capture.mounts if recording.capture else []
     return not any(m.fstype == "squashfs" for m in mounts if dev_of(m.dev) == dev)
 

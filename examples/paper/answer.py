@@ -56,10 +56,10 @@ def answer(device: str, rows: list[Row], predicted: dict[str, Any], default: int
     """
     seconds = {row.window: row.seconds for row in rows}
     quasi, best = predicted["quasi_optimal"], predicted["predicted_best"]
-    foretold = dict(zip(predicted["windows"], predicted["seconds"] or [], strict=False))
+    by_window = dict(zip(predicted["windows"], predicted["seconds"] or [], strict=False))
     return Answer(
         device=device,
-        rows=[replace(row, predicted_seconds=foretold.get(row.window)) for row in rows],
+        rows=[replace(row, predicted_seconds=by_window.get(row.window)) for row in rows],
         default=judge(seconds, default, default),
         best=judge(seconds, best_window(seconds), default),
         quasi_optimal=judge(seconds, quasi, default),

@@ -73,7 +73,7 @@ def end_ssh_server(board: dict[str, str]) -> None:
 def predict(capture: Path, device: Device, windows: Sequence[int]) -> dict[str, Any]:
     """Return what is predicted for a device of known cost from a capture made on any.
 
-    The picks are among the ``windows`` and those that foreread replays unless told.
+    The picks are among the ``windows`` and those that foreread replays by default.
     """
     asked = ",".join(map(str, sorted({*windows, *LADDER})))
     cost = capture.with_name(f"{device.name}.toml")

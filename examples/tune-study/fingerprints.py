@@ -170,7 +170,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, str]:
 def counted(table: Table) -> dict[str, Any]:
     """Return what the study counts, printing its tables."""
     variants = {ranked: summary(table, ranked) for ranked in RANKED}
-    variants["rate, workloads told apart"] = summary(told(table), "rate")
+    variants["rate, distinct workloads"] = summary(told(table), "rate")
     for ranked, figures in variants.items():
         print(f"{as_markdown(figures, ranked)}\n", flush=True)
     return {

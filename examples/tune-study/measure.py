@@ -144,7 +144,9 @@ def prepare(board: Target, study: Study, scenario: str) -> None:
 
 
 def make(board: Target, study: Study, points: list[Point]) -> list[Measured]:
-    """Make the trials on the board, in that order; one that cannot be made is told and left out."""
+    """Make the trials on the board, in that order; one that cannot be made is reported and left
+    out.
+    """
     text = "".join(" ".join(map(str, point)) + "\n" for point in points)
     words = ["sh", f"{_FOLDER}/trials.sh", _FOLDER, str(study.room_mib), str(LIMIT_S)]
     words += study.command

@@ -107,7 +107,7 @@ class StorageEvaluator:
         self._rules = rules
 
     def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
-        """Make, mount, measure; a chromosome that is no file system is not tried."""
+        """Make, mount, measure; a chromosome that is not a file system is not tried."""
         if not is_valid(chromosome, self._rules):
             return Attempt("invalid", notes=("no such file system can be made and mounted",))
         bench = self._benches[str(chromosome.get(DISK_TYPE, next(iter(self._benches))))]

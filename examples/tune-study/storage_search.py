@@ -1,7 +1,7 @@
 """Searches of a measured landscape of file systems: the 2015 paper's algorithm, TPE and chance.
 
 What counts is the file systems that had to be made and measured: each once, as there. A combination
-of alleles that is no file system is worth nothing and costs nothing, for every search alike.
+of alleles that is not a file system is worth nothing and costs nothing, for every search alike.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 On the measured starts (start-up.jsonl), for many seeds: evaluations of a turn until the better half
 of a generation takes, on average, no more than 5 % longer than the best there is (*converged*), and
-until one child does so (*found*), with fingerprints and without. The fingerprints are told here, so
-that they tell the scenarios apart. turns_live.py makes such a search on a board.
+until one child does so (*found*), with fingerprints and without. The fingerprints are given here,
+so that they tell the scenarios apart. turns_live.py makes such a search on a board.
 
     python examples/tune-study/turns.py -o FILE
 """

@@ -31,20 +31,22 @@ from foreread.target_arguments import add_target, tell
 
 MORE = {
     "run": "start an emulated board and run a command on it",
-    "start": "start an emulated board that stays, as a target",
-    "stop": "end emulated boards that were started",
+    "start": "start an emulated board and keep it running, as a target",
+    "stop": "stop emulated boards",
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
-    listing = actions.add_parser("list", help="name the boards that are known")
-    show = actions.add_parser("show", help="say what a board is made of")
+    listing = actions.add_parser("list", help="list the known boards")
+    show = actions.add_parser("show", help="show the facts of a board")
     show.add_argument("board", metavar="NAME|FILE", help="a name from the list, or a TOML file")
-    new = actions.add_parser("new", help="make a profile of a board that runs")
+    new = actions.add_parser("new", help="create a profile of a running board")
     add_target(new)
-    new.add_argument("-o", "--output", metavar="FILE", type=Path, help="file to make (stdout)")
+    new.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, help="file to create (default: stdout)"
+    )
     for sub, function in ((listing, _list), (show, _show), (new, _new)):
         sub.set_defaults(act=function)
         _add_json(sub)
@@ -67,7 +69,7 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
         "--json",
         action="store_true",
         default=argparse.SUPPRESS,
-        help="machine-readable, on stdout",
+        help="print the result as JSON on stdout",
     )
 
 
@@ -119,8 +121,10 @@ def _write_new(path: Path, text: str) -> None:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
-        message = f"{path} is there already"
-        raise ProfileError(message, "choose another name: it may hold what you added") from error
+        message = f"{path} exists already"
+        raise ProfileError(
+            message, "choose another name with -o FILE: this file may contain your changes"
+        ) from error
 
 
 def _lines(profile: Profile) -> list[str]:

@@ -22,15 +22,18 @@ _DEFAULT_WINDOWS = "128k"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.usage = f"{parser.prog} BOARD [options] -- COMMAND [ARGUMENT ...]"
-    add_board(parser, least_memory="256 MiB")
+    add_board(parser, least_memory="default: 256")
     add_windows(parser, _DEFAULT_WINDOWS)
-    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="runs a window")
+    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="runs per window")
     parser.add_argument(
-        "--time-out", type=positive, default=300, metavar="S", help="real seconds for all (300)"
+        "--time-out", type=positive, default=300, metavar="S", help="real-time limit (300)"
     )
     # The parent command has it too; without a default here, either place will do.
     parser.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="machine-readable, on stdout"
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print the result as JSON on stdout",
     )
     parser.add_argument(
         "command_line", metavar="COMMAND", nargs="+", help="the command and its arguments"
@@ -68,7 +71,7 @@ def _check_status(result: BoardRun) -> None:
     failed = [one.status for one in result.runs if one.status]
     if failed:
         raise BoardError(
-            f"the command exited with {failed[0]} on the board", "see what it wrote to stderr"
+            f"the command exited with status {failed[0]} on the board", "read its stderr above"
         )
 
 

@@ -14,22 +14,27 @@ from foreread.target_arguments import tell
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_board(parser, least_memory="what the disk takes and 128 MiB")
-    parser.add_argument("--name", metavar="NAME", help="what to call it (BOARD)")
+    add_board(parser, least_memory="default: the disk and 128 MiB")
+    parser.add_argument("--name", metavar="NAME", help="name of the board (default: BOARD)")
     parser.add_argument(
-        "--systemd", action="store_true", help="systemd is its init (default: busybox)"
+        "--systemd", action="store_true", help="use systemd as init (default: busybox)"
     )
     parser.add_argument(
-        "--read-only", action="store_true", help="mount the root so (default: ext4 is written to)"
+        "--read-only",
+        action="store_true",
+        help="mount the root read-only (default: ext4 is writable)",
     )
     parser.add_argument(
-        "--append", default="", metavar="WORDS", help="more words for the kernel's command line"
+        "--append", default="", metavar="WORDS", help="append WORDS to the kernel command line"
     )
     parser.add_argument(
-        "--time-out", type=positive, default=180, metavar="S", help="real seconds to boot (180)"
+        "--time-out", type=positive, default=180, metavar="S", help="real-time limit (180)"
     )
     parser.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="machine-readable, on stdout"
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print the result as JSON on stdout",
     )
 
 
@@ -39,10 +44,10 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps(document(board)))
     else:
-        print(f"{board.name} runs: --target {board.name} means it from now on.")
+        print(f"{board.name} is running: use --target {board.name} to reach it.")
         print(f"  log in:  {shlex.join(board.ssh_words())}")
         print(f"  console: {board.console}")
-        print(f"  end it:  foreread boards stop {board.name}")
+        print(f"  stop it: foreread boards stop {board.name}")
     return 0
 
 

@@ -12,17 +12,22 @@ from foreread.arguments import UsageError
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("names", metavar="NAME", nargs="*", help="as `foreread boards list` says")
-    parser.add_argument("--all", action="store_true", help="all that run")
     parser.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="machine-readable, on stdout"
+        "names", metavar="NAME", nargs="*", help="as listed by `foreread boards list`"
+    )
+    parser.add_argument("--all", action="store_true", help="stop all running boards")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print the result as JSON on stdout",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Stop the boards, all of them or none if one is not there; forget those that ended."""
     if bool(args.names) == args.all:
-        raise UsageError("say which boards, or --all")
+        raise UsageError("name the boards to stop, or give --all")
     boards = [*running(), *ended()] if args.all else [_named(name) for name in args.names]
     for board in boards:
         board.stop()
@@ -35,9 +40,9 @@ def _named(name: str) -> LiveBoard:
     board = next((one for one in [*running(), *ended()] if one.name == name), None)
     if board is None:
         there = ", ".join(one.name for one in running()) or "none"
-        raise BoardError(f"no board called {name!r} runs", f"those that run: {there}")
+        raise BoardError(f"no board called {name!r} is running", f"running boards: {there}")
     return board
 
 
 def _sentence(names: list[str]) -> str:
-    return f"stopped: {', '.join(names)}" if names else "none ran"
+    return f"stopped: {', '.join(names)}" if names else "no board was running"

@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "device",
         metavar="DEVICE",
-        help="block device, large file, or directory on the disk; it is only read",
+        help="block device, large file, or directory on the disk; foreread only reads it",
     )
     add_target(parser)
     parser.add_argument(
@@ -86,8 +86,8 @@ def _warn(limits: Sequence[Limit], args: argparse.Namespace) -> None:
 def _check_profile(path: Path) -> None:
     if str(path) in builtin_names():
         raise UsageError(
-            f"--profile: {path} comes with foreread and is not changed; make one of your own "
-            "with `foreread boards new -o FILE`"
+            f"--profile: {path} comes with foreread and is not changed; create your own with "
+            "`foreread boards new -o FILE`"
         )
     read_profile(path)
 

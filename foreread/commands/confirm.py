@@ -165,12 +165,13 @@ def choose_windows(bench: TrialBench, capture: Capture, proposal: Proposal) -> W
         }
     if found == wanted:
         raise RecordError(
-            f"the board has {proposal.read_ahead_kb} KiB already, and had it when it was recorded",
+            f"the board already uses the proposed window, {proposal.read_ahead_kb} KiB, as in "
+            "the capture",
             "test another window with --read-ahead-kb K",
         )
     main = bench.windows[0]
     if not all(value.isdecimal() for value in found.values()):
-        raise RecordError("the windows of the board cannot be read", "run foreread doctor")
+        raise RecordError("cannot read the windows of the board", "run foreread doctor")
     return Windows(
         tuple(found.items()), tuple(wanted.items()), int(found[main]), proposal.read_ahead_kb
     )

@@ -23,14 +23,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--restore",
         action="store_true",
-        help="put back what a killed foreread left changed, then say what works",
+        help="restore the settings that a killed foreread left changed, then check",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis; exit 1 if nothing can be recorded here."""
     if args.restore and args.target != LOCAL:
-        raise UsageError("--restore is for this machine: a target's guard puts its knobs back")
+        raise UsageError(
+            "--restore works on this machine only: the guard on a target restores its settings "
+            "by itself"
+        )
     restored = restore_leftovers() if args.restore else []
     diagnosis = _examine(args.target, args.identity)
     if args.json:
@@ -50,7 +53,7 @@ def _examine(place: str, identity: Path | None) -> Diagnosis:
 
 def _restored_text(restored: list[Restored], asked: bool) -> list[str]:
     if asked and not restored:
-        return ["nothing was left to restore", ""]
+        return ["nothing to restore", ""]
     lines = [
         f"{one.knob}: {one.problem}" if one.problem else f"{one.knob} = {one.value}"
         for one in restored
@@ -65,7 +68,7 @@ def _text(diagnosis: Diagnosis) -> list[str]:
         if not finding.ok and finding.remedy:
             lines.append(f"      remedy: {finding.remedy}")
     if diagnosis.can_record:
-        lines.append(f"recording works here, with back-end {diagnosis.backend}")
+        lines.append(f"recording works here with back-end {diagnosis.backend}")
     else:
         lines.append("recording does not work here: see the remedies above")
     return [printable(line) for line in lines]

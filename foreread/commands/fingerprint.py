@@ -30,13 +30,13 @@ _LONGEST_S = 3600
 _MOST_PERIODS = 1000
 # What the watcher does about knobs (watch.sh, lib.sh), in words.
 _DONE = {
-    "applied": "  the settings for {} are put in force",
-    "defaults": "  there are no settings for {}: all is as it was",
-    "undone": "  less got done by the settings for {} (bytes a millisecond, before and by them)",
+    "applied": "  applied the settings for {}",
+    "defaults": "  there are no settings for {}: the original values are in force",
+    "undone": "  throughput fell with the settings for {} (bytes per ms, without and with them)",
     "knob": "  {}",
     "unset": "  refused: {}",
     "note": "  {}",
-    "restored": "  put back: {}",
+    "restored": "  restored: {}",
 }
 
 
@@ -44,10 +44,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_target(parser)
     parser.add_argument(
-        "--watch", action="store_true", help="a line for every period, until Ctrl-C"
+        "--watch", action="store_true", help="print a line for every period until Ctrl-C"
     )
     parser.add_argument(
-        "--interval", metavar="S", type=_seconds, default=10, help="length of a period (10)"
+        "--interval",
+        metavar="S",
+        type=_seconds,
+        default=10,
+        help="length of a period in seconds (default: 10)",
     )
     parser.add_argument(
         "--device",
@@ -55,49 +59,52 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="devices",
         action="append",
         default=[],
-        help="disk to watch, such as mmcblk0; may be repeated (default: all disks)",
+        help="disk to watch, such as mmcblk0; repeatable (default: all disks)",
     )
     parser.add_argument(
         "--learn",
         metavar="TUNING",
         type=Path,
-        help="the workload that runs now is what this file's best is for: store that in it",
+        help="associate the running workload with the best settings in this file",
     )
     _add_applying(parser)
 
 
 def _add_applying(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("settings that suit the workload")
+    group = parser.add_argument_group("apply settings by workload")
     group.add_argument(
         "--apply",
         metavar="TUNING",
         type=Path,
         action="append",
         default=[],
-        help="with --watch: while a fingerprint that it has learnt stays, its best is in force; "
-        "may be repeated",
+        help="with --watch: apply the best settings of this file while a workload that it has "
+        "learnt "
+        "runs; repeatable",
     )
     group.add_argument(
         "--patience",
         metavar="N",
         type=_periods,
         default=3,
-        help="periods that a fingerprint stays before settings change, and before it is seen "
-        "whether less gets done by them (3)",
+        help="number of periods that a workload must last before its settings are applied, and "
+        "before throughput with and without them is compared (default: 3)",
     )
     group.add_argument(
         "-o",
         "--output",
         metavar="FILE",
         type=Path,
-        help="write a script that does all this on a board by itself: start, stop, status",
+        help="write a shell script that does this on a board without foreread (actions: start, "
+        "stop, "
+        "status)",
     )
     group.add_argument(
         "--wait",
         type=seconds,
         default=0.0,
         metavar="S",
-        help="wait so long for another foreread that uses the machine's knobs (0)",
+        help="wait up to S seconds if another foreread holds this machine's settings (default: 0)",
     )
 
 
@@ -142,11 +149,11 @@ def _follow(args: argparse.Namespace, watch: Watch) -> None:
 
 def _check_usage(args: argparse.Namespace) -> None:
     if args.apply and not (args.watch or args.output):
-        raise UsageError("--apply needs --watch, or -o to write a script")
+        raise UsageError("--apply needs --watch, or -o FILE to write a script")
     if args.output is not None and not args.apply:
-        raise UsageError("-o needs --apply: the script holds the settings that suit")
+        raise UsageError("-o needs --apply TUNING: the script contains the settings to apply")
     if args.learn is not None and (args.watch or args.apply):
-        raise UsageError("--learn looks at one period: leave --watch and --apply out")
+        raise UsageError("--learn observes one period: remove --watch and --apply")
 
 
 def _plans(paths: list[Path], disks: list[str]) -> Plans:
@@ -168,7 +175,9 @@ def _write_script(args: argparse.Namespace, options: WatchOptions) -> int:
 def _learn(args: argparse.Namespace, period: Period) -> None:
     found = BY_NAME.get(period.fingerprint)
     if found is None:
-        raise UsageError("--learn: there was no workload; let it run, or give a longer --interval")
+        raise UsageError(
+            "--learn: no disk activity was seen; start the workload, or use a longer --interval"
+        )
     best = learn(args.learn, found)
     if not args.json:
         genes = ", ".join(f"{name} {allele}" for name, allele in best.items())

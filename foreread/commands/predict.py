@@ -40,8 +40,8 @@ def add_criterion(parser: argparse.ArgumentParser) -> None:
         "--criterion",
         choices=(SECONDS, PUBLISHED),
         default=SECONDS,
-        help="what decides the verdict: predicted seconds (the default), or the 2010 paper's "
-        "published criterion F² + G², which ignores the speed of the disk",
+        help="criterion of the verdict: predicted seconds (default), or the 2010 paper's "
+        "F² + G² (published), which ignores the speed of the disk",
     )
 
 
@@ -51,9 +51,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "--model",
         metavar="MODEL",
         type=_model,
-        help="linux: the readahead of the capture's kernel, and seconds (the default for captures "
-        "made at read_ahead_kb=0); linux-X.Y: that of another kernel; fixed: the window of the "
-        "2010 paper, each miss reads it whole (the default for anything else)",
+        help="linux: readahead of the capture's kernel, with seconds (default for captures "
+        "made at read_ahead_kb=0); linux-X.Y: readahead of another kernel; fixed: the 2010 "
+        "paper's model, where each miss reads a whole window (default for other captures)",
     )
     parser.add_argument(
         "--device-model",
@@ -83,9 +83,13 @@ def _of_model(
     model = args.model or model_for(recording)
     if model == FIXED:
         if args.device_model is not None:
-            raise UsageError("--device-model: seconds need --model linux")
+            raise UsageError(
+                "--device-model needs --model linux: the fixed model predicts no seconds"
+            )
         if more:
-            raise UsageError("several captures: seconds need --model linux")
+            raise UsageError(
+                "several captures need --model linux: the fixed model predicts no seconds"
+            )
         return predict(recording, windows)
     device = None if args.device_model is None else read_device_model(args.device_model)
     return predict_linux(recording, model, windows, device, more)
@@ -117,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
 def _check_same(first: Recording, other: Recording, path: str) -> None:
     """Refuse captures that are not of one start on one board."""
     if first.capture is None or other.capture is None:
-        raise UsageError(f"{path}: several captures are taken only if foreread recorded them all")
+        raise UsageError(f"{path}: several captures must all be recorded with `foreread record`")
     for what, one, two in (
         ("command", first.capture.command, other.capture.command),
         ("kernel", first.kernel, other.kernel),
@@ -125,7 +129,7 @@ def _check_same(first: Recording, other: Recording, path: str) -> None:
         ("disks", *({disk for _, disk in r.devices.items()} for r in (first, other))),
     ):
         if one != two:
-            raise UsageError(f"{path}: its {what} is not that of the first capture")
+            raise UsageError(f"{path}: its {what} differs from that of the first capture")
 
 
 def _text(prediction: Prediction, confirmations: Sequence[Confirmation] = ()) -> str:
@@ -160,7 +164,7 @@ def _curve_text(curve: Curve) -> str:
         "",
     )
     front = [curve.read_ahead_kb[curve.windows.index(w)] for w in curve.pareto]
-    pareto = f"no window beats these in both F and G: {_listed(front)} KiB"
+    pareto = f"Pareto-optimal windows (no other has both fewer F and fewer G): {_listed(front)} KiB"
     accessed = f"{plural(curve.tap, 'page')} accessed{_beside(curve)}"
     return f"{curve.name}: {accessed}\n{render(head, rows)}\n{pareto}"
 

@@ -21,19 +21,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
     parser.add_argument(
-        "-o", "--output", metavar="LIST", type=Path, required=True, help="file for the list"
+        "-o", "--output", metavar="LIST", type=Path, required=True, help="file to write the list to"
     )
     parser.add_argument(
         "--order",
         choices=ORDERS,
         default=ORDERS[0],
-        help="as the start accesses the ranges (default), or as they lie on the disk",
+        help="order of the ranges: as the start-up accesses them (default), or by place on the "
+        "disk",
     )
     parser.add_argument(
         "--device-model",
         metavar="FILE",
-        help="cost of the disk, which says what gaps are worth reading over, and seconds (see "
-        "`predict`; default: learnt from the capture)",
+        help="cost of the disk, which decides the predicted seconds and which gaps are worth "
+        "reading (see `foreread predict --help`; default: learnt from the capture)",
     )
 
 
@@ -69,7 +70,7 @@ def _document(compared: Comparison, output: Path) -> dict[str, object]:
 
 
 def _text(compared: Comparison, output: Path) -> str:
-    head = ("", "KiB", "requests", "read", "in vain", "seconds")
+    head = ("", "KiB", "requests", "read", "unused", "seconds")
     table = render(head, [_row(case) for case in compared.cases], frozenset({0}))
     notes = [f"note: {printable(note)}" for note in compared.notes]
     cases = ["", table, ""] if compared.cases else []
@@ -83,10 +84,10 @@ def _list_text(found: Found, output: Path) -> list[str]:
         f"{plural(len(listing.ranges), 'range')} of {plural(listing.files, 'file')}, "
         f"{_mib(listing.size_bytes)}: "
         f"{_mib(found.needed_bytes)} are needed, {_mib(found.wasted_bytes)} are gaps of up to "
-        f"{found.gap_bytes >> 10} KiB, which cost less to read than to leave out",
+        f"{found.gap_bytes >> 10} KiB, which are cheaper to read than to skip",
     ]
     if found.unnamed_bytes:
-        lines.append(f"left out, of files without a known path: {_mib(found.unnamed_bytes)}")
+        lines.append(f"not in the list (files whose path is unknown): {_mib(found.unnamed_bytes)}")
     return lines
 
 

@@ -31,38 +31,40 @@ TARGETS_BACKEND = "tracefs"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "-o", "--output", metavar="CAPTURE", type=Path, required=True, help="folder to make"
+        "-o", "--output", metavar="CAPTURE", type=Path, required=True, help="folder to create"
     )
     add_target(parser)
     parser.add_argument(
         "--backend",
         choices=(AUTO, "tracefs", "trace-cmd", "perf"),
         default=AUTO,
-        help="recorder (default: auto, the first of these that works)",
+        help="recorder (default: auto, the first in this list that works)",
     )
     parser.add_argument(
         "--read-ahead-kb",
         type=window_kb,
         default=0,
         metavar="N",
-        help="window in force during the run (0; anything else makes a contaminated capture)",
+        help="window during the run (default: 0; any other window makes a contaminated capture)",
     )
     parser.add_argument(
         "--buffer-kib",
         type=buffer_kib,
         metavar="N",
-        help="trace buffer per CPU (default: by memory)",
+        help="trace buffer per CPU in KiB (default: depends on the memory)",
     )
     parser.add_argument(
         "--probes",
         action="store_true",
-        help="on a target whose kernel has no events of page faults, reads and mappings: see them "
-        "by kernel probes",
+        help="trace page faults, reads and mappings with kernel probes, on a target whose kernel "
+        "has "
+        "no events for them",
     )
     parser.add_argument(
         "--no-probe",
         action="store_true",
-        help="do not read the disk for a second after the run to learn what its requests cost",
+        help="do not read the disk for one second after the run to measure the cost of its "
+        "requests",
     )
     parser.add_argument(
         "--search",
@@ -101,14 +103,14 @@ def _record(args: argparse.Namespace, options: RecordOptions, target: Target) ->
     if isinstance(target, LocalTarget):
         if args.probes:
             raise UsageError(
-                "--probes: for targets only; this machine is one at ssh://root@localhost"
+                "--probes works on targets only; for this machine add --target ssh://root@localhost"
             )
         backend, why = choose(args.backend)
         if args.backend == AUTO:
             print(f"foreread: {printable(why)}", file=sys.stderr)
         return record(options, backend, args.output, seen.inodes, reads_of)
     if args.backend not in (AUTO, TARGETS_BACKEND):
-        raise UsageError(f"--backend: a target is recorded by {TARGETS_BACKEND}")
+        raise UsageError(f"--backend: only {TARGETS_BACKEND} records a target; remove the option")
     trace_reader = None if args.no_probe else seen
     return record_on(target, options, args.output, seen.inodes, seen=trace_reader)
 

@@ -42,16 +42,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SWEEP|TUNING",
         type=Path,
         nargs="*",
-        help="files written by foreread sweep and foreread tune, one of each at most",
+        help="files written by foreread sweep and foreread tune, at most one of each",
     )
     parser.add_argument(
         "--prefetch",
         metavar="MEASURED",
         type=Path,
-        help="measured.json of examples/prefetch: window, list, both and neither as measured",
+        help="measured.json of examples/prefetch: measured runs with window, list, both and "
+        "neither",
     )
     parser.add_argument(
-        "-o", "--output", metavar="DIR", type=Path, required=True, help="folder for the report"
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        required=True,
+        help="folder to write the report to",
     )
 
 
@@ -76,7 +82,9 @@ def _of_tuning(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
     """Write the report of a TUNING alone."""
     given = args.model or args.device_model or args.criterion == PUBLISHED
     if args.measured or given or args.prefetch:
-        raise UsageError(f"{args.capture} is a TUNING: give it alone, or after a CAPTURE")
+        raise UsageError(
+            f"{args.capture} is a TUNING: give it alone without other options, or after a CAPTURE"
+        )
     from analyzer.report import write_tuning_report  # noqa: PLC0415
 
     line.step(DRAWING)
@@ -104,12 +112,12 @@ def _of_capture(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
 
 
 def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
-    """Return the sweep and the tuning among the files given, which are told apart by content."""
+    """Return the sweep and the tuning among the files given, which are distinguished by content."""
     tunings = [path for path in paths if is_store(path)]
     sweeps = [path for path in paths if path not in tunings]
     for found, what in ((tunings, "TUNING"), (sweeps, "SWEEP")):
         if len(found) > 1:
-            raise UsageError(f"{found[1]}: one {what} at most")
+            raise UsageError(f"{found[1]}: give at most one {what}")
     return (
         read_sweep(sweeps[0]) if sweeps else None,
         read_results(tunings[0]) if tunings else None,
@@ -123,7 +131,7 @@ def _listed(
     runs = None if args.prefetch is None else read_measurement(args.prefetch)
     try:
         if not prediction.model.startswith(PREFIX):
-            raise PrefetchError("a list is predicted by the kernel's model", "give --model linux")
+            raise PrefetchError("a prefetch list needs the kernel's model", "add --model linux")
         device = None if args.device_model is None else read_device_model(args.device_model)
         return Listed(compare(recording, device=device, prediction=prediction), runs)
     except PrefetchError:

@@ -44,39 +44,44 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_capture(parser, nargs="?", metavar="CAPTURE|TUNING")
     add_model(parser)
     add_criterion(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", type=Path, help="folder for the files")
     parser.add_argument(
-        "--read-ahead-kb", type=window_kb, metavar="N", help="set this value, not the predicted one"
+        "-o", "--output", metavar="DIR", type=Path, help="folder to write the files to"
+    )
+    parser.add_argument(
+        "--read-ahead-kb",
+        type=window_kb,
+        metavar="N",
+        help="set this window instead of the predicted one",
     )
     parser.add_argument(
         "--after-boot-kb",
         type=window_kb,
         metavar="N",
-        help="a second value, once the board has booted",
+        help="switch to this window when the board has booted",
     )
     parser.add_argument(
         "--after-seconds",
         type=int,
         metavar="S",
-        help="switch to the second value so long after boot (default: at `boot-done`)",
+        help="switch S seconds after boot (default: when the script is called with `boot-done`)",
     )
     parser.add_argument(
         "--prefetch",
         metavar="LIST",
         type=Path,
-        help="while booting, also read ahead what a list of `foreread prefetch` names",
+        help="also read the files in this list while booting (from `foreread prefetch`)",
     )
     parser.add_argument(
         "--replayer",
         metavar="FILE",
         type=Path,
-        help="what replays the list: foreread-prefetch.c compiled for the board (default: a shell "
-        "script, which needs dd)",
+        help="program that reads the list: foreread-prefetch.c compiled for the board (default: a "
+        "shell script, which needs dd)",
     )
     parser.add_argument(
         "--no-restore",
         action="store_true",
-        help="`stop` leaves the values as they are (default: it restores the old ones)",
+        help="`stop` keeps the new values (default: it restores the old ones)",
     )
     _add_installing(parser)
 
@@ -84,25 +89,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_installing(parser: argparse.ArgumentParser) -> None:
     action = parser.add_mutually_exclusive_group()
     action.add_argument(
-        "--install", action="store_true", help="install it on the target, from the next boot on"
+        "--install",
+        action="store_true",
+        help="install the script on the target, to run at every boot",
     )
     action.add_argument(
         "--uninstall",
         action="store_true",
-        help="put the target's old values back, and remove what --install put there",
+        help="restore the target's old values and remove the files that --install added",
     )
     add_target(parser)
     parser.add_argument(
         "--init",
         choices=(AUTO, *INITS),
         default=AUTO,
-        help="the target's init system (default: what its process 1 is)",
+        help="init system of the target (default: detected from process 1)",
     )
     parser.add_argument(
         "--force",
         action="store_true",
-        help="write a window that measured runs contradict; install on another board than the "
-        "recorded one, and replace files changed since",
+        help="write a window that measured runs contradict; install on a board other than the "
+        "recorded one; replace files that were changed since",
     )
 
 
@@ -135,17 +142,17 @@ def _check_usage(args: argparse.Namespace) -> None:
     )
     if args.uninstall:
         if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
-            raise UsageError("--uninstall takes --target and --force alone")
+            raise UsageError("--uninstall takes no options except --target and --force")
         return
     for given, name in ((args.capture, "CAPTURE"), (args.output, "-o DIR")):
         if given is None:
             raise UsageError(f"{name} is missing")
     if args.replayer is not None and args.prefetch is None:
-        raise UsageError("--replayer: give the list, too: --prefetch")
+        raise UsageError("--replayer needs a list: add --prefetch LIST")
     if args.after_seconds is not None and args.after_boot_kb is None:
-        raise UsageError("--after-seconds: give the value for then, too: --after-boot-kb")
+        raise UsageError("--after-seconds needs a window: add --after-boot-kb N")
     if not args.install and (args.target != LOCAL or args.init != AUTO):
-        raise UsageError("--target and --init are for --install and --uninstall")
+        raise UsageError("--target and --init need --install or --uninstall")
 
 
 def _published(args: argparse.Namespace) -> str | None:
@@ -180,8 +187,9 @@ def _check_contradicted(
     if against is not None and not args.force:
         raise ApplyError(
             f"the window is {cited(against)}",
-            f"keep the present window: --read-ahead-kb {against.present_kb}; or write the script "
-            "all the same with --force",
+            f"keep the present window with --read-ahead-kb {against.present_kb}, or write the "
+            "script "
+            "anyway with --force",
         )
     for one in stored(recording.capture):
         if one.proposed_kb == kb:
@@ -195,7 +203,7 @@ def _plan_of_tuning(args: argparse.Namespace) -> ApplyPlan:
         (_published(args), "--criterion"),
     ):
         if given is not None:
-            raise UsageError(f"{name} is for a CAPTURE, not for a TUNING")
+            raise UsageError(f"{name} cannot be used with a TUNING, only with a CAPTURE")
     return plan_of_tuning(
         read_results(args.capture),
         restore_on_stop=not args.no_restore,
@@ -213,8 +221,8 @@ def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
     with open_target(args.target, identity=args.identity, tell=tell) as target:
         if isinstance(target, EmulatedTarget):
             raise TargetError(
-                f"{args.target} was booted for this command alone, and ends with it",
-                f"first `foreread boards start {args.target}`, then install",
+                f"{args.target} was booted for this command only and stops when the command ends",
+                f"run `foreread boards start {args.target}`, then repeat this command",
             )
         init = None if args.init == AUTO else args.init
         return install(target, plan, init, force=args.force)
@@ -246,7 +254,7 @@ def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> dic
 
 def _print_installed(done: Installed, target: list[str]) -> None:
     manifest = done.manifest
-    print(f"installed for {manifest.init}, from the next boot on:")
+    print(f"installed for {manifest.init}; active from the next boot:")
     for path in manifest.files:
         print(f"  {path}")
     for path, to in manifest.links.items():
@@ -254,14 +262,14 @@ def _print_installed(done: Installed, target: list[str]) -> None:
     for path, lines in manifest.lines.items():
         for line in lines:
             print(f"  {path}: {line}")
-    print("what it does there:")
+    print("the script's actions on the target:")
     for line in done.would_do:
         print(f"  {printable(line)}")
     for note in done.notes:
         print(f"note: {note}")
     undo = shlex.join(["foreread", "script", "--uninstall", *target])
-    print(f"at once, without a boot: {manifest.script} start")
-    print(f"boot once without: add foreread=off to the kernel command line\nundo: {undo}")
+    print(f"apply now, without a reboot: {manifest.script} start")
+    print(f"boot once without it: add foreread=off to the kernel command line\nundo: {undo}")
 
 
 def _uninstall(args: argparse.Namespace) -> int:
@@ -280,7 +288,9 @@ def _uninstall(args: argparse.Namespace) -> int:
 def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:
     if read_ahead_kb is not None and read_ahead_kb * 1024 % page_size:
         raise UsageError(
-            f"{read_ahead_kb} KiB are no whole pages of {page_size} bytes: the kernel takes less"
+            f"{read_ahead_kb} KiB is not a multiple of the page size ({page_size} bytes): the "
+            "kernel "
+            "would round it down"
         )
 
 
@@ -288,7 +298,7 @@ def _asked(read_ahead_kb: int | None, verdict: Verdict) -> int | None:
     """Return the value to pin: with the verdict to keep, what the board has."""
     if read_ahead_kb is None and verdict.action == "keep":
         print(
-            "foreread: the verdict is to keep what the board has; the script pins that value",
+            "foreread: the verdict is to keep the board's window; the script sets that value",
             file=sys.stderr,
         )
         return verdict.read_ahead_kb

@@ -30,13 +30,15 @@ _TIMELINE_BINS = 20
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
-    parser.add_argument("--files", type=int, default=20, metavar="N", help="files to list (20)")
+    parser.add_argument(
+        "--files", type=int, default=20, metavar="N", help="number of files to list (default: 20)"
+    )
     parser.add_argument(
         "--by",
         choices=("accessed", "wasted"),
         default="accessed",
-        help="order of the files: pages accessed, or unused pages that a fixed window of the "
-        "present size reads",
+        help="sort the files by pages accessed, or by unused pages that a fixed window of the "
+        "current size reads",
     )
 
 
@@ -158,7 +160,7 @@ def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
     capture = recording.capture
     lost = sum(recording.trace.lost.values())
     window = summary["recorded_read_ahead_kb"]
-    lines = [f"format      {summary['format']}", f"kernel      {summary['kernel'] or 'not said'}"]
+    lines = [f"format      {summary['format']}", f"kernel      {summary['kernel'] or 'unknown'}"]
     if capture:
         host = capture.host
         lines += [
@@ -169,12 +171,12 @@ def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
             f"cold        {'proven' if capture.cold.proven else 'NOT PROVEN'}: "
             f"{printable(capture.cold.how)}",
         ]
-    lines.append(f"window      {'not said' if window is None else f'{window} KiB'} when recorded")
+    lines.append(f"window      {'unknown' if window is None else f'{window} KiB'} when recorded")
     if recording.contaminated:
-        lines.append("            CONTAMINATED: the kernel's own readahead is mixed in")
+        lines.append("            CONTAMINATED: pages of the kernel's own readahead are mixed in")
     counts = ", ".join(f"{n} {name}" for name, n in summary["events"].items())
     lines += [
-        f"events      {counts or 'none of those that foreread uses'}",
+        f"events      {counts or 'none that foreread uses'}",
         f"lost        {plural(lost, 'event')}"
         + ("" if lost == 0 else ": THE RESULT IS INCOMPLETE"),
         f"accessed    {plural(summary['accesses'], 'page')} of "
@@ -196,7 +198,7 @@ def _files_text(recording: Recording, order: list[int], at_window: Waste) -> str
         counts = (entry["pages_accessed"], entry["requests"], entry["pages_wasted"])
         rows.append((*map(str, counts), pages, name))
     kib = at_window.window * recording.page_size // 1024
-    head = ("accessed", f"requests at {kib} KiB", "in vain", "of pages", "file")
+    head = ("accessed", f"requests at {kib} KiB", "unused", "of pages", "file")
     return render(head, rows) if rows else ""
 
 

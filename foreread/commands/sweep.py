@@ -41,15 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", metavar="SWEEP", type=Path, required=True, help="file to write (JSON)"
     )
     add_target(parser)
-    add_windows(parser, f"{_DEFAULT_WINDOWS} and the one in force")
-    parser.add_argument("--repeat", type=int, default=3, metavar="N", help="runs a window (3)")
-    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the shuffling (0)")
+    add_windows(parser, f"{_DEFAULT_WINDOWS} and the current one")
+    parser.add_argument(
+        "--repeat", type=int, default=3, metavar="N", help="runs per window (default: 3)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="random seed of the run order"
+    )
     parser.add_argument(
         "--device",
         action="append",
         default=[],
         metavar="NAME",
-        help="disk whose window is set and whose reads are counted; may be given again "
+        help="disk whose window is set and whose reads are counted; repeatable "
         "(default: the disk that holds the command)",
     )
     parser.add_argument(
@@ -65,9 +69,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Sweep, with a progress line, and print the table."""
     if args.repeat < 1:
-        raise UsageError("--repeat: at least 1")
+        raise UsageError("--repeat: write a number of 1 or more")
     text = _DEFAULT_WINDOWS if args.windows is None else args.windows
-    _windows_kb(text, 4096)  # wrong usage is told before anything is done
+    _windows_kb(text, 4096)  # report wrong usage before anything is done
     options = SweepOptions(
         run=run_options(args),
         windows_kb=partial(_windows_kb, text),

@@ -46,7 +46,7 @@ from tracer.trial import OpenTrials, Scenario, TrialBench, TrialOptions
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "-o", "--output", metavar="TUNING", type=Path, required=True, help="file to make"
+        "-o", "--output", metavar="TUNING", type=Path, required=True, help="file to create"
     )
     add_target(parser)
     parser.add_argument(
@@ -54,8 +54,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="S",
-        help="what the machine does meanwhile: idle (the default), reader[:FILE], "
-        "writer[:FOLDER], memory[:MIB]; may be given again, and all count alike",
+        help="load during the runs: idle (default), reader[:FILE], writer[:FOLDER] or "
+        "memory[:MIB]; repeatable, all scenarios have equal weight",
     )
     add_search(parser)
     parser.add_argument(
@@ -63,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME",
-        help="disk that is tuned; may be given again (default: the disk that holds the command)",
+        help="disk to tune; repeatable (default: the disk that holds the command)",
     )
     add_run(parser, own_stdout=True)
 
@@ -98,7 +98,8 @@ def _recipe(args: argparse.Namespace) -> Recipe:
             return Ground.of(store.spec).recipe
     if args.output.exists():
         raise StoreError(
-            f"{args.output} exists already", "give another name, or go on with --resume"
+            f"{args.output} exists already",
+            "give another name with -o, or continue it with --resume",
         )
     return load_recipe(args.sampler or args.recipe)
 
@@ -127,7 +128,7 @@ def _store(args: argparse.Namespace, recipe: Recipe, evaluator: TrialEvaluator) 
     for note in bench.notes:
         tell(note)
     if isinstance(recipe, Genetic) and recipe.turns and len(args.scenario) == 1:
-        tell(f"{args.recipe} is for scenarios that take turns: give another --scenario")
+        tell(f"recipe {args.recipe} expects several scenarios: add another --scenario")
     ground = Ground(recipe, _space(args, bench), _predicted(args))
     spec = Spec(
         board=_board(args, bench),
@@ -152,7 +153,7 @@ def _board(args: argparse.Namespace, bench: TrialBench) -> Board:
 
 
 def _known(text: str) -> str:
-    """Return what a machine says of itself; nothing where that is no text."""
+    """Return what a machine says of itself; nothing where that is not text."""
     return text if text.isprintable() else ""
 
 
@@ -167,7 +168,10 @@ def _check_same(args: argparse.Namespace, spec: Spec) -> None:
         ("the command", tuple(args.command_line), spec.command),
     ):
         if given != stored:
-            raise UsageError(f"--resume: {what} was {_said(stored)}, not {_said(given)}")
+            raise UsageError(
+                f"--resume: {what} was {_said(stored)} in the stored campaign, and is "
+                f"{_said(given)} now"
+            )
 
 
 def _said(value: object) -> str:
@@ -181,9 +185,9 @@ def _space(args: argparse.Namespace, bench: TrialBench) -> Space:
     space = space_of(probe, bench.disks, names, levels, bench.windows, bench.mounted)
     for gene, why in space.left_out.items():
         if gene in args.genes:
-            tell(f"gene {gene} is left out: {why}")
+            tell(f"gene {gene} is not tuned: {why}")
     if not space.genes:
-        raise UsageError("--genes: the machine has none of them")
+        raise UsageError("--genes: the machine has none of these settings; see `foreread doctor`")
     return space
 
 
@@ -191,18 +195,23 @@ def _predicted(args: argparse.Namespace) -> dict[int, float]:
     """Return the predicted seconds by read_ahead_kb; nothing without a capture."""
     if args.capture is None:
         if args.model is not None or args.device_model is not None:
-            raise UsageError("--model and --device-model are for --capture")
+            raise UsageError("--model and --device-model need --capture CAPTURE")
         return {}
     recording = load(args.capture, "tree")
     if recording.capture and recording.capture.command != args.command_line:
         of = printable(shlex.join(recording.capture.command))
-        tell(f"{args.capture} is of another command, which may want another window: {of}")
+        tell(
+            f"{args.capture} was recorded with another command, which may need another window: {of}"
+        )
     total = predicted(recording, args).total
     seconds = total.seconds or [None] * len(total.windows)
     known = zip(total.read_ahead_kb, seconds, strict=True)
     found = {window: second for window, second in known if second is not None}
     if not found:
-        tell("the capture tells no seconds: the search begins without a predicted window")
+        tell(
+            "no seconds can be predicted from the capture: the search begins without a predicted "
+            "window"
+        )
     return found
 
 
@@ -225,7 +234,7 @@ def _tune(args: argparse.Namespace, store: Store, evaluator: TrialEvaluator) -> 
             patiently(resume, store.good_attempts, tell)
     except (KeyboardInterrupt, Interrupted, CampaignError):
         line.end()
-        again = "go on with the same command line and --resume"
+        again = "to continue, repeat the command line and add --resume"
         tell(f"{args.output} holds {plural(store.last_number(), 'run')}; {again}")
         raise
     line.end()

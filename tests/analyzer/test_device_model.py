@@ -84,7 +84,7 @@ def test_a_limiter_is_recognised_and_not_learnt_as_if_it_were_not_there(requests
     assert "foreread calibrate" in caught.value.remedy
 
 
-def test_computing_between_reads_is_no_limiter():
+def test_computing_between_reads_is_not_a_limiter():
     rng = np.random.default_rng(0)
     table = held_back(Paced(base=FixedCost(1e5, 1000)), 0)
     columns = {name: table[name].copy() for name in table}
@@ -104,7 +104,7 @@ def test_computing_between_reads_is_no_limiter():
         (Table.empty(REQUESTS), "only 0 reads"),
     ],
 )
-def test_what_cannot_be_told_is_refused(table, message):
+def test_what_cannot_be_determined_is_refused(table, message):
     with pytest.raises(DeviceModelError, match=message) as caught:
         learn(table)
     assert "--device-model" in caught.value.remedy

@@ -36,7 +36,7 @@ def test_sums_are_those_of_the_core(taken, window):
     assert by_rule.tolist() == waste.wasted.tolist()
 
 
-def test_runs_in_vain_are_pages_that_nobody_accessed(taken):
+def test_unused_runs_are_pages_that_nobody_accessed(taken):
     waste, _ = kernel_waste(taken, VERSION, 32)
     accesses = taken.recording.accesses
     touched = set(zip(accesses["file"].tolist(), accesses["page"].tolist(), strict=True))
@@ -62,12 +62,12 @@ def test_rules_of_the_kernel_decide(taken):
     assert Cause.AROUND in old
 
 
-def test_too_much_is_not_told(taken, monkeypatch):
+def test_long_output_is_shortened(taken, monkeypatch):
     monkeypatch.setattr(module, "MOST_OPERATIONS", 10)
     assert kernel_waste(taken, VERSION, 32) is None
 
 
-def test_nothing_read_is_no_waste(taken):
+def test_nothing_read_is_not_waste(taken):
     program = replace(taken.program, operations=taken.program.operations[:0])
     waste, causes = kernel_waste(replace(taken, program=program), VERSION, 32)
     assert (waste.wasted.sum(), causes) == (0, [])

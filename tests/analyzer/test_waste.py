@@ -1,4 +1,4 @@
-"""Pages in vain by file: agrees with the plain model, and its runs are what they say."""
+"""Unused pages by file: agrees with the plain model, and its runs are what they say."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_runs_are_disjoint_from_accesses_and_add_up(accesses, window):
 
 
 def test_a_run_has_the_time_of_the_request_that_read_it():
-    """Page 10 reads 10..14 at 1; 12 is a hit; 13..14 are in vain, read at 1 and not at 2."""
+    """Page 10 reads 10..14 at 1; 12 is a hit; 13..14 are unused, read at 1 and not at 2."""
     found = waste(recording([(0, 10), (0, 12)], [-1]), 4)
     assert found.run_page.tolist() == [11, 13]
     assert found.run_pages.tolist() == [1, 2]

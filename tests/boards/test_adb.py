@@ -68,7 +68,7 @@ def test_a_device_without_statuses_is_refused(tmp_path):
     try:
         with (
             client_of(device, tmp_path) as target,
-            pytest.raises(TargetError, match="how a command ended") as refused,
+            pytest.raises(TargetError, match="exit status of a command") as refused,
         ):
             target.run(["true"])
         assert refused.value.remedy
@@ -87,7 +87,7 @@ def test_an_absent_device_is_said(device, tmp_path):
 
 def test_no_client(monkeypatch):
     monkeypatch.setenv("PATH", "/nowhere")
-    with pytest.raises(TargetError, match="no adb") as refused:
+    with pytest.raises(TargetError, match="adb is not installed") as refused:
         AdbTarget(AdbAddress()).run(["true"])
     assert refused.value.remedy
 
@@ -101,7 +101,7 @@ def test_addresses(serial):
 @pytest.mark.parametrize(
     "url", ["adb:", "adb://-s", "adb://a b", "adb://a\nb", "adb://a%20b", "adb://a/b", "adb://a\0"]
 )
-def test_what_is_no_address(url):
+def test_what_is_not_an_address(url):
     with pytest.raises(TargetError) as refused:
         AdbAddress.parse(url)
     assert refused.value.remedy
@@ -110,5 +110,5 @@ def test_what_is_no_address(url):
 def wait_until(condition, seconds=10):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timeout"
         time.sleep(0.01)

@@ -96,7 +96,7 @@ def test_other_shells_at_the_prompt(shell, tmp_path):
         assert target.run(["echo", "one", "two"], b"in").stdout == b"one two\n"
 
 
-def test_a_console_that_is_no_terminal_of_its_shell(tmp_path):
+def test_a_console_that_is_not_a_terminal_of_its_shell(tmp_path):
     """As /dev/console: no job control, and Ctrl-C reaches nobody."""
     with console(tmp_path, controls=False) as board:
         for _ in range(2):
@@ -214,7 +214,7 @@ def test_noise_without_end_is_given_up(own_board, monkeypatch):
     with connect(own_board) as target:
         target.run(["true"])
         own_board.faults.printk_each = 20
-        with pytest.raises(TargetError, match=r"running seq .* no sensible answer") as lost:
+        with pytest.raises(TargetError, match=r"running seq .* no valid answer") as lost:
             target.run(["seq", "1000"])
         assert lost.value.remedy
         own_board.faults.printk_each = 0
@@ -266,11 +266,11 @@ def test_a_console_that_wants_enter_first(tmp_path):
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        (["sleep", "1000"], "says nothing"),
+        (["sleep", "1000"], "is silent"),
         (["sh", "-c", "while read -r x; do echo '=> '; done"], "=>"),
     ],
 )
-def test_what_is_no_shell_is_said(tmp_path, monkeypatch, command, said):
+def test_what_is_not_a_shell_is_said(tmp_path, monkeypatch, command, said):
     monkeypatch.setattr("boards.console_prompt.SHOWN_S", 0.1)
     monkeypatch.setattr("boards.console_prompt.LONGEST_QUIET_S", 0.3)
     silent = ["sh", "-c", f"stty -echo; trap '' INT; {' '.join(command)}"]
@@ -308,5 +308,5 @@ def test_one_host_after_another_finds_the_console(own_board, tmp_path):
 def wait_until(condition, seconds=10):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timeout"
         time.sleep(0.01)

@@ -132,7 +132,7 @@ def test_after_a_cut_line_the_next_command_finds_the_prompt(board, target, tmp_p
     assert target.run(["echo", "back"]).stdout == b"back\n"
 
 
-def test_who_is_not_root_is_told_so(tmp_path):
+def test_a_user_without_root_rights_gets_an_error(tmp_path):
     if os.getuid() != 0:
         pytest.skip("needs root to be another user: missing rights are not checked")
     board = ConsoleBoard(
@@ -196,7 +196,7 @@ def test_a_board_that_does_not_come_back_is_said(board, target, tmp_path, reboot
 
     powering = threading.Thread(target=power)
     powering.start()
-    with pytest.raises(TargetError, match="not back 2 s after") as gone:
+    with pytest.raises(TargetError, match="not reachable 2 s after") as gone:
         target.reboot(timeout_s=2)
     powering.join()
     assert gone.value.remedy
@@ -205,5 +205,5 @@ def test_a_board_that_does_not_come_back_is_said(board, target, tmp_path, reboot
 def wait_until(condition, seconds=20):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timeout"
         time.sleep(0.01)

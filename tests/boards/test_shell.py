@@ -104,7 +104,7 @@ def test_any_word_reaches_the_command_as_it_is(target, word):
 
 
 @pytest.mark.parametrize("size", [0, 1, 300_000])
-def test_stdin_reaches_the_command_behind_a_line_of_any_length(target, kind, size):
+def test_stdin_reaches_the_command_after_a_line_of_any_length(target, kind, size):
     data = os.urandom(min(size, LARGE.get(kind, size)))
     for word in ("short", "long" * 5_000):
         done = target.run(["sh", "-c", 'cat; printf %s "$0" >&2', word], data)
@@ -170,7 +170,7 @@ def test_what_is_missing_is_not_pulled_and_nothing_is_left(target, tmp_path):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no /dev/full")
-def test_a_full_disk_is_no_space(target, tmp_path):
+def test_a_full_disk_is_reported_as_no_space(target, tmp_path):
     (tmp_path / "file.part").symlink_to("/dev/full")
     with pytest.raises(OSError) as full:
         target.push(Path(__file__), f"{tmp_path}/file")
@@ -230,5 +230,5 @@ def test_a_time_out_names_the_step(target):
 def wait_until(condition, seconds=10):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timeout"
         time.sleep(0.01)

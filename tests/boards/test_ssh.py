@@ -245,7 +245,7 @@ def test_a_target_that_does_not_come_back_is_said(target, tmp_path, monkeypatch)
     (tmp_path / "boot_id").write_text("same\n")
     monkeypatch.setattr(boards.shell, "REBOOT", "true")
     monkeypatch.setattr(boards.shell, "BOOT_ID", f"{tmp_path}/boot_id")
-    with pytest.raises(TargetError, match="not back"):
+    with pytest.raises(TargetError, match="not reachable"):
         target.reboot(timeout_s=0.1)
 
 
@@ -281,7 +281,7 @@ def test_addresses(url, address):
         "ssh://us\ner@board",
     ],
 )
-def test_what_is_no_address(url):
+def test_what_is_not_an_address(url):
     with pytest.raises(TargetError) as refused:
         SshAddress.parse(url)
     assert refused.value.remedy
@@ -300,5 +300,5 @@ def masters(folder):
 def wait_until(condition, seconds=10):
     end = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < end, "waited in vain"
+        assert time.monotonic() < end, "timeout"
         time.sleep(0.01)

@@ -88,7 +88,7 @@ def test_no_window_and_too_many() -> None:
             _fixed.fixed_window(*arrays()[:3], *results, "auto")
 
 
-def test_objects_that_are_no_arrays() -> None:
+def test_objects_that_are_not_arrays() -> None:
     for bad in (None, [0], "0000"):
         with pytest.raises(TypeError):
             _fixed.fixed_window(bad, *arrays()[1:], "auto")  # type: ignore[arg-type]

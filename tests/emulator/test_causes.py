@@ -64,6 +64,6 @@ def test_cached_pages_before_a_miss_make_it_sequential():
     assert Cause.HISTORY in causes(*before, (Op.READ, 64 * PAGE, PAGE))
 
 
-def test_the_rest_of_a_block_is_told_apart():
+def test_the_rest_of_a_block_is_distinguished():
     found = causes((Op.READ, 100 * PAGE, PAGE), release="6.12", block=32)
     assert len(found[Cause.BLOCK]) >= 31

@@ -138,14 +138,14 @@ def test_widest_window_is_exact(isa: Isa) -> None:
 @pytest.mark.parametrize("isa", ISAS)
 @pytest.mark.parametrize(("pages", "max_window"), [(3000, 1023), (40_000, MAX_WINDOW)])
 def test_long_run_by_hand(isa: Isa, pages: int, max_window: int) -> None:
-    """A whole file in order takes a request every w + 1 pages and reads nothing in vain."""
+    """A whole file in order takes a request every w + 1 pages and reads no unused page."""
     result = emulate([(0, page) for page in range(pages)], [pages], max_window, isa)
     assert result.requests.tolist() == [-(-pages // (w + 1)) for w in range(max_window + 1)]
     assert set(result.loaded.tolist()) == {pages}
 
 
 @pytest.mark.parametrize("isa", ISAS)
-def test_long_run_behind_a_request_elsewhere(isa: Isa) -> None:
+def test_long_run_after_a_request_elsewhere(isa: Isa) -> None:
     """Page 210 first, then 0 to 399 in order: the run meets what is loaded already."""
     accesses = [(0, 210), *((0, page) for page in range(400))]
     result = emulate(accesses, [400], 300, isa)

@@ -25,7 +25,7 @@ def two_files() -> Script:
 
 
 def test_threads_compute_at_the_same_time_and_the_device_serves_in_order():
-    """Both ask at 10; the device is done at 1410 and 2810; then 30 behind the last step."""
+    """Both ask at 10; the device is done at 1410 and 2810; then 30 after the last step."""
     rows = [{"cpu_ns": 10, "operation": 2}, {"cpu_ns": 10, "operation": 3, "thread": 1}]
     found = timed(run_of(two_files(), rows, 30, cpus=2), 0, DEVICE)
     assert found.ends_ns.tolist() == [1410, 2840]
@@ -107,7 +107,7 @@ def test_a_sleeping_thread_needs_no_cpu_and_what_all_sleep_is_nobody_s():
 
 
 def test_threads_stand_in_a_queue_for_a_cpu():
-    """Two compute; the third, which woke at 20, stands behind them; the first is done at 100."""
+    """Two compute; the third, which woke at 20, queues after them; the first is done at 100."""
     rows = [
         {"cpu_ns": 100, "operation": -1},
         {"cpu_ns": 150, "operation": -1, "thread": 1},
@@ -135,7 +135,7 @@ def test_turns_go_on_from_step_to_step():
 
 
 @pytest.mark.parametrize(("wakes", "ends"), [(0.5, 1.25), (2, 2.5)])
-def test_who_wakes_up_takes_the_cpu_of_who_has_had_a_slice(wakes, ends):
+def test_a_woken_thread_preempts_a_thread_that_used_its_slice(wakes, ends):
     rows = [
         {"cpu_ns": 10 * MS, "operation": -1},
         {"sleep_ns": wakes * MS, "cpu_ns": 0.5 * MS, "operation": -1, "thread": 1},
@@ -196,8 +196,8 @@ def test_a_read_of_many_pages_lets_others_in_between():
     assert found.work.tolist() == [[2, 2], [1, 1]]
 
 
-def test_waiting_behind_pages_that_nobody_uses():
-    """Page 0 brings 1 along, and 2 to 5 behind them, which nobody uses; so waits the other file.
+def test_waiting_for_pages_that_nobody_uses():
+    """Page 0 brings 1 along, and 2 to 5 after them, which nobody uses; so waits the other file.
 
     1800 for page 0, of which half is for page 1; 2600 for nothing, and 1400 for the other page.
     """
@@ -236,10 +236,10 @@ def test_a_mapped_page_under_way_is_waited_for():
         ("woken_by", 1, -2, "woken by"),
         ("operation", 0, 5, "operation"),
         ("operation", 0, -2, "operation"),
-        ("cpu_ns", 0, np.nan, "time"),
-        ("cpu_ns", 1, np.inf, "time"),
-        ("cpu_ns", 1, 1e15, "time"),
-        ("sleep_ns", 1, -1.0, "time"),
+        ("cpu_ns", 0, np.nan, "duration"),
+        ("cpu_ns", 1, np.inf, "duration"),
+        ("cpu_ns", 1, 1e15, "duration"),
+        ("sleep_ns", 1, -1.0, "duration"),
     ],
 )
 def test_steps_that_no_run_can_have_are_refused(column, row, value, message):

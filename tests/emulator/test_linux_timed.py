@@ -83,7 +83,7 @@ def test_a_full_queue_holds_the_thread_that_submits(room, total_ns):
 def test_the_processor_s_work_counts_from_what_was_recorded():
     """1810 + 10 for a page more + 10: asked at 1830, there at 4430.
 
-    Behind that 30 of computing, and 10 for a page more; in a file of 6 pages the last read finds
+    After that 30 of computing, and 10 for a page more; in a file of 6 pages the last read finds
     all there, and of the 110 saved the 30 are all that can be.
     """
     recorded = timed(three_reads(), 0, DEVICE)
@@ -96,7 +96,7 @@ def test_the_processor_s_work_counts_from_what_was_recorded():
 
 
 def test_what_others_read_waits_its_turn_and_is_waited_for():
-    """Behind pages 2-5, which are there at 4420: metadata of 4 KiB asked for at 1825."""
+    """After pages 2-5, which are there at 4420: metadata of 4 KiB asked for at 1825."""
     script = Script()
     handle = script.open(script.file(8))
     script.read(handle, 0).read(handle, 1)

@@ -57,12 +57,12 @@ def test_all_times_are_drawn_together():
 
 
 @pytest.mark.parametrize("points", [(), (Point(0, True, 1, 1),), (Point(4, True, 0, 1),)])
-def test_what_is_no_table_is_refused(points):
+def test_what_is_not_a_table_is_refused(points):
     with pytest.raises(ValueError, match="above 0"):
         Measured(points)
 
 
-def test_it_is_told_in_words():
+def test_it_is_described_in_words():
     assert (
         TABLE.describe() == "as measured at 4 points: at random 100 µs for 4 KiB, 400 µs for 64 KiB"
     )

@@ -26,7 +26,7 @@ def one_by_one(model, requests, meta=False):
 
 
 def test_a_slice_s_budget_is_granted_at_once():
-    """1,000 a second: 100 at once; then a timer for tick 25, which fires behind it, at 104 ms."""
+    """1,000 a second: 100 at once; then a timer for tick 25, which fires after it, at 104 ms."""
     found = one_by_one(Paced(requests_per_second=1000, base=BASE), [(8, 1)] * 401)
     assert found[99] == pytest.approx(100 * 0.01 * MS)
     assert found[100] == pytest.approx(104.01 * MS)
@@ -61,7 +61,7 @@ def test_limits_overlap():
 
 
 def test_metadata_goes_on_credit():
-    """It never waits, and what comes behind it pays: 150 of 100 a slice are over at 200 ms."""
+    """It never waits, and what comes after it pays: 150 of 100 a slice are over at 200 ms."""
     model = Paced(requests_per_second=1000, base=BASE)
     queue = model.queue()
     at = 0.0
@@ -134,15 +134,15 @@ def test_the_rates_are_drawn_from_the_band():
 
 
 @pytest.mark.parametrize("arguments", [{"requests_per_second": 0}, {"tick_ns": 0}])
-def test_what_is_no_pace_is_refused(arguments):
+def test_what_is_not_a_pace_is_refused(arguments):
     with pytest.raises(ValueError, match="above 0"):
         Paced(**arguments)
 
 
-def test_it_is_told_in_words():
+def test_it_is_described_in_words():
     assert (
         Paced(1000, 5e6)
         .describe()
-        .startswith("paced by 1,000 requests/s and 5.0 MB/s, in slices of 100 ms")
+        .startswith("limited to 1,000 requests/s and 5.0 MB/s, in slices of 100 ms")
     )
     assert "nothing, evenly" in Paced(slice_ns=0).describe()

@@ -132,7 +132,7 @@ def test_a_finished_cell_is_not_made_again(modules, tmp_path):
     assert made == [tmp_path / "area/name"]
 
 
-def test_a_cell_that_fails_is_told_and_made_again(modules, tmp_path):
+def test_a_cell_that_fails_is_reported_and_made_again(modules, tmp_path):
     def fail(work):
         raise modules["cli"].CommandError("record: no such board")
 

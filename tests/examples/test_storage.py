@@ -133,7 +133,7 @@ def test_a_search_measures_each_file_system_once_and_no_other_combination(study,
     assert course.generations[:7] == [1] * 7  # the defaults
 
 
-def test_without_the_defaults_most_of_the_first_population_is_no_file_system(study, landscape):
+def test_without_the_defaults_most_of_the_first_population_is_not_a_file_system(study, landscape):
     table = read_landscape(landscape)
     of = {
         name: study["storage_search"].search(table, name, 1, generations=1)
@@ -143,7 +143,7 @@ def test_without_the_defaults_most_of_the_first_population_is_no_file_system(stu
     assert of["paper, all valid at first"].proposed == of["paper, all valid at first"].measured
 
 
-def test_a_file_that_is_no_landscape_is_one_line(study, tmp_path, capsys):
+def test_a_file_that_is_not_a_landscape_is_one_line(study, tmp_path, capsys):
     (tmp_path / "x").write_text("{}")
     assert study["storage"].main(["compete", str(tmp_path / "x")]) == 1
     assert capsys.readouterr().err.count("\n") == 1
@@ -160,7 +160,7 @@ class Bench:
         return Measured("ok", "", 100, 4096, 2.0, 5.0)
 
 
-def test_a_chromosome_that_is_no_file_system_touches_no_disk(study):
+def test_a_chromosome_that_is_not_a_file_system_touches_no_disk(study):
     bench = Bench()
     evaluator = study["storage_places"].StorageEvaluator({"loop": bench}, RULES)
     default = defaults(RULES)[0]
@@ -192,7 +192,7 @@ class Machine:
         return KNOBS[path]
 
 
-def test_rules_are_those_of_the_smallest_disk_and_of_what_the_kernel_has(study):
+def test_rules_follow_the_smallest_disk_and_the_kernel(study):
     place = study["storage_places"].Place(Machine(), {"ssd": "/dev/sda"}, "x")
     assert set(place.rules()) == {"ext4", "xfs"}
     both = study["storage_places"].Place(Machine(), {"a": "/dev/sda", "b": "/dev/sdb"}, "x")

@@ -66,7 +66,7 @@ def test_without_a_scheduler_there_are_no_requests_to_choose(compete):
     assert bare == {"none"}
 
 
-def test_what_is_not_measured_yet_is_told(compete):
+def test_what_is_not_measured_yet_is_reported(compete):
     with pytest.raises(ValueError, match="1 combinations are not measured yet"):
         compete.landscape_of(lines()[2:])
 

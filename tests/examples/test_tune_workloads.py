@@ -87,7 +87,7 @@ def test_genes_that_come_back_are_found_sooner(study):
     json.dumps(rows)
 
 
-def test_fingerprints_that_are_told_are_those_of_the_workloads(study):
+def test_given_fingerprints_are_those_of_the_workloads(study):
     table = study["fingerprints"].told(landscape(study, rare_genes))
     names = [*table.described("sequential write")["fingerprints"]]
     assert names == ["write-sequential-large"]

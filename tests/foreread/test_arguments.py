@@ -25,7 +25,7 @@ def test_pages_kib_and_ranges():
 @pytest.mark.parametrize(
     "text", ["", "x", "4-2", "-1", "3k", "1,,2", "70000", "1-", "0x4", "9" * 5000]
 )
-def test_nonsense_is_refused(text):
+def test_invalid_input_is_refused(text):
     with pytest.raises(UsageError):
         parse_windows(text, 4096)
 
@@ -57,7 +57,7 @@ def test_the_largest_window_is_one_that_the_emulator_counts():
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e999", "", "2m"])
 def test_times_that_never_come_are_refused(text):
     for kind in (seconds, duration):
-        with pytest.raises(argparse.ArgumentTypeError, match="say a number"):
+        with pytest.raises(argparse.ArgumentTypeError, match="write a number"):
             kind(text)
 
 

@@ -64,7 +64,7 @@ def test_json_is_alone_on_stdout(board, capsys):
 
 def test_a_failed_command_is_a_failure(board, capsysbinary):
     board.result = BoardRun([TimedRun(128, 3, 1, 1, 1)], b"", b"no such song\n")
-    with pytest.raises(BoardError, match="exited with 3"):
+    with pytest.raises(BoardError, match="exited with status 3"):
         boards_run.run(parse("arm64", "--", "x"))
     assert capsysbinary.readouterr().err == b"no such song\n"
 

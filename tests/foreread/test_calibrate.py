@@ -96,10 +96,10 @@ def test_a_profile_without_that_disk_gets_one(disk, tmp_path):
         (["--profile", "arm64"], 2, "boards new"),
         (["--profile", "{tmp}/none.toml"], 1, "none.toml"),
         (["-o", "{tmp}/there"], 1, "exists already"),
-        (["-o", "{tmp}/no/where"], 1, "no directory"),
+        (["-o", "{tmp}/no/where"], 1, "not a directory"),
     ],
 )
-def test_what_cannot_be_written_is_told_before_measuring(
+def test_what_cannot_be_written_is_reported_before_measuring(
     words, code, message, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "there").touch()

@@ -164,7 +164,7 @@ def test_another_board_is_refused_unless_forced(folder, confirming):
     bench = bench_of(folder, 0.9)
     bench.kernel = "9.9"
     said = confirming(bench, code=1)
-    assert "not the board of the capture" in said
+    assert "not the recorded board" in said
     assert "--force" in said
     assert not bench.run_at
     assert confirming(bench, "--force")["kernel"] == "9.9"

@@ -60,7 +60,7 @@ def test_the_kernels_own_readahead_answers_unless_another_is_asked_for(capsys):
 def test_what_the_seconds_rest_on_is_said_first_and_the_criterion_s_minima_last(capsys):
     said = run(capsys, "predict", "--windows", "0,1,2,8,32,640", CAPTURE)
     notes = [line for line in said.splitlines() if line.startswith("note: ")]
-    assert notes[0].startswith("note: seconds: paced by 1,000 requests/s")
+    assert notes[0].startswith("note: seconds: limited to 1,000 requests/s")
     minima = [n for n, note in enumerate(json_notes(capsys)) if "local minima" in note]
     assert minima == [len(json_notes(capsys)) - 1]
 
@@ -189,7 +189,7 @@ def test_its_limiter_is_not_distinguishable_from_computing(capsys, tmp_path):
     words = ("--windows", "0,2,32", "--device-model", limits)
     document = json.loads(run(capsys, "predict", "--json", *words, capture))
     assert document["verdict"]["action"] == "measure"
-    assert "events of the scheduler" in document["verdict"]["why"]
+    assert "scheduler events" in document["verdict"]["why"]
     assert document["verdict"]["remedy"].startswith("foreread record -o again.capture -- ")
     assert document["total"]["seconds"] is None
 

@@ -23,7 +23,7 @@ def test_a_period_is_whole_seconds(seconds, capsys):
 
 def test_a_disk_is_named_by_its_name(capsys):
     assert main(["fingerprint", "--device", "sda;reboot"]) == 1
-    assert "no name of a disk" in capsys.readouterr().err
+    assert "not a name of a disk" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

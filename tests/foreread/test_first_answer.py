@@ -36,7 +36,7 @@ def test_with_a_known_disk_the_window_is_as_fast_as_the_best_measured(capsys):
     assert found["quasi_optimal_read_ahead_kb"] == 4
 
 
-def test_the_published_answer_is_given_to_those_who_ask(capsys, tmp_path):
+def test_the_published_answer_is_given_on_request(capsys, tmp_path):
     words = ("--criterion", "published", "--json", CAPTURE)
     verdict = run(capsys, "predict", *words)["verdict"]
     assert (verdict["action"], verdict["read_ahead_kb"], verdict["by"]) == ("set", 4, "criterion")

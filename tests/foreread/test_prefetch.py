@@ -60,7 +60,7 @@ def test_the_four_cases(tmp_path, capsys):
     for case in (listed, both):
         assert case["read_bytes"] >= document["needed_bytes"]
     said = run(capsys, *words)
-    assert "in vain" in said
+    assert "unused" in said
     assert said.count(" 128 ") == said.count(" 64 ") == 2
 
 
@@ -76,7 +76,7 @@ def test_without_usable_seconds_all_cases_have_the_present_window(tmp_path, monk
     ):
         assert {case["read_ahead_kb"] for case in document["cases"]} == {128}
         assert {case["seconds"] for case in document["cases"]} == {None}
-        (note,) = [note for note in document["notes"] if "no other window is proposed" in note]
+        (note,) = [note for note in document["notes"] if "no window is proposed" in note]
         assert why in note
         assert remedy in note
         assert not any("doubt" in note for note in document["notes"])
@@ -124,7 +124,7 @@ def test_a_boot_script_takes_the_list(tmp_path, capsys):
         (["--prefetch", "gone"], 1, "gone: No such file"),
     ],
 )
-def test_what_is_no_list_is_refused(words, code, said, tmp_path, monkeypatch, capsys):
+def test_what_is_not_a_list_is_refused(words, code, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("list").write_bytes(b"foreread-prefetch 1\n0 1 no\n")
     assert main(["script", CAPTURE, "-o", "out", *words]) == code

@@ -53,11 +53,11 @@ def test_install_and_uninstall_say_what_they_did(board, tmp_path, capsys):
     install = ["script", *PUBLISHED, "-o", out, "--install", "--target", "ssh://a b"]
     assert main(install) == 1
     said = capsys.readouterr().err
-    assert "would not set everything on this board" in said
+    assert "cannot set every value on this board" in said
     assert "--force" in said
     assert main([*install, "--force"]) == 0
     said = capsys.readouterr().out
-    assert "installed for busybox, from the next boot on" in said
+    assert "installed for busybox; active from the next boot" in said
     assert "/etc/init.d/S05foreread -> /usr/sbin/foreread-apply" in said
     assert "undo: foreread script --uninstall --target 'ssh://a b'" in said
     assert main(["script", "--uninstall"]) == 0

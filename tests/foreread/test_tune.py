@@ -70,7 +70,7 @@ def test_it_searches_confirms_and_says_what_to_set(bench, tmp_path, capsys):
     output = tmp_path / "app.tuning"
     assert main([*words(output, "--scenario", "idle", "--scenario", "reader")]) == 0
     said = capsys.readouterr()
-    assert "set, since it matters" in said.out
+    assert "set these genes" in said.out
     assert "scheduler" in said.out and "bfq" in said.out
     assert "swappiness" not in said.out
     assert "generation 1: best" in said.err and "confirming the best" in said.err
@@ -99,7 +99,7 @@ def test_json_is_alone_on_stdout(bench, tmp_path, capsys):
 def test_genes_that_the_machine_lacks_are_said(bench, tmp_path, capsys):
     output = tmp_path / "app.tuning"
     assert main(words(output, "--budget", "30", genes=f"{GENES},page-cluster")) == 0
-    assert "page-cluster is left out" in capsys.readouterr().err
+    assert "page-cluster is not tuned" in capsys.readouterr().err
     assert main(words(tmp_path / "none.tuning", genes="page-cluster")) == 2
     assert not (tmp_path / "none.tuning").exists()
 
@@ -107,13 +107,13 @@ def test_genes_that_the_machine_lacks_are_said(bench, tmp_path, capsys):
 def test_scenarios_take_turns_and_one_alone_is_said(bench, tmp_path, capsys):
     more = ["--budget", "120", "--recipe", "fingerprinting"]
     assert main(words(tmp_path / "one.tuning", *more)) == 0
-    assert "give another --scenario" in capsys.readouterr().err
+    assert "add another --scenario" in capsys.readouterr().err
     output = tmp_path / "two.tuning"
     more += ["--scenario", "idle", "--scenario", "reader"]
     assert main(words(output, *more)) == 0
     said = capsys.readouterr()
     assert ", reader: best" in said.err
-    assert "the workload has changed; back comes scheduler" in said.err
+    assert "the workload changed; restored scheduler" in said.err
     idle, reader = read_results(output).contests
     assert not idle.confirmed.to_run and not reader.confirmed.to_run
     assert "idle" in said.out and "reader" in said.out
@@ -163,7 +163,7 @@ def test_ctrl_c_passes_through_with_the_way_to_go_on(monkeypatch, tmp_path, caps
 
     with pytest.raises(KeyboardInterrupt):
         tune.run(build_parser(["tune"]).parse_args(args))
-    assert "holds 3 runs; go on with" in capsys.readouterr().err
+    assert "holds 3 runs; to continue" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -232,10 +232,10 @@ def test_a_tuning_goes_into_the_report(bench, tmp_path, capsys):
     assert main(["report", CAPTURE, str(output), str(output), "-o", str(report)]) == 2
     assert main(["report", CAPTURE, str(output), "-o", str(report), "--model", "fixed"]) == 0
     page = (report / "index.html").read_text()
-    assert "What tuning on the board brings" in page and "How the search went" in page
+    assert "Result of tuning on the board" in page and "How the search went" in page
     assert (report / "tuning-fitness.png").exists()
     assert json.loads((report / "report.json").read_text())["tuning"]["confirmed"]
-    assert "the command that was tuned is another than was recorded" in page
+    assert "the tuning was made with another command than the recording" in page
 
 
 def test_a_tuning_has_a_report_of_its_own(bench, tmp_path, capsys):
@@ -243,11 +243,11 @@ def test_a_tuning_has_a_report_of_its_own(bench, tmp_path, capsys):
     assert main(words(output, "--budget", "12")) == 0
     assert main(["report", str(output), "-o", str(report)]) == 0
     page = (report / "index.html").read_text()
-    assert "<h1>What tuning on the board brings</h1>" in page and "another than" not in page
+    assert "<h1>Result of tuning on the board</h1>" in page and "with another command" not in page
     assert (report / "report.pdf").read_bytes().startswith(b"%PDF")
     for more in ([CAPTURE], ["--model", "linux"]):
         assert main(["report", str(output), *more, "-o", str(report)]) == 2
-        assert "alone, or after a CAPTURE" in capsys.readouterr().err
+        assert "or after a CAPTURE" in capsys.readouterr().err
 
 
 class Away(KnownBench):
@@ -270,13 +270,13 @@ def test_a_target_that_comes_back_is_waited_for_after_its_reset(monkeypatch, tmp
     output, done = tmp_path / "app.tuning", tmp_path / "reset"
     assert main(words(output, "--reset", f"mkdir {done}")) == 0
     said = capsys.readouterr().err
-    assert "waiting for the target" in said and "the target is gone" in said
+    assert "waiting up to" in said and "the target is gone" in said
     assert done.is_dir()
     results = read_results(output)
     assert [one.attempt.status for one in results.search].count("hung") == 1
 
 
-def test_a_reset_that_fails_is_told(monkeypatch, tmp_path, capsys):
+def test_a_reset_that_fails_is_reported(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(tune, "_bench", KnownBench(25).open)
     assert main(words(tmp_path / "app.tuning", "--reset", "false")) == 0
     assert "the reset failed" in capsys.readouterr().err
@@ -350,6 +350,7 @@ def test_a_recording_of_another_command_is_used_with_a_note(other, bench, tmp_pa
     args = words(tmp_path / "app.tuning", "--budget", "4", "--capture", CAPTURE)
     assert main([*args[:-1], command]) == 0
     said = (
-        "is of another command, which may want another window: /dev/shm" in capsys.readouterr().err
+        "was recorded with another command, which may need another window: /dev/shm"
+        in capsys.readouterr().err
     )
     assert said == other

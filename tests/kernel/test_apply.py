@@ -166,7 +166,7 @@ def test_scheduler_that_is_not_offered_is_skipped(board):
     assert board.values()["read_ahead_kb"] == "64\n"
 
 
-def test_read_only_attribute_is_told(board):
+def test_read_only_attribute_is_reported(board):
     board.install(board.setting("hw_sector_size", "1"))
     result = board.run("start")
     assert result.returncode == 0

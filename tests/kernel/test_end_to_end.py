@@ -89,7 +89,7 @@ def test_pages_read_come_out_in_order_and_once(capture, loop):
     assert recording.recorded_read_ahead_kb == 0
 
 
-def test_written_pages_and_holes_are_no_accesses(capture, loop):
+def test_written_pages_and_holes_are_not_accesses(capture, loop):
     recording = load(capture)
     for name in ("written", "hole"):
         assert str(loop.mountpoint / name) not in recording.paths

@@ -100,7 +100,7 @@ def test_a_scheduler_comes_back(loop, shell):
 NEVER_ENOUGH = -(10**8)
 
 
-def test_a_plan_by_which_less_is_done_is_undone_for_good(loop, shell):
+def test_a_plan_that_lowers_throughput_is_undone_for_good(loop, shell):
     options = applying(loop, plans(loop, read_random_small=16), 2, NEVER_ENOUGH)
     with watching(LocalTarget(), options, shell) as watch, load(loop, "randread", "4k"):
         said = until(watch, "undone")
@@ -110,7 +110,7 @@ def test_a_plan_by_which_less_is_done_is_undone_for_good(loop, shell):
         assert not any(fact.key == "applied" for fact in said)
 
 
-# A process that reads 4 GiB, and ends when it is told to, of a parent that never waits for it.
+# A process that reads 4 GiB, and ends on request, of a parent that never waits for it.
 UNWAITED = """
 import os, signal
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -252,5 +252,5 @@ def test_what_is_learnt_is_applied_until_ctrl_c(loop, tuning):
         told, _ = watch.communicate(timeout=FEW_S)
     assert watch.returncode == 0
     assert loop.window_kb() == WINDOW_KB
-    assert "the settings for read-sequential-large are put in force" in told
-    assert f"put back: {loop.knob} {WINDOW_KB}" in told
+    assert "applied the settings for read-sequential-large" in told
+    assert f"restored: {loop.knob} {WINDOW_KB}" in told

@@ -77,7 +77,7 @@ def board(request, tmp_path_factory) -> Iterator[Board]:
 
 
 def commands(drawn, window):
-    """What the executor is told: one cold run."""
+    """What the executor gets: one cold run."""
     script = drawn.script
     lines = [f"window {window * PAGE // 1024}", *(f"drop {size}" for size in drawn.sizes), "go"]
     for row, mapping in enumerate(script.mappings):

@@ -152,7 +152,7 @@ def test_a_board_that_is_started_is_a_target_until_it_is_stopped(state_home):
 
     absent = foreread("stop", "nosuch")
     assert absent.returncode == 1
-    assert "those that run: arm64" in absent.stderr
+    assert "running boards: arm64" in absent.stderr
     process = (board.folder / states.PROCESS).read_text().split()[0]
     assert foreread("stop", "arm64").stdout == "stopped: arm64\n"
     assert not alive(process)
@@ -201,7 +201,7 @@ def test_a_root_that_is_not_written_to(tmp_path):
         target.reboot(REBOOT_S)
 
 
-def test_its_clock_and_its_command_line_are_as_told():
+def test_clock_and_command_line_are_as_requested():
     options = LiveOptions("arm64", rtc="1970-01-01", append="foreread=off", packages=("python3",))
     with EmulatedTarget(options) as target:
         assert shell(target, "date +%Y") == "1970\n"

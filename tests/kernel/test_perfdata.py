@@ -83,7 +83,7 @@ def test_pages_of_the_file_read_are_inserted(tmp_path: Path) -> None:
     events = perfdata.read(path).events
     inserts = events.take((events["kind"] == Kind.INSERT) & (events["ino"] == status.st_ino))
     if not inserts.rows:
-        pytest.skip(f"this machine has {tmp_path} on no disk: inserts were not compared")
+        pytest.skip(f"this machine has {tmp_path} outside of any disk: inserts were not compared")
     pages = set()
     for index, order in zip(inserts["index"].tolist(), inserts["value"].tolist(), strict=True):
         pages |= set(range(index, index + (1 << order)))

@@ -159,7 +159,7 @@ def test_a_duration_leaves_the_command_running_when_asked(loop, tmp_path):
     os.waitpid(capture.pid, 0)
 
 
-def test_a_daemon_is_found_told_of_and_ended(loop, tmp_path):
+def test_a_daemon_is_found_reported_and_ended(loop, tmp_path):
     # A second session, as daemons make it: only the adoption of orphans finds it.
     pid_file = tmp_path / "pid"
     daemon = f"echo $$ >{pid_file}; exec sleep 600"
@@ -259,7 +259,7 @@ def test_other_signals_abort_and_restore(recording, number):
     assert not is_running(pid)
 
 
-def test_what_sigkill_left_behind_is_put_back(recording):
+def test_settings_left_by_sigkill_are_restored(recording):
     driver, _, output, loop = recording
     assert own_instances(driver.pid) != []
     driver.kill()

@@ -204,7 +204,7 @@ def test_a_duration_can_leave_the_command_running(loop, tmp_path, shell):
     os.kill(capture.pid, signal.SIGKILL)
 
 
-def test_a_daemon_is_found_told_of_and_ended(loop, tmp_path, shell):
+def test_a_daemon_is_found_reported_and_ended(loop, tmp_path, shell):
     pid_file = tmp_path / "pid"
     daemon = f"echo $$ >{pid_file}; exec sleep 600"
     script = f"setsid sh -c '{daemon}' & while [ ! -s {pid_file} ]; do :; done"

@@ -92,7 +92,7 @@ def test_an_interrupted_sweep_keeps_its_runs_and_says_so(loop, nowhere):
     assert loop.restored_kb() == WINDOW_KB
 
 
-def test_a_sweep_interrupted_before_its_first_run_counted_is_no_sweep(loop, nowhere):
+def test_a_sweep_interrupted_before_its_first_run_counted_is_not_a_sweep(loop, nowhere):
     def interrupt(_progress):
         raise KeyboardInterrupt
 

@@ -202,7 +202,7 @@ def test_a_device_that_is_not_blank_is_refused_unless_it_may_be_overwritten(devi
     assert bench.run(FileSystem("ext4")).status == "ok"
 
 
-def test_a_file_is_no_device(image):
+def test_a_file_is_not_a_device(image):
     with pytest.raises(StorageError, match="no block device"):
         StorageBench(LocalTarget(), str(image), JOB, overwrite=True).run(FileSystem("ext4"))
 
@@ -254,7 +254,7 @@ def campaign(image, folder):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_nothing_is_left_behind_however_a_campaign_ends(number, image, tmp_path):
+def test_nothing_remains_however_a_campaign_ends(number, image, tmp_path):
     with campaign(image, tmp_path) as (one, device):
         one.send_signal(number)
         one.communicate()

@@ -63,7 +63,7 @@ def test_each_is_made_mounted_and_measured(place, file_system, capsys):
 
 
 @pytest.mark.parametrize("file_system", ["nilfs2", "reiserfs"])
-def test_the_rules_of_what_this_machine_lacks(place, file_system):
+def test_rules_for_settings_that_this_machine_lacks(place, file_system):
     """Sampled, since each takes seconds; those of the others: test_storage.py."""
     rng = random.Random(3)
     every = [one for one in configurations(RULES) if one["file_system"] == file_system]

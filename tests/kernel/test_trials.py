@@ -162,7 +162,7 @@ def test_requests_take_the_depth_with_them_and_both_come_back(loop, trials):
         assert (value(loop, "nr_requests"), own_depth(loop)) == (before, depth)
 
 
-def test_told_to_end_it_ends_though_the_connection_is_gone_too(loop, trials, monkeypatch):
+def test_it_ends_on_request_though_the_connection_is_gone(loop, trials, monkeypatch):
     """What is then asked of the target looks as if that had restarted."""
     monkeypatch.setattr(TargetTrials, "_has_restarted", lambda _: True)
     end = threading.Timer(3, os.kill, (os.getpid(), signal.SIGTERM))
@@ -232,7 +232,7 @@ def test_the_window_comes_back_with_a_limit_that_a_killed_trial_has_set(loop):
         assert (value(loop, "max_sectors_kb"), loop.window_kb()) == (before, WINDOW_KB)
 
 
-def test_a_refused_knob_is_told_and_nothing_is_measured(loop, trials):
+def test_a_refused_knob_is_reported_and_nothing_is_measured(loop, trials):
     knob, gone = queue(loop, "scheduler"), queue(loop, "nosuch")
     with trials() as bench:
         outcome = bench.run(Trial(((knob, "nosuch"), (gone, "1"))))
@@ -240,7 +240,7 @@ def test_a_refused_knob_is_told_and_nothing_is_measured(loop, trials):
     assert set(outcome.refused) == {knob, gone}
 
 
-def test_a_rounded_knob_is_told(loop, trials):
+def test_a_rounded_knob_is_reported(loop, trials):
     knob = queue(loop, "read_ahead_kb")
     with trials() as bench:
         outcome = bench.run(Trial(((knob, "6"),)))
@@ -352,7 +352,7 @@ def test_a_load_that_cannot_run_says_why(trials, scenario):
     assert error.value.remedy
 
 
-def test_a_reader_that_reads_nothing_is_no_load(tmp_path, trials):
+def test_a_reader_that_reads_nothing_is_not_a_load(tmp_path, trials):
     os.mkfifo(tmp_path / "fifo")
     # What lives stays in memory: the program that reads is not itself read from the disk.
     living = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
@@ -409,7 +409,7 @@ def test_a_run_that_is_ended_by_a_duration_is_none_that_hangs(loop, trials):
         assert bench.run(Trial()).status in MEASURED
 
 
-def test_what_others_read_during_the_start_is_told(loop, trials):
+def test_what_others_read_during_the_start_is_reported(loop, trials):
     big = loop.mountpoint / "big"
     big.write_bytes(os.urandom(8 << 20))
     started = loop.mountpoint / "started"
@@ -421,7 +421,7 @@ def test_what_others_read_during_the_start_is_told(loop, trials):
     with trials("sh", "-c", command) as bench:
         outcome = bench.run(Trial())
     assert outcome.status == "contended"
-    assert any("others read" in note for note in outcome.notes)
+    assert any("other processes read" in note for note in outcome.notes)
 
 
 def folder_of_load(loop):

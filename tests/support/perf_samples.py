@@ -28,7 +28,7 @@ class Swapper:
         self.data = bytearray(data)
 
     def swap(self, at: int, codes: str) -> int:
-        """Reverse the numbers that struct ``codes`` describe; return the offset behind them."""
+        """Reverse the numbers that struct ``codes`` describe; return the offset after them."""
         size = struct.calcsize("<" + codes)
         numbers = struct.unpack_from("<" + codes, self.data, at)
         struct.pack_into(">" + codes, self.data, at, *numbers)

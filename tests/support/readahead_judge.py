@@ -56,7 +56,7 @@ _STRIDE = 1 << 32  # bytes between two of them, so that none merges with another
 class Seen:
     """What the kernel did: as an Outcome, but for runs; requests as (rwbs, sector, sectors).
 
-    ``joined`` says of each insert whether its memory lies right behind that of the one before.
+    ``joined`` says of each insert whether its memory lies right after that of the one before.
     """
 
     inserts: list[tuple[int, int, int]] = field(default_factory=list)

@@ -83,7 +83,7 @@ def test_without_a_back_end_or_cold_caches_nothing_can_be_recorded(machine: Path
     assert not examine(machine, [Fake("perf", True)]).can_record
 
 
-def test_each_missing_event_is_told_with_its_cost(machine: Path) -> None:
+def test_each_missing_event_is_reported_with_its_cost(machine: Path) -> None:
     findings = doctor.event_findings(machine / "tracing")
     assert findings[0].ok
     assert findings[0].detail == f"2 of {len(WANTED_EVENTS)} wanted events"

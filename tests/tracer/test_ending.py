@@ -67,11 +67,11 @@ def test_conditions_that_cannot_be_met_are_refused(ending):
 
 
 def test_a_broken_regular_expression_is_refused():
-    with pytest.raises(RecordError, match="no regular expression"):
+    with pytest.raises(RecordError, match="not a regular expression"):
         Watch(Ending(output="(unclosed"))
 
 
-def test_a_full_disk_behind_stdout_does_not_end_the_run():
+def test_a_full_disk_that_stdout_goes_to_does_not_end_the_run():
     source = os.pipe()
     sink = os.open("/dev/full", os.O_WRONLY)
     tee = _Tee(source[0], sink, PATTERN)

@@ -99,7 +99,7 @@ def test_many_files_take_few_rounds(image):
     assert disk.rounds <= 6
 
 
-def test_damaged_tables_are_no_crash(image):
+def test_damaged_tables_do_not_crash(image):
     disk, _ = image
     inodes = [inode_of(disk, name) for name in ("large", "pieces", "far")]
     rng = random.Random(5)

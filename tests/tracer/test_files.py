@@ -27,7 +27,7 @@ def inode(path):
     return DEV, path.lstat().st_ino
 
 
-def test_a_symbolic_link_is_told_from_what_it_leads_to(tree):
+def test_a_symbolic_link_is_distinguished_from_what_it_leads_to(tree):
     link = tree / "link"
     link.symlink_to(tree / "a/b/plain")
     entries, _ = find_files({inode(link), inode(tree / "a/b/plain")}, [mount(tree)], {})

@@ -33,7 +33,7 @@ def test_each_release_has_its_generation(release: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["", "linux", "6", "v6.1"])
-def test_what_is_no_release_has_none(release: str) -> None:
+def test_what_is_not_a_release_has_none(release: str) -> None:
     assert generation_of(release) is None
 
 
@@ -41,7 +41,7 @@ def test_generations_are_in_order() -> None:
     assert [one.since for one in GENERATIONS] == sorted(one.since for one in GENERATIONS)
 
 
-def test_the_most_exact_cost_is_told() -> None:
+def test_the_most_exact_cost_is_reported() -> None:
     assert cost_of_missing(INDISPENSABLE) == "nothing can be recorded"
     assert cost_of_missing("filemap:mm_filemap_fault") != cost_of_missing(INDISPENSABLE)
     assert "nothing" not in " ".join(cost_of_missing(e) for e in WANTED_EVENTS[1:])

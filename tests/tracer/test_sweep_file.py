@@ -37,5 +37,5 @@ def test_numbers_that_measure_nothing_are_damage(tmp_path, change):
 
 def test_a_pipe_is_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(SweepError, match="no file"):
+    with pytest.raises(SweepError, match="not a regular file"):
         read_sweep(tmp_path / "pipe")

@@ -69,8 +69,8 @@ WANTED_EVENTS: tuple[str, ...] = (
     "task:task_newtask",
 )
 
-# What stands in for an event on kernels that lack it. Waking, from 4.3 on, is told by who wakes;
-# wakeup may be told by the CPU of the one that is woken.
+# What stands in for an event on kernels that lack it. Waking, from 4.3 on, is known from who wakes;
+# wakeup may be reported by the CPU of the one that is woken.
 STANDINS = {"sched:sched_waking": "sched:sched_wakeup"}
 
 

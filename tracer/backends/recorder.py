@@ -15,7 +15,10 @@ from tracer.backends.tool import version_of
 from tracer.interrupts import uninterrupted
 
 _TRIAL_BUFFER_KIB = 64
-_ON_DISK = "too little memory to hold the trace: its writes to disk are part of the recording"
+_ON_DISK = (
+    "too little memory for the trace: it is written to disk, and the recording contains "
+    "these writes"
+)
 
 
 class Recorder(ABC):

@@ -35,7 +35,7 @@ def choose(name: str, backends: Sequence[Backend] | None = None) -> tuple[Backen
             _check(backend.probe())
             return backend, "asked for"
     known = ", ".join([AUTO, *(backend.name for backend in backends)])
-    raise RecordError(f"there is no back-end {name!r}", f"use one of: {known}")
+    raise RecordError(f"unknown back-end {name!r}", f"use one of: {known}")
 
 
 def _first_working(backends: Sequence[Backend]) -> tuple[Backend, str]:

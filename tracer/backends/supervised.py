@@ -176,7 +176,7 @@ def remedy_for(said: str) -> str:
         return "run as root (CAP_PERFMON or CAP_SYS_ADMIN, and a readable tracefs)"
     if "mounted" in text:
         return "mount tracefs: mount -t tracefs tracefs /sys/kernel/tracing"
-    return "see what it said, or use another back-end"
+    return "read its message above, or use another recorder with --backend NAME"
 
 
 def _memory_has_room() -> bool:

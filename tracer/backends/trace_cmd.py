@@ -61,8 +61,8 @@ def record_command(instance: str, events: list[str], buffer_kib: int, output: Pa
 def await_readers(recording: Supervised, output: Path) -> None:
     """Return once every CPU's buffer has its reader at work.
 
-    trace-cmd 3.1.6 does not wait for them: one that is told to end before it has begun leaves
-    its CPU's events in the buffer, and does not say so.
+    trace-cmd 3.1.6 does not wait for them: a process that gets a signal to end before it has begun
+    leaves its CPU's events in the buffer, and does not say so.
     """
     until = time.monotonic() + _READERS_SECONDS
     while sum(_is_reading(pid, output) for pid in recording.processes()) < (os.cpu_count() or 1):
@@ -143,4 +143,4 @@ def _standin_notes(standins: list[Path]) -> list[str]:
     if not standins:
         return []
     names = ", ".join(path.name for path in standins)
-    return [f"trace-cmd may not write {names}: scratch files stood in, in a mount namespace"]
+    return [f"trace-cmd cannot write {names}: scratch files replaced them in a mount namespace"]

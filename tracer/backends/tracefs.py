@@ -146,7 +146,7 @@ class TracefsBackend:
             with (self._trace_directory / f"cpu{cpu}.raw").open("wb") as file:
                 file.writelines(chunks)
         if drain.memory_full:
-            self._notes.append("memory for the trace was used up: its end is missing")
+            self._notes.append("the memory for the trace was full: its end is missing")
         return Recorded(lost=lost, notes=self._notes)
 
 

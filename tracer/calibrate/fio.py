@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Job:
-    """Requests of ``kib``, in order or at random, ``depth`` at a time, for so long."""
+    """Requests of ``kib``, in order or at random, ``depth`` at a time, for ``seconds``."""
 
     kib: int
     sequential: bool
@@ -75,12 +75,12 @@ def find_place(target: Target, place: str) -> Place:
         )
     if not path or not size.isdecimal():
         raise CalibrateError(
-            f"{place}: no disk, and no directory or file that could be read instead",
+            f"{place} is not a disk, and contains no file that could be read instead",
             "name a block device, a large file, or a directory on the disk",
         )
     if int(size) < SMALLEST_BYTES:
         raise CalibrateError(
-            f"{path}: {int(size):,} bytes are too few to measure a disk by",
+            f"{path}: {int(size):,} bytes are too few to measure a disk",
             f"name the disk, or a file of at least {SMALLEST_BYTES >> 20} MiB",
         )
     kernel = told.get("kernel", "") or "unknown"
@@ -112,10 +112,10 @@ def parse(job: Job, answer: bytes) -> Seen:
             raise ValueError("no request completed")
         rows = np.loadtxt(lines, delimiter=",", usecols=(0, 1), ndmin=2, comments=None)
         if not np.isfinite(rows).all() or (rows < 0).any():
-            raise ValueError("times that are none")
+            raise ValueError("invalid times")
     except (ValueError, msgspec.DecodeError) as error:
         raise CalibrateError(
-            f"what fio printed is not understood: {error}", "use fio 3.16 or later"
+            f"cannot parse the output of fio: {error}", "use fio 3.16 or later"
         ) from error
     rows = rows[np.argsort(rows[:, 0], kind="stable")]
     within = rows[rows[:, 0] <= job.seconds * 1000]

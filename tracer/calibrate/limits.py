@@ -24,10 +24,11 @@ class Limit:
     def warning(self, command: list[str]) -> str:
         """Return what to say of it, with the way to run ``command`` within the limit."""
         inside = f'echo $$ >{shlex.quote(self.folder)}/cgroup.procs; exec "$@"'
+        again = shlex.join(["sh", "-c", inside, "sh", *command])
         return (
-            f"reads of this disk are limited in the cgroup {self.folder} ({self.line}), which this "
-            "measurement does not run in: it measures the disk without that limit. To measure with "
-            f"it: {shlex.join(['sh', '-c', inside, 'sh', *command])}"
+            f"reads of this disk are limited in the cgroup {self.folder} ({self.line}), and this "
+            "measurement runs outside of it: it measures the disk without that limit. "
+            f"To measure with the limit, run: {again}"
         )
 
 

@@ -18,7 +18,7 @@ _TYPEDEF, _VOLATILE, _CONST, _RESTRICT = 8, 9, 10, 11
 _FUNC_PROTO, _VAR, _DATASEC, _DECL_TAG, _TYPE_TAG, _ENUM64 = 13, 14, 15, 17, 18, 19
 _LAST_KIND = _ENUM64
 _NAMES_ANOTHER = (_TYPEDEF, _VOLATILE, _CONST, _RESTRICT, _TYPE_TAG)
-# Bytes behind struct btf_type: once, and per item counted in vlen.
+# Bytes after struct btf_type: once, and per item counted in vlen.
 _TAIL = {_INT: 4, _ARRAY: 12, _VAR: 4, _DECL_TAG: 4}
 _ITEM = {_STRUCT: 12, _UNION: 12, _ENUM: 8, _FUNC_PROTO: 8, _DATASEC: 12, _ENUM64: 12}
 _TYPE_BYTES = 12
@@ -35,7 +35,7 @@ class _Member:
 
 
 class Btf:
-    """One kernel's types; raises ProbeError for bytes that are no BTF, or damaged."""
+    """One kernel's types; raises ProbeError for bytes that are not BTF, or damaged."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

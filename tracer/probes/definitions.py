@@ -146,7 +146,7 @@ class _Lines:
 def _version(release: str) -> tuple[int, int]:
     match = re.match(r"(\d{1,3})\.(\d{1,4})(?!\d)", release)
     if not match:
-        raise ProbeError(f"{release!r} is no kernel release", "record without probes")
+        raise ProbeError(f"{release!r} is not a kernel release", "record without probes")
     return int(match[1]), int(match[2])
 
 

@@ -92,8 +92,8 @@ def _user(facts: Facts) -> Finding:
 def _applets(facts: Facts) -> Finding:
     lacking = [name for name in facts["lacking"] if name in APPLETS]
     if not lacking:
-        return Finding("applets", True, "all that are needed")
-    remedy = "build its busybox with them, or make its PATH lead to them"
+        return Finding("applets", True, "all needed programs exist")
+    remedy = "build its busybox with them, or add their folder to its PATH"
     return Finding("applets", False, f"lacking: {' '.join(lacking)}", remedy)
 
 
@@ -117,7 +117,9 @@ def _may_mount(facts: Facts) -> bool:
 def _events(facts: Facts) -> list[Finding]:
     if not facts["tracefs"]:
         remedy = "mount -t tracefs tracefs /sys/kernel/tracing, as root, to see them"
-        return [Finding("events", bool(facts["mountable"]), "not seen before it is", remedy)]
+        return [
+            Finding("events", bool(facts["mountable"]), "unknown until tracefs is mounted", remedy)
+        ]
     missing = [event for event in WANTED_EVENTS if event not in facts["event"]]
     counted = f"{len(WANTED_EVENTS) - len(missing)} of {len(WANTED_EVENTS)} wanted events"
     newer = "a newer kernel, or one with more of CONFIG_FTRACE"
@@ -144,8 +146,8 @@ def _drop_caches(facts: Facts) -> Finding:
 
 def _probes(facts: Facts) -> Finding:
     if facts["probes"]:
-        return Finding("kernel probes", True, "can stand in for missing events")
-    known = "cannot stand in for missing events, as far as can be seen"
+        return Finding("kernel probes", True, "can replace missing events")
+    known = "apparently cannot replace missing events"
     return Finding("kernel probes", False, known, "a kernel with CONFIG_KPROBE_EVENTS")
 
 
@@ -183,5 +185,5 @@ def _tunable(facts: Facts) -> Seen:
 def _leftovers(facts: Facts) -> Finding:
     if not facts["left"]:
         return Finding("leftovers", True, "none")
-    remedy = "of a recording that runs, or of a killed one: the next one puts the knobs back"
+    remedy = "of a running recording, or of a killed one: the next recording restores the settings"
     return Finding("leftovers", False, ", ".join(facts["left"][:5]), remedy)

@@ -65,7 +65,7 @@ def _add_segments(job: Job, entries: dict[Inode, FileEntry], programs: list[Inod
         step = "looking into programs and libraries"
         heads = job.raw("heads", str(_HEAD_BYTES), *paths, step=step).stdout
         if len(heads) != len(some) * _HEAD_BYTES:
-            raise RecordError(f"{step}: the answer was cut off", "record again")
+            raise RecordError(f"{step}: the reply was truncated", "record again")
         for number, inode in enumerate(some):
             head = heads[number * _HEAD_BYTES : (number + 1) * _HEAD_BYTES]
             segments = [Segment(*segment) for segment in _segments(head)]
@@ -104,7 +104,7 @@ def _search(
         notes.append("the target's find knows no -inum: paths of files that were read are missing")
     elif not re.fullmatch(rb"\d{1,3}", status):
         raise RecordError(
-            f"the search for files below {root} was cut off", "see that the target is in reach"
+            f"the search for files below {root} was cut off", "check that the target is reachable"
         )
     programs = []
     for match in filter(None, map(_FOUND.fullmatch, done.stdout.split(b"\0"))):

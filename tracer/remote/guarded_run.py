@@ -63,7 +63,7 @@ def directory(run: RunOptions) -> str:
 def check(run: RunOptions) -> None:
     """Raise RecordError where there is nothing to run, or no sense in how it ends."""
     if not run.command:
-        raise RecordError("no command was given", "give it after --")
+        raise RecordError("no command was given", "add -- COMMAND [ARGUMENT ...]")
     run.ending.check()
 
 
@@ -79,7 +79,7 @@ def run_to_end(job: Job, limit_s: float | None = None) -> None:
         try:
             if time.monotonic() > deadline:
                 raise NotOverError(
-                    f"the run was not over after {limit_s:g} s",
+                    f"the run did not end within {limit_s:g} s",
                     "give it more time",
                 )
             if interrupted and job.ask("stop", step="ending the run")[:1]:
@@ -94,7 +94,7 @@ def run_to_end(job: Job, limit_s: float | None = None) -> None:
 
 
 def pass_on_output(job: Job, streams: Streams) -> None:
-    """Write what the command printed to our own streams."""
+    """Write reading the command's output to our own streams."""
     for name, descriptor in (("stdout", streams.stdout), ("stderr", streams.stderr)):
         printed = job.raw("output", name, step="fetching the command's output").stdout
         write_out(printed, descriptor)
@@ -118,7 +118,7 @@ def losing_no_target() -> Iterator[list[Job]]:
         if not jobs:
             raise
         raise RecordError(
-            f"{error}; the guard on the target ends the command and puts everything back "
-            f"within {jobs[0].lease_s(AWAIT_S)} s of its time",
+            f"{error}; the guard on the target ends the command and restores everything within "
+            f"{jobs[0].lease_s(AWAIT_S)} s of its time",
             error.remedy,
         ) from error

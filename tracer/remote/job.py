@@ -65,8 +65,8 @@ class Job:
 
     def __enter__(self) -> Self:
         words = [*self.shell, "-c", _part("place.sh").decode(), "sh", secrets.token_hex(8)]
-        answer = self._run(words, "looking for a place on the target")
-        with making_sense("where its memory is"):
+        answer = self._run(words, "looking for a working folder on the target")
+        with making_sense("looking up its memory"):
             said = {fact.key: fact.value for fact in facts(answer.stdout)}
             if not (said["place"].startswith("/") and said["place"].isprintable()):
                 raise ValueError(said["place"])
@@ -133,7 +133,7 @@ class Job:
             return
         with uninterrupted(), contextlib.suppress(TargetError, RecordError):
             self.folder = folder
-            self.raw("finish", step="putting everything back on the target")
+            self.raw("finish", step="restoring the target")
         self.folder = ""
 
     def _bring_script(self) -> None:
@@ -187,14 +187,14 @@ def making_sense(of: str) -> Iterator[None]:
         if hasattr(error, "remedy"):
             raise
         raise RecordError(
-            f"the target's answer makes no sense: {of} ({error})",
-            "see what its shell prints at log-in, that /proc and /sys are mounted, "
-            "and that it has free memory",
+            f"cannot parse the target's reply: {of} ({error})",
+            "check that its shell prints nothing at log-in, that /proc and /sys are mounted, and "
+            "that it has free memory",
         ) from error
 
 
 def script(parts: Sequence[str]) -> str:
-    """Return the shell files ``parts`` as one script, with what knobs that are no files want."""
+    """Return the shell files ``parts`` as one script, with what knobs that are not files want."""
     shared = (remount.shell_functions(), scheduler.shell_functions())
     return "\n".join([*shared, *(_part(name).decode() for name in parts)])
 

@@ -242,7 +242,7 @@ restore() {
 put_back() {
     problem=''
     if ! value_of "$2"; then
-        # A tunable's scheduler may be gone; that it should not be is told of the scheduler.
+        # A tunable's scheduler may be gone; the scheduler reports that it should not be.
         case $2 in */iosched/*) ;; *) problem='the device is gone' ;; esac
     elif [ "$value" = "$3" ]; then
         :
@@ -338,7 +338,7 @@ drop() {
     echo 3 >/proc/sys/vm/drop_caches
 }
 
-# count_cached: set cached (file pages in the page cache that are no tmpfs's) and pinned (those
+# count_cached: set cached (file pages in the page cache that are not tmpfs's) and pinned (those
 # that processes map, or that are memory themselves, as on a ramfs), in KiB.
 count_cached() {
     Cached=0 Buffers=0 Shmem=0 Mapped=0 Unevictable=0 Mlocked=0

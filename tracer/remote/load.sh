@@ -50,7 +50,7 @@ writer_load() {
     loop=$!
 }
 
-# memory_load: have a process hold all memory but so many MiB. What fills it are no zeros, which
+# memory_load: have a process hold all memory but so many MiB. What fills it are not zeros, which
 # some kernels do not write when they swap; a fifo that nobody reads keeps the process.
 memory_load() {
     available='' swap=0

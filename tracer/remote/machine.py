@@ -87,7 +87,7 @@ class Machine:
     def devices(self) -> Iterator[Devices]:
         """Yield the target's disks, from a copy of its sysfs that lasts as long as the block."""
         with ExitStack() as stack:
-            with making_sense("what disks it has"):
+            with making_sense("reading its disks"):
                 copied = copied_devices(self.sysfs, self.mounts, self.bdis)
                 devices = stack.enter_context(copied)
             yield devices

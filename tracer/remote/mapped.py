@@ -22,8 +22,9 @@ from tracer.residency import Inode, Runs, runs_of
 
 MAPPED_S = 60  # how long the target may take, of its own time
 UNTOLD = (
-    "which pages stayed cached could not be told: the kernel has no /proc/PID/pagemap "
-    f"(CONFIG_PROC_PAGE_MONITOR), reading it took more than {MAPPED_S} s, or it was not whole"
+    "the pages that stayed cached are unknown: the kernel has no /proc/PID/pagemap "
+    f"(CONFIG_PROC_PAGE_MONITOR), reading it took more than {MAPPED_S} s, or its contents were "
+    "incomplete"
 )
 _ENTRY = 8  # bytes a page
 _PRESENT = 1 << 63 | 1 << 61  # in memory, and a page of a file

@@ -31,7 +31,9 @@ def save_trace(
     page_bytes = offset + data_bytes
     for path, text in traced.formats.items():
         if not _FORMAT.fullmatch(path) or ".." in path:
-            raise RecordError(f"the target sent a file called {path!r}", "see what it runs")
+            raise RecordError(
+                f"the target sent a file called {path!r}", "check what is installed there"
+            )
         _write(
             trace / ("" if path.startswith("header") else "events") / _public(path, traced), text
         )
@@ -58,8 +60,8 @@ def _pages(job: Job, cpu: int, page_bytes: int, data_bytes: int) -> list[bytes]:
         said = re.fullmatch(rb"pages (\d{1,9})\s*", done.stderr)
         if said is None or int(said[1]) * page_bytes != len(done.stdout):
             raise RecordError(
-                f"{step}: {len(done.stdout)} bytes arrived, which is not what the target sent",
-                "see what its shell prints at log-in, then record again",
+                f"{step}: {len(done.stdout)} bytes arrived, fewer or more than the target sent",
+                "check that its shell prints nothing at log-in, then record again",
             )
         if not done.stdout:
             return pages
@@ -75,7 +77,9 @@ def _layout(header_page: str) -> tuple[int, int, int]:
     offset, data_bytes = fields.get("data", (0, 0))
     _, long_size = fields.get("commit", (0, 0))
     if long_size not in (4, 8) or offset < 12 or not 0 < data_bytes <= _LARGEST_PAGE:
-        raise RecordError("the target's header_page describes no page", "see its tracefs by hand")
+        raise RecordError(
+            "the target's header_page describes no page", "look at its tracefs by hand"
+        )
     return offset, data_bytes, long_size
 
 

@@ -18,7 +18,7 @@ _STEP = "looking where files are on the disk"
 
 
 def with_places(job: Job, files: list[FileEntry], mounts: list[MountPoint]) -> list[FileEntry]:
-    """Return the files with their extents, where these can be told."""
+    """Return the files with their extents, where these can be determined."""
     found: dict[tuple[str, int], list[Extent]] = {}
     for dev in sorted({mount.dev for mount in mounts if mount.fstype in _KINDS}):
         inodes = [file.ino for file in files if file.dev == dev]
@@ -50,7 +50,7 @@ class _Disk:
             words = [str(number) for run in some for number in run]
             raw = self._job.raw("blocks", self._node, str(size), *words, step=_STEP).stdout
             numbers = [first + one for first, count in some for one in range(count)]
-            if len(raw) != len(numbers) * size:  # whose blocks are missing is not told
+            if len(raw) != len(numbers) * size:  # whose blocks are missing is not known
                 continue
             starts = range(0, len(raw), size)
             pieces = (raw[start : start + size] for start in starts)

@@ -112,8 +112,8 @@ def _recorded(
         Job(target, PARTS, shell) as job,
     ):
         told.append(job)
-        options.tell("asking the target what it is")
-        machine = Machine.parse(job.ask("probe", step="asking the target what it is"))
+        options.tell("reading the target's facts")
+        machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
             planned = probes.plan_probes(target, machine) if options.probes else None
@@ -130,7 +130,7 @@ def _record(
 ) -> tuple[Capture, list[FileEntry]]:
     created = datetime.now(UTC).isoformat(timespec="seconds")
     machine, devices = prepared.machine, prepared.devices
-    with making_sense("what disks it has"):
+    with making_sense("reading its disks"):
         disks = list(dict.fromkeys([*devices.mounted(), *options.devices]))
         described = [metadata.device(devices, name) for name in disks]
         told = _settings(prepared, options, disks)

@@ -92,7 +92,7 @@ class RunFacts:
         start_ns, marked_end_ns = _times(lines)
         end_ns = marked_end_ns - idle_ns
         if not 0 <= start_ns <= end_ns:
-            raise ValueError("it is not whole")
+            raise ValueError("it is incomplete")
         setting = Setting.parse(lines)
         return cls(
             pid=pid,
@@ -132,7 +132,7 @@ class TraceFacts:
         with making_sense("how the run went"):
             stats = {int(cpu): text for cpu, text in _texts(lines["stats"], " ").items()}
             if not stats:
-                raise ValueError("it is not whole")
+                raise ValueError("it is incomplete")
             return cls(
                 clock=lines["clock"][0],
                 probe_group="".join(lines["probe"]),

@@ -18,7 +18,7 @@ Settings = Mapping[str, str]  # of one run: shell variables by name
 
 @dataclass(frozen=True)
 class Made:
-    """A run that was made: its facts, and the beginning of what the command printed."""
+    """A run that was made: its facts, and the beginning of reading the command's output."""
 
     facts: list[Fact]
     stdout: bytes
@@ -63,7 +63,7 @@ class Series:
         deadline = time.monotonic() + (limit_s or float("inf"))
         while True:
             if time.monotonic() > deadline:
-                raise NotOverError(f"the run was not over after {limit_s:g} s", "give it more time")
+                raise NotOverError(f"the run did not end within {limit_s:g} s", "give it more time")
             if (made := self._asked()) is not None:
                 self._queued.popleft()
                 self._next += 1
@@ -80,6 +80,6 @@ class Series:
             self._job.saw_clock(float(next(one.value for one in said if one.key == "clock")))
         if not found and Fact("state", "running") in said:
             return None
-        with making_sense("what the command printed"):
+        with making_sense("reading the command's output"):
             size, _, output = rest.partition(b"\n")
             return Made(said, output[: int(size)], output[int(size) :])

@@ -57,7 +57,7 @@ def trials_on(
     guarded_run.check(options.run)
     with losing_no_target() as told, Job(target, PARTS, shell) as job:
         told.append(job)
-        machine = Machine.parse(job.ask("probe", step="asking the target what it is"))
+        machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
             executable = _executable(job, machine, options)
@@ -77,7 +77,7 @@ def _executable(job: Job, machine: Machine, options: TrialOptions) -> Path:
     job.settings(settings(machine, options.run, options.wait_s), options.run.command)
     found = job.ask("locate", step="looking for the command")
     if len(found) != 1 or not found[0].value.startswith("/"):
-        raise RecordError("the target does not say where the command is", "give its path")
+        raise RecordError("cannot find the command on the target", "give its full path")
     return Path(found[0].value)
 
 
@@ -123,7 +123,7 @@ class TargetTrials:
         for knob in knobs:
             check_knob(knob)
             if not _PATTERN.fullmatch(knob):
-                raise RecordError(f"{knob!r} is no pattern of knobs", "name the knob itself")
+                raise RecordError(f"{knob!r} is not a pattern of knobs", "name the knob itself")
         self._end_series()  # which holds the lock of the knobs
         with self._job() as job:
             job.settings(self._settings(), self._options.run.command)
@@ -150,7 +150,9 @@ class TargetTrials:
             self._end_series()
             if not self._has_restarted():
                 raise
-            raise TargetError("the target has restarted", "see on its console why") from error
+            raise TargetError(
+                "the target has restarted", "see its console for the reason"
+            ) from error
         except BaseException:
             self._end_series()
             raise
@@ -201,7 +203,7 @@ class TargetTrials:
 
     def _outcome_of(self, made: Made, trial: Trial) -> Outcome:
         lines = by_key(made.facts)
-        with making_sense("what became of its knobs"):
+        with making_sense("reading its settings"):
             setting = Setting.parse(lines)
         changed = displaced(setting.taken, setting.in_force)
         if refused := setting.refused | changed:

@@ -37,7 +37,7 @@ class WatchOptions:
     ``disks``: names below /sys/block, all if empty. ``plans``: (knob, value) by fingerprint, in
     the order to be written. ``patience``: periods that a fingerprint stays before its plan is in
     force, and before that plan is judged. ``worse_percent``: how much less done undoes a plan.
-    ``least_ios``: fewer in a period are no workload. ``buffer_kib``: of the trace, per CPU; what
+    ``least_ios``: fewer in a period are not a workload. ``buffer_kib``: of the trace, per CPU; what
     a second has more is not looked at. ``wait_s``: for another foreread that holds the knobs.
     """
 
@@ -129,15 +129,15 @@ def _variables(options: WatchOptions) -> dict[str, str]:
     """Return the shell's settings, which hold nothing that is not as it should be."""
     for disk in options.disks:
         if not _DISK.fullmatch(disk):
-            raise RecordError(f"{disk!r} is no name of a disk", "name one of /sys/block")
+            raise RecordError(f"{disk!r} is not a name of a disk", "name one of /sys/block")
     lines = []
     for fingerprint, settings in options.plans.items():
         if not _FINGERPRINT.fullmatch(fingerprint):
-            raise RecordError(f"{fingerprint!r} is no fingerprint", "make the plans again")
+            raise RecordError(f"{fingerprint!r} is not a fingerprint", "make the plans again")
         for knob, value in settings:
             check_knob(knob)
             if not _VALUE.fullmatch(value):
-                raise RecordError(f"{knob}: {value!r} is no value", "make the plans again")
+                raise RecordError(f"{knob}: {value!r} is not a value", "make the plans again")
             lines.append(f"{fingerprint}\t{knob}\t{value}")
     return {
         "period_s": str(options.period_s),

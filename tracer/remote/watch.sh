@@ -4,7 +4,7 @@
 # Genetic-Library, Linux Symposium 2006). Where there are plans, knobs by fingerprint, the plan of
 # a fingerprint that stays is in force, until another one stays, or until less gets done by it.
 #
-# Settings: period_s; watched (disks, all if empty); least_ios (fewer in a period are no workload);
+# Settings: period_s; watched (disks, all if empty); least_ios (fewer in a period are not workload);
 # buffer_kib (per CPU: bounds what a busy second costs); patience (periods that a fingerprint stays
 # before it counts); worse_percent; plans, a line "FINGERPRINT<tab>KNOB<tab>VALUE" each; lock_wait_s.
 
@@ -129,7 +129,7 @@ END
 }
 
 # judge: undo the plan in force for good if less is done by it than before, by worse_percent; fails
-# if that cannot be told yet. Of disks that do not say how long they are busy it never can.
+# if that cannot be determined yet. Of disks that do not say how long they are busy it never can.
 judge() {
     [ -n "$before_rate" ] || return 0
     middle 2
@@ -232,7 +232,7 @@ left_alone() {
     [ "$now" -ge "$lease" ]
 }
 
-# tell LINES SECONDS: print what was said behind so many lines, after so many seconds at the latest.
+# tell LINES SECONDS: print what was said after so many lines, after so many seconds at the latest.
 tell() {
     exec 9<>"$job/changed"
     seconds=$2

@@ -6,7 +6,7 @@
  * Reads are asked for in the order of the list, MOST_UNDER_WAY ahead of what the disk has done: it
  * always has work, and whoever reads something else waits for that much only. The list
  * (docs/prefetch.md) is checked whole before the first file is opened: one that is damaged is
- * refused, by line. Files that are missing, that became shorter or that are no regular files are
+ * refused, by line. Files that are missing, that became shorter or that are not regular files are
  * skipped. At most half of the memory that is available is filled.
  *
  * Exit status: 0 done, whatever was missing; 1 the list cannot be read; 2 wrong usage.
@@ -162,7 +162,7 @@ parse_range(struct text line, struct range *range)
 {
     if (!take_number(&line, &range->offset) || !take_space(&line) ||
         !take_number(&line, &range->length)) {
-        return "no range: OFFSET LENGTH PATH";
+        return "not a range: write OFFSET LENGTH PATH";
     }
     if (range->length < 1 || range->length > LARGEST_RANGE) {
         return "a length out of range";
@@ -170,12 +170,12 @@ parse_range(struct text line, struct range *range)
     range->is_new_path = line.size > 0;
     if (line.size > 0 && (!take_space(&line) || !take_path(&line, range->path))) {
         range->path[0] = '\0';
-        return "no absolute path";
+        return "not an absolute path";
     }
-    return range->path[0] == '/' ? NULL : "no absolute path";
+    return range->path[0] == '/' ? NULL : "not an absolute path";
 }
 
-/* Begin a list, behind its head. Returns what is wrong, or NULL. */
+/* Begin a list, after its head. Returns what is wrong, or NULL. */
 static const char *
 begin_list(struct cursor *cursor, const char *list, size_t size)
 {
@@ -253,7 +253,7 @@ struct replay {
     struct under_way under_way;
 };
 
-/* Return the number that a file of /sys or /proc begins with behind ``name``; 0 without one. */
+/* Return the number that a file of /sys or /proc begins with after ``name``; 0 without one. */
 static uint64_t
 number_in(const char *path, const char *name)
 {

@@ -1,10 +1,10 @@
 #!/bin/sh
 # foreread-prefetch LIST: brings what a prefetch list names into the page cache, on a board without
 # the program of the same name (foreread-prefetch.c), which is better: this starts a dd for each
-# range and waits for it, and the kernel reads ahead behind a range, by its window. It needs a POSIX
+# range and waits for it, and the kernel reads ahead after a range, by its window. It needs a POSIX
 # shell with printf, and dd; those of busybox will do.
 #
-# Files that are missing or are no regular files are skipped. The list is checked as it is read: a
+# Files that are missing or are not regular files are skipped. The list is checked as it is read: a
 # damaged line ends it, and says so. At most half of the memory that is available is filled.
 #
 # Exit status: 0 done, whatever was missing; 1 the list cannot be read; 2 wrong usage.
@@ -88,7 +88,7 @@ read_ranges() {
 		/*) ;;
 		*) refuse 'no absolute path' ;;
 		esac
-		# Opening what is no regular file may do something.
+		# Opening what is not a regular file may do something.
 		[ -f "$path" ] || continue
 		[ ! -h "$path" ] || continue
 		half=$((half - (length + 1023) / 1024))

@@ -34,7 +34,7 @@ struct ev_runs {
 /* Checks the specs and builds the look-up by common_type. items must outlive specs. */
 int ev_specs_init(struct ev_specs *specs, const struct ev_spec *items, size_t n, bool swap);
 
-/* Whether the runs lie one behind the other and fill the places. */
+/* Whether the runs lie one after the other and fill the places. */
 bool ev_runs_valid(const struct ev_runs *runs);
 
 /* Brings each run into time order, keeping the order of equal times. */

@@ -121,7 +121,7 @@ skip_field(struct scan *s)
     return skip(s, "\n");
 }
 
-/* Counts the fields; s is left behind the last one. */
+/* Counts the fields; s then points after the last one. */
 static int
 check_fields(struct scan *s)
 {

@@ -49,7 +49,7 @@ struct fmt_target {
 };
 
 /* Returns the number of fields of a complete, sane format text, or EV_ERR_FORMAT. *fields_end,
- * unless NULL, becomes the offset behind the last field's line. */
+ * unless NULL, becomes the offset after the last field's line. */
 int fmt_check(struct fmt_text text, size_t *fields_end);
 
 /* Parses checked texts in this process; fields has room for all (sum of fmt_check). */

@@ -68,7 +68,7 @@ struct perf_sink {
     size_t filled;   /* after an error: by the records before the damaged one */
 };
 
-/* Passes on all records, the compressed ones (one zstd stream through the file) behind the
+/* Passes on all records, the compressed ones (one zstd stream through the file) after the
  * others: the end of one can be the beginning of a record that the next one completes. */
 int perf_inflate(struct ev_data data, bool swap, struct perf_sink *sink);
 

@@ -13,7 +13,7 @@ finish() {
     cd /out && : >end
     tar -cf "$(disk result)" . 2>/out/tar
     sync
-    reboot -f # QEMU is told to end on it: unlike power-off it works on every machine
+    reboot -f # QEMU is configured to exit on it: unlike power-off it works on every machine
 }
 
 mount_application() {

@@ -81,7 +81,7 @@ def test_dry_run_shows_the_change_with_its_reason_and_changes_nothing(board):
     assert board.get("dev/kmsg") == ""
 
 
-def test_kernel_log_is_told_of_changes_unless_the_journal_is(board):
+def test_changes_go_to_the_kernel_log_unless_they_go_to_the_journal(board):
     board.start()
     assert "<6>foreread: " in board.get("dev/kmsg")
     board.put("dev/kmsg", "")
@@ -126,7 +126,7 @@ def test_read_only_knob_is_skipped(board):
     assert board.run("stop").returncode == 0
 
 
-def test_value_the_kernel_rounds_is_told(board):
+def test_value_the_kernel_rounds_is_reported(board):
     board.path(WINDOW).unlink()
     # It takes a decimal and shows it in hexadecimal: a kernel that took another value.
     board.path(WINDOW).symlink_to("/proc/self/coredump_filter")
@@ -272,7 +272,7 @@ def test_disk_of_unknown_size_and_model_is_found_by_name_only(board):
     assert "disk sda" in board.err
 
 
-def test_absent_disk_is_told_once(board):
+def test_absent_disk_is_reported_once(board):
     board.install(one("queue/read_ahead_kb", "2048", Disk("sda", 512, "DISK")))
     board.start()
     assert board.err.count("disk sda") == 1
@@ -289,7 +289,7 @@ def test_var_run_where_there_is_no_run(board):
     assert board.window == "128"
 
 
-def test_without_run_values_are_set_and_the_old_ones_told(board):
+def test_without_run_values_are_set_and_the_old_ones_reported(board):
     board.path("run").rmdir()
     board.start()
     assert board.window == "2048"
@@ -341,7 +341,7 @@ def test_keep_does_not_restore_on_stop_but_restore_does(board):
     assert board.window == "128"
 
 
-def test_restore_that_fails_is_told_and_can_be_repeated(board):
+def test_restore_that_fails_is_reported_and_can_be_repeated(board):
     board.start()
     board.path(WINDOW).unlink()
     board.path(WINDOW).symlink_to("/proc/sys/kernel/osrelease")
@@ -393,7 +393,7 @@ def test_restart(board):
     assert board.window == "128"
 
 
-def test_run_by_an_init_the_kernel_log_alone_is_told(board):
+def test_run_by_an_init_messages_go_to_the_kernel_log_only(board):
     link = board.path("S05foreread")
     link.symlink_to(board.path("out/foreread-apply"))
     done = subprocess.run(

@@ -96,7 +96,7 @@ def test_install_keeps_texts_inside_their_block(tmp_path, text):
 
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../etc", "a/b", "a b", "a'b", "a\nb", "sda\0"])
-def test_disk_that_is_no_name_is_refused(tmp_path, name):
+def test_disk_that_is_not_a_name_is_refused(tmp_path, name):
     with pytest.raises(ApplyError, match="name of a disk") as error:
         write_scripts(plan(Disk(name)), tmp_path / "out")
     assert error.value.remedy
@@ -125,8 +125,8 @@ def test_knob_elsewhere_is_refused(tmp_path, disk, knob):
 
 
 @pytest.mark.parametrize("value", ["", "1\n2", "$(id)", "1;id", "a'b", "-1", " 1", "1 ", "\udcff"])
-def test_value_that_is_no_value_is_refused(tmp_path, value):
-    with pytest.raises(ApplyError, match="no value"):
+def test_value_that_is_not_a_value_is_refused(tmp_path, value):
+    with pytest.raises(ApplyError, match="not a value"):
         write_scripts(plan(value=value), tmp_path)
 
 

@@ -201,7 +201,7 @@ def test_a_foreign_file_is_kept_unless_forced(board):
 
 def test_a_directory_in_the_way_is_refused_even_if_forced(board):
     board.directory("etc/init.d/S05foreread")
-    with pytest.raises(InstallError, match="no file"):
+    with pytest.raises(InstallError, match="not a regular file"):
         install(board, plan(), force=True)
 
 

@@ -156,7 +156,7 @@ def test_asked_window_overrides_the_verdict():
 
 
 def test_negative_delay_is_refused():
-    with pytest.raises(ApplyError, match="before it starts"):
+    with pytest.raises(ApplyError, match="is negative"):
         plan_from(prediction(), after_boot_read_ahead_kb=64, boot_done_seconds=-1)
 
 

@@ -167,7 +167,7 @@ def test_scheduler_comes_first_on_its_disk(tmp_path):
     assert script.count("\tdisk '") == 1
 
 
-def test_unwritable_output_is_told(tmp_path):
+def test_unwritable_output_is_reported(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ApplyError) as error:
         write_scripts(PLANS["one-phase"], tmp_path / "file")

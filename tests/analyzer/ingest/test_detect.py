@@ -1,4 +1,4 @@
-"""The reader is chosen by content; what is no trace is named."""
+"""The reader is chosen by content; what is not a trace is named."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_perf_data_goes_to_its_reader(tmp_path: Path, magic: bytes) -> None:
         (b"dear diary\n", "text without"),
     ],
 )
-def test_what_is_no_trace_is_named(tmp_path: Path, content: bytes, found: str) -> None:
+def test_what_is_not_a_trace_is_named(tmp_path: Path, content: bytes, found: str) -> None:
     path = tmp_path / "trace.dat"
     path.write_bytes(content)
     with pytest.raises(TraceError, match=found) as caught:

@@ -70,11 +70,11 @@ def test_missing_field_names_event_field_and_kernel() -> None:
         formats({INSERT: broken}).specs()
 
 
-def test_field_that_is_no_number_is_refused() -> None:
+def test_field_that_is_not_a_number_is_refused() -> None:
     broken = OLD_32_BIT.replace(
         b"dev_t s_dev;\toffset:20;\tsize:4", b"char s_dev[12];\toffset:20;\tsize:12"
     )
-    with pytest.raises(TraceError, match="'s_dev' of 12 bytes is no number"):
+    with pytest.raises(TraceError, match="'s_dev' of 12 bytes is not a number"):
         formats({INSERT: broken}).specs()
 
 

@@ -1,4 +1,4 @@
-"""Inserts that a read filled, told from written pages, holes and metadata."""
+"""Inserts that a read filled, distinguished from written pages, holes and metadata."""
 
 import numpy as np
 import pytest

@@ -59,7 +59,7 @@ def test_only_the_run_counts():
     assert recording.accesses["page"].tolist() == [1]
 
 
-def test_what_is_no_access_is_told_apart():
+def test_what_is_not_an_access_is_distinguished():
     recording = recording_of(
         mine(insert, 6, 0), mine(metadata_insert, 3), mine(insert, 5, 0), mine(read, 0, 1)
     )
@@ -114,16 +114,16 @@ def test_the_start_of_partitions_comes_from_the_capture():
     assert recording_of(*events).counts["written_or_hole"] == 0
 
 
-def test_a_huge_file_of_zeros_is_no_archive(tmp_path):
+def test_a_huge_file_of_zeros_is_not_an_archive(tmp_path):
     path = tmp_path / "sparse"
     with path.open("wb") as file:
         file.truncate(1 << 40)
-    with pytest.raises(TraceError, match="is no trace"):
+    with pytest.raises(TraceError, match="is not a trace"):
         load(path)
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, lzma.compress])
-def test_a_packed_file_that_is_no_archive_is_to_be_unpacked(tmp_path, pack):
+def test_a_packed_file_that_is_not_an_archive_is_to_be_unpacked(tmp_path, pack):
     path = tmp_path / "trace.packed"
     path.write_bytes(pack(b"# tracer: nop\n" * 100))
     with pytest.raises(TraceError, match="unpack it first"):
@@ -188,7 +188,7 @@ def test_a_disk_that_only_others_read_does_not_contaminate():
 
 
 @pytest.mark.parametrize(("fstype", "accessed"), [("squashfs", [0, 1, 2]), ("ext4", [0, 1, 2, 3])])
-def test_pages_of_a_block_behind_the_end_of_a_file_are_no_accesses(fstype, accessed):
+def test_pages_of_a_block_after_the_end_of_a_file_are_not_accesses(fstype, accessed):
     mount = structs.replace(capture_of().mounts[0], fstype=fstype)
     entry = FileEntry(dev="7:0", ino=5, path="/short", size_bytes=8193)
     events = (*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4))
@@ -270,7 +270,7 @@ def test_an_archive_writes_nothing_outside(capture, tmp_path):
 def test_an_archive_without_a_capture_is_refused(tmp_path):
     with tarfile.open(tmp_path / "a.tar", "w") as tar:
         tar.add(__file__, arcname="x")
-    with pytest.raises(TraceError, match="holds no"):
+    with pytest.raises(TraceError, match="contains no"):
         load(tmp_path / "a.tar")
 
 
@@ -333,7 +333,7 @@ def test_a_newer_schema_is_refused(capture):
 
 
 @pytest.mark.parametrize("dev", ["", "7", "a:b", "7:0:1"])
-def test_nonsense_device_numbers_are_an_error(capture, dev):
+def test_invalid_device_numbers_are_an_error(capture, dev):
     document = json.loads((capture / "capture.json").read_text())
     document["mounts"][0]["dev"] = dev
     (capture / "capture.json").write_text(json.dumps(document))

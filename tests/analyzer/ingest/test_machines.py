@@ -38,7 +38,7 @@ def test_pages_and_the_kernels_own_text_are_the_same(name: str) -> None:
 
 @each
 def test_fields_beside_the_tables_are_those_of_the_text(name: str) -> None:
-    """Strings behind __data_loc, and numbers of 32 and 64 bits."""
+    """Strings after __data_loc, and numbers of 32 and 64 bits."""
     read_fields = tracefs.read(FIXTURES / name).read_fields
     assert read_fields is not None
     printed = (FIXTURES / name / "trace.txt").read_text()

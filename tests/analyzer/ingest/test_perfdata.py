@@ -121,7 +121,7 @@ def test_unknown_event_and_field_name_themselves(tmp_path: Path) -> None:
         trace.read_fields("sched:sched_process_exec", ("nonsense",))
 
 
-def test_array_is_no_number(tmp_path: Path) -> None:
+def test_array_is_not_a_number(tmp_path: Path) -> None:
     number, array = b"field:unsigned int bytes;", b"field:u16 bytes[2]      ;"
     data = perf_samples.golden("file").replace(number, array)
     trace = perfdata.read(write(tmp_path, data))
@@ -153,7 +153,7 @@ def test_file_without_tracepoints_is_refused(tmp_path: Path) -> None:
         perfdata.read(write(tmp_path, without_sample_bit(1024)))
 
 
-def test_interrupted_recording_is_told_from_damage(tmp_path: Path) -> None:
+def test_interrupted_recording_is_distinguished_from_damage(tmp_path: Path) -> None:
     data = bytearray(perf_samples.golden("file"))
     struct.pack_into("<Q", data, 48, 0)  # size of the data section
     with pytest.raises(TraceError, match="was not completed") as caught:

@@ -57,6 +57,6 @@ def test_header_and_attributes_changed(at: int, value: int, width: int, tmp_path
 
 @examples
 @given(data=st.binary(max_size=400), magic=st.sampled_from([b"PERFILE2", b"2ELIFREP", b""]))
-def test_any_bytes_behind_the_magic(data: bytes, magic: bytes, tmp_path: Path) -> None:
+def test_any_bytes_after_the_magic(data: bytes, magic: bytes, tmp_path: Path) -> None:
     path = keep(tmp_path, magic + data)
     assert outcome_in_child(lambda: read_everything(path)) in FINE

@@ -30,7 +30,7 @@ def test_a_missing_completion_is_zero():
     assert requests["complete_ns"].tolist() == [0, 3000]
 
 
-def test_devices_are_told_apart():
+def test_devices_are_distinguished():
     other = (8 << 20) | 1
     requests = find_requests(table(issue(0), issue(0, dev=other), complete(0, dev=other)))
     assert requests["complete_ns"].tolist() == [0, 3000]
@@ -53,7 +53,7 @@ def test_a_bio_that_is_split_is_one_for_each_request():
     assert requests["bios"].tolist() == [1, 1]
 
 
-def test_where_bios_are_not_told_metadata_is_read_block_by_block():
+def test_where_bios_are_not_reported_metadata_is_read_block_by_block():
     metadata = event(Kind.RQ_ISSUE, index=800, value=32, flags=R | Rwbs.META, dev=DISK)
     assert find_requests(table(metadata, issue(0, 32)))["bios"].tolist() == [4, 1]
 
@@ -70,7 +70,7 @@ def test_whoever_queued_the_bio_asked_even_if_a_kernel_worker_issues_it():
     assert found["pid"].tolist() == [7, 9]
 
 
-def test_a_bio_of_another_disk_or_sector_or_time_says_nothing_of_who_asked():
+def test_a_bio_of_another_disk_sector_or_time_does_not_name_the_thread():
     found = find_requests(
         table(
             event(Kind.BIO_QUEUE, pid=7, index=16, value=8),

@@ -136,7 +136,7 @@ def test_a_file_whose_clock_goes_back_is_sorted(compression: str) -> None:
     assert trace.events["cpu"].tolist() == [0, 1, 0, 0]
 
 
-def test_losses_are_told_by_source() -> None:
+def test_losses_are_reported_by_source() -> None:
     lossy, calm = RingPages(), RingPages()
     lossy.subbuf(1, b"", 3 << 30, missed=7)
     lossy.subbuf(2, b"", 1 << 31)
@@ -146,7 +146,7 @@ def test_losses_are_told_by_source() -> None:
     assert _readers.ring_decode(data, found, specs(), False, columns) == (0, [(0, 0), (7, 1)])
 
 
-def test_no_sources_are_no_rows() -> None:
+def test_no_sources_give_no_rows() -> None:
     columns = tuple(Table.empty(EVENTS, 0).values())
     assert _readers.ring_decode(b"", (), specs(), False, columns) == (0, [])
 

@@ -141,7 +141,7 @@ def test_print_formats(tmp_path: Path, payload: str, expected: tuple[int, ...]) 
 @pytest.mark.parametrize(
     ("letters", "flags"), [("d.h2. ", 8), ("dNs3. ", 16), ("d.H2. ", 24), ("d..2. ", 0), ("", 0)]
 )
-def test_who_wakes_may_be_an_interrupt(tmp_path: Path, letters: str, flags: int) -> None:
+def test_a_wake_up_may_come_from_an_interrupt(tmp_path: Path, letters: str, flags: int) -> None:
     line = f"<idle>-0 [001] {letters}12.000001: sched_waking: comm=a pid=7 prio=120 target_cpu=001"
     row = only_row(read(tmp_path, line + "\n"))
     assert row == (12_000_001_000, 1, Kind.WAKING, 0, 0, 0, flags, 7, 0)

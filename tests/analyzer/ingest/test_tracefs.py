@@ -85,7 +85,7 @@ def test_byte_order_shows_in_the_pages(tmp_path: Path, order: str, size: int) ->
     assert set(events["cpu"].tolist()) == {11}
 
 
-def test_only_empty_pages_are_no_events(copy: Path) -> None:
+def test_only_empty_pages_are_not_events(copy: Path) -> None:
     for cpu in (0, 1):
         (copy / f"cpu{cpu}.raw").write_bytes(bytes(8192))
     assert tracefs.read(copy).events.rows == 0

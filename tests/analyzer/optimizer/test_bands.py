@@ -36,13 +36,13 @@ def test_what_all_windows_share_tells_none_apart():
     assert (found.best, found.smallest_within()) == (32, 32)
 
 
-def test_windows_that_take_turns_are_told_apart_by_memory():
+def test_alternating_windows_differ_in_memory():
     draws = [[4, 1.0, 1.1, 3], [4, 1.1, 1.0, 3]]
     found = bands([4, 1.05, 1.0, 3], draws)
     assert (found.best, found.smallest_within()) == (32, 8)
 
 
-def test_less_than_two_starts_differ_by_is_no_difference():
+def test_a_change_below_the_difference_of_two_starts_is_not_a_difference():
     exact = [[4, 1.0019, 1.0, 3]]
     assert bands(exact[0], exact).smallest_within() == 8
     exact = [[4, 1.0021, 1.0, 3]]

@@ -51,7 +51,7 @@ def test_another_kernel_can_be_asked_for():
     pages = [predict_linux(recording, model, [32]).total.pages[0] for model in models]
     assert pages == [2, 2, 5, 5]
     doubts = predict_linux(recording, "linux-5.10", [32]).doubts
-    assert doubts == ("the readahead of Linux 5.10 is not confirmed on a running kernel",)
+    assert doubts == ("the readahead model was not compared with a running kernel for Linux 5.10",)
 
 
 def test_disks_are_emulated_apart_and_added_up():
@@ -98,7 +98,7 @@ def test_only_files_of_the_right_kind_have_large_folios():
     assert inputs(recorded((LOOP, 0)), (6, 18)).program.files["large_folios"].tolist() == [0]
 
 
-def test_pages_that_stayed_cached_are_told_of():
+def test_pages_that_stayed_cached_are_reported():
     recording = recorded((LOOP, 0))
     cold = structs.replace(capture_of().cold, resident_pages=7)
     notes = predict_linux(replace(recording, capture=capture_of(cold=cold))).notes

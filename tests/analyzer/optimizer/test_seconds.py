@@ -211,14 +211,14 @@ def test_a_few_pages_of_another_disk_take_the_time_that_they_took():
     for one, two in zip(alone.total.seconds, found.total.seconds, strict=True):
         assert two - one == pytest.approx(3 * 1.5e-3, abs=1e-4)
     assert [curve.seconds is None for curve in found.devices] == [False, True]
-    assert any("from other disks takes the time that it took" in note for note in found.notes)
+    assert any("other disks keep their recorded time" in note for note in found.notes)
 
 
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        ({"kernel": "5.10.3"}, "no seconds were measured for Linux 5.10"),
-        ({"machine": "riscv64"}, "no seconds were measured for Linux 6.12 on riscv64"),
+        ({"kernel": "5.10.3"}, "the predicted seconds are unconfirmed for Linux 5.10"),
+        ({"machine": "riscv64"}, "the predicted seconds are unconfirmed for Linux 6.12 on riscv64"),
     ],
 )
 def test_unconfirmed_kernels_and_processors_are_a_doubt_and_seconds_still_decide(host, said):
@@ -315,7 +315,7 @@ def test_a_given_disk_may_be_another_one_than_the_recorded_start_ran_on(monkeypa
     own = predict_linux(recording, windows=[0, 32], device=DEVICE)
     monkeypatch.setattr("analyzer.optimizer.start._own_disk", lambda *_: DEVICE)
     found = predict_linux(recording, windows=[0, 32], device=slower)
-    assert "the start was recorded on another disk than the given one" in found.doubts
+    assert "the start-up was recorded on a disk other than the given one" in found.doubts
     assert found.verdict.by == "seconds"
     assert found.total.seconds[0] > 2 * own.total.seconds[0]
     monkeypatch.setattr("analyzer.optimizer.start._own_disk", lambda *_: None)

@@ -109,7 +109,7 @@ def test_unknown_current_value_is_said() -> None:
 def test_current_value_that_was_not_emulated_is_said() -> None:
     verdict = decided([1000, 600, 300, 200], 8192)
     assert verdict.action == "set"
-    assert "8,192 KiB is beyond what is emulated" in verdict.why
+    assert "8,192 KiB is larger than any emulated window" in verdict.why
 
 
 @pytest.mark.parametrize("tap", [0, 1, FEW_PAGES])
@@ -176,7 +176,7 @@ def test_a_gain_of_one_percent_is_not_worth_it(now: float, action: str) -> None:
     assert (verdict.action, verdict.read_ahead_kb) == (action, 124 if action == "keep" else 4)
 
 
-def test_little_waiting_is_no_reason_for_a_change() -> None:
+def test_little_waiting_is_not_a_reason_for_a_change() -> None:
     whole = curve([1000, 600, 300, 200], 124)
     seconds = [2.01, 2.0, 2.0, 2.01]
     waited = [0.02, 0.01, 0.01, 0.0201]

@@ -226,7 +226,7 @@ def test_notes_say_what_is_not_known() -> None:
     notes = predict(replace(recording, notes=("from ingest",)), [0, 1]).notes
     assert notes[0] == "from ingest"
     assert any(note.startswith("1 accessed file") for note in notes)
-    assert any("2 windows asked" in note for note in notes)
+    assert any("from 2 given windows" in note for note in notes)
 
 
 def test_no_note_without_a_reason() -> None:

@@ -187,7 +187,7 @@ def test_the_program_and_the_reader_agree(program, body):
         assert (done.returncode, done.stderr) == (0, "")
 
 
-def test_a_file_that_is_no_list(tmp_path):
+def test_a_file_that_is_not_a_list(tmp_path):
     path = tmp_path / "list"
     path.write_bytes(b"foreread-prefetch 1\n0 1 x\n")
     with pytest.raises(PrefetchError, match="list: line 2"):
@@ -204,7 +204,7 @@ def test_usage(program, words):
 
 
 @pytest.mark.parametrize("place", ["/nowhere", "/", "/dev/zero"])
-def test_a_list_that_is_no_file(program, place):
+def test_a_list_that_is_not_a_file(program, place):
     for command in (program, scripted("dash")):
         done = subprocess.run([*command, place], capture_output=True, text=True, check=False)
         assert done.returncode == 1

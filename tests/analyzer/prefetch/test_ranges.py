@@ -86,7 +86,7 @@ def test_files_without_a_name_are_left_out_and_counted():
     found = find_ranges(recording(accesses, [4 * PAGE] * 5, paths))
     assert [one.path for one in found.listing.ranges] == ["/good"]
     assert found.unnamed_bytes == 5 * PAGE
-    with pytest.raises(PrefetchError, match="no file"):
+    with pytest.raises(PrefetchError, match="no path of a file"):
         find_ranges(recording([(0, 0)], [PAGE], (None,)))
 
 

@@ -67,7 +67,7 @@ def test_the_replayer_reads_metadata_and_then_all_at_once():
 
 
 def test_the_processor_is_spared_what_the_replayer_does():
-    """110 less behind each read: nothing of the 10 and the 30 is left, and 290 of the 500."""
+    """110 less after each read: nothing of the 10 and the 30 is left, and 290 of the 500."""
     base = one_file()
     run = with_replayer(base, [(0, 0, 3)], cpus=2)
     assert both_ways(run, base, 0, CpuCost(100.0, 10.0)) == 3890

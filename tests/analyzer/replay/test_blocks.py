@@ -79,7 +79,7 @@ def test_blocks_that_nobody_read_share_the_room_between():
     ]
 
 
-def test_blocks_before_and_behind_are_packed_as_the_others():
+def test_blocks_before_and_after_are_packed_as_the_others():
     found = rows(recorded(*block_read(1, 1000, 64), pages=80))
     assert found == [
         (0, 0, 936, 64, 1),

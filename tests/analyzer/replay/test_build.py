@@ -42,7 +42,7 @@ def test_program_headers_say_what_is_executed():
     assert len(built.program.handles) == 1
 
 
-def test_one_read_is_told_page_by_page():
+def test_one_read_is_reported_page_by_page():
     events = []
     for page in (2, 3, 4):
         events += [*brought(1, page), pages(1, page, 4)]
@@ -130,7 +130,7 @@ def test_advice_becomes_an_operation():
 def test_a_page_that_came_in_an_unknown_way_is_read_singly():
     built = made([fault(1, 3), *brought(1, 3), *brought(1, 7)], [entry(1)])
     assert done(built)[1:] == [(Op.SINGLE, 7, 1)]
-    assert "1 read singly, how is not known" in built.notes
+    assert "1 read page by page, the kind of access is unknown" in built.notes
 
 
 def test_written_pages_are_there_and_holes_are_read_without_requests():
@@ -169,7 +169,7 @@ def test_extents_tell_a_written_page_from_a_hole_which_is_touched_as_others_are(
 
 
 @pytest.mark.parametrize("value", [0, 1 << 62, (1 << 64) - 1])
-def test_nonsense_in_system_calls_is_left_aside(value):
+def test_invalid_system_call_arguments_are_ignored(value):
     events = [fault(1, 4, time_ns=9000), *brought(1, 4, time_ns=9001)]
     calls = opened((1, 1, min(value, 1 << 62)))
     numbers = np.array([value], np.uint64)

@@ -13,7 +13,7 @@ from analyzer.ingest.tables import EVENTS, Kind, Table
 from analyzer.replay.cpu import cpu_samples, event_cost
 
 
-def test_the_processor_s_work_is_told_by_faults():
+def test_the_processor_s_work_is_determined_by_faults():
     """Fault to insert 30, insert to issue 50, completion to the next event 40; an event takes 5."""
     rows = []
     for at in range(0, 100_000, 1000):

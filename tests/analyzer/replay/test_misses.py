@@ -1,4 +1,4 @@
-"""Reads and faults told apart by the readahead flag of block reads, or by what the files are."""
+"""Reads and faults distinguished by the readahead flag of block reads, or by what the files are."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_flag_tells_a_read_from_a_fault_and_calls_how_long_it_was():
     built = made(events, [entry(1, segments=PROGRAM)], calls)
     assert done(built) == [(Op.READ, 0, 832), (Op.FAULT, 4, 0)]
     assert built.program.mappings.tolist() == [(0, 3, 4, 3, MapFlag.EXEC)]
-    assert built.notes == ["1 mapped as their program headers say", f"2 {BY_FLAG}"]
+    assert built.notes == [f"2 {BY_FLAG}", "1 mapped as in their program headers"]
 
 
 def test_a_mapping_of_which_no_call_tells_shares_the_struct_file_that_was_read():
@@ -95,7 +95,7 @@ def test_the_pages_that_one_call_missed_are_one_read():
     ]
 
 
-def test_what_exec_reads_is_no_read_of_the_last_call():
+def test_what_exec_reads_is_not_a_read_of_the_last_call():
     events = [*in_at(1000, 1, 0), event(Kind.EXEC, pid=ROOT_PID, value=ROOT_PID, time_ns=2000)]
     built = made(events, [entry(1)], {"sys_enter_read": [(900, 0, 1)]})
     assert done(built) == [(Op.READ, 0, PAGE)]

@@ -41,7 +41,7 @@ def test_a_thread_sleeps_and_is_woken_by_another():
     ]
 
 
-def test_who_is_preempted_was_not_woken():
+def test_a_preempted_thread_has_no_wake_up():
     """A wake-up long before, of a sleep that was over, says nothing of it."""
     events = table(
         wake(90, B, A),
@@ -64,7 +64,7 @@ def test_a_child_s_first_stay_is_its_parent_s_doing():
     assert rows(found, "begin_ns", "woken_ns", "waker") == [(180, 150, A)]
 
 
-def test_who_came_unseen_came_behind_the_idle_task_s_last_event():
+def test_unrecorded_switch_in_is_placed_after_last_idle_event():
     """No switch from the idle task on CPU 1: B was woken at 240, and does something at 300."""
     events = table(
         switch(100, B, IDLE, BLOCKS, cpu=1),
@@ -92,7 +92,7 @@ def test_an_unrecorded_first_stay_of_a_child_begins_at_its_fork():
 
 
 @pytest.mark.parametrize("shift", [0, 1])
-def test_states_that_are_one_bit_further_up_are_told_by_the_idle_task(shift):
+def test_states_that_are_one_bit_further_up_are_determined_by_the_idle_task(shift):
     """4.15 to 4.19: R is 1, S is 2, D is 4; a preempted thread has 0x100 everywhere."""
     running, asleep, blocked = (1, 2, 4) if shift else (0, 1, 2)
     events = table(

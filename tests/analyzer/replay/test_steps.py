@@ -59,7 +59,7 @@ def test_steps_are_operations_and_what_others_read_in_time():
     assert (found.tail_ns, found.total_ns) == (800, 2000)
 
 
-def test_metadata_is_told_from_data():
+def test_metadata_is_distinguished_from_data():
     requests = served(request(800, 1500, 1900, 16, flags=R | Rwbs.META))
     found = steps_of(singles([]), np.zeros(0, np.uint64), requests, np.array([False]), 1000, 3000)
     assert found.steps[["sector", "sectors", "bios", "meta"]].tolist() == [(800, 16, 2, 1)]

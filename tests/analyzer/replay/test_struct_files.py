@@ -60,7 +60,7 @@ def test_a_duplicate_is_the_same_struct_file(calls):
 )
 def test_what_was_closed_is_gone(calls):
     calls = {f"syscalls:{name}": rows for name, rows in calls.items()}
-    calls["syscalls:sys_enter_dup2"] = [(1, 1, 98, 99)]  # they are told of
+    calls["syscalls:sys_enter_dup2"] = [(1, 1, 98, 99)]  # they have events
     events = [*one_read(2000, 0), *one_read(3000, 1)]
     built = made(events, [entry(1)], opened(1500, 3) | calls | reads_of((2000, 1, 3), (3000, 1, 3)))
     assert handles(built) == [0, 1]
@@ -81,7 +81,7 @@ def test_a_thread_shares_descriptors_and_a_process_has_copies():
     assert forked(CLONE_VM | CLONE_FILES) == [0, 1, 1]
     assert forked(CLONE_VM) == [0, 1, 0]
     assert forked(0) == [0, 1, 0]
-    assert forked(None) == [0, 1, 1]  # not told: as a thread
+    assert forked(None) == [0, 1, 1]  # unknown: as a thread
 
 
 def test_a_process_has_the_mappings_of_its_parent_on_the_same_struct_file():
@@ -123,7 +123,7 @@ def test_a_new_program_inherits_what_exec_does_not_close(flags, expected):
     events = [*one_read(2000, 0), event(Kind.EXEC, value=1, time_ns=2500), *one_read(3000, 1)]
     calls = opened(1500, 3, flags) | reads_of((2000, 1, 3), (3000, 1, 3))
     calls["syscalls:sys_enter_mprotect"] = [(2400, 1, 0, 0, 0)]  # in between: exec reads, too
-    calls["syscalls:sys_enter_dup2"] = [(1, 1, 98, 99)]  # they are told of
+    calls["syscalls:sys_enter_dup2"] = [(1, 1, 98, 99)]  # they have events
     assert handles(made(events, [entry(1)], calls)) == expected
 
 
@@ -228,7 +228,7 @@ def test_advice_that_reads_tells_of_which_file_it_is():
 
 
 @pytest.mark.parametrize("value", [-(1 << 63), -1, 0, 1 << 62])
-def test_nonsense_in_calls_is_left_aside(value):
+def test_invalid_call_arguments_are_ignored(value):
     """Arguments of a damaged or hostile trace change at most what is known of descriptors."""
     calls = opened(1500, 3, value) | {"task:task_newtask": [(5, 1, value, value)]}
     counts = {"dup": 1, "dup2": 2, "dup3": 3, "fcntl": 3, "close": 1, "close_range": 3, "lseek": 1}

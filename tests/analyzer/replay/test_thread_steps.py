@@ -17,7 +17,7 @@ def free_events(monkeypatch):
     monkeypatch.setattr(thread_steps, "event_cost", lambda _: 0.0)
 
 
-def test_time_behind_a_request_is_not_computed():
+def test_time_after_a_request_is_not_computed():
     """Coming back takes 100 and 300, usually 200: what is above that, others caused."""
     found, total = steps(
         switch(100, IDLE, A), *missed(1000, 0), *missed(5000, 9, came=1500), *ended(9100, A)
@@ -32,7 +32,7 @@ def test_time_behind_a_request_is_not_computed():
     assert total == 9100 - 2 * 1000 - 100 + 2 * 1000
 
 
-def test_who_could_run_and_did_not_computes_nothing():
+def test_a_runnable_thread_that_does_not_run_computes_nothing():
     found, _ = steps(
         switch(0, IDLE, A), switch(1000, A, OTHER), switch(4000, OTHER, A), *ended(5000, A)
     )
@@ -71,7 +71,7 @@ def test_coming_back_takes_as_long_as_others_work_meanwhile():
     assert found.steps["cpu_ns"].tolist() == [1000, 200 + 100 + 700, 1000, 200 + 450 + 2400]
 
 
-def test_recording_is_no_part_of_coming_back(monkeypatch):
+def test_recording_is_not_part_of_coming_back(monkeypatch):
     """Completion, wake-up and switch, 10 each, of 100; so are four more events of A."""
     monkeypatch.setattr(thread_steps, "event_cost", lambda _: 10.0)
     found, _ = steps(switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A))
@@ -80,7 +80,7 @@ def test_recording_is_no_part_of_coming_back(monkeypatch):
     assert found.steps["cpu_ns"].sum() == computed - 6 * 10
 
 
-def test_the_run_is_over_when_who_waited_for_its_end_says_so():
+def test_the_run_ends_when_its_waiter_reports_the_end():
     found, total = steps(switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A), end_ns=5700)
     assert (found.tail_ns, total) == (700, 5700)
     found, total = steps(
@@ -131,7 +131,7 @@ def test_a_thread_waits_for_the_one_that_woke_it():
     ]
 
 
-def test_who_waits_for_the_end_of_one_waits_for_those_that_ended_before():
+def test_joining_a_child_also_joins_children_that_ended_earlier():
     """A joins C, asleep, then B, which is over: of that no event tells."""
     found, _ = steps(
         switch(0, IDLE, A),
@@ -172,7 +172,7 @@ def test_a_fault_for_a_page_that_another_thread_reads_waits_for_the_disk():
 
 
 @pytest.mark.parametrize("waited", [True, False])
-def test_metadata_is_waited_for_by_who_was_blocked(waited):
+def test_the_blocked_thread_waits_for_metadata(waited):
     meta = {"pid": A, "index": 800, "value": 8, "flags": int(R | Rwbs.META)}
     events = [
         switch(0, IDLE, A),

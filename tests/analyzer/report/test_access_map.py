@@ -1,4 +1,4 @@
-"""Where the map puts pages, runs in vain and labels."""
+"""Where the map puts pages, unused runs and labels."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_page_is_one_high_and_offsets_rise(make):
     assert placed.high[0] - placed.low[0] == 3
 
 
-def test_pages_in_vain_stand_behind_the_page_that_read_them(make):
+def test_unused_pages_follow_the_page_that_read_them(make):
     placed = layout(make, [(0, 0), (0, 10)], 8)
     assert placed.run_low.tolist() == [placed.access_y[0] + 0.5, placed.access_y[1] + 0.5]
     assert (placed.run_high - placed.run_low).tolist() == [2, 2]
@@ -62,7 +62,7 @@ def test_labels_with_room_stay_where_they_are():
     assert spread(np.array([10.0, 50.0, 90.0]), 5.0, 100.0).tolist() == [10, 50, 90]
 
 
-def test_every_run_in_vain_leaves_a_mark_however_small(make):
+def test_every_unused_run_leaves_a_mark_however_small(make):
     """Forty runs of two pages among six thousand pages: each far less than a dot high."""
     accesses = [(0, page) for page in range(6000)] + [(1, 50 * n) for n in range(40)]
     subject = subject_at(make, accesses, 8, sizes=[6000 * 4096, 1 << 30])

@@ -87,7 +87,7 @@ def test_the_published_criterion_stands_beside_with_its_regret(decided):
 
 def test_unconfirmed_seconds_decide_and_the_doubt_stands_in_the_answer(unconfirmed):
     assert unconfirmed.prediction.verdict.by == "seconds"
-    assert "No seconds were measured for Linux 6.6" in text_of(answer(unconfirmed))
+    assert "The predicted seconds are unconfirmed for Linux 6.6" in text_of(answer(unconfirmed))
 
 
 def test_rules_and_files_are_named(decided):

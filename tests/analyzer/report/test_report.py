@@ -167,7 +167,7 @@ def test_the_answer_is_the_first_heading(small, make, action):
         == {
             "set": f"Set read_ahead_kb to {subject.window_kb} KiB (now 128 KiB)",
             "keep": "Keep read_ahead_kb at 128 KiB",
-            "none": "Nothing to set",
+            "none": "Keep the current settings: no window to recommend",
         }[action]
     )
 
@@ -186,7 +186,7 @@ def test_measurements_that_contradict_are_said_before_all_else(swept):
     wrong = replace(predicted, verdict=replace(predicted.verdict, read_ahead_kb=0))
     section = answer(replace(swept, prediction=wrong))
     assert section.blocks[0].warning
-    assert section.blocks[0].items[0].startswith("The measurements speak against this")
+    assert section.blocks[0].items[0].startswith("The measurements contradict this")
 
 
 def with_runs(subject, **seconds_by_kb):
@@ -336,7 +336,7 @@ def test_several_devices_have_a_table_and_figures_each(make):
     shown = text_of(page)
     assert "loop0 (7:0)" in shown
     assert "loop1 (179:8)" in shown
-    assert "requests and pages in vain, loop1." in shown
+    assert "requests and unused pages, loop1." in shown
     assert page.tags.count("figure") == 10
 
 
@@ -420,7 +420,7 @@ def test_cold_not_proven_is_said(make):
     made = make.capture()
     warm = msgspec.structs.replace(made.cold, proven=False)
     recording = make.recording([(0, 0)], capture=msgspec.structs.replace(made, cold=warm))
-    assert "not proven cold" in answer_of(subject_of(make, recording))
+    assert "could not be shown to be cold" in answer_of(subject_of(make, recording))
 
 
 def test_a_clean_recording_has_no_such_caveat(small, make):
@@ -439,7 +439,7 @@ def test_a_damaged_page_index_is_survived(make):
 
 
 def test_figures_are_made_without_pyplot():
-    """Nothing stays behind to leak, and no display or window system is looked for."""
+    """Nothing remains that could leak, and no display or window system is looked for."""
     script = (
         "import sys; from matplotlib.figure import Figure; from analyzer.report import style\n"
         "with style.drawing(): style.axes(Figure(figsize=(4, 3)))\n"

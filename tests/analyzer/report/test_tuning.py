@@ -47,7 +47,7 @@ def test_the_answer_is_that_of_the_confirmation(results):
     assert [row[:2] for row in by_scenario.rows] == [
         [scenario, settings]
         for scenario in ("idle", "reader")
-        for settings in ("default", "best of the search", "only what matters")
+        for settings in ("default", "best of the search", "only genes that matter")
     ]
     assert all(int(row[5]) >= 5 for row in by_scenario.rows)
 
@@ -91,7 +91,7 @@ def test_every_gene_that_varied_has_a_picture(results):
     assert set(titles) == set(SPACE.names)
 
 
-def test_runs_that_did_not_count_are_told(results):
+def test_runs_that_did_not_count_are_reported(results):
     bullets = of_kind(sections(results)["search"], Bullets)
     bad = sum(one.attempt.status == "contended" for one in [*results.search, *results.confirmation])
     assert bad > 0 and f"{bad} contended" in bullets[0].items[0] and bullets[0].warning

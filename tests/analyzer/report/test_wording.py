@@ -42,7 +42,7 @@ def test_shell_words_says_the_same_words_to_a_shell(arguments):
     assert done.stdout == b"".join(a + b"\0" for a in arguments) or not arguments
 
 
-def test_shell_words_survives_a_surrogate_that_is_no_byte():
+def test_shell_words_survives_a_surrogate_that_is_not_a_byte():
     assert wording.shell_words(["\ud800"]) == "$'?'"
 
 

@@ -68,7 +68,7 @@ def test_nothing_is_run_more_often_than_all_its_repeats():
         assert [told[key_of(BEST)].final for told in engine.told] == [False, True, True, True, True]
 
 
-def test_it_is_told_what_every_chromosome_is_worth_by_now():
+def test_it_receives_the_current_fitness_of_every_chromosome():
     with Store.in_memory(tuning.spec()) as store:
         engine = Stubborn(BEST, OTHER, BEST)
         campaign = run(store, engine)
@@ -86,7 +86,7 @@ def test_it_is_told_what_every_chromosome_is_worth_by_now():
         assert 2.718281828**gain == pytest.approx(level / (idle[4] * reader[4]) ** 0.5)
 
 
-def test_one_that_failed_is_told_as_that():
+def test_a_failed_attempt_is_reported_as_failed():
     class Refusing(Landscape):
         def evaluate(self, chromosome, scenario):
             refused = chromosome == OTHER

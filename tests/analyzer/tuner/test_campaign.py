@@ -327,7 +327,7 @@ def test_an_engine_that_repeats_itself_ends():
         assert runs[tuning.BEST["window"]] <= 5 * 2
 
 
-def test_progress_is_told_after_every_attempt():
+def test_progress_is_reported_after_every_attempt():
     told: list[Progress] = []
     with Store.in_memory(tuning.spec()) as store:
         rules = Rules(Budget(evaluations=80))

@@ -61,13 +61,13 @@ def test_the_noise_is_that_of_repeats():
     assert main_effects(Runs([run(BEST, random.Random(0))]), SPACE).noise is None
 
 
-def test_genes_foretell_what_they_decide_and_nothing_of_mere_noise():
-    assert main_effects(Runs(scattered(0)), SPACE).foretold > 0.8
+def test_genes_predict_their_own_effect_and_no_noise():
+    assert main_effects(Runs(scattered(0)), SPACE).explained > 0.8
     of_noise = []
     for seed in SEEDS:  # fewer chromosomes than alleles: the fit itself is close to each of them
         rng = random.Random(seed)
         runs = [Run(anything(rng), "reader", math.exp(rng.gauss(0, 0.1))) for _ in range(10)]
-        of_noise.append(main_effects(Runs(runs), SPACE).foretold)
+        of_noise.append(main_effects(Runs(runs), SPACE).explained)
     assert median(of_noise) < 0.1
 
 
@@ -92,7 +92,7 @@ def test_a_gene_that_came_along_gets_no_credit():
     assert effect(found, "scheduler").verdict == "matters"
 
 
-def test_genes_that_always_came_along_are_not_told_apart():
+def test_genes_that_always_changed_together_are_inseparable():
     rng = random.Random(4)
     pairs = [("bfq", 0), ("mq-deadline", 2)] * 30
     chromosomes = [
@@ -106,7 +106,7 @@ def test_genes_that_always_came_along_are_not_told_apart():
     assert effect(found, "useless1").verdict == "not shown"
 
 
-def test_a_level_of_few_chromosomes_is_untold():
+def test_a_level_of_few_chromosomes_has_no_estimate():
     runs = scattered(5)
     rare = SPACE.repair({"useless0": 7 % 4, "useless1": 3})
     kept = [one for one in runs if one.chromosome["useless1"] != 3]
@@ -124,12 +124,12 @@ def test_an_effect_below_the_noise_does_not_matter():
         for _ in range(99)
     ]
     found = main_effects(Runs(runs), space).genes[0]
-    # One chromosome of each level: nothing can be told, however often it is run.
+    # One chromosome of each level: nothing can be determined, however often it is run.
     assert found.verdict == "cannot be told"
     assert not found.levels[0].stands_out(0.0)
 
 
-def test_scenarios_are_told_apart():
+def test_scenarios_are_distinguished():
     """A gene that only matters in one scenario has half its effect over both."""
     rng = random.Random(7)
     runs = scattered(7)
@@ -147,13 +147,13 @@ def test_the_same_runs_give_the_same_figures():
     assert main_effects(Runs(bred(8)), SPACE) == main_effects(Runs(bred(8)), SPACE)
 
 
-def test_nothing_varied_nothing_told():
+def test_no_effects_when_nothing_was_varied():
     found = main_effects(Runs([run(BEST, random.Random(0))] * 3), SPACE)
     assert found.genes == () and found.chromosomes == 1
     assert main_effects(Runs([]), SPACE).genes == ()
 
 
-def test_more_genes_than_chromosomes_is_no_error():
+def test_more_genes_than_chromosomes_is_not_an_error():
     genes = tuple(Gene(name=f"g{i}", kind="integer", highest=9, default=0) for i in range(20))
     space, rng = Space(genes), random.Random(9)
     runs = [

@@ -47,7 +47,7 @@ def test_a_gene_from_outside_is_checked():
             msgspec.convert(good | bad, Gene)
 
 
-def test_genes_stand_behind_those_they_depend_on():
+def test_genes_stand_after_those_they_depend_on():
     with pytest.raises(GeneError, match="depends on scheduler"):
         Space((SLICE_IDLE, SCHEDULER))
     with pytest.raises(GeneError, match="twice"):

@@ -87,8 +87,8 @@ DEFAULT = tuning.SPACE.default()
         ({"schema": 2}, "schema 2"),
         ({"rows": [*TABLE.rows, ROW]}, "twice"),
         ({"rows": [*TABLE.rows, Row([4, "bfq"], ROW.values)]}, "one allele for each gene"),
-        ({"rows": [*TABLE.rows, Row([5, "bfq", 1], ROW.values)]}, "no valid point"),
-        ({"rows": [*TABLE.rows, Row([4, "none", 1], ROW.values)]}, "no valid point"),
+        ({"rows": [*TABLE.rows, Row([5, "bfq", 1], ROW.values)]}, "not a valid point"),
+        ({"rows": [*TABLE.rows, Row([4, "none", 1], ROW.values)]}, "not a valid point"),
         ({"rows": [Row(ROW.alleles, {"idle": [1.0]})]}, "has not the scenarios idle, reader"),
         ({"rows": [ROW]}, "the default was not measured"),
         ({"rows": []}, "Expected `array`"),
@@ -115,9 +115,9 @@ def test_hostile_tables_are_refused(tmp_path, changes, message):
 def test_hostile_files_are_refused(tmp_path, content):
     path = tmp_path / "hostile.json"
     path.write_bytes(content)
-    with pytest.raises(LandscapeError, match="is no landscape"):
+    with pytest.raises(LandscapeError, match="is not a landscape"):
         read_landscape(path)
-    with pytest.raises(LandscapeError, match="is no landscape"):
+    with pytest.raises(LandscapeError, match="is not a landscape"):
         read_landscape(tmp_path)
-    with pytest.raises(LandscapeError, match="is no landscape"):
+    with pytest.raises(LandscapeError, match="is not a landscape"):
         read_landscape(tmp_path / "none")

@@ -231,7 +231,7 @@ def test_a_spread_covers_each_genes_range_evenly():
     assert sorted(child["h"] for child in children) == list(range(8))
 
 
-def test_the_average_is_of_places_and_of_what_is_most_frequent():
+def test_the_average_of_numbers_and_the_most_frequent_word():
     population = [
         BOARD.default() | {"window": window, "scheduler": scheduler}
         for window, scheduler in ((16, "kyber"), (64, "none"), (1024, "kyber"))

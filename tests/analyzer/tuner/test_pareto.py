@@ -41,7 +41,7 @@ def test_scenarios_that_want_different_alleles_disagree():
     assert {p.chromosome["g"] for p in front(points(runs(opposed, 0.01)))} == {0, 1, 2}
 
 
-def test_a_difference_within_the_noise_is_no_disagreement():
+def test_a_difference_within_the_noise_is_not_a_disagreement():
     assert not disagree(runs({0: (1.0, 1.02), 1: (1.02, 1.0)}, 0.2))
     assert not disagree(runs({0: (1.0, 1.0), 1: (2.0, 2.0)}, 0.01))
 

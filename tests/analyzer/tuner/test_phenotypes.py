@@ -40,7 +40,7 @@ def test_a_failed_child_comes_last_whatever_it_measured():
     assert fitness == [4, 8]
 
 
-def test_without_any_figure_the_fitness_told_counts():
+def test_without_any_figure_the_given_fitness_counts():
     told = [Scored(BOARD.default(), fitness) for fitness in (2.0, 5.0)]
     assert general_fitness([REAL_TIME, GENERAL], told) == [2, 5]
     assert general_fitness([], told) == [2, 5]

@@ -62,6 +62,6 @@ def test_a_recipe_may_be_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["nonsense", "../recipes/ioperf", "missing.toml"])
-def test_a_recipe_that_is_not_there_is_told_with_those_that_are(name):
+def test_a_recipe_that_is_not_there_is_reported_with_those_that_are(name):
     with pytest.raises(RecipeError):
         load_recipe(name)

@@ -78,7 +78,7 @@ def test_the_best_has_its_fewest_repeats():
         (["invalid"], True, 0),
     ],
 )
-def test_who_is_given_up_and_what_that_costs(results, given_up, fitness):
+def test_which_chromosomes_are_dropped_and_the_cost(results, given_up, fitness):
     standings = fed(*runs(DEFAULT, "idle", 4.0), *runs(BEST, "idle", *results), scenarios=("idle",))
     assert standings.given_up(key_of(BEST), "idle") == given_up
     assert standings.fitness(key_of(BEST)) == pytest.approx(fitness)
@@ -99,7 +99,7 @@ def test_a_machine_that_drifts_moves_no_gain():
     assert low < math.log(2) < high < low + 0.05
 
 
-def test_noise_alone_is_no_drift():
+def test_noise_alone_is_not_drift():
     drifting = 0
     for seed in range(50):
         rng = random.Random(seed)
@@ -135,7 +135,7 @@ def test_nothing_repeated_gives_no_interval():
     assert standings.best_from_second() == 0
 
 
-def test_who_is_run_next():
+def test_order_of_the_run_queue():
     quiet = runs(DEFAULT, "idle", *[4.0, 4.001] * 3)
     key = key_of(BEST)
     scenarios = ("idle",)

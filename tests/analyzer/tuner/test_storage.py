@@ -178,7 +178,7 @@ def test_the_defaults_words(file_system):
     assert ",".join(mount_words(default_of(file_system))) == mount
 
 
-def test_words_of_what_is_no_default():
+def test_options_that_are_not_defaults():
     assert make_words(default_of("ext4", journal="none"))[-2:] == ("-O", "^has_journal")
     assert make_words(default_of("xfs", blocks_per_group=32768))[-2:] == ("-d", "agsize=32768b")
     assert mount_words(default_of("btrfs", mount="noatime", special="nodatacow")) == (

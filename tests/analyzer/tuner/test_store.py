@@ -114,16 +114,16 @@ def test_no_file_is_written_over(path):
     assert path.read_bytes() == before
 
 
-def test_what_is_no_store_is_refused(tmp_path):
+def test_what_is_not_a_store_is_refused(tmp_path):
     assert "does not exist" in refusal(tmp_path / "none")
-    assert "is no file" in refusal(tmp_path)
+    assert "is not a file" in refusal(tmp_path)
     for content in (b"", b"x", b"text\n" * 5000, b"SQLite format 3\0" + b"\xff" * 4096):
         path = tmp_path / "hostile"
         path.write_bytes(content)
         assert str(path) in refusal(path)
     other = tmp_path / "other"
     sqlite3.connect(other).execute("CREATE TABLE evaluations (id)").connection.close()
-    assert "is no TUNING file" in refusal(other)
+    assert "is not a TUNING file" in refusal(other)
     os.truncate(other, 1 << 31)
     assert "is larger than any campaign" in refusal(other)
 
@@ -158,10 +158,10 @@ def test_damage_is_refused_or_harmless(path):
     ("statement", "message"),
     [
         ("PRAGMA user_version = 4", "has schema 4, this foreread reads 3"),
-        ("CREATE TABLE more (id)", "tables that no foreread made"),
-        ("CREATE TRIGGER t AFTER INSERT ON boards BEGIN SELECT 1; END", "tables that no foreread"),
-        ("DROP TABLE fingerprints", "tables that no foreread made"),
-        ("DELETE FROM campaign", "holds no campaign"),
+        ("CREATE TABLE more (id)", "tables that foreread did not create"),
+        ("CREATE TRIGGER t AFTER INSERT ON boards BEGIN SELECT 1; END", "tables that foreread did"),
+        ("DROP TABLE fingerprints", "tables that foreread did not create"),
+        ("DELETE FROM campaign", "contains no campaign"),
         ("UPDATE evaluations SET value = 1e300", "is damaged: CHECK"),
         ("UPDATE evaluations SET value = -1", "is damaged: CHECK"),
         ("UPDATE evaluations SET value = NULL", "is damaged: CHECK"),

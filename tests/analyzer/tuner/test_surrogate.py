@@ -84,7 +84,7 @@ def test_the_more_runs_the_surer(rng):
     assert deviation[0] < deviation[1:].min()
 
 
-def test_what_was_measured_is_no_stranger_and_what_is_far_is(rng):
+def test_measured_settings_are_known_and_distant_ones_are_not(rng):
     measured = spread(NUMBERS, 5, rng)
     model = learnt(NUMBERS, measured, [0.0] * 5)
     others = [one for one in NUMBERS.enumerate() if one not in measured]

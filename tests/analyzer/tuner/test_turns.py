@@ -206,5 +206,5 @@ def test_its_settings_follow_the_workload_and_make_no_boot_script(path, results)
         plan_of_tuning(results)
     assert "foreread fingerprint --apply" in refused.value.remedy
     assert set(read_plans(path)) == {*PRINTS.values()}
-    with pytest.raises(StoreError, match="each of its workloads"):
+    with pytest.raises(StoreError, match="several workloads"):
         learn(path, BY_NAME[PRINTS["idle"]])

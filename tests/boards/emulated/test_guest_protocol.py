@@ -46,7 +46,7 @@ def test_a_result_cut_short_is_none(tmp_path, cut):
     assert read_result(disk(tmp_path / "r", WHOLE, cut), "x") is None
 
 
-def test_noise_is_no_result(tmp_path):
+def test_noise_is_not_a_result(tmp_path):
     (tmp_path / "r").write_bytes(b"\xa5" * 4096)
     assert read_result(tmp_path / "r", "x") is None
 

@@ -38,9 +38,9 @@ def failure(folder, said, qemu_said=None, time_out_s=0.0):
     return str(caught.value)
 
 
-def test_what_fails_is_told_with_its_step_and_the_last_lines(tmp_path):
+def test_what_fails_is_reported_with_its_step_and_the_last_lines(tmp_path):
     up = "[ 0.1] x\r\nboard: modules\r\nboard: slow disk\r\n"
-    assert "booting the kernel: it was not up after 0 s; it said last: nothing" in failure(
+    assert "booting the kernel: it was not up after 0 s; its last output: nothing" in failure(
         tmp_path, ""
     )
     assert "filling the slow disk: insmod slowdisk: out of memory?" in failure(
@@ -49,7 +49,7 @@ def test_what_fails_is_told_with_its_step_and_the_last_lines(tmp_path):
     assert "booting the kernel: VFS: no root" in failure(
         tmp_path, "Kernel panic - not syncing: VFS: no root\r\n", time_out_s=60
     )
-    assert "QEMU ended; it said last: cannot set up guest memory" in failure(
+    assert "QEMU ended; its last output: cannot set up guest memory" in failure(
         tmp_path, "", "cannot set up guest memory\n"
     )
     lines = "".join(f"line {n}\n" for n in range(9)) + "board: network\n"
@@ -88,7 +88,7 @@ def test_without_ssh_keygen_its_package_is_named(tmp_path, monkeypatch):
 def test_names_that_a_board_cannot_have(name, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     if name:  # without one, it is the board's
-        with pytest.raises(BoardError, match="cannot be called"):
+        with pytest.raises(BoardError, match="not a valid name"):
             live.start(LiveOptions("arm64"), name)
     assert live.started(name) is None
     assert list(tmp_path.iterdir()) == []
@@ -147,7 +147,7 @@ def test_a_dead_board_without_its_options_names_the_command_all_the_same(dead):
 def test_an_init_and_a_file_system_that_no_board_has():
     with pytest.raises(BoardError, match="'runit' for init") as caught:
         launch.make(LiveOptions("arm64", init="runit"), print)
-    assert caught.value.remedy == "say busybox or systemd"
+    assert caught.value.remedy == "use busybox or systemd"
     with pytest.raises(BoardError, match="'xfs'"):
         launch.make(LiveOptions("arm64", fs="xfs"), print)
 

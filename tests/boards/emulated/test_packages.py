@@ -54,13 +54,13 @@ def test_the_release_is_read_off_the_meta_package(tools, tmp_path):
     assert find_kernel(apt, "6.1", "armmp") == "6.1.0-50-armmp"
 
 
-def test_a_file_that_is_no_package(tmp_path):
+def test_a_file_that_is_not_a_package(tmp_path):
     (tmp_path / "x.deb").write_bytes(b"nothing")
     with pytest.raises(BoardError, match="dpkg-deb failed"):
         unpack([tmp_path / "x.deb"], tmp_path / "into")
 
 
-def test_the_first_error_is_told_not_the_summary():
+def test_the_first_error_is_reported_not_the_summary():
     script = "echo warning >&2; echo 'sh: pahole: not found' >&2; echo 'make: *** 2' >&2; exit 2"
     with pytest.raises(BoardError, match=r"sh failed \(2\): sh: pahole: not found"):
         call(["sh", "-c", script], "")

@@ -50,22 +50,24 @@ def test_absent_qemu_names_its_package(tmp_path, monkeypatch):
 def test_one_that_ignores_sigterm_is_killed(tmp_path, monkeypatch):
     monkeypatch.setattr("boards.emulated.qemu._KILL_AFTER_S", 0.1)
     stuck = ["sh", "-c", "trap '' TERM; echo booting; while :; do sleep 0.05; done"]
-    with pytest.raises(BoardError, match=r"not done after 0\.1 s; it said last: booting") as caught:
+    with pytest.raises(
+        BoardError, match=r"did not finish within 0\.1 s; its last output: booting"
+    ) as caught:
         run_qemu(stuck, tmp_path / "log", 0.1)
     assert "--time-out" in caught.value.remedy
 
 
 def test_one_that_says_nothing(tmp_path):
     run_qemu(["true"], tmp_path / "log", 10)
-    assert "it said nothing" in str(died(tmp_path / "log"))
+    assert "it printed nothing" in str(died(tmp_path / "log"))
 
 
-def test_what_it_said_last_is_told(tmp_path):
+def test_its_last_output_is_reported(tmp_path):
     run_qemu(["sh", "-c", "echo cannot set up guest memory >&2; exit 1"], tmp_path / "log", 10)
     assert "cannot set up guest memory" in str(died(tmp_path / "log"))
 
 
-def test_a_panic_is_told(tmp_path):
+def test_a_panic_is_reported(tmp_path):
     line = b"[ 1.0] Kernel panic - not syncing: System is deadlocked on memory\r\n[ 1.1] CPU: 0\r\n"
     (tmp_path / "log").write_bytes(b"\xff" + line)
     error = died(tmp_path / "log")

@@ -69,7 +69,7 @@ def test_another_program_with_that_id_is_left_alone(field, begin, tmp_path):
 
 
 @pytest.mark.parametrize("written", ["", "x y\n", "-1 (sh) S\nboot\n", f"{1 << 70} (a) S\nb\n"])
-def test_nonsense_is_no_process(written, tmp_path):
+def test_invalid_text_is_not_a_process(written, tmp_path):
     (tmp_path / state.PROCESS).write_text(written)
     assert not state.runs(tmp_path)
     state.end(tmp_path)

@@ -62,7 +62,7 @@ def test_a_failed_filling_leaves_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_who_fills_second_takes_the_first_one_s(tmp_path):
+def test_the_second_to_fill_the_cache_uses_the_first_result(tmp_path):
     place = tmp_path / "x"
 
     def overtaken(into):

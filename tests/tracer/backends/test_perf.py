@@ -67,7 +67,7 @@ def test_the_buffer_is_a_power_of_two_and_holds_what_was_asked(buffer_kib: int) 
     ("issued", "completed", "missing"),
     [(0, 0, False), (1000, 1000, False), (1000, 950, False), (21453, 169, True)],
 )
-def test_missing_completions_are_told(issued: int, completed: int, missing: bool) -> None:
+def test_missing_completions_are_reported(issued: int, completed: int, missing: bool) -> None:
     samples = {"block:block_rq_issue": issued, "block:block_rq_complete": completed}
     notes = perf.missing_completions(samples)
     assert bool(notes) == missing

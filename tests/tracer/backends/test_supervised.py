@@ -173,7 +173,7 @@ def test_the_supervisor_reports_a_killed_recorder(recording: Supervised) -> None
         ("unshare: unshare failed: Operation not permitted", "CAP_SYS_ADMIN"),
         ("Consider adjusting /proc/sys/kernel/perf_event_paranoid", "root"),
         ("Error: debugfs not mounted", "mount"),
-        ("", "another back-end"),
+        ("", "another recorder"),
     ],
 )
 def test_each_complaint_has_its_remedy(said: str, remedy: str) -> None:

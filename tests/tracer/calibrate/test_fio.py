@@ -16,7 +16,7 @@ PLACE = Place("/dev/disk", 1 << 30, "disk", "6.1", "fio-3.33")
 
 
 class Answering:
-    """A target that answers what it is told to, and notes what it was asked."""
+    """A target that answers as configured, and notes what it was asked."""
 
     def __init__(self, status=0, stdout=b"", stderr=b""):
         self.result = Result(status, stdout, stderr)
@@ -49,8 +49,8 @@ def test_each_request_has_its_time():
         GOOD + b"\xff\xfe",
     ],
 )
-def test_what_is_no_answer_is_refused(answer):
-    with pytest.raises(CalibrateError, match="what fio printed"):
+def test_what_is_not_an_answer_is_refused(answer):
+    with pytest.raises(CalibrateError, match="output of fio"):
         parse(JOB, answer)
 
 
@@ -85,8 +85,8 @@ def test_a_failing_fio_tells_why():
     [
         (b"", "fio is not installed"),
         (b"fio \nkernel 6.1\nbytes 99\npath /dev/sda\n", "fio is not installed"),
-        (b"fio fio-3.33\nkernel 6.1\npath \n", "no disk"),
-        (b"fio fio-3.33\nkernel 6.1\nbytes x\npath /dev/sda\n", "no disk"),
+        (b"fio fio-3.33\nkernel 6.1\npath \n", "not a disk"),
+        (b"fio fio-3.33\nkernel 6.1\nbytes x\npath /dev/sda\n", "not a disk"),
         (b"fio fio-3.33\nkernel 6.1\nbytes 99\npath /dev/sda\n", "too few"),
     ],
 )
@@ -107,7 +107,7 @@ def fio_here(tmp_path, monkeypatch):
 
 
 def test_a_file_is_found_and_a_directory_stands_for_its_largest_one(fio_here, tmp_path):
-    """Where the disk can be opened it is taken instead, which is no file."""
+    """Where the disk can be opened it is taken instead, which is not a file."""
     folder = tmp_path / "a b"
     folder.mkdir()
     for name, mib in (("small", 17), ("large", 20)):
@@ -122,7 +122,7 @@ def test_a_file_is_found_and_a_directory_stands_for_its_largest_one(fio_here, tm
     assert found.path == str(folder / "large") or found.path.startswith("/dev/")
     with pytest.raises(CalibrateError, match="too few"):
         find_place(target, str(folder / "tiny"))
-    with pytest.raises(CalibrateError, match="no disk"):
+    with pytest.raises(CalibrateError, match="not a disk"):
         find_place(target, str(folder / "none"))
 
 

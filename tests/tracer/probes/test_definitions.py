@@ -81,8 +81,8 @@ def test_arguments_on_the_stack_and_the_function_of_older_kernels():
         ("6.1.0", "parisc64", "machine 'parisc64'"),
         (*MIPS, "brought down"),
         ("6.10.3", "armv7l", "no BTF"),
-        ("nonsense; rm -rf /", "armv7l", "no kernel release"),
-        ("", "armv7l", "no kernel release"),
+        ("nonsense; rm -rf /", "armv7l", "not a kernel release"),
+        ("", "armv7l", "not a kernel release"),
     ],
 )
 def test_what_is_not_known_is_said(release, machine, message):
@@ -97,7 +97,7 @@ def test_a_group_is_a_name(group):
         plan(*ARMHF, None, group=group)
 
 
-def test_a_kernels_configuration_is_told_by_the_end_of_its_release():
+def test_a_kernels_configuration_is_determined_by_the_end_of_its_release():
     assert find_offsets("6.1.0-41-armmp", "armv7l", None).of["vm_area_struct.vm_file"] == 56
     lpae = find_offsets("6.1.0-41-armmp-lpae", "armv7l", None)
     assert (lpae.of["vm_area_struct.vm_file"], lpae.origin) == (

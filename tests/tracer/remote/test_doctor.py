@@ -81,7 +81,7 @@ def test_what_is_in_the_way_is_named_with_its_remedy(change, finding):
     assert not diagnosis.can_record
 
 
-def test_tracefs_that_is_not_mounted_yet_is_no_obstacle():
+def test_tracefs_that_is_not_mounted_yet_is_not_an_obstacle():
     facts = GOOD | {"tracefs": [], "event": [], "mountable": ["tracefs"]}
     assert examine_target(Liar(lines(**facts))).can_record
 

@@ -36,7 +36,7 @@ def parsed(maps, pieces, pagemap, order="little"):
 
 
 @pytest.mark.parametrize("order", ["little", "big"])
-def test_pages_in_memory_are_told_by_file(order):
+def test_pages_in_memory_are_listed_by_file(order):
     values = (here(5), 0, here(6), PRESENT | 8)  # the last one is a copy: of no file
     sent = entries(*values, order="<" if order == "little" else ">")
     found = parsed(line(1, BASE, 4, offset=10), piece(1, BASE, 4, 1), sent, order)

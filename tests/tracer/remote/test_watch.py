@@ -56,7 +56,7 @@ def test_anything_may_be_answered(value):
         WatchOptions(plans={"read-random-small": [(KNOB, "$(reboot)")]}),
     ],
 )
-def test_what_is_no_plan_never_reaches_a_shell(options):
+def test_what_is_not_a_plan_never_reaches_a_shell(options):
     with pytest.raises(RecordError):
         resident_script(options)
 

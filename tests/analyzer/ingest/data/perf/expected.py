@@ -24,7 +24,7 @@ FIELDS = {
 
 
 def text(value):
-    """perf hands a char array with leftovers behind its NUL over as bytes."""
+    """perf hands a char array with leftovers after its NUL over as bytes."""
     return value.split(b"\0")[0].decode() if isinstance(value, bytearray) else value
 
 
