@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FUZZ_SECONDS ?= 60
 
-SOURCES := analyzer boards bench docs emulator examples foreread fuzz tests tracer
+SOURCES := analyzer boards bench docs emulator examples foreread fuzz studies tests tracer
 C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := .ci/run .ci/packages .ci/fresh $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
@@ -51,15 +51,15 @@ test-boards: $(READY) ## the whole main job on emulated boards (QEMU; network at
 
 paper: $(READY) ## the 2010 paper's experiments again, on emulated boards, in paper-out (QEMU)
 	@.ci/packages $(PYTHON) boards
-	$(BIN)/python examples/paper/run.py
+	$(BIN)/python -m studies.paper.run
 
 accuracy: $(READY) ## how exact predictions are, in accuracy-out (hours; root, QEMU); ONLY=boards,loop/10M
 	@.ci/packages $(PYTHON) boards
-	PYTHONPATH=. $(BIN)/python examples/accuracy/run.py $(if $(ONLY),--only $(ONLY))
+	$(BIN)/python -m studies.accuracy.run $(if $(ONLY),--only $(ONLY))
 
 tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, QEMU); ONLY="start-up storage"
 	@.ci/packages $(PYTHON) boards
-	$(BIN)/python examples/tune-study/run.py $(ONLY)
+	$(BIN)/python -m studies.tuning.run $(ONLY)
 
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
 	$(BIN)/python -m pytest -q -rfEs --timeout 0 -m package

@@ -1,7 +1,7 @@
 """Build foreread: pure Python packages and four small C extensions.
 
 ``analyzer.ingest._readers`` needs libtraceevent, zlib and zstd (found by pkg-config);
-``analyzer.replay._follow``, ``emulator._fixed`` and ``emulator._linux`` need a C compiler only.
+``analyzer.program._follow``, ``emulator._fixed`` and ``emulator._linux`` need a C compiler only.
 """
 
 from __future__ import annotations
@@ -45,15 +45,16 @@ class BuildWithoutRpath(build_ext):
         super().build_extensions()
 
 
-CORE = sorted(glob("emulator/core/*.c"))
-LINUX_CORE = sorted(glob("emulator/core/linux_*.c"))
 READER_LIBRARIES = ("libtraceevent", "zlib", "libzstd")
 
 setup(
     ext_modules=[
         Extension(
             "analyzer.ingest._readers",
-            sources=["analyzer/ingest/_readers.c", *sorted(glob("analyzer/ingest/core/*.c"))],
+            sources=[
+                *sorted(glob("analyzer/ingest/*.c")),
+                *sorted(glob("analyzer/ingest/core/*.c")),
+            ],
             depends=sorted(glob("analyzer/ingest/**/*.h", recursive=True)),
             include_dirs=["analyzer/ingest/core"],
             define_macros=LIMITED_API,
@@ -62,28 +63,28 @@ setup(
             py_limited_api=True,
         ),
         Extension(
-            "analyzer.replay._follow",
-            sources=["analyzer/replay/_follow.c", *sorted(glob("analyzer/replay/core/*.c"))],
-            depends=["emulator/arrays.h", *sorted(glob("analyzer/replay/core/*.h"))],
-            include_dirs=["emulator", "analyzer/replay/core"],
+            "analyzer.program._follow",
+            sources=["analyzer/program/_follow.c", *sorted(glob("analyzer/program/core/*.c"))],
+            depends=["emulator/arrays.h", *sorted(glob("analyzer/program/core/*.h"))],
+            include_dirs=["emulator", "analyzer/program/core"],
             define_macros=LIMITED_API,
             extra_compile_args=C_FLAGS,
             py_limited_api=True,
         ),
         Extension(
             "emulator._fixed",
-            sources=["emulator/_fixed.c", *sorted(set(CORE) - set(LINUX_CORE))],
-            depends=["emulator/arrays.h", *sorted(glob("emulator/core/*.h"))],
-            include_dirs=["emulator", "emulator/core"],
+            sources=["emulator/_fixed.c", *sorted(glob("emulator/core/fixed/*.c"))],
+            depends=["emulator/arrays.h", *sorted(glob("emulator/core/fixed/*.h"))],
+            include_dirs=["emulator"],
             define_macros=LIMITED_API,
             extra_compile_args=C_FLAGS,
             py_limited_api=True,
         ),
         Extension(
             "emulator._linux",
-            sources=["emulator/_linux.c", *LINUX_CORE],
-            depends=["emulator/arrays.h", *sorted(glob("emulator/core/linux_*.h"))],
-            include_dirs=["emulator", "emulator/core"],
+            sources=["emulator/_linux.c", *sorted(glob("emulator/core/linux/*.c"))],
+            depends=["emulator/arrays.h", *sorted(glob("emulator/core/linux/*.h"))],
+            include_dirs=["emulator"],
             define_macros=LIMITED_API,
             extra_compile_args=C_FLAGS,
             py_limited_api=True,

@@ -23,8 +23,8 @@ from typing import Any
 import numpy as np
 
 from analyzer.ingest.load import load
-from analyzer.optimizer.linux import Inputs, inputs
-from emulator.device import FixedCost
+from analyzer.predict.linux import Inputs, inputs
+from emulator.devices.device import FixedCost
 from emulator.linux.operations import Op, Program
 from emulator.linux.reference import emulate
 from emulator.linux.requests import Layout

@@ -18,12 +18,12 @@ from pathlib import Path
 from statistics import median, quantiles
 
 from boards.device import Devices
-from tracer import tracefs
+from tracer.backends import tracefs_mount
 from tracer.backends.base import WANTED_EVENTS
 from tracer.backends.tracefs import TracefsBackend
 from tracer.interrupts import orderly_exit
-from tracer.journal import Journal
-from tracer.run import RunOptions, run_cold
+from tracer.local.journal import Journal
+from tracer.local.run import RunOptions, run_cold
 
 IMPORTS = (
     "argparse, ast, asyncio, base64, bz2, calendar, cmd, code, colorsys, concurrent.futures,"
@@ -60,8 +60,8 @@ def recorded(options: RunOptions, buffer_kib: int) -> tuple[Cost, int]:
     """Return what the run cost and how many events were lost."""
     before_s = _children_cpu_s()
     backend = TracefsBackend()
-    with tracefs.mounted() as place:
-        events, _ = tracefs.available(place, WANTED_EVENTS)
+    with tracefs_mount.mounted() as place:
+        events, _ = tracefs_mount.available(place, WANTED_EVENTS)
     with tempfile.TemporaryDirectory() as directory:
         try:
             run = run_cold(

@@ -46,10 +46,10 @@ STRIDE = {"pid": 1 << 20, "ino": 1 << 32}
 PARTS = """
 import json, sys, time
 from pathlib import Path
-from analyzer.device_model import read_device_model
+from analyzer.predict.disk.device_model import read_device_model
 from analyzer.ingest.load import load
-from analyzer.optimizer.inputs import inputs
-from analyzer.optimizer.start import prepare
+from analyzer.predict.inputs import inputs
+from analyzer.predict.start import prepare
 from emulator.linux.rules import version_of
 
 def part(name, work):

@@ -1,6 +1,7 @@
 """What requests of a storage device cost, as board profiles and device-model files say it.
 
-docs/models.md, "The disk", has the formulas; emulator/device.py and its neighbours compute them.
+docs/models.md, "The disk", has the formulas; emulator/devices/device.py and its neighbours
+compute them.
 """
 
 from __future__ import annotations

@@ -8,6 +8,8 @@ from pathlib import Path
 from msgspec import UNSET, UnsetType, structs
 
 from boards.adb import AdbAddress, AdbTarget
+from boards.console.line import SerialAddress
+from boards.console.serial import SerialTarget
 from boards.emulated.live import Tell, started, target_of
 from boards.profile import (
     AdbTransport,
@@ -19,8 +21,6 @@ from boards.profile import (
     load_profile,
     profile_path,
 )
-from boards.serial import SerialTarget
-from boards.serial_line import SerialAddress
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, Target, TargetError

@@ -3,8 +3,8 @@
 #include <Python.h>
 
 #include "arrays.h"
-#include "fixed_window.h"
-#include "kernels.h"
+#include "core/fixed/fixed_window.h"
+#include "core/fixed/sweep_simd.h"
 
 enum { FILE_ROW, PAGE, FILE_PAGES, REQUESTS, LOADED, ARRAYS };
 
@@ -34,10 +34,13 @@ raise(int error)
 static PyObject *
 run(const Py_buffer *views, enum fw_isa isa)
 {
-    struct fw_accesses accesses = {views[FILE_ROW].buf, views[PAGE].buf,
-                                   (size_t)views[PAGE].shape[0], views[FILE_PAGES].buf,
-                                   (size_t)views[FILE_PAGES].shape[0]};
-    struct fw_counts counts = {views[REQUESTS].buf, views[LOADED].buf, 0};
+    struct fw_accesses accesses = {.file = views[FILE_ROW].buf,
+                                   .page = views[PAGE].buf,
+                                   .n = (size_t)views[PAGE].shape[0],
+                                   .file_pages = views[FILE_PAGES].buf,
+                                   .n_files = (size_t)views[FILE_PAGES].shape[0]};
+    struct fw_counts counts = {
+        .requests = views[REQUESTS].buf, .loaded = views[LOADED].buf, .tap = 0};
     Py_ssize_t windows = views[LOADED].shape[0];
     if (windows > FW_MAX_WINDOW + 1)
         return raise(FW_BAD_WINDOW);

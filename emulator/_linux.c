@@ -3,7 +3,9 @@
 #include <Python.h>
 
 #include "arrays.h"
-#include "linux_timed.h"
+#include "core/linux/program.h"
+#include "core/linux/run.h"
+#include "core/linux/timed.h"
 
 #include <stdlib.h>
 

@@ -2,6 +2,6 @@
 
 import sys
 
-from foreread.cli import main
+from foreread.cli.main import main
 
 sys.exit(main())

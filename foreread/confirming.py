@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from analyzer.sequential import PRESENT, PROPOSED, Assessment, Pair, assess, orders
+from analyzer.confirm.sequential import PRESENT, PROPOSED, Assessment, Pair, assess, orders
 from foreread.version import VERSION
-from tracer.backends.base import RecordError
-from tracer.confirmation import Confirmation
-from tracer.trial import Outcome, Trial, TrialBench, check_run
+from tracer.error import RecordError
+from tracer.formats.confirmation import Confirmation
+from tracer.local.trial import Outcome, Trial, TrialBench, check_run
 
 _MOST_NOTES = 20
 _WARM_TRIES = 3

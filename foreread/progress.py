@@ -6,7 +6,7 @@ import sys
 import time
 from typing import TextIO
 
-from foreread.wording import duration_text
+from foreread.cli.text.wording import duration_text
 
 _EVERY_S = 5.0  # in a log; a terminal's line is written over
 _WIDTH = 78

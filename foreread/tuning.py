@@ -10,15 +10,15 @@ from contextlib import AbstractContextManager, suppress
 from types import TracebackType
 from typing import Self
 
-from analyzer.tuner.attempts import CampaignError
+from analyzer.tuner.campaign.attempts import CampaignError
 from analyzer.tuner.evaluation import Attempt, TargetGone
-from analyzer.tuner.genes import Chromosome, Space
+from analyzer.tuner.space.genes import Chromosome, Space
 from boards.emulated.error import BoardError
 from boards.profile import ProfileError
 from boards.target import TargetError
-from foreread.target_arguments import tell
-from tracer.backends.base import RecordError
-from tracer.trial import Scenario, Trial, TrialBench
+from foreread.cli.arguments.target import tell
+from tracer.error import RecordError
+from tracer.local.trial import Scenario, Trial, TrialBench
 
 OpenBench = Callable[[], AbstractContextManager[TrialBench]]
 BACK_S = 300.0  # how long a target that was lost, or hangs, is waited for

@@ -1,13 +1,13 @@
 /* libFuzzer target: the one-pass core against a naive loop, baseline and AVX2.
  *
- * Build: clang -g -O1 -fsanitize=fuzzer,address,undefined -Iemulator/core
- *        fuzz/fuzz_fixed_window.c emulator/core/{fixed_window,kernels,touches}.c
+ * Build: clang -g -O1 -fsanitize=fuzzer,address,undefined -Iemulator
+ *        fuzz/fuzz_fixed_window.c emulator/core/fixed/{fixed_window,sweep_simd,touches}.c
  *
  * An input is a largest window, file lengths, and runs of accesses of three bytes each; some
  * start far away, so that gaps of all widths occur.
  */
-#include "fixed_window.h"
-#include "kernels.h"
+#include "core/fixed/fixed_window.h"
+#include "core/fixed/sweep_simd.h"
 
 #include <stdbool.h>
 #include <stdio.h>

@@ -4,7 +4,10 @@
  * bytes each, done by threads; some places and lengths are out of all range.
  */
 #include "bytes.h"
-#include "linux_timed.h"
+#include "core/linux/device.h"
+#include "core/linux/program.h"
+#include "core/linux/run.h"
+#include "core/linux/timed.h"
 
 #include <math.h>
 #include <stdio.h>

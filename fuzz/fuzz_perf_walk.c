@@ -3,6 +3,8 @@
  * Input: 2 bytes that choose byte order and layouts, then records. The data is copied to the
  * heap, so that one byte too far is a finding.
  */
+#include "fields.h"
+#include "perf_inflate.h"
 #include "perf_walk.h"
 
 #include <assert.h>

@@ -11,9 +11,9 @@ libraries='libtraceevent zlib libzstd'
 # shellcheck disable=SC2046,SC2086 # options are words
 build() {
     case $1 in
-    fixed_window) core='-Iemulator/core emulator/core/*.c -lm' ;;
-    linux) core='-Iemulator/core -DLX_MOST_BYTES=67108864 emulator/core/linux_*.c -lm' ;;
-    follow) core='-Ianalyzer/replay/core -DFW_MOST_HELD=4096 -DFW_MOST_WORDS=65536 analyzer/replay/core/*.c' ;;
+    fixed_window) core='-Iemulator emulator/core/fixed/*.c -lm' ;;
+    linux) core='-Iemulator -DLX_MOST_BYTES=67108864 emulator/core/linux/*.c -lm' ;;
+    follow) core='-Ianalyzer/program/core -DFW_MOST_HELD=4096 -DFW_MOST_WORDS=65536 analyzer/program/core/*.c' ;;
     prefetch) core='' ;; # the target takes in the one file
     *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
     esac
@@ -29,7 +29,7 @@ python_targets() {
     # shellcheck disable=SC2046,SC2086 # options are words
     gcc -shared -fPIC -std=c11 -g -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined \
         -DPy_LIMITED_API=0x030b0000 "-I$include" -Ianalyzer/ingest/core \
-        analyzer/ingest/_readers.c analyzer/ingest/core/*.c \
+        analyzer/ingest/*.c analyzer/ingest/core/*.c \
         $(pkg-config --cflags --libs $libraries) -o fuzz-out/python/_readers.so
     for script in fuzz/fuzz_*.py; do
         echo "== $script, $seconds s"

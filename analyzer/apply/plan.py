@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-from analyzer.prediction import Curve, Prediction
+from analyzer.predict.prediction import Curve, Prediction
 from boards.remount import is_mount_option
-from tracer.capture import Capture
+from tracer.formats.capture import Capture
 
 READ_AHEAD = "queue/read_ahead_kb"
 SECTOR_BYTES = 512  # of /sys/block/NAME/size, whatever the disk's own sector is

@@ -14,11 +14,11 @@ from analyzer.apply.plan import (
     check,
     release_series,
 )
-from analyzer.tuner.compare import Change
-from analyzer.tuner.confirm import Gain
-from analyzer.tuner.genes import Space
-from analyzer.tuner.records import Hardware
-from analyzer.tuner.results import Results
+from analyzer.tuner.findings.compare import Change
+from analyzer.tuner.findings.confirm import Gain
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Space
+from analyzer.tuner.store.records import Hardware
 
 _BLOCK = "/sys/block/"
 

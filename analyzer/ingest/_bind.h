@@ -1,4 +1,4 @@
-/* Checks at the border between Python and the readers' C core; included by _readers.c only. */
+/* Checks at the border between Python and the readers' C core. */
 #ifndef FOREREAD_BIND_H
 #define FOREREAD_BIND_H
 
@@ -7,91 +7,32 @@
 
 #include "decode.h"
 
-#include <limits.h>
-#include <stdlib.h>
-#include <string.h>
-
 /* analyzer.ingest._readers.ReaderError, made when the module is. */
-static PyObject *reader_error;
-
-static void
-raise_error(int code)
-{
-    if (code == EV_ERR_NO_MEMORY)
-        PyErr_NoMemory();
-    else
-        PyErr_SetString(reader_error, ev_message(code));
-}
+extern PyObject *bind_reader_error;
 
 /* A buffer argument; view.obj is NULL as long as nothing is held. */
 struct array {
     Py_buffer view;
 };
 
-static void
-array_release(struct array *array)
-{
-    if (array->view.obj != NULL)
-        PyBuffer_Release(&array->view);
-}
+void bind_raise_error(int code);
+
+void bind_array_release(struct array *array);
 
 /* Any contiguous read-only bytes. */
-static bool
-bytes_acquire(struct array *array, PyObject *object)
-{
-    return PyObject_GetBuffer(object, &array->view, PyBUF_SIMPLE) == 0;
-}
-
-static bool
-array_complain(struct array *array, const char *name, const char *what)
-{
-    PyErr_Format(PyExc_TypeError, "%s: expected a %s", name, what);
-    array_release(array);
-    array->view.obj = NULL;
-    return false;
-}
-
-/* An item's alignment divides its size, and is 8 bytes at most. */
-static bool
-is_aligned(const void *at, uintptr_t itemsize)
-{
-    uintptr_t largest = itemsize & -itemsize;
-
-    return (uintptr_t)at % (largest < 8 ? largest : 8) == 0;
-}
+bool bind_bytes_acquire(struct array *array, PyObject *object);
 
 /* A one-dimensional contiguous aligned array of native items. codes: the struct module's letters
  * that are right ("LQ"), or "T" for a structured dtype of that itemsize. */
-static bool
-array_acquire(struct array *array, PyObject *object, const char *name, const char *codes,
-              Py_ssize_t itemsize, bool writable)
-{
-    int flags = PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | (writable ? PyBUF_WRITABLE : 0);
-    const char *format;
+bool bind_array_acquire(struct array *array, PyObject *object, const char *name, const char *codes,
+                        Py_ssize_t itemsize, bool writable);
 
-    if (PyObject_GetBuffer(object, &array->view, flags) != 0)
-        return false;
-    format = array->view.format != NULL ? array->view.format : "B";
-    if (array->view.ndim != 1)
-        return array_complain(array, name, "one-dimensional array");
-    if (format[0] == 0 || strchr(codes, format[0]) == NULL ||
-        (format[1] != 0 && format[0] != 'T') || array->view.itemsize != itemsize)
-        return array_complain(array, name, "different dtype");
-    if (!is_aligned(array->view.buf, (uintptr_t)itemsize))
-        return array_complain(array, name, "array aligned to its items");
-    return true;
-}
+size_t bind_array_length(const struct array *array);
 
-static size_t
-array_length(const struct array *array)
-{
-    return (size_t)(array->view.len / array->view.itemsize);
-}
+struct ev_data bind_array_data(const struct array *array);
 
-static struct ev_data
-array_data(const struct array *array)
-{
-    return (struct ev_data){array->view.buf, (size_t)array->view.len};
-}
+/* Functions of the module, by file. */
+extern PyMethodDef bind_decode_functions[], bind_format_functions[], bind_perf_functions[],
+    bind_ring_functions[];
 
 #endif

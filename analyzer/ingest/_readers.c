@@ -1,28 +1,27 @@
 /* The readers' C core for Python, on the limited API.
  *
- * Each container has its bindings in a header of its own (_bind_perf.h, _bind_ring.h) that ends
- * in the rows of the method table; a new reader adds one #include and one row below.
+ * Each container has its bindings in a file of its own (_bind_perf.c, _bind_ring.c) that ends in a
+ * table of functions; a new reader adds a file, and its table below.
  */
-#include "_bind_decode.h"
-#include "_bind_formats.h"
-#include "_bind_perf.h"
-#include "_bind_ring.h"
-
-static PyMethodDef methods[] = {
-    DECODE_METHODS FORMAT_METHODS PERF_METHODS RING_METHODS{NULL, NULL, 0, NULL},
-};
+#include "_bind.h"
 
 static int
 module_exec(PyObject *module)
 {
-    if (reader_error == NULL)
-        reader_error =
+    PyMethodDef *const tables[] = {bind_decode_functions, bind_format_functions,
+                                   bind_perf_functions, bind_ring_functions};
+
+    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+        if (PyModule_AddFunctions(module, tables[i]) != 0)
+            return -1;
+    if (bind_reader_error == NULL)
+        bind_reader_error =
             PyErr_NewException("analyzer.ingest._readers.ReaderError", PyExc_ValueError, NULL);
-    if (reader_error == NULL)
+    if (bind_reader_error == NULL)
         return -1;
-    Py_INCREF(reader_error);
-    if (PyModule_AddObject(module, "ReaderError", reader_error) != 0) {
-        Py_DECREF(reader_error);
+    Py_INCREF(bind_reader_error);
+    if (PyModule_AddObject(module, "ReaderError", bind_reader_error) != 0) {
+        Py_DECREF(bind_reader_error);
         return -1;
     }
     return 0;
@@ -35,7 +34,7 @@ static PyModuleDef_Slot slots[] = {
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT, .m_name = "_readers", .m_doc = "Walks trace files; see _readers.pyi.",
-    .m_size = 0,           .m_methods = methods, .m_slots = slots,
+    .m_size = 0,           .m_slots = slots,
 };
 
 PyMODINIT_FUNC

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path, PurePosixPath
 
 from analyzer.ingest.recording import TraceError
-from tracer import capture as capture_format
+from tracer.formats import capture as capture_format
 
 _LIMIT_BYTES = 8 << 30  # unpacked; a capture of an hour stays far below
 _MAGIC_AT = 257  # of the first member's header (tar(5): magic)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
-from tracer.capture import Extent
+from tracer.formats.capture import Extent
 
 SECTOR = 512
 _UNKNOWN = -1

@@ -27,8 +27,8 @@ from analyzer.ingest.probes import adopt
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import FILES, Array, Kind, Table
-from tracer import capture as capture_format
-from tracer.capture import Capture, Device, FileEntry
+from tracer.formats import capture as capture_format
+from tracer.formats.capture import Capture, Device, FileEntry
 
 Pids = Literal["tree", "all"] | frozenset[int]
 

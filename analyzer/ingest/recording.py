@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from analyzer.ingest.inserts import Inserts
 from analyzer.ingest.tables import Array, Table
-from tracer.capture import Capture, FileEntry
+from tracer.formats.capture import Capture, FileEntry
 
 
 class TraceError(ValueError):

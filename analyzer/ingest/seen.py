@@ -10,13 +10,14 @@ from analyzer.ingest.accesses import of_threads, process_tree
 from analyzer.ingest.load import dev_of, inodes_in, open_recorded
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Rwbs, Table
-from tracer.capture import dev_text
+from tracer.formats.capture import dev_text
 
 Reads = dict[str, list[tuple[int, int]]]  # (first sector, sectors) by the disk's "major:minor"
 
 
 class SeenTrace:
-    """The inodes and the reads in a trace directory: callbacks for ``tracer.record.record``."""
+    """The inodes and the reads in a trace directory: callbacks for
+    ``tracer.local.record.record``."""
 
     def __init__(self) -> None:
         self._directory: Path | None = None

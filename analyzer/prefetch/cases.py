@@ -8,15 +8,15 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from analyzer.device_model import DeviceModelError
 from analyzer.ingest.recording import Recording
-from analyzer.optimizer.inputs import Inputs, inputs
-from analyzer.optimizer.linux import PREFIX, on_disk, predict_linux
-from analyzer.optimizer.start import Start, prepare
-from analyzer.prediction import KERNEL_DEFAULT_KB, Prediction, Verdict
+from analyzer.predict.disk.device_model import DeviceModelError
+from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.linux import PREFIX, on_disk, predict_linux
+from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Prediction, Verdict
+from analyzer.predict.start import Start, prepare
 from analyzer.prefetch.ranges import DEFAULT_GAP, Found, Order, cheapest_gap, find_ranges
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
-from emulator.device import DeviceModel
+from emulator.devices.device import DeviceModel
 from emulator.linux.rules import KernelError, Version, version_of
 from emulator.linux.windows import MAX_WINDOW
 

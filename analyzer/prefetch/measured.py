@@ -1,4 +1,4 @@
-"""The four cases as they were measured: the file that examples/prefetch/measure.py writes."""
+"""The four cases as they were measured: the file that studies/prefetch/measure.py writes."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import msgspec
 
 from analyzer.prefetch.cases import CASES, CaseName, Comparison
 from analyzer.prefetch.listing import PrefetchError
-from tracer.capture import Count
-from tracer.sweep import Measured
+from tracer.formats.capture import Count
+from tracer.formats.sweep import Measured
 
 SCHEMA = 1
 _LARGEST_FILE = 16 << 20
-_REMEDY = "give measured.json of examples/prefetch/measure.py"
+_REMEDY = "give measured.json of studies/prefetch/measure.py"
 
 
 class MeasuredCase(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from statistics import median
 
-from analyzer.confirmation_text import cited_upper, contradicting, stored
-from analyzer.optimizer.remedy import target_words
-from analyzer.prediction import Curve
+from analyzer.confirm.sequential import TOO_SMALL
+from analyzer.confirm.text import cited_upper, contradicting, stored
+from analyzer.predict.prediction import Curve
+from analyzer.predict.remedy import target_words
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, percent, seconds, shell_words, size
-from analyzer.sequential import TOO_SMALL
 from boards.counted import plural
 
 UNANSWERED = 0.01  # share of reads without a completion from which on the report warns

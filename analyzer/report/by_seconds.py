@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from analyzer.kernel_waste import Caused
+from analyzer.predict.kernel_waste import Caused
 from analyzer.report.answer import without_empty
 from analyzer.report.blocks import Bullets, Column, Figure, Paragraph, Section, Table
 from analyzer.report.plots import seconds_plots

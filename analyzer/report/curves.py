@@ -6,7 +6,7 @@ from typing import Any
 
 from matplotlib.axes import Axes
 
-from analyzer.prediction import Curve
+from analyzer.predict.prediction import Curve
 from analyzer.report.style import (
     BLACK,
     BLUE,

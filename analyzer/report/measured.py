@@ -8,6 +8,7 @@ from typing import Literal
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
+from analyzer.predict.validate import Validation
 from analyzer.report.style import (
     BLACK,
     BLUE,
@@ -21,8 +22,7 @@ from analyzer.report.style import (
     window_axis,
 )
 from analyzer.report.wording import kib
-from analyzer.validate import Validation
-from tracer.sweep import Sweep
+from tracer.formats.sweep import Sweep
 
 Quantity = Literal["seconds", "requests", "pages"]
 

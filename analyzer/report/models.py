@@ -5,7 +5,7 @@ from __future__ import annotations
 from statistics import median
 from typing import Literal
 
-from analyzer.prediction import Curve
+from analyzer.predict.prediction import Curve
 from analyzer.report.style import (
     BLACK,
     BLUE,

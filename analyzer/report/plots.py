@@ -8,7 +8,7 @@ from functools import partial
 
 from matplotlib.figure import Figure
 
-from analyzer.prediction import Curve
+from analyzer.predict.prediction import Curve
 from analyzer.report.access_map import LONGEST_GAP, access_map
 from analyzer.report.curves import c_opt, pareto, requests_and_waste
 from analyzer.report.disk import bytes_over_time, request_sizes

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from analyzer.optimizer.remedy import target_words
+from analyzer.predict.remedy import target_words
 from analyzer.report.answer import lost_events
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.subject import Subject
 from analyzer.report.wording import count, kib, seconds, shell_words, size
 from boards.counted import plural
-from tracer.capture import Capture, Device
-from tracer.sweep import Sweep
+from tracer.formats.capture import Capture, Device
+from tracer.formats.sweep import Sweep
 
 CAPTURE, SWEEP = "again.capture", "again.sweep.json"  # of the commands that repeat it
 MOST_ROWS = 40  # of lists that a hostile or huge capture could make endless

@@ -10,20 +10,20 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
-from analyzer.kernel_waste import Caused, kernel_waste
-from analyzer.optimizer import predict
-from analyzer.optimizer.inputs import inputs
-from analyzer.optimizer.linux import PREFIX
-from analyzer.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
+from analyzer.predict import predict
+from analyzer.predict.inputs import inputs
+from analyzer.predict.kernel_waste import Caused, kernel_waste
+from analyzer.predict.linux import PREFIX
+from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
+from analyzer.predict.validate import Validation
+from analyzer.predict.waste import Waste, waste
 from analyzer.prefetch.measured import Listed
 from analyzer.report.wording import plain
-from analyzer.tuner.results import Results
-from analyzer.validate import Validation
-from analyzer.waste import Waste, waste
+from analyzer.tuner.findings.results import Results
 from emulator import MAX_WINDOW
 from emulator.linux.rules import Version, version_of
-from tracer.capture import dev_text
-from tracer.sweep import Sweep
+from tracer.formats.capture import dev_text
+from tracer.formats.sweep import Sweep
 
 
 @dataclass(frozen=True)

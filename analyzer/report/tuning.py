@@ -12,12 +12,12 @@ from analyzer.report.tuning_genes import disagreement, matter
 from analyzer.report.tuning_plots import convergence_plots, fitness_plot
 from analyzer.report.tuning_wording import change_text, cost_name, several, value_text
 from analyzer.report.wording import count, shell_words
-from analyzer.tuner.confirm import differing
-from analyzer.tuner.genes import Chromosome
-from analyzer.tuner.records import Spec
-from analyzer.tuner.results import Results
+from analyzer.tuner.findings.confirm import differing
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.store.records import Spec
 from boards.counted import plural
-from tracer.capture import Capture
+from tracer.formats.capture import Capture
 
 _ENDED = {
     "finished": "the recipe was complete",

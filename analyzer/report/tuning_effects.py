@@ -23,11 +23,11 @@ from analyzer.report.style import (
     legend,
 )
 from analyzer.report.wording import shortened
-from analyzer.tuner.compare import Runs
-from analyzer.tuner.effects import Effects, GeneEffect, LevelEffect
-from analyzer.tuner.pareto import front, points
-from analyzer.tuner.racing import NEGLIGIBLE
-from analyzer.tuner.results import Results
+from analyzer.tuner.engines.racing import NEGLIGIBLE
+from analyzer.tuner.findings.compare import Runs
+from analyzer.tuner.findings.effects import Effects, GeneEffect, LevelEffect
+from analyzer.tuner.findings.pareto import front, points
+from analyzer.tuner.findings.results import Results
 
 MOST_GENES = 10  # with intervals drawn
 MOST_PAIRS = 3  # of scenarios

@@ -6,12 +6,12 @@ from analyzer.report.blocks import Block, Column, Figure, Paragraph, Section, Ta
 from analyzer.report.tuning_effects import effects_plot, pareto_plots
 from analyzer.report.tuning_wording import change_text, several, value_text
 from analyzer.report.wording import count, percent
-from analyzer.tuner.compare import Change
-from analyzer.tuner.confirm import differing
-from analyzer.tuner.effects import Effects, GeneEffect, LevelEffect, main_effects
-from analyzer.tuner.genes import Chromosome
-from analyzer.tuner.pareto import disagree, front, points
-from analyzer.tuner.results import Results
+from analyzer.tuner.findings.compare import Change
+from analyzer.tuner.findings.confirm import differing
+from analyzer.tuner.findings.effects import Effects, GeneEffect, LevelEffect, main_effects
+from analyzer.tuner.findings.pareto import disagree, front, points
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Chromosome
 from boards.counted import plural
 
 MOST_POINTS = 12  # of a front's table

@@ -24,9 +24,9 @@ from analyzer.report.style import (
     legend,
 )
 from analyzer.report.wording import shortened
-from analyzer.tuner.genes import Chromosome, Gene, applies
-from analyzer.tuner.levels import Level, levels_of
-from analyzer.tuner.results import Results
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Chromosome, Gene, applies
+from analyzer.tuner.space.levels import Level, levels_of
 
 PANELS = 6  # genes a figure
 COLUMNS = 2

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.report.wording import percent, seconds
-from analyzer.tuner.compare import Change
-from analyzer.tuner.results import Results
+from analyzer.tuner.findings.compare import Change
+from analyzer.tuner.findings.results import Results
 
 
 def several(results: Results) -> bool:

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from analyzer.ingest.recording import Recording
-from analyzer.prediction import Prediction
+from analyzer.predict.prediction import Prediction
+from analyzer.predict.validate import Validation
 from analyzer.prefetch.measured import Listed
 from analyzer.report.blocks import Block, Figure, Section
 from analyzer.report.page import render
@@ -22,10 +23,9 @@ from analyzer.report.style import Canvas, drawing
 from analyzer.report.subject import Subject
 from analyzer.report.tuning import tuning_sections
 from analyzer.report.wording import plain, shell_words, shortened
-from analyzer.tuner.document import document as tuning_document
-from analyzer.tuner.results import Results
-from analyzer.validate import Validation
-from tracer.sweep import Sweep
+from analyzer.tuner.findings.document import document as tuning_document
+from analyzer.tuner.findings.results import Results
+from tracer.formats.sweep import Sweep
 
 Drawn = Callable[[int, int], None]
 FORMATS = 3  # HTML, PDF and PNG: each figure is drawn for each of them

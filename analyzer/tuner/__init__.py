@@ -1,9 +1,9 @@
 """Tunes what cannot be predicted: genes, the genetic algorithms that set them, what they found."""
 
 from analyzer.tuner.engine import Engine, Scored
-from analyzer.tuner.genes import Allele, Chromosome, Gene, GeneError, Space
-from analyzer.tuner.make import make_engine
-from analyzer.tuner.recipe import Recipe, RecipeError, load_recipe, recipe_names
+from analyzer.tuner.engines.make import make_engine
+from analyzer.tuner.engines.recipe import Recipe, RecipeError, load_recipe, recipe_names
+from analyzer.tuner.space.genes import Allele, Chromosome, Gene, GeneError, Space
 
 __all__ = [
     "Allele",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
-from analyzer.tuner.genes import Chromosome
+from analyzer.tuner.space.genes import Chromosome
 
 
 @dataclass(frozen=True)

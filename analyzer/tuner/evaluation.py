@@ -13,7 +13,7 @@ from typing import Literal, Protocol, get_args, runtime_checkable
 
 import msgspec
 
-from analyzer.tuner.genes import Allele, Chromosome
+from analyzer.tuner.space.genes import Allele, Chromosome
 
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused", "invalid"]
 STATUSES: tuple[Status, ...] = get_args(Status)

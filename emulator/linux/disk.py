@@ -11,7 +11,7 @@ from math import inf
 import numpy as np
 import numpy.typing as npt
 
-from emulator.device import DeviceQueue
+from emulator.devices.device import DeviceQueue
 from emulator.fixed import EmulationError
 from emulator.linux.kernel import Kernel, Needed
 from emulator.linux.operations import Outcome

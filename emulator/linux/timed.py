@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from emulator.device import DeviceModel
+from emulator.devices.device import DeviceModel
 from emulator.linux.disk import TimedKernel, wasted
 from emulator.linux.reference import Replay
 from emulator.linux.steps import STEP, CpuCost, Run, Timed

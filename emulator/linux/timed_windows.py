@@ -12,11 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from emulator import _linux
-from emulator.device import DeviceModel, FixedCost
+from emulator.devices.device import DeviceModel, FixedCost
+from emulator.devices.measured import Measured
+from emulator.devices.paced import Paced
 from emulator.linux.timed import CpuCost, Run, Timed, timed
 from emulator.linux.windows import errors, tables
-from emulator.measured import Measured
-from emulator.paced import Paced
 
 _FIXED, _PACED, _MEASURED = 0.0, 1.0, 2.0  # enum lx_device_kind
 
@@ -51,7 +51,7 @@ def _tables(run: Run) -> list[npt.NDArray[Any]]:
 
 
 def _numbers(device: DeviceModel) -> list[float] | None:
-    """Return kind and numbers of a device (core/linux_device.h); None where C has no such kind."""
+    """Return kind and numbers of a device (core/linux/device.h); None where C has no such kind."""
     match device:
         case FixedCost():
             return [_FIXED, *_costs(device)]

@@ -5,9 +5,9 @@ import tempfile
 import pytest
 
 from boards.adb import AdbTarget
+from boards.console.serial import SerialTarget
 from boards.open import open_target, transport_of
 from boards.profile import ProfileError
-from boards.serial import SerialTarget
 from boards.ssh import SshTarget
 from boards.target import LocalTarget, TargetError
 

@@ -20,8 +20,8 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from ssh_servers import SshServer, can_mount, missing
 
-from boards.serial import SerialTarget
-from boards.serial_line import SerialAddress
+from boards.console.line import SerialAddress
+from boards.console.serial import SerialTarget
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, TargetError

@@ -9,7 +9,7 @@ import pytest
 from programs import Script
 from timed_runs import run_of
 
-from emulator.device import FixedCost
+from emulator.devices.device import FixedCost
 from emulator.fixed import EmulationError
 from emulator.linux.timed import CpuCost, timed
 

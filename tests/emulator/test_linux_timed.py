@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from programs import PAGE, Script
 
-from emulator.device import FixedCost
+from emulator.devices.device import FixedCost
 from emulator.linux.operations import Machine, Outcome
 from emulator.linux.reference import emulate
 from emulator.linux.requests import EXTENT, Layout, Limits, requests

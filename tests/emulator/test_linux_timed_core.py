@@ -14,15 +14,15 @@ from programs import Script
 from timed_runs import run_of, steps_of
 
 from emulator import _linux
-from emulator.device import FixedCost
+from emulator.devices.device import FixedCost
+from emulator.devices.measured import Measured, Point
+from emulator.devices.paced import Paced
 from emulator.fixed import EmulationError
 from emulator.linux.operations import Machine
 from emulator.linux.requests import EXTENT, Layout, Limits
 from emulator.linux.rules import CHANGES, rules_for
 from emulator.linux.timed import CpuCost, Run, timed
 from emulator.linux.timed_windows import timed_windows
-from emulator.measured import Measured, Point
-from emulator.paced import Paced
 
 VERSIONS = [change.since for change in CHANGES]
 WINDOWS = [0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]

@@ -17,14 +17,14 @@ import pytest
 
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.tables import Kind
-from tracer import tracefs
-from tracer.backends import supervised
-from tracer.backends.base import WANTED_EVENTS, Backend, Recorded, RecordError
+from tracer.backends import supervised, tracefs_mount
+from tracer.backends.base import WANTED_EVENTS, Backend, Recorded
 from tracer.backends.perf import PerfBackend
 from tracer.backends.select import candidates
 from tracer.backends.supervised import leftovers
 from tracer.backends.trace_cmd import TraceCmdBackend
 from tracer.backends.tracefs import TracefsBackend
+from tracer.error import RecordError
 
 pytestmark = [
     pytest.mark.kernel,
@@ -43,7 +43,7 @@ _ADDED = re.compile(r"dev (\d+):(\d+) ino ([0-9a-f]+) .*ofs=(\d+)(?: order=(\d+)
 @pytest.fixture(scope="module", autouse=True)
 def _tracing():
     """Mount tracefs, which these tests look into; perf and trace-cmd would leave it mounted."""
-    with tracefs.mounted():
+    with tracefs_mount.mounted():
         yield
 
 
@@ -99,8 +99,8 @@ def program(tmp_path: Path) -> Iterator[Callable[[], Program]]:
 
 
 def present_events() -> list[str]:
-    with tracefs.mounted() as place:
-        return tracefs.available(place, WANTED_EVENTS)[0]
+    with tracefs_mount.mounted() as place:
+        return tracefs_mount.available(place, WANTED_EVENTS)[0]
 
 
 def record(backend: Backend, directory: Path, program: Program) -> Recorded:
@@ -159,8 +159,8 @@ def inserted_as_read(trace: Path, dev: tuple[int, int]) -> set[tuple[int, int]]:
 
 def traces_of(pid: int) -> list[str]:
     """Return instances, scratch directories, mounts and processes that ``pid`` left behind."""
-    mark = f"{tracefs.PREFIX}{pid}-"
-    place = tracefs.find()
+    mark = f"{tracefs_mount.PREFIX}{pid}-"
+    place = tracefs_mount.find()
     assert place
     found = [str(one) for one in (place / "instances").glob(f"{mark}*")]
     found += [str(one) for one in Path("/dev/shm").glob(f"{mark}*")]
@@ -214,7 +214,7 @@ def test_back_ends_record_the_same_pages(program: Callable[[], Program], tmp_pat
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_the_user_s_own_tracing_is_left_alone(backend: type[Backend], tmp_path: Path) -> None:
-    place = tracefs.find()
+    place = tracefs_mount.find()
     assert place
     names = ("current_tracer", "trace_clock", "tracing_on", "set_event", "buffer_size_kb")
     settings = [*(place / name for name in names), Path("/proc/sys/kernel/ftrace_enabled")]
@@ -274,8 +274,8 @@ def test_a_killed_foreread_leaves_nothing(backend: type[Backend], tmp_path: Path
     child.wait()
     child.stdout.close()
     if backend is TracefsBackend:  # nobody is left to clean up: the next start does
-        with tracefs.mounted() as place:
-            tracefs.remove_leftovers(place)
+        with tracefs_mount.mounted() as place:
+            tracefs_mount.remove_leftovers(place)
     assert eventually_no_traces_of(child.pid) == []
 
 
@@ -286,7 +286,7 @@ def test_a_killed_recorder_is_reported_and_leaves_nothing(
     recorder = backend()
     recorder.start(tmp_path, present_events(), BUFFER_KIB)
     try:
-        mark = f"{tracefs.PREFIX}{tracefs.owner_tag()}-"
+        mark = f"{tracefs_mount.PREFIX}{tracefs_mount.owner_tag()}-"
         kill_program(recorder.program, mark)
     finally:
         with pytest.raises(RecordError, match=f"{recorder.name} failed"):
@@ -322,7 +322,7 @@ def test_perf_counts_what_it_loses(tmp_path: Path) -> None:
 
 
 def test_what_a_killed_supervisor_left_goes_with_the_next_recording(tmp_path: Path) -> None:
-    dead = Path("/dev/shm") / f"{tracefs.PREFIX}999999999-1-test"
+    dead = Path("/dev/shm") / f"{tracefs_mount.PREFIX}999999999-1-test"
     dead.mkdir(exist_ok=True)
     assert str(dead) in leftovers()
     backend = PerfBackend()
@@ -377,8 +377,8 @@ def test_the_drain_does_not_take_pages_of_its_own_reads_without_end(tmp_path: Pa
     if not backend.probe().works:
         pytest.skip("tracefs cannot record here: what its drain takes was not checked")
     try:
-        with tracefs.mounted() as place:
-            events, _ = tracefs.available(place, WANTED_EVENTS)
+        with tracefs_mount.mounted() as place:
+            events, _ = tracefs_mount.available(place, WANTED_EVENTS)
         backend.start(tmp_path, events, 64)
         for _ in range(3):  # each more than fills the buffer of a CPU, of which one drains
             subprocess.run([sys.executable, "-c", "import asyncio"], check=True)

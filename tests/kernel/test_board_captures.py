@@ -6,22 +6,22 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from example_modules import imported
+from study_modules import imported
 
 from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.recording import Recording
-from analyzer.optimizer.inputs import inputs
+from analyzer.predict.inputs import inputs
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from emulator.linux.reference import emulate
 from emulator.linux.requests import Layout
 from emulator.linux.rules import rules_for, version_of
-from tracer.record import RecordOptions
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
-from tracer.run import RunOptions
 
 WINDOW_KB = 128
 COMMAND = ["madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3"]
-ACCURACY = Path(__file__).parents[2] / "examples/accuracy"
+ACCURACY = Path(__file__).parents[2] / "studies/accuracy"
 Page = tuple[int, int]  # inode, index
 
 pytestmark = pytest.mark.boards
@@ -56,7 +56,7 @@ def test_pages_that_a_board_reads_are_those_predicted_from_its_capture(
 ):
     base, run = recorded(board, tmp_path / "0"), recorded(board, tmp_path / "at", WINDOW_KB)
     version = version_of(base.kernel)
-    with imported(monkeypatch, ACCURACY, ("cli", "store", "applications", "page_sets")) as found:
+    with imported(ACCURACY, ("cli", "store", "applications", "page_sets")) as found:
         taken = found["page_sets"].started_as(inputs(base, version), run)
     assert all(entry.extents is not None for entry in base.entries if entry and entry.path)
     assert any(entry.cached_pages for entry in base.entries if entry)  # libc: the ssh server's

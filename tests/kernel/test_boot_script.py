@@ -18,9 +18,9 @@ from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
 from analyzer.ingest.load import inodes_of, load
 from analyzer.prefetch import encode, find_ranges
 from boards.emulated.live import EmulatedTarget, LiveOptions
-from tracer.record import RecordOptions
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
-from tracer.run import RunOptions
 
 pytestmark = pytest.mark.boards
 

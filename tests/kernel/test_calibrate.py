@@ -11,9 +11,9 @@ import pytest
 from limited_disks import joined, limiting_group
 from loop_image import read_only_disk
 
-from analyzer.calibration import Found, Trial, explain
+from analyzer.predict.disk.calibration import Found, Trial, explain
 from boards.target import LocalTarget
-from emulator.paced import Paced
+from emulator.devices.paced import Paced
 from tracer.calibrate.fio import CalibrateError, Job, find_place, measure
 from tracer.calibrate.limits import limits_elsewhere
 

@@ -10,7 +10,7 @@ from boards.emulated.image import SAMPLE
 from boards.emulated.live import LiveBoard, LiveOptions, boot
 from boards.emulated.state import default_states
 from boards.open import open_target
-from foreread.cli import main
+from foreread.cli.main import main
 
 pytestmark = pytest.mark.boards
 

@@ -11,14 +11,14 @@ from limited_disks import limiting_group
 from loop_image import read_only_disk
 
 from analyzer.ingest.seen import SeenTrace
-from analyzer.probed import device_of_probe
+from analyzer.predict.disk.probed import device_of_probe
 from boards.device import Devices
-from emulator.paced import Paced
-from tracer import capture as capture_files
+from emulator.devices.paced import Paced
 from tracer.backends.tracefs import TracefsBackend
-from tracer.disk.local import ProbeFailed, probe_disk
-from tracer.record import RecordOptions, record
-from tracer.run import RunOptions
+from tracer.formats import capture as capture_files
+from tracer.local.disk.probe import ProbeFailed, probe_disk
+from tracer.local.record import RecordOptions, record
+from tracer.local.run import RunOptions
 
 pytestmark = [
     pytest.mark.kernel,

@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from analyzer.ingest.seen import SeenTrace
-from analyzer.probed import device_of_probe
+from analyzer.predict.disk.probed import device_of_probe
 from boards.emulated import MACHINES
 from boards.emulated.image import SAMPLE
 from boards.emulated.live import LiveOptions, boot
 from boards.ssh import SshTarget
-from tracer import capture as capture_files
-from tracer.record import RecordOptions
+from tracer.formats import capture as capture_files
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
-from tracer.run import RunOptions
 
 pytestmark = pytest.mark.boards
 PLAY = ["madplay", "-Q", "-o", "null:", "-t", "1", f"/{SAMPLE}"]

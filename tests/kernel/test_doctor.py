@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tracer import tracefs
-from tracer.doctor import examine
+from tracer.backends import tracefs_mount
+from tracer.local.doctor import examine
 
 pytestmark = [
     pytest.mark.kernel,
@@ -17,11 +17,11 @@ pytestmark = [
 
 
 def test_the_machine_is_as_before_and_as_diagnosed() -> None:
-    with tracefs.mounted() as place:
+    with tracefs_mount.mounted() as place:
         before = [(place / name).read_text() for name in ("dynamic_events", "trace_clock")]
         diagnosis = examine()
         after = [(place / name).read_text() for name in ("dynamic_events", "trace_clock")]
-        mine = list((place / "instances").glob(f"{tracefs.PREFIX}{os.getpid()}-*"))
+        mine = list((place / "instances").glob(f"{tracefs_mount.PREFIX}{os.getpid()}-*"))
     assert (after, mine) == (before, [])
     assert diagnosis.kernel == os.uname().release
     assert diagnosis.backend

@@ -128,7 +128,7 @@ def test_once_filled_the_cache_needs_no_apt(tmp_path, monkeypatch):
 
 def test_the_command_line():
     code = (
-        "import argparse, sys; from foreread.commands import boards_run as b;"
+        "import argparse, sys; from foreread.cli.main.commands import boards_run as b;"
         "p = argparse.ArgumentParser(); p.set_defaults(json=False); b.add_arguments(p);"
         "sys.exit(b.run(p.parse_args(sys.argv[1:])))"
     )

@@ -11,7 +11,7 @@ import pytest
 from loop_image import WINDOW_KB, loop_image
 
 from analyzer.ingest.load import load
-from analyzer.optimizer import predict
+from analyzer.predict import predict
 
 pytestmark = [
     pytest.mark.kernel,

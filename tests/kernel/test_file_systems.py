@@ -14,8 +14,8 @@ from loop_image import mounted
 from analyzer.ingest.load import inodes_of, load
 from boards.mounts import mount_of, read_mounts
 from tracer.backends.tracefs import TracefsBackend
-from tracer.record import RecordOptions, record
-from tracer.run import RunOptions
+from tracer.local.record import RecordOptions, record
+from tracer.local.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 FILE_PAGES = 70  # two whole blocks of squashfs and a part of one

@@ -11,10 +11,10 @@ import sys
 import pytest
 from watched_disks import FEW_S, LOADS, SHELLS, a_disk, load, until, whole_period
 
-from analyzer.tuner.fingerprint import Snapshot
+from analyzer.tuner.engines.fingerprint import Snapshot
 from boards.target import LocalTarget
-from foreread.cli import main
-from tracer.backends.base import RecordError
+from foreread.cli.main import main
+from tracer.error import RecordError
 from tracer.remote.watch import WatchOptions, parse_period, watching
 
 pytestmark = [

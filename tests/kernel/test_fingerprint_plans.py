@@ -25,9 +25,9 @@ from watched_disks import (
 )
 
 from analyzer.tuner.evaluation import Attempt
-from analyzer.tuner.genes import Gene, Space
-from analyzer.tuner.records import Evaluation
-from analyzer.tuner.store import Store
+from analyzer.tuner.space.genes import Gene, Space
+from analyzer.tuner.store.records import Evaluation
+from analyzer.tuner.store.store import Store
 from boards.target import LocalTarget
 from tracer.remote.job import Fact
 from tracer.remote.watch import resident_script, watching

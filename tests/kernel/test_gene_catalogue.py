@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.tuner.catalogue import entries
-from tracer.knobs import selected
+from analyzer.tuner.space.catalogue import entries
+from tracer.local.knobs import selected
 
 SAME_AS_ANOTHER = {"bfq": {"slice_idle_us"}}  # slice_idle in another unit
 

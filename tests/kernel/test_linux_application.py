@@ -16,13 +16,13 @@ from loop_image import loop_image
 
 from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.optimizer.linux import inputs, predict_linux
+from analyzer.predict.linux import inputs, predict_linux
 from boards.mounts import mount_of, read_mounts
 from emulator.linux.reference import emulate
 from emulator.linux.rules import rules_for, version_of
 from tracer.backends.tracefs import TracefsBackend
-from tracer.record import RecordOptions, record
-from tracer.run import RunOptions
+from tracer.local.record import RecordOptions, record
+from tracer.local.run import RunOptions
 
 WINDOWS_KB = (0, 4, 16, 64, 128, 256)
 BIG = 1 << 20  # bytes: more pages than a mapping has misses before it is read page by page

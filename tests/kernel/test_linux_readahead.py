@@ -24,9 +24,9 @@ from emulator.linux.operations import Machine
 from emulator.linux.reference import emulate
 from emulator.linux.requests import EXTENT, Layout, Limits, requests
 from emulator.linux.rules import rules_for, version_of
-from tracer import tracefs
-from tracer.extents import extents_of
-from tracer.files import open_regular
+from tracer.backends import tracefs_mount
+from tracer.local.extents import extents_of
+from tracer.local.files import open_regular
 
 WINDOWS = (0, 1, 2, 3, 4, 7, 8, 16, 25, 32, 64, 128)  # pages
 EXAMPLES = int(os.environ.get("FOREREAD_JUDGE_EXAMPLES", "25"))  # raise it to judge new rules
@@ -108,7 +108,9 @@ def place(request, tmp_path_factory):
         if kind != "squashfs":
             fill(here)
             run("sync", "-f", here)
-        found = stack.enter_context(judge(stack.enter_context(tracefs.mounted()), here, device))
+        found = stack.enter_context(
+            judge(stack.enter_context(tracefs_mount.mounted()), here, device)
+        )
         yield Place(kind, [here / str(number) for number in range(len(SIZES))], found)
 
 

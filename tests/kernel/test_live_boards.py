@@ -17,13 +17,13 @@ from statistics import median
 
 import pytest
 
+from boards.console.line import SerialAddress
+from boards.console.serial import SerialTarget
 from boards.emulated import MACHINES, BoardError
 from boards.emulated import state as states
 from boards.emulated.image import SAMPLE
 from boards.emulated.live import EmulatedTarget, LiveOptions, running, started
 from boards.open import open_target
-from boards.serial import SerialTarget
-from boards.serial_line import SerialAddress
 from boards.shell import BOOT_ID
 
 pytestmark = pytest.mark.boards

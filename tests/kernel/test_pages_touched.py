@@ -15,12 +15,12 @@ from analyzer.ingest.tables import Kind
 from boards.emulated.image import SAMPLE
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.emulated.machines import MACHINES
-from tracer.backends.base import RecordError
+from tracer.error import RecordError
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
 from tracer.probes import definitions
 from tracer.probes.offsets import Offsets, find_offsets
-from tracer.record import RecordOptions
 from tracer.remote.record import record_on
-from tracer.run import RunOptions
 
 pytestmark = pytest.mark.boards
 

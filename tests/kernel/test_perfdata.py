@@ -14,7 +14,7 @@ import pytest
 from analyzer.ingest import perfdata
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import Kind
-from tracer import tracefs
+from tracer.backends import tracefs_mount
 
 PERF = shutil.which("perf")
 pytestmark = [
@@ -28,7 +28,7 @@ _LINE = re.compile(r"\s*\[(\d+)\]\s+(\d+)\.(\d{9}):\s+(\w+:\w+):")
 @pytest.fixture(scope="module", autouse=True)
 def _tracing():
     """Mount tracefs for perf, which would leave it mounted."""
-    with tracefs.mounted():
+    with tracefs_mount.mounted():
         yield
 
 

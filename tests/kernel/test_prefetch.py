@@ -13,8 +13,8 @@ from prefetch_replayers import SHELLS, cached_pages, compiled, forget, scripted
 from analyzer.ingest.load import inodes_of, load
 from analyzer.prefetch import Listing, Range, encode, find_ranges
 from tracer.backends.tracefs import TracefsBackend
-from tracer.record import RecordOptions, record
-from tracer.run import RunOptions
+from tracer.local.record import RecordOptions, record
+from tracer.local.run import RunOptions
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 PATIENCE_S = 300

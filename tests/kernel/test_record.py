@@ -18,16 +18,16 @@ from raw_pages import read_events
 from target_recordings import is_running
 
 import tracer
-from tracer import capture as capture_files
-from tracer import tracefs
-from tracer.backends.base import RecordError
+from tracer.backends import tracefs_mount
 from tracer.backends.tracefs import TracefsBackend
-from tracer.cold import mapped_files
-from tracer.command import Streams
-from tracer.ending import Ending
-from tracer.journal import DIRECTORY, restore_leftovers
-from tracer.record import RecordOptions, record
-from tracer.run import RunOptions
+from tracer.error import RecordError
+from tracer.formats import capture as capture_files
+from tracer.local.cold import mapped_files
+from tracer.local.command import Streams
+from tracer.local.ending import Ending
+from tracer.local.journal import DIRECTORY, restore_leftovers
+from tracer.local.record import RecordOptions, record
+from tracer.local.run import RunOptions
 
 WAIT_S = 300.0  # for another foreread on this machine
 INSERT = "filemap/mm_filemap_add_to_page_cache"
@@ -36,8 +36,8 @@ DRIVER = """
 import sys
 from pathlib import Path
 from tracer.backends.tracefs import TracefsBackend
-from tracer.record import RecordOptions, record
-from tracer.run import RunOptions
+from tracer.local.record import RecordOptions, record
+from tracer.local.run import RunOptions
 run = RunOptions(sys.argv[2:], grace_s=0.5, allow_warm=True)
 record(RecordOptions(run, wait_s=300.0), TracefsBackend(), Path(sys.argv[1]))
 """
@@ -66,8 +66,8 @@ def record_here(output, command, inodes_of=None, allow_warm=True, **run):
 
 
 def own_instances(pid):
-    with tracefs.mounted() as place:
-        return list((place / "instances").glob(f"{tracefs.PREFIX}{pid}-*"))
+    with tracefs_mount.mounted() as place:
+        return list((place / "instances").glob(f"{tracefs_mount.PREFIX}{pid}-*"))
 
 
 def device_number(path):

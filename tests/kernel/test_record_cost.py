@@ -10,12 +10,12 @@ import pytest
 
 from boards.emulated.image import SAMPLE
 from boards.emulated.live import EmulatedTarget, LiveOptions
-from tracer.command import Streams
-from tracer.record import RecordOptions
+from tracer.local.command import Streams
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
+from tracer.local.trial import Trial, TrialOptions
 from tracer.remote.record import record_on
 from tracer.remote.trials import trials_on
-from tracer.run import RunOptions
-from tracer.trial import Trial, TrialOptions
 
 pytestmark = pytest.mark.boards
 MOST = 0.05

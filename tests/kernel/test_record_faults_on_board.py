@@ -16,11 +16,11 @@ import pytest
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.emulated.state import PROCESS
 from boards.target import TargetError
-from tracer.backends.base import RecordError
-from tracer.ending import Ending
-from tracer.record import RecordOptions
+from tracer.error import RecordError
+from tracer.local.ending import Ending
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
-from tracer.run import RunOptions
 
 pytestmark = pytest.mark.boards
 

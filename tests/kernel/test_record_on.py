@@ -17,14 +17,14 @@ from target_recordings import SHELLS, WAIT_S, is_running, record_here
 from analyzer.ingest import tracefs as tracefs_pages
 from analyzer.ingest.tables import Kind
 from boards.target import LocalTarget
-from tracer import capture as capture_files
-from tracer.backends.base import RecordError
 from tracer.backends.tracefs import TracefsBackend
-from tracer.command import Streams
-from tracer.ending import Ending
-from tracer.record import RecordOptions, record
+from tracer.error import RecordError
+from tracer.formats import capture as capture_files
+from tracer.local.command import Streams
+from tracer.local.ending import Ending
+from tracer.local.record import RecordOptions, record
+from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
-from tracer.run import RunOptions
 
 INSERT = "filemap/mm_filemap_add_to_page_cache"
 pytestmark = [

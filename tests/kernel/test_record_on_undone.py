@@ -15,23 +15,23 @@ from target_recordings import SHELLS, WAIT_S, is_running, jobs, record_here, unt
 
 import tracer
 from boards.target import LocalTarget
-from tracer import capture as capture_files
-from tracer import tracefs
-from tracer.backends.base import RecordError
+from tracer.backends import tracefs_mount
 from tracer.backends.tracefs import TracefsBackend
-from tracer.record import RecordOptions, record
+from tracer.error import RecordError
+from tracer.formats import capture as capture_files
+from tracer.local.record import RecordOptions, record
+from tracer.local.run import RunOptions
 from tracer.remote.job import script
 from tracer.remote.record import PARTS, record_on
-from tracer.run import RunOptions
 
 DRIVER = """
 import sys
 from pathlib import Path
 from boards.target import LocalTarget
-from tracer.record import RecordOptions
+from tracer.local.record import RecordOptions
 from tracer.remote.job import script
 from tracer.remote.record import PARTS, record_on
-from tracer.run import RunOptions
+from tracer.local.run import RunOptions
 options = RecordOptions(RunOptions(sys.argv[2:], allow_warm=True), wait_s=300.0)
 record_on(LocalTarget(), options, Path(sys.argv[1]), shell=("busybox", "sh"))
 """
@@ -187,6 +187,6 @@ def test_all_is_put_back_also_when_nobody_hears_of_it(loop, shell, tmp_path):
 
 
 def test_tracefs_is_as_it_was(tmp_path):
-    before = tracefs.find()
+    before = tracefs_mount.find()
     record_here(tmp_path / "capture", ["true"])
-    assert tracefs.find() == before
+    assert tracefs_mount.find() == before

@@ -14,12 +14,12 @@ from ssh_servers import SshServer, missing
 
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
-from tracer import capture as capture_files
-from tracer.backends.base import RecordError
-from tracer.journal import Journal
-from tracer.record import RecordOptions
+from tracer.error import RecordError
+from tracer.formats import capture as capture_files
+from tracer.local.journal import Journal
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
-from tracer.run import RunOptions
 
 WAIT_S = 300.0  # for another foreread on this machine, and for anything here
 INSERT = "filemap/mm_filemap_add_to_page_cache"

@@ -7,8 +7,8 @@ import shutil
 
 import pytest
 
-from tracer import tracefs
 from tracer.backends import tracefs as backend_module
+from tracer.backends import tracefs_mount
 from tracer.backends.tracefs import TracefsBackend
 
 EVENTS = ["filemap:mm_filemap_add_to_page_cache", "syscalls:sys_enter_openat"]
@@ -20,7 +20,7 @@ pytestmark = [
 
 @pytest.fixture
 def place():
-    with tracefs.mounted() as directory:
+    with tracefs_mount.mounted() as directory:
         if not (directory / "uprobe_events").exists():
             pytest.skip("this kernel has no uprobe events: their removal was not checked")
         yield directory
@@ -36,11 +36,11 @@ def probes(place):
 
 def test_a_probe_lives_as_long_as_the_recording(place, tmp_path, monkeypatch):
     monkeypatch.setattr(backend_module, "open_probe", user_probe)
-    group = tracefs.probe_group(tracefs.owner_tag())
+    group = tracefs_mount.probe_group(tracefs_mount.owner_tag())
     backend = TracefsBackend()
     backend.start(tmp_path, EVENTS, 1024)
     assert f"{group}/openat" in probes(place)
-    assert tracefs.remove_leftovers(place) == []  # its owner lives
+    assert tracefs_mount.remove_leftovers(place) == []  # its owner lives
     assert backend.stop().notes == []
     assert group not in probes(place)
     assert "name: openat" in (tmp_path / "events/foreread/openat/format").read_text()
@@ -55,7 +55,7 @@ def test_a_refused_probe_is_noted_and_nothing_else(place, tmp_path, monkeypatch)
 
 
 def test_a_dead_owners_probe_is_removed(place):
-    group = tracefs.probe_group(f"{2**22 + 1}-1")
-    tracefs.change_probes(place, user_probe(group))
-    assert group in tracefs.remove_leftovers(place)
+    group = tracefs_mount.probe_group(f"{2**22 + 1}-1")
+    tracefs_mount.change_probes(place, user_probe(group))
+    assert group in tracefs_mount.remove_leftovers(place)
     assert group not in probes(place)

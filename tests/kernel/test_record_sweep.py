@@ -11,14 +11,14 @@ from loop_image import WINDOW_KB, loop_image
 
 from boards.device import DeviceError
 from boards.target import LocalTarget
-from tracer.backends.base import RecordError
-from tracer.command import Streams
-from tracer.ending import Ending
-from tracer.knobs import selected
-from tracer.local_trials import local_trials
+from tracer.error import RecordError
+from tracer.local.command import Streams
+from tracer.local.ending import Ending
+from tracer.local.knobs import selected
+from tracer.local.run import RunOptions
+from tracer.local.sweep_run import SweepOptions, sweep
+from tracer.local.trials import local_trials
 from tracer.remote.trials import trials_on
-from tracer.run import RunOptions
-from tracer.sweep_run import SweepOptions, sweep
 
 PAGES = 64  # of the data file
 pytestmark = [

@@ -11,12 +11,11 @@ import pytest
 from analyzer.ingest import load
 from analyzer.ingest.tables import Kind
 from boards.target import LocalTarget
-from tracer import tracefs
-from tracer.backends import base
+from tracer.backends import base, tracefs_mount
 from tracer.backends.select import choose
-from tracer.record import RecordOptions, record
+from tracer.local.record import RecordOptions, record
+from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
-from tracer.run import RunOptions
 
 WAIT_S = 300.0  # for another foreread on this machine
 ROUNDS = 50
@@ -83,7 +82,7 @@ def test_what_stands_in_for_an_event_is_recorded_in_its_place(tmp_path, monkeypa
         "sched:no_such" if name == "sched:sched_waking" else name for name in base.WANTED_EVENTS
     )
     standins = {"sched:no_such": "sched:sched_wakeup"}
-    monkeypatch.setattr(tracefs, "STANDINS", standins)
+    monkeypatch.setattr(tracefs_mount, "STANDINS", standins)
     monkeypatch.setattr("tracer.remote.record.STANDINS", standins)
     run = RunOptions(["true"], allow_warm=True)
     asked = RecordOptions(run, events=events, wait_s=WAIT_S)

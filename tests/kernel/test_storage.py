@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from analyzer.tuner.storage import (
+from boards.target import LocalTarget
+from studies.tuning.storage_chromosomes import (
     configurations,
     defaults,
     is_valid,
@@ -22,9 +23,8 @@ from analyzer.tuner.storage import (
     mount_words,
     storage_space,
 )
-from analyzer.tuner.storage_rules import today
-from boards.target import LocalTarget
-from tracer.storage_trial import FileSystem, StorageBench, StorageError, loop_device
+from studies.tuning.storage_rules import today
+from studies.tuning.storage_trial import FileSystem, StorageBench, StorageError, loop_device
 
 SIZE = 384 << 20
 RULES = today(SIZE)
@@ -231,7 +231,7 @@ CAMPAIGN = """
 import sys
 from pathlib import Path
 from boards.target import LocalTarget
-from tracer.storage_trial import FileSystem, StorageBench, loop_device
+from studies.tuning.storage_trial import FileSystem, StorageBench, loop_device
 with loop_device(Path(sys.argv[1]), LocalTarget()) as device:
     bench = StorageBench(LocalTarget(), device, Path(sys.argv[2]).read_text(), seconds=3)
     while True:

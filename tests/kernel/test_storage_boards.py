@@ -9,15 +9,21 @@ import random
 from pathlib import Path
 
 import pytest
-from example_modules import imported
+from study_modules import imported
 
-from analyzer.tuner.storage import configurations, defaults, is_valid, make_words, mount_words
-from analyzer.tuner.storage_rules import FILE_SYSTEMS, today
-from tracer.storage_trial import FileSystem, StorageBench
+from studies.tuning.storage_chromosomes import (
+    configurations,
+    defaults,
+    is_valid,
+    make_words,
+    mount_words,
+)
+from studies.tuning.storage_rules import FILE_SYSTEMS, today
+from studies.tuning.storage_trial import FileSystem, StorageBench
 
 pytestmark = pytest.mark.boards
 
-FOLDER = Path(__file__).parents[2] / "examples/tune-study"
+FOLDER = Path(__file__).parents[2] / "studies/tuning"
 RULES = today(384 << 20)
 JOB = (FOLDER / "jobs/mailserver.fio").read_text()
 HELD = """
@@ -30,7 +36,7 @@ mkdir -p /media && mount -i -t $1 -o $3 /dev/slow1 /media && umount /media
 def place():
     patch = pytest.MonkeyPatch()
     with (
-        imported(patch, FOLDER, ("storage_places",)) as found,
+        imported(FOLDER, ("storage_places",)) as found,
         found["storage_places"].board_place(lambda _step: None) as booted,
     ):
         yield booted

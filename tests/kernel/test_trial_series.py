@@ -14,11 +14,11 @@ from target_recordings import SHELLS, WAIT_S, is_running, jobs, until
 
 import tracer
 from boards.target import LocalTarget
-from tracer.backends.base import RecordError
-from tracer.command import Streams
+from tracer.error import RecordError
+from tracer.local.command import Streams
+from tracer.local.run import RunOptions
+from tracer.local.trial import Scenario, Trial, TrialOptions
 from tracer.remote.trials import trials_on
-from tracer.run import RunOptions
-from tracer.trial import Scenario, Trial, TrialOptions
 
 # What a lease lasts on a machine whose clock does not run ahead, and some patience for its load.
 LEASE_S = 90.0
@@ -32,8 +32,8 @@ DRIVER = """
 import sys
 from boards.target import LocalTarget
 from tracer.remote.trials import trials_on
-from tracer.run import RunOptions
-from tracer.trial import Trial, TrialOptions
+from tracer.local.run import RunOptions
+from tracer.local.trial import Trial, TrialOptions
 run = RunOptions(sys.argv[3:], allow_warm=True)
 options = TrialOptions(run, devices=(sys.argv[1],), wait_s=300.0)
 with trials_on(LocalTarget(), options, ("busybox", "sh")) as bench:

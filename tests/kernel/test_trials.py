@@ -20,22 +20,22 @@ import pytest
 from loop_image import WINDOW_KB, loop_image
 
 import tracer
-from analyzer.tuner.fingerprint import Snapshot
+from analyzer.tuner.engines.fingerprint import Snapshot
 from boards.mounts import read_mounts
 from boards.target import LocalTarget
-from tracer.backends.base import RecordError
-from tracer.command import Streams
-from tracer.ending import Ending
+from tracer.error import RecordError
 from tracer.interrupts import Interrupted, orderly_exit
-from tracer.journal import Journal, restore_leftovers
-from tracer.knobs import selected
-from tracer.local_trials import local_trials
+from tracer.local.command import Streams
+from tracer.local.ending import Ending
+from tracer.local.journal import Journal, restore_leftovers
+from tracer.local.knobs import selected
+from tracer.local.run import RunOptions
+from tracer.local.trial import Scenario, Trial, TrialOptions
+from tracer.local.trials import local_trials
 from tracer.remote.guarded_run import run_to_end, settings
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 from tracer.remote.trials import PARTS, TargetTrials, trials_on
-from tracer.run import RunOptions
-from tracer.trial import Scenario, Trial, TrialOptions
 
 PAGES = 64  # of the data file
 WAIT_S = 300.0
@@ -191,7 +191,7 @@ def killed_after(settings):
     One that starts before we do undoes it as well as we do.
     """
     code = (
-        "import os, sys; from tracer.journal import Journal\n"
+        "import os, sys; from tracer.local.journal import Journal\n"
         f"with Journal(wait_s={WAIT_S}) as journal:\n"
         "    for one in sys.argv[1:]:\n"
         "        journal.set(*one.split(' '))\n"
@@ -436,8 +436,9 @@ def folder_of_load(loop):
 
 def test_a_killed_foreread_takes_its_load_with_it(loop):
     code = (
-        "import sys, time; from boards.device import Devices; from tracer.load import running\n"
-        "from tracer.trial import Scenario\n"
+        "import sys, time; from boards.device import Devices\n"
+        "from tracer.local.load import running\n"
+        "from tracer.local.trial import Scenario\n"
         "with running(Scenario.parse('writer:' + sys.argv[2]), [sys.argv[1]], Devices()) as load:\n"
         "    load.prove()\n"
         "    print('up', flush=True)\n"

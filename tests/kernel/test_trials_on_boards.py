@@ -11,11 +11,11 @@ from analyzer.tuner.evaluation import TargetGone
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.remount import read_option
 from foreread.tuning import TrialEvaluator
-from tracer.command import Streams
-from tracer.journal import Journal
+from tracer.local.command import Streams
+from tracer.local.journal import Journal
+from tracer.local.run import RunOptions
+from tracer.local.trial import Scenario, Trial, TrialOptions
 from tracer.remote.trials import trials_on
-from tracer.run import RunOptions
-from tracer.trial import Scenario, Trial, TrialOptions
 
 pytestmark = pytest.mark.boards
 

@@ -15,9 +15,9 @@ from tempfile import TemporaryDirectory
 import pytest
 from loop_image import WINDOW_KB, loop_image
 
-from analyzer.tuner.results import read_results
-from analyzer.tuner.store import Store
-from tracer.journal import restore_leftovers
+from analyzer.tuner.findings.results import read_results
+from analyzer.tuner.store.store import Store
+from tracer.local.journal import restore_leftovers
 
 ROOT = Path(__file__).parents[2]
 KILLS = 6

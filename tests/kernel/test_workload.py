@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from loop_image import WINDOW_KB, loop_image
 
-from analyzer.tuner.fingerprint import Snapshot
+from analyzer.tuner.engines.fingerprint import Snapshot
 from boards.target import LocalTarget
+from studies.tuning.workload import Ground, Workload, lay_out, run, run_watched, shell_text
 from tracer.calibrate.fio import CalibrateError
-from tracer.journal import Journal
-from tracer.knobs import selected
-from tracer.workload import Ground, Workload, lay_out, run, run_watched, shell_text
+from tracer.local.journal import Journal
+from tracer.local.knobs import selected
 
 WAIT_S = 300.0
 READS = Workload(processes=2, read_share=100, random_share=0, request_kib=16)

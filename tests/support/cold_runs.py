@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from tracer.backends.base import RecordError
+from tracer.error import RecordError
 
 _ATTEMPTS = 20
 _T = TypeVar("_T")

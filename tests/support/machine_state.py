@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from tracer import tracefs
+from tracer.backends import tracefs_mount
 
 MOUNTS_AT = ("/sys/", "/run", "/proc/", "/dev/pts", "/etc/", "/usr/", "/bin/", "/tmp", "/mnt")
 KNOBS = (
@@ -43,7 +43,7 @@ def state(own: Path) -> dict[str, str]:
     found |= {f"loop device {name}": image for name, image in loops.items()}
     found |= dict(_knobs(mine))
     found |= {f"group {path}": "" for pattern in GROUPS for path in _glob(pattern) if _ours(path)}
-    if place := tracefs.find():
+    if place := tracefs_mount.find():
         ours = [path for path in (place / "instances").iterdir() if _is_dead(path.name)]
         found |= {f"trace instance {path.name}": "" for path in ours}
     return found
@@ -94,8 +94,8 @@ def _ours(path: Path) -> bool:
 
 def _is_dead(name: str) -> bool:
     """Return whether a trace instance was made by a foreread that has ended."""
-    tag = "-".join(name.removeprefix(tracefs.PREFIX).split("-")[:2])
-    return name.startswith(tracefs.PREFIX) and not tracefs.is_alive(tag)
+    tag = "-".join(name.removeprefix(tracefs_mount.PREFIX).split("-")[:2])
+    return name.startswith(tracefs_mount.PREFIX) and not tracefs_mount.is_alive(tag)
 
 
 def _glob(pattern: str) -> list[Path]:

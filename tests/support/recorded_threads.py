@@ -8,14 +8,14 @@ from run_metadata import ROOT_PID, capture_of
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
-from analyzer.optimizer.inputs import inputs
-from analyzer.replay import thread_steps
-from analyzer.replay.steps import own_requests
-from emulator.device import FixedCost
+from analyzer.predict.inputs import inputs
+from analyzer.program import thread_steps
+from analyzer.program.steps import own_requests
+from emulator.devices.device import FixedCost
 from emulator.linux.requests import Layout
 from emulator.linux.rules import rules_for
 from emulator.linux.timed import Run, timed
-from tracer.capture import FileEntry
+from tracer.formats.capture import FileEntry
 
 A, B, C, IDLE, OTHER = ROOT_PID, 101, 102, 0, 9
 ENTRY = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=64 * 4096)

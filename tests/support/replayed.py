@@ -8,9 +8,9 @@ from event_table import event, insert, read, table
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
-from analyzer.replay.build import build
+from analyzer.program.build import build
 from emulator.linux.operations import FILE, Op
-from tracer.capture import FileEntry
+from tracer.formats.capture import FileEntry
 
 PAGE = 4096
 PROT_READ, PROT_EXEC, PRIVATE, ANONYMOUS = 1, 4, 2, 0x20

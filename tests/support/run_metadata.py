@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracer.capture import Capture, Cold, Device, Host, Mount
+from tracer.formats.capture import Capture, Cold, Device, Host, Mount
 
 ROOT_PID = 100
 

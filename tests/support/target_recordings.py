@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 from boards.target import LocalTarget
-from tracer.record import RecordOptions
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
 from tracer.remote.record import record_on
-from tracer.run import RunOptions
 
 WAIT_S = 300.0  # for another foreread on this machine
 SHELLS = (("busybox", "sh"), ("dash",))

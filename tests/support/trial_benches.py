@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from boards.device import Disk
 from boards.target import TargetError
-from tracer.trial import Outcome
+from tracer.local.trial import Outcome
 
 QUEUE = "/sys/block/sda/queue"
 KNOBS = {

@@ -8,15 +8,15 @@ from pathlib import Path
 
 from tuner_landscapes import SPACE, log_cost
 
-from analyzer.tuner.campaign import Campaign, Rules
-from analyzer.tuner.confirming import Confirmation
+from analyzer.tuner.campaign.campaign import Campaign, Rules
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.engines.recipe import load_recipe
+from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.evaluation import Attempt, key_of
-from analyzer.tuner.ground import Ground
-from analyzer.tuner.recipe import load_recipe
-from analyzer.tuner.records import Board, Spec
-from analyzer.tuner.results import Results
-from analyzer.tuner.stopping import Budget
-from analyzer.tuner.store import Store
+from analyzer.tuner.findings.confirming import Confirmation
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.store.records import Board, Spec
+from analyzer.tuner.store.store import Store
 
 BASE_S = {"idle": 0.6, "reader": 7.9}
 
@@ -45,7 +45,7 @@ class KnownLandscape:
 
 
 def spec_of(scenarios=("reader",), recipe="start-up", seed=1, space=SPACE, **changes) -> Spec:
-    ground = Ground(load_recipe(recipe), space)
+    ground = CampaignSetup(load_recipe(recipe), space)
     fields = {
         "board": Board("board", "6.1.0-25-amd64", 4096, ("sda",)),
         "scenarios": scenarios,
@@ -64,7 +64,7 @@ def tuned(
 ) -> Results:
     """Write a TUNING file, of a search of so many runs, and return what it holds."""
     with Store.create(path, spec_of(scenarios, recipe, **changes)) as store:
-        ground, evaluator = Ground.of(store.spec), KnownLandscape()
+        ground, evaluator = CampaignSetup.of(store.spec), KnownLandscape()
         rules = Rules(budget=Budget(evaluations=runs))
         Campaign(store, ground.engine(store.spec.seed), evaluator, rules).run()
         if confirm:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from analyzer.tuner.genes import NONE, Chromosome, Gene, Space
+from analyzer.tuner.space.genes import NONE, Chromosome, Gene, Space
 
 WINDOW = Gene(name="window", kind="power2", lowest=4, highest=1024, default=128, knob="/w/{disk}")
 SCHEDULER = Gene(

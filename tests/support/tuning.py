@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from analyzer.tuner.engine import Scored
-from analyzer.tuner.genes import Chromosome, Gene, Space
-from analyzer.tuner.landscape import Row, Table
-from analyzer.tuner.records import Board, Spec
+from analyzer.tuner.space.genes import Chromosome, Gene, Space
+from analyzer.tuner.store.records import Board, Spec
+from studies.tuning.landscape import Row, Table
 
 WINDOW = Gene(name="window", kind="power2", lowest=4, highest=512, default=128)
 SCHEDULER = Gene(name="scheduler", kind="categorical", choices=("none", "bfq"), default="none")

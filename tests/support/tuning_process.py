@@ -17,10 +17,10 @@ from pathlib import Path
 
 import tuning
 
-from analyzer.tuner.campaign import Campaign, Rules
+from analyzer.tuner.campaign.campaign import Campaign, Rules
 from analyzer.tuner.evaluation import Attempt, key_of
-from analyzer.tuner.landscape import Landscape
-from analyzer.tuner.store import Store, StoreError
+from analyzer.tuner.store.store import Store, StoreError
+from studies.tuning.landscape import Landscape
 
 LANDSCAPE = Landscape(tuning.table())
 

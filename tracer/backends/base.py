@@ -74,14 +74,6 @@ WANTED_EVENTS: tuple[str, ...] = (
 STANDINS = {"sched:sched_waking": "sched:sched_wakeup"}
 
 
-class RecordError(RuntimeError):
-    """A recording that cannot be made; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
-
-
 @dataclass(frozen=True)
 class Probe:
     """Whether a back-end works here: what it lacks and the remedy, or empty strings."""

@@ -8,10 +8,11 @@ from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from pathlib import Path
 
-from tracer import tracefs
-from tracer.backends.base import INDISPENSABLE, Probe, Recorded, RecordError
+from tracer.backends import tracefs_mount
+from tracer.backends.base import INDISPENSABLE, Probe, Recorded
 from tracer.backends.supervised import Supervised
 from tracer.backends.tool import version_of
+from tracer.error import RecordError
 from tracer.interrupts import uninterrupted
 
 _TRIAL_BUFFER_KIB = 64
@@ -46,7 +47,7 @@ class Recorder(ABC):
             lacks = f"{self.program} is not installed"
             return Probe(self.name, False, lacks, f"install the package {self.package}")
         version = version_of(self.program)
-        with tempfile.TemporaryDirectory(prefix=tracefs.PREFIX) as directory:
+        with tempfile.TemporaryDirectory(prefix=tracefs_mount.PREFIX) as directory:
             trial = type(self)()
             try:
                 trial.start(Path(directory), [INDISPENSABLE], _TRIAL_BUFFER_KIB)
@@ -60,7 +61,7 @@ class Recorder(ABC):
         self._recorded, self._notes = None, []
         with uninterrupted():
             try:
-                place = self._undo.enter_context(tracefs.mounted())
+                place = self._undo.enter_context(tracefs_mount.mounted())
                 self._recording = Supervised(self.name, trace_directory)
                 self._undo.callback(self._recording.clean)
                 self._begin(self._recording, place, events, buffer_kib)

@@ -17,9 +17,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tracer import tracefs
-from tracer.backends.base import RecordError
+from tracer.backends import tracefs_mount
 from tracer.backends.tool import environment
+from tracer.error import RecordError
 
 _HERE = Path(__file__).resolve().parent
 _START_SECONDS = 60.0
@@ -39,7 +39,9 @@ class Supervised:
         for scratch in leftovers(parent):
             shutil.rmtree(scratch, ignore_errors=True)
         self.scratch = Path(
-            tempfile.mkdtemp(prefix=f"{tracefs.PREFIX}{tracefs.owner_tag()}-", dir=parent)
+            tempfile.mkdtemp(
+                prefix=f"{tracefs_mount.PREFIX}{tracefs_mount.owner_tag()}-", dir=parent
+            )
         ).resolve()
         self._trace_directory = trace_directory
         self._process: subprocess.Popen[bytes] | None = None
@@ -157,14 +159,15 @@ def leftovers(parent: Path = _MEMORY) -> list[str]:
     """Return this user's scratch directories whose foreread, and its supervisor, were killed."""
     return sorted(
         str(scratch)
-        for scratch in parent.glob(f"{tracefs.PREFIX}*-*-*")
-        if not tracefs.is_alive(tag_of(scratch.name)) and scratch.lstat().st_uid == os.geteuid()
+        for scratch in parent.glob(f"{tracefs_mount.PREFIX}*-*-*")
+        if not tracefs_mount.is_alive(tag_of(scratch.name))
+        and scratch.lstat().st_uid == os.geteuid()
     )
 
 
 def tag_of(name: str) -> str:
-    """Return the owner's tag (tracefs.owner_tag) in the name of an instance or scratch."""
-    return "-".join(name.removeprefix(tracefs.PREFIX).split("-")[:2])
+    """Return the owner's tag (tracefs_mount.owner_tag) in the name of an instance or scratch."""
+    return "-".join(name.removeprefix(tracefs_mount.PREFIX).split("-")[:2])
 
 
 def remedy_for(said: str) -> str:

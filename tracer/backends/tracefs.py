@@ -21,10 +21,11 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from tracer import tracefs
-from tracer.backends.base import INDISPENSABLE, Probe, Recorded, RecordError
+from tracer.backends import tracefs_mount
+from tracer.backends.base import INDISPENSABLE, Probe, Recorded
+from tracer.error import RecordError
 from tracer.interrupts import uninterrupted
-from tracer.metadata import available_memory_kib
+from tracer.memory import available_memory_kib
 
 CLOCK = "mono"
 OPENS = "foreread:openat"  # a probe of our own: sys_enter_openat with the path as a string
@@ -60,10 +61,10 @@ class TracefsBackend:
 
     def _try(self) -> Probe:
         try:
-            with tracefs.mounted() as place, uninterrupted():
+            with tracefs_mount.mounted() as place, uninterrupted():
                 instance = _make_instance(place)
                 instance.rmdir()
-                present, _ = tracefs.available(place, [INDISPENSABLE])
+                present, _ = tracefs_mount.available(place, [INDISPENSABLE])
         except RecordError as error:
             return Probe(self.name, False, str(error), error.remedy)
         if not present:
@@ -95,7 +96,7 @@ class TracefsBackend:
         return self._recorded or Recorded(lost={})
 
     def _start(self, buffer_kib: int) -> None:
-        place = self._undo.enter_context(tracefs.mounted())
+        place = self._undo.enter_context(tracefs_mount.mounted())
         self._add_open_probe(place)  # undone after the instance, which uses it, is gone
         self._instance = instance = _make_instance(place)
         self._undo.callback(_remove_instance, instance)
@@ -116,13 +117,13 @@ class TracefsBackend:
         """Define an event with the path of every open, where the kernel has event probes."""
         if _OPENAT not in self._events:
             return
-        group = tracefs.probe_group(tracefs.owner_tag())
+        group = tracefs_mount.probe_group(tracefs_mount.owner_tag())
         try:
-            tracefs.change_probes(place, open_probe(group))
+            tracefs_mount.change_probes(place, open_probe(group))
         except OSError:
             self._notes.append("the kernel has no event probes: paths of opens are not recorded")
             return
-        self._undo.callback(tracefs.remove_probe, place, group)
+        self._undo.callback(tracefs_mount.remove_probe, place, group)
         self._events.append(OPENS)
 
     def _copy_formats(self, place: Path) -> None:
@@ -251,7 +252,11 @@ def is_partial(
 
 
 def _make_instance(place: Path) -> Path:
-    instance = place / "instances" / f"{tracefs.PREFIX}{tracefs.owner_tag()}-{os.urandom(3).hex()}"
+    instance = (
+        place
+        / "instances"
+        / f"{tracefs_mount.PREFIX}{tracefs_mount.owner_tag()}-{os.urandom(3).hex()}"
+    )
     try:
         instance.mkdir()
     except OSError as error:
@@ -273,7 +278,7 @@ def _remove_instance(instance: Path) -> None:
 def _system_path(event: str) -> str:
     """Return where in tracefs' events an event is; the group of our own probe has our pid."""
     system, _, name = event.partition(":")
-    group = tracefs.probe_group(tracefs.owner_tag()) if event == OPENS else system
+    group = tracefs_mount.probe_group(tracefs_mount.owner_tag()) if event == OPENS else system
     return f"{group}/{name}"
 
 

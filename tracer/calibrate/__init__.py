@@ -1,1 +1,2 @@
-"""Measures what requests of a disk cost, with fio; what they tell is analyzer.calibration's."""
+"""Measures what requests of a disk cost, with fio; what they tell is
+analyzer.predict.disk.calibration's."""

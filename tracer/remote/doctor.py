@@ -13,9 +13,9 @@ from importlib import resources
 from boards.mounts import parse_mount
 from boards.target import Target
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
-from tracer.doctor import Diagnosis, kernel_finding
-from tracer.kernel import cost_of_missing, generation_of
-from tracer.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
+from tracer.local.doctor import Diagnosis, kernel_finding
+from tracer.local.kernel import cost_of_missing, generation_of
+from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
 APPLETS: tuple[str, ...] = (
     "cat",

@@ -10,13 +10,13 @@ import time
 import msgspec
 
 from boards.mounts import MountPoint
-from tracer.backends.base import RecordError
-from tracer.capture import FileEntry, Segment
-from tracer.elf import segments_of
-from tracer.files import visible_roots
-from tracer.record import search_cut
+from tracer.error import RecordError
+from tracer.formats.capture import FileEntry, Segment
+from tracer.local.elf import segments_of
+from tracer.local.files import visible_roots
+from tracer.local.record import search_cut
+from tracer.local.residency import Inode
 from tracer.remote.job import STEP_S, Job
-from tracer.residency import Inode
 
 SEARCH_S = 60.0
 CUT = "the search was cut"  # becomes a note once it is known how many are missing

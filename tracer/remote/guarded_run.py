@@ -8,12 +8,12 @@ import time
 from collections.abc import Iterator, Sequence
 
 from boards.target import TargetError
-from tracer.backends.base import RecordError
-from tracer.command import Streams
-from tracer.knobs import check_knob
+from tracer.error import RecordError
+from tracer.local.command import Streams
+from tracer.local.knobs import check_knob
+from tracer.local.run import RunOptions
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
-from tracer.run import RunOptions
 
 PARTS = ("lib.sh", "held.sh", "tracing.sh", "guarded.sh")
 AWAIT_S = 5  # how long the target is waited for before it hears of us again

@@ -22,7 +22,7 @@ from typing import Self
 
 from boards import remount, scheduler
 from boards.target import Result, Target, TargetError
-from tracer.backends.base import RecordError
+from tracer.error import RecordError
 from tracer.interrupts import uninterrupted
 
 # What a step may take that only asks or starts something: on an emulated board of a busy host, too.

@@ -15,10 +15,11 @@ from typing import Literal
 from boards.device import Devices
 from boards.mounts import MountPoint, parse_mount
 from boards.sysfs_copy import NAME, copied_devices, parse_sysfs
-from tracer import metadata
+from tracer.local import metadata
+from tracer.memory import available_kib
 from tracer.remote.job import Fact, making_sense
 
-_UNEXPLAINED_KIB = 4096  # as tracer.cold: what others read meanwhile, superblocks
+_UNEXPLAINED_KIB = 4096  # as tracer.local.cold: what others read meanwhile, superblocks
 _UNEXPLAINED_SHARE = 1000
 _BDI = re.compile(rf"(/sys/fs/btrfs/[0-9a-f-]{{36}}/bdi) /sys/\S*/({NAME})", re.ASCII)
 _BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
@@ -75,7 +76,7 @@ class Machine:
             cpu_model=metadata.cpu_model("\n".join(lines["cpuinfo"])) or "".join(lines["board"]),
             cpu_count=_positive(_count(lines["cpus"][0])),
             memory_kib=_positive(_kib(lines["meminfo"][0])),
-            available_kib=metadata.available_kib(meminfo),
+            available_kib=available_kib(meminfo),
             uptime_s=float(lines["uptime"][0].split()[0]),
             applets=frozenset(lines["applet"]),
             mounts=[parse_mount(line) for line in lines["mount"]],

@@ -15,10 +15,10 @@ from collections import defaultdict
 from itertools import pairwise
 from typing import TypeAlias
 
-from tracer.cold import parse_mapping
+from tracer.local.cold import parse_mapping
+from tracer.local.residency import Inode, Runs, runs_of
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
-from tracer.residency import Inode, Runs, runs_of
 
 MAPPED_S = 60  # how long the target may take, of its own time
 UNTOLD = (

@@ -6,8 +6,8 @@ import re
 import time
 from pathlib import Path
 
-from tracer.backends.base import RecordError
 from tracer.backends.tracefs import OPENS, lost_events, missed_marks
+from tracer.error import RecordError
 from tracer.remote.job import Job
 from tracer.remote.run_facts import TraceFacts
 

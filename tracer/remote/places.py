@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 import msgspec
 
 from boards.mounts import MountPoint
-from tracer import ext4
-from tracer.capture import Extent, FileEntry
+from tracer.formats.capture import Extent, FileEntry
+from tracer.local import ext4
+from tracer.local.residency import runs_of
 from tracer.remote.job import Job
-from tracer.residency import runs_of
 
 _KINDS = ("ext2", "ext3", "ext4")
 _MOST_RUNS = 500  # in one command line

@@ -15,11 +15,12 @@ from typing import Protocol
 
 from boards.cost import FixedCost
 from boards.target import Target
-from tracer.backends.base import INDISPENSABLE, RecordError
-from tracer.capture import TRACE, Capture, Device, FileEntry
-from tracer.disk.probed import DiskProbe, ProbeTrial
-from tracer.ending import Ending
-from tracer.run import RunOptions
+from tracer.backends.base import INDISPENSABLE
+from tracer.error import RecordError
+from tracer.formats.capture import TRACE, Capture, Device, FileEntry
+from tracer.formats.disk_probe import DiskProbe, ProbeTrial
+from tracer.local.ending import Ending
+from tracer.local.run import RunOptions
 
 WINDOW_KB = 128
 EVENTS = (

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from boards.target import Target
-from tracer.backends.base import RecordError
+from tracer.error import RecordError
 from tracer.probes import FAULT, MAP, OPEN, READ, ProbeError, ProbePlan, plan
 from tracer.remote.machine import Machine
 

@@ -12,16 +12,19 @@ from msgspec import structs
 
 from boards.device import Devices
 from boards.target import Target, TargetError
-from tracer import capture as capture_files
-from tracer import metadata
-from tracer.backends.base import INDISPENSABLE, STANDINS, RecordError
+from tracer.backends.base import INDISPENSABLE, STANDINS
 from tracer.backends.tracefs import EVENT_PROBE
-from tracer.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
+from tracer.error import RecordError
+from tracer.formats import capture as capture_files
+from tracer.formats.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
 from tracer.interrupts import orderly_exit
-from tracer.journal import unrestored
-from tracer.output import no_space_as_error, output_directory
+from tracer.local import metadata
+from tracer.local.journal import unrestored
+from tracer.local.output import no_space_as_error, output_directory
+from tracer.local.record import InodesOf, RecordOptions, default_buffer_kib, looking_up, lost_notes
+from tracer.local.residency import with_cached
+from tracer.local.run import RunOptions, exit_notes, living_notes
 from tracer.probes import ProbePlan
-from tracer.record import InodesOf, RecordOptions, default_buffer_kib, looking_up, lost_notes
 from tracer.remote import guarded_run, probes
 from tracer.remote.files import SEARCH_S, find_files
 from tracer.remote.guarded_run import (
@@ -38,8 +41,6 @@ from tracer.remote.pages import save_trace
 from tracer.remote.places import with_places
 from tracer.remote.probed import TraceReader, probe_target
 from tracer.remote.run_facts import RunFacts, TraceFacts
-from tracer.residency import with_cached
-from tracer.run import RunOptions, exit_notes, living_notes
 
 
 def _silent(step: str) -> None:
@@ -64,7 +65,7 @@ def record_on(
     shell: Sequence[str] = ("sh",),
     seen: TraceReader | None = None,
 ) -> Capture:
-    """Record one cold run on ``target`` into the directory ``output``; as ``tracer.record``.
+    """Record one cold run on ``target`` into the directory ``output``; as ``tracer.local.record``.
 
     With ``seen``, which reads the trace, the disk is probed after the run.
     The command's output is passed on when the run is over. ``shell`` starts the target's shell.

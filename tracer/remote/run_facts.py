@@ -7,11 +7,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from boards.counted import plural
-from tracer.capture import Cold
-from tracer.cold import parse_mapping
-from tracer.command import Ended
-from tracer.ending import EndedBy
-from tracer.journal import Restored
+from tracer.formats.capture import Cold
+from tracer.local.cold import parse_mapping
+from tracer.local.command import Ended
+from tracer.local.ending import EndedBy
+from tracer.local.journal import Restored
 from tracer.remote.job import Fact, making_sense
 from tracer.remote.machine import Machine
 

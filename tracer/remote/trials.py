@@ -11,25 +11,13 @@ from pathlib import Path
 
 from boards.device import Disk
 from boards.target import Target, TargetError
-from tracer.backends.base import RecordError
-from tracer.counters import Counters, change, parse_counters
-from tracer.journal import unrestored
-from tracer.knobs import check_knob
-from tracer.load import words
-from tracer.remote import guarded_run
-from tracer.remote.bios import parse_sums
-from tracer.remote.guarded_run import (
-    NotOverError,
-    losing_no_target,
-    settings,
-    write_out,
-)
-from tracer.remote.job import Fact, Job, making_sense
-from tracer.remote.machine import Machine
-from tracer.remote.run_facts import Lines, RunFacts, Setting, by_key
-from tracer.remote.series import Made, Series
-from tracer.run import exit_notes, living_notes
-from tracer.trial import (
+from tracer.error import RecordError
+from tracer.local.counters import Counters, change, parse_counters
+from tracer.local.journal import unrestored
+from tracer.local.knobs import check_knob
+from tracer.local.load import words
+from tracer.local.run import exit_notes, living_notes
+from tracer.local.trial import (
     Outcome,
     Scenario,
     Seen,
@@ -41,6 +29,13 @@ from tracer.trial import (
     judged,
     mounted_on,
 )
+from tracer.remote import guarded_run
+from tracer.remote.bios import parse_sums
+from tracer.remote.guarded_run import NotOverError, losing_no_target, settings, write_out
+from tracer.remote.job import Fact, Job, making_sense
+from tracer.remote.machine import Machine
+from tracer.remote.run_facts import Lines, RunFacts, Setting, by_key
+from tracer.remote.series import Made, Series
 
 PARTS = (*guarded_run.PARTS, "bios.sh", "measure.sh", "series.sh")
 _KEPT_S = 60.0  # less than the lease of a job that is not asked for anything
@@ -82,7 +77,7 @@ def _executable(job: Job, machine: Machine, options: TrialOptions) -> Path:
 
 
 class TargetTrials:
-    """A bench as ``tracer.trial.TrialBench`` describes it."""
+    """A bench as ``tracer.local.trial.TrialBench`` describes it."""
 
     def __init__(
         self,

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from boards.target import Target
-from tracer.backends.base import RecordError
-from tracer.knobs import check_knob
+from tracer.error import RecordError
+from tracer.local.knobs import check_knob
 from tracer.remote.bios import parse_sums
 from tracer.remote.guarded_run import losing_no_target
 from tracer.remote.job import Fact, Job, facts, making_sense, script

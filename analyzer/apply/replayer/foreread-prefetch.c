@@ -70,7 +70,7 @@ next_line(struct cursor *cursor, struct text *line)
     }
     const char *newline = memchr(cursor->at, '\n', (size_t)(cursor->end - cursor->at));
     const char *behind = newline != NULL ? newline : cursor->end;
-    *line = (struct text){cursor->at, (size_t)(behind - cursor->at)};
+    *line = (struct text){.at = cursor->at, .size = (size_t)(behind - cursor->at)};
     cursor->at = newline != NULL ? newline + 1 : cursor->end;
     cursor->line++;
     return true;
@@ -180,7 +180,7 @@ static const char *
 begin_list(struct cursor *cursor, const char *list, size_t size)
 {
     size_t first = sizeof(magic) - 1;
-    *cursor = (struct cursor){list, list + size, 1};
+    *cursor = (struct cursor){.at = list, .end = list + size, .line = 1};
     if (size < first || memcmp(list, magic, first) != 0) {
         return "no prefetch list of version 1";
     }
@@ -376,7 +376,8 @@ note_asked(struct under_way *under_way, int fd, uint64_t at, uint64_t length)
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     if (own >= 0) {
         unsigned row = (under_way->oldest + under_way->count) % MOST_ASKED;
-        under_way->asked[row] = (struct asked){own, at + length - 1, length};
+        under_way->asked[row] =
+            (struct asked){.fd = own, .last = at + length - 1, .length = length};
         under_way->bytes += length;
         under_way->count++;
     }

@@ -1,4 +1,4 @@
-#include "formats.h"
+#include "format_check.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -143,7 +143,7 @@ check_fields(struct scan *s)
 int
 fmt_check(struct fmt_text text, size_t *fields_end)
 {
-    struct scan s = {text.text, text.text + text.size};
+    struct scan s = {.at = text.text, .end = text.text + text.size};
     int fields;
 
     if (text.size == 0 || text.size > MAX_TEXT || text.text[text.size - 1] != '\n')

@@ -191,7 +191,7 @@ static int
 receive(int fd, struct fmt_fields *fields, int timeout_ms)
 {
     int64_t deadline_ms = now_ms() + timeout_ms;
-    struct answer answer = {0, 0, 0};
+    struct answer answer = {.ret = 0, .failed = 0, .n = 0};
     int ret = read_all(fd, &answer, sizeof(answer), deadline_ms);
 
     fields->n = 0;

@@ -7,13 +7,11 @@
 #ifndef FOREREAD_FORMATS_H
 #define FOREREAD_FORMATS_H
 
-#include "errors.h"
+#include "format_check.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#define FMT_NAME 64
 
 enum fmt_flag {
     FMT_ARRAY = 1,
@@ -21,11 +19,6 @@ enum fmt_flag {
     FMT_STRING = 4,
     FMT_DATA_LOC = 8, /* __data_loc: 4 bytes, length << 16 | offset from the record's start */
     FMT_REL_LOC = 16  /* __rel_loc: the same, offset from the field's end */
-};
-
-struct fmt_text {
-    const char *text;
-    size_t size;
 };
 
 /* One field of one event: a row of what the child sends. */
@@ -47,10 +40,6 @@ struct fmt_target {
     bool big_endian;
     int long_size;
 };
-
-/* Returns the number of fields of a complete, sane format text, or EV_ERR_FORMAT. *fields_end,
- * unless NULL, becomes the offset after the last field's line. */
-int fmt_check(struct fmt_text text, size_t *fields_end);
 
 /* Parses checked texts in this process; fields has room for all (sum of fmt_check). */
 int fmt_parse(const struct fmt_text *texts, size_t n, struct fmt_target target,

@@ -95,7 +95,7 @@ take_chunk(struct ev_data *source, bool swap, struct ev_data *packed, uint32_t *
         return ret;
     if (length > source->size)
         return EV_ERR_TRUNCATED;
-    *packed = (struct ev_data){source->bytes, length};
+    *packed = (struct ev_data){.bytes = source->bytes, .size = length};
     source->bytes += length;
     source->size -= length;
     return EV_OK;

@@ -5,7 +5,9 @@
 #ifndef FOREREAD_MERGE_H
 #define FOREREAD_MERGE_H
 
-#include "decode.h"
+#include "number.h"
+#include "runs.h"
+#include "rwbs.h"
 
 /* A run being merged; equal times go by run number. */
 struct ev_cursor {

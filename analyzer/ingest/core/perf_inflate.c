@@ -1,5 +1,6 @@
+#include "perf_inflate.h"
+
 #include "perf_record.h"
-#include "perf_walk.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -203,8 +203,11 @@ place_sample(const struct perf_shape *shape, const struct perf_record *r, uint64
     if (place >= room->limit[s.cpu] || place >= room->n_places)
         return EV_ERR_CAPACITY;
     room->next[s.cpu]++;
-    room->places[place] =
-        (struct ev_place){s.time_ns, offset + s.raw, s.raw_size, (uint16_t)s.cpu, (uint16_t)s.spec};
+    room->places[place] = (struct ev_place){.time_ns = s.time_ns,
+                                            .offset = offset + s.raw,
+                                            .size = s.raw_size,
+                                            .cpu = (uint16_t)s.cpu,
+                                            .spec = (uint16_t)s.spec};
     return EV_OK;
 }
 

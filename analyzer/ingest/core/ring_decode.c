@@ -64,7 +64,7 @@ next_chunk(struct feed *feed)
     ret = feed_reserve(feed, size, true);
     if (ret == EV_OK)
         ret = inf_expand(&feed->chunks, packed, feed->expanded, size);
-    feed->block = (struct ev_data){feed->expanded, size};
+    feed->block = (struct ev_data){.bytes = feed->expanded, .size = size};
     return ret == EV_OK ? 1 : ret;
 }
 
@@ -78,7 +78,7 @@ next_plain(struct feed *feed)
         return 0;
     if (size > feed->left.size)
         size = feed->left.size;
-    feed->block = (struct ev_data){feed->left.bytes, size};
+    feed->block = (struct ev_data){.bytes = feed->left.bytes, .size = size};
     feed->left.bytes += size;
     feed->left.size -= size;
     int ret = feed_reserve(feed, size, false);
@@ -101,7 +101,7 @@ static int
 walk_block(const struct ev_specs *specs, struct feed *feed, size_t *records)
 {
     struct ring_source *source = feed->source;
-    struct ring_stream stream = {0, feed->block.size, source->cpu};
+    struct ring_stream stream = {.offset = 0, .size = feed->block.size, .cpu = source->cpu};
     struct ring_found found;
     int ret = ring_walk(&source->layout, specs, feed->block, &stream, feed->places, feed->capacity,
                         &found);

@@ -184,7 +184,13 @@ ring_walk(const struct ring_layout *layout, const struct ev_specs *specs, struct
           const struct ring_stream *stream, struct ev_place *places, size_t capacity,
           struct ring_found *found)
 {
-    struct walk walk = {layout, specs, data, stream->cpu, places, capacity, found};
+    struct walk walk = {.layout = layout,
+                        .specs = specs,
+                        .data = data,
+                        .cpu = stream->cpu,
+                        .places = places,
+                        .capacity = capacity,
+                        .found = found};
 
     *found = (struct ring_found){0};
     if (!layout_valid(layout))

@@ -1,4 +1,4 @@
-#include "decode.h"
+#include "runs.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@ from requirements import busybox_chroot_missing
 
 from analyzer.apply import ApplyError, Board, InstallError, Prefetch, install, uninstall
 from analyzer.apply.manifest import MANIFEST
-from boards.serial import SerialAddress, SerialTarget
+from boards.console.serial import SerialAddress, SerialTarget
 from boards.target import Result, TargetError
 
 MISSING = busybox_chroot_missing()

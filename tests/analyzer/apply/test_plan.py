@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from analyzer.apply import ApplyError, Board, Disk, plan_from
-from analyzer.prediction import Curve, Prediction, Verdict
-from tracer.capture import Capture, Cold, Device, Host, Mount
+from analyzer.predict.prediction import Curve, Prediction, Verdict
+from tracer.formats.capture import Capture, Cold, Device, Host, Mount
 
 WINDOWS = [0, 32, 128]
 

@@ -10,8 +10,8 @@ from tuned_stores import tuned
 
 from analyzer.apply import ApplyError, plan_of_tuning, write_scripts
 from analyzer.apply.plan import Disk
-from analyzer.tuner.genes import Gene
-from analyzer.tuner.records import Board
+from analyzer.tuner.space.genes import Gene
+from analyzer.tuner.store.records import Board
 
 
 @pytest.fixture(scope="module")

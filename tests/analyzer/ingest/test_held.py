@@ -14,8 +14,8 @@ from analyzer.ingest.inserts import of_block_device
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
-from analyzer.replay.steps import own_requests
-from tracer.capture import Extent, FileEntry
+from analyzer.program.steps import own_requests
+from tracer.formats.capture import Extent, FileEntry
 
 A, WORKER, IDLE = ROOT_PID, 55, 0
 EXTENTS = [Extent(0, 4096 * 100, 4096 * 8, True), Extent(4096 * 8, 4096 * 500, 4096 * 8, True)]

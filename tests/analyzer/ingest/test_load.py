@@ -18,8 +18,8 @@ from run_metadata import ROOT_PID, capture_of
 from analyzer.ingest.load import inodes_of, interpret, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
-from tracer import capture as capture_format
-from tracer.capture import CaptureError, FileEntry, Mount
+from tracer.formats import capture as capture_format
+from tracer.formats.capture import CaptureError, FileEntry, Mount
 
 PAGES = Path(__file__).parent / "data/ftrace/pages"
 

@@ -13,8 +13,8 @@ from analyzer.ingest.recording import Recording, Trace
 from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Table
 from analyzer.prefetch import PrefetchError, Range, decode, encode, find_ranges
 from analyzer.prefetch.ranges import LARGEST_GAP, cheapest_gap
-from emulator.device import FixedCost
-from tracer.capture import Extent, FileEntry
+from emulator.devices.device import FixedCost
+from tracer.formats.capture import Extent, FileEntry
 
 PAGE = 4096
 

@@ -7,7 +7,7 @@ import pytest
 from programs import PAGE, Script
 
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
-from emulator.device import FixedCost
+from emulator.devices.device import FixedCost
 from emulator.linux.operations import Machine, Op
 from emulator.linux.reference import emulate, pages_of
 from emulator.linux.requests import EXTENT, Layout, Limits

@@ -11,10 +11,10 @@ import pytest
 
 from analyzer.ingest.recording import Recording, Trace
 from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Rwbs, Table
-from analyzer.prediction import Curve, Prediction, Verdict
-from analyzer.waste import waste
-from tracer.capture import Capture, Cold, Device, Host, Mount, Resident
-from tracer.sweep import Point, Sweep
+from analyzer.predict.prediction import Curve, Prediction, Verdict
+from analyzer.predict.waste import waste
+from tracer.formats.capture import Capture, Cold, Device, Host, Mount, Resident
+from tracer.formats.sweep import Point, Sweep
 
 PAGE = 4096
 WINDOWS = [0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1023]

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from analyzer.prediction import Verdict
+from analyzer.predict.prediction import Verdict
 from analyzer.report.access_map import LONGEST_GAP, access_map, spread, stack
 from analyzer.report.style import WIDTH_IN, drawing
 from analyzer.report.subject import Subject

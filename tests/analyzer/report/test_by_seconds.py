@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from analyzer.ingest.load import load
-from analyzer.optimizer.linux import predict_linux
+from analyzer.predict.linux import predict_linux
+from analyzer.predict.validate import validate
 from analyzer.report import write_report
 from analyzer.report.answer import answer, headline
 from analyzer.report.by_seconds import start_up, wasted
@@ -19,9 +20,8 @@ from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
 from analyzer.report.wording import percent
-from analyzer.validate import validate
-from emulator.device import FixedCost
-from tracer.sweep import read_sweep
+from emulator.devices.device import FixedCost
+from tracer.formats.sweep import read_sweep
 
 EXAMPLE = Path(__file__).parents[2] / "foreread/data/arm64-madplay"
 WINDOWS = [0, 1, 2, 4, 8, 12, 16, 24, 32, 128]

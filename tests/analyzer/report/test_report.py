@@ -14,6 +14,7 @@ import matplotlib
 import msgspec
 import pytest
 
+from analyzer.predict.validate import validate
 from analyzer.report import write_report
 from analyzer.report.answer import answer, spread_of
 from analyzer.report.page import render
@@ -21,7 +22,6 @@ from analyzer.report.provenance import again
 from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
-from analyzer.validate import validate
 
 VOID = {"meta", "link", "br", "hr", "img", "input"}
 

@@ -4,10 +4,10 @@ import os
 
 import pytest
 
+from boards.console.line import SerialAddress
+from boards.console.serial import SerialTarget
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.live import target_profile
-from boards.serial import SerialTarget
-from boards.serial_line import SerialAddress
 
 pytestmark = pytest.mark.boards
 BOOT_ID = "/proc/sys/kernel/random/boot_id"

@@ -13,7 +13,7 @@ from boards.emulated.error import BoardError
 from boards.emulated.live import LiveOptions, options_of
 from boards.open import open_target
 from boards.profile import PROFILES, load_profile
-from foreread.cli import main
+from foreread.cli.main import main
 
 needs_keygen = pytest.mark.skipif(not shutil.which("ssh-keygen"), reason="no ssh-keygen")
 

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tracer.backends.base import Probe, Recorded, RecordError
+from tracer.backends.base import Probe, Recorded
 from tracer.backends.select import candidates, choose
+from tracer.error import RecordError
 
 
 class Fake:

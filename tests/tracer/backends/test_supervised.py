@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tracer import tracefs
-from tracer.backends import supervised
-from tracer.backends.base import RecordError
+from tracer.backends import supervised, tracefs_mount
 from tracer.backends.supervised import Supervised, leftovers, remedy_for
+from tracer.error import RecordError
 
 # A recorder as perf and trace-cmd are: runs its workload (the arguments) and ends with it.
 RECORDER = ["sh", "-c", 'echo data >"$0"; "$@"']
@@ -144,8 +143,8 @@ def test_without_room_in_memory_the_trace_directory_is_used(
 
 
 def test_only_the_scratch_of_the_dead_is_left_over(tmp_path: Path) -> None:
-    living = tmp_path / f"{tracefs.PREFIX}{tracefs.owner_tag()}-x"
-    dead = tmp_path / f"{tracefs.PREFIX}{os.getpid()}-1-x"
+    living = tmp_path / f"{tracefs_mount.PREFIX}{tracefs_mount.owner_tag()}-x"
+    dead = tmp_path / f"{tracefs_mount.PREFIX}{os.getpid()}-1-x"
     for directory in (living, dead, tmp_path / "somebody-elses-1-x"):
         directory.mkdir()
     assert leftovers(tmp_path) == [str(dead)]

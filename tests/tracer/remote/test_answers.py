@@ -9,8 +9,8 @@ import pytest
 
 from boards.device import Devices
 from boards.target import LocalTarget, Result
-from tracer import metadata
-from tracer.backends.base import RecordError
+from tracer.error import RecordError
+from tracer.local import metadata
 from tracer.remote.job import Fact, Job, facts
 from tracer.remote.machine import Machine
 from tracer.remote.record import PARTS

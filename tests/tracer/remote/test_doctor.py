@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boards.target import LocalTarget, Result
-from tracer import doctor, tracefs
+from tracer.backends import tracefs_mount
 from tracer.backends.base import WANTED_EVENTS
+from tracer.local import doctor
 from tracer.remote.doctor import APPLETS, examine_target
 
 
@@ -46,7 +47,7 @@ def test_this_machine_as_a_target_is_what_it_is_found_to_be():
     found = {one.name: one for one in there.findings}
     assert found["user"].ok == (os.geteuid() == 0)
     assert found["applets"].ok
-    place = tracefs.find()
+    place = tracefs_mount.find()
     if place:
         missing = [one.name for one in doctor.event_findings(place) if one.name != "events"]
         assert [name for name in found if name.startswith("event ")] == missing

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracer.backends.base import RecordError
+from tracer.error import RecordError
 from tracer.remote.bios import SUMS
 from tracer.remote.job import Fact
 from tracer.remote.watch import WatchOptions, parse_period, resident_script

@@ -1,0 +1,1 @@
+"""Confirmation: when enough pairs of runs have been measured, and how to word the result."""

@@ -1,0 +1,128 @@
+"""When paired runs at two windows have said enough: an interval that holds at every look.
+
+A pair is one cold run at each window, and d = ln(present) - ln(proposed). Two pairs make a block in
+the order ABBA or BAAB, which a fair coin chooses: a machine that becomes slower or faster meanwhile
+then adds nothing to the mean of a block. The interval of the mean of d is a *confidence sequence*:
+with probability CONFIDENCE it covers the true mean at all looks at once, so that looking after each
+block, and stopping as soon as something is seen, costs nothing. It inverts the scale-invariant
+t-test whose effect size has a normal prior of standard deviation PRIOR (the g-prior of Zellner;
+Rouder et al. 2009, equation 1). Its Bayes factor is a test martingale when the spread has the right
+Haar prior, so Ville's inequality bounds the chance that it ever reaches 1 / (1 - CONFIDENCE): Lai
+1976; Hendriksen, de Heide and Gruenwald 2021; Wang and Ramdas 2024, *Anytime-valid t-tests and
+confidence sequences for Gaussian means with unknown variance*. With n pairs,
+t = sqrt(n) (mean - m) / s and k = n PRIOR^2:
+
+    B(m) = (1 + k)^(-1/2) ((1 + t^2/(n-1)) / (1 + t^2/((n-1)(1+k))))^(n/2) < 1 / (1 - CONFIDENCE)
+
+The theorem is about Gaussian differences. tests/analyzer/confirm/test_sequential.py has the
+rates of false confirmations, by simulation, of runs with other noise: heavy tails, two modes,
+outliers, drift.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from tracer.formats.confirmation import Outcome
+
+CONFIDENCE = 0.95
+PRIOR = 5.0  # standard deviations of d: windows that matter differ by several
+BLOCK = 2  # pairs
+FEWEST = 4  # pairs: fewer may be alike by chance, for instance where runs have two speeds
+PRESENT, PROPOSED = 0, 1
+TOO_SMALL = 0.01  # of the time: as KEEP_PERCENT of the verdict, less is not worth a change
+# Repeated starts of an emulated board differ by less than two boots of it: their spread alone would
+# claim more than is known.
+_LEAST_SPREAD = 0.001
+_CENTISECOND = 0.01  # the clock of a kernel without trace instances
+
+Pair = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Assessment:
+    """What pairs show: the share of the present time that the proposed window saves."""
+
+    outcome: Outcome
+    gain: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def decided(self) -> bool:
+        """Whether further runs would not change the answer."""
+        return self.outcome != "undecided"
+
+
+def assess(pairs: Sequence[Pair]) -> Assessment:
+    """Return what ``pairs`` of seconds (present, proposed) show so far; ValueError if not positive.
+
+    *Too small*: the interval of the gain lies within TOO_SMALL about 0. *Confirmed*,
+    *contradicted*: it lies above, below 0. Nothing is decided within a block.
+    """
+    if any(not 0 < seconds < math.inf for pair in pairs for seconds in pair):
+        raise ValueError("seconds of a run are positive numbers")
+    if not pairs:
+        return Assessment("undecided")
+    differences = [math.log(present) - math.log(proposed) for present, proposed in pairs]
+    middle = fmean(differences)
+    gain = _gain(middle)
+    width = half_width(differences, _resolution(pairs))
+    if width is None:
+        return Assessment("undecided", gain)
+    low, high = _gain(middle - width), _gain(middle + width)
+    whole = len(pairs) % BLOCK == 0
+    return Assessment(_outcome(low, high) if whole else "undecided", gain, low, high)
+
+
+def orders(shuffler: random.Random) -> Iterator[tuple[int, int]]:
+    """Yield which window of a pair runs first, pair after pair without end."""
+    while True:
+        first = (PRESENT, PROPOSED) if shuffler.random() < 0.5 else (PROPOSED, PRESENT)
+        yield first
+        yield first[1], first[0]
+
+
+def half_width(differences: Sequence[float], least_spread: float = _LEAST_SPREAD) -> float | None:
+    """Return half the interval's width about the mean; None where it has no end yet."""
+    n = len(differences)
+    if n < FEWEST:
+        return None
+    mean = fmean(differences)
+    variance = sum((one - mean) ** 2 for one in differences) / (n - 1)
+    spread = max(math.sqrt(variance), least_spread)
+    grown = 1 + n * PRIOR**2
+    ratio = (math.sqrt(grown) / (1 - CONFIDENCE)) ** (2 / n)
+    if ratio >= grown:
+        return None
+    t_squared = (n - 1) * (ratio - 1) / (1 - ratio / grown)
+    return spread * math.sqrt(t_squared / n)
+
+
+def _outcome(low: float, high: float) -> Outcome:
+    if low >= -TOO_SMALL and high <= TOO_SMALL:
+        return "too small"
+    if low > 0:
+        return "confirmed"
+    return "contradicted" if high < 0 else "undecided"
+
+
+def _gain(difference: float) -> float:
+    """Return the share saved for a difference of logarithms."""
+    return -math.expm1(-min(max(difference, -25.0), 700.0))
+
+
+def _resolution(pairs: Sequence[Pair]) -> float:
+    """Return the least spread of a difference that these clocks can show.
+
+    Four time stamps, each rounded down to a hundredth of a second, give a difference an error
+    of (0.01 s / sqrt(3)) in seconds.
+    """
+    seconds = [one for pair in pairs for one in pair]
+    if any(abs(one - round(one, 2)) > 1e-6 for one in seconds):
+        return _LEAST_SPREAD
+    return max(_LEAST_SPREAD, _CENTISECOND / math.sqrt(3) / min(seconds))

@@ -1,0 +1,75 @@
+"""Sentences about confirmations, for every command that cites one."""
+
+from __future__ import annotations
+
+from analyzer.confirm.sequential import TOO_SMALL, assess
+from boards.counted import plural
+from tracer.formats.capture import Capture
+from tracer.formats.confirmation import Confirmation
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, with one decimal below 100."""
+    return f"{100 * share:.1f}" if abs(share) < 1 else f"{100 * share:.0f}"
+
+
+def interval_text(low: float, high: float) -> str:
+    """Return an interval of the gain in per cent: ``5.8-10.7``."""
+    return f"{percent(low)} to {percent(high)}"
+
+
+def gain_text(of: Confirmation) -> str:
+    """Return what the runs show, as the end of a sentence."""
+    if of.gain is None or of.low is None or of.high is None:
+        return f"not known after {plural(len(of.pairs), 'pair')} of runs"
+    interval = interval_text(of.low, of.high)
+    if of.outcome == "contradicted":
+        interval = interval_text(-of.high, -of.low)
+        return f"takes {percent(-of.gain)} % longer ({interval})"
+    if of.outcome == "too small":
+        return f"changes less than {100 * TOO_SMALL:g} % (saves {percent(of.gain)} %, {interval})"
+    return f"saves {percent(of.gain)} % ({interval})"
+
+
+def cited(of: Confirmation) -> str:
+    """Return the line with which other commands cite a result."""
+    windows = f"{of.present_kb} -> {of.proposed_kb} KiB"
+    where = f"on {of.target or 'this machine'} ({board_text(of)}) on {of.date}"
+    word = "measured, too small to matter" if of.outcome == "too small" else of.outcome
+    return f"{word} {where}: {windows} {gain_text(of)}, {plural(len(of.pairs), 'pair')} of runs"
+
+
+def cited_upper(of: Confirmation) -> str:
+    """Return the same as a sentence."""
+    text = cited(of)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def board_text(of: Confirmation) -> str:
+    """Return which board it was."""
+    return f"{of.model or of.machine}, Linux {of.kernel}"
+
+
+def stored(capture: Capture | None) -> list[Confirmation]:
+    """Return the results in a capture whose outcome follows from their runs, the latest last.
+
+    A capture may come from anybody: what its runs do not show is not cited.
+    """
+    return [one for one in capture.confirmations if _follows(one)] if capture else []
+
+
+def contradicting(capture: Capture | None, read_ahead_kb: int) -> Confirmation | None:
+    """Return the result that speaks against a window: the latest about it, if it does."""
+    about = [one for one in stored(capture) if one.proposed_kb == read_ahead_kb]
+    known = [one for one in about if one.outcome != "undecided"]
+    return known[-1] if known and known[-1].outcome == "contradicted" else None
+
+
+def _follows(of: Confirmation) -> bool:
+    found = assess(of.pairs)
+    said = (of.gain, of.low, of.high)
+    close = all(
+        one is two or (one is not None and two is not None and abs(one - two) <= 1e-6)
+        for one, two in zip((found.gain, found.low, found.high), said, strict=True)
+    )
+    return close and found.outcome == of.outcome

@@ -1,6 +1,0 @@
-"""Chooses the window: the published criterion, and later predicted seconds."""
-
-from analyzer.optimizer.criterion import c_opt, pareto_front, quasi_optimal, turning_point
-from analyzer.optimizer.window import WindowError, predict
-
-__all__ = ["WindowError", "c_opt", "pareto_front", "predict", "quasi_optimal", "turning_point"]

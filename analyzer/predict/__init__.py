@@ -1,0 +1,6 @@
+"""Chooses the window: the published criterion, and later predicted seconds."""
+
+from analyzer.predict.criterion import c_opt, pareto_front, quasi_optimal, turning_point
+from analyzer.predict.window import WindowError, predict
+
+__all__ = ["WindowError", "c_opt", "pareto_front", "predict", "quasi_optimal", "turning_point"]

@@ -1,0 +1,152 @@
+"""The kernel's limiter, seen in its slices: how many requests it lets pass in each.
+
+A busy machine makes a trial slower, never faster, and cuts its bursts in pieces. What the limiter
+allows is the number of requests that slice after slice agrees on, each ended by a long wait.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from analyzer.ingest.tables import Array
+from analyzer.predict.disk.calibration import Trial
+from emulator.devices.device import FixedCost
+from emulator.devices.paced import THROTL_SLICE_NS, Paced
+
+_STALL_NS = 8e6  # two ticks of the clock
+_WAIT_NS = 0.2 * THROTL_SLICE_NS  # the limiter's own wait in a slice; a busy machine makes shorter
+_FEWEST = 3  # slices that agree
+_MANY = 50  # requests in a slice, of which a fraction does not matter
+_CARRIED = 3  # slices: the budget that may be left over, and the edges of a count
+_BINDS = 0.95
+
+
+@dataclass(frozen=True)
+class Held:
+    """Requests of ``kib`` that a limiter held to ``per_second``, in ``slices`` that agree.
+
+    ``spread`` is the standard error of the rate, in parts of it; one request more or fewer in all
+    is part of it.
+    """
+
+    kib: float
+    per_second: float
+    slices: int
+    spread: float
+
+    @property
+    def bytes_per_second(self) -> float:
+        """Return the bytes a second."""
+        return self.per_second * self.kib * 1024
+
+
+def held(kib: float, times_ns: Array) -> Held | None:
+    """Return the rate that a limiter holds requests to; None where no slices agree on one.
+
+    ``times_ns`` are rising: when the disk got each request, or completed it.
+    """
+    edges = _edges(times_ns)
+    counts = _in_slices(times_ns, edges)
+    if len(counts) < _FEWEST:
+        return None
+    near = np.abs(counts[:, None] - counts[None, :]) <= 1  # more would agree by chance
+    agree = counts[near[int(np.argmax(near.sum(axis=1) + counts / (1 + counts.max())))]]
+    # A budget of 15.26 requests shows as 15 and 16; one of 100 as 100, or 99 by a busy machine.
+    usual = float(agree.mean() if agree.mean() < _MANY else np.median(agree))
+    if len(agree) < max(_FEWEST, len(counts) / 3) or _exceeds(times_ns, usual):
+        return None
+    spread = float(np.hypot(agree.std() / np.sqrt(len(agree)), 1 / len(agree)) / usual)
+    return Held(kib, usual / THROTL_SLICE_NS * 1e9, len(agree), spread)
+
+
+def held_trial(trial: Trial) -> Held | None:
+    """Return the rate that a limiter holds a probe's trial to; None where none is seen."""
+    return held(trial.kib, trial.done_ns)
+
+
+def _edges(times_ns: Array) -> Array:
+    """Return the rows of requests that came after a pause; the first one did."""
+    gaps = np.diff(times_ns)
+    if not len(gaps):
+        return np.zeros(0, np.int64)
+    pause = max(_STALL_NS, 4 * float(np.percentile(gaps, 25)))
+    return np.concatenate(([0], np.flatnonzero(gaps > pause) + 1))
+
+
+def _in_slices(times_ns: Array, edges: Array) -> Array:
+    """Return the requests between edges that are a slice apart, with the limiter's wait between."""
+    at, waits = times_ns[edges], np.diff(times_ns, prepend=times_ns[:1])[edges]
+    counts = []
+    for row, begin in enumerate(at.tolist()):
+        last = int(np.argmin(np.abs(at - begin - THROTL_SLICE_NS)))
+        apart = abs(float(at[last]) - begin - THROTL_SLICE_NS)
+        if last > row and apart <= _STALL_NS and waits[row + 1 : last + 1].max() >= _WAIT_NS:
+            counts.append(int(edges[last] - edges[row]))
+    return np.array(counts, np.float64)
+
+
+def _exceeds(times_ns: Array, in_slice: float) -> bool:
+    """Return whether more requests passed than a limit of so many in a slice allows."""
+    for slices in (5, 20, 100):
+        ends = np.searchsorted(times_ns, times_ns + slices * THROTL_SLICE_NS)
+        if (ends - np.arange(len(times_ns))).max() > (slices + _CARRIED) * in_slice + 1:
+            return True
+    return False
+
+
+def limiter(trials: Sequence[Trial], own: Held | None) -> tuple[Paced, float] | None:
+    """Return the limiter and its band; None if what it held does not determine both its limits.
+
+    ``own`` are the requests of the recorded run. Small and large requests must have been held:
+    a limit that held no trial may be anywhere.
+    """
+    seen = {id(one): found for one in trials if (found := held_trial(one)) is not None}
+    known = [*seen.values(), own] if own is not None else [*seen.values()]
+    small, *larger = sorted({one.kib for one in trials})
+    if not larger or not any(one.kib <= small for one in known):
+        return None
+    if not any(one.kib >= larger[0] for one in known):
+        return None
+    turns = np.array([one.per_second for one in known])
+    sizes = np.array([one.bytes_per_second for one in known])
+    by_turn, by_size = turns >= _BINDS * turns.max(), sizes >= _BINDS * sizes.max()
+    if not (by_turn | by_size).all():
+        return None  # two trials that the same limit should hold differ
+    weights = np.array([one.slices for one in known], np.float64)
+    requests, size = (
+        _mean(rates[chosen], weights[chosen])
+        for rates, chosen in ((turns, by_turn & ~by_size), (sizes, by_size & ~by_turn))
+    )
+    disk = _unlimited([one for one in trials if id(one) in seen])
+    off = [one.per_second / min(requests, size / (one.kib * 1024)) - 1 for one in known]
+    band = float(max(np.abs(off).max(), *(one.spread for one in known)))
+    device = Paced(requests, size, disk)
+    return None if any(_faster(one, device) for one in trials) else (device, band)
+
+
+def _mean(rates: Array, weights: Array) -> float:
+    return float(np.average(rates, weights=weights)) if len(rates) else inf
+
+
+def _faster(trial: Trial, device: Paced) -> bool:
+    """Return whether a trial was faster than the limits allow."""
+    in_slice = min(device.requests_per_second, device.bytes_per_second / (trial.kib * 1024))
+    return _exceeds(trial.done_ns, in_slice * THROTL_SLICE_NS / 1e9)
+
+
+def _unlimited(trials: Sequence[Trial]) -> FixedCost:
+    """Return the cost of the disk without its limiter, by the reads alone that need not wait."""
+    passed = {
+        one.kib: float(np.median(fast))
+        for one in trials
+        if one.depth == 1 and len(fast := one.latency_ns[one.latency_ns < _STALL_NS]) >= _FEWEST
+    }
+    if len(passed) < 2:
+        return FixedCost(0.0, max((ns / kib for kib, ns in passed.items()), default=0.0))
+    small, large = min(passed), max(passed)
+    per_kib = max(passed[large] - passed[small], 0.0) / (large - small)
+    return FixedCost(max(passed[small] - per_kib * small, 0.0), per_kib)

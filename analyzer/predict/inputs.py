@@ -1,0 +1,161 @@
+"""What the emulation of the kernel takes from a recording: program, files, places, machine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+
+import numpy as np
+
+from analyzer.ingest.load import dev_of
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.predict.window import disks_of_files
+from analyzer.program.blocks import Blocks, blocks_of
+from analyzer.program.build import build
+from emulator.linux.filesystems import SQUASHFS_BLOCK, WITHOUT_WINDOW, has_large_folios
+from emulator.linux.operations import FILE, Machine, Program
+from emulator.linux.requests import EXTENT, SECTOR, Limits
+from emulator.linux.rules import Version
+from tracer.formats.capture import Capture, Device, Mount
+
+_FAULT_AROUND = 64 << 10  # bytes, mm/memory.c
+_EXEC_FOLIO = 64 << 10  # bytes, arch/arm64/include/asm/pgtable.h exec_folio_order
+_NO_LIMITS = Limits(1280)
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """What the emulation of a recording takes.
+
+    ``disks`` are dev_t, ``disk_of_file`` (by file row) indexes them; ``extents`` is an EXTENT
+    table; ``times`` (ns) are those of the operations; ``notes`` say what was assumed. ``blocks``
+    are those of squashfs, None if nothing is read from one.
+    """
+
+    recording: Recording
+    program: Program
+    times: Array
+    extents: Array
+    disks: list[int]
+    disk_of_file: Array
+    notes: list[str]
+    blocks: Blocks | None = None
+
+    def machine(self, row: int) -> tuple[Machine, Limits]:
+        """Return the kernel state set by the application, and of the disk ``disks[row]``."""
+        return _machine(self.recording, _device(self.recording, self.disks[row]))
+
+
+def inputs(recording: Recording, version: Version) -> Inputs:
+    """Return a recording's program, files and their places, for a kernel."""
+    built = build(recording, _files(recording, version))
+    disks, disk_of_file = disks_of_files(recording)
+    block_pages = built.program.files["block_pages"]
+    blocks = blocks_of(recording, block_pages) if block_pages.any() else None
+    return Inputs(
+        recording,
+        built.program,
+        built.times,
+        _extents(recording, built.holes, blocks),
+        disks.tolist(),
+        disk_of_file,
+        built.notes,
+        blocks,
+    )
+
+
+def _files(recording: Recording, version: Version) -> Array:
+    """Return the FILE table: what each file is to readahead."""
+    capture = recording.capture
+    mounts = _mounts(capture)
+    wide = capture is None or capture.host.long_size == 8  # 32 bits: no transparent huge pages
+    rows = []
+    links = _links(recording)
+    columns = (recording.files["dev"].tolist(), recording.files["size_bytes"].tolist())
+    for row, (dev, size) in enumerate(zip(*columns, strict=True)):
+        mount = mounts.get(dev)
+        fstype = mount.fstype if mount else ""
+        large = wide and mount is not None and has_large_folios(fstype, mount.options, version)
+        in_blocks = fstype == "squashfs" and row not in links
+        block = SQUASHFS_BLOCK // recording.page_size if in_blocks else 0
+        rows.append((size, large, block, 0 if fstype in WITHOUT_WINDOW else -1))
+    return np.array(rows, FILE)
+
+
+def _mounts(capture: Capture | None) -> dict[int, Mount]:
+    return {dev_of(mount.dev): mount for mount in capture.mounts} if capture else {}
+
+
+def _extents(recording: Recording, holes: list[tuple[int, int]], blocks: Blocks | None) -> Array:
+    """Return the EXTENT table, in sectors of the disk; a file in no piece has none to read.
+
+    Of files whose place is unknown only the ``holes`` (file row, page) are listed: unread pieces.
+    """
+    mounts = _mounts(recording.capture)
+    rows: list[tuple[int, int, int, int, int]] = []
+    unknown, links = set(), _links(recording)
+    devs = recording.files["dev"].tolist()
+    for file, (entry, dev) in enumerate(zip(recording.entries, devs, strict=False)):
+        if file in links and dev in mounts and mounts[dev].fstype == "squashfs":
+            rows.append((file, 0, 0, 1, 0))  # its text is in its inode
+            continue
+        if entry is None or entry.extents is None:
+            unknown.add(file)
+            continue
+        start = mounts[dev].first_sector if dev in mounts else 0
+        rows += [
+            (file, e.at // SECTOR, start + e.physical // SECTOR, e.length // SECTOR, int(e.written))
+            for e in entry.extents
+        ]
+        if not entry.extents:
+            rows.append((file, 0, 0, 1, 0))
+    rows += blocks.rows if blocks else []
+    rows += _around(sorted(set(holes)), unknown, recording.page_size // SECTOR)
+    return np.array(rows, EXTENT)
+
+
+def _links(recording: Recording) -> set[int]:
+    """Return the rows of symbolic links, which are read by the page whatever the window is."""
+    return {row for row, entry in enumerate(recording.entries) if entry and entry.link}
+
+
+def _around(
+    holes: list[tuple[int, int]], files: set[int], page_sectors: int
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Yield the pieces of files that have holes and are in one piece otherwise."""
+    behind: dict[int, int] = {}
+    for file, page in holes:
+        if file in files:
+            at, end = behind.get(file, 0), page * page_sectors
+            yield file, at, (file << 40) + at, end - at, 1
+            behind[file] = end + page_sectors
+    for file, at in behind.items():
+        yield file, at, (file << 40) + at, 1 << 39, 1
+
+
+def _machine(recording: Recording, device: Device | None) -> tuple[Machine, Limits]:
+    page = recording.page_size
+    limits = _limits(device)
+    host = recording.capture.host if recording.capture else None
+    arm = host is not None and host.machine == "aarch64"
+    return Machine(
+        page_size=page,
+        io_pages=limits.max_sectors_kb * 1024 // page,
+        fault_around=max(_FAULT_AROUND // page, 1),
+        table_pages=page // 8,
+        exec_order=(max(_EXEC_FOLIO // page, 1)).bit_length() - 1 if arm else 0,
+    ), limits
+
+
+def _limits(device: Device | None) -> Limits:
+    names = ("max_sectors_kb", "max_segments", "max_segment_size", "nr_requests")
+    usual = astuple(_NO_LIMITS)
+    texts = [device.queue.get(name, "") if device else "" for name in names]
+    found = [int(t) if t.isdecimal() and len(t) < 11 else 0 for t in texts]
+    return Limits(*(value or default for value, default in zip(found, usual, strict=True)))
+
+
+def _device(recording: Recording, disk: int) -> Device | None:
+    devices = recording.capture.devices if recording.capture else []
+    return next((device for device in devices if dev_of(device.dev) == disk), None)

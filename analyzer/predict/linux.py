@@ -1,0 +1,144 @@
+"""Predicts what the kernel's own readahead would have read under every window."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from analyzer.ingest.load import dev_of
+from analyzer.ingest.recording import Recording
+from analyzer.predict.confirmed import PAGES, setting_of, unlike
+from analyzer.predict.criterion import pareto_front
+from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.prediction import Curve, Prediction
+from analyzer.predict.seconds import with_seconds
+from analyzer.predict.window import predict
+from boards.counted import plural
+from emulator.devices.device import DeviceModel
+from emulator.linux.rules import KernelError, Version, rules_for, version_of
+from emulator.linux.windows import Emulated, Emulation
+
+PREFIX = "linux"
+FIXED = "fixed"
+
+
+def model_for(recording: Recording) -> str:
+    """Return the model that answers for a recording unless another is asked for.
+
+    That is the kernel's own readahead where the recording is one of foreread's at
+    read_ahead_kb=0 of a kernel that is known, else the published fixed window.
+    """
+    if recording.capture is None or recording.contaminated or recording.kernel is None:
+        return FIXED
+    try:
+        rules_for(version_of(recording.kernel))
+    except KernelError:
+        return FIXED
+    return PREFIX
+
+
+def predict_linux(
+    recording: Recording,
+    model: str = PREFIX,
+    windows: list[int] | None = None,
+    device: DeviceModel | None = None,
+    more: Sequence[Recording] = (),
+) -> Prediction:
+    """Predict F and pages of the kernel's readahead by disk and in total, and seconds.
+
+    ``model`` is "linux" (the capture's kernel) or "linux-X.Y". F, pages, G and the front are the
+    kernel's; C_opt, G_formula and the windows chosen by them stay those of the published fixed
+    window (:func:`predict`). Seconds need the cost of the ``device``, which is learnt from the
+    capture if it is None; without it, or where they are unusable, the verdict is "measure" and says
+    why. ``more`` are further recordings of the same start, which the seconds are predicted from,
+    too. Raises KernelError for a kernel that is unknown, else as predict.
+    """
+    version = version_of(_release(recording, model))
+    fixed = predict(recording, windows)
+    taken = inputs(recording, version)
+    counts = {
+        disk: on_disk(taken, version, row).counts(fixed.total.windows)
+        for row, disk in enumerate(taken.disks)
+    }
+    devices = [_with(curve, counts[dev_of(curve.dev)]) for curve in fixed.devices]
+    found = replace(
+        fixed,
+        model=f"{PREFIX}-{'.'.join(map(str, version))}",
+        devices=devices,
+        total=_total(fixed.total, devices),
+        notes=(*fixed.notes, *_notes(taken)),
+        criterion_notes=(_columns(version), *fixed.criterion_notes),
+        doubts=tuple(
+            f"the readahead model was not compared with a running kernel for {what}"
+            for what in unlike(setting_of(recording, version), PAGES)
+        ),
+    )
+    return with_seconds(found, [taken, *(inputs(each, version) for each in more)], version, device)
+
+
+def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
+    """Return the emulation of what was done on one disk."""
+    program = taken.program
+    wanted = (taken.disk_of_file == row)[program.file_of_operations()]
+    part = replace(program, operations=program.operations[wanted])
+    group = np.zeros(len(program.files), np.uint32)
+    machine, limits = taken.machine(row)
+    return Emulation(part, rules_for(version), machine, limits, taken.extents, group)
+
+
+def _release(recording: Recording, model: str) -> str:
+    _, _, asked = model.partition("-")
+    if asked:
+        return asked
+    if recording.kernel is None:
+        raise KernelError(
+            "the file does not contain the kernel version",
+            "name a version, for example --model linux-5.10",
+        )
+    return recording.kernel
+
+
+def _with(curve: Curve, counts: Emulated) -> Curve:
+    return _replaced(curve, counts.requests[0].tolist(), counts.pages[0].tolist())
+
+
+def _total(total: Curve, devices: Sequence[Curve]) -> Curve:
+    nothing = [0] * len(total.windows)
+    f = [sum(column) for column in zip(nothing, *(d.f for d in devices), strict=True)]
+    pages = [sum(column) for column in zip(nothing, *(d.pages for d in devices), strict=True)]
+    return _replaced(total, f, pages)
+
+
+def _replaced(curve: Curve, f: list[int], pages: list[int]) -> Curve:
+    wasted = [max(n - curve.tap, 0) for n in pages]
+    front = pareto_front(curve.windows, f, wasted)
+    return replace(curve, f=f, pages=pages, g=wasted, pareto=front)
+
+
+def _columns(version: Version) -> str:
+    name = ".".join(map(str, version[:2]))
+    return (
+        f"F, pages and G unused are those of the readahead of Linux {name}; G fixed, C_opt fixed "
+        "and the quasi-optimal window are those of the published criterion's fixed window"
+    )
+
+
+def _notes(taken: Inputs) -> list[str]:
+    found = []
+    if taken.notes:
+        found.append(
+            f"assumed, because the capture does not contain it: accesses {'; '.join(taken.notes)}"
+        )
+    capture = taken.recording.capture
+    told = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
+    if capture is not None and capture.cold.resident_pages and not told:
+        found.append(
+            f"{plural(capture.cold.resident_pages, 'page')} that running processes map stayed "
+            "cached, which ones is not in the capture: windows that reach them are predicted to "
+            "read them"
+        )
+    if taken.program.files["block_pages"].any():
+        found.append("squashfs: blocks of 128 KiB assumed, one request for each")
+    return found

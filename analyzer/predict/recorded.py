@@ -1,0 +1,108 @@
+"""Findings that the recording itself shows: contamination, lost events, other readers, its replay.
+
+Each constant says where its figure is from; docs/models.md, "The verdict", has them together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.predict.checks import Finding
+from analyzer.predict.prediction import MINOR_SHARE
+from analyzer.program.cpu import event_cost
+from boards.counted import plural
+
+# Of all events. Up to this share, bursts removed from three whole captures changed the seconds of
+# five windows by 0.5 to 1.1 times the share (rms); nothing is known beyond it.
+MOST_LOST = 0.05
+# Of the recorded time. Thirteen captures of undisturbed starts are replayed within 0.8 % of the
+# time that they took, less what recording took; one in which other processes read heavily, 10 %.
+REPLAYED = 0.01
+MOST_UNEXPLAINED = 0.05
+
+
+def of_recording(recording: Recording) -> Iterator[Finding]:
+    """Yield what makes every figure of a recording less certain, requests and pages included."""
+    if recording.contaminated:
+        yield Finding(
+            "readahead was on during the recording, so the order and number of accesses are not "
+            "exact"
+        )
+    lost, events = lost_events(recording), recording.trace.events.rows
+    if lost:
+        share = lost / (lost + events)
+        yield Finding(
+            f"{plural(lost, 'event', 'was')} lost ({share:.2g} of all): pages and requests "
+            f"are missing",
+            spread=share,
+            unusable=share > MOST_LOST,
+        )
+    yield from _other_readers(recording)
+
+
+def lost_events(recording: Recording) -> int:
+    """Return lost events: the recorder and the trace file may both have counted the same."""
+    lost = sum(recording.trace.lost.values())
+    return max(lost, sum(recording.capture.lost.values())) if recording.capture else lost
+
+
+def _other_readers(recording: Recording) -> Iterator[Finding]:
+    """Yield a finding where other processes read much from the disks of the start.
+
+    Their requests stay where they were in time. Under another window they delay the start by
+    between nothing and all the time that they took: a uniform distribution, whose standard
+    deviation is its width / √12. The width is their share of the pages.
+    """
+    inserts = recording.inserts
+    if inserts is None or recording.threads is None or recording.capture is None:
+        return
+    disks = _disks_of_the_start(recording)
+    devs = [dev for dev, disk in recording.devices.items() if disk in disks]
+    data = inserts.data
+    beside = np.isin(data["dev"], devs) & ~np.isin(data["pid"], list(recording.threads))
+    others, own = int(inserts.pages[beside].sum()), recording.accesses.rows
+    if others < max(1, MINOR_SHARE * own):
+        return
+    share = others / (others + own)
+    yield Finding(
+        f"other processes read {plural(others, 'page')} from the same disk during the recording "
+        f"({100 * share:.0f} % of all): they may delay the start-up and hide some of its accesses",
+        spread=share / sqrt(12),
+    )
+
+
+def _disks_of_the_start(recording: Recording) -> set[int]:
+    """Return the disks (dev_t) that at least MINOR_SHARE of the accessed pages came from."""
+    pages: dict[int, int] = {}
+    columns = (recording.files["dev"].tolist(), recording.files["accessed"].tolist())
+    for dev, accessed in zip(*columns, strict=True):
+        disk = recording.devices.get(dev, dev)
+        pages[disk] = pages.get(disk, 0) + accessed
+    return {disk for disk, n in pages.items() if n >= max(1, MINOR_SHARE * sum(pages.values()))}
+
+
+def of_replay(recording: Recording, replayed_s: float) -> Iterator[Finding]:
+    """Yield a finding where the replay of the recorded run does not take the time that it took.
+
+    Without what recording took, the run is shorter by anything up to the cost of all events.
+    """
+    capture = recording.capture
+    if capture is None or capture.end_ns <= capture.start_ns:
+        return
+    events = recording.trace.events
+    took_s = (capture.end_ns - capture.start_ns) / 1e9
+    least_s = took_s - event_cost(events) * events.rows / 1e9
+    off = max(least_s - replayed_s, replayed_s - took_s) / took_s
+    if off <= REPLAYED:
+        return
+    yield Finding(
+        f"the replay of the recorded run takes {replayed_s:.3f} s, the run took {took_s:.3f} s: "
+        f"{100 * off:.0f} % of the time is unexplained",
+        spread=off,
+        unusable=off > MOST_UNEXPLAINED,
+        of_disk=True,
+    )

@@ -1,0 +1,88 @@
+"""The command to type where seconds cannot be predicted."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from msgspec import UnsetType
+
+from analyzer.ingest.recording import Recording
+from boards.profile import builtin_names, load_profile
+from tracer.formats.capture import Capture, dev_text
+
+COMMAND = "COMMAND"  # stands for a command that the file does not name
+CAPTURE = "CAPTURE"
+_WINDOW = "--read-ahead-kb"
+
+
+def calibrate(recording: Recording, disk: int | None) -> str:
+    """Return the command that measures the cost of a disk (dev_t), and predicts with it.
+
+    The cost of an emulated board's disk is in the profile of the board that was the target.
+    """
+    target = target_words(recording.capture)
+    if target and _profile_has_cost(target[1]):
+        return shlex.join(["foreread", "predict", _path(recording), "--device-model", target[1]])
+    name = _disk_name(recording.capture, disk)
+    model = f"{re.sub(r'[^A-Za-z0-9_.-]', '_', name)}.toml"
+    device = f"/dev/{name.replace('!', '/')}"  # '!' is a '/' in the kernel's name
+    measure = ["foreread", "calibrate", *target, "-o", model, device]
+    predict = ["foreread", "predict", _path(recording), "--device-model", model]
+    return f"{shlex.join(measure)} && {shlex.join(predict)}"
+
+
+def record_again(recording: Recording) -> str:
+    """Return the command that records the start again, at read_ahead_kb=0."""
+    options, command = _run(recording.capture)
+    return shlex.join(["foreread", "record", *options, "-o", "again.capture", "--", *command])
+
+
+def sweep(recording: Recording) -> str:
+    """Return the command that measures the start at every window."""
+    options, command = _run(recording.capture)
+    return shlex.join(["foreread", "sweep", *options, "-o", "sweep.json", "--", *command])
+
+
+def with_seconds(recording: Recording) -> str:
+    """Return the command that predicts seconds from a capture that has all it takes."""
+    return shlex.join(["foreread", "predict", _path(recording)])
+
+
+def _profile_has_cost(name: str) -> bool:
+    """Return whether a board that comes with foreread has one disk of known cost."""
+    if name not in builtin_names():
+        return False
+    known = [disk for disk in load_profile(name).storage if not isinstance(disk.cost, UnsetType)]
+    return len(known) == 1
+
+
+def _path(recording: Recording) -> str:
+    return CAPTURE if recording.path is None else recording.path
+
+
+def _disk_name(capture: Capture | None, disk: int | None) -> str:
+    devices = capture.devices if capture else []
+    text = None if disk is None else dev_text(disk)
+    return next((device.name for device in devices if device.dev == text), "DISK")
+
+
+def _run(capture: Capture | None) -> tuple[list[str], list[str]]:
+    """Return options and command that repeat a recorded run, without the window it was made at."""
+    if capture is None:
+        return [], [COMMAND]
+    options = list(capture.options)
+    if _WINDOW in options:
+        at = options.index(_WINDOW)
+        del options[at : at + 2]
+    return options, capture.command
+
+
+def target_words(capture: Capture | None) -> list[str]:
+    """Return the options that name the recorded target and its key; none on this machine."""
+    options = list(capture.options) if capture else []
+    if "--target" not in options[:-1]:
+        return []
+    names = [name for name in ("--target", "--identity") if name in options[:-1]]
+    found = [(name, options[options.index(name) + 1]) for name in names]
+    return [word for pair in found for word in pair]

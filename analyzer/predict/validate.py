@@ -1,0 +1,328 @@
+"""Prediction against measurement: errors of F, pages and seconds by window, and the regret.
+
+Errors and regret are fractions (0.034 is 3.4 %). An error is ``(predicted - measured) /
+measured``: signed at each window, absolute in the summary. What was measured at a window is the
+median over its repeats.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
+from boards.counted import plural
+from tracer.formats.sweep import Point, Sweep
+
+METADATA_UNKNOWN = (
+    "measured requests and pages include metadata reads; predicted ones do not, "
+    "because the recording does not show them: expect lower predictions"
+)
+
+
+class ValidationError(ValueError):
+    """A sweep that cannot be compared; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Figures:
+    """F (requests), pages read and start-up seconds at one window; None where unknown.
+
+    Metadata included: a disk's counters do not separate it.
+    """
+
+    f: float | None
+    pages: float | None
+    seconds: float | None
+
+    def to_json(self) -> dict[str, float | None]:
+        """Return the three figures under the field's names."""
+        return {"F": self.f, "pages": self.pages, "seconds": self.seconds}
+
+
+@dataclass(frozen=True)
+class WindowResult:
+    """One measured window beside what was predicted for it; ``error`` holds fractions."""
+
+    read_ahead_kb: int
+    window: int  # pages
+    predicted: Figures
+    measured: Figures
+    error: Figures
+
+    def to_json(self) -> dict[str, Any]:
+        """Return one entry of ``points``."""
+        return {
+            "read_ahead_kb": self.read_ahead_kb,
+            "window": self.window,
+            "predicted": self.predicted.to_json(),
+            "measured": self.measured.to_json(),
+            "error": self.error.to_json(),
+        }
+
+
+@dataclass(frozen=True)
+class Validation:
+    """The comparison of one prediction with one sweep; errors and regrets are fractions.
+
+    ``device`` is the curve that was compared. ``chosen_read_ahead_kb`` is the predicted-best
+    window, None where no seconds were predicted; ``proposed_read_ahead_kb`` is that which the
+    verdict sets or keeps, None if it does neither. The regret of a window that the sweep did not
+    measure is None, and a note says so.
+    """
+
+    device: str
+    points: list[WindowResult]
+    f_error_median: float | None
+    f_error_max: float | None
+    pages_error_median: float | None
+    seconds_error_median: float | None
+    seconds_error_max: float | None
+    regret: float | None
+    regret_quasi_optimal: float | None
+    chosen_read_ahead_kb: int | None
+    quasi_optimal_read_ahead_kb: int
+    best_read_ahead_kb: int
+    default_read_ahead_kb: int
+    notes: tuple[str, ...] = ()
+    regret_proposed: float | None = None
+    proposed_read_ahead_kb: int | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the ``validate --json`` document, schema 1 (docs/design.md)."""
+        return {
+            "schema": 1,
+            "device": self.device,
+            "points": [point.to_json() for point in self.points],
+            "F_error_median": self.f_error_median,
+            "F_error_max": self.f_error_max,
+            "pages_error_median": self.pages_error_median,
+            "seconds_error_median": self.seconds_error_median,
+            "seconds_error_max": self.seconds_error_max,
+            "regret": self.regret,
+            "regret_quasi_optimal": self.regret_quasi_optimal,
+            "regret_proposed": self.regret_proposed,
+            "proposed_read_ahead_kb": self.proposed_read_ahead_kb,
+            "chosen_read_ahead_kb": self.chosen_read_ahead_kb,
+            "quasi_optimal_read_ahead_kb": self.quasi_optimal_read_ahead_kb,
+            "best_read_ahead_kb": self.best_read_ahead_kb,
+            "default_read_ahead_kb": self.default_read_ahead_kb,
+            "notes": list(self.notes),
+        }
+
+
+def validate(
+    prediction: Prediction,
+    sweep: Sweep,
+    command: list[str] | None = None,
+    target: Sequence[str] = (),
+) -> Validation:
+    """Compare ``prediction`` with the cold runs measured in ``sweep``.
+
+    Windows are matched through read_ahead_kb, rounded down to whole pages as the kernel does.
+    The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
+    at the default window: the 2010 paper's missed optimisation, as a fraction. It is None for a
+    window that was not measured; for a default window that was not, the nearest measured one below
+    it is taken (the smallest if there is none). Notes say so. ``command`` is the recorded one, if
+    known: a sweep of another command is compared, too, and a note says it. ``target`` are the
+    options that name the swept board in commands that are shown.
+
+    Raises ValidationError when the sweep has no complete point.
+    """
+    notes = [*sweep.notes, *_unlike(prediction, sweep)]
+    if command and sweep.command and sweep.command != command:
+        notes.append(
+            f"the command of the sweep differs from the recorded one: {' '.join(sweep.command)}"
+        )
+    if not sweep.complete:
+        notes.append("the sweep was interrupted: some windows have fewer runs, or none")
+    measured = _complete_points(sweep, notes)
+    curve = _curve_of(prediction, sweep, notes)
+    notes.insert(0, _about_metadata(curve))
+    page_kb = prediction.page_size / 1024
+    points = [_compare(curve, point, int(point.read_ahead_kb // page_kb)) for point in measured]
+    _note_unpredicted(points, notes)
+
+    seconds = {p.read_ahead_kb: p.measured.seconds or 0.0 for p in points}
+    best_kb = min(seconds, key=lambda kb: (seconds[kb], kb))
+    best = curve.predicted_best
+    chosen_kb = None if best is None else int(best * page_kb)
+    quasi_kb = int(curve.quasi_optimal * page_kb)
+    default_kb = _measured_default(_default_kb(prediction, sweep, notes), seconds, notes)
+    proposed_kb = _whole_pages(prediction.verdict.read_ahead_kb, page_kb, seconds)
+    wanted = {"proposed": proposed_kb, "chosen": chosen_kb, "published criterion's": quasi_kb}
+    notes += _unmeasured(wanted, seconds, sweep, target)
+
+    def regret(kb: int | None) -> float | None:
+        if kb is None or kb not in seconds:
+            return None
+        return _fraction(seconds[kb] - seconds[best_kb], seconds[default_kb])
+
+    f_errors = _absolute([p.error.f for p in points])
+    second_errors = _absolute([p.error.seconds for p in points])
+    return Validation(
+        device=curve.name,
+        points=points,
+        f_error_median=_median(f_errors),
+        f_error_max=max(f_errors, default=None),
+        pages_error_median=_median(_absolute([p.error.pages for p in points])),
+        seconds_error_median=_median(second_errors),
+        seconds_error_max=max(second_errors, default=None),
+        regret=regret(chosen_kb),
+        regret_quasi_optimal=regret(quasi_kb),
+        regret_proposed=regret(proposed_kb),
+        proposed_read_ahead_kb=proposed_kb,
+        chosen_read_ahead_kb=chosen_kb,
+        quasi_optimal_read_ahead_kb=quasi_kb,
+        best_read_ahead_kb=best_kb,
+        default_read_ahead_kb=default_kb,
+        notes=tuple(dict.fromkeys(notes)),
+    )
+
+
+def _unlike(prediction: Prediction, sweep: Sweep) -> list[str]:
+    """Return notes where the sweep was made on another kernel or page size."""
+    pairs = (
+        ("kernel", prediction.kernel, sweep.kernel),
+        ("page size", prediction.page_size, sweep.page_size),
+    )
+    return [
+        f"the {what} of the recording is {recorded}, that of the sweep {swept}"
+        for what, recorded, swept in pairs
+        if recorded and swept and recorded != swept
+    ]
+
+
+def _complete_points(sweep: Sweep, notes: list[str]) -> list[Point]:
+    complete = [p for p in sweep.points if p.seconds and p.requests and p.pages]
+    if not complete:
+        raise ValidationError("the sweep has no measured window", "run foreread sweep again")
+    for point in sweep.points:
+        if point not in complete:
+            notes.append(f"{point.read_ahead_kb} KiB left out: its runs are incomplete")
+    return sorted(complete, key=lambda point: point.read_ahead_kb)
+
+
+def _curve_of(prediction: Prediction, sweep: Sweep, notes: list[str]) -> Curve:
+    """Return the curve of the one disk the sweep was made on, else the total's."""
+    if len(prediction.devices) > 1:
+        matching = [curve for curve in prediction.devices if [curve.name] == sweep.devices]
+        if len(matching) == 1:
+            return matching[0]
+        notes.append("compared with the total of all devices of the prediction")
+    return prediction.total
+
+
+def _compare(curve: Curve, point: Point, window: int) -> WindowResult:
+    predicted = _predicted(curve, window)
+    measured = Figures(median(point.requests), median(point.pages), median(point.seconds))
+    return WindowResult(
+        read_ahead_kb=point.read_ahead_kb,
+        window=window,
+        predicted=predicted,
+        measured=measured,
+        error=Figures(
+            _error(predicted.f, measured.f),
+            _error(predicted.pages, measured.pages),
+            _error(predicted.seconds, measured.seconds),
+        ),
+    )
+
+
+def _predicted(curve: Curve, window: int) -> Figures:
+    if window not in curve.windows:
+        return Figures(None, None, None)
+    row = curve.windows.index(window)
+    seconds = None if curve.seconds is None else curve.seconds[row]
+    requests, pages = curve.metadata_requests or 0, curve.metadata_pages or 0
+    return Figures(curve.f[row] + requests, curve.pages[row] + pages, seconds)
+
+
+def _note_unpredicted(points: list[WindowResult], notes: list[str]) -> None:
+    missing = [str(point.read_ahead_kb) for point in points if point.predicted.f is None]
+    if missing:
+        notes.append(f"not compared (measured, but not predicted): {', '.join(missing)} KiB")
+
+
+def _default_kb(prediction: Prediction, sweep: Sweep, notes: list[str]) -> int:
+    if sweep.default_read_ahead_kb is not None:
+        return sweep.default_read_ahead_kb
+    if prediction.total.current_read_ahead_kb is not None:
+        return prediction.total.current_read_ahead_kb
+    notes.append(f"default window unknown: the kernel's own, {KERNEL_DEFAULT_KB} KiB, is used")
+    return KERNEL_DEFAULT_KB
+
+
+def _measured_default(wanted_kb: int, seconds: dict[int, float], notes: list[str]) -> int:
+    if wanted_kb in seconds:
+        return wanted_kb
+    nearest = max((kb for kb in seconds if kb < wanted_kb), default=min(seconds))
+    notes.append(f"the default window, {wanted_kb} KiB, was not measured: {nearest} KiB is used")
+    return nearest
+
+
+def _whole_pages(kb: int | None, page_kb: float, seconds: dict[int, float]) -> int | None:
+    """Return a window as it was measured: the kernel rounds it down to whole pages."""
+    if kb is None or kb in seconds:
+        return kb
+    window = int(kb // page_kb)
+    return next((one for one in seconds if int(one // page_kb) == window), kb)
+
+
+def _sweep_of(kb: int, sweep: Sweep, target: Sequence[str]) -> str:
+    """Return the command that measures one more window (KiB) of the command of a sweep."""
+    devices = [word for name in sweep.devices for word in ("--device", name)]
+    options = [*target, "--windows", f"{kb}k", *devices, "-o", f"{kb}k.sweep.json"]
+    return shlex.join(["foreread", "sweep", *options, "--", *(sweep.command or ["COMMAND"])])
+
+
+def _unmeasured(
+    wanted: dict[str, int | None],
+    seconds: dict[int, float],
+    sweep: Sweep,
+    target: Sequence[str],
+) -> Iterator[str]:
+    """Yield a note for each wanted window (KiB) that the sweep did not measure."""
+    missing: dict[int, list[str]] = {}
+    for what, kb in wanted.items():
+        if kb is not None and kb not in seconds:
+            missing.setdefault(kb, []).append(what)
+    for kb, names in missing.items():
+        yield (
+            f"the {' and '.join(names)} window, {kb} KiB, was not measured, so its regret is "
+            f"unknown; measure it: {_sweep_of(kb, sweep, target)}"
+        )
+
+
+def _about_metadata(curve: Curve) -> str:
+    if curve.metadata_requests is None or curve.metadata_pages is None:
+        return METADATA_UNKNOWN
+    return (
+        "predicted requests and pages include the metadata reads of the recorded run: "
+        f"{plural(curve.metadata_requests, 'request')}, {plural(curve.metadata_pages, 'page')}"
+    )
+
+
+def _error(predicted: float | None, measured: float | None) -> float | None:
+    if predicted is None or measured is None:
+        return None
+    return _fraction(predicted - measured, measured)
+
+
+def _fraction(part: float, whole: float) -> float | None:
+    return part / whole if whole else None
+
+
+def _absolute(errors: list[float | None]) -> list[float]:
+    return [abs(error) for error in errors if error is not None]
+
+
+def _median(values: list[float]) -> float | None:
+    return median(values) if values else None

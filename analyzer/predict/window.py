@@ -1,0 +1,300 @@
+"""Predicts, from one recording, what every readahead window would have read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.predict import remedy
+from analyzer.predict.criterion import (
+    c_opt,
+    local_minima,
+    pareto_front,
+    quasi_optimal,
+    turning_point,
+)
+from analyzer.predict.metadata import metadata_reads
+from analyzer.predict.prediction import Curve, Prediction
+from analyzer.predict.recorded import of_recording
+from analyzer.predict.verdict import Point, decide_by_criterion, decide_without_seconds
+from boards.counted import plural
+from emulator import MAX_WINDOW, FixedWindow, fixed_window
+from tracer.formats.capture import Device, dev_text
+
+DEFAULT_WINDOWS = range(1024)
+TOTAL = "total"
+NEEDS_CAPTURE = "predicted seconds need a capture of foreread record, made at read_ahead_kb=0"
+
+
+class WindowError(ValueError):
+    """Windows that cannot be predicted; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The emulator's counts, at the windows asked for."""
+
+    tap: int
+    requests: Array
+    loaded: Array
+
+    def take(self, rows: Array) -> Counts:
+        """Return the counts at some of the windows."""
+        return Counts(self.tap, self.requests[rows], self.loaded[rows])
+
+    def __add__(self, other: Counts) -> Counts:
+        """Add another disk's counts under the same windows."""
+        return Counts(
+            self.tap + other.tap, self.requests + other.requests, self.loaded + other.loaded
+        )
+
+
+def predict(recording: Recording, windows: list[int] | None = None) -> Prediction:
+    """Predict F, G and C_opt of the fixed-window model, by disk and in total.
+
+    ``windows`` are in pages (default 0..1023); a subset is what the optimum is chosen from, too.
+    Disks are sorted by falling number of pages accessed. Raises WindowError for windows that are
+    none or out of range. Source: emulator/fixed.py, analyzer/predict/criterion.py.
+    """
+    chosen = _checked(windows)
+    emulated = sorted({*chosen, *_current_windows(recording)})
+    counts = {disk: _emulate(group, emulated) for disk, group in _by_disk(recording)}
+    order = sorted(counts, key=lambda disk: (-counts[disk].tap, disk))
+    rows = np.searchsorted(emulated, chosen)
+    devices = [_disk_curve(recording, disk, chosen, counts[disk].take(rows)) for disk in order]
+    total = sum(counts.values(), _nothing(emulated))
+    current = devices[0].current_read_ahead_kb if devices else None
+    curve = _curve((TOTAL, TOTAL), chosen, total.take(rows), recording.page_size, current)
+    curve = _with_metadata(curve, devices)
+    now = _point(current, recording.page_size, emulated, total)
+    return Prediction(
+        kernel=recording.kernel,
+        page_size=recording.page_size,
+        model="fixed",
+        recorded_read_ahead_kb=recording.recorded_read_ahead_kb,
+        contaminated=recording.contaminated,
+        devices=devices,
+        total=curve,
+        verdict=decide_without_seconds(curve, *_no_seconds(recording)),
+        published=decide_by_criterion(curve, now),
+        doubts=tuple(finding.text for finding in of_recording(recording)),
+        notes=(
+            *_unlike_windows(devices),
+            *recording.notes,
+            *_notes(recording, curve, windows is not None),
+        ),
+        criterion_notes=(_several_minima(curve),) if curve.turning_points > 1 else (),
+    )
+
+
+def _no_seconds(recording: Recording) -> tuple[str, str]:
+    """Return why the fixed window has no seconds, and the command that obtains them."""
+    if recording.capture is None or recording.contaminated:
+        return NEEDS_CAPTURE, remedy.record_again(recording)
+    return "the fixed-window model predicts no seconds", remedy.with_seconds(recording)
+
+
+def _current_windows(recording: Recording) -> list[int]:
+    """Return the windows that the disks had before the recording, as far as emulated ones go."""
+    devices = recording.capture.devices if recording.capture else []
+    windows = {d.read_ahead_kb_before * 1024 // recording.page_size for d in devices}
+    return [window for window in windows if 0 <= window <= MAX_WINDOW]
+
+
+def _point(
+    current_kb: int | None, page_size: int, emulated: list[int], total: Counts
+) -> Point | None:
+    """Return what the whole run costs under the current window, if that was emulated."""
+    window = None if current_kb is None else current_kb * 1024 // page_size
+    if window is None or window not in emulated or current_kb is None:
+        return None
+    return Point(window, current_kb, int(total.requests[emulated.index(window)]), total.tap)
+
+
+def _checked(windows: list[int] | None) -> list[int]:
+    if windows is None:
+        return list(DEFAULT_WINDOWS)
+    chosen = sorted(set(windows))
+    if not chosen:
+        raise WindowError("the list of windows is empty", "name at least one window")
+    if chosen[0] < 0 or chosen[-1] > MAX_WINDOW:
+        bad = chosen[0] if chosen[0] < 0 else chosen[-1]
+        raise WindowError(
+            f"a window of {plural(bad, 'page')} is out of range",
+            f"choose windows between 0 and {MAX_WINDOW} pages",
+        )
+    return chosen
+
+
+@dataclass(frozen=True)
+class Group:
+    """One disk's accesses in time order, as the emulator takes them."""
+
+    file: Array
+    page: Array
+    file_pages: Array
+
+
+def _by_disk(recording: Recording) -> Iterator[tuple[int, Group]]:
+    """Yield (dev_t of the disk, its accesses) of every disk that was accessed."""
+    disks, disk_of_file = disks_of_files(recording)
+    file, page = recording.accesses["file"], recording.accesses["page"]
+    pages = _file_pages(recording)
+    if len(disks) == 1 and len(file):
+        yield int(disks[0]), Group(file, page, pages)
+        return
+    disk_of_access = disk_of_file[file]
+    order = np.argsort(disk_of_access, kind="stable")
+    starts = np.searchsorted(disk_of_access[order], np.arange(len(disks) + 1))
+    row = _row_in_disk(disk_of_file)
+    for i, disk in enumerate(disks):
+        rows = order[starts[i] : starts[i + 1]]
+        if len(rows):
+            yield int(disk), Group(row[file[rows]], page[rows], pages[disk_of_file == i])
+
+
+def disks_of_files(recording: Recording) -> tuple[Array, Array]:
+    """Return the disks' dev_t, and for each file the index of its disk."""
+    devs, dev_of_file = np.unique(recording.files["dev"], return_inverse=True)
+    disk_of_dev = np.array([recording.devices.get(int(d), int(d)) for d in devs], np.uint64)
+    disks, index = np.unique(disk_of_dev, return_inverse=True)
+    return disks, index[dev_of_file]
+
+
+def _row_in_disk(disk_of_file: Array) -> Array:
+    """Number the files of each disk from 0."""
+    order = np.argsort(disk_of_file, kind="stable")
+    ordered = disk_of_file[order]
+    row = np.empty(len(order), np.uint32)
+    row[order] = np.arange(len(order)) - np.searchsorted(ordered, ordered)
+    return row
+
+
+def _file_pages(recording: Recording) -> Array:
+    size = recording.files["size_bytes"]
+    # Floor of the negative rounds up without overflow.
+    return np.where(size < 0, np.int64(-1), -(-size // recording.page_size))
+
+
+def _emulate(group: Group, windows: list[int]) -> Counts:
+    arrays = (np.ascontiguousarray(a) for a in (group.file, group.page, group.file_pages))
+    result: FixedWindow = fixed_window(*arrays, max_window=windows[-1])
+    return Counts(result.tap, result.requests[windows], result.loaded[windows])
+
+
+def _nothing(windows: Sequence[int]) -> Counts:
+    zeros = np.zeros(len(windows), np.int64)
+    return Counts(0, zeros, zeros)
+
+
+def _disk_curve(recording: Recording, disk: int, windows: list[int], counts: Counts) -> Curve:
+    dev = dev_text(disk)
+    device = _device(recording, dev)
+    names = (dev, device.name if device else dev)
+    current = device.read_ahead_kb_before if device else None
+    curve = _curve(names, windows, counts, recording.page_size, current)
+    beside = metadata_reads(recording, disk)
+    if beside is None:
+        return curve
+    return replace(curve, metadata_requests=beside.requests, metadata_pages=beside.pages)
+
+
+def _with_metadata(total: Curve, devices: list[Curve]) -> Curve:
+    """Return the total with the metadata of all disks; without it where one of them is unknown."""
+    requests = [device.metadata_requests for device in devices]
+    pages = [device.metadata_pages for device in devices]
+    if None in requests or None in pages or not devices:
+        return total
+    return replace(
+        total,
+        metadata_requests=sum(filter(None, requests)),
+        metadata_pages=sum(filter(None, pages)),
+    )
+
+
+def _device(recording: Recording, dev: str) -> Device | None:
+    devices = recording.capture.devices if recording.capture else []
+    return next((device for device in devices if device.dev == dev), None)
+
+
+def _curve(
+    names: tuple[str, str],
+    windows: list[int],
+    counts: Counts,
+    page_size: int,
+    current_read_ahead_kb: int | None,
+) -> Curve:
+    requests: list[int] = counts.requests.tolist()
+    wasted: list[int] = (counts.loaded - counts.tap).tolist()
+    coefficients = c_opt(requests, windows, counts.tap)
+    by_window = dict(zip(windows, coefficients, strict=True))
+    return Curve(
+        dev=names[0],
+        name=names[1],
+        tap=counts.tap,
+        windows=windows,
+        read_ahead_kb=[w * page_size // 1024 for w in windows],
+        f=requests,
+        g=wasted,
+        g_formula=[f * (w + 1) - counts.tap for f, w in zip(requests, windows, strict=True)],
+        pages=counts.loaded.tolist(),
+        c_opt=coefficients,
+        seconds=None,
+        quasi_optimal=quasi_optimal(coefficients, windows),
+        predicted_best=None,
+        iterated=turning_point(by_window.__getitem__, windows)[0],
+        turning_points=local_minima(coefficients),
+        pareto=pareto_front(windows, requests, wasted),
+        current_read_ahead_kb=current_read_ahead_kb,
+        f_fixed=requests,
+    )
+
+
+def _notes(recording: Recording, total: Curve, subset: bool) -> Iterator[str]:
+    files = recording.files
+    unknown = int(((files["size_bytes"] < 0) & (files["accessed"] > 0)).sum())
+    if unknown:
+        yield (
+            f"{plural(unknown, 'accessed file', 'has')} no known size: requests there are not "
+            f"clipped at "
+            "the end of the file, so G is too high"
+        )
+    if subset:
+        yield f"the optimum is chosen only from {plural(len(total.windows), 'given window')}"
+    yield from _split_requests(recording, total)
+
+
+def _unlike_windows(devices: list[Curve]) -> Iterator[str]:
+    """Say so if the verdict compares with a window that not every disk has."""
+    now = {d.name: d.current_read_ahead_kb for d in devices if d.current_read_ahead_kb is not None}
+    if len(set(now.values())) > 1:
+        each = ", ".join(f"{name} {kb} KiB" for name, kb in now.items())
+        yield f"the disks have different windows now ({each}): the verdict compares with the first"
+
+
+def _several_minima(total: Curve) -> str:
+    search = f"the exhaustive search found {plural(total.quasi_optimal, 'page')}"
+    agreement = "the same" if total.iterated == total.quasi_optimal else f"{total.iterated}"
+    return (
+        f"C_opt has {total.turning_points} local minima, not one as the paper noted: {search}, "
+        f"the turning-point iteration {agreement}"
+    )
+
+
+def _split_requests(recording: Recording, total: Curve) -> Iterator[str]:
+    best_kb = total.read_ahead_kb[total.windows.index(total.quasi_optimal)]
+    for device in recording.capture.devices if recording.capture else []:
+        limit = device.queue.get("max_sectors_kb", "")
+        if limit.isdecimal() and 0 < int(limit) < best_kb:
+            yield (
+                f"{device.name} splits requests above {limit} KiB (max_sectors_kb): "
+                f"F counts a window of {best_kb} KiB as one request"
+            )

@@ -1,0 +1,40 @@
+"""Turns a recording at read_ahead_kb=0 into the Program that the emulation runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.program.draft import ASSUMED
+from analyzer.program.evidence import evidence
+from analyzer.program.follow import follow
+from emulator.linux.operations import Program
+
+
+@dataclass(frozen=True)
+class Built:
+    """A recording's program; ``holes`` are (file row, page) that were read without I/O.
+
+    ``times`` (u8, ns of the trace clock) are those of the operations, 0 before the run;
+    ``notes`` say what the recording lacked.
+    """
+
+    program: Program
+    times: Array
+    holes: list[tuple[int, int]]
+    notes: list[str]
+
+
+def build(recording: Recording, files: Array) -> Built:
+    """Return the recording's Program on ``files`` (FILE, one for each of the recording's).
+
+    Raises FollowError for a recording that says more than one of its length can.
+    """
+    found = follow(evidence(recording, files["size"]))
+    program = Program(found.operations, found.mappings, found.handles, files)
+    notes = [
+        f"{count} {ASSUMED[what]}"
+        for what, count in sorted(found.assumed.items(), key=lambda item: ASSUMED[item[0]])
+    ]
+    return Built(program, found.times, found.holes, notes)

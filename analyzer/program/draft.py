@@ -1,0 +1,219 @@
+"""The operations of a recording while they are written down."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from analyzer.ingest.tables import Array
+from analyzer.program.evidence import MOST_PAGES, Evidence, FileFlag
+from analyzer.program.images import UNKNOWN, Area, Handle
+from analyzer.program.misses import BY_FLAG, BY_KIND, BY_UNKNOWN_CALLS
+from emulator.linux.operations import MAPPING, OPERATION, Op
+
+Row = tuple[int, int, int, int, int]
+Timed = tuple[int, Row]  # when (ns), OPERATION
+
+
+class Assumed(IntEnum):
+    """What was not in the recording, and assumed instead (enum fw_assumed, core/follow.h)."""
+
+    WHOLE = 0
+    HEADERS = 1
+    KINDS = 2
+    FLAGS = 3
+    CALLS = 4
+    NEIGHBOURS = 5
+    SINGLY = 6
+
+
+ASSUMED = {
+    Assumed.WHOLE: "mapped whole, without flags",
+    Assumed.HEADERS: "mapped as in their program headers",
+    Assumed.KINDS: BY_KIND,
+    Assumed.FLAGS: BY_FLAG,
+    Assumed.CALLS: BY_UNKNOWN_CALLS,
+    Assumed.NEIGHBOURS: "pages cached before, next to one that was",
+    Assumed.SINGLY: "read page by page, the kind of access is unknown",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Followed:
+    """What was written down: OPERATION, when each was done (u8, ns; 0: before the run), MAPPING.
+
+    ``handles`` (u4) are the files of struct files; ``holes`` (file row, page) were read without
+    I/O; ``assumed`` counts what was not in the recording.
+    """
+
+    operations: Array
+    times: Array
+    mappings: Array
+    handles: Array
+    holes: list[tuple[int, int]]
+    assumed: dict[Assumed, int]
+
+
+class Draft:
+    """The rows that follow from evidence, and which pages its operations touch."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self.page_size = evidence.page_size
+        self.assumed: Counter[Assumed] = Counter()
+        self.holes: list[tuple[int, int]] = []
+        self.now_ns = 0  # when what is added now was done
+        self._rows: list[Timed] = []
+        self._handles: list[int] = []
+        self._mappings: list[Row] = []  # MAPPING
+        self._touched: set[tuple[int, int]] = set()
+        self._advised: set[tuple[int, int]] = set()
+        self._inserted: set[tuple[int, int]] = set()
+        self._sizes: list[int] = evidence.sizes.tolist()
+        self._flags: list[int] = evidence.flags.tolist()
+        self._resident: set[tuple[int, int]] = set()  # before the run, as it says
+        self._cached: set[tuple[int, int]] = set()  # before the run, by what was mapped
+        self._loose: list[tuple[int, int, int, int]] = []  # inserts: row, time, file, page
+
+    def open(self, file: int) -> Handle:
+        """Return a new struct file."""
+        handle = Handle(UNKNOWN)
+        self.know(handle, file)
+        return handle
+
+    def know(self, handle: Handle, file: int) -> None:
+        """Give a struct file its row once its file is known."""
+        handle.row, handle.file = len(self._handles), file
+        self._handles.append(file)
+        if handle.advice is not None:
+            self.advise(Op(handle.advice), handle)
+
+    def read(self, handle: Handle, file: int, position: int, count: int) -> int:
+        """Add a read(2); return where it ended."""
+        self._add(Op.READ, handle.row, 0, position, count)
+        size = self._sizes[file]
+        end = position + count if size < 0 else min(position + count, size)
+        self._touch(file, position // self.page_size, -(-end // self.page_size))
+        return end
+
+    def fault(self, area: Area, file: int, page: int) -> int:
+        """Add a fault on a mapped page, which reads; return its row."""
+        if area.handle.row < 0:
+            self.know(area.handle, file)
+        if area.row is None:
+            area.row = len(self._mappings)
+            pages = area.end - area.first
+            row = (area.handle.row, area.start, pages, area.first, int(area.flags))
+            self._mappings.append(row)
+        self._add(Op.FAULT, 0, area.row, page, 0)
+        self._touch(file, page, page + 1)
+        return len(self._rows) - 1
+
+    def writes(self, row: int) -> None:
+        """Say of a fault that it writes."""
+        time, (op, handle, mapping, page, _) = self._rows[row]
+        self._rows[row] = time, (op, handle, mapping, page, 1)
+
+    def advise(self, op: Op, handle: Handle) -> None:
+        """Add lasting advice."""
+        self._add(op, handle.row, 0, 0, 0)
+
+    def willneed(self, handle: Handle, file: int, page: int, pages: int) -> None:
+        """Add advice that reads; the kernel may take only a part of it.
+
+        So a page of it that did not come in need not have been there before.
+        """
+        self._add(Op.WILLNEED, handle.row, 0, page, pages)
+        end = min(page + pages, self.pages_of(file), page + MOST_PAGES)
+        self._advised.update((file, one) for one in range(page, end))
+
+    def present(self, file: int, page: int) -> None:
+        """Add a page that is there from now on, without a read."""
+        self._add(Op.PRESENT, file, 0, page, 1)
+        self._touch(file, page, page + 1)
+
+    def inserted(self, file: int, page: int, pages: int) -> None:
+        """Note that pages entered the page cache."""
+        self._inserted.update((file, one) for one in range(page, page + pages))
+
+    def cached(self, file: int, first: int, end: int) -> None:
+        """Note pages of a file that were cached when the run began."""
+        self._resident.update((file, one) for one in range(first, end))
+
+    def mapped(self, file: int, first: int, end: int) -> None:
+        """Note that fault-around mapped pages: if none of them was read, others were cached.
+
+        Which ones the kernel does not tell. Whoever mapped them before had them mapped in the same
+        blocks, so that all are taken to be there, but for those that are read later.
+        """
+        if self._flags[file] & FileFlag.CACHED_KNOWN:
+            return
+        pages = self.pages_of(file)
+        around = {(file, one) for one in range(first, min(end, pages) if pages > 0 else end)}
+        if not around & self._inserted:
+            self._cached |= around
+
+    def single(self, file: int, page: int) -> None:
+        """Add a page that is read by itself, such as that of a symbolic link."""
+        self._add(Op.SINGLE, file, 0, page, 1)
+        self._touch(file, page, page + 1)
+
+    def unexplained(self, file: int, page: int) -> None:
+        """Note a page that was read here; perhaps an operation before or after touches it."""
+        self._loose.append((len(self._rows), self.now_ns, file, page))
+
+    def has(self, file: int, page: int) -> bool:
+        """Return whether a page has entered the page cache."""
+        return (file, page) in self._inserted
+
+    def pages_of(self, file: int) -> int:
+        """Return the pages of a file; below 1 if its size is unknown."""
+        return -(-self._sizes[file] // self.page_size)
+
+    def followed(self) -> Followed:
+        """Return what was written down."""
+        rows = [*self._before(), *self._with_loose()]
+        return Followed(
+            np.array([row for _, row in rows], OPERATION),
+            np.array([time for time, _ in rows], np.uint64),
+            np.array(self._mappings, MAPPING),
+            np.array(self._handles, np.uint32),
+            self.holes,
+            dict(self.assumed),
+        )
+
+    def _add(self, op: Op, handle: int, mapping: int, at: int, length: int) -> None:
+        self._rows.append((self.now_ns, (op, handle, mapping, at, length)))
+
+    def _touch(self, file: int, page: int, end: int) -> None:
+        end = min(end, page + MOST_PAGES)
+        self._touched.update((file, one) for one in range(page, end))
+
+    def _before(self) -> list[Timed]:
+        """Return the pages cached before the run: recorded as such, or used, never inserted."""
+        pages = (self._touched | self._cached | self._resident) - self._inserted
+        found = len(self._cached - self._touched - self._inserted)
+        if found:
+            self.assumed[Assumed.NEIGHBOURS] = found
+        runs: list[list[int]] = []
+        for file, page in sorted(pages):
+            if runs and runs[-1][0] == file and runs[-1][2] == page:
+                runs[-1][2] += 1
+            else:
+                runs.append([file, page, page + 1])
+        return [(0, (Op.PRESENT, file, 0, first, end - first)) for file, first, end in runs]
+
+    def _with_loose(self) -> list[Timed]:
+        """Return the operations, with single reads of the pages that none of them touches."""
+        found: list[Timed] = []
+        done = 0
+        for at, time, file, page in self._loose:
+            if (file, page) not in self._touched and (file, page) not in self._advised:
+                found += self._rows[done:at]
+                done = at
+                found.append((time, (Op.SINGLE, file, 0, page, 1)))
+                self._touched.add((file, page))
+                self.assumed[Assumed.SINGLY] += 1
+        return found + self._rows[done:]

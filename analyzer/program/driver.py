@@ -1,0 +1,54 @@
+"""What the kernel adds to the time that a disk takes: it hands requests on, and its driver works.
+
+Told by the requests of a recording.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from analyzer.ingest.tables import Table
+from analyzer.program.event_owners import askers
+from emulator.devices.device import FixedCost
+
+FEWEST = 3  # requests that waited for the one before them
+_SHARE = 25  # percentile: what comes soonest after a completion is the kernel's own work
+_LATEST_NS = 1e6  # what is issued later was held back by something else
+MOST_ADDED = 0.05  # by a driver, in parts of what the disk takes
+
+
+def handover_ns(requests: Table, events: Table, each_ns: float) -> float:
+    """Return how long after one request the next is issued that waited for it; 0 if unknown.
+
+    A kernel worker does that where a disk takes in one request at a time. ``requests`` are one
+    disk's, in order of issue; recording an event takes ``each_ns``.
+    """
+    if requests.rows < FEWEST:
+        return 0.0
+    _, asked = askers(requests, events)
+    before, issue = requests["complete_ns"][:-1], requests["issue_ns"][1:]
+    late = issue.astype(np.float64) - before
+    waited = (before > 0) & (asked[1:] < before) & (late > 0) & (late < _LATEST_NS)
+    if np.count_nonzero(waited) < FEWEST:
+        return 0.0
+    between = np.searchsorted(events["time_ns"], issue) - np.searchsorted(events["time_ns"], before)
+    return max(float(np.percentile((late - each_ns * between)[waited], _SHARE)), 0.0)
+
+
+def with_driver(given: FixedCost, learnt: FixedCost) -> FixedCost:
+    """Return a given disk with what its driver adds, as far as the recording is of that disk.
+
+    Figures of a disk do not hold what the processor does between a request's issue and its
+    completion (set it up, copy). It is what recorded requests took longer, if that is little: else
+    they were another disk's.
+    """
+    request = learnt.latency_ns - given.latency_ns
+    kib = learnt.ns_per_kib - given.ns_per_kib
+    is_little = (
+        0 <= request <= MOST_ADDED * given.latency_ns and 0 <= kib <= MOST_ADDED * given.ns_per_kib
+    )
+    if not is_little:
+        return given
+    return replace(given, latency_ns=learnt.latency_ns, ns_per_kib=learnt.ns_per_kib)

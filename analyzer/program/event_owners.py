@@ -1,0 +1,65 @@
+"""Which thread did what is recorded: by the times of all its events."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Table
+from analyzer.program.schedule import rows_by
+
+
+def askers(requests: Table, events: Table) -> tuple[Array, Array]:
+    """Return which thread asked for each of ``requests``, and when: who queued the first bio.
+
+    A kernel worker may issue what a thread has queued.
+    """
+    bios = events.take(events["kind"] == Kind.BIO_QUEUE)
+    sector = np.concatenate((bios["index"], requests["sector"]))
+    time = np.concatenate((bios["time_ns"], requests["issue_ns"]))
+    is_bio = np.arange(len(sector)) < bios.rows
+    order = np.lexsort((~is_bio, time, sector))
+    latest = np.maximum.accumulate(np.where(is_bio[order], np.arange(len(order)), -1))
+    bio = order[latest]  # the last one before each, of whatever sector
+    known = ~is_bio[order] & (latest >= 0) & (sector[bio] == sector[order])
+    rows, bio = order[known] - bios.rows, bio[known]
+    by, at = requests["pid"].copy(), requests["issue_ns"].copy()
+    by[rows], at[rows] = bios["pid"][bio], bios["time_ns"][bio]
+    return by, at
+
+
+class ThreadEvents:
+    """The times of all events of a recording by thread, those of system calls among them."""
+
+    def __init__(self, recording: Recording) -> None:
+        trace = recording.trace
+        times, pids = [trace.events["time_ns"]], [trace.events["pid"]]
+        for name in sorted(trace.event_names):
+            if name.startswith("syscalls:") and trace.read_fields is not None:
+                call = trace.read_fields(name, ())
+                times.append(call["time_ns"])
+                pids.append(call["pid"])
+        time, pid = np.concatenate(times), np.concatenate(pids)
+        order = np.argsort(time, kind="stable")
+        self._time, self._pid = time[order], pid[order]
+        self._times = {one: self._time[rows] for one, rows in rows_by(self._pid).items()}
+
+    def of(self, times: Array, first: int, threads: Collection[int]) -> Array:
+        """Return which of ``threads`` did what was done at each of ``times``.
+
+        What nobody of them did is given to who did something before, at last to the ``first``.
+        """
+        row = np.minimum(np.searchsorted(self._time, times), max(len(self._time) - 1, 0))
+        found = self._pid[row] if len(self._pid) else np.zeros(len(times), np.int32)
+        known = np.isin(found, list(threads))
+        if len(self._time):
+            known &= self._time[row] == times
+        last = np.maximum.accumulate(np.where(known, np.arange(len(times)), -1))
+        return np.where(last >= 0, found[last], first)
+
+    def before(self, thread: int, times: Array) -> Array:
+        """Return how many events of a thread there are before each of ``times``."""
+        own = self._times.get(thread, np.zeros(0, np.uint64))
+        return np.searchsorted(own, times)

@@ -1,0 +1,181 @@
+"""What a recording says to those who follow its threads, as arrays of numbers in range."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntFlag
+
+import numpy as np
+
+from analyzer.ingest.accesses import rows_of
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind
+from analyzer.program.misses import ways_of
+from analyzer.program.timeline import moments
+from tracer.formats.capture import FileEntry
+
+MOST_PAGES = 1 << 20  # of one operation, or of one run of cached pages
+_MOST_BYTES = 1 << 62
+_DUPLICATES = frozenset(f"syscalls:sys_{name}" for name in ("exit_dup", "enter_dup2", "enter_dup3"))
+
+# A page that entered the page cache (struct fw_inserted, core/follow.h): ``unread``: no block read
+# filled it; ``stored``: it has data on the device, as far as that is known; ``way``: misses.Way or
+# NO_WAY.
+INSERTED = np.dtype(
+    [("page", "u8"), ("file", "u4"), ("unread", "u1"), ("stored", "u1"), ("way", "i1")], align=True
+)
+# Pages [first, end) of a file (struct fw_piece).
+PIECE = np.dtype([("first", "u8"), ("end", "u8"), ("file", "u4"), ("executable", "u1")], align=True)
+
+
+class FileFlag(IntFlag):
+    """What is known of a file."""
+
+    LINK = 1  # a symbolic link
+    PROGRAM = 2  # program headers say how it is mapped
+    CACHED_KNOWN = 4  # the recording says which of its pages were cached before
+
+
+class Shown(IntFlag):
+    """What else the recording shows."""
+
+    DUPLICATES = 1  # of descriptors
+    ADVICE = 2  # fadvise
+    MAPPED = 4  # fault-around
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """``moments`` (MOMENT) in order of time, and what is known of pages and files.
+
+    ``inserted`` (INSERTED): of equal pages the last holds. ``segments`` and ``cached`` (PIECE) are
+    in order of files: what program headers say, and what was cached before the run. ``sizes``
+    (i8, bytes, negative if unknown) and ``flags`` (u1, FileFlag) are by file.
+    """
+
+    moments: Array
+    inserted: Array
+    segments: Array
+    cached: Array
+    sizes: Array
+    flags: Array
+    page_size: int
+    shown: Shown
+
+
+def evidence(recording: Recording, sizes: Array) -> Evidence:
+    """Return the evidence of a recording; ``sizes`` (i8, bytes) are those of its files."""
+    missing = len(sizes) - len(recording.entries)
+    entries = [*recording.entries, *[None] * max(missing, 0)]
+    return Evidence(
+        moments=moments(recording),
+        inserted=_inserted(recording, entries),
+        segments=_pieces([_segments(entry, recording.page_size) for entry in entries]),
+        cached=_pieces(
+            [
+                _cached(entry, size, recording.page_size)
+                for entry, size in zip(entries, sizes.tolist(), strict=True)
+            ]
+        ),
+        sizes=np.ascontiguousarray(sizes, np.int64),
+        flags=_flags(entries, len(sizes)),
+        page_size=recording.page_size,
+        shown=_shown(recording),
+    )
+
+
+def _shown(recording: Recording) -> Shown:
+    names, kinds = recording.trace.event_names, recording.trace.events["kind"]
+    shown = Shown.DUPLICATES if _DUPLICATES & names else Shown(0)
+    shown |= Shown.ADVICE if "syscalls:sys_enter_fadvise64" in names else Shown(0)
+    return shown | (Shown.MAPPED if (kinds == Kind.MAP_PAGES).any() else Shown(0))
+
+
+def _inserted(recording: Recording, entries: list[FileEntry | None]) -> Array:
+    """Return what is known of the pages of the recording's files that were inserted."""
+    inserts = recording.inserts
+    if inserts is None:
+        return np.zeros(0, INSERTED)
+    file, known = rows_of(recording.files, inserts.data)
+    known &= inserts.data["index"] < _MOST_BYTES // recording.page_size
+    found = np.zeros(int(known.sum()), INSERTED)
+    found["file"], found["page"] = file[known], inserts.data["index"][known]
+    found["unread"] = inserts.pages[known] == 0
+    found["stored"] = _stored(entries, found, recording.page_size)
+    found["way"] = ways_of(recording)[known]
+    return found
+
+
+def _stored(entries: list[FileEntry | None], inserted: Array, page_size: int) -> Array:
+    """Return which pages have data on the device, as far as that is known."""
+    shown = np.array([e is not None and e.extents is not None for e in entries], bool)
+    rows = [
+        (file, extent.at, min(extent.at + extent.length, _MOST_BYTES))
+        for file, entry in enumerate(entries)
+        for extent in (entry.extents or () if entry else ())
+        if extent.written and extent.at < _MOST_BYTES
+    ]
+    stored = ~shown[inserted["file"]]
+    rows.sort()
+    if not rows:
+        return np.asarray(stored)
+    file, begin, end = np.array(rows, np.int64).T
+    starts = np.flatnonzero(np.diff(file, prepend=-1))
+    for first, last in zip(starts, [*starts[1:], len(file)], strict=True):
+        np.maximum.accumulate(end[first:last], out=end[first:last])
+    at = inserted["page"].astype(np.int64) * page_size
+    wanted = np.flatnonzero(shown[inserted["file"]])
+    stored[wanted] = _within(
+        (file, begin, end), inserted["file"][wanted].astype(np.int64), at[wanted]
+    )
+    return np.asarray(stored)
+
+
+def _within(extents: tuple[Array, Array, Array], of_file: Array, at: Array) -> Array:
+    """Return which positions lie in sorted extents: file, begin, furthest end so far."""
+    file, begin, end = extents
+    both = np.concatenate((file, of_file)), np.concatenate((begin, at))
+    asks = np.arange(len(both[0])) >= len(file)
+    order = np.lexsort((asks, both[1], both[0]))
+    last = np.maximum.accumulate(np.where(asks[order], -1, np.arange(len(order))))
+    found = np.zeros(len(order), bool)
+    extent = order[np.maximum(last, 0)]
+    extent = np.where(asks[extent], 0, extent)
+    inside = (file[extent] == both[0][order]) & (both[1][order] < end[extent]) & (last >= 0)
+    found[order] = inside
+    return found[len(file) :]
+
+
+def _segments(entry: FileEntry | None, page_size: int) -> list[tuple[int, int, bool]]:
+    """Return (first page, end, executable) of the segments that program headers list."""
+    return [
+        (s.at // page_size, -(-(s.at + s.length) // page_size), s.executable)
+        for s in (entry.segments or () if entry else ())
+        if s.length and s.at + s.length <= _MOST_BYTES - page_size
+    ]
+
+
+def _cached(entry: FileEntry | None, size: int, page_size: int) -> list[tuple[int, int, bool]]:
+    """Return (first page, end) of the pages of a file that were cached before the run."""
+    runs = entry.cached_pages if entry else None
+    pages = -(-size // page_size)
+    most = min(pages, MOST_PAGES) if pages > 0 else MOST_PAGES
+    cut = ((first, min(first + number, most), False) for first, number in runs or ())
+    return [run for run in cut if run[0] < run[1]]
+
+
+def _pieces(by_file: list[list[tuple[int, int, bool]]]) -> Array:
+    return np.array(
+        [(*p[:2], file, p[2]) for file, some in enumerate(by_file) for p in some], PIECE
+    )
+
+
+def _flags(entries: list[FileEntry | None], files: int) -> Array:
+    found = np.zeros(files, np.uint8)
+    for file, entry in enumerate(entries[:files]):
+        if entry is not None:
+            flags = FileFlag.LINK if entry.link else FileFlag(0)
+            flags |= FileFlag.PROGRAM if entry.segments else FileFlag(0)
+            flags |= FileFlag.CACHED_KNOWN if entry.cached_pages is not None else FileFlag(0)
+            found[file] = flags
+    return found

@@ -1,0 +1,62 @@
+"""Tells faults that write from those that read, by what fault-around did.
+
+What reads is mapped around as soon as its page is there (do_read_fault), which is an event of its
+own; what writes is not (do_cow_fault, do_shared_fault), and is done again from the start if its
+page had to be read in. It matters since fault-around takes off mmap_miss (mm/filemap.c): a file
+that is mapped to be written is soon read page by page.
+"""
+
+from __future__ import annotations
+
+from analyzer.program.draft import Draft
+from analyzer.program.evidence import Evidence, Shown
+from analyzer.program.threads import Fault, Thread, Threads
+
+
+class Faults:
+    """The faults that threads are in."""
+
+    def __init__(self, evidence: Evidence, draft: Draft, threads: Threads) -> None:
+        self.draft = draft
+        self.threads = threads
+        self._shown = bool(evidence.shown & Shown.MAPPED)  # else the kernel has no such event
+
+    def goes_on(self, thread: Thread, file: int, page: int) -> bool:
+        """Return whether a fault on a page is the one that has just read it in; then it writes."""
+        fault = thread.fault
+        again = fault is not None and fault.missed and (fault.file, fault.page) == (file, page)
+        self.over(thread, writes=again or None)
+        return again
+
+    def begin(self, thread: Thread, file: int, page: int, row: int) -> None:
+        """Note a fault; ``row`` is its operation."""
+        if self._shown:
+            waits = self.draft.has(file, page) and self._is_read_in(file, page)
+            thread.fault = Fault(file, page, row, present=not waits)
+
+    def inserted(self, thread: Thread, file: int, page: int) -> bool:
+        """Note that a thread has inserted a page; return whether its fault did."""
+        fault = thread.fault
+        if fault is None or (fault.file, fault.page) != (file, page):
+            return False
+        fault.missed = True
+        return True
+
+    def mapped(self, thread: Thread, file: int, first: int, last: int) -> None:
+        """Note that fault-around mapped what was cached of some pages."""
+        fault = thread.fault
+        reads = fault is not None and fault.file == file and first <= fault.page <= last
+        self.over(thread, writes=False if reads else None)
+
+    def over(self, thread: Thread, *, writes: bool | None = None) -> None:
+        """A thread has gone on; unless it is known, the fault wrote if its page was there."""
+        fault, thread.fault = thread.fault, None
+        if fault is None:
+            return
+        if writes or (writes is None and fault.present and not fault.missed):
+            self.draft.writes(fault.row)
+
+    def _is_read_in(self, file: int, page: int) -> bool:
+        """Return whether another thread is in a fault that reads the page in."""
+        faults = (thread.fault for thread in self.threads.by_id.values())
+        return any(f is not None and f.missed and (f.file, f.page) == (file, page) for f in faults)

@@ -1,0 +1,52 @@
+"""Who waited for the end of which threads, also where that had come already."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind
+from analyzer.program.off_cpu import Off, Why
+
+_ENDING_NS = 200_000  # before its end is recorded a thread wakes those who wait for it
+
+Join = tuple[int, int, list[int]]
+
+
+def joins(
+    stays: Mapping[int, Array], offs: Mapping[int, Off], recording: Recording, last: int
+) -> Iterator[Join]:
+    """Yield (thread, when, threads that were over by then and that it presumably waited for).
+
+    Who waits for the end of a thread that it has made, waits for those that are over already, too,
+    which no event tells: it need not sleep for these. And threads that ended by themselves before
+    the ``last`` one, with which the run ends, had to.
+    """
+    events = recording.trace.events
+    exits = events.take(events["kind"] == Kind.EXIT)
+    exit_ns = dict(zip(exits["pid"].tolist(), exits["time_ns"].tolist(), strict=True))
+    forks = events.take(events["kind"] == Kind.FORK)
+    parent = dict(zip(forks["value"].tolist(), forks["pid"].tolist(), strict=True))
+    over = [one for one in stays if one in exit_ns and one != last]
+    over.sort(key=exit_ns.__getitem__)
+    by_parent: defaultdict[int | None, list[int]] = defaultdict(list)
+    for one in over:
+        by_parent[parent.get(one)].append(one)
+    for thread, off in offs.items():
+        children = by_parent.get(thread, [])
+        waits = np.flatnonzero(off.why == Why.THREAD) if children else ()
+        for row in waits:
+            waker, woken = int(off.waker[row]), int(off.woken_ns[row])
+            if woken + _ENDING_NS < exit_ns.get(waker, woken + 2 * _ENDING_NS):
+                continue
+            ended = [one for one in children if exit_ns[one] <= woken and one != waker]
+            children = [one for one in children if one not in ended and one != waker]
+            if ended:
+                yield thread, int(off.came_ns[row]), ended
+    end = int(stays[last]["end_ns"][-1])
+    before = [one for one in over if exit_ns[one] < exit_ns.get(last, 0)]
+    if before:
+        yield last, end, before

@@ -1,0 +1,148 @@
+"""Tells reads from faults by how their pages came in, where no event of an access was recorded.
+
+At read_ahead_kb=0 a read(2) has a missing page read by the readahead code, one page at a time, so
+the block read is flagged as readahead ("RA" in rwbs); a fault reads its page by ->read_folio,
+without the flag (page_cache_sync_ra, do_sync_mmap_readahead; 5.10 to 6.18). Advice reads several
+pages at once, flagged. Before 5.10 both go through ->readpage and look the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from analyzer.ingest.inserts import PLAIN_FILE_SYSTEMS, READ_ONLY_FILE_SYSTEMS, devices_of
+from analyzer.ingest.load import dev_of
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Table
+from emulator.linux.filesystems import SQUASHFS_BLOCK
+from emulator.linux.rules import KernelError, version_of
+
+_FORCED_READAHEAD = (5, 10)
+_WHOLE = 128 << 10  # bytes; up to here a file read from end to end is taken as one read(2)
+# What is said of assumptions.
+BY_FLAG = "classified as reads or faults by flags of block reads"
+BY_KIND = "classified as reads or faults by system calls and kinds of files"
+BY_UNKNOWN_CALLS = (
+    f"read by unknown calls: assumed one page each, or a whole file up to {_WHOLE >> 10} KiB"
+)
+_EVENTS = {
+    Kind.FAULT: "filemap:mm_filemap_fault",
+    Kind.GET_PAGES: "filemap:mm_filemap_get_pages",
+}
+
+
+NO_WAY = -1  # no Way
+
+
+class Way(IntEnum):
+    """By what a page was read in."""
+
+    FAULT = 0
+    READ = 1
+    ADVICE = 2
+    UNKNOWN = 3  # the block reads do not say
+    FILLED = 4  # it lies in a compressed block of which another page was touched
+
+
+@dataclass
+class Missed:
+    """Pages of a file (inclusive) that one call has read in."""
+
+    file: int
+    first: int
+    last: int
+    way: Way
+
+    def extend(self, file: int, page: int, way: Way, most: int | None) -> bool:
+        """Take in a page further on, and return whether it fits.
+
+        The call touches ``most`` pages, between which some may have been cached; if that is not
+        known, only the next page fits.
+        """
+        end = self.last + 2 if most is None else self.first + most
+        fits = (file, way) == (self.file, self.way) and self.last < page < end
+        self.last = page if fits else self.last
+        return fits
+
+    def around(self, position: int, count: int, page_size: int) -> tuple[int, int]:
+        """Return position and length in bytes of the read(2) of ``count`` that missed them.
+
+        ``position`` is where the struct file stood, if nothing moved it.
+        """
+        first, last = self.first * page_size, self.last * page_size
+        if position // page_size <= self.first and last < position + count:
+            return position, count
+        position = max(first, last + 1 - count)
+        return position, max(count, last + 1 - position)
+
+    def guessed(self, pages: int, page_size: int) -> list[tuple[int, int]]:
+        """Return positions and lengths of reads of which no call tells; the file has ``pages``."""
+        length = (self.last + 1) * page_size
+        if self.first == 0 and self.last + 1 == pages and length <= _WHOLE:
+            return [(0, length)]
+        return [(page * page_size, page_size) for page in range(self.first, self.last + 1)]
+
+
+def ways_of(recording: Recording) -> Array:
+    """Return by what pages were read in (Way, or NO_WAY; i1), by row of the inserts of data.
+
+    Where events tell of reads or of faults, only what blocks of squashfs filled in. Blocks that
+    others like it read as a whole are left out: which of their pages was touched is not known.
+    """
+    inserts = recording.inserts
+    if inserts is None or recording.contaminated:
+        return np.full(inserts.data.rows if inserts else 0, NO_WAY, np.int8)
+    data, group = inserts.data, inserts.group
+    capture = recording.capture
+    fstypes = {dev_of(mount.dev): mount.fstype for mount in capture.mounts} if capture else {}
+    in_blocks = np.isin(data["dev"], devices_of(fstypes, frozenset({"squashfs"})))
+    filled = _filled(data, in_blocks, SQUASHFS_BLOCK // recording.page_size)
+    way = np.select(
+        [filled, inserts.ahead & (group > 1), inserts.ahead, group == 1],
+        [Way.FILLED, Way.ADVICE, Way.READ, Way.FAULT],
+        Way.UNKNOWN,
+    )
+    plain = np.isin(data["dev"], devices_of(fstypes, PLAIN_FILE_SYSTEMS))
+    flags_tell = inserts.reads_recorded and _flags_reads(recording)
+    way = np.where((plain & flags_tell) | filled, way, Way.UNKNOWN)
+    if _are_told(recording):
+        wanted = filled
+    else:
+        by_blocks = np.isin(data["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
+        hole = inserts.pages == 0  # if no write has inserted it
+        singly = hole | (way != Way.UNKNOWN) | (group == 1)
+        wanted = in_blocks | (~by_blocks & singly)
+    return np.where(wanted, way, NO_WAY).astype(np.int8)
+
+
+def _filled(data: Table, in_blocks: Array, block_pages: int) -> Array:
+    """Return a mask of the pages that a thread inserted after another one of the same block.
+
+    The first one was touched (squashfs_readpage_block, squashfs_readahead).
+    """
+    rows = np.flatnonzero(in_blocks)
+    rows = rows[np.argsort(data["pid"][rows], kind="stable")]
+    names = ("pid", "dev", "ino")
+    same = [data[name][rows][1:] == data[name][rows][:-1] for name in names]
+    number = data["index"][rows] // np.uint64(block_pages)
+    follows = np.logical_and.reduce([*same, number[1:] == number[:-1]])
+    filled = np.zeros(data.rows, bool)
+    filled[rows[1:][follows]] = True
+    return filled
+
+
+def _are_told(recording: Recording) -> bool:
+    trace = recording.trace
+    if any(name in trace.event_names for name in _EVENTS.values()):
+        return True
+    return bool(np.isin(trace.events["kind"], list(_EVENTS)).any())
+
+
+def _flags_reads(recording: Recording) -> bool:
+    try:
+        return version_of(recording.kernel or "") >= _FORCED_READAHEAD
+    except KernelError:  # a name that is not a release says nothing
+        return False

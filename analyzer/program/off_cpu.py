@@ -1,0 +1,149 @@
+"""Why threads were off their processors, and what of their time they computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from analyzer.ingest.tables import Array, Table
+from analyzer.program.other_work import OtherWork
+from analyzer.program.schedule import Left, among
+
+_LATEST_HANDED_ON_NS = 1e6  # by a kernel worker, which takes some microseconds
+
+
+class Why(IntEnum):
+    """Why a thread was off its processor."""
+
+    OTHERS = 0  # it could have run
+    SLEEP = 1  # for what is not known: time, the network, another process
+    THREAD = 2  # until another thread of the application did something
+    DISK = 3  # until something was read
+    IDLE = 4  # asleep, and nothing depends on how often or how long (idle.py)
+
+
+@dataclass(frozen=True, eq=False)
+class Off:
+    """The times when one thread was off a processor, in order; all columns are equally long.
+
+    ``ready_ns`` is from when on it could run again, ``came_ns`` when it did, and ``latency_ns``
+    what is between them but for recording; for ``others_ns`` of it others worked for the
+    application where it then ran. ``unsent_ns``: time they worked on its request, before
+    the disk did. ``was_running``: it ran before. ``was_free``: the processor it came back to had
+    not been another one's of the application.
+    """
+
+    left_ns: Array
+    ready_ns: Array
+    latency_ns: Array
+    others_ns: Array
+    unsent_ns: Array
+    came_ns: Array
+    woken_ns: Array
+    waker: Array
+    why: Array
+    was_running: Array
+    was_free: Array
+
+    def back_ns(self, usual_ns: float) -> Array:
+        """Return what is computed for coming back: what others work, and as far as is usual.
+
+        Where it could run throughout, only the others' work.
+        """
+        usual = np.where(self.why == Why.OTHERS, 0.0, usual_ns)
+        return np.maximum(np.minimum(self.latency_ns, usual), self.others_ns)
+
+    def is_known(self) -> Array:
+        """Return of which times it is recorded when they were over."""
+        return np.asarray((self.why == Why.DISK) | ((self.why != Why.OTHERS) & (self.woken_ns > 0)))
+
+    def computed(
+        self, stays: Array, did_ns: Array, issued_ns: Array, usual_ns: float
+    ) -> Callable[[Array], Array]:
+        """Return a function of times: what the thread computed up to each (ns).
+
+        It computed while it was on a processor, except after the issue of a request that it then
+        waited for (the disk works already), and while it came back (``back_ns``).
+        ``did_ns`` are the times of its operations, ``issued_ns`` those of its requests.
+        """
+        begin, end = stays["begin_ns"].astype(np.float64), stays["end_ns"].astype(np.float64)
+        disk = self.why == Why.DISK
+        stay = np.searchsorted(stays["end_ns"], self.left_ns[disk])
+        since = np.append(0, did_ns)[np.searchsorted(did_ns, self.left_ns[disk], side="right")]
+        since = np.maximum(since, stays["begin_ns"][stay])
+        issue = np.append(issued_ns, np.iinfo(np.uint64).max)[np.searchsorted(issued_ns, since)]
+        end[stay] = np.minimum(end[stay], issue.astype(np.float64))
+        back = self.back_ns(usual_ns) + self.unsent_ns
+        came = self.came_ns.astype(np.float64)
+        edges = np.concatenate((begin, end, came - back, came))
+        slope = np.repeat((1.0, -1.0, 1.0, -1.0), (len(begin), len(end), len(came), len(came)))
+        order = np.argsort(edges, kind="stable")
+        edges, rate = edges[order], np.cumsum(slope[order])
+        total = np.concatenate(([0.0], np.cumsum(np.diff(edges) * rate[:-1])))
+        return lambda times: np.interp(times.astype(np.float64), edges, total)
+
+
+class Reads:
+    """Issue and completion (ns) of a disk's reads in order of completion; the first is none."""
+
+    def __init__(self, reads: Table) -> None:
+        order = np.argsort(reads["complete_ns"], kind="stable")
+        nothing = np.zeros(1, np.uint64)
+        self.complete_ns = np.concatenate((nothing, reads["complete_ns"][order]))
+        self.issue_ns = np.concatenate((nothing, reads["issue_ns"][order]))
+
+
+def off_cpu_intervals(
+    thread: int,
+    stays: Array,
+    start_ns: int,
+    threads: Array,
+    reads: Reads,
+    others: OtherWork,
+) -> Off:
+    """Return when and why a thread was off its processors (``stays``: STAY).
+
+    ``threads`` are the application's, rising; ``reads`` are those of the disk; ``others`` tell what
+    else the processors did.
+    """
+    first = stays[:1]
+    # Before its first stay a thread is not there; the command's first one is, from the start.
+    has_parent = among(first["waker"], threads)[0]
+    made = first["woken_ns"] if has_parent else np.array([start_ns], np.uint64)
+    left = np.concatenate((np.minimum(made, first["begin_ns"]), stays["end_ns"][:-1]))
+    came, woken, waker = stays["begin_ns"], stays["woken_ns"], stays["waker"]
+    how = np.concatenate(([Left.ASLEEP], stays["left"][:-1]))
+    complete, issue = reads.complete_ns, reads.issue_ns
+    row = np.searchsorted(complete[1:], came, side="right")  # the last that was over; 0: none
+    last = complete[row]
+    by_thread = (how != Left.RUNNABLE) & among(waker, threads) & (waker != thread)
+    by_disk = (how == Left.BLOCKED) & (last > left) & ~by_thread
+    why = np.where(how == Left.RUNNABLE, Why.OTHERS, Why.SLEEP)
+    why = np.where(by_thread, Why.THREAD, np.where(by_disk, Why.DISK, why))
+    ready = np.where((woken > 0) & (why != Why.OTHERS), np.maximum(woken, left), came)
+    ready = np.where(by_disk, last, ready)
+    # A kernel worker may issue what the thread has queued; after others, that is the disk's time.
+    idle = by_disk & (complete[np.maximum(row, 1) - 1] <= left)
+    unsent = np.where(idle, np.maximum(issue[row] - left.astype(np.float64), 0.0), 0.0)
+    # What came later than that was not computed: a limiter held it back (block/blk-throttle.c).
+    unsent[unsent > _LATEST_HANDED_ON_NS] = 0.0
+    sent = np.where(unsent > 0, issue[row], left)
+    left_cpu = np.concatenate((stays["cpu"][:1], stays["cpu"][:-1]))
+    unsent = np.maximum(unsent - others.recording(left_cpu, left, sent), 0.0)
+    was_free = ~among(stays["follows"], threads)
+    was_running = np.arange(len(stays)) > 0
+    cpu, could_run = stays["cpu"], np.where(why == Why.OTHERS, left, ready)
+    worked = others.worked(cpu, could_run, came)
+    latency = came.astype(np.float64) - ready - others.recording(cpu, ready, came)
+    times = (left, ready, np.maximum(latency, 0.0), worked, unsent, came)
+    return Off(*times, woken, waker, why, was_running, was_free)
+
+
+def usual_latency(offs: Iterable[Off]) -> float:
+    """Return how long it takes to come back to a processor that is free (ns), the median."""
+    found = [off.latency_ns[off.was_free & off.is_known()] for off in offs]
+    latencies = np.concatenate(found) if found else np.zeros(0)
+    return float(np.median(latencies)) if len(latencies) else 0.0

@@ -1,0 +1,87 @@
+"""What processors did beside the application's computing: others' work for it, recording.
+
+Who works for the application is known from wake-ups: those that its threads woke or made, and whom
+these did (the kernel's workers, a disk's driver, who reads what it writes). They keep a processor
+from its threads, and would again; strangers may be there another time or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+import numpy as np
+
+from analyzer.ingest.tables import Array, Kind, Table
+from analyzer.program.schedule import IDLE, rows_by
+
+
+class OtherWork:
+    """What each processor of a recording did beside computing for the application (ns).
+
+    ``events`` are of a whole run, in order of time; ``threads`` the application's. Recording an
+    event takes ``each_ns``.
+    """
+
+    def __init__(self, events: Table, threads: Collection[int], each_ns: float) -> None:
+        self.each_ns = each_ns
+        by_cpu = rows_by(events["cpu"])
+        helps = _helping(events, threads)
+        self._events = {cpu: events["time_ns"][rows] for cpu, rows in by_cpu.items()}
+        self._worked, self._beside = {}, {}
+        for cpu, rows in by_cpu.items():
+            switches = rows[events["kind"][rows] == Kind.SWITCH]
+            switched = events["time_ns"][switches]
+            self._worked[cpu] = _sums(switched, helps[switches])
+            stay = np.searchsorted(switches, rows, side="right")  # 0: before the first switch
+            within = np.append(False, helps[switches])[stay]
+            self._beside[cpu] = events["time_ns"][rows[within]]
+
+    def recording(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
+        """Return what recording took on each ``cpu`` from ``since_ns`` to before ``until_ns``."""
+        found = np.zeros(len(cpu))
+        for one, rows in rows_by(cpu).items():
+            found[rows] = self._recorded(self._events, int(one), since_ns[rows], until_ns[rows])
+        return found
+
+    def worked(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
+        """Return how long others worked for the application there, without recording.
+
+        Events count where they were recorded: those of a long stay may all be at its end.
+        """
+        found = np.zeros(len(cpu))
+        for one, rows in rows_by(cpu).items():
+            edges, total = self._worked.get(int(one), (np.zeros(1), np.zeros(1)))
+            until, since = until_ns[rows].astype(float), since_ns[rows].astype(float)
+            found[rows] = np.interp(until, edges, total) - np.interp(since, edges, total)
+            found[rows] -= self._recorded(self._beside, int(one), since_ns[rows], until_ns[rows])
+        return np.maximum(found, 0.0)
+
+    def _recorded(self, events: Mapping[int, Array], cpu: int, since: Array, until: Array) -> Array:
+        times = events.get(cpu, np.zeros(0, np.uint64))
+        number = np.searchsorted(times, until) - np.searchsorted(times, since)
+        return np.asarray(number * self.each_ns)
+
+
+def _sums(switched: Array, helps: Array) -> tuple[Array, Array]:
+    """Return times, and for how long who works for the application had been there by then."""
+    if len(switched) < 2:
+        return np.zeros(1), np.zeros(1)
+    worked = np.where(helps[:-1], np.diff(switched).astype(float), 0.0)
+    return switched.astype(float), np.concatenate(([0.0], np.cumsum(worked)))
+
+
+def _helping(events: Table, threads: Collection[int]) -> Array:
+    """Return of each row that is a switch whether a task goes on that works for ``threads``."""
+    rows = np.flatnonzero(np.isin(events["kind"], (Kind.WAKING, Kind.FORK, Kind.SWITCH)))
+    names = ("kind", "pid", "value")
+    columns = zip(rows.tolist(), *(events[name][rows].tolist() for name in names), strict=True)
+    found = np.zeros(events.rows, bool)
+    helping = dict.fromkeys(threads, True)
+    for row, kind, task, other in columns:
+        if other in threads or other == IDLE:
+            continue
+        if kind == Kind.SWITCH:
+            found[row] = helping.get(other, False)
+        else:
+            helping[other] = helping.get(task, False)
+    return found

@@ -1,0 +1,57 @@
+"""What a page that is read alone takes longer to the driver than one that readahead reads.
+
+At window 0 a fault reads its page by ->read_folio, which has no plug: block/blk-mq.c then leaves
+the request to the device's queue, where it may wait for a kernel worker. Readahead has a plug, and
+issues its requests itself when that ends. A read(2) at window 0 is forced readahead, flagged so
+from Linux 5.10 on: hence a capture at window 0 has reads of both kinds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from analyzer.program.steps import own_requests
+from emulator.linux.operations import Op
+from emulator.linux.requests import SECTOR
+from emulator.linux.timed import Run, Timed
+
+_FEWEST = 5  # reads of each kind
+
+
+def unplugged_ns(recording: Recording, disk: int) -> float:
+    """Return how much longer a page read alone takes from its bio to the driver; 0 if not known.
+
+    Of the application's own reads of one page, on one disk (dev_t), medians of both kinds.
+    """
+    requests = recording.requests.take(recording.requests["dev"] == disk)
+    own = requests["sector"][own_requests(recording, requests)]
+    sectors = recording.page_size // SECTOR
+    bios = _of_one_page(recording, Kind.BIO_QUEUE, disk, sectors, own)
+    issues = _of_one_page(recording, Kind.RQ_ISSUE, disk, sectors, own)
+    _, first, second = np.intersect1d(bios["index"], issues["index"], return_indices=True)
+    took = issues["time_ns"][second].astype(np.float64) - bios["time_ns"][first]
+    ahead = (bios["flags"][first] & Rwbs.AHEAD) > 0
+    if min(ahead.sum(), (~ahead).sum()) < _FEWEST:
+        return 0.0
+    return max(float(np.median(took[~ahead]) - np.median(took[ahead])), 0.0)
+
+
+def _of_one_page(recording: Recording, kind: Kind, disk: int, sectors: int, own: Array) -> Table:
+    """Return the events of one kind of reads of a page; each page is read once."""
+    events = recording.trace.events
+    chosen = (events["kind"] == kind) & (events["dev"] == disk) & (events["value"] == sectors)
+    return events.take(np.flatnonzero(chosen & np.isin(events["index"], own)))
+
+
+def with_plugs(run: Run, recorded: Timed, unplugged: float) -> Run:
+    """Return the run without what faults waited for since they had no plug, as ``recorded``."""
+    steps = run.steps.copy()
+    operation = steps["operation"]
+    faults = (operation >= 0) & (run.program.operations["op"][operation] == Op.FAULT)
+    missed = faults & (recorded.work[:, 0] > 0)
+    steps["cpu_ns"][missed] = np.maximum(steps["cpu_ns"][missed] - unplugged, 0.0)
+    return replace(run, steps=steps)

@@ -1,0 +1,123 @@
+"""A recording as steps in time: what was computed, what was read, what the processor spent on it.
+
+The run is one sequence: what several threads did at the same time is replayed as if one had.
+While the disk served a request nothing counts as computed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from analyzer.ingest.inserts import in_block_devices
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Rwbs, Table
+from analyzer.program.cpu import event_cost
+from emulator.linux.operations import Program
+from emulator.linux.timed import STEP
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """``steps`` (STEP), ``tail_ns`` after the last, and how long the run took (ns).
+
+    ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
+    ``by_thread``: each thread has steps of its own; else all are one sequence. ``back_ns``: what is
+    computed for each wait, for coming back to a processor. ``strangers`` is the thread whose steps
+    are reads of other processes (-1: none has). ``unlinked_ns`` is how long after the start of the
+    run the latest thread begins of which the recording does not say what started it; 0 if none.
+    """
+
+    steps: Array
+    tail_ns: float
+    total_ns: float
+    cpus: int = 1
+    ends: int = -1
+    by_thread: bool = False
+    back_ns: float = 0.0
+    strangers: int = -1
+    unlinked_ns: float = 0.0
+
+
+class Busy:
+    """When a disk was serving requests."""
+
+    def __init__(self, requests: Table) -> None:
+        issue, complete = requests["issue_ns"], requests["complete_ns"]
+        known = complete > issue
+        begin, end = issue[known].astype(np.float64), complete[known].astype(np.float64)
+        before = np.concatenate(([0.0], np.maximum.accumulate(end)))[:-1]
+        self._begin = np.maximum(begin, before)
+        self._end = np.maximum(end, self._begin)
+        self._sum = np.concatenate(([0.0], np.cumsum(self._end - self._begin)))
+
+    def computed(self, time: Array) -> Array:
+        """Return how much of the time up to each moment the disk did not serve."""
+        at = time.astype(np.float64)
+        row = np.searchsorted(self._begin, at, side="right")
+        last = np.maximum(row - 1, 0)
+        under_way = np.where(row > 0, np.maximum(self._end[last] - at, 0.0), 0.0)
+        return np.asarray(at - (self._sum[row] - under_way))
+
+
+def steps_of(
+    program: Program, times: Array, requests: Table, own: Array, start_ns: int, end_ns: int
+) -> Steps:
+    """Return the operations of a program, and the requests that are not its ``own``, in time.
+
+    ``times`` are those of the operations; ``requests`` are the disk's, in order of issue.
+    """
+    within = (requests["issue_ns"] >= start_ns) & (requests["issue_ns"] < end_ns)
+    others = requests.take(within & ~own & ((requests["flags"] & Rwbs.READ) > 0))
+    steps = np.zeros(len(times) + others.rows, STEP)
+    steps["operation"][: len(times)] = np.arange(len(times))
+    steps["operation"][len(times) :] = -1
+    steps["sector"][len(times) :] = others["sector"]
+    steps["sectors"][len(times) :] = others["sectors"]
+    steps["waits_for"] = steps["woken_by"] = -1
+    steps["bios"][len(times) :] = others["bios"]
+    steps["meta"][len(times) :] = (others["flags"] & Rwbs.META) > 0
+    when = np.concatenate((times, others["issue_ns"])).astype(np.uint64)
+    when = np.clip(when, start_ns, end_ns)
+    order = np.argsort(when, kind="stable")
+    edges = np.concatenate(([start_ns], when[order], [end_ns])).astype(np.uint64)
+    gaps = np.diff(Busy(requests.take(within)).computed(edges))
+    steps = steps[order]
+    steps["cpu_ns"] = gaps[:-1]
+    return Steps(steps, float(gaps[-1]), float(end_ns - start_ns))
+
+
+def own_requests(recording: Recording, requests: Table) -> Array:
+    """Return a mask of the reads of file data by the application's threads.
+
+    The others are metadata, which ext4 reads ahead without saying so, into pages of the block
+    device, and what threads read that are not the application's.
+    """
+    own = (requests["flags"] & (Rwbs.READ | Rwbs.META)) == Rwbs.READ
+    inserts = recording.inserts
+    if inserts is None:
+        return np.asarray(own)
+    mounts = recording.capture.mounts if recording.capture else []
+    first_sectors = {mount.first_sector for mount in mounts}
+    metadata = inserts.metadata
+    own &= ~in_block_devices(
+        requests, metadata, recording.page_size, first_sectors, recording.devices, "sector"
+    )
+    if recording.threads is not None:
+        theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
+        own &= ~np.isin(requests["pid"], theirs)
+    return np.asarray(own)
+
+
+def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -> Steps:
+    """Return the steps without what recording the run's events took."""
+    within = (events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)
+    chosen = events.take(within)
+    gaps = steps.steps["cpu_ns"]
+    computed = float(gaps.sum()) + steps.tail_ns
+    spent = min(chosen.rows * event_cost(chosen), computed)
+    share = 1 - spent / computed if computed else 1.0
+    kept = steps.steps.copy()
+    kept["cpu_ns"] = gaps * share
+    return Steps(kept, steps.tail_ns * share, steps.total_ns - spent)

@@ -1,0 +1,312 @@
+"""A recording as the steps of its threads: what each computed, slept, read, and whom it waited for.
+
+Time on a processor is computed. Time in which a thread could have run, but others did, is nobody's,
+and waits for the disk are the replay's own. docs/models.md, "The processor and the threads".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Rwbs, Table
+from analyzer.program.cpu import event_cost
+from analyzer.program.event_owners import ThreadEvents, askers
+from analyzer.program.idle import without_idle
+from analyzer.program.joins import joins
+from analyzer.program.off_cpu import Reads, Why, off_cpu_intervals, usual_latency
+from analyzer.program.other_work import OtherWork
+from analyzer.program.schedule import among, rows_by, stays
+from analyzer.program.steps import Steps, steps_of, without_recording
+from analyzer.program.timed_waits import demands_by_thread, ended_by_timer, nanosleeps
+from emulator.linux.operations import Program
+from emulator.linux.timed import STEP
+
+_NONE = -1
+_NO_TIMES = np.zeros(0, np.uint64)
+_NO_ROWS = np.zeros(0, np.int64)
+_MOST_THREADS = (1 << 16) - 2  # and two that read what nobody waits for
+# A moment in a thread's life that becomes a step: its operation or request, if any; and what came
+# before it: a sleep, which what thread ``alarm`` did at ``alarm_ns`` would have ended, or what
+# thread ``waker`` did at ``woken_ns``.
+_MOMENT = np.dtype(
+    [
+        ("time_ns", "u8"),
+        ("operation", "i8"),
+        ("request", "i8"),
+        ("waker", "i4"),
+        ("woken_ns", "u8"),
+        ("alarm", "i4"),
+        ("alarm_ns", "u8"),
+        ("sleep_ns", "f8"),
+        ("cpu_ns", "f8"),
+        ("thread", "u2"),
+    ]
+)
+
+
+@dataclass
+class _Life:
+    """The moments of one thread."""
+
+    parts: list[Array] = field(default_factory=list)
+
+    def add(self, time_ns: Array, **columns: object) -> None:
+        """Add moments; columns that are not given say nothing."""
+        found = np.zeros(len(time_ns), _MOMENT)
+        found["time_ns"] = time_ns
+        for name in ("operation", "request", "waker", "alarm"):
+            found[name] = columns.pop(name, _NONE)
+        for name, column in columns.items():
+            found[name] = column
+        self.parts.append(found)
+
+    def moments(self) -> Array:
+        """Return the moments in order."""
+        found = np.concatenate(self.parts)
+        return found[np.argsort(found["time_ns"], kind="stable")]
+
+
+def steps_in_time(
+    recording: Recording, program: Program, times: Array, requests: Table, own: Array
+) -> Steps:
+    """Return the operations of a program, and the requests that are not its ``own``, in time.
+
+    ``times`` are those of the operations; ``requests`` are the disk's, in order of issue. By
+    thread where the recording says who was on a processor when, else as one sequence. The
+    recording is a capture.
+    """
+    found = thread_steps(recording, times, requests, own)
+    if found is not None:
+        return found
+    assert recording.capture is not None
+    span = (recording.capture.start_ns, recording.capture.end_ns)
+    in_one = steps_of(program, times, requests, own, *span)
+    return without_recording(in_one, recording.trace.events, *span)
+
+
+def thread_steps(recording: Recording, times: Array, requests: Table, own: Array) -> Steps | None:
+    """Return the operations done at ``times``, and the requests that are not ``own``, by thread.
+
+    ``requests`` are the disk's, in order of issue. None if the recording has no switches of the
+    command's threads.
+    """
+    capture = recording.capture
+    if capture is None or recording.threads is None:
+        return None
+    by_thread = stays(recording.trace.events, sorted(recording.threads), capture.end_ns)
+    if capture.pid not in by_thread or len(by_thread) > _MOST_THREADS:
+        return None
+    return _Threads(recording, by_thread, requests).steps(times, own)
+
+
+class _Threads:
+    """The threads of a recording on their way to steps."""
+
+    def __init__(self, recording: Recording, by_thread: dict[int, Array], requests: Table) -> None:
+        assert recording.capture is not None
+        self.recording, self.capture = recording, recording.capture
+        self.stays, self.requests = by_thread, requests
+        self.asked_by, self.asked_ns = askers(requests, recording.trace.events)
+        self.thread_events = ThreadEvents(recording)
+        self.each_ns = event_cost(recording.trace.events)
+        self.slept_ns = nanosleeps(recording)
+        self.number = {thread: row for row, thread in enumerate(by_thread)}
+        self.lives = {thread: _Life() for thread in by_thread}
+        self.reads = requests.take((requests["flags"] & Rwbs.READ) > 0)
+        self.reads_of = rows_by(self.reads["pid"])
+        start = self.capture.start_ns
+        self.others = OtherWork(recording.trace.events, set(by_thread), self.each_ns)
+        self.threads = np.array([*by_thread], np.int64)  # rising, as the numbers are
+        reads = Reads(self.reads)
+        self.offs = {
+            thread: off_cpu_intervals(thread, rows, start, self.threads, reads, self.others)
+            for thread, rows in by_thread.items()
+        }
+        self.demands = demands_by_thread(self.offs)
+
+    def steps(self, times: Array, own: Array) -> Steps:
+        """Return the steps of all threads in order of time."""
+        clipped = np.clip(times, self.capture.start_ns, self.capture.end_ns)
+        owners = self.thread_events.of(times, self.capture.pid, self.number)
+        done, asked = rows_by(owners), rows_by(self.asked_by)
+        did = {
+            thread: np.concatenate(
+                (
+                    clipped[done.get(thread, _NO_ROWS)],
+                    self.asked_ns[asked.get(thread, _NO_ROWS)],
+                )
+            )
+            for thread in self.lives
+        }
+        self.offs = without_idle(self.offs, did, self._last())
+        for thread, life in self.lives.items():
+            rows = done.get(thread, _NO_ROWS)
+            life.add(clipped[rows], operation=rows)
+            self._waits(thread, life)
+            life.add(self.stays[thread]["end_ns"][-1:])
+        for thread, at_ns, ended in joins(self.stays, self.offs, self.recording, self._last()):
+            # The wait itself is reported at the first of these moments.
+            self.lives[thread].add(np.array([at_ns], np.uint64))
+            self.lives[thread].add(
+                np.full(len(ended), at_ns, np.uint64),
+                waker=np.array(ended),
+                woken_ns=np.array([self.stays[one]["end_ns"][-1] for one in ended]),
+            )
+        unawaited = [*self._other_reads(own, clipped, owners)]
+        usual = usual_latency(self.offs.values())
+        found = [self._timed(thread, life, usual) for thread, life in self.lives.items()]
+        found += self._readers(unawaited)
+        moments = np.concatenate(found)
+        moments = moments[np.argsort(moments["time_ns"], kind="stable")]
+        ends = self.number[self._last()]
+        cpus = self.capture.host.cpu_count
+        total = float(self.capture.end_ns - self.capture.start_ns)
+        steps = self._as_steps(moments)
+        tail = self._tail_ns()
+        return Steps(
+            steps,
+            tail,
+            total,
+            max(cpus, 1),
+            ends,
+            by_thread=True,
+            back_ns=usual,
+            strangers=len(self.lives) + 1,
+            unlinked_ns=self._unlinked_ns(),
+        )
+
+    def _unlinked_ns(self) -> float:
+        """Return how late the latest thread begins that no other one is known to have started."""
+        late = [0.0]
+        for thread, off in self.offs.items():
+            if thread != self.capture.pid and off.why[0] != Why.THREAD:
+                late.append(float(off.came_ns[0]) - self.capture.start_ns)
+        return max(late)
+
+    def _tail_ns(self) -> float:
+        """Return how long it took until who waited for the command's end had taken it in.
+
+        That is part of the time that a run is said to take. What ends a run otherwise does not
+        wait for a thread.
+        """
+        if self.capture.ended_by != "exit":
+            return 0.0
+        last = self.stays[self.capture.pid][-1:]
+        end = np.array([self.capture.end_ns], np.uint64)
+        took = float(end[0]) - float(last["end_ns"][0])
+        return max(took - float(self.others.recording(last["cpu"], last["end_ns"], end)[0]), 0.0)
+
+    def _last(self) -> int:
+        """Return the thread with which the run ends."""
+        if self.capture.ended_by == "exit":
+            return self.capture.pid
+        return max(self.stays, key=lambda thread: int(self.stays[thread]["end_ns"][-1]))
+
+    def _waits(self, thread: int, life: _Life) -> None:
+        """Add the moments at which a thread goes to sleep, and those at which it wakes others."""
+        off = self.offs[thread]
+        apart = np.isin(off.why, (Why.SLEEP, Why.THREAD))
+        life.add(off.left_ns[apart & off.was_running])
+        by_thread = off.why == Why.THREAD
+        for waker in np.unique(off.waker[by_thread]).tolist():
+            self.lives[waker].add(off.woken_ns[by_thread & (off.waker == waker)])
+
+    def _other_reads(self, own: Array, times: Array, owners: Array) -> Iterator[int]:
+        """Add the reads that are not operations to who waited for them; yield the other ones."""
+        rows = np.flatnonzero(~own & ((self.requests["flags"] & Rwbs.READ) > 0))
+        pids, issued = self.asked_by[rows], self.asked_ns[rows]
+        asked, done = rows_by(pids), rows_by(owners)
+        for thread, life in self.lives.items():
+            of_thread = asked.get(thread, _NO_ROWS)
+            theirs, at = rows[of_thread], issued[of_thread]
+            did = np.sort(times[done.get(thread, _NO_ROWS)])
+            did = np.append(did, np.iinfo(np.uint64).max)
+            off = self.offs[thread]
+            blocked = np.append(off.left_ns[off.why == Why.DISK], np.iinfo(np.uint64).max)
+            waited = blocked[np.searchsorted(blocked, at)] <= did[np.searchsorted(did, at)]
+            life.add(at[waited], request=theirs[waited])
+            life.add(at[~waited])  # what the read begins with
+            yield from theirs[~waited].tolist()
+        yield from rows[~among(pids, self.threads)].tolist()
+
+    def _timed(self, thread: int, life: _Life, usual: float) -> Array:
+        """Return a thread's moments with what it computed and waited for before each."""
+        off, moments = self.offs[thread], life.moments()
+        moments["thread"] = self.number[thread]
+        did = moments["time_ns"][moments["operation"] >= 0]
+        issued = self.reads["issue_ns"][self.reads_of.get(thread, _NO_ROWS)]
+        computed = off.computed(self.stays[thread], did, issued, usual)
+        before = np.concatenate(([0.0], computed(moments["time_ns"])))
+        spent = np.concatenate(([0], self.thread_events.before(thread, moments["time_ns"])))
+        gaps = np.diff(before)
+        moments["cpu_ns"] = np.maximum(gaps - np.diff(spent) * self.each_ns, 0.0)
+        behind = np.searchsorted(moments["time_ns"], off.came_ns)
+        for why in (Why.SLEEP, Why.THREAD):
+            rows = np.flatnonzero((off.why == why) & (behind < len(moments)))
+            if why == Why.SLEEP:
+                moments["sleep_ns"][behind[rows]] = (off.ready_ns - off.left_ns)[rows]
+                rows = rows[ended_by_timer(off, self.slept_ns.get(thread, _NO_TIMES))[rows]]
+                at_ns, by = self.demands[thread].after(off.ready_ns[rows])
+                moments["alarm"][behind[rows]] = by
+                moments["alarm_ns"][behind[rows]] = at_ns
+            else:
+                moments["waker"][behind[rows]] = off.waker[rows]
+                moments["woken_ns"][behind[rows]] = off.woken_ns[rows]
+        return moments
+
+    def _readers(self, rows: list[int]) -> Iterator[Array]:
+        """Return two threads that read what nobody waited for.
+
+        One reads what threads of the command asked for, the other one what other processes did.
+        """
+        asked = np.array(sorted(rows), np.int64)
+        theirs = among(self.asked_by[asked], self.threads)
+        issue, complete = self.requests["issue_ns"], self.requests["complete_ns"]
+        for row, chosen in enumerate((asked[theirs], asked[~theirs])):
+            life = _Life()
+            life.add(issue[chosen], request=chosen)
+            moments = life.moments()
+            moments["thread"] = len(self.lives) + row
+            if row == 0:
+                moments["time_ns"] = moments["woken_ns"] = self.asked_ns[chosen]
+                moments["waker"] = self.asked_by[chosen]
+            else:
+                done = np.maximum(complete, issue)[chosen]  # 0 where it is not known
+                done = np.concatenate(([self.capture.start_ns], done[:-1]))
+                moments["sleep_ns"] = np.maximum(issue[chosen].astype(float) - done, 0.0)
+            yield moments
+
+    def _as_steps(self, moments: Array) -> Array:
+        """Return STEP rows of moments in order of time."""
+        steps = np.zeros(len(moments), STEP)
+        for name in ("cpu_ns", "sleep_ns", "operation", "thread"):
+            steps[name] = moments[name]
+        waits_for = self._rows_of(moments, "waker", "woken_ns")
+        steps["waits_for"] = np.where(waits_for < np.arange(len(moments)), waits_for, _NONE)
+        steps["woken_by"] = self._rows_of(moments, "alarm", "alarm_ns")
+        reads = np.flatnonzero(moments["request"] >= 0)
+        chosen = self.requests.take(moments["request"][reads])
+        steps["sector"][reads], steps["sectors"][reads] = chosen["sector"], chosen["sectors"]
+        steps["bios"][reads] = chosen["bios"]
+        steps["meta"][reads] = (chosen["flags"] & Rwbs.META) > 0
+        return steps
+
+    def _rows_of(self, moments: Array, who: str, when: str) -> Array:
+        """Return rows of the moments of threads (column ``who``) at the times ``when``, or -1."""
+        wait = np.flatnonzero(moments[who] >= 0)
+        doer = np.searchsorted(self.threads, moments[who][wait])
+        thread = np.concatenate((moments["thread"].astype(np.int64), doer))
+        time = np.concatenate((moments["time_ns"], moments[when][wait]))
+        is_wait = np.arange(len(thread)) >= len(moments)
+        order = np.lexsort((is_wait, time, thread))
+        latest = np.maximum.accumulate(np.where(is_wait[order], _NONE, np.arange(len(order))))
+        source = order[np.maximum(latest, 0)]
+        known = is_wait[order] & (latest >= 0)
+        known &= (thread[source] == thread[order]) & (time[source] == time[order])
+        found = np.full(len(moments), _NONE, np.int64)
+        found[wait[order[known] - len(moments)]] = source[known]
+        return found

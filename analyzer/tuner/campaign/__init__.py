@@ -1,0 +1,1 @@
+"""A campaign runs an engine against a machine and stores every run."""

@@ -1,0 +1,88 @@
+"""One attempt: asked for, made, and dated; what fails in it, and what ends a campaign."""
+
+from __future__ import annotations
+
+import random
+import time
+from dataclasses import dataclass
+
+from analyzer.tuner.evaluation import BLAMING, Attempt, Evaluator, Seeded, TargetGone
+from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.store.records import Evaluation
+
+_NOTES = 20  # of an attempt, and characters of each; a target may say anything
+_NOTE_LENGTH = 500
+_METRICS = 1000
+
+
+class CampaignError(RuntimeError):
+    """A campaign that cannot go on; its store is sound. ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class DisturbedError(CampaignError):
+    """The default cannot be measured since something else uses the machine: it may pass."""
+
+
+@dataclass(frozen=True)
+class Due:
+    """An attempt to be made: its number, and which repeat it is, in a campaign of that seed."""
+
+    number: int
+    chromosome: Chromosome
+    scenario: str
+    repeat: int
+    seed: int
+
+
+def evaluated(
+    evaluator: Evaluator, due: Due, interrupts: tuple[type[BaseException], ...] = ()
+) -> Evaluation:
+    """Make an attempt; what fails in that costs the chromosome alone.
+
+    Not so ``interrupts``, nor a CampaignError: then no chromosome could be evaluated. The seed of
+    the attempt follows from the campaign's, the scenario and the repeat.
+    """
+    seed = random.Random(f"{due.seed}/{due.scenario}/{due.repeat}").getrandbits(32)
+    started, clock = time.time(), time.monotonic()
+    if isinstance(evaluator, Seeded):
+        evaluator.reseed(seed)
+    made = _attempt(evaluator, due, interrupts)
+    ended = started + time.monotonic() - clock
+    return Evaluation(
+        due.number, due.chromosome, due.scenario, due.repeat, seed, made, started, ended
+    )
+
+
+def failed_for_good(what: str, last: Attempt) -> CampaignError:
+    """Return the error of what cannot be measured; DisturbedError where others are to blame."""
+    notes = "; ".join(last.notes) or "no details are known"
+    kind = CampaignError if last.status in BLAMING else DisturbedError
+    return kind(
+        f"{what}: {last.status} ({notes})",
+        "check the target, then repeat the command line with --resume",
+    )
+
+
+def _attempt(
+    evaluator: Evaluator, due: Due, interrupts: tuple[type[BaseException], ...]
+) -> Attempt:
+    try:
+        return _bounded(evaluator.evaluate(due.chromosome, due.scenario))
+    except CampaignError:
+        raise
+    except interrupts:
+        raise
+    except TargetGone as error:
+        return _bounded(Attempt("hung", notes=(str(error),)))
+    except Exception as error:
+        return _bounded(Attempt("failed", notes=(f"{type(error).__name__}: {error}",)))
+
+
+def _bounded(attempt: Attempt) -> Attempt:
+    notes = tuple(note[:_NOTE_LENGTH] for note in attempt.notes[:_NOTES])
+    metrics = dict(list(attempt.metrics.items())[:_METRICS])
+    return Attempt(attempt.status, attempt.value, metrics, notes)

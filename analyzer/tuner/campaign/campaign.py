@@ -1,0 +1,288 @@
+"""A campaign: the engine is asked, its chromosomes are tried, and it receives their fitness.
+
+The course of a campaign follows from its spec and from what was measured, and from nothing else.
+To resume one, the same course is gone again from its beginning with a new engine of the same seed,
+the attempts being taken from the store as long as it has some; so the random stream is the same,
+and nothing is measured twice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from statistics import fmean, median
+
+from analyzer.tuner.campaign.attempts import CampaignError, Due, evaluated, failed_for_good
+from analyzer.tuner.campaign.progress import Progress, progress_of
+from analyzer.tuner.campaign.standings import Standings
+from analyzer.tuner.campaign.turns import Turns
+from analyzer.tuner.engine import Believer, Engine, Scored
+from analyzer.tuner.engines.reintroduction import Fingerprinting
+from analyzer.tuner.engines.stopping import Budget, Patience, Stage, gained_too_little
+from analyzer.tuner.evaluation import FINAL, Evaluator, chromosome_of, key_of
+from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.store.records import Ended, Evaluation
+from analyzer.tuner.store.store import Store
+
+DEFAULT_FIRST = 3  # rounds of it before all else, where the engine can ask for more
+DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
+IDLE_GENERATIONS = 100  # without a single attempt: the engine proposes what it has proposed
+
+
+class _Spent(Exception):
+    """The budget is used up."""
+
+    def __init__(self, ended: Ended) -> None:
+        self.ended = ended
+
+
+@dataclass(frozen=True)
+class Rules:
+    """When a campaign ends, and what ends it at once.
+
+    ``patience``: None goes on whatever the noise. ``interrupts``: exceptions of the evaluator that
+    are not failures of an evaluation (a signal's); they end the campaign, as Ctrl-C does.
+    """
+
+    budget: Budget = field(default_factory=Budget)
+    patience: Patience | None = field(default_factory=Patience)
+    interrupts: tuple[type[BaseException], ...] = ()
+
+
+class Campaign:
+    """Runs what ``store.spec`` says, from where the store is.
+
+    ``engine`` must be new, made of the spec's recipe, space and seed; ``turns`` is the recipe's,
+    too (turns.py). ``on_progress`` is called after every attempt that is made.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        engine: Engine,
+        evaluator: Evaluator,
+        rules: Rules | None = None,
+        on_progress: Callable[[Progress], None] | None = None,
+        turns: int = 0,
+    ) -> None:
+        self._store = store
+        self._spec = store.spec
+        self._engine = engine
+        self._evaluator = evaluator
+        self._rules = rules or Rules()
+        self._on_progress = on_progress
+        self._turns = Turns(store.spec, turns)
+        self._contest = self._turns.in_force(0)
+        self._recorded = deque(store.evaluations())
+        self._told = deque(store.generations())
+        self._number = store.last_number()
+        self._generation = 0
+        self._since_default = 0
+        self._believer = engine if isinstance(engine, Believer) else None
+
+    @property
+    def standings(self) -> Standings:
+        """What is known in the scenarios that are in force."""
+        return self._contest.standings
+
+    def run(self) -> Ended:
+        """Go on until the engine or the budget ends, or the gain is below the noise; say which.
+
+        CampaignError when the default cannot be measured (any more; DisturbedError when others are
+        to blame), when the store holds another course, or when the evaluator raises one.
+        StoreError when an attempt cannot be stored. What the evaluator raises for Ctrl-C, and
+        ``interrupts``, pass through. The campaign can be resumed after any of them.
+        """
+        try:
+            ended = self._search()
+        except _Spent as spent:
+            ended = spent.ended
+        if self._store.ended != ended:
+            self._store.end(ended)
+        return ended
+
+    @property
+    def best(self) -> str:
+        """The best chromosome so far."""
+        return self._contest.best
+
+    def progress(self) -> Progress:
+        """Return where the campaign is."""
+        returned = self._engine.returned if isinstance(self._engine, Fingerprinting) else None
+        return progress_of(self._turns, self._generation, self._rules.budget, returned)
+
+    def _search(self) -> Ended:
+        idle = 0
+        while idle < IDLE_GENERATIONS:
+            before = self._turns.attempts
+            self._take_turn()
+            batch = self._engine.ask()
+            if not batch:
+                return "finished"
+            for chromosome in batch:
+                (self._repeat if self._believer else self._race)(chromosome)
+            self._tell(batch)
+            idle = idle + 1 if self._turns.attempts == before else 0
+            if self._gained_too_little():
+                return "noise"
+        return "nothing new"
+
+    def _take_turn(self) -> None:
+        """Put in force whose turn it is, and measure the default there first."""
+        before, self._contest = self._contest, self._turns.in_force(self._generation)
+        if not self.standings.measured():
+            most = self._spec.most
+            self._measure_default(min(most, DEFAULT_FIRST) if self._believer else most)
+        elif self._contest != before:
+            self._measure_default(1)
+
+    def _tell(self, batch: list[Chromosome]) -> None:
+        scored = [self._scored(chromosome) for chromosome in batch]
+        told = self._told.popleft() if self._told else None
+        if told is not None:
+            said = [(key_of(chromosome), fitness) for chromosome, fitness in told]
+            if said != [(key_of(one.chromosome), one.fitness) for one in scored]:
+                raise self._another_course()
+        self._inform(scored)
+        if told is None:
+            top = self._engine.known if isinstance(self._engine, Fingerprinting) else {}
+            self._store.add_generation(self._generation, scored, top, self._contest.believed)
+        self._generation += 1
+        self._contest.stages.append(Stage(self.best, self.standings.measured()))
+
+    def _inform(self, scored: list[Scored]) -> None:
+        """Tell the engine of a generation, or, if it has a mind of its own, of all."""
+        if self._believer is None:
+            self._engine.tell(scored)
+            return
+        everyone = map(chromosome_of, self.standings.chromosomes())
+        self._believer.tell([self._scored(chromosome) for chromosome in everyone])
+        self._contest.believed = key_of(self._believer.best())
+
+    def _gained_too_little(self) -> bool:
+        patience = self._rules.patience
+        if patience is None or self._recorded:
+            return False
+        return all(
+            gained_too_little(
+                one.stages, patience, one.standings.gain, one.standings.best_from_second
+            )
+            for one in self._turns.contests
+        )
+
+    def _scored(self, chromosome: Chromosome) -> Scored:
+        """Return fitness and metrics: medians of good attempts, their mean over scenarios."""
+        key, by_name = key_of(chromosome), dict[str, list[float]]()
+        for scenario in self._contest.spec.scenarios:
+            good = self.standings.good(key, scenario)
+            for name in {name: None for one in good for name in one.metrics}:
+                values = [one.metrics[name] for one in good if name in one.metrics]
+                by_name.setdefault(name, []).append(median(values))
+            values = [one.value for one in good if one.value is not None]
+            if values:
+                by_name[f"value:{scenario}"] = [median(values)]
+        metrics = {name: fmean(values) for name, values in by_name.items()}
+        gains, final = self.standings.gains(key), self.standings.exhausted(key)
+        return Scored(chromosome, self.standings.fitness(key), metrics, gains, final)
+
+    def _race(self, chromosome: Chromosome) -> None:
+        """Measure a chromosome as often as it is worth, and what it is compared with."""
+        key = key_of(chromosome)
+        while (runner := self.standings.next_to_run(key)) is not None:
+            if self._default_due():
+                self._run_best()
+            self._since_default += 1
+            self._run(chromosome if runner == key else chromosome_of(runner))
+
+    def _repeat(self, chromosome: Chromosome) -> None:
+        """Measure a chromosome once more, a new one as often as each is measured."""
+        key = key_of(chromosome)
+        for _ in range(max(self._spec.fewest - self.standings.repeats(key), 1)):
+            if not self.standings.exhausted(key):
+                self._default_due()
+                self._since_default += 1
+                self._run(chromosome)
+
+    def _default_due(self) -> bool:
+        """Measure the default if that is due; return whether it was."""
+        due = self._since_default >= DEFAULT_EVERY
+        if due:
+            self._measure_default(1)
+        return due
+
+    def _run_best(self) -> None:
+        """Run the best again until it has all its repeats: chance may have put it there."""
+        best = self.standings.best()
+        if not self.standings.exhausted(best):
+            self._run(chromosome_of(best))
+
+    def _run(self, chromosome: Chromosome) -> None:
+        status = self._round(chromosome)
+        if status not in (None, *FINAL):
+            self._measure_default(1)  # whose fault was it?
+
+    def _measure_default(self, rounds: int) -> None:
+        """Measure the default; raise CampaignError if that cannot be done."""
+        self._since_default = 0
+        for _ in range(rounds):
+            status = self._round(self._spec.default)
+            if status is not None:
+                raise self._default_failed()
+
+    def _round(self, chromosome: Chromosome) -> str | None:
+        """Get a good attempt in all that is in force; None, or the status that made it give up."""
+        key = key_of(chromosome)
+        for scenario in self._contest.spec.scenarios:
+            status = self._attempt(chromosome, scenario)
+            while status != "ok" and not self.standings.given_up(key, scenario):
+                status = self._attempt(chromosome, scenario)
+            if status != "ok":
+                return status
+        return None
+
+    def _attempt(self, chromosome: Chromosome, scenario: str) -> str:
+        if self._recorded:
+            one = self._recorded.popleft()
+            if (key_of(one.chromosome), one.scenario) != (key_of(chromosome), scenario):
+                raise self._another_course()
+            self.standings.add(one)
+            return one.attempt.status
+        self._check_budget()
+        one = self._evaluate(chromosome, scenario)
+        self._store.add(one)
+        self.standings.add(one)
+        if self._on_progress:
+            self._on_progress(self.progress())
+        return one.attempt.status
+
+    def _evaluate(self, chromosome: Chromosome, scenario: str) -> Evaluation:
+        repeat = self.standings.tried(key_of(chromosome), scenario)
+        self._number += 1
+        due = Due(self._number, chromosome, scenario, repeat, self._spec.seed)
+        return evaluated(self._evaluator, due, self._rules.interrupts)
+
+    def _check_budget(self) -> None:
+        budget, turns = self._rules.budget, self._turns
+        if budget.evaluations is not None and turns.attempts >= budget.evaluations:
+            raise _Spent("evaluations")
+        if budget.seconds is not None and turns.seconds >= budget.seconds:
+            raise _Spent("seconds")
+
+    def _default_failed(self) -> CampaignError:
+        """Take back what failed together with the default, since that was the target's fault."""
+        attempts = self._store.evaluations()
+        self._store.withdraw_after(max(map(self._shown_sound, attempts), default=0))
+        return failed_for_good("the default cannot be measured", attempts[-1].attempt)
+
+    def _shown_sound(self, one: Evaluation) -> int:
+        """Return the number of an attempt in which the target did its part, else 0."""
+        refused = one.attempt.status in FINAL and one.chromosome != self._spec.default
+        return one.number if one.attempt.status == "ok" or refused else 0
+
+    def _another_course(self) -> CampaignError:
+        made_by = self._spec.foreread or "that made it"
+        return CampaignError(
+            f"{self._store.name} holds another course than this campaign's",
+            f"resume it with the recipe it was begun with, and the foreread {made_by}",
+        )

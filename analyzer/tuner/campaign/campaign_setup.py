@@ -1,0 +1,77 @@
+"""What a campaign was begun with: its recipe, its genes, and what was predicted of windows.
+
+The store keeps it as text, so that a resumed campaign goes over the same ground although a board's
+own values have changed, and a report knows the genes without the board.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import msgspec
+
+from analyzer.tuner.engine import Engine
+from analyzer.tuner.engines.fingerprint import PAGE_BYTES
+from analyzer.tuner.engines.make import make_engine
+from analyzer.tuner.engines.recipe import Genetic, Recipe
+from analyzer.tuner.space.genes import Gene, GeneError, Space
+from analyzer.tuner.store.records import Spec
+
+T = TypeVar("T")
+
+
+class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    genes: list[Gene]
+    left_out: dict[str, str] = {}
+    predicted: dict[int, float] = {}
+
+
+@dataclass(frozen=True)
+class CampaignSetup:
+    """``predicted``: seconds by read_ahead_kb, empty where nothing was predicted."""
+
+    recipe: Recipe
+    space: Space
+    predicted: Mapping[int, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, spec: Spec) -> CampaignSetup:
+        """Return the ground in a store's spec; raises GeneError."""
+        text = _decoded(spec.space, _Text)
+        recipe: Recipe = _decoded(spec.recipe, Recipe)  # type: ignore[arg-type]
+        return cls(recipe, Space(tuple(text.genes), text.left_out), text.predicted)
+
+    @property
+    def turns(self) -> int:
+        """For how many generations a scenario is in force before the next one; 0: all always."""
+        return self.recipe.turns if isinstance(self.recipe, Genetic) else 0
+
+    @property
+    def recipe_text(self) -> str:
+        """The recipe as JSON."""
+        return msgspec.json.encode(self.recipe).decode()
+
+    @property
+    def space_text(self) -> str:
+        """Genes and prediction as JSON."""
+        space = self.space
+        text = _Text(list(space.genes), dict(space.left_out), dict(self.predicted))
+        return msgspec.json.encode(text).decode()
+
+    def engine(self, seed: int, page_bytes: int = PAGE_BYTES) -> Engine:
+        """Return a new engine; raises RecipeError."""
+        return make_engine(
+            self.recipe, self.space, seed, predicted=self.predicted, page_bytes=page_bytes
+        )
+
+
+def _decoded(text: str, kind: type[T]) -> T:
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except GeneError:
+        raise
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
+        message = f"what the campaign was begun with is damaged: {error}"
+        raise GeneError(message, "begin a new campaign") from error

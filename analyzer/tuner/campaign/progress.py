@@ -1,0 +1,75 @@
+"""Where a campaign is, for whoever waits for it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from analyzer.tuner.campaign.turns import Turns
+from analyzer.tuner.engines.stopping import Budget
+from analyzer.tuner.evaluation import chromosome_of
+from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.store.records import Objective
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One line's worth.
+
+    ``improvement`` over the default, in parts of the default's value: fewer seconds, or a higher
+    rate; ``interval`` is its bootstrap interval (5 to 95 %), None where nothing was repeated yet.
+    ``most`` evaluations are made, None where that is not limited. ``seconds`` were spent in
+    attempts; ``seconds_left`` is None without a budget. Where scenarios take turns, ``scenario``
+    is in force, and what is said of the best is said of that. ``returned`` are genes that came
+    back in this generation, since the workload changed.
+    """
+
+    generation: int
+    best: Chromosome
+    improvement: float
+    interval: tuple[float, float] | None
+    evaluations: int
+    most: int | None
+    seconds: float
+    seconds_left: float | None
+    scenario: str = ""
+    returned: Chromosome | None = None
+
+
+def progress_of(
+    turns: Turns, generation: int, budget: Budget, returned: Chromosome | None = None
+) -> Progress:
+    """Return where a campaign with these contests is."""
+    contest = turns.in_force(generation)
+    spec, standings, best = contest.spec, contest.standings, contest.best
+    interval = standings.interval(best) if best != standings.default else None
+    return Progress(
+        generation=generation,
+        best=chromosome_of(best),
+        improvement=improvement(standings.gain(best), spec.objective),
+        interval=interval
+        and (improvement(interval[0], spec.objective), improvement(interval[1], spec.objective)),
+        evaluations=turns.attempts,
+        most=budget.evaluations,
+        seconds=turns.seconds,
+        seconds_left=_seconds_left(turns, budget),
+        scenario=spec.scenarios[0] if len(turns.contests) > 1 else "",
+        returned=returned,
+    )
+
+
+def improvement(gain: float, objective: Objective) -> float:
+    """Return a gain in parts of the default's value: 0.25 is a quarter fewer seconds."""
+    if math.isinf(gain):
+        return 0.0
+    return -math.expm1(-gain) if objective == "seconds" else math.expm1(gain)
+
+
+def _seconds_left(turns: Turns, budget: Budget) -> float | None:
+    left = []
+    if budget.seconds is not None:
+        left.append(budget.seconds - turns.seconds)
+    if budget.evaluations is not None and turns.attempts:
+        each = turns.seconds / turns.attempts
+        left.append((budget.evaluations - turns.attempts) * each)
+    return max(min(left), 0.0) if left else None

@@ -1,0 +1,34 @@
+"""Waiting for a machine that others use to be left alone again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import sleep
+from typing import TypeVar
+
+from analyzer.tuner.campaign.attempts import DisturbedError
+
+T = TypeVar("T")
+PATIENCE_S = 600.0
+_PAUSES_S = (5.0, 10.0, 20.0, 40.0)  # the last one again and again
+
+
+def patiently(resume: Callable[[], T], good: Callable[[], int], tell: Callable[[str], None]) -> T:
+    """Return what ``resume`` does, which is called again while others disturb it.
+
+    ``good`` returns the number of good attempts so far. Raises the DisturbedError after pauses of
+    PATIENCE_S in all without another one.
+    """
+    waited, tries, before = 0.0, 0, good()
+    while True:
+        try:
+            return resume()
+        except DisturbedError as error:
+            if good() > before:
+                waited, tries, before = 0.0, 0, good()
+            if waited >= PATIENCE_S:
+                raise
+            pause = _PAUSES_S[min(tries, len(_PAUSES_S) - 1)]
+            tell(f"{error}; trying again in {pause:g} s, for at most {PATIENCE_S - waited:g} s")
+            sleep(pause)
+            waited, tries = waited + pause, tries + 1

@@ -1,0 +1,254 @@
+"""What the attempts of a campaign say: who is best, by how much, and how sure that is.
+
+Everything is compared in logarithms. The *gain* of a run is log(default's value / its value), of a
+rate the reverse; that of a chromosome is the median over its good runs, then the mean over
+scenarios: the log of a geometric mean. Fitness is e^gain.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from statistics import fmean, median
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.tuner.campaign.baseline import Baseline
+from analyzer.tuner.engines import racing
+from analyzer.tuner.evaluation import BLAMING, FINAL, LARGEST, Attempt, key_of
+from analyzer.tuner.store.records import Evaluation, Spec
+
+TRIES = 3  # attempts in a row without a good one until a chromosome is given up
+INTERVAL = (0.05, 0.95)
+_RESAMPLES = 2000
+
+
+@dataclass
+class _Runs:
+    """Attempts of one chromosome in one scenario; ``good`` ones with their number and log."""
+
+    attempts: int = 0
+    bad_in_a_row: int = 0
+    good: list[Attempt] = field(default_factory=list)
+    logs: list[tuple[int, float]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class _Summary:
+    """What is known of a chromosome: good runs in the scenario that has the fewest, and its gain.
+
+    ``gain`` is None where a scenario lacks, ``gains`` are those of the good runs.
+    """
+
+    repeats: int
+    gain: float | None
+    gains: dict[str, list[float]]
+
+
+class Standings:
+    """Fed with attempts in their order (``add``), tells what they say; the same for the same."""
+
+    def __init__(self, spec: Spec) -> None:
+        self.default = key_of(spec.default)
+        self.attempts = 0
+        self.seconds = 0.0
+        self._spec = spec
+        self._sign = 1.0 if spec.objective == "seconds" else -1.0
+        self._runs: dict[str, dict[str, _Runs]] = {}
+        self._baselines = {scenario: Baseline() for scenario in spec.scenarios}
+        self._condemned: set[str] = set()
+        # Found when asked for, and kept until an attempt changes them.
+        self._summaries: dict[str, _Summary] = {}
+        self._ranking: list[str] = []
+        self._noises: dict[str, float] = {}
+
+    def add(self, one: Evaluation) -> None:
+        """Take the next attempt."""
+        key, attempt = key_of(one.chromosome), one.attempt
+        self.attempts += 1
+        self.seconds += one.ended - one.started
+        self._ranking, self._noises = [], {}
+        runs = self._runs.setdefault(key, {}).setdefault(one.scenario, _Runs())
+        runs.attempts += 1
+        if attempt.status != "ok" or attempt.value is None:
+            runs.bad_in_a_row += 1
+            tired = attempt.status in BLAMING and runs.bad_in_a_row >= TRIES
+            if tired or attempt.status in FINAL:
+                self._condemned.add(key)
+            return
+        runs.bad_in_a_row = 0
+        runs.good.append(attempt)
+        runs.logs.append((one.number, math.log(attempt.value)))
+        self._summaries.pop(key, None)
+        if key == self.default:
+            self._baselines[one.scenario].add(*runs.logs[-1])
+            self._summaries.clear()
+
+    @property
+    def drifts(self) -> list[int]:
+        """Attempts from which on the machine was another."""
+        return sorted(start for one in self._baselines.values() for start in one.starts[1:])
+
+    def tried(self, key: str, scenario: str) -> int:
+        """Return the number of attempts, good or bad."""
+        return self._of(key, scenario).attempts
+
+    def good(self, key: str, scenario: str) -> Sequence[Attempt]:
+        """Return the good attempts."""
+        return self._of(key, scenario).good
+
+    def repeats(self, key: str) -> int:
+        """Return the number of good attempts in the scenario that has the fewest."""
+        return self._summary(key).repeats
+
+    def chromosomes(self) -> Sequence[str]:
+        """Return those that were tried, in that order."""
+        return list(self._runs)
+
+    def given_up(self, key: str, scenario: str) -> bool:
+        """Return whether a chromosome is not tried again in this scenario."""
+        return key in self._condemned or self._of(key, scenario).bad_in_a_row >= TRIES
+
+    def next_to_run(self, key: str) -> str | None:
+        """Return who should be run next to know what ``key`` is worth (racing.py); None: nobody.
+
+        That is ``key``, or the best of the others.
+        """
+        if self.exhausted(key):
+            return None
+        if self.repeats(key) < self._spec.fewest or key == self.default:
+            return key
+        best = self.best(apart_from=key)
+        if racing.decided(self.gain(key) - self.gain(best), self._error(key, best)):
+            return None
+        return min((key, best), key=lambda one: (self.exhausted(one), self.repeats(one)))
+
+    def exhausted(self, key: str) -> bool:
+        """Return whether a chromosome has had all its repeats, or was given up."""
+        tired = any(self.given_up(key, scenario) for scenario in self._spec.scenarios)
+        return tired or self.repeats(key) >= self._spec.most
+
+    def fitness(self, key: str) -> float:
+        """Return e^gain; 0 for one that failed, or that is not measured in every scenario."""
+        gain = None if key in self._condemned else self._summary(key).gain
+        return 0.0 if gain is None else math.exp(min(gain, math.log(LARGEST)))
+
+    def gains(self, key: str) -> Sequence[float]:
+        """Return the gain of each round: of the runs that were the n-th good ones, the mean."""
+        return [fmean(runs) for runs in zip(*self._summary(key).gains.values(), strict=False)]
+
+    def gain(self, key: str) -> float:
+        """Return the log of the fitness; -inf where that is 0."""
+        return -math.inf if key in self._condemned else self._gain(key)
+
+    def best(self, apart_from: str | None = None) -> str:
+        """Return the first of the ranking, or of all others; the default where there is none."""
+        return next((key for key in self.ranking() if key != apart_from), self.default)
+
+    def measured(self) -> int:
+        """Return the number of chromosomes that were tried."""
+        return len(self._runs)
+
+    def ranking(self) -> Sequence[str]:
+        """Return the chromosomes that have their fewest repeats, by falling gain.
+
+        Those that failed are left out. Of equals the one that was tried first comes first.
+        """
+        if not self._ranking:
+            gains = {key: self.gain(key) for key in self._runs}
+            known = [
+                key
+                for key, gain in gains.items()
+                if gain > -math.inf and self.repeats(key) >= self._spec.fewest
+            ]
+            self._ranking = sorted(known, key=gains.__getitem__, reverse=True)
+        return self._ranking
+
+    def interval(self, key: str, other: str | None = None) -> tuple[float, float] | None:
+        """Return the bootstrap interval (5 to 95 %) of a gain, or of its lead over another.
+
+        Errors of medians are drawn from the residuals of all repeats of a scenario (residual
+        bootstrap, Efron and Tibshirani 1993, 9.4), which holds for one that was run only once.
+        None where a chromosome has no gain, or nothing was repeated yet.
+        """
+        base = self.default if other is None else other
+        lead = self.gain(key) - self.gain(base)
+        pools = [self._pool(scenario) for scenario in self._spec.scenarios]
+        if not math.isfinite(lead) or not all(len(pool) for pool in pools):
+            return None
+        rng = np.random.default_rng(self._spec.seed & (1 << 64) - 1)
+        errors = [
+            self._median_errors(one, scenario, pool, rng)
+            for scenario, pool in zip(self._spec.scenarios, pools, strict=True)
+            for one in (key, base)
+        ]
+        drawn = lead + sum(a - b for a, b in zip(errors[::2], errors[1::2], strict=True)) / len(
+            pools
+        )
+        low, high = np.quantile(drawn, INTERVAL)
+        return float(low), float(high)
+
+    def best_from_second(self) -> float:
+        """Return the noise in telling the two best apart: half of the interval of the lead.
+
+        0 where nothing was repeated, or there are no two.
+        """
+        ranking = self.ranking()[:2]
+        interval = self.interval(*ranking) if len(ranking) == 2 else None
+        return (interval[1] - interval[0]) / 2 if interval else 0.0
+
+    def _of(self, key: str, scenario: str) -> _Runs:
+        return self._runs.get(key, {}).get(scenario) or _Runs()
+
+    def _gain(self, key: str) -> float:
+        gain = self._summary(key).gain
+        return -math.inf if gain is None else gain
+
+    def _summary(self, key: str) -> _Summary:
+        if key not in self._summaries:
+            gains = {scenario: self._gains(key, scenario) for scenario in self._spec.scenarios}
+            repeats = min(map(len, gains.values()))
+            gain = fmean(median(values) for values in gains.values()) if repeats else None
+            self._summaries[key] = _Summary(repeats, gain, gains)
+        return self._summaries[key]
+
+    def _gains(self, key: str, scenario: str) -> list[float]:
+        """Return the gain of every good run; none before the default's first run."""
+        baseline = self._baselines[scenario]
+        levels = [(baseline.at(number), log) for number, log in self._of(key, scenario).logs]
+        return [self._sign * (level - log) for level, log in levels if level is not None]
+
+    def _error(self, key: str, best: str) -> float:
+        return racing.error_of_difference(
+            racing.Sample(
+                self._noise(scenario), len(self.good(key, scenario)), len(self.good(best, scenario))
+            )
+            for scenario in self._spec.scenarios
+        )
+
+    def _noise(self, scenario: str) -> float:
+        if scenario not in self._noises:
+            residuals = self._residuals(scenario)
+            squares = sum(float(one @ one) for one in residuals)
+            self._noises[scenario] = racing.noise(squares, sum(len(one) - 1 for one in residuals))
+        return self._noises[scenario]
+
+    def _pool(self, scenario: str) -> npt.NDArray[np.float64]:
+        """Return the residuals of all repeats, widened to the spread of single runs."""
+        residuals = self._residuals(scenario)
+        widened = [one * math.sqrt(len(one) / (len(one) - 1)) for one in residuals]
+        return np.concatenate(widened or [np.empty(0)])
+
+    def _residuals(self, scenario: str) -> list[npt.NDArray[np.float64]]:
+        """Return how far the gains of each chromosome that was run again are from their mean."""
+        groups = [self._summary(key).gains[scenario] for key in self._runs]
+        return [np.array(gains) - fmean(gains) for gains in groups if len(gains) > 1]
+
+    def _median_errors(
+        self, key: str, scenario: str, pool: npt.NDArray[np.float64], rng: np.random.Generator
+    ) -> npt.NDArray[np.float64]:
+        runs = len(self.good(key, scenario))
+        drawn = np.median(rng.choice(pool, (_RESAMPLES, runs)), axis=1)
+        return np.asarray(drawn, dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Search algorithms: each proposes chromosomes and learns from their scores."""

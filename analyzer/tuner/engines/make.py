@@ -1,0 +1,38 @@
+"""From a recipe to the engine that follows it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from analyzer.tuner.engine import Engine
+from analyzer.tuner.engines.fingerprint import PAGE_BYTES
+from analyzer.tuner.engines.genetic import GeneticEngine
+from analyzer.tuner.engines.recipe import Genetic, Recipe, StartUp
+from analyzer.tuner.engines.reintroduction import Fingerprinting
+from analyzer.tuner.engines.samplers import make_sampler
+from analyzer.tuner.engines.start_up import StartUpEngine
+from analyzer.tuner.space.genes import Chromosome, Space
+
+
+def make_engine(
+    recipe: Recipe,
+    space: Space,
+    seed: int,
+    seeds: Sequence[Chromosome] = (),
+    predicted: Mapping[int, float] | None = None,
+    page_bytes: int = PAGE_BYTES,
+) -> Engine:
+    """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
+
+    ``predicted``: seconds by read_ahead_kb, which the recipe start-up begins with; ``page_bytes``:
+    more than that makes I/Os large.
+    Raises RecipeError where the recipe does not fit the space, or needs what is not installed.
+    """
+    if isinstance(recipe, StartUp):
+        return StartUpEngine(recipe, space, seed, seeds, predicted)
+    if isinstance(recipe, Genetic):
+        engine = GeneticEngine(recipe, space, seed, seeds)
+        if kept := recipe.fingerprints:
+            return Fingerprinting(engine, kept.decay, page_bytes, kept.published)
+        return engine
+    return make_sampler(recipe, space, seed, seeds)

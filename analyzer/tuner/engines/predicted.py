@@ -1,0 +1,67 @@
+"""What a prediction of start-up seconds by window says to a tuner."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import numpy as np
+
+from analyzer.tuner.engines.surrogate import Floats
+from analyzer.tuner.space.catalogue import WINDOW
+from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
+
+
+def is_window(gene: Gene) -> bool:
+    """Return whether this is the window, or one disk's."""
+    return gene.name.split(":")[0] == WINDOW
+
+
+class Prediction:
+    """Seconds by read_ahead_kb; between two predicted windows they are interpolated.
+
+    An empty one expects the same of all windows.
+    """
+
+    def __init__(self, seconds: Mapping[int, float]) -> None:
+        self._windows = sorted(seconds)
+        self._seconds = [seconds[window] for window in self._windows]
+
+    def seconds(self, window: Allele) -> float:
+        """Return the seconds predicted for a window."""
+        return float(np.interp(int(window), self._windows, self._seconds)) if self._windows else 1.0
+
+    def pruned(self, space: Space, hopeless: float) -> Space:
+        """Return the space without windows that cannot win; the default stays.
+
+        Those are predicted to take ``hopeless`` (in parts of it) more than the best one.
+        """
+
+        def keep(gene: Gene) -> Gene:
+            limit = (1 + hopeless) * min(map(self.seconds, gene.alleles))
+            hopeful = [a for a in gene.alleles if a == gene.default or self.seconds(a) <= limit]
+            return msgspec.structs.replace(gene, choices=tuple(hopeful))
+
+        genes = (keep(gene) if is_window(gene) else gene for gene in space.genes)
+        return Space(tuple(genes), space.left_out)
+
+    def window(self, space: Space, aside: int = 0) -> dict[str, Allele]:
+        """Return the predicted window, or the one so many places aside, of each window gene."""
+        chosen: dict[str, Allele] = {}
+        for gene in filter(is_window, space.genes):
+            seconds = list(map(self.seconds, gene.alleles))
+            place = seconds.index(min(seconds)) + aside
+            chosen[gene.name] = gene.alleles[max(0, min(place, len(seconds) - 1))]
+        return chosen if self._windows else {}
+
+    def gains(self, space: Space, chromosomes: Sequence[Chromosome]) -> Floats:
+        """Return the log fitness to be expected of chromosomes, the default's being 0."""
+        windows = [gene for gene in space.genes if is_window(gene)]
+        gains = {gene.name: self._gains(gene) for gene in windows}
+        sums = [sum(gains[name][one[name]] for name in gains) for one in chromosomes]
+        return np.array(sums, dtype=np.float64) / max(len(windows), 1)
+
+    def _gains(self, gene: Gene) -> dict[Allele, float]:
+        default = self.seconds(gene.default)
+        return {allele: math.log(default / self.seconds(allele)) for allele in gene.alleles}

@@ -1,0 +1,205 @@
+"""Recipes: which algorithm tunes, and its figures, as TOML.
+
+Unknown keys and values out of range are refused with their path. The recipes that foreread brings
+are in recipes/, one for each paper.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+
+from analyzer.tuner.engines.phenotypes import Phenotype
+
+RECIPES = Path(__file__).parent / "recipes"
+SUFFIX = ".toml"
+LARGEST_FILE = 1 << 20
+
+Share = Annotated[float, Meta(ge=0, le=1)]
+Count = Annotated[int, Meta(ge=1, le=1 << 20)]
+Text = Annotated[str, Meta(min_length=1, max_length=4000)]
+Bounds = tuple[int, int]
+
+
+class RecipeError(ValueError):
+    """A recipe that is not there or makes no sense; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of a recipe; what is unknown or out of range in it is refused."""
+
+
+class Crossover(Part, frozen=True, kw_only=True):
+    """``rate``: share of parents (by chance) that are crossed; it goes to ``last_rate``."""
+
+    kind: Literal["blend", "single-point", "uniform"]
+    rate: Share = 1.0
+    last_rate: Share | None = None
+
+
+class Adaptation(Part, frozen=True, kw_only=True):
+    """The mutation rate goes up by ``step`` when average fitness falls by more than ``threshold``.
+
+    The threshold is in parts of the average before. The rate goes down by ``step`` when the
+    average improves, and stays between ``lowest`` and ``highest``.
+    """
+
+    step: Share
+    lowest: Share
+    highest: Share
+    threshold: Share
+
+
+class Mutation(Part, frozen=True, kw_only=True):
+    """``rate``: the chance of each of the ``of`` to mutate; it goes to ``last_rate``, or adapts."""
+
+    of: Literal["genes", "chromosomes"] = "genes"
+    rate: Share
+    last_rate: Share | None = None
+    adapts: Adaptation | None = None
+
+
+class Niches(Part, frozen=True, kw_only=True):
+    """Every combination of ``ranges`` (bounds included, by gene) keeps ``least`` individuals."""
+
+    least: Count
+    ranges: dict[str, list[Bounds]]
+
+
+class Fingerprints(Part, frozen=True, kw_only=True):
+    """Genes come back with the workload that they suited (reintroduction.py).
+
+    ``decay``: what is left of a top fitness after a generation. ``published``: the average distance
+    decides what is random, else how many I/Os are jumps (fingerprint.py).
+    """
+
+    decay: Share
+    published: bool = False
+
+
+class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genetic"):
+    """A genetic algorithm.
+
+    ``first``: how the first generation is spread over the space: ``random``, or ``spread`` (each
+    gene's range evenly). ``chromosome``: whether crossover and mutation work on genes or on bits.
+    ``repair``: whether children are made valid; else they get what the evaluation gives.
+    ``parents``: how they are chosen. ``replaces``: the whole population; its worse half, the
+    other half being the parents; or the worst of parents and children together.
+    ``generations``: after how many it ends, and rates have gone to their last ones; 0: never.
+    ``turns``: for how many of them a scenario is in force before the next one is (turns.py); 0:
+    every chromosome is measured in all.
+    """
+
+    name: Text
+    source: Text
+    population: Annotated[int, Meta(ge=2, le=10_000)]
+    generations: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
+    turns: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
+    first: Literal["random", "spread"] = "random"
+    chromosome: Literal["genes", "bits"] = "genes"
+    repair: bool = True
+    parents: Literal["random", "roulette", "tournament"] = "random"
+    tournament: Count = 2
+    replaces: Literal["all", "worse-half", "worst"]
+    crossover: Crossover
+    mutation: Mutation
+    niches: Niches | None = None
+    phenotypes: list[Phenotype] = []
+    fingerprints: Fingerprints | None = None
+
+    def __post_init__(self) -> None:
+        """Raise ValueError for parts that contradict each other."""
+        changing = (self.crossover.last_rate, self.mutation.last_rate)
+        if any(rate is not None for rate in changing) and not self.generations:
+            raise ValueError("a last_rate needs generations, over which it is reached")
+        if self.mutation.adapts and self.mutation.last_rate is not None:
+            raise ValueError("a mutation rate that adapts has no last_rate")
+        if self.chromosome == "bits" and self.crossover.kind != "single-point":
+            raise ValueError("bits are crossed at a single-point")
+        if self.mutation.of != "chromosomes" and (
+            self.chromosome == "bits" or self.replaces == "worst"
+        ):
+            raise ValueError('bits, and replaces = "worst", need mutation of "chromosomes"')
+        if self.niches and self.replaces != "worst":
+            raise ValueError('niches need replaces = "worst"')
+        if self.niches and self.population < self.niches.least * math.prod(
+            len(ranges) for ranges in self.niches.ranges.values()
+        ):
+            raise ValueError("the population is too small for its niches")
+        if self.fingerprints and self.turns == 1:
+            raise ValueError("genes come back in a workload's second generation: turns must be 2")
+        if self.phenotypes and max(p.uid.bit_count() for p in self.phenotypes) < 2:
+            raise ValueError("one phenotype's uid must hold the bits of the others")
+
+
+class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start-up"):
+    """foreread's own (start_up.py).
+
+    ``founders``: how many are spread over the space at first; ``strange``: of so many children
+    one is that which is least like all others, the rest are the most promising of a ``brood``;
+    ``population``: how many may be parents, chosen by ``tournament``; ``hopeless``: by how much
+    (parts of the best) a window must be predicted to be slower so as not to be tried.
+    """
+
+    name: Text
+    source: Text
+    founders: Count
+    strange: Count
+    brood: Count
+    population: Count
+    tournament: Count
+    hopeless: Annotated[float, Meta(gt=0, le=1e6)]
+
+
+class Sampler(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="sampler"):
+    """No genetic algorithm, for comparison; ``batch``: how many are asked at a time."""
+
+    name: Text
+    source: Text
+    kind: Literal["random", "exhaustive", "tpe"]
+    batch: Count = 1
+
+
+Recipe = Genetic | StartUp | Sampler
+
+
+def decode_recipe(data: bytes, where: str) -> Recipe:
+    """Return the recipe in TOML; raises RecipeError, whose message begins with ``where``."""
+    try:
+        recipe: Recipe = msgspec.toml.decode(data, type=Recipe)
+    # tomllib recurses, and fails on hostile nesting with RecursionError.
+    except (msgspec.DecodeError, ValueError, RecursionError) as error:
+        text = str(error) or type(error).__name__
+        remedy = (
+            f"correct it; {RECIPES.name}/ in foreread's analyzer/tuner has recipes that are right"
+        )
+        raise RecipeError(f"{where}: {text}", remedy) from error
+    return recipe
+
+
+def recipe_names() -> list[str]:
+    """Return the names of the recipes that foreread brings."""
+    return sorted(path.stem for path in RECIPES.glob(f"*{SUFFIX}"))
+
+
+def load_recipe(name: str) -> Recipe:
+    """Return the recipe of that name, or in that file (a name with a dot or a slash)."""
+    path = RECIPES / f"{name}{SUFFIX}" if name in recipe_names() else Path(name)
+    if path.suffix != SUFFIX:
+        raise RecipeError(f"no recipe {name!r}", f"choose one of: {', '.join(recipe_names())}")
+    try:
+        with path.open("rb") as file:
+            data = file.read(LARGEST_FILE + 1)
+    except OSError as error:
+        raise RecipeError(f"{path}: {error.strerror}", "give a file that can be read") from error
+    if len(data) > LARGEST_FILE:
+        raise RecipeError(f"{path} is not a recipe: too large", "give a recipe's TOML file")
+    return decode_recipe(data, str(path))

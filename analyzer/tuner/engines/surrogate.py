@@ -1,0 +1,238 @@
+"""What chromosomes are probably worth, guessed from those that were measured.
+
+A Gaussian process over log fitness (Rasmussen and Williams, *Gaussian Processes for Machine
+Learning*, 2006, algorithm 2.1) whose kernel is a product over the genes of 1 − s + s·r: r is the
+correlation of two alleles, s how much the gene matters. The product expands into the constant, all
+main effects and all interactions (as in functional ANOVA); a gene with s = 0 does not matter.
+Besides that, each chromosome has a part of its *own*, of which no other one tells anything, and
+each run has its noise.
+
+A few dozen runs leave it open what s, own and noise are; the values that are most likely would be
+believed too much. So guesses are averaged over several *views* of them, drawn by Gibbs sampling
+from what the runs leave likely (Snoek, Larochelle and Adams, *Practical Bayesian Optimization of
+Machine Learning Algorithms*, 2012, section 3.2, who slice a continuous scale).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.tuner.space.genes import Chromosome, Gene, Space
+
+Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
+
+# What a view may be made of; variances are in parts of the process's own.
+MATTERS = np.array([0.002, 0.02, 0.06, 0.15, 0.35, 0.7])
+OWN = np.array([1e-6, 0.01, 0.03, 0.1, 0.3])
+NOISE = np.array([1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0])
+# Logarithms of how likely that is beforehand, up to a constant: few genes matter, little is own.
+MATTERS_PRIOR = -2.0 * MATTERS
+OWN_PRIOR = np.array([0.0, -0.5, -1.0, -1.5, -2.5])
+NOISE_PRIOR = np.zeros(len(NOISE))
+VIEWS = 10
+BEFORE_THE_FIRST = 3  # draws that are left out, since they still know of where they began
+UNLEARNT = 0.5  # s of every gene for who has learnt nothing
+REACH = 0.4  # of a gene's range, over which alleles are alike
+TRUST = 0.5  # standard deviation of the slope of what is expected, about 1
+TINY = 1e-8  # variance of log fitness, so that equal values are not special case
+
+
+def correlation(gene: Gene) -> Floats:
+    """Return how alike the gene's alleles are: a square matrix, NONE last.
+
+    Numbers by their distance on the scale of the gene's places (Matérn 3/2); words not at all.
+    """
+    count = len(gene.alleles)
+    alike = np.eye(count + 1)
+    if gene.ordered and count > 1:
+        places = np.arange(count) / (count - 1)
+        distance = math.sqrt(3) * np.abs(places[:, None] - places) / REACH
+        alike[:count, :count] = (1 + distance) * np.exp(-distance)
+    return alike
+
+
+@dataclass(frozen=True)
+class Points:
+    """Chromosomes as the surrogate knows them.
+
+    ``places``: of their alleles, NONE last: chromosomes × genes. ``expected``: their log fitness.
+    """
+
+    places: Places
+    expected: Floats
+
+
+@dataclass(frozen=True)
+class Runs:
+    """What was measured of chromosomes: how often, their mean log fitness.
+
+    ``squares``: of what single runs are off their chromosome's mean, all added up.
+    """
+
+    counts: Floats
+    means: Floats
+    squares: float
+
+
+@dataclass(frozen=True)
+class Guess:
+    """Log fitness: mean and standard deviation, views × chromosomes; ``noise`` of a run by view."""
+
+    mean: Floats
+    deviation: Floats
+    noise: Floats
+
+
+@dataclass(frozen=True)
+class _View:
+    matters: Floats
+    own: float
+    noise: float
+
+
+class Surrogate:
+    """Learns from measured chromosomes (``learn``), guesses what others are worth (``guess``)."""
+
+    def __init__(self, space: Space, rng: Random) -> None:
+        self._tables = {
+            gene.name: {allele: place for place, allele in enumerate(gene.alleles)}
+            for gene in space.genes
+        }
+        self._alike = [correlation(gene) for gene in space.genes]
+        self._rng = rng
+        self._views = deque([_View(np.full(len(space.genes), 0.15), 0.01, 0.03)], VIEWS)
+        self._untaught = True
+
+    @property
+    def matters(self) -> Floats:
+        """How much each gene matters, the mean over the views."""
+        return np.asarray(np.mean([view.matters for view in self._views], axis=0))
+
+    def points(self, chromosomes: Sequence[Chromosome], expected: Floats) -> Points:
+        """Return chromosomes, whose log fitness is ``expected``, as places."""
+        rows = [
+            [table.get(one[name], len(table)) for name, table in self._tables.items()]
+            for one in chromosomes
+        ]
+        shape = len(rows), len(self._tables)
+        return Points(np.array(rows, dtype=np.intp).reshape(shape), expected)
+
+    def learn(self, points: Points, runs: Runs) -> None:
+        """Take all that is known; views change by one draw."""
+        self._points, self._runs = points, runs
+        self._level = float(np.mean(runs.means - points.expected))
+        self._rest = runs.means - points.expected - self._level
+        self._trust = TRUST**2 / max(float(np.var(self._rest)), TINY)
+        for _ in range(1 + BEFORE_THE_FIRST * self._untaught):
+            self._views.append(self._drawn(self._views[-1]))
+        if self._untaught:
+            self._views = deque([self._views[-1]], VIEWS)
+            self._untaught = False
+        self._matters = np.array([view.matters for view in self._views])
+        self._own = np.array([[[view.own]] for view in self._views])
+        self._noise = np.array([[[view.noise]] for view in self._views])
+        count = len(self._rest)
+        each = (self._own + self._noise / runs.counts) * np.eye(count)
+        self._inverse = np.linalg.inv(self._covariance(points, self._matters) + each)
+        squares = np.einsum("i,vij,j->v", self._rest, self._inverse, self._rest)
+        squares += runs.squares / self._noise[:, 0, 0] + TINY
+        self._variance = squares / runs.counts.sum()
+
+    def guess(self, points: Points) -> Guess:
+        """Return what chromosomes are probably worth, whether they were measured or not."""
+        same = (points.places[:, None] == self._points.places).all(axis=2)
+        across = self._covariance(points, self._matters) + self._own * same
+        pull = across @ self._inverse
+        before = 1 + self._trust * points.expected**2 + self._own[:, 0]
+        variance = np.maximum(before - (pull * across).sum(axis=2), TINY)
+        scale = np.sqrt(self._variance)[:, None]
+        return Guess(
+            self._level + points.expected + pull @ self._rest,
+            scale * np.sqrt(variance),
+            scale * np.sqrt(self._noise[:, 0]),
+        )
+
+    def strangeness(self, points: Points) -> Floats:
+        """Return how unlike all that was measured chromosomes are, from 0 to 1.
+
+        That is the variance left to who takes every gene, and every combination, to matter.
+        """
+        unlearnt = np.full((1, len(self._alike)), UNLEARNT)
+        known = self._product(self._points.places, unlearnt)[0]
+        across = self._product(points.places, unlearnt)[0]
+        inverse = np.linalg.inv(known + 1e-6 * np.eye(len(known)))
+        return np.asarray(np.maximum(1 - ((across @ inverse) * across).sum(axis=1), 0.0))
+
+    def _covariance(self, points: Points, matters: Floats) -> Floats:
+        """Return that of points with the known ones, by view; without own parts and noise."""
+        trust = self._trust * np.outer(points.expected, self._points.expected)
+        return self._product(points.places, matters) + trust
+
+    def _product(self, places: Places, matters: Floats) -> Floats:
+        """Return the kernel of places × known ones, one for each row (view) of ``matters``."""
+        product = np.ones((len(matters), len(places), len(self._rest)))
+        for gene, s in enumerate(matters.T[:, :, None, None]):
+            product *= 1 - s + s * self._factor(places, gene)
+        return product
+
+    def _factor(self, places: Places, gene: int) -> Floats:
+        return self._alike[gene][np.ix_(places[:, gene], self._points.places[:, gene])]
+
+    def _drawn(self, view: _View) -> _View:
+        """Return the next view: each part of it drawn in turn, beside the others as they are."""
+        matters, own, noise = view.matters.copy(), view.own, view.noise
+        counts, places = self._runs.counts, self._points.places
+        trust = self._trust * np.outer(self._points.expected, self._points.expected)
+        product = self._product(places, matters[None])[0]
+        each = np.eye(len(counts))
+        s = MATTERS[:, None, None]
+        for gene in self._rng.sample(range(len(matters)), len(matters)):
+            factor = self._factor(places, gene)
+            others = product / (1 - matters[gene] + matters[gene] * factor)
+            products = others * (1 - s + s * factor)
+            at = self._draw(products + trust + each * (own + noise / counts), noise, MATTERS_PRIOR)
+            matters[gene], product = MATTERS[at], products[at]
+        base = product + trust
+        tried = base + each * (OWN[:, None, None] + noise / counts)
+        own = float(OWN[self._draw(tried, noise, OWN_PRIOR)])
+        tried = base + each * (own + NOISE[:, None, None] / counts)
+        return _View(matters, own, float(NOISE[self._draw(tried, NOISE, NOISE_PRIOR)]))
+
+    def _draw(self, covariances: Floats, noise: float | Floats, prior: Floats) -> int:
+        """Return which of several covariances (× known × known) it is, by chance.
+
+        Each has the chance that it has by its marginal likelihood, the process's variance
+        integrated out (prior 1/variance), and its prior.
+        """
+        factors = np.linalg.cholesky(covariances)
+        rest = np.broadcast_to(self._rest[:, None], (*covariances.shape[:2], 1))
+        white = np.linalg.solve(factors, rest)[..., 0]
+        squares = (white**2).sum(axis=1) + self._runs.squares / noise + TINY
+        runs, known = self._runs.counts.sum(), len(self._rest)
+        logs = prior - 0.5 * runs * np.log(squares) - 0.5 * (runs - known) * np.log(noise)
+        logs -= np.log(np.diagonal(factors, axis1=1, axis2=2)).sum(axis=1)
+        chances = np.exp(logs - logs.max())
+        return self._rng.choices(range(len(chances)), chances.tolist())[0]
+
+
+def expected_improvement(guess: Guess, best: Floats) -> Floats:
+    """Return what one more run of each can be expected to improve on ``best`` (views × 1).
+
+    Averaged over the views. It is the augmented one of Huang, Allen, Notz and Zeng (*Global
+    optimization of stochastic black-box systems via sequential kriging meta-models*, 2006,
+    equation 12): that of Jones, Schonlau and Welch, less where a run would tell little beside its
+    noise. So one that was measured is worth another run only where that tells more than a new one.
+    """
+    z = (guess.mean - best) / guess.deviation
+    density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
+    below = 0.5 * np.vectorize(math.erfc)(-z / math.sqrt(2))
+    told = 1 - guess.noise / np.hypot(guess.noise, guess.deviation)
+    return np.asarray((guess.deviation * (z * below + density) * told).mean(axis=0))

@@ -1,0 +1,1 @@
+"""Findings of a finished campaign: effects, confirmation, results."""

@@ -1,0 +1,88 @@
+"""Makes the runs that confirm a search's winner, and stores them beside the search's own."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from analyzer.tuner.campaign.attempts import Due, evaluated, failed_for_good
+from analyzer.tuner.campaign.campaign import Rules
+from analyzer.tuner.campaign.standings import TRIES
+from analyzer.tuner.evaluation import Evaluator, key_of
+from analyzer.tuner.findings.confirm import REPEATS, Confirmed, confirm
+from analyzer.tuner.findings.results import Results, good_runs
+from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.store.records import Evaluation
+from analyzer.tuner.store.store import Store
+
+
+@dataclass(frozen=True)
+class Confirming:
+    """Where a confirmation is: runs made, and those that what is known so far still wants."""
+
+    made: int
+    wanted: int
+
+
+class Confirmation:
+    """Confirms the winner of the search that ``store`` holds, or of ``contest``, a part of it."""
+
+    def __init__(
+        self,
+        store: Store,
+        evaluator: Evaluator,
+        rules: Rules | None = None,
+        on_progress: Callable[[Confirming], None] = lambda _: None,
+        contest: Results | None = None,
+    ) -> None:
+        self._store = store
+        self._evaluator = evaluator
+        self._rules = rules or Rules()
+        self._on_progress = on_progress
+        self._search = contest or Results.of(store)
+        self._made = list(self._search.confirmation)
+
+    def run(self) -> Confirmed:
+        """Run what is lacking until all is settled; what the store holds is not run again.
+
+        Chromosomes that are held against each other are run in turn, so that a drift of the
+        machine meets them alike. Raises CampaignError for one that cannot be run any more,
+        DisturbedError when others are to blame for that.
+        """
+        scenarios = self._search.spec.scenarios
+        while (found := self._confirmed()).to_run:
+            runs = good_runs(self._made, self._store.spec.objective)
+            lacking = {key_of(c): REPEATS - runs.count(c, scenarios) for c in found.to_run}
+            for turn in range(max(lacking.values())):
+                due = [c for c in found.to_run if lacking[key_of(c)] > turn]
+                left = sum(max(n - turn, 0) for n in lacking.values()) * len(scenarios)
+                self._turn(due, random.Random(f"{self._store.spec.seed}/{len(self._made)}"), left)
+        return found
+
+    def _confirmed(self) -> Confirmed:
+        search, spec = self._search, self._search.spec
+        runs = good_runs(self._made, spec.objective)
+        return confirm(search.space, search.effects, search.winner, runs, spec.scenarios)
+
+    def _turn(self, due: Sequence[Chromosome], rng: random.Random, left: int) -> None:
+        pairs = [(one, scenario) for one in due for scenario in self._search.spec.scenarios]
+        for number, (chromosome, scenario) in enumerate(rng.sample(pairs, len(pairs)), 1):
+            self._good_run(chromosome, scenario)
+            self._on_progress(Confirming(len(self._made), left - number))
+
+    def _good_run(self, chromosome: Chromosome, scenario: str) -> None:
+        for _ in range(TRIES):
+            one = self._evaluate(chromosome, scenario)
+            self._store.add(one, "confirmation")
+            self._made.append(one)
+            if one.attempt.status == "ok":
+                return
+        raise failed_for_good("the best chromosome cannot be confirmed", one.attempt)
+
+    def _evaluate(self, chromosome: Chromosome, scenario: str) -> Evaluation:
+        key = key_of(chromosome)
+        repeat = sum((key_of(e.chromosome), e.scenario) == (key, scenario) for e in self._made)
+        number, seed = self._store.last_number() + 1, self._store.spec.seed
+        due = Due(number, chromosome, scenario, repeat, seed)
+        return evaluated(self._evaluator, due, self._rules.interrupts)

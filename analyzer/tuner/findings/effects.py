@@ -1,0 +1,255 @@
+"""Which genes matter: the effect of each on the cost of a run, with simultaneous intervals.
+
+An additive model of log cost on the levels of all genes at once, fitted by ridge regression
+(Hoerl and Kennard 1970; its strength by generalised cross-validation, Golub, Heath and Wahba
+1979). Repeats of a chromosome count once, by their mean: they share what the model does not know.
+Intervals are a wild bootstrap's (Liu 1988), widened so that all of them hold at once (by the
+largest studentised deviation, as Romano and Wolf 2005): else one gene in twenty would matter by
+chance.
+
+A genetic search samples unevenly. Fitting all genes at once keeps a gene from taking credit for
+others that merely came along in the same chromosomes, as the mean by level would give it. Where
+two genes always came along together no method can tell whose the effect is: such genes are named
+as inseparable and nothing is claimed for them. Levels that few chromosomes had are left without an
+estimate, and so are all where there are hardly more chromosomes than levels: confirm.py finds out
+by more runs. Effects are means over the chromosomes that were tried, which crowd around good ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.tuner.engines.racing import NEGLIGIBLE
+from analyzer.tuner.findings.compare import CONFIDENCE, Runs
+from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space, applies
+from analyzer.tuner.space.levels import MOST_LEVELS, Level, levels_of
+
+Floats = npt.NDArray[np.float64]
+Verdict = Literal["matters", "not shown", "cannot be told"]
+
+FEWEST_CHROMOSOMES = 3  # that a level needs for its effect to be estimated
+INSEPARABLE = 0.9  # share of a level's variance that other genes explain
+_EACH = 2  # chromosomes for each level of a gene, where its numbers are cut into ranges
+_SPARE = 2  # chromosomes for each independent level; with fewer, nothing is estimated
+_RESAMPLES = 1000
+_PENALTIES = np.concatenate([[0.0], np.logspace(-3, 3, 25)])
+
+
+@dataclass(frozen=True)
+class LevelEffect:
+    """What one level of a gene costs relative to the gene's default: -0.12 is 12 % less.
+
+    ``low`` and ``high`` are the interval, None where too few chromosomes had the level or the
+    default's.
+    """
+
+    level: Level
+    effect: float
+    low: float | None
+    high: float | None
+    chromosomes: int
+
+    def stands_out(self, noise: float) -> bool:
+        """Whether the interval leaves out 0 and the effect is larger than ``noise``."""
+        if self.low is None or self.high is None:
+            return False
+        return (self.low > 0 or self.high < 0) and abs(self.effect) > noise
+
+
+@dataclass(frozen=True)
+class GeneEffect:
+    """All levels of a gene against its default, and whether it matters."""
+
+    gene: str
+    default: Level
+    levels: tuple[LevelEffect, ...]
+    verdict: Verdict
+    inseparable_from: tuple[str, ...] = ()
+
+    @property
+    def largest(self) -> LevelEffect:
+        """The level whose effect is the largest of those that are known, else of all."""
+        told = [level for level in self.levels if level.low is not None]
+        return max(told or self.levels, key=lambda level: abs(level.effect))
+
+    def of(self, allele: Allele) -> LevelEffect | None:
+        """Return the effect of the level that ``allele`` is in; None for the default's."""
+        return next((one for one in self.levels if allele in one.level.alleles), None)
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The main effects of a campaign, largest first, and how good the model is.
+
+    ``noise`` is the standard deviation of a run relative to its cost, None where no chromosome was
+    repeated; ``explained`` the leave-one-out R²: a fit to few chromosomes is close to each of them
+    by itself.
+    """
+
+    genes: tuple[GeneEffect, ...]
+    noise: float | None
+    explained: float
+    chromosomes: int
+
+
+def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effects:
+    """Return the effects of the genes that were varied, in one scenario or over all of them.
+
+    Over all, a cost is the geometric mean of those in each scenario, and chromosomes that were
+    not run in all of them are left out. The same runs give the same figures.
+    """
+    scenarios = runs.scenarios if scenario is None else (scenario,)
+    chromosomes = [one for one in runs.chromosomes if runs.count(one, scenarios)]
+    log_costs = np.array(
+        [np.mean([np.mean(np.log(runs.costs(c, s))) for s in scenarios]) for c in chromosomes]
+    )
+    noise = runs.noise(scenario)
+    most = max(len(chromosomes) // (_EACH * max(len(space.genes), 1)), 2)
+    varied = (_Columns.of(gene, chromosomes, min(most, MOST_LEVELS)) for gene in space.genes)
+    columns = [one for one in varied if one.varies]
+    found: list[GeneEffect] = []
+    explained = 0.0
+    if columns:
+        fit = _Fit(log_costs - log_costs.mean(), columns)
+        explained = fit.explained
+        found = [_gene_effect(one, columns, fit, max(noise or 0, NEGLIGIBLE)) for one in columns]
+    order = {"matters": 0, "cannot be told": 1, "not shown": 2}
+    found.sort(key=lambda gene: (order[gene.verdict], -abs(gene.largest.effect)))
+    return Effects(tuple(found), noise, explained, len(chromosomes))
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """A gene's levels other than the default, and which rows have them (rows × levels)."""
+
+    gene: str
+    default: Level
+    levels: list[Level]
+    indicator: Floats
+    has_default: npt.NDArray[np.bool_]
+
+    @property
+    def varies(self) -> bool:
+        """Whether chromosomes differ in the gene."""
+        return bool((self.indicator != self.indicator[:1]).any())
+
+    @classmethod
+    def of(cls, gene: Gene, chromosomes: Sequence[Chromosome], most: int) -> _Columns:
+        alleles = [c[gene.name] if applies(gene, c) else None for c in chromosomes]
+        default, others = levels_of([one for one in alleles if one is not None], gene.default, most)
+        columns = [[float(allele in level.alleles) for allele in alleles] for level in others]
+        indicator = np.array(columns).reshape(len(others), len(alleles)).T
+        has_default = np.array([allele in default.alleles for allele in alleles])
+        return cls(gene.name, default, others, indicator, has_default)
+
+
+class _Fit:
+    """The ridge regression and its bootstrap; column order is that of the genes' levels."""
+
+    def __init__(self, y: Floats, columns: Sequence[_Columns]) -> None:
+        indicators = np.hstack([one.indicator for one in columns])
+        self.x = indicators - indicators.mean(axis=0)
+        solve, influence = self._solver(y)
+        self.beta = solve @ y
+        left = y - self.x @ self.beta
+        self.explained = _explained(y, left, influence)
+        rng = np.random.default_rng(0)  # resampling only: the same runs give the same intervals
+        signs = rng.choice([-1.0, 1.0], (_RESAMPLES, len(y)))
+        # A residual shrinks by what its own row weighs in the fit (HC3: MacKinnon, White 1985).
+        deviations = (signs * (left / np.maximum(1 - influence, 0.1))) @ solve.T
+        error = np.sqrt(np.mean(deviations**2, axis=0) + 1e-18)
+        self.counts = np.count_nonzero(indicators, axis=0)
+        of_default = [np.count_nonzero(one.has_default) for one in columns for _ in one.levels]
+        enough = len(y) - 1 >= _SPARE * int(np.linalg.matrix_rank(self.x))
+        self.told = (np.minimum(self.counts, of_default) >= FEWEST_CHROMOSOMES) & enough
+        largest = np.abs(deviations / error)[:, self.told].max(axis=1, initial=0.0)
+        self.width = float(np.quantile(largest, CONFIDENCE)) * error
+
+    def _solver(self, y: Floats) -> tuple[Floats, Floats]:
+        """Return the matrix that makes coefficients of y, and each row's influence on itself."""
+        u, s, vt = np.linalg.svd(self.x, full_matrices=False)
+        keep = s > 1e-9 * s[0]
+        u, s, vt = u[:, keep], s[keep], vt[keep]
+        shrink = s**2 / (s**2 + _penalty(u, s, y))
+        return (vt.T * (shrink / s)) @ u.T, np.sum(u**2 * shrink, axis=1)
+
+
+def _penalty(u: Floats, s: Floats, y: Floats) -> float:
+    """Return the penalty of the least generalised cross-validation error."""
+    rows, projected = len(y), u.T @ y
+    beyond = float(y @ y - projected @ projected)
+
+    def error(penalty: float) -> float:
+        shrink = s**2 / (s**2 + penalty)
+        freedom = rows - 1 - float(shrink.sum())
+        if freedom <= 0:
+            return math.inf
+        left = float(np.sum(((1 - shrink) * projected) ** 2)) + beyond
+        return max(left, 0.0) / freedom**2
+
+    return float(min(_PENALTIES, key=error))
+
+
+def _explained(y: Floats, left: Floats, influence: Floats) -> float:
+    """Return the share of variance of rows left out that is predicted (PRESS: Allen 1974); ≥ 0.
+
+    Without a row, the mean is another, too: each row weighs 1/n in that.
+    """
+    rows = len(y)
+    by_genes = left / np.maximum(1 - influence - 1 / rows, 1e-9)
+    by_mean = y * rows / max(rows - 1, 1)
+    total = float(by_mean @ by_mean)
+    return max(1 - float(by_genes @ by_genes) / total, 0.0) if total else 0.0
+
+
+def _gene_effect(one: _Columns, all_of: Sequence[_Columns], fit: _Fit, noise: float) -> GeneEffect:
+    begin = 0
+    for other in all_of:
+        if other is one:
+            break
+        begin += len(other.levels)
+    mine = range(begin, begin + len(one.levels))
+    levels = tuple(_level_effect(level, i, fit) for level, i in zip(one.levels, mine, strict=True))
+    told = [i for i in mine if fit.told[i]]
+    partners = _partners(one, all_of, fit, told)
+    if not told or partners:
+        verdict: Verdict = "cannot be told"
+    else:
+        verdict = "matters" if any(one.stands_out(noise) for one in levels) else "not shown"
+    return GeneEffect(one.gene, one.default, levels, verdict, partners)
+
+
+def _level_effect(level: Level, column: int, fit: _Fit) -> LevelEffect:
+    beta, width, count = fit.beta[column], fit.width[column], int(fit.counts[column])
+    if not fit.told[column]:
+        return LevelEffect(level, math.expm1(beta), None, None, count)
+    low, high = math.expm1(beta - width), math.expm1(beta + width)
+    return LevelEffect(level, math.expm1(beta), low, high, count)
+
+
+def _partners(
+    one: _Columns, all_of: Sequence[_Columns], fit: _Fit, told: Sequence[int]
+) -> tuple[str, ...]:
+    """Return the genes that a gene's levels came along with; none if they can be distinguished.
+
+    By the adjusted share of explained variance, since many genes explain anything by chance.
+    """
+    owners = [other.gene for other in all_of for _ in other.levels]
+    others = [i for i, owner in enumerate(owners) if owner != one.gene]
+    rank = int(np.linalg.matrix_rank(fit.x[:, others])) if others else 0
+    freedom = (len(fit.x) - 1) / max(len(fit.x) - 1 - rank, 1)
+    partners: Counter[str] = Counter()
+    for i in told if others else ():
+        y = fit.x[:, i]
+        weights = np.linalg.lstsq(fit.x[:, others], y, rcond=None)[0]
+        left = y - fit.x[:, others] @ weights
+        if float(left @ left) * freedom < (1 - INSEPARABLE) * float(y @ y):
+            partners[owners[others[int(np.argmax(np.abs(weights)))]]] += 1
+    return tuple(sorted(partners))

@@ -1,0 +1,61 @@
+"""Plans: the settings that suit each fingerprint's workloads, out of TUNING files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.engines.fingerprint import BY_NAME, Fingerprint
+from analyzer.tuner.evaluation import key_of
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Chromosome, Space
+from analyzer.tuner.store.records import TopGenes
+from analyzer.tuner.store.store import Store, StoreError
+
+Plans = dict[str, list[tuple[str, str]]]
+
+
+def read_plans(path: Path, disks: Sequence[str] = ()) -> Plans:
+    """Return (knob, value) by fingerprint, of what a TUNING file has top genes for.
+
+    Only what differs from the values that the campaign found there is set. ``disks``: others
+    than the campaign's. Raises StoreError, GeneError.
+    """
+    with Store.read(path) as store:
+        space, top = CampaignSetup.of(store.spec).space, store.top_genes()
+        on = list(disks) or list(store.spec.board.disks)
+    if not top:
+        raise StoreError(
+            f"{path} is not associated with a workload",
+            f"while the workload runs, type: foreread fingerprint --learn {path}",
+        )
+    if strangers := top.keys() - BY_NAME.keys():
+        raise StoreError(f"{path} has no fingerprint {min(strangers)!r}", "learn it again")
+    return {name: _changes(space, genes.chromosome, on) for name, genes in top.items()}
+
+
+def learn(path: Path, fingerprint: Fingerprint) -> Chromosome:
+    """Store the best of a TUNING file as the top genes of a fingerprint; return it.
+
+    That is what was confirmed of the winner, if anything was. Raises StoreError, also where
+    scenarios took turns, GeneError.
+    """
+    with Store.resume(path) as store:
+        results = Results.of(store)
+        if results.takes_turns:
+            raise StoreError(
+                f"{path} has learnt settings for several workloads",
+                f"apply them with: foreread fingerprint --watch --apply {path}",
+            )
+        confirmed = results.confirmed
+        best = results.winner if confirmed.to_run else confirmed.chromosome
+        fitness = results.standings.fitness(key_of(results.winner))
+        store.put_top_genes(str(fingerprint), TopGenes(best, fitness))
+    return best
+
+
+def _changes(space: Space, chromosome: Chromosome, disks: Sequence[str]) -> list[tuple[str, str]]:
+    found = dict(space.settings(space.default(), disks))
+    settings = space.settings(space.repair(chromosome), disks)
+    return [(knob, value) for knob, value in settings if found.get(knob) != value]

@@ -1,0 +1,140 @@
+"""What came out of a campaign: everything that a report or a boot script says of a TUNING file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.campaign.standings import Standings
+from analyzer.tuner.campaign.turns import contested, turn_of
+from analyzer.tuner.evaluation import chromosome_of
+from analyzer.tuner.findings.compare import Run, Runs
+from analyzer.tuner.findings.confirm import Confirmed, confirm
+from analyzer.tuner.findings.effects import Effects, main_effects
+from analyzer.tuner.space.genes import Chromosome, Space
+from analyzer.tuner.store.records import Evaluation, Objective, Spec
+from analyzer.tuner.store.store import Store
+
+
+@dataclass(frozen=True)
+class Results:
+    """A campaign as it is in its store.
+
+    ``search``: the attempts of the search, ``confirmation``: those made of its winner afterwards;
+    ``generations``: the results given to the engine, fitness beside each chromosome; ``believed``:
+    what it holds to be the best, None where that is what was measured to be it.
+    """
+
+    spec: Spec
+    ended: str | None
+    search: Sequence[Evaluation]
+    confirmation: Sequence[Evaluation]
+    generations: Sequence[Sequence[tuple[Chromosome, float]]]
+    believed: str | None = None
+
+    @classmethod
+    def of(cls, store: Store) -> Results:
+        """Return what an open store holds."""
+        return cls(
+            store.spec,
+            store.ended,
+            store.evaluations(),
+            store.evaluations(stage="confirmation"),
+            store.generations(),
+            store.best,
+        )
+
+    @cached_property
+    def contests(self) -> list[Results]:
+        """What was searched by itself: all of it, or each scenario that had its turn."""
+        if not self.takes_turns:
+            return [self]
+        parts = map(self._of_turn, range(len(self.spec.scenarios)))
+        return [part for part in parts if part.search]
+
+    @cached_property
+    def takes_turns(self) -> bool:
+        """Whether scenarios take turns, so that each is a contest by itself."""
+        return CampaignSetup.of(self.spec).turns > 0 and len(self.spec.scenarios) > 1
+
+    def _of_turn(self, number: int) -> Results:
+        """Return what is of the ``number``-th scenario alone."""
+        turns, scenarios = CampaignSetup.of(self.spec).turns, self.spec.scenarios
+        return replace(
+            self,
+            spec=contested(self.spec, turns)[number],
+            search=[one for one in self.search if one.scenario == scenarios[number]],
+            confirmation=[one for one in self.confirmation if one.scenario == scenarios[number]],
+            generations=[
+                told
+                for generation, told in enumerate(self.generations)
+                if turn_of(generation, turns, len(scenarios)) == number
+            ],
+        )
+
+    @cached_property
+    def space(self) -> Space:
+        """The genes that were tuned; GeneError if the store's do not make sense."""
+        return CampaignSetup.of(self.spec).space
+
+    @cached_property
+    def standings(self) -> Standings:
+        """Who is best by the search's attempts."""
+        standings = Standings(self.spec)
+        for one in self.search:
+            standings.add(one)
+        return standings
+
+    @cached_property
+    def winner(self) -> Chromosome:
+        """The best chromosome of the search; the default where none is better."""
+        return chromosome_of(self.believed or self.standings.best())
+
+    @cached_property
+    def runs(self) -> Runs:
+        """The good runs of the search."""
+        return good_runs(self.search, self.spec.objective)
+
+    @cached_property
+    def confirming(self) -> Runs:
+        """The good runs of the confirmation."""
+        return good_runs(self.confirmation, self.spec.objective)
+
+    @cached_property
+    def effects(self) -> Effects:
+        """The main effects over all scenarios, by the search's runs."""
+        return main_effects(self.runs, self.space)
+
+    @cached_property
+    def confirmed(self) -> Confirmed:
+        """The winner with only the genes that matter, as far as it was confirmed."""
+        return confirm(self.space, self.effects, self.winner, self.confirming, self.spec.scenarios)
+
+    def values(self, costs: Sequence[float]) -> list[float]:
+        """Return costs in the objective's own unit."""
+        return [cost_of(cost, self.spec.objective) for cost in costs]
+
+
+def read_results(path: Path) -> Results:
+    """Return what the TUNING file ``path`` holds; raises StoreError and GeneError."""
+    with Store.read(path) as store:
+        return Results.of(store)
+
+
+def good_runs(evaluations: Sequence[Evaluation], objective: Objective) -> Runs:
+    """Return the good runs with what they cost."""
+    return Runs(
+        [
+            Run(one.chromosome, one.scenario, cost_of(one.attempt.value, objective))
+            for one in evaluations
+            if one.attempt.status == "ok" and one.attempt.value is not None
+        ]
+    )
+
+
+def cost_of(value: float, objective: Objective) -> float:
+    """Return what a value costs: seconds, or one over a rate; and of a cost its value."""
+    return value if objective == "seconds" else 1 / value

@@ -1,0 +1,244 @@
+"""The genes that foreread knows (catalogue.toml), and the space of those that a board has."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from analyzer.tuner.space.genes import Allele, Gene, GeneError, Kind, Knob, Name, Space, knob_paths
+from boards.remount import DIRECTORY
+
+CATALOGUE = Path(__file__).parent / "catalogue.toml"
+WINDOW = "read_ahead_kb"
+_WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+-]{0,79}", re.ASCII)
+_NUMBER = re.compile(r"\d{1,15}", re.ASCII)
+_SELECTED = re.compile(r"\[(\S*)\]")
+
+
+class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A gene as the catalogue has it; its head explains the fields that Gene lacks."""
+
+    name: Name
+    kind: Kind
+    source: str
+    levels: tuple[int, ...] = ()
+    around: int = 0
+    least: int = 1
+    at_most: Knob | None = None
+    unset: str = ""
+    knob: Knob | None = None
+    per_disk: bool = False
+    asked: bool = False
+    requires: dict[Name, tuple[Allele, ...]] = {}
+    unless: dict[Name, tuple[Allele, ...]] = {}
+    below: str = ""
+    unit: str = ""
+
+
+class _Catalogue(msgspec.Struct, forbid_unknown_fields=True):
+    gene: list[Entry]
+
+
+@cache
+def entries() -> tuple[Entry, ...]:
+    """Return the catalogue, in the order in which genes are written."""
+    return tuple(msgspec.toml.decode(CATALOGUE.read_bytes(), type=_Catalogue).gene)
+
+
+def _entry(name: str) -> Entry:
+    return next(entry for entry in entries() if entry.name == name)
+
+
+def usual_names() -> list[str]:
+    """Return the genes that are tuned unless others are asked for."""
+    return [entry.name for entry in entries() if not entry.asked]
+
+
+def knobs(disks: Sequence[str], names: Iterable[str] | None = None, mounted: str = "") -> list[str]:
+    """Return the knobs that a probe has to read for the genes ``names`` (default: all).
+
+    ``mounted``: where the file system is mounted whose options are genes, if there is one.
+    """
+    wanted = None if names is None else set(names)
+    templates = [
+        knob
+        for entry in entries()
+        if wanted is None or entry.name in wanted
+        for knob in (entry.knob, entry.at_most)
+        if knob and (mounted or DIRECTORY not in knob)
+    ]
+    paths = [path for knob in templates for path in knob_paths(knob, disks)]
+    return list(dict.fromkeys(path.replace(DIRECTORY, mounted) for path in paths))
+
+
+def space_of(
+    probe: Mapping[str, str],
+    disks: Sequence[str],
+    names: Sequence[str] | None = None,
+    levels: Mapping[str, Sequence[Allele]] | None = None,
+    windows: Sequence[str] = (),
+    mounted: str = "",
+) -> Space:
+    """Return the genes that a board has, with the values found as their defaults.
+
+    ``probe``: what each knob of ``knobs`` said, unreadable ones missing. ``names``: the genes
+    wanted, by default all; those that the board lacks are in ``left_out``. ``levels``: alleles to
+    use in place of the catalogue's, by gene; the value found is added. ``windows``: the
+    read_ahead_kb files that govern the disks (btrfs has its own). ``mounted``: as in ``knobs``.
+    Where there are several disks each has a window of its own, ``read_ahead_kb:NAME``.
+    Raises GeneError for names that nobody knows.
+    """
+    known = [entry.name for entry in entries()]
+    for name in (*(names or ()), *(levels or {})):
+        if name not in known:
+            raise GeneError(f"no gene {name!r}", f"choose from: {', '.join(known)}")
+    names = known if names is None else names
+    genes: list[Gene] = []
+    left_out: dict[str, str] = {}
+    for entry in map(_entry, sorted(names, key=known.index)):
+        many = entry.per_disk and len(disks) > 1
+        for disk in disks if many else [""]:
+            found = _Board(probe, [disk] if disk else disks, names, windows, mounted)
+            try:
+                genes.append(found.gene(entry, disk, (levels or {}).get(entry.name, ())))
+            except _Lacking as why:
+                left_out[f"{entry.name}:{disk}" if disk else entry.name] = str(why)
+    return Space(*_without_orphans(genes, left_out))
+
+
+class _Lacking(Exception):
+    """The board does not have a gene, or not so that it could be tuned."""
+
+
+class _Board:
+    """What a probe found of some disks."""
+
+    def __init__(
+        self,
+        probe: Mapping[str, str],
+        disks: Sequence[str],
+        names: Sequence[str],
+        windows: Sequence[str],
+        mounted: str,
+    ) -> None:
+        self._probe, self._disks, self._names, self._windows = probe, disks, names, windows
+        self._mounted = mounted
+
+    def gene(self, entry: Entry, disk: str, levels: Sequence[Allele]) -> Gene:
+        """Return the gene of a catalogue's entry; raises _Lacking."""
+        choices, default = self._choices(entry)
+        if levels:
+            choices = [
+                level for level in levels if entry.levels or entry.around or level in choices
+            ]
+        if default not in choices:
+            choices = [*choices, default]
+        if len(set(choices)) < 2:
+            raise _Lacking(f"{default} is the only choice")
+        ordered = entry.kind not in ("categorical", "boolean")
+        return Gene(
+            name=f"{entry.name}:{disk}" if disk else entry.name,
+            kind=entry.kind,
+            default=default,
+            choices=tuple(sorted(set(choices)) if ordered else dict.fromkeys(choices)),
+            requires=self._requires(entry),
+            below=entry.below,
+            knob=self._here(entry.knob or ""),
+            more_knobs=self._more(entry),
+            disk=disk,
+            unit=entry.unit,
+        )
+
+    def _choices(self, entry: Entry) -> tuple[list[Allele], Allele]:
+        """Return the alleles, and the one found."""
+        text = self._text(self._paths(entry.knob)[0])
+        if entry.kind == "categorical":
+            return _offered(text)
+        if text == entry.unset:
+            raise _Lacking("another setting replaces it")
+        value = _number(text)
+        if entry.kind == "boolean":
+            return [0, 1], value
+        most = _number(self._text(self._paths(entry.at_most)[0])) if entry.at_most else None
+        powers = range(entry.around.bit_length())
+        around = [value << n for n in powers] + [value >> n for n in powers] if entry.around else []
+        values = entry.levels or [level for level in around if level >= entry.least]
+        return [level for level in values if most is None or level <= most], value
+
+    def _requires(self, entry: Entry) -> dict[str, tuple[Allele, ...]]:
+        """Return what the gene requires of others; nothing where that is given, and not tuned."""
+        required = {
+            name: allowed
+            for name, allowed in entry.requires.items()
+            if name in self._names or self._choices(_entry(name))[1] not in allowed
+        }
+        for name, excluded in entry.unless.items():
+            others = [one for one in self._choices(_entry(name))[0] if one not in excluded]
+            if name in self._names and others:
+                required[name] = tuple(others)
+        return required
+
+    def _here(self, knob: str) -> str:
+        if DIRECTORY in knob and not self._mounted:
+            raise _Lacking("no file system of its disks can be remounted")
+        return knob.replace(DIRECTORY, self._mounted)
+
+    def _paths(self, knob: str | None) -> list[str]:
+        paths = knob_paths(self._here(knob or ""), self._disks)
+        if not paths:
+            raise _Lacking("there is no disk to tune")
+        return paths
+
+    def _text(self, path: str) -> str:
+        text = self._probe.get(path)
+        if text is None:
+            raise _Lacking(f"the board has no {path} that can be read")
+        return text.strip()
+
+    def _more(self, entry: Entry) -> tuple[str, ...]:
+        if entry.name != WINDOW:
+            return ()
+        return tuple(path for path in self._windows if path not in self._paths(entry.knob))
+
+
+def _offered(text: str) -> tuple[list[Allele], Allele]:
+    """Return the words of a knob like ``none [mq-deadline] kyber``, and the selected one."""
+    selected = _SELECTED.search(text)
+    words = [*filter(_WORD.fullmatch, text.replace("[", " ").replace("]", " ").split())]
+    if not selected or selected[1] not in words:
+        raise _Lacking(f"its value is {text[:80]!r}, with nothing selected")
+    return [*words], selected[1]
+
+
+def _number(text: str) -> int:
+    if not _NUMBER.fullmatch(text):
+        raise _Lacking(f"its value is {text[:80]!r}, which is not a number")
+    return int(text)
+
+
+def _without_orphans(
+    genes: Sequence[Gene], left_out: Mapping[str, str]
+) -> tuple[tuple[Gene, ...], dict[str, str]]:
+    """Leave out tunables of what is not chosen here; a limit by what is not tuned is none."""
+    kept: dict[str, Gene] = {}
+    missing = dict(left_out)
+    for gene in genes:
+        lacks = [name for name in gene.requires if name not in kept]
+        offered = all(
+            set(allowed) & set(kept[name].alleles)
+            for name, allowed in gene.requires.items()
+            if name in kept
+        )
+        if lacks or not offered:
+            wanted = ", ".join(
+                allele for some in gene.requires.values() for allele in map(str, some)
+            )
+            missing[gene.name] = f"it is a tunable of {wanted}, which is not one of the choices"
+            continue
+        below = gene.below if gene.below in kept else ""
+        kept[gene.name] = msgspec.structs.replace(gene, below=below)
+    return tuple(kept.values()), missing

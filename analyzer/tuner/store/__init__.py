@@ -1,0 +1,1 @@
+"""The TUNING file: its tables and their rows."""

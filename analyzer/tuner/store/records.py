@@ -1,0 +1,90 @@
+"""What a store holds: the campaign's spec, its evaluations, and top genes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from analyzer.tuner.evaluation import Attempt
+from analyzer.tuner.space.genes import Chromosome
+
+Objective = Literal["seconds", "rate"]
+Stage = Literal["search", "confirmation"]
+Ended = Literal["finished", "nothing new", "noise", "evaluations", "seconds"]
+
+
+@dataclass(frozen=True)
+class BoardDisk:
+    """A disk that is tuned, as a boot script finds it again; 0 and empty are not known."""
+
+    name: str
+    size_bytes: int = 0
+    model: str = ""
+
+
+@dataclass(frozen=True)
+class Hardware:
+    """What tells one board from another: ``machine`` as uname has it, ``model`` of CPU or board."""
+
+    machine: str = ""
+    model: str = ""
+    disks: tuple[BoardDisk, ...] = ()
+
+
+@dataclass(frozen=True)
+class Board:
+    """What the evaluations are made on; those of another are not compared with them."""
+
+    name: str
+    kernel: str = ""
+    page_bytes: int = 4096
+    disks: tuple[str, ...] = ()
+    hardware: Hardware = Hardware()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spec:
+    """What a campaign is; its course follows from this and from what is measured.
+
+    ``recipe`` and ``space`` are kept as text, for who makes the engine again. ``fewest`` and
+    ``most`` are the repeats of a chromosome in each scenario (racing.py).
+    """
+
+    board: Board
+    scenarios: tuple[str, ...]
+    default: Chromosome
+    sampler: str = "genetic"
+    recipe: str = ""
+    space: str = ""
+    seed: int = 0
+    command: tuple[str, ...] = ()
+    objective: Objective = "seconds"
+    fewest: int = 1
+    most: int = 5
+    foreread: str = ""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One attempt as it is stored.
+
+    ``number`` counts all attempts from 1, ``repeat`` those of this chromosome in this scenario
+    from 0; ``started`` and ``ended`` are seconds since 1970.
+    """
+
+    number: int
+    chromosome: Chromosome
+    scenario: str
+    repeat: int
+    seed: int
+    attempt: Attempt
+    started: float
+    ended: float
+
+
+@dataclass(frozen=True)
+class TopGenes:
+    """What suited a fingerprint's workloads best so far; its fitness decays."""
+
+    chromosome: Chromosome
+    fitness: float

@@ -1,0 +1,256 @@
+"""The store of one campaign: every attempt, the results given to the engine, and top genes.
+
+A TUNING file of ``foreread tune`` is such a store. Each attempt is committed before the next one
+starts, so that a kill loses at most the evaluation under way.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import msgspec
+
+from analyzer.tuner.engine import Scored
+from analyzer.tuner.evaluation import Attempt, key_of
+from analyzer.tuner.space.genes import Allele, Chromosome
+from analyzer.tuner.store import store_file, store_rows
+from analyzer.tuner.store.records import Board, Ended, Evaluation, Hardware, Spec, Stage, TopGenes
+from analyzer.tuner.store.store_file import StoreError
+
+__all__ = ["Board", "Evaluation", "Spec", "Store", "StoreError", "TopGenes"]
+
+T = TypeVar("T")
+
+_EVALUATIONS = """
+SELECT e.id, genes, s.name, repeat, seed, status, value, metrics, notes, started, ended
+FROM evaluations e JOIN chromosomes c ON c.id = chromosome JOIN scenarios s ON s.id = scenario
+WHERE stage = ? AND withdrawn <= ? ORDER BY e.id
+"""
+
+
+class Store:
+    """An open store; a context manager. All methods raise StoreError.
+
+    ``spec`` is the campaign's; ``ended`` says why it ended, None while it can go on; ``best`` is
+    the chromosome that its engine believes best (evaluation.key_of), None where it only measures.
+    """
+
+    def __init__(self, connection: sqlite3.Connection, name: str, lock: int | None) -> None:
+        self.name = name
+        self._connection = connection
+        self._lock = lock
+        self.spec, self.created, self.best, self.ended = self._read_campaign()
+
+    @classmethod
+    def create(cls, path: Path, spec: Spec) -> Self:
+        """Make the file ``path``, which must not exist, and return it open for writing."""
+        with cls.in_memory(spec) as store:
+            store_file.write_new(path, store._connection.serialize())
+        return cls.resume(path)
+
+    @classmethod
+    def resume(cls, path: Path) -> Self:
+        """Return the store ``path`` open for writing, and locked against other writers."""
+        connection, lock = store_file.open_to_write(path)
+        return cls._opened(connection, str(path), lock)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Return the store ``path`` as it is now; also while a campaign writes to it."""
+        return cls._opened(store_file.open_to_read(path), str(path), None)
+
+    @classmethod
+    def in_memory(cls, spec: Spec) -> Self:
+        """Return a store that ends with the process."""
+        connection = store_file.new_memory()
+        with store_file.refused("the store", "made"):
+            store_rows.insert_campaign(connection, spec)
+        return cls(connection, "the store", None)
+
+    @classmethod
+    def _opened(cls, connection: sqlite3.Connection, name: str, lock: int | None) -> Self:
+        try:
+            return cls(connection, name, lock)
+        except BaseException:
+            store_file.close(connection, lock)
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store; it is of no use then."""
+        store_file.close(self._connection, self._lock)
+
+    def evaluations(self, withdrawn: bool = False, stage: Stage = "search") -> list[Evaluation]:
+        """Return a stage's attempts in the order they were made; ``withdrawn`` too if asked."""
+        rows = self._rows(_EVALUATIONS, (stage, int(withdrawn)))
+        return [self._evaluation(row) for row in rows]
+
+    def add(self, evaluation: Evaluation, stage: Stage = "search") -> None:
+        """Store an attempt; it is on the disk when this returns."""
+        with self._transaction():
+            store_rows.insert_evaluation(self._connection, evaluation, stage)
+
+    def withdraw_after(self, number: int) -> None:
+        """Take back the search's attempts after ``number``: they stay, and count for nothing."""
+        with self._transaction():
+            self._connection.execute(
+                "UPDATE evaluations SET withdrawn = 1 WHERE stage = 'search' AND id > ?", (number,)
+            )
+
+    def last_number(self) -> int:
+        """Return the number of the last attempt, withdrawn or not; 0 if there is none."""
+        return int(self._rows("SELECT coalesce(max(id), 0) FROM evaluations")[0][0])
+
+    def good_attempts(self) -> int:
+        """Return the number of attempts that were good and are not withdrawn."""
+        query = "SELECT count(*) FROM evaluations WHERE status = 'ok' AND withdrawn = 0"
+        return int(self._rows(query)[0][0])
+
+    def generations(self) -> list[list[tuple[Chromosome, float]]]:
+        """Return the results given to the engine: the chromosomes of each generation and their
+        fitness.
+        """
+        told: dict[int, list[tuple[Chromosome, float]]] = {}
+        query = (
+            "SELECT generation, genes, fitness FROM generations JOIN chromosomes c"
+            " ON c.id = chromosome ORDER BY generation, place"
+        )
+        for generation, genes, fitness in self._rows(query):
+            told.setdefault(generation, []).append((self._chromosome(genes), fitness))
+        return list(told.values())
+
+    def add_generation(
+        self,
+        generation: int,
+        scored: Sequence[Scored],
+        top: Mapping[str, TopGenes] | None = None,
+        best: str | None = None,
+    ) -> None:
+        """Store the results given to the engine for its ``generation``-th batch, from 0.
+
+        ``top``: the top genes that it has since then, by fingerprint; ``best``: the chromosome
+        that it believes best since then.
+        """
+        with self._transaction():
+            store_rows.insert_generation(self._connection, generation, scored)
+            for fingerprint, genes in (top or {}).items():
+                store_rows.put_top_genes(self._connection, fingerprint, genes)
+            if best:
+                store_rows.put_best(self._connection, best)
+        self.best = best
+
+    def end(self, why: Ended | None) -> None:
+        """Store why the campaign ended; None when it goes on."""
+        with self._transaction():
+            self._connection.execute("UPDATE campaign SET ended = ?", (why,))
+        self.ended = why
+
+    def check_board(self, board: Board) -> None:
+        """Raise StoreError unless the campaign is of ``board``: runs of two cannot be compared."""
+        if board != self.spec.board:
+            was, now = map(_described, (self.spec.board, board))
+            message = f"{self.name} was measured on {was}, and this is {now}"
+            raise StoreError(
+                message, "resume it there, or start a new campaign here with another -o TUNING"
+            )
+
+    def top_genes(self) -> dict[str, TopGenes]:
+        """Return the top genes of every fingerprint that has some."""
+        query = (
+            "SELECT f.name, genes, fitness FROM top_genes JOIN fingerprints f ON f.id = fingerprint"
+            " JOIN chromosomes c ON c.id = chromosome ORDER BY f.id"
+        )
+        rows = self._rows(query)
+        return {name: TopGenes(self._chromosome(genes), fitness) for name, genes, fitness in rows}
+
+    def put_top_genes(self, fingerprint: str, top: TopGenes) -> None:
+        """Store the top genes of a fingerprint in place of what it had."""
+        with self._transaction():
+            store_rows.put_top_genes(self._connection, fingerprint, top)
+
+    def _read_campaign(self) -> tuple[Spec, float, str | None, Ended | None]:
+        rows = self._rows(
+            "SELECT b.name, kernel, page_bytes, disks, hardware, c.genes, sampler, recipe, space,"
+            " seed, command, objective, fewest, most, foreread, created, believed.genes, ended"
+            " FROM campaign JOIN boards b ON b.id = board"
+            ' JOIN chromosomes c ON c.id = "default"'
+            " LEFT JOIN chromosomes believed ON believed.id = best"
+        )
+        if not rows:
+            raise StoreError(f"{self.name} contains no campaign", "give a file of foreread tune")
+        name, kernel, page_bytes, disks, hardware, genes, sampler, recipe, *rest = rows[0]
+        space, seed, command, objective, fewest, most, foreread, created, best, ended = rest
+        scenarios = self._rows("SELECT name FROM scenarios ORDER BY id")
+        spec = Spec(
+            board=Board(name, kernel, page_bytes, *self._disks(disks, hardware)),
+            scenarios=tuple(scenario for (scenario,) in scenarios),
+            default=self._chromosome(genes),
+            sampler=sampler,
+            recipe=recipe,
+            space=space,
+            seed=seed,
+            command=self._decoded(command, tuple[str, ...]),
+            objective=objective,
+            fewest=fewest,
+            most=most,
+            foreread=foreread,
+        )
+        return spec, created, best and key_of(self._chromosome(best)), ended
+
+    def _evaluation(self, row: tuple[Any, ...]) -> Evaluation:
+        number, genes, scenario, repeat, seed, status, value, metrics, notes, started, ended = row
+        try:
+            figures = self._decoded(metrics, dict[str, float])
+            attempt = Attempt(status, value, figures, self._decoded(notes, tuple[str, ...]))
+        except ValueError as error:
+            raise StoreError(f"{self.name} is damaged: {error}", "start a new campaign") from error
+        chromosome = self._chromosome(genes)
+        return Evaluation(number, chromosome, scenario, repeat, seed, attempt, started, ended)
+
+    def _chromosome(self, genes: str) -> Chromosome:
+        return self._decoded(genes, dict[str, Allele])
+
+    def _decoded(self, text: str, kind: type[T]) -> T:
+        try:
+            return msgspec.json.decode(text, type=kind)
+        except (msgspec.MsgspecError, RecursionError) as error:
+            raise StoreError(f"{self.name} is damaged: {error}", "start a new campaign") from error
+
+    def _disks(self, disks: str, hardware: str) -> tuple[tuple[str, ...], Hardware]:
+        return self._decoded(disks, tuple[str, ...]), self._decoded(hardware, Hardware)
+
+    def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        with store_file.refused(self.name, "read"):
+            return self._connection.execute(query, values).fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with store_file.refused(self.name, "written"):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                if self._connection.in_transaction:  # a full disk may have ended it
+                    self._connection.execute("ROLLBACK")
+                raise
+
+
+def _described(board: Board) -> str:
+    known = (board.kernel, board.hardware.model or board.hardware.machine, *board.disks)
+    return f"{board.name} ({', '.join(filter(None, known))})"

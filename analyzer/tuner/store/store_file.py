@@ -1,0 +1,202 @@
+"""The TUNING file as a file: made whole, opened by one writer, and checked before it is believed.
+
+SQLite in WAL mode with full syncing: what is committed survives a kill and a power cut, and a
+report can be read beside a running campaign. A store that was closed is one plain file.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+from analyzer.tuner.store.schema import APPLICATION_ID, SCHEMA, VERSION
+
+_MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html, 1.3
+_OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
+_NOT_OURS = "give a file of foreread tune"
+_DAMAGED = "restore a copy of it, or start a new campaign"
+_LARGEST_BYTES = 1 << 30  # it is read into memory; a million attempts are less
+_BUSY_S = 30.0  # how long a reader and the writer wait for each other
+
+
+class StoreError(ValueError):
+    """A TUNING file that cannot be made, read or written; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def new_memory() -> sqlite3.Connection:
+    """Return an empty store that lasts as long as its connection."""
+    if sqlite3.sqlite_version_info < _OLDEST_SQLITE:
+        raise StoreError(
+            f"SQLite {sqlite3.sqlite_version} is too old for a store",
+            "use a Python with SQLite 3.37 or later",
+        )
+    connection = sqlite3.connect(":memory:", isolation_level=None)
+    connection.executescript(SCHEMA)
+    connection.execute("PRAGMA foreign_keys = ON")
+    return connection
+
+
+def write_new(path: Path, image: bytes) -> None:
+    """Make the file ``path`` of ``image``, whole or not at all; never over another file."""
+    if path.exists():
+        raise StoreError(
+            f"{path} exists already", "give another name with -o, or continue it with --resume"
+        )
+    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("xb") as file:
+            file.write(image)
+            file.flush()
+            os.fsync(file.fileno())
+        path.hardlink_to(part)  # in place of a rename, which would replace
+    except OSError as error:
+        raise StoreError(f"{path} cannot be made: {error.strerror}", "write elsewhere") from error
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+def is_store(path: Path) -> bool:
+    """Return whether ``path`` looks like a TUNING file; opening it finds out."""
+    try:
+        if not path.is_file():  # reading would take what a pipe holds
+            return False
+        with path.open("rb") as file:
+            return file.read(len(_MAGIC)) == _MAGIC
+    except OSError:
+        return False
+
+
+def open_to_write(path: Path) -> tuple[sqlite3.Connection, int]:
+    """Return a checked connection and the lock that keeps other writers out."""
+    _check_is_file(path)
+    lock = _lock(path)
+    with ExitStack() as undo:
+        undo.callback(os.close, lock)
+        with refused(path, "read"):
+            connection = undo.enter_context(closing(_connect(path)))
+            _check(connection, path)
+        with refused(path, "written"):
+            connection.execute("PRAGMA journal_mode = WAL")
+            connection.execute("PRAGMA synchronous = FULL")
+        undo.pop_all()
+    return connection, lock
+
+
+def open_to_read(path: Path) -> sqlite3.Connection:
+    """Return a checked copy in memory of what is committed now.
+
+    A copy, since SQLite leaves out CHECKs where a file cannot be written to.
+    """
+    _check_is_file(path)
+    with ExitStack() as undo, refused(path, "read"):
+        copy = undo.enter_context(closing(sqlite3.connect(":memory:", isolation_level=None)))
+        with closing(_connect(path)) as connection:
+            connection.backup(copy)
+        _check(copy, path)
+        undo.pop_all()
+    return copy
+
+
+def close(connection: sqlite3.Connection, lock: int | None) -> None:
+    """Close a connection; a writer's leaves one plain file if there is room and no reader."""
+    if lock is None:
+        connection.close()
+        return
+    with suppress(sqlite3.Error):
+        connection.execute("PRAGMA busy_timeout = 0")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    connection.close()
+    os.close(lock)  # after SQLite's own: closing any descriptor of a file drops its POSIX locks
+
+
+@contextmanager
+def refused(path: Path | str, done: str) -> Iterator[None]:
+    """Make StoreErrors of what SQLite raises; ``done`` is what the file could not be."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        remedy = (
+            f"check the free space and the permissions of {path}, then repeat the command "
+            "line with --resume"
+        )
+        raise StoreError(f"{path} cannot be {done}: {error}", remedy) from error
+    except (sqlite3.IntegrityError, OverflowError, UnicodeError) as error:
+        remedy = "give what is within the range, and text that is UTF-8"
+        raise StoreError(f"{path} cannot be {done}: {error}", remedy) from error
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{path} cannot be {done}: {error}", _DAMAGED) from error
+
+
+def _check_is_file(path: Path) -> None:
+    if not path.is_file():  # a pipe or device might never end
+        what = "is not a file" if path.exists() else "does not exist"
+        raise StoreError(f"{path} {what}", _NOT_OURS)
+    if path.stat().st_size > _LARGEST_BYTES:
+        raise StoreError(f"{path} is larger than any campaign", _NOT_OURS)
+
+
+def _lock(path: Path) -> int:
+    """Return a descriptor that holds the store; it ends with its process, however that ends.
+
+    flock, which on Linux SQLite's own locks (fcntl) neither see nor break.
+    """
+    try:
+        lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    except OSError as error:
+        raise StoreError(
+            f"{path} cannot be opened: {error.strerror}", "check its permissions"
+        ) from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(lock)
+        raise StoreError(
+            f"{path} is in use by another campaign", "wait until it has ended, or stop it"
+        ) from error
+    return lock
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    """Return a connection that can write where the file can be written to.
+
+    To read, too: what a kill left half done is undone, or done, by the next one that opens it.
+    """
+    uri = f"file:{quote(str(path.absolute()))}?mode=rw"
+    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S)
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise StoreError unless the file is a sound store of this schema, and of nothing else."""
+    connection.execute("PRAGMA trusted_schema = OFF")
+    connection.execute("PRAGMA cell_size_check = ON")
+    connection.execute("PRAGMA foreign_keys = ON")
+    if _pragma(connection, "application_id") != APPLICATION_ID:
+        raise StoreError(f"{path} is not a TUNING file", _NOT_OURS)
+    version = _pragma(connection, "user_version")
+    if version != VERSION:
+        message = f"{path} has schema {version}, this foreread reads {VERSION}"
+        raise StoreError(message, "use the version of foreread that wrote it")
+    if _tables(connection) != _tables(new_memory()):
+        raise StoreError(f"{path} has tables that foreread did not create", _NOT_OURS)
+    for check in ("integrity_check(1)", "foreign_key_check"):
+        found = connection.execute(f"PRAGMA {check}").fetchone()
+        if found is not None and found != ("ok",):
+            raise StoreError(f"{path} is damaged: {' '.join(map(str, found))}", _DAMAGED)
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> object:
+    return connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+
+def _tables(connection: sqlite3.Connection) -> list[tuple[str, ...]]:
+    return connection.execute("SELECT type, name, sql FROM sqlite_master ORDER BY name").fetchall()

@@ -1,0 +1,100 @@
+"""The rows of a store, written; the caller's transaction is around them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+
+from analyzer.tuner.engine import Scored
+from analyzer.tuner.evaluation import chromosome_of, key_of
+from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.store.records import Evaluation, Spec, Stage, TopGenes
+
+
+def insert_campaign(connection: sqlite3.Connection, spec: Spec) -> None:
+    """Write what the campaign is."""
+    board = spec.board
+    cursor = connection.execute(
+        "INSERT INTO boards (name, kernel, page_bytes, disks, hardware) VALUES (?, ?, ?, ?, ?)",
+        (
+            *(board.name, board.kernel, board.page_bytes),
+            *(_json(board.disks), _json(asdict(board.hardware))),
+        ),
+    )
+    for number, scenario in enumerate(spec.scenarios, 1):
+        connection.execute("INSERT INTO scenarios VALUES (?, ?)", (number, scenario))
+    connection.execute(
+        "INSERT INTO campaign VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, NULL, NULL)",
+        (
+            *(cursor.lastrowid, _chromosome_id(connection, spec.default), spec.sampler),
+            *(spec.recipe, spec.space, spec.seed, _json(spec.command), spec.objective),
+            *(spec.fewest, spec.most, spec.foreread, time.time()),
+        ),
+    )
+
+
+def insert_evaluation(connection: sqlite3.Connection, one: Evaluation, stage: Stage) -> None:
+    """Write an attempt."""
+    attempt = one.attempt
+    connection.execute(
+        "INSERT INTO evaluations VALUES (?, ?,"
+        " (SELECT id FROM scenarios WHERE name = ?), (SELECT board FROM campaign),"
+        " ?, ?, ?, ?, ?, ?, ?, ?, ?, 0)",
+        (
+            *(one.number, _chromosome_id(connection, one.chromosome), one.scenario),
+            *(one.repeat, one.seed, attempt.status, attempt.value),
+            *(_printed(dict(attempt.metrics)), _printed(attempt.notes)),
+            *(one.started, one.ended, stage),
+        ),
+    )
+
+
+def insert_generation(
+    connection: sqlite3.Connection, generation: int, scored: Sequence[Scored]
+) -> None:
+    """Write the results given to the engine for a generation."""
+    for place, one in enumerate(scored):
+        chromosome = _chromosome_id(connection, one.chromosome)
+        connection.execute(
+            "INSERT INTO generations VALUES (?, ?, ?, ?)",
+            (generation, place, chromosome, one.fitness),
+        )
+
+
+def put_best(connection: sqlite3.Connection, best: str) -> None:
+    """Write which chromosome is believed best, by its key."""
+    believed = _chromosome_id(connection, chromosome_of(best))
+    connection.execute("UPDATE campaign SET best = ?", (believed,))
+
+
+def put_top_genes(connection: sqlite3.Connection, fingerprint: str, top: TopGenes) -> None:
+    """Write the top genes of a fingerprint in place of what it had."""
+    connection.execute(
+        "INSERT INTO fingerprints (name) VALUES (?) ON CONFLICT (name) DO NOTHING", (fingerprint,)
+    )
+    connection.execute(
+        "INSERT OR REPLACE INTO top_genes"
+        " VALUES ((SELECT id FROM fingerprints WHERE name = ?), ?, ?)",
+        (fingerprint, _chromosome_id(connection, top.chromosome), top.fitness),
+    )
+
+
+def _chromosome_id(connection: sqlite3.Connection, chromosome: Chromosome) -> int:
+    genes = key_of(chromosome)
+    connection.execute(
+        "INSERT INTO chromosomes (genes) VALUES (?) ON CONFLICT (genes) DO NOTHING", (genes,)
+    )
+    row = connection.execute("SELECT id FROM chromosomes WHERE genes = ?", (genes,)).fetchone()
+    return int(row[0])
+
+
+def _json(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
+def _printed(value: object) -> str:
+    """Return what a target said as JSON; it may have said bytes that are not text."""
+    return _json(value).encode(errors="replace").decode()

@@ -1,0 +1,1 @@
+"""A target at the end of a serial console."""

@@ -1,0 +1,29 @@
+/* How long a device takes to serve requests: emulator/devices. */
+#ifndef LX_DEVICE_H
+#define LX_DEVICE_H
+
+#include "measured.h"
+#include "paced.h"
+
+/* Kinds of devices, and their numbers in order; times are nanoseconds. */
+enum lx_device_kind {
+    LX_FIXED,    /* latency, time a KiB, handover */
+    LX_PACED,    /* requests a second, bytes a second, slice, tick; then as LX_FIXED */
+    LX_MEASURED, /* random and sequential sizes; then of both: KiB, latency, occupancy by size */
+    LX_DEVICE_KINDS,
+};
+
+struct lx_device {
+    enum lx_device_kind kind;
+    struct lx_fixed fixed;
+    struct lx_paced paced;
+    struct lx_measured measured;
+};
+
+/* Let a device be what kind and numbers (which stay the caller's) say, idle; false: none is so. */
+bool lx_device_set(struct lx_device *device, const double *numbers, size_t n);
+
+/* Take in a read; return when it completes. */
+double lx_device_submit(struct lx_device *device, double now_ns, struct lx_read read);
+
+#endif

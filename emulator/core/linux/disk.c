@@ -1,0 +1,298 @@
+/* See disk.h. */
+#include "disk.h"
+
+#include "stored.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { SECTOR = 512, BIO_FOLIOS = 256 };
+static const double LONGEST_NS = 1e16;          /* of a run on a device that is too slow for it */
+static const uint32_t USED = UINT32_C(1) << 31; /* of a page's number: somebody needed it */
+
+/* A request that grows: Bio and _split of emulator/linux/requests.py. */
+struct cut {
+    struct lx_read read;
+    uint64_t next; /* sector that would go on with it */
+    int64_t segments;
+    uint32_t folios; /* of its bio so far */
+    size_t parts;    /* of its bio that were sent already */
+    bool open;
+};
+
+/* The request that will be sent next, new; NULL without memory. */
+static struct lx_request *
+next_request(struct lx_disk *disk)
+{
+    if (disk->n_requests == disk->room) {
+        size_t room = 2 * disk->room + 1024;
+        uint64_t bytes = room * sizeof(*disk->requests);
+        void *requests = bytes <= LX_MOST_BYTES ? realloc(disk->requests, bytes) : NULL;
+        if (!requests) {
+            disk->error = LX_NO_MEMORY;
+            return NULL;
+        }
+        disk->requests = requests;
+        disk->room = room;
+    }
+    disk->requests[disk->n_requests] = (struct lx_request){0};
+    return &disk->requests[disk->n_requests];
+}
+
+static double
+send(struct lx_disk *disk, struct lx_read read)
+{
+    struct lx_request *request = &disk->requests[disk->n_requests++];
+    request->begin_ns = fmax(disk->now_ns, disk->busy_ns);
+    request->done_ns = lx_device_submit(&disk->device, disk->now_ns, read);
+    request->there_ns = request->done_ns;
+    disk->busy_ns = fmax(disk->busy_ns, request->done_ns);
+    if (!(request->done_ns <= LONGEST_NS))
+        disk->error = LX_BAD_DEVICE;
+    return request->done_ns;
+}
+
+double
+lx_disk_send(struct lx_disk *disk, struct lx_read read)
+{
+    return next_request(disk) ? send(disk, read) : disk->now_ns;
+}
+
+/* Send a part of a bio; with the last one all are there. _chain of emulator/linux/disk.py. */
+static void
+send_part(struct lx_disk *disk, struct cut *cut, bool last)
+{
+    send(disk, cut->read);
+    cut->parts++;
+    if (!last && cut->read.bios == 1)
+        return;
+    struct lx_request *part = disk->requests + disk->n_requests;
+    for (double there_ns = 0; cut->parts; cut->parts--) {
+        there_ns = fmax((--part)->done_ns, there_ns);
+        part->there_ns = there_ns;
+    }
+}
+
+static void
+close_bio(struct lx_disk *disk, struct cut *cut)
+{
+    if (cut->open)
+        send_part(disk, cut, true);
+    cut->open = false;
+}
+
+static void
+open_bio(struct lx_disk *disk, struct cut *cut, uint64_t sector)
+{
+    *cut = (struct cut){.read = {sector, 0, 1, false}, .open = next_request(disk)};
+}
+
+/* Go on with the bio in another request. */
+static void
+split(struct lx_disk *disk, struct cut *cut)
+{
+    send_part(disk, cut, false);
+    cut->read = (struct lx_read){
+        .sector = cut->read.sector + cut->read.sectors, .sectors = 0, .bios = 1, .meta = false};
+    cut->segments = 0;
+    cut->open = next_request(disk);
+}
+
+/* Add what is stored of a folio in one place. */
+static void
+add(struct lx_kernel *k, struct cut *cut, uint64_t sector, int64_t sectors)
+{
+    const struct lx_machine *limits = k->machine;
+    int64_t most = limits->max_sectors_kb * 1024 / SECTOR;
+    int64_t longest = limits->max_segment_size / SECTOR;
+    if (cut->open && cut->next != sector)
+        close_bio(k->disk, cut);
+    if (!cut->open)
+        open_bio(k->disk, cut, sector);
+    cut->next = sector + (uint64_t)sectors;
+    for (int64_t left = sectors; left && cut->open;) {
+        int64_t so_far = (int64_t)cut->read.sectors;
+        int64_t taken = lx_min(lx_min(left, longest), most - so_far);
+        if (!taken || cut->segments == limits->max_segments) {
+            split(k->disk, cut);
+            continue;
+        }
+        cut->read.bios += left == sectors && so_far && cut->folios % BIO_FOLIOS == 0;
+        left -= taken;
+        cut->read.sectors += (uint64_t)taken;
+        cut->segments++;
+    }
+    cut->folios++;
+}
+
+/* Add what is stored of sectors [first, behind) of a file; whether anything is. */
+static bool
+add_folio(struct lx_kernel *k, const struct lx_inode *inode, struct cut *cut, uint64_t first,
+          uint64_t behind)
+{
+    if (!inode->n_extents) {
+        add(k, cut, ((uint64_t)inode->row << 40) + first, (int64_t)(behind - first));
+        return true;
+    }
+    bool any = false;
+    struct lx_stored part = lx_stored_of(k, inode, first, behind);
+    while (lx_stored_next(&part)) {
+        add(k, cut, part.sector, (int64_t)(part.high - part.low));
+        any = true;
+    }
+    return any;
+}
+
+/* The request that is open brings a folio. */
+static void
+expect(struct lx_kernel *k, struct lx_inode *inode, uint64_t index, unsigned order)
+{
+    struct lx_disk *disk = k->disk;
+    for (uint64_t page = index; page < index + (UINT64_C(1) << order); page++) {
+        uint32_t *number = lx_number(&k->arena, &inode->coming, page);
+        if (number)
+            *number = (uint32_t)disk->n_requests + 1;
+    }
+    disk->requests[disk->n_requests].pages += UINT32_C(1) << order;
+}
+
+/* The pages of a run that lie in [first, end) come with the request that is sent next. */
+static void
+expect_block(struct lx_kernel *k, struct lx_inode *inode, uint64_t first, uint64_t end)
+{
+    for (size_t i = 0; i < k->run_length; i++) {
+        const struct lx_piece *piece = &k->run[i]; /* single pages: no large folios here */
+        uint64_t page = piece->index > first ? piece->index : first;
+        uint64_t behind = piece->index + piece->folios;
+        for (; page < behind && page < end; page++)
+            expect(k, inode, page, 0);
+    }
+}
+
+/* TimedKernel._read_blocks. */
+static void
+read_blocks(struct lx_kernel *k, struct lx_inode *inode)
+{
+    struct lx_disk *disk = k->disk;
+    const struct lx_extent *extents = k->program->extents + inode->extents;
+    uint64_t block = inode->block_pages, unit = (uint64_t)k->machine->page_size / SECTOR;
+    uint64_t lowest = UINT64_MAX, highest = 0;
+    for (size_t i = 0; i < k->run_length; i++) {
+        const struct lx_piece *piece = &k->run[i];
+        uint64_t last = piece->index + piece->folios - 1;
+        lowest = piece->index < lowest ? piece->index : lowest;
+        highest = last > highest ? last : highest;
+        disk->pages += lx_max(lx_min((int64_t)last, inode->last) - (int64_t)piece->index + 1, 0);
+    }
+    for (uint64_t at = lowest / block * block; at <= highest; at += block) {
+        size_t row = lx_extent_at(extents, inode->n_extents, at * unit);
+        if (!inode->n_extents || extents[row].at != at * unit || !extents[row].read)
+            continue;
+        if (!next_request(disk))
+            return;
+        expect_block(k, inode, at, at + block);
+        struct lx_read read = {.sector = extents[row].sector,
+                               .sectors = extents[row].sectors,
+                               .bios = 1,
+                               .meta = false};
+        disk->held_ns = fmax(disk->held_ns, send(disk, read));
+    }
+}
+
+/* TimedKernel._hold: of those that were sent since there were ``before``. */
+static void
+hold(struct lx_kernel *k, size_t before)
+{
+    struct lx_disk *disk = k->disk;
+    uint64_t most = (uint64_t)k->machine->nr_requests;
+    if (disk->n_requests > before && disk->n_requests > most)
+        disk->held_ns = fmax(disk->held_ns, disk->requests[disk->n_requests - 1 - most].done_ns);
+}
+
+void
+lx_read_run(struct lx_kernel *k, struct lx_inode *inode)
+{
+    if (inode->block_pages) {
+        if (k->run_length)
+            read_blocks(k, inode);
+        return;
+    }
+    uint64_t unit = (uint64_t)k->machine->page_size / SECTOR;
+    struct cut cut = {0};
+    size_t before = k->disk->n_requests;
+    for (size_t i = 0; i < k->run_length; i++) {
+        const struct lx_piece *piece = &k->run[i];
+        for (uint64_t at = 0; at < piece->folios && !k->disk->error; at++) {
+            uint64_t index = piece->index + (at << piece->order);
+            uint64_t behind = index + (UINT64_C(1) << piece->order);
+            if (add_folio(k, inode, &cut, index * unit, behind * unit) && cut.open)
+                expect(k, inode, index, piece->order);
+        }
+        k->disk->pages += (int64_t)piece->folios << piece->order;
+    }
+    close_bio(k->disk, &cut);
+    hold(k, before);
+}
+
+double
+lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
+{
+    struct lx_disk *disk = k->disk;
+    struct lx_tree *coming = &needed.inode->coming;
+    const void *leaf = lx_leaf_of(coming, (uint64_t)needed.first);
+    uint32_t number = leaf ? ((const uint32_t *)leaf)[needed.first % LX_SLOTS] & ~USED : 0;
+    if (!number)
+        return 0;
+    struct lx_request *request = &disk->requests[number - 1];
+    for (int64_t page = needed.first; page < needed.behind; page++) {
+        uint32_t *of_page = lx_number(&k->arena, coming, (uint64_t)page);
+        if (!of_page || *of_page != number)
+            continue; /* used before */
+        *of_page |= USED;
+        request->used++;
+    }
+    return request->there_ns;
+}
+
+void
+lx_disk_add_span(struct lx_disk *disk, double from_ns, double until_ns)
+{
+    if (disk->n_spans == disk->span_room) {
+        size_t room = 2 * disk->span_room + 1024;
+        void *spans = realloc(disk->spans, room * sizeof(*disk->spans));
+        if (!spans) {
+            disk->error = LX_NO_MEMORY;
+            return;
+        }
+        disk->spans = spans;
+        disk->span_room = room;
+    }
+    disk->spans[disk->n_spans++] = (struct lx_span){.from_ns = from_ns, .until_ns = until_ns};
+}
+
+double
+lx_disk_wasted(const struct lx_disk *disk)
+{
+    double total = 0;
+    size_t first = 0;
+    for (size_t i = 0; i < disk->n_requests; i++) {
+        const struct lx_request *request = &disk->requests[i];
+        double overlap = 0;
+        while (first < disk->n_spans && disk->spans[first].until_ns <= request->begin_ns)
+            first++;
+        for (size_t row = first; row < disk->n_spans && disk->spans[row].from_ns < request->done_ns;
+             row++)
+            overlap += fmin(disk->spans[row].until_ns, request->done_ns) -
+                       fmax(disk->spans[row].from_ns, request->begin_ns);
+        if (request->pages)
+            total += overlap * (request->pages - request->used) / request->pages;
+    }
+    return total;
+}
+
+void
+lx_disk_free(struct lx_disk *disk)
+{
+    free(disk->requests);
+    free(disk->spans);
+}

@@ -1,0 +1,205 @@
+/*
+ * The kernel's own readahead under one window: the algorithm of emulator/linux/ in C.
+ * Function by function the same as the plain Python there, which says what each one is.
+ */
+#ifndef LX_KERNEL_H
+#define LX_KERNEL_H
+
+#include "tree.h"
+
+#define LX_WARN_UNUSED __attribute__((warn_unused_result))
+
+enum lx_error {
+    LX_OK = 0,
+    LX_NO_MEMORY = -1,
+    LX_BAD_ROW = -2,
+    LX_BAD_PAGE = -3,
+    LX_BAD_OP = -4,
+    LX_BAD_LIMIT = -5,
+    LX_BAD_STEP = -6,
+    LX_BAD_DEVICE = -7,
+};
+#define LX_LAST_ERROR LX_BAD_DEVICE
+#define LX_MAX_WINDOW (1 << 20)          /* pages */
+#define LX_MAX_PAGES (UINT64_C(1) << 36) /* of a file: 256 TiB of 4 KiB pages */
+
+/* The enumerations of emulator/linux/rules.py, with their values. */
+enum { LX_ADAPTIVE, LX_MARKER, LX_STRAY, LX_ONDEMAND, LX_SPLIT };
+enum { LX_HOLE_NOTHING, LX_HOLE_BEHIND, LX_HOLE_STUCK };
+enum { LX_MERGE_NONE, LX_MERGE_WHOLE, LX_MERGE_CAPPED };
+enum { LX_CONTEXT_NONE, LX_CONTEXT_ANY, LX_CONTEXT_LONGER };
+enum { LX_ORDERS_SINGLE, LX_ORDERS_PLUS_TWO, LX_ORDERS_RAMP };
+enum { LX_PREV_LAST_PAGE, LX_PREV_EVERY_PAGE, LX_PREV_NEXT_BYTE };
+enum { LX_FORCED_UNLIMITED, LX_FORCED_TWO_MIB, LX_FORCED_WINDOW, LX_FORCED_IO };
+enum {
+    LX_FAULT_HIT_COUNT,
+    LX_FAULT_MARKER,
+    LX_FAULT_MISS_COUNT,
+    LX_FAULT_SEQUENTIAL,
+    LX_FAULT_AROUND
+};
+enum { LX_AROUND_NONE, LX_AROUND_FILLED, LX_AROUND_ELIGIBLE, LX_AROUND_FOLIO };
+
+/* Rules, in the order of the fields of emulator/linux/rules.py. */
+struct lx_rules {
+    int32_t algorithm, off_is_negative, two_mib_window, grows_to_io, runs_apart, zero_is_forced;
+    int32_t clamps_first, xarray, no_hole, keeps_larger, merge, context, orders, marks_upwards;
+    int32_t order_one, overshoots, folio_index, expands, block_window, prev_pos, random_flag;
+    int32_t forced, fault, fault_again, around, exec_window, huge_window, huge_counts;
+};
+
+/* Machine and Limits, in the order of their fields. */
+struct lx_machine {
+    int64_t page_size, io_pages, fault_around, table_pages, exec_order;
+    int64_t max_sectors_kb, max_segments, max_segment_size, nr_requests;
+};
+
+/* Records of emulator/linux/operations.py (aligned numpy dtypes). */
+enum {
+    LX_OPEN,
+    LX_READ,
+    LX_FAULT,
+    LX_NORMAL,
+    LX_SEQUENTIAL,
+    LX_RANDOM,
+    LX_WILLNEED,
+    LX_SINGLE,
+    LX_PRESENT
+};
+enum { LX_EXEC = 1, LX_MAP_SEQUENTIAL = 2, LX_MAP_RANDOM = 4, LX_HUGE = 8, LX_SHARED = 16 };
+
+struct lx_operation {
+    uint8_t op;
+    uint32_t handle, mapping;
+    uint64_t at, length;
+};
+
+struct lx_mapping {
+    uint32_t handle;
+    uint64_t start, pages, address;
+    uint8_t flags;
+};
+
+struct lx_file {
+    int64_t size;
+    uint8_t large_folios;
+    uint32_t block_pages;
+    int32_t window;
+};
+
+struct lx_extent {
+    uint32_t file;
+    uint64_t at, sector, sectors;
+    uint8_t read;
+};
+
+struct lx_insert {
+    uint32_t file;
+    uint64_t index;
+    uint32_t order, run;
+};
+
+struct lx_program {
+    const struct lx_operation *operations;
+    size_t n_operations;
+    const struct lx_mapping *mappings;
+    size_t n_mappings;
+    const uint32_t *handles;
+    size_t n_handles;
+    const struct lx_file *files;
+    size_t n_files;
+    const struct lx_extent *extents; /* sorted by file and place in it */
+    size_t n_extents;
+    const uint32_t *group; /* of each file, or NULL: nothing is counted */
+    size_t n_groups;
+    bool by_file; /* operations on one file stand together */
+};
+
+/* Counts by group, one window after the other; ``inserts`` is NULL, or a growing log. */
+struct lx_counts {
+    int64_t *requests, *pages;
+    struct lx_insert *inserts;
+    size_t n_inserts, room;
+    bool log;
+};
+
+struct lx_inode {
+    struct lx_tree tree, coming; /* ``coming``: what reads each page, where there is a disk */
+    uint32_t row, block_pages;
+    int64_t last, window; /* last page, -1 of an empty file */
+    uint64_t size;
+    bool large_folios;
+    size_t extents, n_extents;
+    uint64_t stamp; /* of the kernel when it was last made new */
+};
+
+struct lx_state {
+    int64_t pages, start, size, async_size, order, prev_page, miss, hit;
+    int64_t ahead_start, ahead_size, cache_hit;
+    bool random, missed, in_cache;
+};
+
+struct lx_handle {
+    struct lx_inode *inode;
+    struct lx_state state;
+    uint64_t stamp;
+};
+
+struct lx_area {
+    struct lx_handle *file;
+    int64_t start, pages, address;
+    unsigned flags;
+    struct lx_tree filled;
+    uint64_t stamp;
+};
+
+/* ``folios`` folios of one order, one after the other. */
+struct lx_piece {
+    uint64_t index;
+    unsigned order;
+    uint32_t folios;
+};
+
+struct lx_kernel {
+    const struct lx_rules *rules;
+    const struct lx_machine *machine;
+    const struct lx_program *program;
+    struct lx_counts *counts;
+    struct lx_arena arena;
+    struct lx_inode *inodes;
+    struct lx_handle *handles;
+    struct lx_area *areas;
+    int64_t window;
+    int64_t *requests, *pages; /* of the window */
+    uint64_t stamp;            /* files, handles and areas of another one are as new */
+    struct lx_piece *run;      /* what the ->readahead call in progress reads, in order */
+    size_t run_length, run_room;
+    uint32_t runs;
+    struct lx_disk *disk; /* NULL: what is read is counted, and takes no time */
+};
+
+static inline int64_t
+lx_min(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static inline int64_t
+lx_max(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static inline int64_t
+lx_divide_up(int64_t a, int64_t b)
+{
+    return a / b + (a % b > 0);
+}
+
+/* Pages [first, behind) of one folio that must have been read before an operation goes on. */
+struct lx_needed {
+    struct lx_inode *inode;
+    int64_t first, behind;
+};
+
+#endif

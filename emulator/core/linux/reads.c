@@ -1,0 +1,112 @@
+/* read(2) on the page cache: emulator/linux/reads.py. */
+#include "reads.h"
+
+#include "adaptive.h"
+#include "ondemand.h"
+#include "submit.h"
+
+enum { MAX_COUNT = 0x7FFFF000 }; /* MAX_RW_COUNT, bytes */
+
+/* One page of do_generic_mapping_read, 2.6.11 to 2.6.22. */
+static bool
+read_adaptive(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
+{
+    struct lx_folio folio;
+    struct lx_inode *inode = r->file->inode;
+    int64_t page = r->following;
+    if (page * k->machine->page_size >= r->end || k->arena.failed)
+        return false;
+    if (page == r->due && page < r->behind)
+        r->due = lx_adaptive(k, r->file, page, r->behind - page);
+    if (!lx_find(&inode->tree, (uint64_t)page, &folio)) {
+        lx_adaptive_miss(k, r->file);
+        lx_read_single(k, inode, page);
+    }
+    *needed = (struct lx_needed){.inode = inode, .first = page, .behind = page + 1};
+    r->following = page + 1;
+    return true;
+}
+
+/* filemap_get_pages: bring in a page; return the first page after what it is in. */
+static int64_t
+next_page(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t behind)
+{
+    struct lx_folio folio;
+    struct lx_tree *tree = &file->inode->tree;
+    if (!lx_find(tree, (uint64_t)page, &folio)) {
+        lx_miss(k, file, page, behind - page);
+        if (!lx_find(tree, (uint64_t)page, &folio)) {
+            lx_read_single(k, file->inode, page);
+            return page + 1;
+        }
+    }
+    if (lx_is_marked(tree, (uint64_t)page)) {
+        int64_t at = k->rules->folio_index ? (int64_t)folio.index : page;
+        lx_marker(k, file, folio, at, behind - at);
+    }
+    return (int64_t)(folio.index + (UINT64_C(1) << folio.order));
+}
+
+/* Nothing is to be read if ``end`` is 0. */
+static struct lx_reading
+begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count)
+{
+    int64_t size = k->machine->page_size, from = (int64_t)position;
+    int64_t asked = lx_min((int64_t)count, MAX_COUNT), page = from / size;
+    int64_t end = lx_min(from + asked, (int64_t)file->inode->size);
+    struct lx_reading r = {.file = file,
+                           .page = page,
+                           .following = page,
+                           .behind = lx_divide_up(from + asked, size),
+                           .end = end,
+                           .due = page};
+    if (k->rules->off_is_negative)
+        r.behind = page + lx_divide_up(asked, size);
+    if (from >= end)
+        r.end = 0;
+    return r;
+}
+
+static bool
+go_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
+{
+    struct lx_state *state = &r->file->state;
+    int64_t size = k->machine->page_size;
+    if (k->rules->algorithm == LX_ADAPTIVE)
+        return read_adaptive(k, r, needed);
+    if (r->page != r->following) {
+        r->page = r->following;
+        if (k->rules->prev_pos == LX_PREV_EVERY_PAGE)
+            state->prev_page = lx_min(r->page * size, r->end) / size;
+    }
+    if (r->page * size >= r->end || k->arena.failed) {
+        state->prev_page =
+            k->rules->prev_pos == LX_PREV_LAST_PAGE ? (r->end - 1) / size : r->end / size;
+        return false;
+    }
+    r->following = next_page(k, r->file, r->page, r->behind);
+    int64_t behind = lx_min(r->following, lx_divide_up(r->end, size));
+    *needed = (struct lx_needed){.inode = r->file->inode, .first = r->page, .behind = behind};
+    return true;
+}
+
+struct lx_reading
+lx_read_begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count)
+{
+    return begin(k, file, position, count);
+}
+
+bool
+lx_read_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
+{
+    return r->end && go_on(k, r, needed);
+}
+
+void
+lx_read(struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count)
+{
+    struct lx_needed needed;
+    struct lx_reading r = begin(k, file, position, count);
+    while (r.end && go_on(k, &r, &needed))
+        ;
+}

@@ -1,0 +1,19 @@
+/* read(2) on the page cache. */
+#ifndef LX_READS_H
+#define LX_READS_H
+
+#include "kernel.h"
+
+/* A read up to ``end`` (bytes; 0: of nothing), of which ``page`` is needed now. */
+struct lx_reading {
+    struct lx_handle *file;
+    int64_t page, following, behind, end, due;
+};
+
+struct lx_reading lx_read_begin(const struct lx_kernel *k, struct lx_handle *file,
+                                uint64_t position, uint64_t count);
+/* Go on up to the next page that is needed; false: the read is over. */
+bool lx_read_on(struct lx_kernel *k, struct lx_reading *reading, struct lx_needed *needed);
+void lx_read(struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count);
+
+#endif

@@ -1,0 +1,20 @@
+/* Where the sectors of a file are stored. */
+#ifndef LX_STORED_H
+#define LX_STORED_H
+
+#include "kernel.h"
+
+/* The last extent that starts at or before a sector of the file. */
+size_t lx_extent_at(const struct lx_extent *extents, size_t n, uint64_t sector);
+/* What is stored of sectors [first, behind) of a file that has extents, part by part. */
+struct lx_stored {
+    const struct lx_extent *extent, *end; /* the next one to look at, and after the last */
+    uint64_t first, behind;
+    uint64_t low, high, sector; /* the part: sectors [low, high), stored from sector on */
+};
+
+struct lx_stored lx_stored_of(const struct lx_kernel *k, const struct lx_inode *inode,
+                              uint64_t first, uint64_t behind);
+bool lx_stored_next(struct lx_stored *stored);
+
+#endif

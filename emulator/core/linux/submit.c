@@ -1,0 +1,260 @@
+/* Reading ranges and windows into the page cache: emulator/linux/kernel.py and window.py. */
+#include "submit.h"
+
+#include "requests.h"
+
+#include <stdlib.h>
+
+enum { FORCED_CHUNK = 2 << 20 }; /* bytes */
+
+int64_t
+lx_power_of_two(int64_t number)
+{
+    int64_t found = 1;
+    while (found < number)
+        found <<= 1;
+    return found;
+}
+
+int64_t
+lx_initial_size(int64_t request, int64_t limit)
+{
+    int64_t size = lx_power_of_two(request);
+    if (size <= limit / 32)
+        return size * 4;
+    if (size <= limit / 4)
+        return size * 2;
+    return limit;
+}
+
+int64_t
+lx_next_size(int64_t size, int64_t limit)
+{
+    return lx_min(size < limit / 16 ? 4 * size : 2 * size, limit);
+}
+
+/* Add folios to the run in progress. */
+static void
+put(struct lx_kernel *k, int64_t index, unsigned order, int64_t folios)
+{
+    if (k->run_length) {
+        struct lx_piece *last = &k->run[k->run_length - 1];
+        uint64_t end = last->index + ((uint64_t)last->folios << order);
+        if (last->order == order && end == (uint64_t)index) {
+            last->folios += (uint32_t)folios;
+            return;
+        }
+    }
+    if (k->run_length == k->run_room) {
+        size_t room = 2 * k->run_room + 64;
+        struct lx_piece *run = realloc(k->run, room * sizeof(*run));
+        if (!run) {
+            k->arena.failed = true;
+            return;
+        }
+        k->run = run;
+        k->run_room = room;
+    }
+    k->run[k->run_length++] =
+        (struct lx_piece){.index = (uint64_t)index, .order = order, .folios = (uint32_t)folios};
+}
+
+static bool
+insert(struct lx_kernel *k, struct lx_inode *inode, int64_t page, unsigned order, bool marked)
+{
+    struct lx_folio folio = {.index = (uint64_t)page, .order = order};
+    if (!lx_insert(&k->arena, &inode->tree, folio, marked))
+        return false;
+    put(k, page, order, 1);
+    return true;
+}
+
+/* squashfs_copy_cache. */
+static void
+fill(struct lx_kernel *k, struct lx_inode *inode, int64_t start, int64_t end)
+{
+    int64_t block = inode->block_pages;
+    int64_t behind = lx_divide_up(end, block) * block;
+    if (inode->size % (uint64_t)k->machine->page_size == 0)
+        behind = lx_min(behind, inode->last + 1);
+    for (int64_t page = start / block * block; page < behind; page++)
+        insert(k, inode, page, 0, false);
+}
+
+void
+lx_read_single(struct lx_kernel *k, struct lx_inode *inode, int64_t page)
+{
+    if (!insert(k, inode, page, 0, false))
+        return;
+    if (inode->block_pages)
+        fill(k, inode, page, page + 1);
+    lx_end_run(k, inode);
+}
+
+/* readahead_expand as squashfs_readahead calls it. */
+static void
+expand(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t end)
+{
+    struct lx_inode *inode = file->inode;
+    int64_t block = inode->block_pages;
+    for (int64_t page = start - 1; page >= start / block * block; page--)
+        if (!insert(k, inode, page, 0, false))
+            break;
+    for (int64_t page = end; page < (end / block + 1) * block; page++) {
+        if (!insert(k, inode, page, 0, false))
+            break;
+        file->state.size++;
+        file->state.async_size++;
+    }
+}
+
+static void
+readahead(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t end)
+{
+    if (file->inode->block_pages) {
+        if (k->rules->expands)
+            expand(k, file, start, end);
+        else
+            fill(k, file->inode, start, end);
+    }
+    lx_end_run(k, file->inode);
+}
+
+/* Insert pages from ``page`` on; return how many, 0 if it is there. ``mark`` is marked. */
+static int64_t
+insert_some(struct lx_kernel *k, struct lx_inode *inode, int64_t page, int64_t end, int64_t mark)
+{
+    if (page == mark)
+        return insert(k, inode, page, 0, true);
+    if (page < mark && mark < end)
+        end = mark;
+    uint64_t new = lx_insert_pages(&k->arena, &inode->tree, (uint64_t)page, (uint64_t)end);
+    if (new)
+        put(k, page, 0, (int64_t)new);
+    return (int64_t)new;
+}
+
+int64_t
+lx_read_range(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t pages,
+              int64_t ahead)
+{
+    struct lx_inode *inode = file->inode;
+    if (k->rules->clamps_first)
+        pages = lx_min(pages, inode->last - start + 1);
+    int64_t mark = 0 < ahead && ahead <= pages ? start + pages - ahead : -1;
+    int64_t absent = 0, run = 0, end = lx_min(start + pages, inode->last + 1);
+    for (int64_t page = start; page < end && !k->arena.failed;) {
+        int64_t new = insert_some(k, inode, page, end, mark);
+        absent += new;
+        run += new;
+        page += new;
+        if (new)
+            continue;
+        if (run && k->rules->runs_apart) {
+            readahead(k, file, page - run, page);
+            run = 0;
+        }
+        page++;
+    }
+    if (run)
+        readahead(k, file, start + pages - run, start + pages);
+    return absent;
+}
+
+void
+lx_read_forced(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t pages)
+{
+    int64_t chunk = FORCED_CHUNK / k->machine->page_size;
+    pages = lx_min(pages, file->inode->last + 1 - start);
+    for (int64_t at = start; at < start + pages; at += chunk)
+        lx_read_range(k, file, at, lx_min(chunk, start + pages - at), 0);
+}
+
+static unsigned
+log_two(int64_t number)
+{
+    unsigned found = 0;
+    while (number >>= 1)
+        found++;
+    return found;
+}
+
+static int64_t
+at_most(const struct lx_kernel *k, int64_t order, int64_t pages)
+{
+    return lx_min(lx_min(order, log_two(k->machine->table_pages)), log_two(pages));
+}
+
+/* The order of the folios of a window; -1 for pages one by one. */
+static int64_t
+folio_order(const struct lx_kernel *k, struct lx_handle *file, int64_t order)
+{
+    struct lx_state *state = &file->state;
+    bool large = file->inode->large_folios;
+    if (k->rules->orders == LX_ORDERS_RAMP) {
+        state->order = large ? at_most(k, state->order, state->size) : 0;
+        return large ? state->order : -1;
+    }
+    if (k->rules->orders == LX_ORDERS_SINGLE || !large || state->size < 4)
+        return -1;
+    return order < log_two(k->machine->table_pages) ? at_most(k, order + 2, state->size) : order;
+}
+
+static unsigned
+fitting(const struct lx_kernel *k, int64_t order, int64_t index, int64_t limit)
+{
+    if (index % (INT64_C(1) << order))
+        order = log_two(index & -index);
+    while (index + (INT64_C(1) << order) - 1 > limit)
+        order--;
+    return order == 1 && !k->rules->order_one ? 0 : (unsigned)order;
+}
+
+/* The loop of page_cache_ra_order; where a cached page stopped it, or -1. */
+static int64_t
+read_folios(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t chosen)
+{
+    struct lx_inode *inode = file->inode;
+    const struct lx_state *state = &file->state;
+    int64_t limit = lx_min(inode->last, start + state->size - 1);
+    int64_t mark = start + state->size - state->async_size;
+    int64_t index = start, stopped = -1;
+    while (index <= limit && chosen == 0) { /* the same, faster */
+        int64_t new = insert_some(k, inode, index, limit + 1, mark);
+        if (!new) {
+            stopped = index;
+            break;
+        }
+        index += new;
+    }
+    while (index <= limit && stopped < 0) {
+        unsigned order = fitting(k, chosen, index, limit);
+        int64_t pages = INT64_C(1) << order;
+        int64_t rounded = k->rules->marks_upwards ? mark + pages - 1 : mark;
+        if (!insert(k, inode, index, order, index == rounded / pages * pages)) {
+            stopped = index;
+            break;
+        }
+        index += pages;
+    }
+    if (index > start)
+        lx_end_run(k, inode);
+    return stopped;
+}
+
+void
+lx_submit_at(struct lx_kernel *k, struct lx_handle *file, int64_t start, unsigned order)
+{
+    struct lx_state *state = &file->state;
+    int64_t chosen = folio_order(k, file, order);
+    if (chosen < 0) {
+        lx_read_range(k, file, start, state->size, state->async_size);
+        return;
+    }
+    int64_t stopped = read_folios(k, file, start, chosen);
+    if (stopped < 0)
+        return;
+    int64_t done = k->rules->overshoots ? 0 : stopped - start;
+    if (state->size > done)
+        lx_read_range(k, file, stopped, state->size - done, state->async_size);
+}

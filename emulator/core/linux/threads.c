@@ -1,0 +1,276 @@
+/* Threads on processors, one event after another: emulator/linux/threads.py. */
+#include "threads.h"
+
+#include <math.h>
+
+enum { MOST_FACTOR = 8 };
+static const double SLICE_NS = 0.75e6;
+
+static bool
+is_before(const struct lx_event *a, const struct lx_event *b)
+{
+    if (a->time_ns != b->time_ns)
+        return a->time_ns < b->time_ns;
+    return a->thread->row < b->thread->row;
+}
+
+static void
+up(struct lx_threads *t, size_t place, struct lx_event event)
+{
+    for (; place && is_before(&event, &t->events[(place - 1) / 2]); place = (place - 1) / 2)
+        t->events[place] = t->events[(place - 1) / 2];
+    t->events[place] = event;
+}
+
+/* Let something happen to a thread then; nothing else is to happen to it. */
+static void
+at(struct lx_threads *t, double time_ns, struct lx_thread *thread)
+{
+    up(t, t->n_events++, (struct lx_event){.time_ns = time_ns, .thread = thread});
+}
+
+/* Take an event out of its place. */
+static struct lx_event
+take_out(struct lx_threads *t, size_t place)
+{
+    struct lx_event taken = t->events[place], last = t->events[--t->n_events];
+    for (size_t child; (child = 2 * place + 1) < t->n_events; place = child) {
+        if (child + 1 < t->n_events && is_before(&t->events[child + 1], &t->events[child]))
+            child++;
+        t->events[place] = t->events[child];
+    }
+    if (place < t->n_events)
+        up(t, place, last);
+    return taken;
+}
+
+static void
+forget_event(struct lx_threads *t, const struct lx_thread *thread)
+{
+    for (size_t place = 0; place < t->n_events; place++) {
+        if (t->events[place].thread == thread) {
+            take_out(t, place);
+            return;
+        }
+    }
+}
+
+void
+lx_threads_wake(struct lx_threads *t, size_t row)
+{
+    struct lx_thread *next = t->sleepers[row];
+    t->sleepers[row] = NULL;
+    for (struct lx_thread *thread; (thread = next);) {
+        next = thread->next;
+        if (thread->has_alarm) {
+            thread->has_alarm = false;
+            forget_event(t, thread);
+        }
+        at(t, t->disk->now_ns, thread);
+    }
+}
+
+static void
+sleep_until_step(struct lx_threads *t, struct lx_thread *thread, size_t row)
+{
+    thread->next = t->sleepers[row];
+    t->sleepers[row] = thread;
+}
+
+/* A sleep is over before the step that would have ended it. */
+static void
+forget_step(struct lx_threads *t, struct lx_thread *thread)
+{
+    struct lx_thread **link = &t->sleepers[thread->woken_by];
+    while (*link != thread)
+        link = &(*link)->next;
+    *link = thread->next;
+    thread->has_alarm = false;
+}
+
+/* Let time pass. */
+static void
+pass(struct lx_threads *t, double time_ns)
+{
+    double now = t->disk->now_ns;
+    if (time_ns <= now)
+        return;
+    if (t->n_running) {
+        t->compute_ns += time_ns - now;
+    } else if (t->waiting) {
+        t->waited_ns += time_ns - now;
+        lx_disk_add_span(t->disk, now, time_ns);
+    }
+    t->disk->now_ns = time_ns;
+}
+
+/* Let a thread compute that has a CPU: up to the end of its slice at first. */
+static void
+compute(struct lx_threads *t, struct lx_thread *thread)
+{
+    double now = t->disk->now_ns;
+    thread->end_ns = now + thread->left_ns;
+    at(t, fmin(thread->end_ns, fmax(thread->since_ns + t->slice_ns, now)), thread);
+}
+
+static void
+take_cpu(struct lx_threads *t, struct lx_thread *thread)
+{
+    thread->has_cpu = true;
+    thread->since_ns = t->disk->now_ns;
+    t->running[t->n_running++] = thread;
+    compute(t, thread);
+}
+
+static void
+lose_cpu(struct lx_threads *t, struct lx_thread *thread)
+{
+    size_t i = 0;
+    while (t->running[i] != thread)
+        i++;
+    t->running[i] = t->running[--t->n_running];
+    thread->has_cpu = false;
+}
+
+static void
+stand_in_queue(struct lx_threads *t, struct lx_thread *thread)
+{
+    thread->next = NULL;
+    if (t->first)
+        t->last->next = thread;
+    else
+        t->first = thread;
+    t->last = thread;
+}
+
+static struct lx_thread *
+first_of_queue(struct lx_threads *t)
+{
+    struct lx_thread *first = t->first;
+    if (first)
+        t->first = first->next;
+    return first;
+}
+
+/* Let a thread stand in the queue with what it has not computed. */
+static void
+stop(struct lx_threads *t, struct lx_thread *thread)
+{
+    thread->left_ns = thread->end_ns - t->disk->now_ns;
+    stand_in_queue(t, thread);
+    lose_cpu(t, thread);
+}
+
+/* Give a thread's CPU to the first in the queue. */
+static void
+leave(struct lx_threads *t, struct lx_thread *thread)
+{
+    lose_cpu(t, thread);
+    struct lx_thread *first = first_of_queue(t);
+    if (first)
+        take_cpu(t, first);
+}
+
+/* A slice is over, and a thread has not computed all. */
+static void
+take_turns(struct lx_threads *t, struct lx_thread *thread)
+{
+    if (!t->first) {
+        at(t, thread->end_ns, thread);
+        return;
+    }
+    stop(t, thread);
+    take_cpu(t, first_of_queue(t));
+}
+
+static struct lx_thread *
+longest_running(const struct lx_threads *t)
+{
+    struct lx_thread *longest = t->running[0];
+    for (size_t i = 1; i < t->n_running; i++) {
+        struct lx_thread *one = t->running[i];
+        if (one->since_ns < longest->since_ns ||
+            (one->since_ns == longest->since_ns && one->row < longest->row))
+            longest = one;
+    }
+    return longest;
+}
+
+/* Give a thread a CPU, or a place in the queue. */
+static void
+want_cpu(struct lx_threads *t, struct lx_thread *thread)
+{
+    if (t->n_running < (size_t)t->cpus) {
+        take_cpu(t, thread);
+        return;
+    }
+    struct lx_thread *longest = longest_running(t);
+    if (longest->since_ns + t->slice_ns > t->disk->now_ns) {
+        stand_in_queue(t, thread);
+        return;
+    }
+    forget_event(t, longest);
+    stop(t, longest);
+    take_cpu(t, thread);
+}
+
+/* Let a thread do what it does now, and begin to wait for what comes next. */
+static void
+go_on(struct lx_threads *t, struct lx_thread *thread)
+{
+    t->waiting -= thread->waits;
+    thread->waits = false;
+    if (thread->has_alarm)
+        forget_step(t, thread);
+    struct lx_waits waits = t->go_on(t->self, thread);
+    switch (waits.what) {
+    case LX_COMPUTE:
+        thread->left_ns = waits.ns;
+        if (thread->has_cpu)
+            compute(t, thread);
+        else
+            want_cpu(t, thread);
+        return;
+    case LX_DEVICE:
+        thread->waits = true;
+        t->waiting++;
+        at(t, waits.ns, thread);
+        break;
+    case LX_SLEEP:
+        at(t, waits.ns, thread);
+        if (waits.has_step) {
+            thread->has_alarm = true;
+            thread->woken_by = waits.row;
+            sleep_until_step(t, thread, waits.row);
+        }
+        break;
+    case LX_STEP:
+        sleep_until_step(t, thread, waits.row);
+        break;
+    case LX_OVER:
+        thread->over_ns = t->disk->now_ns;
+    }
+    if (thread->has_cpu)
+        leave(t, thread);
+}
+
+void
+lx_threads_run(struct lx_threads *t, struct lx_thread *all, size_t n, const struct lx_thread *last)
+{
+    t->slice_ns = INFINITY;
+    if ((uint64_t)t->cpus < n) {
+        t->slice_ns = SLICE_NS;
+        for (int64_t cpus = 2; cpus <= t->cpus && cpus <= MOST_FACTOR; cpus *= 2)
+            t->slice_ns += SLICE_NS;
+    }
+    for (size_t i = 0; i < n; i++)
+        at(t, 0, &all[i]);
+    while (t->n_events && !t->disk->error && (!last || isnan(last->over_ns))) {
+        struct lx_event event = take_out(t, 0);
+        pass(t, event.time_ns);
+        if (event.thread->has_cpu && event.thread->end_ns > event.time_ns)
+            take_turns(t, event.thread);
+        else
+            go_on(t, event.thread);
+    }
+}

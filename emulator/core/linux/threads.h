@@ -1,0 +1,71 @@
+/* Threads on processors, one event after another. */
+#ifndef LX_THREADS_H
+#define LX_THREADS_H
+
+#include "disk.h"
+#include "run.h"
+
+/* A thread, and what it does when it goes on. */
+enum lx_phase {
+    LX_NEXT,
+    LX_SLEPT,
+    LX_WOKEN,
+    LX_COMPUTED,
+    LX_ARRIVED,
+    LX_GOES_ON,
+    LX_HELD,
+    LX_LET_GO,
+    LX_ENDS
+};
+
+struct lx_thread {
+    const size_t *steps; /* its rows */
+    size_t n_steps, at, row, number;
+    enum lx_phase phase;
+    bool has_cpu, waits; /* ``waits``: for the device */
+    bool has_alarm;      /* it sleeps, and the end of step ``woken_by`` would wake it */
+    size_t woken_by;
+    double left_ns, since_ns, end_ns, over_ns;
+    double tail_ns, saved_ns, behind_ns;
+    struct lx_call call;
+    struct lx_thread *next; /* in the queue, or among those that wait for the same step */
+};
+
+/* What a thread waits for next. */
+enum lx_wait { LX_COMPUTE, LX_SLEEP, LX_DEVICE, LX_STEP, LX_OVER };
+
+struct lx_waits {
+    enum lx_wait what;
+    double ns;     /* LX_COMPUTE: duration; LX_SLEEP, LX_DEVICE: time of the end */
+    bool has_step; /* LX_SLEEP: the end of step ``row`` ends it sooner */
+    size_t row;    /* LX_STEP, LX_SLEEP */
+};
+
+struct lx_event {
+    double time_ns;
+    struct lx_thread *thread;
+};
+
+struct lx_threads {
+    struct lx_disk *disk;
+    int64_t cpus, waiting;
+    double slice_ns, compute_ns, waited_ns;
+    struct lx_thread *first, *last; /* queue for a CPU */
+    struct lx_thread **running;     /* those that have one */
+    size_t n_running;
+    struct lx_event *events; /* a heap: one of each thread at most */
+    size_t n_events;
+    struct lx_thread **sleepers; /* by row that they wait for */
+    struct lx_waits (*go_on)(void *self, struct lx_thread *thread);
+    void *self;
+};
+
+/* Run threads until ``last`` is over, or all are. There is room for each among the events and the
+ * running. */
+void lx_threads_run(struct lx_threads *threads, struct lx_thread *all, size_t n,
+                    const struct lx_thread *last);
+
+/* Wake those that wait for a step, which is over. */
+void lx_threads_wake(struct lx_threads *threads, size_t row);
+
+#endif

@@ -1,0 +1,307 @@
+/* A run in time under one window: emulator/linux/timed.py. */
+#include "timed.h"
+
+#include "program.h"
+#include "threads.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_CPUS = 1 << 16, MOST_BIOS = 1 << 20 };
+
+struct replay {
+    struct lx_kernel kernel;
+    struct lx_disk disk;
+    struct lx_threads threads;
+    const struct lx_timed_run *run;
+    struct lx_timed *result;
+    struct lx_thread *all;
+    size_t n_threads;
+    size_t *rows; /* of steps, thread by thread */
+    bool *over;   /* of each step */
+};
+
+/* Run.check. */
+static int
+check(const struct lx_program *program, const struct lx_timed_run *run, size_t n_ends)
+{
+    double sum = fabs(run->tail_ns);
+    bool ends = run->ends == -1;
+    for (size_t row = 0; row < run->n_steps; row++) {
+        const struct lx_step *step = &run->steps[row];
+        sum += fabs(step->cpu_ns) + fabs(step->sleep_ns);
+        ends |= step->thread == run->ends;
+        if (step->sleep_ns < 0 || step->thread >= n_ends || step->bios > MOST_BIOS)
+            return LX_BAD_STEP;
+        if (step->woken_by < -1 || step->woken_by >= (int64_t)run->n_steps)
+            return LX_BAD_STEP;
+        if (step->waits_for < -1 || step->waits_for >= (int64_t)row)
+            return LX_BAD_STEP;
+        if (step->operation < -1 || step->operation >= (int64_t)program->n_operations)
+            return LX_BAD_ROW;
+    }
+    bool costs = run->request_ns >= 0 && run->request_ns <= LX_MOST_NS && run->page_ns >= 0 &&
+                 run->page_ns <= LX_MOST_NS;
+    if (!(sum <= LX_MOST_NS) || !ends || !n_ends || run->cpus < 1 || run->cpus > MOST_CPUS ||
+        !costs)
+        return LX_BAD_STEP;
+    return LX_OK;
+}
+
+/* The processor's work that a step needed more than when recorded. */
+static double
+change(const struct replay *r, size_t row)
+{
+    if (!r->run->recorded)
+        return 0;
+    const int64_t *work = &r->result->work[2 * row], *recorded = &r->run->recorded[2 * row];
+    return (double)(work[0] - recorded[0]) * r->run->request_ns +
+           (double)(work[1] - recorded[1]) * r->run->page_ns;
+}
+
+/* A read that is as it was; until when it has to be waited for. */
+static double
+read_as_it_was(struct replay *r, size_t row)
+{
+    const struct lx_step *step = &r->run->steps[row];
+    if (!step->sectors)
+        return 0;
+    r->result->work[2 * row] = 1;
+    struct lx_read read = {
+        .sector = step->sector, .sectors = step->sectors, .bios = step->bios, .meta = step->meta};
+    return lx_disk_send(&r->disk, read);
+}
+
+/* Go on with a thread's operation; until when it has to wait, or -1 if it is over. */
+static double
+operate(struct replay *r, struct lx_thread *thread)
+{
+    struct lx_needed needed;
+    int64_t *work = &r->result->work[2 * thread->row];
+    size_t requests = r->disk.n_requests;
+    int64_t pages = r->disk.pages;
+    bool on = lx_go_on(&r->kernel, &thread->call, &needed);
+    work[0] += (int64_t)(r->disk.n_requests - requests);
+    work[1] += r->disk.pages - pages;
+    if (!on)
+        return -1;
+    double held = r->disk.held_ns;
+    r->disk.held_ns = 0;
+    return fmax(lx_disk_use(&r->kernel, needed), held);
+}
+
+static struct lx_waits next_step(struct replay *r, struct lx_thread *thread);
+
+static struct lx_waits
+end_step(struct replay *r, struct lx_thread *thread)
+{
+    r->over[thread->row] = true;
+    lx_threads_wake(&r->threads, thread->row);
+    bool own = r->run->steps[thread->row].operation >= 0;
+    thread->behind_ns = own ? change(r, thread->row) : 0;
+    thread->at++;
+    return next_step(r, thread);
+}
+
+/* Do what a step does, as far as it goes. */
+static struct lx_waits
+do_step(struct replay *r, struct lx_thread *thread, bool begins)
+{
+    const struct lx_step *step = &r->run->steps[thread->row];
+    thread->phase = LX_ARRIVED;
+    if (step->operation < 0) {
+        double until = begins ? read_as_it_was(r, thread->row) : 0;
+        if (until > r->disk.now_ns)
+            return (struct lx_waits){.what = LX_DEVICE, .ns = until};
+        return end_step(r, thread);
+    }
+    if (begins)
+        lx_begin(&r->kernel, &thread->call, &r->kernel.program->operations[step->operation]);
+    for (double until; (until = operate(r, thread)) >= 0 && !r->kernel.arena.failed;)
+        if (until > r->disk.now_ns)
+            return (struct lx_waits){.what = LX_DEVICE, .ns = until};
+    if (r->kernel.arena.failed)
+        r->disk.error = LX_NO_MEMORY;
+    double held = r->disk.held_ns;
+    r->disk.held_ns = 0;
+    if (held <= r->disk.now_ns)
+        return end_step(r, thread);
+    thread->phase = LX_HELD;
+    return (struct lx_waits){.what = LX_DEVICE, .ns = held};
+}
+
+/* Compute what is due; what it is too short to save, later computing saves. */
+static struct lx_waits
+compute(struct lx_thread *thread, double cpu_ns, enum lx_phase phase)
+{
+    double due = cpu_ns + thread->behind_ns + thread->saved_ns;
+    thread->saved_ns = fmin(due, 0);
+    thread->phase = phase;
+    return (struct lx_waits){.what = LX_COMPUTE, .ns = fmax(due, 0)};
+}
+
+static struct lx_waits
+wait_for_step(struct replay *r, struct lx_thread *thread)
+{
+    const struct lx_step *step = &r->run->steps[thread->row];
+    if (step->waits_for < 0 || r->over[step->waits_for])
+        return compute(thread, step->cpu_ns, LX_COMPUTED);
+    thread->phase = LX_WOKEN;
+    return (struct lx_waits){.what = LX_STEP, .row = (size_t)step->waits_for};
+}
+
+static struct lx_waits
+next_step(struct replay *r, struct lx_thread *thread)
+{
+    if (thread->at == thread->n_steps)
+        return compute(thread, thread->tail_ns, LX_ENDS);
+    thread->row = thread->steps[thread->at];
+    const struct lx_step *step = &r->run->steps[thread->row];
+    bool has_step = step->woken_by >= 0;
+    if (step->sleep_ns <= 0 || (has_step && r->over[step->woken_by]))
+        return wait_for_step(r, thread);
+    thread->phase = LX_SLEPT;
+    return (struct lx_waits){
+        .what = LX_SLEEP,
+        .ns = r->disk.now_ns + step->sleep_ns,
+        .has_step = has_step,
+        .row = has_step ? (size_t)step->woken_by : 0,
+    };
+}
+
+/* _live. */
+static struct lx_waits
+go_on(void *self, struct lx_thread *thread)
+{
+    struct replay *r = self;
+    switch (thread->phase) {
+    case LX_NEXT:
+        return next_step(r, thread);
+    case LX_SLEPT:
+        return wait_for_step(r, thread);
+    case LX_WOKEN:
+        return compute(thread, r->run->steps[thread->row].cpu_ns, LX_COMPUTED);
+    case LX_COMPUTED:
+        return do_step(r, thread, true);
+    case LX_ARRIVED:
+        thread->phase = LX_GOES_ON;
+        return (struct lx_waits){.what = LX_COMPUTE, .ns = 0};
+    case LX_GOES_ON:
+        return do_step(r, thread, false);
+    case LX_HELD:
+        thread->phase = LX_LET_GO;
+        return (struct lx_waits){.what = LX_COMPUTE, .ns = 0};
+    case LX_LET_GO:
+        return end_step(r, thread);
+    default:
+        return (struct lx_waits){.what = LX_OVER};
+    }
+}
+
+/* Sort the steps' rows by thread. */
+static int
+set_threads(struct replay *r)
+{
+    const struct lx_timed_run *run = r->run;
+    size_t n_ends = r->result->n_ends;
+    size_t *end = calloc(n_ends + 1, sizeof(*end)), begin = 0;
+    if (!end)
+        return LX_NO_MEMORY;
+    for (size_t row = 0; row < run->n_steps; row++)
+        end[run->steps[row].thread + 1]++;
+    for (size_t i = 0; i < n_ends; i++)
+        end[i + 1] += end[i];
+    for (size_t row = 0; row < run->n_steps; row++)
+        r->rows[end[run->steps[row].thread]++] = row;
+    size_t last = run->n_steps ? run->steps[run->n_steps - 1].thread : 0;
+    if (run->ends >= 0)
+        last = (size_t)run->ends;
+    for (size_t i = 0; i < n_ends; begin = end[i++]) {
+        if (begin == end[i] && run->n_steps)
+            continue;
+        r->all[r->n_threads++] = (struct lx_thread){
+            .steps = r->rows + begin,
+            .n_steps = end[i] - begin,
+            .row = begin < end[i] ? r->rows[begin] : 0,
+            .over_ns = NAN,
+            .number = i,
+            .tail_ns = i == last ? run->tail_ns : 0,
+        };
+    }
+    free(end);
+    return LX_OK;
+}
+
+static int
+set_up(struct replay *r)
+{
+    size_t steps = r->run->n_steps + 1, threads = r->result->n_ends;
+    int error = LX_BAD_DEVICE;
+    if (lx_device_set(&r->disk.device, r->run->device, r->run->n_device))
+        error = lx_set_up(&r->kernel);
+    memset(r->result->work, 0, 2 * r->run->n_steps * sizeof(*r->result->work));
+    r->rows = calloc(steps, sizeof(*r->rows));
+    r->over = calloc(steps, sizeof(*r->over));
+    r->all = calloc(threads, sizeof(*r->all));
+    r->threads.sleepers = calloc(steps, sizeof(*r->threads.sleepers));
+    r->threads.events = calloc(threads, sizeof(*r->threads.events));
+    r->threads.running = calloc(threads, sizeof(*r->threads.running));
+    if (!r->rows || !r->over || !r->all || !r->threads.sleepers || !r->threads.events ||
+        !r->threads.running)
+        return LX_NO_MEMORY;
+    return error ? error : set_threads(r);
+}
+
+static int
+run_all(struct replay *r)
+{
+    struct lx_timed *result = r->result;
+    const struct lx_thread *last = NULL;
+    for (size_t i = 0; i < r->n_threads; i++)
+        if ((int64_t)r->all[i].number == r->run->ends)
+            last = &r->all[i];
+    lx_threads_run(&r->threads, r->all, r->n_threads, last);
+    if (r->disk.error)
+        return r->disk.error;
+    for (size_t i = 0; i < result->n_ends; i++)
+        result->ends_ns[i] = NAN;
+    for (size_t i = 0; i < r->n_threads; i++)
+        result->ends_ns[r->all[i].number] = r->all[i].over_ns;
+    result->total_ns = r->disk.now_ns;
+    result->compute_ns = r->threads.compute_ns;
+    result->waited_ns = r->threads.waited_ns;
+    result->behind_ns = lx_disk_wasted(&r->disk);
+    return LX_OK;
+}
+
+int
+lx_replay(const struct lx_program *program, const struct lx_rules *rules,
+          const struct lx_machine *machine, const struct lx_timed_run *run, int64_t window,
+          struct lx_timed *result)
+{
+    struct replay r = {
+        .kernel = {.rules = rules, .machine = machine, .program = program, .disk = &r.disk},
+        .threads = {.disk = &r.disk, .cpus = run->cpus, .go_on = go_on, .self = &r},
+        .run = run,
+        .result = result,
+    };
+    int error = lx_check(&r.kernel, &window, 1);
+    if (!error)
+        error = check(program, run, result->n_ends);
+    if (!error)
+        error = set_up(&r);
+    if (!error) {
+        lx_start(&r.kernel, window);
+        error = run_all(&r);
+    }
+    lx_tear_down(&r.kernel);
+    lx_disk_free(&r.disk);
+    free(r.rows);
+    free(r.over);
+    free(r.all);
+    free(r.threads.sleepers);
+    free(r.threads.events);
+    free(r.threads.running);
+    return error;
+}

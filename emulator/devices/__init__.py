@@ -1,0 +1,1 @@
+"""Models of disks: how long a device takes to serve requests."""

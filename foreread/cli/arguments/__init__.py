@@ -1,0 +1,128 @@
+"""Arguments that several sub-commands share."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from pathlib import Path
+
+LARGEST_WINDOW_PAGES = 16383  # what the emulator counts (emulator/core/fixed/fixed_window.h)
+_LARGEST_PID = (1 << 31) - 1
+_LARGEST_KIB = (1 << 31) - 1
+_NUMBER = r"(\d{1,9})(k?)"
+_ITEM = re.compile(rf"{_NUMBER}(?:-{_NUMBER})?")
+
+
+class UsageError(ValueError):
+    """Arguments that only prove wrong once the input is known; exit code 2."""
+
+
+def parse_windows(text: str, page_size: int) -> list[int]:
+    """Return windows in pages, rising, from a list like ``0,1,4-8,128k``.
+
+    Numbers are pages; with a k they are KiB of read_ahead_kb, which must be whole pages.
+    Raises UsageError.
+    """
+    windows: set[int] = set()
+    for item in text.split(","):
+        match = _ITEM.fullmatch(item.strip())
+        if match is None:
+            raise UsageError(f"--windows: {item!r} is not a window: write 8, 4-8 or 32k")
+        low = _pages(match[1], match[2], page_size)
+        high = low if match[3] is None else _pages(match[3], match[4], page_size)
+        if high < low or high > LARGEST_WINDOW_PAGES:
+            raise UsageError(
+                f"--windows: {item!r}: windows are 0 to {LARGEST_WINDOW_PAGES} pages; write the "
+                "smaller first"
+            )
+        windows.update(range(low, high + 1))
+    return sorted(windows)
+
+
+def _pages(number: str, unit: str, page_size: int) -> int:
+    if not unit:
+        return int(number)
+    size = int(number) * 1024
+    if size % page_size:
+        raise UsageError(f"--windows: {number}k is not a whole number of {page_size}-byte pages")
+    return size // page_size
+
+
+def add_capture(
+    parser: argparse.ArgumentParser, nargs: str | None = None, metavar: str = "CAPTURE"
+) -> None:
+    """Add the CAPTURE argument and the filter of processes."""
+    parser.add_argument(
+        "capture",
+        nargs=nargs,
+        metavar=metavar,
+        type=Path,
+        help="a capture, perf.data, trace.dat, tracefs text, or a directory of raw tracefs pages",
+    )
+    parser.add_argument(
+        "--pid",
+        dest="pids",
+        metavar="tree|all|PID,…",
+        type=pid_filter,
+        default="tree",
+        help="count the accesses of the command's process tree (default), of all processes, or of "
+        "these threads",
+    )
+
+
+def pid_filter(text: str) -> str | frozenset[int]:
+    """Return ``tree``, ``all``, or the set of the thread ids listed."""
+    if text in ("tree", "all"):
+        return text
+    words = text.split(",")
+    if not all(re.fullmatch(r"\d{1,10}", word) and int(word) <= _LARGEST_PID for word in words):
+        raise argparse.ArgumentTypeError(f"{text!r}: write tree, all, or thread ids")
+    return frozenset(map(int, words))
+
+
+def add_windows(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add ``--windows LIST``."""
+    parser.add_argument(
+        "--windows",
+        metavar="LIST",
+        help=f"windows in pages, or in KiB with a k: 0,1,4-8,128k (default: {default})",
+    )
+
+
+def window_kb(text: str) -> int:
+    """Return a read_ahead_kb that a kernel can be asked for."""
+    return _whole(text, 0, _LARGEST_KIB)
+
+
+def buffer_kib(text: str) -> int:
+    """Return the size of a trace buffer."""
+    return _whole(text, 1, _LARGEST_KIB)
+
+
+def _whole(text: str, least: int, most: int) -> int:
+    if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number of KiB from {least} to {most}")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """Return a time to wait, in seconds; 0 is none."""
+    return _time(text, zero=True)
+
+
+def duration(text: str) -> float:
+    """Return how long something may take, in the unit of the option."""
+    return _time(text, zero=False)
+
+
+def _time(text: str, zero: bool) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (0 <= number < math.inf and (number or zero)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write a number such as {'0 or 10' if zero else '10'}"
+        )
+    return number

@@ -1,0 +1,20 @@
+"""A number of runs or a time, as an argument."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from analyzer.tuner.engines.stopping import Budget
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
+
+
+def parse_budget(text: str) -> Budget:
+    """Return the budget in ``200`` (runs), ``90s``, ``30m``, ``2h`` or ``1d``."""
+    match = re.fullmatch(r"(\d{1,9})([smhd]?)", text)
+    if not match or not int(match[1]):
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number of runs, or a time such as 2h")
+    if match[2]:
+        return Budget(seconds=float(int(match[1]) * _SECONDS[match[2]]))
+    return Budget(evaluations=int(match[1]))

@@ -1,0 +1,145 @@
+"""Arguments of the commands that run an application: what to run, and when it is over."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from pathlib import Path
+from typing import NoReturn
+
+from boards.open import LOCAL
+from foreread.cli.arguments import UsageError, duration, seconds
+from tracer.formats.capture import Capture, CaptureError
+from tracer.local.command import Streams
+from tracer.local.ending import Ending
+from tracer.local.run import RunOptions
+
+
+def add_run(parser: argparse.ArgumentParser, own_stdout: bool = False) -> None:
+    """Add the command and the conditions that end its run.
+
+    ``own_stdout``: what the command prints there goes to stderr, as it does with --json.
+    """
+    parser.set_defaults(own_stdout=own_stdout)
+    parser.usage = f"{parser.prog} [options] -o OUTPUT -- COMMAND [ARGUMENT ...]"
+    _add_conditions(parser)
+    add_wait(parser)
+    printed = "; what it prints goes to stderr" if own_stdout else ""
+    parser.add_argument(
+        "command_line", metavar="COMMAND", nargs="+", help=f"the command and its arguments{printed}"
+    )
+
+
+def add_wait(parser: argparse.ArgumentParser) -> None:
+    """Add ``--wait S``."""
+    parser.add_argument(
+        "--wait",
+        type=seconds,
+        default=0.0,
+        metavar="S",
+        help="wait up to S seconds if another foreread holds this machine's settings (default: 0)",
+    )
+
+
+def _add_conditions(parser: argparse.ArgumentParser) -> None:
+    end = parser.add_argument_group("the run ends when the command exits, or")
+    end.add_argument("--duration", type=duration, metavar="S", help="after S seconds")
+    end.add_argument(
+        "--until-idle",
+        type=duration,
+        metavar="MS",
+        help="when no block device was read for MS milliseconds",
+    )
+    end.add_argument("--until-output", metavar="REGEX", help="when the command's output matches")
+    parser.add_argument("--user", metavar="NAME", help="run the command as user NAME")
+    parser.add_argument(
+        "--keep-running",
+        action="store_true",
+        help="leave the command running when the run ends (default: terminate it)",
+    )
+    parser.add_argument(
+        "--allow-warm",
+        action="store_true",
+        help="continue if the caches cannot be shown to be cold",
+    )
+
+
+def option_words(args: argparse.Namespace) -> tuple[str, ...]:
+    """Return the options of ``add_run`` and of the window, as given: to repeat the run."""
+    given = {
+        "--read-ahead-kb": args.read_ahead_kb or None,
+        "--duration": args.duration,
+        "--until-idle": args.until_idle,
+        "--until-output": args.until_output,
+        "--user": args.user,
+    }
+    words = [word for name, value in given.items() if value is not None for word in (name, value)]
+    flags = {"--keep-running": args.keep_running, "--allow-warm": args.allow_warm}
+    return tuple(map(str, [*words, *(name for name, on in flags.items() if on)]))
+
+
+def recorded_run(capture: Capture, streams: Streams) -> RunOptions:
+    """Return the options that make the recorded run again; raises CaptureError.
+
+    What the command prints goes to ``streams``.
+    """
+    if not capture.command:
+        raise CaptureError(
+            "the capture has no command", "record with foreread record -o CAPTURE -- COMMAND"
+        )
+    parser = _RecordedOptions(add_help=False, allow_abbrev=False)
+    _add_conditions(parser)
+    args, _ = parser.parse_known_args(capture.options)
+    if args.until_output is not None:
+        parser.check_pattern(args.until_output)
+    return RunOptions(
+        command=capture.command,
+        ending=Ending(args.duration, args.until_idle, args.until_output),
+        cwd=Path(capture.cwd),
+        user=args.user,
+        streams=streams,
+        keep_running=args.keep_running,
+        allow_warm=args.allow_warm,
+    )
+
+
+def recorded_target(capture: Capture) -> str:
+    """Return the target that was recorded, as it was named then; raises CaptureError."""
+    parser = _RecordedOptions(add_help=False, allow_abbrev=False)
+    parser.add_argument("--target", default=LOCAL)
+    return str(parser.parse_known_args(capture.options)[0].target)
+
+
+class _RecordedOptions(argparse.ArgumentParser):
+    """Parses options that a capture holds, which anybody may have written."""
+
+    def error(self, message: str) -> NoReturn:
+        """Raise CaptureError."""
+        raise CaptureError(
+            f"the capture's options cannot be parsed: {message}",
+            "the capture is damaged: record again",
+        )
+
+    def check_pattern(self, pattern: str) -> None:
+        """Raise CaptureError if ``pattern`` is not a regular expression."""
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            self.error(f"--until-output: {error}")
+
+
+def run_options(args: argparse.Namespace) -> RunOptions:
+    """Return what ``add_run`` parsed; raises UsageError for an expression that is none."""
+    if args.until_output is not None:
+        try:
+            re.compile(args.until_output)
+        except re.error as error:
+            raise UsageError(f"--until-output: {error}") from error
+    return RunOptions(
+        command=args.command_line,
+        ending=Ending(args.duration, args.until_idle, args.until_output),
+        user=args.user,
+        streams=Streams(stdout=2, stderr=2) if args.own_stdout or args.json else Streams(),
+        keep_running=args.keep_running,
+        allow_warm=args.allow_warm,
+    )

@@ -1,0 +1,122 @@
+"""Arguments of ``foreread tune`` that say how it searches."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+from analyzer.tuner.engines.recipe import recipe_names
+from analyzer.tuner.engines.stopping import Budget
+from analyzer.tuner.space.catalogue import entries
+from analyzer.tuner.space.genes import Allele
+from foreread.cli.arguments import duration
+from foreread.cli.arguments.budget import parse_budget
+from foreread.cli.commands.predict import add_model
+
+SAMPLERS = ("tpe", "random", "exhaustive")
+START_UP = "start-up"
+_MOST_REPEATS = 1000
+
+
+def add_search(parser: argparse.ArgumentParser) -> None:
+    """Declare them."""
+    search = parser.add_argument_group("search")
+    which = search.add_mutually_exclusive_group()
+    names = [name for name in recipe_names() if name not in SAMPLERS]
+    which.add_argument(
+        "--recipe",
+        metavar="R",
+        default=START_UP,
+        help=f"{', '.join(names)}, or a file like these (default: {START_UP})",
+    )
+    which.add_argument(
+        "--sampler", choices=SAMPLERS, help="search without a genetic algorithm, for comparison"
+    )
+    search.add_argument(
+        "--genes",
+        metavar="LIST",
+        type=_genes,
+        default={},
+        help="settings to tune: NAME,… or, with your own choice of values, NAME=A:B:… (default: "
+        "all "
+        "that the machine has)",
+    )
+    search.add_argument(
+        "--capture",
+        metavar="CAPTURE",
+        type=Path,
+        help="capture of the same start-up; the search begins with the windows predicted from it",
+    )
+    add_model(parser)
+    search.add_argument(
+        "--repeats",
+        metavar="MIN:MAX",
+        type=_repeats,
+        default=(1, 5),
+        help="fewest and most runs of a chromosome in each scenario; those close to the best get "
+        "most (default: 1:5)",
+    )
+    search.add_argument(
+        "--budget",
+        metavar="N|TIME",
+        type=parse_budget,
+        default=Budget(),
+        help="stop the search after N runs (default: 200) or after a time such as 90s, 30m, 2h "
+        "or 1d; the runs that confirm the result are extra",
+    )
+    search.add_argument("--seed", type=int, default=0, metavar="N", help="random seed (default: 0)")
+    search.add_argument(
+        "--limit",
+        type=duration,
+        default=600.0,
+        metavar="S",
+        help="maximum duration of one run in seconds (default: 600)",
+    )
+    search.add_argument(
+        "--reset",
+        metavar="COMMAND",
+        type=_reset,
+        default=[],
+        help="command to run on this machine when the target is lost or hangs, to restart it (for "
+        "example, one that switches its power off and on)",
+    )
+    search.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue TUNING: repeat its command line and add this option",
+    )
+
+
+def _genes(text: str) -> dict[str, list[Allele]]:
+    """Return the alleles asked for by gene; an empty list stands for the catalogue's."""
+    known = {entry.name: entry.kind for entry in entries()}
+    found: dict[str, list[Allele]] = {}
+    for item in text.split(","):
+        name, given, alleles = item.strip().partition("=")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"no gene {name!r}: choose among {', '.join(known)}")
+        words = alleles.split(":") if given else []
+        numbers = known[name] != "categorical"
+        if not all(re.fullmatch(r"\d{1,15}" if numbers else r"[\w.+-]+", word) for word in words):
+            raise argparse.ArgumentTypeError(f"{item!r}: write {name}=A:B:…")
+        found[name] = [int(word) if numbers else word for word in words]
+    return found
+
+
+def _repeats(text: str) -> tuple[int, int]:
+    match = re.fullmatch(r"(\d{1,4}):(\d{1,4})", text)
+    if not match or not 1 <= int(match[1]) <= int(match[2]) <= _MOST_REPEATS:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: write MIN:MAX with numbers from 1 to {_MOST_REPEATS}"
+        )
+    return int(match[1]), int(match[2])
+
+
+def _reset(text: str) -> list[str]:
+    words = shlex.split(text)
+    if not words or shutil.which(words[0]) is None:
+        raise argparse.ArgumentTypeError(f"{text!r}: this program does not exist on this machine")
+    return words

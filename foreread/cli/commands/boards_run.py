@@ -1,0 +1,109 @@
+"""``foreread boards run``: a command's cold runs on an emulated board."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+import sys
+from dataclasses import asdict
+
+from boards.emulated import Board, BoardError, BoardRun, RunPlan
+from boards.emulated.board import DEFAULT_PACKAGES
+from foreread.cli.arguments import add_windows, parse_windows
+from foreread.cli.arguments.board import add_board, positive
+from foreread.cli.arguments.target import tell
+from foreread.cli.text.table import render
+
+_GUEST_PAGE_SIZE = 4096
+_DEFAULT_WINDOWS = "128k"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.usage = f"{parser.prog} BOARD [options] -- COMMAND [ARGUMENT ...]"
+    add_board(parser, least_memory="default: 256")
+    add_windows(parser, _DEFAULT_WINDOWS)
+    parser.add_argument("--repeat", type=positive, default=1, metavar="N", help="runs per window")
+    parser.add_argument(
+        "--time-out", type=positive, default=300, metavar="S", help="real-time limit (300)"
+    )
+    # The parent command has it too; without a default here, either place will do.
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print the result as JSON on stdout",
+    )
+    parser.add_argument(
+        "command_line", metavar="COMMAND", nargs="+", help="the command and its arguments"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command on the board, pass on what it printed, and print the table."""
+    board = Board(args.board, args.kernel, args.packages or DEFAULT_PACKAGES, tell=tell)
+    result = board.run(_plan(args))
+    if args.json:
+        print(json.dumps(_document(args, result)))
+    else:
+        _pass_on(result)
+        print(_table(result))
+    _check_status(result)
+    return 0
+
+
+def _plan(args: argparse.Namespace) -> RunPlan:
+    windows = parse_windows(args.windows or _DEFAULT_WINDOWS, _GUEST_PAGE_SIZE)
+    return RunPlan(
+        command=tuple(args.command_line),
+        windows_kb=tuple(window * _GUEST_PAGE_SIZE // 1024 for window in windows),
+        repeat=args.repeat,
+        latency_ns=args.latency_us * 1000,
+        ns_per_kib=args.ns_per_kib,
+        fs=args.fs,
+        memory_mib=args.memory_mib or 256,
+        time_out_s=args.time_out,
+    )
+
+
+def _check_status(result: BoardRun) -> None:
+    failed = [one.status for one in result.runs if one.status]
+    if failed:
+        raise BoardError(
+            f"the command exited with status {failed[0]} on the board", "read its stderr above"
+        )
+
+
+def _document(args: argparse.Namespace, result: BoardRun) -> dict[str, object]:
+    return {
+        "schema": 1,
+        "board": args.board,
+        "kernel": args.kernel,
+        "fs": args.fs,
+        "latency_us": args.latency_us,
+        "ns_per_kib": args.ns_per_kib,
+        "runs": [asdict(one) for one in result.runs],
+        "stdout_base64": base64.b64encode(result.stdout).decode(),
+        "stderr_base64": base64.b64encode(result.stderr).decode(),
+    }
+
+
+def _pass_on(result: BoardRun) -> None:
+    for stream, data in ((sys.stdout, result.stdout), (sys.stderr, result.stderr)):
+        stream.buffer.write(data)
+        stream.flush()
+
+
+def _table(result: BoardRun) -> str:
+    rows = [
+        (
+            str(one.read_ahead_kb),
+            f"{one.guest_ns / 1e9:.4f}",
+            str(one.requests),
+            str(one.read_kib),
+            str(one.status),
+        )
+        for one in result.runs
+    ]
+    return render(("KiB", "guest seconds", "requests", "KiB read", "exit"), rows)

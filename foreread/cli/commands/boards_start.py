@@ -1,0 +1,80 @@
+"""``foreread boards start``: an emulated board that stays, as a target."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+
+from boards.emulated.live import LiveBoard, LiveOptions, start
+from boards.emulated.parts import DEFAULT_PACKAGES
+from foreread.cli.arguments.board import add_board, positive
+from foreread.cli.arguments.target import tell
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_board(parser, least_memory="default: the disk and 128 MiB")
+    parser.add_argument("--name", metavar="NAME", help="name of the board (default: BOARD)")
+    parser.add_argument(
+        "--systemd", action="store_true", help="use systemd as init (default: busybox)"
+    )
+    parser.add_argument(
+        "--read-only",
+        action="store_true",
+        help="mount the root read-only (default: ext4 is writable)",
+    )
+    parser.add_argument(
+        "--append", default="", metavar="WORDS", help="append WORDS to the kernel command line"
+    )
+    parser.add_argument(
+        "--time-out", type=positive, default=180, metavar="S", help="real-time limit (180)"
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print the result as JSON on stdout",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Boot the board and say how it is reached."""
+    board = start(_options(args), args.name, tell)
+    if args.json:
+        print(json.dumps(document(board)))
+    else:
+        print(f"{board.name} is running: use --target {board.name} to reach it.")
+        print(f"  log in:  {shlex.join(board.ssh_words())}")
+        print(f"  console: {board.console}")
+        print(f"  stop it: foreread boards stop {board.name}")
+    return 0
+
+
+def document(board: LiveBoard) -> dict[str, object]:
+    """Return how a started board is reached, for JSON."""
+    return {
+        "name": board.name,
+        "url": str(board.address),
+        "known_hosts": str(board.known_hosts),
+        "identity": str(board.identity),
+        "console": board.console,
+        "log": str(board.log),
+        "options": board.options,
+    }
+
+
+def _options(args: argparse.Namespace) -> LiveOptions:
+    return LiveOptions(
+        board=args.board,
+        kernel=args.kernel,
+        packages=tuple(args.packages or DEFAULT_PACKAGES),
+        init="systemd" if args.systemd else "busybox",
+        fs=args.fs,
+        latency_ns=args.latency_us * 1000,
+        ns_per_kib=args.ns_per_kib,
+        memory_mib=args.memory_mib,
+        read_only=args.read_only,
+        append=args.append,
+        time_out_s=args.time_out,
+    )

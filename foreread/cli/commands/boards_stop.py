@@ -1,0 +1,48 @@
+"""``foreread boards stop``: end boards that were started."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from boards.emulated import BoardError
+from boards.emulated.live import LiveBoard, ended, running
+from foreread.cli.arguments import UsageError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "names", metavar="NAME", nargs="*", help="as listed by `foreread boards list`"
+    )
+    parser.add_argument("--all", action="store_true", help="stop all running boards")
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print the result as JSON on stdout",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Stop the boards, all of them or none if one is not there; forget those that ended."""
+    if bool(args.names) == args.all:
+        raise UsageError("name the boards to stop, or give --all")
+    boards = [*running(), *ended()] if args.all else [_named(name) for name in args.names]
+    for board in boards:
+        board.stop()
+    names = [board.name for board in boards]
+    print(json.dumps({"schema": 1, "stopped": names}) if args.json else _sentence(names))
+    return 0
+
+
+def _named(name: str) -> LiveBoard:
+    board = next((one for one in [*running(), *ended()] if one.name == name), None)
+    if board is None:
+        there = ", ".join(one.name for one in running()) or "none"
+        raise BoardError(f"no board called {name!r} is running", f"running boards: {there}")
+    return board
+
+
+def _sentence(names: list[str]) -> str:
+    return f"stopped: {', '.join(names)}" if names else "no board was running"

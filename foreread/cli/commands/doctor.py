@@ -1,0 +1,74 @@
+"""``foreread doctor``: what works here, and how to fix what does not."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+from boards.open import LOCAL, open_target
+from boards.target import LocalTarget
+from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.target import add_target, tell
+from foreread.cli.main import printable
+from tracer.local.doctor import Diagnosis, examine
+from tracer.local.journal import Restored, restore_leftovers
+from tracer.remote.doctor import examine_target
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_target(parser)
+    parser.add_argument(
+        "--restore",
+        action="store_true",
+        help="restore the settings that a killed foreread left changed, then check",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the diagnosis; exit 1 if nothing can be recorded here."""
+    if args.restore and args.target != LOCAL:
+        raise UsageError(
+            "--restore works on this machine only: the guard on a target restores its settings "
+            "by itself"
+        )
+    restored = restore_leftovers() if args.restore else []
+    diagnosis = _examine(args.target, args.identity)
+    if args.json:
+        document = {"schema": 1, **asdict(diagnosis), "can_record": diagnosis.can_record}
+        print(json.dumps({**document, "restored": [asdict(one) for one in restored]}))
+    else:
+        print("\n".join([*_restored_text(restored, args.restore), *_text(diagnosis)]))
+    return 0 if diagnosis.can_record else 1
+
+
+def _examine(place: str, identity: Path | None) -> Diagnosis:
+    if place == LOCAL and identity is None:
+        return examine()
+    with open_target(place, identity=identity, tell=tell) as target:
+        return examine() if isinstance(target, LocalTarget) else examine_target(target)
+
+
+def _restored_text(restored: list[Restored], asked: bool) -> list[str]:
+    if asked and not restored:
+        return ["nothing to restore", ""]
+    lines = [
+        f"{one.knob}: {one.problem}" if one.problem else f"{one.knob} = {one.value}"
+        for one in restored
+    ]
+    return [f"restored: {printable(line)}" for line in lines]
+
+
+def _text(diagnosis: Diagnosis) -> list[str]:
+    lines = []
+    for finding in diagnosis.findings:
+        lines.append(f"{'ok ' if finding.ok else '!! '} {finding.name}: {finding.detail}")
+        if not finding.ok and finding.remedy:
+            lines.append(f"      remedy: {finding.remedy}")
+    if diagnosis.can_record:
+        lines.append(f"recording works here with back-end {diagnosis.backend}")
+    else:
+        lines.append("recording does not work here: see the remedies above")
+    return [printable(line) for line in lines]

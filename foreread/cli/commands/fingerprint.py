@@ -1,0 +1,233 @@
+"""``foreread fingerprint``: what the current workload is like, and the settings that suit it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
+from analyzer.tuner.findings.plans import Plans, learn, read_plans
+from boards.open import open_target
+from boards.target import LocalTarget
+from foreread.cli.arguments import UsageError, seconds
+from foreread.cli.arguments.target import add_target, tell
+from foreread.cli.main import printable
+from tracer.interrupts import orderly_exit
+from tracer.local.journal import restore_leftovers, unrestored
+from tracer.remote.job import Fact
+from tracer.remote.watch import Period, Watch, WatchOptions, parse_period, resident_script, watching
+
+_LONGEST_S = 3600
+_MOST_PERIODS = 1000
+# What the watcher does about knobs (watch.sh, lib.sh), in words.
+_DONE = {
+    "applied": "  applied the settings for {}",
+    "defaults": "  there are no settings for {}: the original values are in force",
+    "undone": "  throughput fell with the settings for {} (bytes per ms, without and with them)",
+    "knob": "  {}",
+    "unset": "  refused: {}",
+    "note": "  {}",
+    "restored": "  restored: {}",
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_target(parser)
+    parser.add_argument(
+        "--watch", action="store_true", help="print a line for every period until Ctrl-C"
+    )
+    parser.add_argument(
+        "--interval",
+        metavar="S",
+        type=_seconds,
+        default=10,
+        help="length of a period in seconds (default: 10)",
+    )
+    parser.add_argument(
+        "--device",
+        metavar="D",
+        dest="devices",
+        action="append",
+        default=[],
+        help="disk to watch, such as mmcblk0; repeatable (default: all disks)",
+    )
+    parser.add_argument(
+        "--learn",
+        metavar="TUNING",
+        type=Path,
+        help="associate the running workload with the best settings in this file",
+    )
+    _add_applying(parser)
+
+
+def _add_applying(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("apply settings by workload")
+    group.add_argument(
+        "--apply",
+        metavar="TUNING",
+        type=Path,
+        action="append",
+        default=[],
+        help="with --watch: apply the best settings of this file while a workload that it has "
+        "learnt "
+        "runs; repeatable",
+    )
+    group.add_argument(
+        "--patience",
+        metavar="N",
+        type=_periods,
+        default=3,
+        help="number of periods that a workload must last before its settings are applied, and "
+        "before throughput with and without them is compared (default: 3)",
+    )
+    group.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        type=Path,
+        help="write a shell script that does this on a board without foreread (actions: start, "
+        "stop, "
+        "status)",
+    )
+    group.add_argument(
+        "--wait",
+        type=seconds,
+        default=0.0,
+        metavar="S",
+        help="wait up to S seconds if another foreread holds this machine's settings (default: 0)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Watch, and print what was seen and done."""
+    _check_usage(args)
+    disks = [name.removeprefix("/dev/") for name in args.devices]
+    options = WatchOptions(
+        period_s=args.interval,
+        disks=disks,
+        plans=_plans(args.apply, disks),
+        patience=args.patience,
+        wait_s=args.wait,
+    )
+    if args.output is not None:
+        return _write_script(args, options)
+    opened = open_target(args.target, identity=args.identity, tell=tell)
+    with orderly_exit(), opened as target:
+        if options.plans and isinstance(target, LocalTarget):
+            for note in unrestored(restore_leftovers()):
+                tell(note)
+        with watching(target, options) as watch:
+            _follow(args, watch)
+    return 0
+
+
+def _follow(args: argparse.Namespace, watch: Watch) -> None:
+    """Print what the watcher says: one period, from which may be learnt, or all until Ctrl-C."""
+    show = _show_json if args.json else _show_text
+    try:
+        while True:
+            for fact in watch.news():
+                show(args.interval, fact)
+                if fact.key == "period" and not args.watch:
+                    if args.learn is not None:
+                        _learn(args, parse_period(fact))
+                    return
+    except KeyboardInterrupt:
+        for fact in watch.stop():
+            show(args.interval, fact)
+
+
+def _check_usage(args: argparse.Namespace) -> None:
+    if args.apply and not (args.watch or args.output):
+        raise UsageError("--apply needs --watch, or -o FILE to write a script")
+    if args.output is not None and not args.apply:
+        raise UsageError("-o needs --apply TUNING: the script contains the settings to apply")
+    if args.learn is not None and (args.watch or args.apply):
+        raise UsageError("--learn observes one period: remove --watch and --apply")
+
+
+def _plans(paths: list[Path], disks: list[str]) -> Plans:
+    """Return the plans of all files; of a fingerprint that several have, the last one's."""
+    plans: Plans = {}
+    for path in paths:
+        plans |= read_plans(path, disks)
+    return plans
+
+
+def _write_script(args: argparse.Namespace, options: WatchOptions) -> int:
+    args.output.write_text(resident_script(options), encoding="utf-8")
+    args.output.chmod(0o755)
+    document = {"schema": 1, "script": str(args.output), "plans": options.plans}
+    print(json.dumps(document) if args.json else f"script: {printable(str(args.output))}")
+    return 0
+
+
+def _learn(args: argparse.Namespace, period: Period) -> None:
+    found = BY_NAME.get(period.fingerprint)
+    if found is None:
+        raise UsageError(
+            "--learn: no disk activity was seen; start the workload, or use a longer --interval"
+        )
+    best = learn(args.learn, found)
+    if not args.json:
+        genes = ", ".join(f"{name} {allele}" for name, allele in best.items())
+        print(printable(f"{args.learn}: {found} has {genes}"))
+
+
+def _show_json(period_s: int, fact: Fact) -> None:
+    """Print a period, or what was done, as a line of JSON."""
+    if fact.key == "period":
+        print(json.dumps(_document(period_s, parse_period(fact))), flush=True)
+    elif fact.key in _DONE:
+        print(json.dumps({"schema": 1, "done": fact.key, "what": fact.value}), flush=True)
+
+
+def _document(period_s: int, period: Period) -> dict[str, Any]:
+    snapshot = Snapshot(**period.sums)
+    # The watcher on the target decides what is too little to be a workload.
+    published = snapshot.fingerprint(published=True) if period.fingerprint else None
+    return {
+        "schema": 1,
+        "fingerprint": period.fingerprint or None,
+        "pattern_published": published.pattern if published else None,
+        "seconds": period_s,
+        "reads": snapshot.reads,
+        "writes": snapshot.writes,
+        "size_bytes": snapshot.size_bytes,
+        "distance_sectors": snapshot.distance,
+        "jump_share": snapshot.jump_share,
+    }
+
+
+def _show_text(period_s: int, fact: Fact) -> None:
+    if fact.key == "period":
+        print(_line(parse_period(fact)), flush=True)
+    elif fact.key in _DONE:
+        what = fact.value.replace("\t", " ").rstrip()
+        print(printable(_DONE[fact.key].format(what)), flush=True)
+
+
+def _line(period: Period) -> str:
+    if not period.fingerprint:
+        return "no workload"
+    one = Snapshot(**period.sums)
+    return (
+        f"{period.fingerprint:<24} {one.reads:g} reads, {one.writes:g} writes, "
+        f"{one.size_bytes / 1024:.1f} KiB on average, {100 * one.jump_share:.0f} % jumps "
+        f"({one.distance:,.0f} sectors from start to start)"
+    )
+
+
+def _seconds(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _LONGEST_S):
+        raise argparse.ArgumentTypeError(f"{text!r}: say whole seconds from 1 to {_LONGEST_S}")
+    return int(text)
+
+
+def _periods(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERIODS):
+        raise argparse.ArgumentTypeError(f"{text!r}: say a number from 1 to {_MOST_PERIODS}")
+    return int(text)

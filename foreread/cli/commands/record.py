@@ -1,0 +1,139 @@
+"""``foreread record``: one cold run of a command."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from analyzer.ingest.seen import SeenTrace
+from boards.counted import plural
+from boards.open import LOCAL, open_target
+from boards.target import LocalTarget, Target
+from foreread.cli.arguments import UsageError, buffer_kib, duration, window_kb
+from foreread.cli.arguments.run import add_run, option_words, run_options
+from foreread.cli.arguments.target import add_target, target_words, tell
+from foreread.cli.main import printable
+from foreread.cli.text.wording import ended_text
+from foreread.version import VERSION
+from tracer.backends.select import AUTO, choose
+from tracer.formats.capture import Capture
+from tracer.local.record import RecordOptions, record
+from tracer.remote.record import record_on
+
+TARGETS_BACKEND = "tracefs"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "-o", "--output", metavar="CAPTURE", type=Path, required=True, help="folder to create"
+    )
+    add_target(parser)
+    parser.add_argument(
+        "--backend",
+        choices=(AUTO, "tracefs", "trace-cmd", "perf"),
+        default=AUTO,
+        help="recorder (default: auto, the first in this list that works)",
+    )
+    parser.add_argument(
+        "--read-ahead-kb",
+        type=window_kb,
+        default=0,
+        metavar="N",
+        help="window during the run (default: 0; any other window makes a contaminated capture)",
+    )
+    parser.add_argument(
+        "--buffer-kib",
+        type=buffer_kib,
+        metavar="N",
+        help="trace buffer per CPU in KiB (default: depends on the memory)",
+    )
+    parser.add_argument(
+        "--probes",
+        action="store_true",
+        help="trace page faults, reads and mappings with kernel probes, on a target whose kernel "
+        "has "
+        "no events for them",
+    )
+    parser.add_argument(
+        "--no-probe",
+        action="store_true",
+        help="do not read the disk for one second after the run to measure the cost of its "
+        "requests",
+    )
+    parser.add_argument(
+        "--search",
+        type=duration,
+        metavar="S",
+        help="look up the paths of files for up to S seconds after the run (20; 60 on a target)",
+    )
+    add_run(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Record and say what came of it."""
+    options = RecordOptions(
+        run=run_options(args),
+        read_ahead_kb=args.read_ahead_kb,
+        buffer_kib=args.buffer_kib,
+        probes=args.probes,
+        wait_s=args.wait,
+        foreread=VERSION,
+        search_s=args.search,
+        tell=tell,
+        words=(*_target_words(args), *option_words(args)),
+    )
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
+        capture = _record(args, options, target)
+    if args.json:
+        print(json.dumps(_document(capture, args.output)))
+    else:
+        print(_text(capture, args.output), file=sys.stderr)
+    return 0
+
+
+def _record(args: argparse.Namespace, options: RecordOptions, target: Target) -> Capture:
+    seen = SeenTrace()
+    reads_of = None if args.no_probe else seen.reads
+    if isinstance(target, LocalTarget):
+        if args.probes:
+            raise UsageError(
+                "--probes works on targets only; for this machine add --target ssh://root@localhost"
+            )
+        backend, why = choose(args.backend)
+        if args.backend == AUTO:
+            print(f"foreread: {printable(why)}", file=sys.stderr)
+        return record(options, backend, args.output, seen.inodes, reads_of)
+    if args.backend not in (AUTO, TARGETS_BACKEND):
+        raise UsageError(f"--backend: only {TARGETS_BACKEND} records a target; remove the option")
+    trace_reader = None if args.no_probe else seen
+    return record_on(target, options, args.output, seen.inodes, seen=trace_reader)
+
+
+def _target_words(args: argparse.Namespace) -> tuple[str, ...]:
+    if args.target == LOCAL:
+        return ()
+    return (*target_words(args), *(["--probes"] if args.probes else []))
+
+
+def _document(capture: Capture, output: Path) -> dict[str, Any]:
+    """Return the capture's metadata; of the probe of the disk its size only."""
+    disk = capture.disk
+    probe = None if disk is None else {"name": disk.name, "requests": disk.requests}
+    metadata = msgspec.to_builtins(msgspec.structs.replace(capture, disk=None))
+    return {"capture": str(output), **metadata, "disk": probe}
+
+
+def _text(capture: Capture, output: Path) -> str:
+    lost = sum(capture.lost.values())
+    lines = [
+        f"recorded {capture.wall_seconds:.3f} s by {capture.backend}, ended by {capture.ended_by}, "
+        f"{ended_text(capture)}, {plural(lost, 'event')} lost: {output}",
+        *(f"note: {note}" for note in capture.notes),
+    ]
+    return "\n".join(f"foreread: {printable(line)}" for line in lines)

@@ -1,0 +1,305 @@
+"""``foreread script``: the boot script that applies window or genes, and its wrappers."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from pathlib import Path
+
+from analyzer.apply import (
+    ApplyError,
+    ApplyPlan,
+    Installed,
+    Prefetch,
+    install,
+    plan_from,
+    plan_of_tuning,
+    uninstall,
+    write_scripts,
+)
+from analyzer.apply.init_system import INITS
+from analyzer.apply.write import REPLAYER_SCRIPT, shipped
+from analyzer.confirm.text import cited, contradicting, stored
+from analyzer.ingest.load import load
+from analyzer.ingest.recording import Recording
+from analyzer.predict.prediction import Verdict
+from analyzer.prefetch.listing import read_listing
+from analyzer.tuner.findings.results import read_results
+from analyzer.tuner.store.store_file import is_store
+from boards.emulated.live import EmulatedTarget
+from boards.open import LOCAL, open_target
+from boards.target import TargetError
+from foreread.cli.arguments import UsageError, add_capture, window_kb
+from foreread.cli.arguments.target import add_target, target_words, tell
+from foreread.cli.commands.predict import PUBLISHED, add_criterion, add_model, predicted
+from foreread.cli.main import printable
+
+AUTO = "auto"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_capture(parser, nargs="?", metavar="CAPTURE|TUNING")
+    add_model(parser)
+    add_criterion(parser)
+    parser.add_argument(
+        "-o", "--output", metavar="DIR", type=Path, help="folder to write the files to"
+    )
+    parser.add_argument(
+        "--read-ahead-kb",
+        type=window_kb,
+        metavar="N",
+        help="set this window instead of the predicted one",
+    )
+    parser.add_argument(
+        "--after-boot-kb",
+        type=window_kb,
+        metavar="N",
+        help="switch to this window when the board has booted",
+    )
+    parser.add_argument(
+        "--after-seconds",
+        type=int,
+        metavar="S",
+        help="switch S seconds after boot (default: when the script is called with `boot-done`)",
+    )
+    parser.add_argument(
+        "--prefetch",
+        metavar="LIST",
+        type=Path,
+        help="also read the files in this list while booting (from `foreread prefetch`)",
+    )
+    parser.add_argument(
+        "--replayer",
+        metavar="FILE",
+        type=Path,
+        help="program that reads the list: foreread-prefetch.c compiled for the board (default: a "
+        "shell script, which needs dd)",
+    )
+    parser.add_argument(
+        "--no-restore",
+        action="store_true",
+        help="`stop` keeps the new values (default: it restores the old ones)",
+    )
+    _add_installing(parser)
+
+
+def _add_installing(parser: argparse.ArgumentParser) -> None:
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument(
+        "--install",
+        action="store_true",
+        help="install the script on the target, to run at every boot",
+    )
+    action.add_argument(
+        "--uninstall",
+        action="store_true",
+        help="restore the target's old values and remove the files that --install added",
+    )
+    add_target(parser)
+    parser.add_argument(
+        "--init",
+        choices=(AUTO, *INITS),
+        default=AUTO,
+        help="init system of the target (default: detected from process 1)",
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="write a window that measured runs contradict; install on a board other than the "
+        "recorded one; replace files that were changed since",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the files and say what they set; install them, or remove them, where asked to."""
+    _check_usage(args)
+    if args.uninstall:
+        return _uninstall(args)
+    tuning = is_store(args.capture)
+    plan = _plan_of_tuning(args) if tuning else _plan(args)
+    files = write_scripts(plan, args.output)
+    done = _install(args, plan) if args.install else None
+    if args.json:
+        print(json.dumps(_document(plan, files, done)))
+        return 0
+    for setting in plan.settings:
+        where = f"{setting.disk.name}/" if setting.disk else ""
+        print(printable(f"{where}{setting.knob} = {setting.value}: {setting.reason}"))
+    print(f"script: {files[0]}\nhow to install: {args.output / 'INSTALL.md'}")
+    if done:
+        _print_installed(done, target_words(args))
+    return 0
+
+
+def _check_usage(args: argparse.Namespace) -> None:
+    made = (
+        *(args.capture, args.model, args.device_model, args.output),
+        *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
+        *(args.prefetch, args.replayer, _published(args)),
+    )
+    if args.uninstall:
+        if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
+            raise UsageError("--uninstall takes no options except --target and --force")
+        return
+    for given, name in ((args.capture, "CAPTURE"), (args.output, "-o DIR")):
+        if given is None:
+            raise UsageError(f"{name} is missing")
+    if args.replayer is not None and args.prefetch is None:
+        raise UsageError("--replayer needs a list: add --prefetch LIST")
+    if args.after_seconds is not None and args.after_boot_kb is None:
+        raise UsageError("--after-seconds needs a window: add --after-boot-kb N")
+    if not args.install and (args.target != LOCAL or args.init != AUTO):
+        raise UsageError("--target and --init need --install or --uninstall")
+
+
+def _published(args: argparse.Namespace) -> str | None:
+    """Return the criterion if it is not the default one."""
+    return PUBLISHED if args.criterion == PUBLISHED else None
+
+
+def _plan(args: argparse.Namespace) -> ApplyPlan:
+    recording = load(args.capture, args.pids)
+    for kb in (args.read_ahead_kb, args.after_boot_kb):
+        _check_whole_pages(kb, recording.page_size)
+    prediction = predicted(recording, args)
+    asked_kb = _asked(args.read_ahead_kb, prediction.verdict)
+    _check_contradicted(args, recording, asked_kb, prediction.verdict)
+    return plan_from(
+        prediction,
+        recording.capture,
+        read_ahead_kb=asked_kb,
+        after_boot_read_ahead_kb=args.after_boot_kb,
+        boot_done_seconds=args.after_seconds,
+        restore_on_stop=not args.no_restore,
+        prefetch=None if args.prefetch is None else _prefetch(args.prefetch, args.replayer),
+    )
+
+
+def _check_contradicted(
+    args: argparse.Namespace, recording: Recording, asked_kb: int | None, verdict: Verdict
+) -> None:
+    """Refuse a window that measured runs speak against; say what runs show about any other."""
+    kb = verdict.read_ahead_kb if asked_kb is None else asked_kb
+    against = None if kb is None else contradicting(recording.capture, kb)
+    if against is not None and not args.force:
+        raise ApplyError(
+            f"the window is {cited(against)}",
+            f"keep the present window with --read-ahead-kb {against.present_kb}, or write the "
+            "script "
+            "anyway with --force",
+        )
+    for one in stored(recording.capture):
+        if one.proposed_kb == kb:
+            print(f"foreread: {printable(cited(one))}", file=sys.stderr)
+
+
+def _plan_of_tuning(args: argparse.Namespace) -> ApplyPlan:
+    for given, name in (
+        *((args.model, "--model"), (args.device_model, "--device-model")),
+        *((args.read_ahead_kb, "--read-ahead-kb"), (args.after_boot_kb, "--after-boot-kb")),
+        (_published(args), "--criterion"),
+    ):
+        if given is not None:
+            raise UsageError(f"{name} cannot be used with a TUNING, only with a CAPTURE")
+    return plan_of_tuning(
+        read_results(args.capture),
+        restore_on_stop=not args.no_restore,
+        prefetch=None if args.prefetch is None else _prefetch(args.prefetch, args.replayer),
+    )
+
+
+def _prefetch(listing: Path, replayer: Path | None) -> Prefetch:
+    """Return what replays a list; PrefetchError if it is none."""
+    text = read_listing(listing)
+    return Prefetch(text, shipped(REPLAYER_SCRIPT) if replayer is None else replayer.read_bytes())
+
+
+def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
+        if isinstance(target, EmulatedTarget):
+            raise TargetError(
+                f"{args.target} was booted for this command only and stops when the command ends",
+                f"run `foreread boards start {args.target}`, then repeat this command",
+            )
+        init = None if args.init == AUTO else args.init
+        return install(target, plan, init, force=args.force)
+
+
+def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> dict[str, object]:
+    settings = [
+        {"disk": s.disk and s.disk.name, "knob": s.knob, "value": s.value, "phase": s.phase}
+        for s in plan.settings
+    ]
+    document: dict[str, object] = {
+        "schema": 1,
+        "settings": settings,
+        "files": [str(file) for file in files],
+    }
+    if plan.prefetch:
+        document["prefetch"] = {"list_bytes": len(plan.prefetch.listing)}
+    if done:
+        document["installed"] = {
+            "init": done.manifest.init,
+            "paths": done.manifest.paths,
+            "lines": done.manifest.lines,
+            "fits": done.fits,
+            "check": done.would_do,
+            "notes": done.notes,
+        }
+    return document
+
+
+def _print_installed(done: Installed, target: list[str]) -> None:
+    manifest = done.manifest
+    print(f"installed for {manifest.init}; active from the next boot:")
+    for path in manifest.files:
+        print(f"  {path}")
+    for path, to in manifest.links.items():
+        print(f"  {path} -> {to}")
+    for path, lines in manifest.lines.items():
+        for line in lines:
+            print(f"  {path}: {line}")
+    print("the script's actions on the target:")
+    for line in done.would_do:
+        print(f"  {printable(line)}")
+    for note in done.notes:
+        print(f"note: {note}")
+    undo = shlex.join(["foreread", "script", "--uninstall", *target])
+    print(f"apply now, without a reboot: {manifest.script} start")
+    print(f"boot once without it: add foreread=off to the kernel command line\nundo: {undo}")
+
+
+def _uninstall(args: argparse.Namespace) -> int:
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
+        removed = uninstall(target, force=args.force)
+    if args.json:
+        print(json.dumps({"schema": 1, "removed": removed.paths, "restored": removed.said}))
+        return 0
+    for line in removed.said:
+        print(printable(line))
+    for path in removed.paths:
+        print(f"removed: {path}")
+    return 0
+
+
+def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:
+    if read_ahead_kb is not None and read_ahead_kb * 1024 % page_size:
+        raise UsageError(
+            f"{read_ahead_kb} KiB is not a multiple of the page size ({page_size} bytes): the "
+            "kernel "
+            "would round it down"
+        )
+
+
+def _asked(read_ahead_kb: int | None, verdict: Verdict) -> int | None:
+    """Return the value to pin: with the verdict to keep, what the board has."""
+    if read_ahead_kb is None and verdict.action == "keep":
+        print(
+            "foreread: the verdict is to keep the board's window; the script sets that value",
+            file=sys.stderr,
+        )
+        return verdict.read_ahead_kb
+    return read_ahead_kb

@@ -1,0 +1,168 @@
+"""The command line: finds the sub-command, and turns errors into one line and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import errno
+import io
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import NoReturn, Protocol
+
+from foreread.cli.arguments import UsageError
+from foreread.version import VERSION
+
+# Order as in the help; each is a module of foreread.cli.commands. A module is imported only when
+# its help or its command is wanted, so that predict does not pay for report's plots.
+COMMANDS = {
+    "doctor": "check which recorders work here, and print how to fix what is missing",
+    "record": "record one cold run of a command",
+    "show": "summarise a capture",
+    "predict": "predict the start-up time of every readahead window from one capture",
+    "calibrate": "measure the cost of a disk's requests, which predicted seconds need",
+    "confirm": "measure whether the proposed window is faster, and by how much",
+    "sweep": "measure cold runs with every window (the manual method)",
+    "tune": "tune I/O scheduler, window and other settings by measured runs",
+    "validate": "compare a prediction with a sweep",
+    "report": "write the board report: HTML, PDF and PNG",
+    "script": "write a boot script that applies the result, and files to install it",
+    "prefetch": "write a prefetch list of the files a start-up reads, and predict its effect",
+    "fingerprint": "classify the current disk workload, and apply the settings learnt for it",
+    "boards": "list, show and create board profiles; run emulated boards",
+}
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+
+
+class Command(Protocol):
+    """What each module of foreread.cli.commands offers."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None:
+        """Declare the command's arguments."""
+
+    def run(self, args: argparse.Namespace) -> int:
+        """Run it and return the exit code."""
+
+
+def command_module(name: str) -> Command:
+    """Return the module of a sub-command."""
+    module: Command = import_module(f"foreread.cli.commands.{name}")
+    return module
+
+
+def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
+    """Return the parser; only the sub-commands in ``names`` get their arguments."""
+    parser = argparse.ArgumentParser(
+        prog="foreread",
+        description="Find the readahead window that starts an application fastest, from one "
+        "recorded run.",
+    )
+    parser.add_argument("--version", action="version", version=f"foreread {VERSION}")
+    parser.add_argument(
+        "--print-completion",
+        choices=("bash", "zsh", "tcsh"),
+        help="print a shell completion script",
+    )
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
+    for name, summary in COMMANDS.items():
+        sentence = f"{summary[:1].upper()}{summary[1:]}."
+        sub = commands.add_parser(name, help=summary, description=sentence)
+        if name in names:
+            command_module(name).add_arguments(sub)
+            sub.add_argument(
+                "--json", action="store_true", help="print the result as JSON on stdout"
+            )
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run foreread and return its exit code: 0 done, 1 failed, 2 wrong usage."""
+    argv = list(sys.argv[1:] if argv is None else argv)
+    _prepare_stdout()
+    wanted = [word for word in argv[:1] if word in COMMANDS]
+    parser = build_parser(wanted)
+    args = parser.parse_args(argv)
+    if args.command is None and not args.print_completion:
+        parser.print_usage(sys.stderr)
+        return EXIT_USAGE
+    return _run(args)
+
+
+def _prepare_stdout() -> None:
+    """Make any text printable, under an old locale and with a closed stdout, too."""
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  (lasts as long as we do)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
+def _print_completion(shell: str) -> int:
+    import shtab  # noqa: PLC0415  (needed for this only)
+
+    print(shtab.complete(build_parser(), shell))
+    return 0
+
+
+def _run(args: argparse.Namespace) -> int:
+    try:
+        if args.print_completion:
+            code = _print_completion(args.print_completion)
+        else:
+            code = command_module(args.command).run(args)
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:
+        # The reader of our output went away (| head): nothing to say, and nobody to say it to.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_FAILED
+    except UsageError as error:
+        print(f"foreread {args.command}: {printable(str(error))}", file=sys.stderr)
+        return EXIT_USAGE
+    except KeyboardInterrupt:
+        return _die_of_interrupt()
+    except (Exception, SystemExit) as error:
+        if not hasattr(error, "remedy") and not isinstance(error, OSError):
+            raise
+        return _complain(error)
+
+
+def _die_of_interrupt() -> NoReturn:
+    """End as a program does that SIGINT killed, so that a calling shell stops too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)
+    raise SystemExit(128 + signal.SIGINT)
+
+
+def _complain(error: BaseException) -> int:
+    remedy = getattr(error, "remedy", None) or _os_remedy(error)
+    text = f"foreread: {_message(error)}" + (f" -- {remedy}" if remedy else "")
+    # One line, whatever a hostile file name holds.
+    print(printable(text), file=sys.stderr)
+    return EXIT_FAILED
+
+
+def _message(error: BaseException) -> str:
+    """Return what happened; an OSError without its number."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def _os_remedy(error: BaseException) -> str:
+    code = error.errno if isinstance(error, OSError) else None
+    return {
+        errno.ENOSPC: "free some space, or write to another place with -o",
+        errno.EACCES: "run as root, or write to another place with -o",
+        errno.EPERM: "run as root",
+        errno.EROFS: "write to another place with -o",
+    }.get(code or 0, "check the path")
+
+
+def printable(text: str) -> str:
+    """Return text on one line with control and undecodable characters escaped."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -1,0 +1,1 @@
+"""Text that several commands print."""

@@ -1,0 +1,23 @@
+"""Text tables for terminals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foreread.cli.main import printable
+
+
+def render(
+    head: Sequence[str], rows: Sequence[Sequence[str]], left: frozenset[int] = frozenset()
+) -> str:
+    """Return rows under a head, right-aligned but for the columns in ``left``; cells escaped."""
+    cells = [[printable(cell) for cell in row] for row in (head, *rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(head))]
+    lines = []
+    for row in cells:
+        aligned = (
+            cell.ljust(width) if i in left or i == len(head) - 1 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        lines.append("  ".join(aligned).rstrip())
+    return "\n".join(lines)

@@ -1,0 +1,113 @@
+"""What ``foreread tune`` says: a progress line while it works, and at its end what came out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import median
+from typing import TextIO
+
+from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.findings.compare import Change
+from analyzer.tuner.findings.confirming import Confirming
+from analyzer.tuner.findings.results import Results
+from foreread.cli.text.progress import PREFIX, ProgressLine
+from foreread.cli.text.table import render
+from foreread.cli.text.wording import duration_text
+
+
+class TuningLine(ProgressLine):
+    """The progress of a tuning."""
+
+    def __init__(self, stream: TextIO) -> None:
+        super().__init__(stream)
+        self._returned_in: int | None = None
+
+    def searching(self, progress: Progress) -> None:
+        """Say where the search is; once a generation, what came back in it."""
+        if progress.returned is not None and progress.generation != self._returned_in:
+            self._returned_in = progress.generation
+            self.end()
+            print(f"{PREFIX}{_returned_text(progress)}", file=self._stream, flush=True)
+        best = f"{100 * progress.improvement:.1f} %"
+        if progress.interval is not None:
+            low, high = progress.interval
+            best += f" ({100 * low:.1f} to {100 * high:.1f})"
+        runs = f"run {progress.evaluations}"
+        runs += "" if progress.most is None else f" of {progress.most}"
+        left, spent = progress.seconds_left, duration_text(progress.seconds)
+        time = f"{spent} so far" if left is None else f"{duration_text(left)} left"
+        generation = f"generation {progress.generation}"
+        generation += f", {progress.scenario}" if progress.scenario else ""
+        self.say(
+            f"{generation}: best {best} better than the default; {runs}, {time}",
+            f"{generation}: {best} better; {runs}, {time}",
+        )
+
+    def confirming(self, where: Confirming) -> None:
+        """Say where the confirmation is."""
+        self.say(f"confirming the best: run {where.made}, at least {where.wanted} left")
+
+
+def change_text(change: Change | None) -> str:
+    """Return a change in per cent with its interval."""
+    if change is None:
+        return "-"
+    text = f"{100 * change.effect:+.1f} %"
+    if change.low is None or change.high is None:
+        return text
+    return f"{text} ({100 * change.low:+.1f} to {100 * change.high:+.1f})"
+
+
+def _returned_text(progress: Progress) -> str:
+    """Return what came back, and when."""
+    genes = ", ".join(f"{name} {allele}" for name, allele in (progress.returned or {}).items())
+    return f"generation {progress.generation}: the workload changed; restored {genes}"
+
+
+def outcome_text(results: Results) -> str:
+    """Return the outcome as tables, and how the runs went."""
+    statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
+    good = statuses.pop("ok", 0)
+    bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))
+    runs = f"runs: {good} good{bad}; the search ended: {results.ended}"
+    return "\n\n".join([*map(_outcome, results.contests), runs])
+
+
+def _outcome(results: Results) -> str:
+    confirmed = results.confirmed
+    parts = [_scenarios(results)]
+    if confirmed.gains:
+        rows = [
+            (gain.gene, str(gain.allele), str(gain.default), change_text(gain.change))
+            for gain in confirmed.gains
+        ]
+        parts.append(
+            "set these genes, which have a confirmed effect:\n"
+            + render(("gene", "value", "default", ""), rows)
+        )
+    else:
+        change = results.confirming.change(results.winner, results.space.default())
+        parts.append(
+            "no gene is better than its default: keep the machine's settings\n"
+            f"best of the search, measured again: {change_text(change)}"
+        )
+    return "\n\n".join(parts)
+
+
+def _scenarios(results: Results) -> str:
+    default, confirmed = results.space.default(), results.confirmed
+    rows = []
+    for scenario in results.spec.scenarios:
+        cells = [scenario]
+        for chromosome in (default, confirmed.chromosome):
+            costs = results.confirming.costs(chromosome, scenario)
+            cells.append(f"{median(costs):.3f}" if costs else "-")
+        rows.append(
+            (
+                *cells,
+                change_text(results.confirming.change(confirmed.chromosome, default, scenario)),
+            )
+        )
+    if len(rows) > 1:
+        rows.append(("all", "", "", change_text(confirmed.over_default)))
+    return render(("scenario", "default", "tuned", "change of time (95 % interval)"), rows)

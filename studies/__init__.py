@@ -1,0 +1,1 @@
+"""Studies: what the models and the tuner are worth, measured."""

@@ -1,0 +1,1 @@
+"""How exact predictions are, cell by cell."""

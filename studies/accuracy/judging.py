@@ -1,0 +1,88 @@
+"""One capture, one device model, and the measured runs: what the prediction is off by.
+
+The prediction is made in this process by the functions that ``foreread validate`` calls, so that
+stored captures and sweeps are judged again in seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from analyzer.ingest.load import load
+from analyzer.ingest.recording import Recording
+from analyzer.predict.disk.device_model import read_device_model
+from analyzer.predict.linux import predict_linux
+from analyzer.predict.prediction import Curve, Prediction
+from analyzer.predict.validate import validate
+from studies.accuracy.store import Document
+from tracer.formats.sweep import read_sweep
+
+
+def judged(capture: Path, sweep: Path, device: Path | None) -> Document:
+    """Return ``foreread validate``'s document, with the band at each measured window.
+
+    ``device`` is a file for ``--device-model``; with None the capture itself has to say what the
+    disk costs. Each entry of ``points`` gets ``band`` (low and high, s; None without seconds) and
+    ``in_band``. ``why`` says why no seconds are predicted, and is None if they are. Raises
+    ValueError if the device model or the sweep cannot be used.
+    """
+    prediction = _predicted(capture, device)
+    found = validate(prediction, read_sweep(sweep), _command(capture))
+    curve = _compared(prediction, found.device)
+    document = found.to_json()
+    document["points"] = [{**point, **_band(curve, point)} for point in document["points"]]
+    document["why"] = prediction.verdict.why if found.seconds_error_median is None else None
+    document["verdict"] = prediction.to_json()["verdict"]
+    return document
+
+
+def picks(capture: Path, device: Path | None) -> list[int]:
+    """Return windows (KiB) that a sweep has to have.
+
+    They are the predicted-best window, the one that the verdict proposes, the published
+    criterion's, and the one in force before the recording.
+    """
+    try:
+        prediction = _predicted(capture, device)
+    except ValueError:
+        return []  # the comparison says why
+    total = prediction.total
+    windows = [one for one in (total.predicted_best, total.quasi_optimal) if one is not None]
+    kib = [window * prediction.page_size // 1024 for window in windows]
+    others = (prediction.verdict.read_ahead_kb, total.current_read_ahead_kb)
+    return [*kib, *(kb for kb in others if kb is not None)]
+
+
+@lru_cache(maxsize=32)
+def _predicted(capture: Path, device: Path | None) -> Prediction:
+    model = None if device is None else read_device_model(str(device))
+    return predict_linux(_loaded(capture), device=model)
+
+
+def _command(capture: Path) -> list[str] | None:
+    metadata = _loaded(capture).capture
+    return metadata.command if metadata else None
+
+
+@lru_cache(maxsize=1)
+def _loaded(capture: Path) -> Recording:
+    return load(capture)
+
+
+def _compared(prediction: Prediction, name: str) -> Curve:
+    return next((one for one in prediction.devices if one.name == name), prediction.total)
+
+
+def _band(curve: Curve, point: Mapping[str, Any]) -> Document:
+    """Return the band at a measured window, and whether the measured seconds lie in it."""
+    window, measured = point["window"], point["measured"]["seconds"]
+    if window not in curve.windows or curve.seconds_low is None or curve.seconds_high is None:
+        return {"band": None, "in_band": None}
+    row = curve.windows.index(window)
+    low, high = curve.seconds_low[row], curve.seconds_high[row]
+    if low is None or high is None:
+        return {"band": None, "in_band": None}
+    return {"band": [low, high], "in_band": low <= measured <= high}

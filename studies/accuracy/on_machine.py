@@ -1,0 +1,122 @@
+"""Cells of seconds on this machine: on the loop board under several limits, and on its own disk."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from studies.accuracy import loop_board, on_kernel, seconds, starts
+from studies.accuracy.cli import Foreread
+from studies.accuracy.figures import FAST_DISK, SecondsTargets, Spread, paced_targets
+from studies.accuracy.loop_board import Limit, LoopBoard
+from studies.accuracy.starts import Start
+from studies.accuracy.store import Cell, Document
+
+WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2560)
+CAPTURES = 3
+DISK_REPEAT = 15  # runs of a tenth of a second, whose times scatter by a tenth
+UNSEEN_DISK_REPEAT = 5  # runs of a second
+
+SEEN_LIMITS = (
+    Limit("5MBps-1000", 5_000_000, 1000),
+    Limit("10MBps-4000", 10_000_000, 4000),
+    Limit("40MBps-1000", 40_000_000, 1000),
+)
+LIMITS = (
+    Limit("40MBps-1000", 40_000_000, 1000),
+    Limit("20MBps-1000", 20_000_000, 1000),
+    Limit("10MBps-2000", 10_000_000, 2000),
+)
+
+
+def board() -> LoopBoard:
+    """Return a loop board that has the applications of this machine."""
+    pages = {one.package for one in on_kernel.APPLICATIONS if not on_kernel.absent(one)}
+    present = (one for one in (*starts.SEEN, *starts.UNSEEN) if not absent(one))
+    wanted = pages | {name for one in present for name in one.packages}
+
+    def fill(tree: Path) -> None:
+        on_kernel.fill(tree)
+        starts.fill(tree)
+
+    return LoopBoard(sorted(wanted), fill)
+
+
+def cells(board: LoopBoard) -> list[Cell]:
+    """Return the cells of areas ``loop`` and ``disk``."""
+    found = [_loop(board, limit, one) for limit in LIMITS for one in starts.UNSEEN]
+    found += [_loop(board, limit, one) for limit in SEEN_LIMITS for one in starts.SEEN]
+    found += [_disk(one, UNSEEN_DISK_REPEAT) for one in starts.UNSEEN_ON_DISK]
+    return [*found, *(_disk(one, DISK_REPEAT) for one in starts.SEEN_ON_DISK)]
+
+
+def absent(start: Start) -> str | None:
+    """Return why a start cannot be made here."""
+    if shutil.which(start.needs):
+        return None
+    return f"apt-get install --no-install-recommends {' '.join(start.packages)}"
+
+
+def _loop(board: LoopBoard, limit: Limit, start: Start) -> Cell:
+    def asked(folder: Path, command: Iterable[str] = ()) -> seconds.Asked:
+        return seconds.Asked(
+            command=tuple(command),
+            devices={
+                "limits given": limit.write(folder),
+                "calibrated": folder.parent / f"calibrated-{limit.name}.toml",
+                seconds.LEARNT: None,
+            },
+            targets=paced_targets,
+            disk=board.disk,
+            repeat=start.repeat,
+            captures=CAPTURES,
+            windows_kb=WINDOWS_KB,
+        )
+
+    def run(folder: Path) -> Document:
+        foreread = Foreread()
+        command = (*board.start(limit), *start.command)
+        wanted = asked(folder, command)
+        file = folder.parent / f"calibrated-{limit.name}.toml"
+        seconds.calibrate(f"/dev/{board.disk}", file, foreread, board.limited())
+        foreread.first_run(command)
+        return {**seconds.measure(wanted, folder, foreread), "commands": foreread.lines}
+
+    name = f"{limit.name}-{start.name}"
+    return Cell(
+        *("loop", name, f"{start.name}, loop board, {limit.name}"),
+        run=run,
+        missing=lambda: loop_board.missing() or absent(start),
+        judge=lambda folder: seconds.judge(asked(folder), folder),
+    )
+
+
+def _disk(start: Start, repeat: int) -> Cell:
+    def asked(folder: Path) -> seconds.Asked:
+        return seconds.Asked(
+            command=start.command,
+            devices={"calibrated": folder.parent / "calibrated.toml", seconds.LEARNT: None},
+            targets=_fast_disk,
+            repeat=repeat,
+            captures=CAPTURES,
+            windows_kb=WINDOWS_KB,
+        )
+
+    def run(folder: Path) -> Document:
+        foreread = Foreread()
+        seconds.calibrate("/usr", folder.parent / "calibrated.toml", foreread)
+        foreread.first_run(start.command)
+        return {**seconds.measure(asked(folder), folder, foreread), "commands": foreread.lines}
+
+    return Cell(
+        *("disk", start.name, f"{start.name}, this machine's disk, Linux {os.uname().release}"),
+        run=run,
+        missing=lambda: loop_board.not_root() or absent(start),
+        judge=lambda folder: seconds.judge(asked(folder), folder),
+    )
+
+
+def _fast_disk(default_s: float, spread: Spread | None) -> SecondsTargets:
+    return FAST_DISK

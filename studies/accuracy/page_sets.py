@@ -1,0 +1,165 @@
+"""A cell of pages: what runs at every window read, held against the prediction from one at 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from analyzer.ingest.load import dev_of, load
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Rwbs
+from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.linux import on_disk
+from analyzer.program.steps import own_requests
+from emulator.linux.operations import OPERATION, Op
+from emulator.linux.rules import version_of
+from studies.accuracy.applications import Reads, Row, compare, measured, prediction
+from studies.accuracy.cli import Foreread
+from studies.accuracy.store import Document
+
+BOARD_WINDOWS_KB = (4, 16, 32, 64, 128, 512)
+
+
+class Program(Protocol):
+    """What is run."""
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """The words."""
+
+
+def on_board(target: str, program: Program, folder: Path, foreread: Foreread) -> Document:
+    """Record a program on a target at 0 and at every window; return the rows and the kernel.
+
+    A first run leaves what all others find: files that it writes, and the last pieces of files,
+    which squashfs keeps unpacked whatever is dropped.
+    """
+    words = ("record", "--target", target, "--allow-warm", "--json")
+    if not (folder / "0/capture.json").exists():
+        foreread(*words, "-o", folder / "first", "--", *program.command)
+    for kb in (0, *BOARD_WINDOWS_KB):
+        window = ("--read-ahead-kb", kb) if kb else ()
+        if not (folder / f"{kb}/capture.json").exists():
+            foreread(*words, *window, "-o", folder / str(kb), "--", *program.command)
+    base = load(folder / "0")
+    taken = inputs(base, version_of(base.kernel or ""))
+    rows = []
+    for kb in BOARD_WINDOWS_KB:
+        run = load(folder / str(kb))
+        changed = len(_cached(base) ^ _cached(run))
+        rows.append(asdict(_row(taken, run, kb)) | {"cached_otherwise": changed})
+    return {"kernel": base.kernel, "rows": rows}
+
+
+def started_as(taken: Inputs, run: Recording) -> Inputs:
+    """Return inputs with those pages cached at the start that were when ``run`` began.
+
+    Which pages of libc and the shell are mapped by processes that run all the time, and so
+    survive drop_caches, changes a little from run to run: no prediction can know.
+    """
+    base, program = taken.recording, taken.program
+    before, then = _cached(base), _cached(run)
+    rows = {inode: row for row, inode in enumerate(_inodes(base))}
+    operations, each_ns = _page_by_page(program.operations, taken.times)
+    gone = {(rows[inode], page) for inode, page in before - then}
+    first = (operations["op"] == Op.PRESENT) & (each_ns == 0)
+    pages = zip(operations["handle"].tolist(), operations["at"].tolist(), strict=True)
+    kept = ~first | [page not in gone for page in pages]
+    new = [
+        (Op.PRESENT, rows[inode], 0, page, 1)
+        for inode, page in sorted(then - before)
+        if inode in rows
+    ]
+    joined = np.concatenate([np.array(new, OPERATION), operations[kept]])
+    times = np.concatenate([np.zeros(len(new), np.uint64), each_ns[kept]])
+    return replace(taken, program=replace(program, operations=joined), times=times)
+
+
+def _page_by_page(operations: Array, times: Array) -> tuple[Array, Array]:
+    """Return operations and their times with one page for each that was present."""
+    present = operations["op"] == Op.PRESENT
+    pages = np.where(present, operations["length"], 1).astype(np.int64)
+    found = np.repeat(operations, pages)
+    nth = np.arange(len(found)) - np.repeat(np.cumsum(pages) - pages, pages)
+    single = np.repeat(present, pages)
+    found["at"][single] += nth[single].astype(found["at"].dtype)
+    found["length"][single] = 1
+    return found, np.repeat(times, pages)
+
+
+def _cached(recording: Recording) -> set[tuple[tuple[int, int], int]]:
+    """Return the (inode, page) that were cached when a recording's run began."""
+    return {
+        (inode, page)
+        for inode, entry in zip(_inodes(recording), recording.entries, strict=True)
+        for first, pages in (entry and entry.cached_pages) or ()
+        for page in range(first, first + pages)
+    }
+
+
+def _inodes(recording: Recording) -> list[tuple[int, int]]:
+    files = recording.files
+    return list(zip(files["dev"].tolist(), files["ino"].tolist(), strict=True))
+
+
+def _row(taken: Inputs, run: Recording, kb: int) -> Row:
+    base = taken.recording
+    dev = _root(base)
+    of_disk = base.devices.get(dev, dev)
+    rest = 0 if _plain(base, dev) else issued(base, of_disk) - _requests(taken, of_disk, 0)
+    same = started_as(taken, run)
+    requests = _requests(same, of_disk, kb)
+    predicted = replace(prediction(same, dev, kb), requests=requests)
+    return compare(kb, "prediction", predicted, _measured(run, dev, of_disk, rest))
+
+
+def _requests(taken: Inputs, disk: int, kb: int) -> int:
+    """Return the requests that a disk is predicted to be sent, those of squashfs's blocks too."""
+    recording = taken.recording
+    emulation = on_disk(taken, version_of(recording.kernel or ""), taken.disks.index(disk))
+    counts = emulation.counts([kb * 1024 // recording.page_size])
+    return int(counts.requests.sum())
+
+
+def _measured(run: Recording, dev: int, disk: int, rest: int) -> Reads:
+    """Return what a run read; requests without the ``rest`` that is not file data.
+
+    Without FIEMAP, which busybox lacks, an extent does not tell file data from metadata.
+    """
+    own = _own(run, disk) if _plain(run, dev) else issued(run, disk) - rest
+    return replace(measured(run, dev), requests=own)
+
+
+def _plain(recording: Recording, dev: int) -> bool:
+    """Return whether metadata is read through the page cache, by which it can be determined."""
+    mounts = recording.capture.mounts if recording.capture else []
+    return not any(m.fstype == "squashfs" for m in mounts if dev_of(m.dev) == dev)
+
+
+def _own(recording: Recording, disk: int) -> int:
+    table = recording.requests.take(recording.requests["dev"] == disk)
+    capture = recording.capture
+    begin, end = (capture.start_ns, capture.end_ns) if capture else (0, 1 << 63)
+    within = (table["issue_ns"] >= begin) & (table["issue_ns"] < end)
+    return int(np.count_nonzero(own_requests(recording, table) & within))
+
+
+def issued(recording: Recording, disk: int) -> int:
+    """Return how many reads a disk was sent, whatever they read."""
+    table = recording.requests
+    reads = (table["flags"] & Rwbs.READ) > 0
+    return int(np.count_nonzero(reads & (table["dev"] == disk)))
+
+
+def _root(recording: Recording) -> int:
+    """Return the file system that most of what was accessed is on."""
+    return _commonest(recording.files["dev"][recording.accesses["file"]].tolist())
+
+
+def _commonest(devs: Iterable[int]) -> int:
+    counted: Sequence[int] = list(devs)
+    return max(set(counted), key=counted.count)

@@ -1,0 +1,129 @@
+"""What came of an experiment on a device, and how it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from foreread.cli.text.table import render
+from studies.paper.experiments import PAGE_KIB, Experiment, PaperTable
+from studies.paper.missed import Pick, best_window, judge
+
+NONE = "–"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Cold runs at one window of so many pages: medians, and the seconds of each run."""
+
+    window: int
+    seconds: float
+    requests: float
+    pages: float
+    runs_seconds: list[float]
+    predicted_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The measured rows and the windows picked; ``predicted_best``: None without seconds."""
+
+    device: str
+    rows: list[Row]
+    default: Pick
+    best: Pick
+    quasi_optimal: Pick
+    predicted_best: Pick | None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """An experiment: what was predicted from its capture, and the answer, for each device."""
+
+    name: str
+    experiment: Experiment
+    predictions: dict[str, dict[str, Any]]
+    answers: list[Answer]
+    host_seconds: float
+
+
+def answer(device: str, rows: list[Row], predicted: dict[str, Any], default: int) -> Answer:
+    """Return what the picked windows gain and miss; KeyError if one was not measured.
+
+    ``predicted`` is the total of ``foreread predict --json`` for the device.
+    """
+    seconds = {row.window: row.seconds for row in rows}
+    quasi, best = predicted["quasi_optimal"], predicted["predicted_best"]
+    by_window = dict(zip(predicted["windows"], predicted["seconds"] or [], strict=False))
+    return Answer(
+        device=device,
+        rows=[replace(row, predicted_seconds=by_window.get(row.window)) for row in rows],
+        default=judge(seconds, default, default),
+        best=judge(seconds, best_window(seconds), default),
+        quasi_optimal=judge(seconds, quasi, default),
+        predicted_best=None if best is None else judge(seconds, best, default),
+    )
+
+
+def measured_text(found: Answer, paper: PaperTable | None) -> str:
+    """Return the measured table beside the paper's, with the picked windows marked."""
+    head = ("window", "KiB", "seconds", "predicted", "requests", "pages", "paper's seconds", "")
+    rows = [
+        (
+            str(row.window),
+            str(row.window * PAGE_KIB),
+            f"{row.seconds:.4f}",
+            NONE if row.predicted_seconds is None else f"{row.predicted_seconds:.4f}",
+            f"{row.requests:g}",
+            f"{row.pages:g}",
+            f"{paper.seconds[row.window]:g}" if paper and row.window in paper.seconds else NONE,
+            ", ".join(_marks(found, row.window)),
+        )
+        for row in found.rows
+    ]
+    return render(head, rows)
+
+
+def _marks(found: Answer, window: int) -> Iterator[str]:
+    picks = {
+        "default": found.default,
+        "best": found.best,
+        "quasi-optimal": found.quasi_optimal,
+        "predicted best": found.predicted_best,
+    }
+    return (name for name, pick in picks.items() if pick and pick.window == window)
+
+
+def summary_text(outcomes: Sequence[Outcome]) -> str:
+    """Return a line for each experiment and device: windows in pages, what they miss in points."""
+    head = ("", "device", "default", "best", "gains %", "F²+G²", "misses", "predicted", "misses")
+    paper_head = ("paper: best", "gains %", "F²+G²", "misses")
+    rows = [
+        (
+            outcome.name,
+            one.device,
+            str(one.default.window),
+            str(one.best.window),
+            f"{one.best.optimisation_percent:.1f}",
+            *_pick(one.quasi_optimal),
+            *_pick(one.predicted_best),
+            *_paper(outcome.experiment.paper),
+        )
+        for outcome in outcomes
+        for one in outcome.answers
+    ]
+    return render((*head, *paper_head), rows)
+
+
+def _pick(pick: Pick | None) -> tuple[str, str]:
+    return (str(pick.window), f"{pick.missed_points:.2f}") if pick else (NONE, NONE)
+
+
+def _paper(paper: PaperTable | None) -> tuple[str, ...]:
+    """Return the paper's windows and its own figure of the missed points, as printed."""
+    if paper is None:
+        return (NONE,) * 4
+    best = judge(paper.seconds, best_window(paper.seconds), paper.default)
+    gain = f"{best.optimisation_percent:.1f}"
+    return (str(best.window), gain, str(paper.quasi_optimal), f"{paper.missed:g}")

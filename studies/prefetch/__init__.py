@@ -1,0 +1,1 @@
+"""Window against prefetch list, measured."""

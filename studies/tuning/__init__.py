@@ -1,0 +1,1 @@
+"""What tuning brings, and which engine finds it in the fewest runs."""

@@ -1,0 +1,210 @@
+"""Re-convergence with and without fingerprints, as in section 6 of the 2006 paper.
+
+On what fingerprint_table.py has measured, the genetic-library tunes with fingerprints and without,
+while the workload changes to its opposite again and again. Counted are the evaluations after a
+change until it has converged, when the better half of a generation does, on average, 95 % of what
+the best chromosome does; and until one child does so, which is what genes that come back can save.
+Prints tables; FILE has all figures. With --live, instead, the beginning of one such run is made on
+the board, to see that the table holds.
+
+    python -m studies.tuning.fingerprints [--live GENERATIONS] -o FILE
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from statistics import fmean, median
+from typing import Any
+
+import msgspec
+
+from analyzer.tuner.engines.make import make_engine
+from analyzer.tuner.engines.recipe import Genetic
+from analyzer.tuner.space.genes import Chromosome
+from studies.tuning.fingerprint_table import Table, read_raw
+from studies.tuning.fingerprint_trials import SPACE, WORKLOADS, Measured, Trials
+from studies.tuning.study_recipes import load_recipe
+
+PAPER = {
+    "sequential read": 0.89,
+    "sequential write": 0.97,
+    "random read": 0.61,
+    "random write": 0.19,
+}
+PASSES = 2  # with fingerprints, the second one knows the genes
+GENERATIONS = 20  # of a phase
+SEEDS = 50
+CLOSE = 0.95  # of the best there is
+GOALS = ("converged", "found")
+WITHOUT, WITH = "genetic-library", "fingerprinting"
+# By what children are ranked: the disk's counters, as published, or what the workload got done.
+RANKED = ("counters", "rate")
+_TOLD = {"reads": 0, "writes": 0, "sectors": 51200, "followers": 99, "distances": 0, "jumps": 0}
+
+Run = Callable[[str, Sequence[Chromosome]], list[Measured]]
+Taken = dict[str, list[dict[str, int]]]  # by workload, for each pass, by goal
+
+
+def recipe_ranked(name: str, ranked: str) -> Genetic:
+    """Return a recipe, whose phenotypes are left out where children are ranked by the rate."""
+    recipe = load_recipe(name)
+    assert isinstance(recipe, Genetic)
+    return recipe if ranked == "counters" else msgspec.structs.replace(recipe, phenotypes=[])
+
+
+def told(table: Table) -> Table:
+    """Return the table with fingerprints that tell the workloads apart, whatever the bios say."""
+    return Table(
+        [replace(one, bios=_told(one.workload)) for name in WORKLOADS for one in table.of(name)]
+    )
+
+
+def _told(workload: str) -> dict[str, int]:
+    verb = "reads" if workload.endswith("read") else "writes"
+    return {**_TOLD, verb: 100, "jumps": 99 * workload.startswith("random")}
+
+
+def converge(
+    table: Table, recipe: Genetic, seed: int, run: Run, generations: int = GENERATIONS
+) -> Taken:
+    """Return the evaluations that each phase took to reach each goal.
+
+    A phase that does not reach it counts with all of its evaluations.
+    """
+    engine = make_engine(recipe, SPACE, seed)
+    taken: Taken = {name: [] for name in WORKLOADS}
+    for name in [*WORKLOADS] * PASSES:
+        wanted = CLOSE * table.best(name).rate
+        evaluations, reached = dict.fromkeys(GOALS, 0), dict.fromkeys(GOALS, False)
+        for _ in range(generations):
+            measured = run(name, engine.ask())
+            for goal, rate in _reaches(measured).items():
+                reached[goal] = reached[goal] or rate >= wanted
+                evaluations[goal] += 0 if reached[goal] else len(measured)
+            engine.tell([one.scored() for one in measured])
+        taken[name].append(evaluations)
+    return taken
+
+
+def _reaches(measured: Sequence[Measured]) -> dict[str, float]:
+    """Return by goal what a generation does: those whose genes are passed on, and its best."""
+    rates = sorted((one.rate for one in measured), reverse=True)
+    return {"converged": fmean(rates[: (len(rates) + 1) // 2]), "found": rates[0]}
+
+
+def summary(table: Table, ranked: str, seeds: int = SEEDS) -> dict[str, Any]:
+    """Return evaluations by workload and goal, means over the seeds, and the reduction.
+
+    As in the paper: the second pass with fingerprints, whose genes are known by then, against the
+    same pass of a run without. ``never``: the part of these phases that did not reach the goal.
+    """
+    runs = {
+        name: [
+            converge(table, recipe_ranked(name, ranked), seed, table.run) for seed in range(seeds)
+        ]
+        for name in (WITHOUT, WITH)
+    }
+    return {name: {goal: _row(name, goal, runs) for goal in GOALS} for name in WORKLOADS}
+
+
+def _row(workload: str, goal: str, runs: Mapping[str, Sequence[Taken]]) -> dict[str, Any]:
+    without, first, second = (
+        [taken[workload][number][goal] for taken in runs[recipe]]
+        for recipe, number in ((WITHOUT, 1), (WITH, 0), (WITH, 1))
+    )
+    phase = GENERATIONS * recipe_ranked(WITHOUT, "rate").population
+    return {
+        "without": fmean(without),
+        "first_pass": fmean(first),
+        "second_pass": fmean(second),
+        "reduction": 1 - fmean(second) / fmean(without) if any(without) else None,
+        "never": {
+            "without": fmean(one == phase for one in without),
+            "second_pass": fmean(one == phase for one in second),
+        },
+    }
+
+
+def confirmed(table: Table, run: Run, generations: int, seed: int = 0) -> dict[str, Any]:
+    """Make the beginning of each phase live, and hold every run against the table's."""
+    ratios: list[float] = []
+
+    def live(name: str, asked: Sequence[Chromosome]) -> list[Measured]:
+        measured = run(name, asked)
+        known = table.run(name, asked)
+        ratios.extend(one.rate / other.rate for one, other in zip(measured, known, strict=True))
+        return measured
+
+    recipe = recipe_ranked(WITH, "counters")
+    return {
+        "generations": generations,
+        "seed": seed,
+        "live": converge(table, recipe, seed, live, generations),
+        "on_the_table": converge(table, recipe, seed, table.run, generations),
+        "runs": len(ratios),
+        "rate_of_the_tables": {"median": median(ratios), "least": min(ratios), "most": max(ratios)},
+    }
+
+
+def as_markdown(figures: Mapping[str, Mapping[str, Any]], ranked: str) -> str:
+    """Return a summary as a table: evaluations without, and with in either pass."""
+    lines = [
+        f"| ranked by {ranked} | until converged | change | until found | change | paper |",
+        "|---" * 6 + "|",
+    ]
+    for name, goals in figures.items():
+        cells = [cell for goal in GOALS for cell in _cells(goals[goal])]
+        lines.append(f"| {name} | {' | '.join(cells)} | {-100 * PAPER[name]:+.0f} % |")
+    return "\n".join(lines)
+
+
+def _cells(row: Mapping[str, Any]) -> tuple[str, str]:
+    numbers = ", ".join(f"{row[key]:.1f}" for key in ("without", "first_pass", "second_pass"))
+    change = row["reduction"]
+    return numbers, "–" if change is None else f"{-100 * change:+.0f} %"
+
+
+def counted(table: Table) -> dict[str, Any]:
+    """Return what the study counts, printing its tables."""
+    variants = {ranked: summary(table, ranked) for ranked in RANKED}
+    variants["rate, distinct workloads"] = summary(told(table), "rate")
+    for ranked, figures in variants.items():
+        print(f"{as_markdown(figures, ranked)}\n", flush=True)
+    return {
+        "schema": 1,
+        "seeds": SEEDS,
+        "generations": GENERATIONS,
+        "close": CLOSE,
+        "paper_reduction": PAPER,
+        "landscape": {name: table.described(name) for name in WORKLOADS},
+        "ranked_by": variants,
+    }
+
+
+def live(table: Table, generations: int) -> dict[str, Any]:
+    """Return what the beginning of each phase does on the board."""
+    with Trials() as trials:
+        found = confirmed(
+            table, lambda name, asked: [trials.run(name, one) for one in asked], generations
+        )
+    print(json.dumps(found), flush=True)
+    return {"schema": 1, **found}
+
+
+def main() -> None:
+    """Count, or confirm, and write what came of it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--live", type=int, metavar="GENERATIONS", help="so many of each phase")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
+    args = parser.parse_args()
+    table = Table(read_raw())
+    document = live(table, args.live) if args.live else counted(table)
+    args.output.write_text(json.dumps(document, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

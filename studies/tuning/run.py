@@ -1,0 +1,115 @@
+"""The studies of tuning, one after the other; each writes its figures as JSON.
+
+    python -m studies.tuning.run [-o DIR] [STUDY...]
+
+What is measured once is kept (measure.py's raw file, a storage landscape); a study goes on from
+there. DIR/NAME.json has the figures of a study, DIR/NAME.txt what it printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def _on_starts(landscape: str, stem: str, of: str = "", *more: str) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that measure starts, and let the samplers compete on them."""
+    raw, predicted = str(HERE / f"raw/{stem}.jsonl"), str(HERE / f"raw/{of or stem}-predicted.json")
+    files = ("--raw", raw, "--predicted", predicted, "-o", f"{{out}}/{stem}.json")
+    return ("measure.py", "--landscape", landscape), ("compete.py", *files, *more)
+
+
+def _on_landscape(name: str, workload: str, *part: str) -> tuple[tuple[str, ...], ...]:
+    """Return the commands that measure a part of the file systems, and search it."""
+    table, found = f"{{out}}/storage-{name}.json", f"{{out}}/storage-{name}-found.json"
+    measured = ("storage.py", "measure", workload, "-o", table, "--place", "board", *part)
+    return measured, ("storage.py", "compete", table, "-o", found)
+
+
+# By study, the commands in order: words, of which {out} is the folder for figures.
+STUDIES = {
+    "start-up": (
+        *_on_starts("madplay", "start-up"),
+        *_on_starts("writer", "start-up-writer", "start-up", "--runs", "504"),
+        *_on_starts("php", "start-up-php"),
+    ),
+    "made-up": (("compete_made_up.py", "-o", "{out}/made-up.json"),),
+    "fingerprints": (
+        ("fingerprint_table.py",),
+        ("fingerprints.py", "-o", "{out}/fingerprints.json"),
+        ("fingerprints.py", "--live", "1", "-o", "{out}/fingerprints-live.json"),
+    ),
+    "genetic-library": (
+        ("fingerprint_table.py",),
+        ("genetic_library.py", "-o", "{out}/genetic-library.json"),
+    ),
+    "turns": (
+        ("turns.py", "-o", "{out}/turns.json"),
+        ("turns_live.py", "-o", "{out}/turns-live.json"),
+    ),
+    "ioperf": (("ioperf.py", "-o", "{out}/ioperf.json"),),
+    "storage": (
+        *_on_landscape("mailserver", "mailserver", "--part", "fewer"),
+        *_on_landscape("few", "mailserver", "--part", "few"),
+        *_on_landscape("schedulers", "mailserver", "--part", "plain", "--v2"),
+        *_on_landscape("fileserver", "fileserver", "--part", "fewer"),
+        *_on_landscape("webserver", "webserver", "--part", "fewer"),
+    ),
+    "faults": (("faults.py", "-o", "{out}/faults.json"),),
+}
+
+
+def run(name: str, out: Path) -> int:
+    """Run the commands of a study until one fails; return its exit code."""
+    with (out / f"{name}.txt").open("w") as log:
+        for script, *words in STUDIES[name]:
+            line = [
+                sys.executable,
+                "-m",
+                module_of(script),
+                *(word.format(out=out) for word in words),
+            ]
+            done = subprocess.Popen(line, stdout=subprocess.PIPE, text=True, env=environment())
+            for text in done.stdout or ():
+                print(text, end="", flush=True)
+                log.write(text)
+            if code := done.wait():
+                return code
+    return 0
+
+
+def module_of(script: str) -> str:
+    """Return the name of a script of this folder."""
+    return f"{__package__}.{script.removesuffix('.py')}"
+
+
+def environment() -> dict[str, str]:
+    """Return the environment in which the scripts find foreread's packages."""
+    root = str(HERE.parents[1].resolve())
+    path = os.environ.get("PYTHONPATH")
+    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+
+
+def main() -> int:
+    """Run the studies asked for, all of them by default."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("names", nargs="*", metavar="STUDY", help=", ".join(STUDIES))
+    parser.add_argument("-o", "--output", type=Path, default=Path("tune-study-out"), metavar="DIR")
+    args = parser.parse_args()
+    for name in set(args.names) - set(STUDIES):
+        parser.error(f"no study {name!r}: say {', '.join(STUDIES)}")
+    args.output.mkdir(parents=True, exist_ok=True)
+    for name in args.names or STUDIES:
+        print(f"== {name}", flush=True)
+        if code := run(name, args.output):
+            return code
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,28 @@
+"""Findings: what they add up to, and what they add to the band."""
+
+import numpy as np
+import pytest
+
+from analyzer.predict.bands import DEVIATIONS, Bands
+from analyzer.predict.checks import Finding, distinct, total_spread
+from analyzer.predict.left_out import REPLAY
+
+
+def test_spreads_add_in_quadrature():
+    assert total_spread([Finding("a", 0.03), Finding("b", 0.04), Finding("c")]) == 0.05
+    assert total_spread([]) == 0
+
+
+def test_equal_findings_of_several_captures_count_once_and_the_widest_does():
+    found = distinct([Finding("a", 0.01), Finding("b"), Finding("a", 0.02), Finding("a")])
+    assert found == [Finding("a", 0.02), Finding("b")]
+
+
+def test_a_spread_widens_the_band_of_every_window():
+    seconds = np.array([4.0, 2.0])
+    draws = np.array([seconds, seconds])
+    bands = Bands([0, 1], seconds, draws, [0, 1], REPLAY * seconds, spread=0.03)
+    low, high = bands.band()
+    half = DEVIATIONS * np.hypot(REPLAY, 0.03) * seconds
+    assert low == pytest.approx(seconds - half)
+    assert high == pytest.approx(seconds + half)

@@ -1,0 +1,177 @@
+"""Each check of a capture and of its replays, on a capture that has the fault."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from event_table import BLOCKS, DEAD, SLEEPS, SOFTIRQ, R, event, insert, read, switch, table, wake
+from run_metadata import ROOT_PID, capture_of
+
+from analyzer.ingest.load import interpret
+from analyzer.ingest.recording import Trace
+from analyzer.ingest.tables import Kind
+from analyzer.predict.check_capture import capture_findings
+from analyzer.predict.check_replay import disagreement, replay_findings
+from analyzer.predict.inputs import inputs
+from analyzer.predict.start import prepare
+from emulator.devices.device import FixedCost
+from emulator.linux.timed import Timed
+from tracer.formats.capture import FileEntry
+
+A, B, IDLE, STRANGER = ROOT_PID, 101, 0, 9
+ENTRY = FileEntry(dev="7:0", ino=1, path="/a", size_bytes=64 * 4096)
+LINUX = (6, 18, 0)
+DEVICE = FixedCost(1000, 0)
+EXITS = frozenset({"sched:sched_process_exit"})
+
+
+def recording(*events, names=EXITS, **capture):
+    rows = sorted(events, key=lambda row: row[0])
+    trace = Trace("test", table(*rows), kernel="6.18.0", event_names=names)
+    more = {"end_ns": rows[-1][0], **capture}
+    return interpret(trace, capture_of(**more), [ENTRY], "tree")
+
+
+def started(*events, **capture):
+    return prepare(inputs(recording(*events, **capture), LINUX), LINUX, DEVICE)
+
+
+def missed(at, page, thread=A, cpu=0):
+    """A fault at ``at`` whose page is there 1300 later."""
+    sector = page * 8
+    issue = event(Kind.RQ_ISSUE, pid=thread, index=sector, value=8, flags=R, time_ns=at + 200)
+    done = event(Kind.RQ_COMPLETE, pid=IDLE, index=sector, value=8, flags=R, time_ns=at + 1200)
+    return [
+        event(Kind.FAULT, pid=thread, ino=1, index=page, time_ns=at, cpu=cpu),
+        insert(1, page, pid=thread, time_ns=at + 100, cpu=cpu),
+        read(sector, 1, pid=thread, time_ns=at + 150, cpu=cpu),
+        issue,
+        switch(at + 500, thread, IDLE, BLOCKS, cpu=cpu),
+        done,
+        wake(at + 1210, IDLE, thread, SOFTIRQ, cpu=cpu),
+        switch(at + 1300, IDLE, thread, cpu=cpu),
+    ]
+
+
+def ended(at, thread, cpu=0):
+    return [
+        event(Kind.EXIT, pid=thread, time_ns=at - 10, cpu=cpu),
+        switch(at, thread, IDLE, DEAD, cpu=cpu),
+    ]
+
+
+def texts(found):
+    return [one.text for one in found]
+
+
+def test_a_sound_capture_has_no_findings():
+    start = started(switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A))
+    replays = start.timed([0, 4])
+    assert [*start.findings, *replay_findings(start, [0, 4], replays)] == [
+        one
+        for one in start.findings
+        if one.text.startswith("the predicted seconds are unconfirmed")
+    ]
+
+
+def test_a_trace_that_ends_before_the_command_is_unusable():
+    """The buffer was full at 2400: from then on the command would count as computing."""
+    sound = [switch(0, IDLE, A), *missed(1000, 0), *ended(5000, A)]
+    found = [*capture_findings_of(*[one for one in sound if one[0] <= 2400], end_ns=5000)]
+    assert texts(found)[0].startswith("the trace does not hold the end of the command")
+    assert found[0].unusable
+    assert not [*capture_findings_of(*sound)]
+    without_exits = [one for one in sound if one[0] <= 2400]
+    assert not [*capture_findings_of(*without_exits, end_ns=5000, names=frozenset())]
+
+
+def capture_findings_of(*events, **capture):
+    start = started(*events, **capture)
+    steps = SimpleNamespace(unlinked_ns=0.0, total_ns=1.0)
+    return capture_findings(start.recording, steps)
+
+
+def late_child(fork_ns):
+    """B, whose first stay begins at 3000, reads a page that A waits for in the end."""
+    return [
+        switch(0, IDLE, A),
+        *missed(1000, 0),
+        event(Kind.FORK, pid=A, value=B, time_ns=fork_ns),
+        switch(3000, IDLE, B, cpu=1),
+        switch(fork_ns + 50, A, IDLE, SLEEPS),
+        *missed(4000, 9, B, cpu=1),
+        wake(5900, B, A, cpu=1),
+        *ended(6000, B, cpu=1),
+        switch(6050, IDLE, A),
+        *ended(7000, A),
+    ]
+
+
+def test_a_thread_of_unknown_beginning_is_unusable():
+    """Its fork is recorded after its first stay, as it was with a switch placed too early."""
+    found = started(*late_child(fork_ns=3500)).findings
+    assert any(one.unusable and "what started it" in one.text for one in found)
+    found = started(*late_child(fork_ns=2800)).findings
+    assert not any("what started it" in one.text for one in found)
+
+
+def of(total, compute, waited, requests=10):
+    return Timed(total, compute, waited, 0.0, np.zeros(1), np.array([[requests, requests]]))
+
+
+def fake(**more):
+    """A start whose requests are ten reads."""
+    found = {
+        "requests": {"flags": np.full(10, R)},
+        "cpu_samples": object(),
+        "without_strangers": lambda: None,
+    }
+    return SimpleNamespace(**{**found, **more})
+
+
+@pytest.mark.parametrize(
+    ("grown", "spread", "unusable"), [(0.005, 0, False), (0.1, 0.1, False), (0.5, 0.5, True)]
+)
+def test_sleep_that_grows_with_the_window_widens_the_band(grown, spread, unusable):
+    runs = [of(1e9, 2e8, 7e8), of(0.5e9, 2e8, 2e8 - grown * 0.5e9)]
+    found = [*replay_findings(fake(), [0, 4], runs)]
+    if not spread:
+        assert not found
+        return
+    assert "all threads sleep increases from 0.10 s" in found[0].text
+    assert found[0].spread == pytest.approx(spread / 1.645)
+    assert found[0].unusable == unusable
+
+
+def test_requests_that_the_replay_does_not_send():
+    found = [*replay_findings(fake(), [0], [of(1e9, 3e8, 7e8, requests=7)])]
+    assert texts(found) == ["10 requests were recorded, and the replay sends 7"]
+    assert found[0].unusable
+
+
+def test_reads_of_others_that_delay_the_start():
+    """A read of 400 KiB that another process asked for comes at its recorded time."""
+    sector = 40 * 8
+    theirs = [
+        insert(2, 5, pid=STRANGER, time_ns=800, cpu=1),
+        event(Kind.RQ_ISSUE, pid=STRANGER, index=sector, value=800, flags=R, time_ns=900, cpu=1),
+        event(Kind.RQ_COMPLETE, pid=IDLE, index=sector, value=800, flags=R, time_ns=2000, cpu=1),
+    ]
+    start = started(switch(0, IDLE, A), *theirs, *missed(1000, 0), *ended(5000, A))
+    slow = replace(start, device=FixedCost(1000, 10))
+    found = [*replay_findings(slow, [0], slow.timed([0]))]
+    assert any(text.startswith("1 read of other processes") for text in texts(found))
+
+
+def test_captures_that_disagree():
+    same = [[1.0, 0.50], [1.001, 0.501]]
+    assert not [*disagreement([0, 4], np.array(same))]
+    (found,) = disagreement([0, 4], np.array([[1.0, 0.50], [1.0, 0.55]]))
+    assert found.text.endswith("0.50 to 0.55 s with a window of 4 pages")
+    assert found.spread > 0.05
+    assert not found.unusable
+    (found,) = disagreement([0, 4], np.array([[1.0, 0.5], [1.0, 2.5]]))
+    assert found.unusable

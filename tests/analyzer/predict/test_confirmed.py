@@ -1,0 +1,42 @@
+"""What was judged against real kernels, and what was not."""
+
+from __future__ import annotations
+
+import pytest
+from event_table import insert, read, table
+from msgspec import structs
+from run_metadata import capture_of
+
+from analyzer.ingest.load import interpret
+from analyzer.ingest.recording import Trace
+from analyzer.predict.confirmed import Setting, setting_of, unlike
+from tracer.formats.capture import Mount
+
+JUDGED = {(6, 12): {"x86_64": frozenset({"ext4", "xfs"})}}
+
+
+@pytest.mark.parametrize(
+    ("version", "machine", "filesystems", "said"),
+    [
+        ((6, 12, 3), "x86_64", {"ext4"}, []),
+        ((6, 12), "x86_64", {"ext4", "xfs"}, []),
+        ((6, 12), None, set(), []),
+        ((5, 10), "x86_64", {"ext4"}, ["Linux 5.10"]),
+        ((2, 6, 32), None, set(), ["Linux 2.6"]),
+        ((6, 12), "mips", {"ext4"}, ["Linux 6.12 on mips"]),
+        ((6, 12), "x86_64", {"f2fs", "ext4"}, ["f2fs with Linux 6.12 on x86_64"]),
+    ],
+)
+def test_what_was_not_judged_is_named(version, machine, filesystems, said):
+    assert list(unlike(Setting(version, machine, frozenset(filesystems)), JUDGED)) == said
+
+
+def mount(dev, fstype):
+    return Mount(dev=dev, mountpoint="/", fstype=fstype, source="", options="")
+
+
+def test_only_file_systems_that_were_read_count():
+    capture = structs.replace(capture_of(), mounts=[mount("7:0", "ext4"), mount("8:0", "xfs")])
+    trace = Trace("test", table(insert(1, 0, dev=7 << 20), read(0, 1, dev=7 << 20)), kernel="6.12")
+    found = setting_of(interpret(trace, capture, [], "all"), (6, 12))
+    assert found == Setting((6, 12), capture.host.machine, frozenset({"ext4"}))

@@ -1,0 +1,121 @@
+"""Blocks of squashfs by a recording: where they are, what they cost, what of them was touched."""
+
+from __future__ import annotations
+
+import numpy as np
+from event_table import event, insert, read, table
+from msgspec import structs
+from run_metadata import ROOT_PID, capture_of
+
+from analyzer.ingest.load import interpret
+from analyzer.ingest.recording import Trace
+from analyzer.ingest.tables import Kind
+from analyzer.predict.inputs import inputs
+from analyzer.predict.linux import on_disk
+from analyzer.program.blocks import blocks_of
+from analyzer.program.build import build
+from emulator.linux.operations import FILE, Op
+from tracer.formats.capture import FileEntry, Mount, Segment
+
+PAGE = 4096
+BLOCK = 32  # pages
+SECTORS = 256  # of the file in a block
+PROGRAM = [Segment(0, 1 << 30, True, False)]
+
+
+def recorded(*events, pages=200, segments=PROGRAM, links=()):
+    host = structs.replace(capture_of().host, kernel="6.1.0")
+    mount = Mount(dev="7:0", mountpoint="/", fstype="squashfs", source="", options="ro")
+    entry = FileEntry(dev="7:0", ino=5, path="/f", size_bytes=pages * PAGE, segments=segments)
+    capture = capture_of(host=host, mounts=[mount])
+    linked = [FileEntry(dev="7:0", ino=i, path="/l", size_bytes=9, link=True) for i in links]
+    return interpret(Trace("test", table(*events)), capture, [entry, *linked], "tree")
+
+
+def block_read(number, sector, sectors, touched=0, begin_ns=0):
+    """A page of a block is touched: its pages are inserted, it is read and unpacked."""
+    first = number * BLOCK
+    rest = [page for page in range(first, first + BLOCK) if page != first + touched]
+    inserts = [
+        insert(5, page, pid=ROOT_PID, time_ns=begin_ns + 1000 * at)
+        for at, page in enumerate([first + touched, *rest])
+    ]
+    more = {"value": sectors, "pid": ROOT_PID, "flags": 1}
+    return [
+        *inserts,
+        event(Kind.BIO_QUEUE, index=sector, **more, time_ns=begin_ns + 40_000),
+        event(Kind.RQ_ISSUE, index=sector, **more, time_ns=begin_ns + 50_000),
+        event(Kind.RQ_COMPLETE, index=sector, **more, time_ns=begin_ns + 900_000),
+    ]
+
+
+def rows(recording):
+    return blocks_of(recording, np.full(recording.files.rows, BLOCK)).rows
+
+
+def test_blocks_are_where_they_were_read():
+    found = rows(recorded(*block_read(0, 1000, 90), *block_read(1, 1090, 70, begin_ns=2_000_000)))
+    assert found[:2] == [(0, 0, 1000, 90, 1), (0, SECTORS, 1090, 70, 1)]
+
+
+def test_a_symbolic_link_is_a_page_that_is_read_with_its_inode():
+    link = insert(8, 0, pid=ROOT_PID, time_ns=1)
+    taken = inputs(recorded(link, *block_read(0, 1000, 90, begin_ns=5000), links=[8]), (6, 1, 0))
+    at = [(Op(op), file) for op, file, *_ in taken.program.operations.tolist()]
+    assert at[0] == (Op.SINGLE, 1)
+    counts = on_disk(taken, (6, 1, 0), 0).counts([0])
+    assert (counts.requests.tolist(), counts.pages.tolist()) == ([[1]], [[BLOCK]])  # not the link's
+
+
+def test_blocks_that_nobody_read_share_the_room_between():
+    found = rows(
+        recorded(*block_read(0, 1000, 100), *block_read(3, 1240, 60, begin_ns=2_000_000), pages=128)
+    )
+    assert found == [
+        (0, 0, 1000, 100, 1),
+        (0, SECTORS, 1100, 70, 1),
+        (0, 2 * SECTORS, 1170, 70, 1),
+        (0, 3 * SECTORS, 1240, 60, 1),
+    ]
+
+
+def test_blocks_before_and_after_are_packed_as_the_others():
+    found = rows(recorded(*block_read(1, 1000, 64), pages=80))
+    assert found == [
+        (0, 0, 936, 64, 1),
+        (0, SECTORS, 1000, 64, 1),
+        (0, 2 * SECTORS, 1064, 32, 1),
+    ]
+
+
+def test_metadata_that_is_read_for_a_block_is_none_of_it():
+    touched, *others = block_read(0, 1000, 90)
+    before = read(7, 1, pid=ROOT_PID, time_ns=500)
+    behind = read(9, 1, pid=ROOT_PID, time_ns=950_000)
+    recording = recorded(touched, before, *others, behind, pages=32)
+    found = blocks_of(recording, np.array([BLOCK]))
+    assert found.rows == [(0, 0, 1000, 90, 1)]
+    assert found.reads(np.array([7, 1000, 9], np.uint64)).tolist() == [False, True, False]
+
+
+def test_what_unpacking_costs_is_seen_where_something_follows_soon():
+    events = [*block_read(0, 1000, 90), *block_read(1, 1090, 70, begin_ns=2_500_000)]
+    events += block_read(2, 1160, 70, begin_ns=9_000_000)
+    found = blocks_of(recorded(*events, pages=96), np.array([BLOCK]))
+    unpacking = [(2_500_000 - 900_000) / BLOCK, (9_000_000 - 3_400_000) / BLOCK]
+    assert found.cpu.page_ns == np.percentile(unpacking, 25) + 40_000 / BLOCK
+
+
+def test_a_file_of_which_no_block_was_read_is_nowhere():
+    assert rows(recorded(insert(5, 0, pid=ROOT_PID), pages=3)) == []
+
+
+def test_only_the_page_that_was_touched_is_an_access():
+    recording = recorded(
+        *block_read(0, 1000, 90, touched=7), *block_read(2, 1200, 70, 3, begin_ns=2_000_000)
+    )
+    files = np.zeros(recording.files.rows, FILE)
+    files["size"], files["window"] = recording.files["size_bytes"], -1
+    files["block_pages"] = BLOCK
+    operations = build(recording, files).program.operations.tolist()
+    assert [(Op(op), at) for op, _, _, at, _ in operations] == [(Op.FAULT, 7), (Op.FAULT, 67)]

@@ -1,0 +1,59 @@
+"""What others work for the application beside its own computing."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from analyzer.ingest.tables import EVENTS, Kind, Table
+from analyzer.program.other_work import OtherWork
+
+APPLICATION, DRIVER, STRANGER = 10, 20, 30
+EACH_NS = 2.0
+
+
+def events(*rows: tuple[int, Kind, int, int]) -> Table:
+    """Events on CPU 0: time, kind, who did it, whom it names."""
+    table = Table.empty(EVENTS, len(rows))
+    for name, column in zip(
+        ("time_ns", "kind", "pid", "value"), zip(*rows, strict=True), strict=True
+    ):
+        table[name][:] = column
+    return table
+
+
+def worked(others: OtherWork, since: int, until: int) -> float:
+    cpu, at = np.zeros(1, np.uint16), np.array([[since], [until]], np.uint64)
+    return float(others.worked(cpu, at[0], at[1])[0])
+
+
+def test_recording_is_taken_off_where_it_happened():
+    """The driver runs from 100 to 1100; its three events are in the last ten nanoseconds."""
+    others = OtherWork(
+        events(
+            (50, Kind.WAKING, APPLICATION, DRIVER),
+            (100, Kind.SWITCH, APPLICATION, DRIVER),
+            (1090, Kind.RQ_COMPLETE, DRIVER, 8),
+            (1095, Kind.WAKING, DRIVER, APPLICATION),
+            (1100, Kind.SWITCH, DRIVER, APPLICATION),
+            (1200, Kind.SWITCH, APPLICATION, 0),
+        ),
+        [APPLICATION],
+        EACH_NS,
+    )
+    assert worked(others, 1090, 1100) == 10 - 2 * EACH_NS
+    assert worked(others, 200, 1000) == 800
+    assert worked(others, 100, 1100) == 1000 - 3 * EACH_NS
+    assert worked(others, 1100, 1200) == 0
+
+
+def test_strangers_work_for_nobody():
+    others = OtherWork(
+        events(
+            (100, Kind.SWITCH, APPLICATION, STRANGER),
+            (300, Kind.SWITCH, STRANGER, APPLICATION),
+            (400, Kind.SWITCH, APPLICATION, 0),
+        ),
+        [APPLICATION],
+        EACH_NS,
+    )
+    assert worked(others, 100, 300) == 0

@@ -1,0 +1,75 @@
+"""What faults wait for at window 0, where no plug issues their reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from event_table import DISK, R, event, insert, table
+
+from analyzer.ingest.load import interpret
+from analyzer.ingest.recording import Trace
+from analyzer.ingest.tables import Kind, Rwbs
+from analyzer.program.plug import unplugged_ns, with_plugs
+from emulator.linux.operations import OPERATION, Op
+from emulator.linux.steps import STEP
+
+AHEAD = R | int(Rwbs.AHEAD)
+
+
+def recorded(reads):
+    """Each of ``reads`` is (flags, ns from bio to driver) of a page of its own."""
+    events, now = [], 0
+    for page, (flags, wait) in enumerate(reads):
+        now += 1_000_000
+        block = {"index": page * 8, "value": 8, "flags": flags}
+        events += [
+            insert(1, page, time_ns=now),
+            event(Kind.BIO_QUEUE, time_ns=now + 1000, **block),
+            event(Kind.RQ_ISSUE, time_ns=now + 1000 + wait, **block),
+            event(Kind.RQ_COMPLETE, time_ns=now + 500_000, **block),
+        ]
+    return interpret(Trace("tracefs pages", table(*events), page_size=4096), None, [], "all")
+
+
+def test_reads_without_a_plug_are_held_against_those_with_one():
+    reads = [(R, 16_500)] * 9 + [(R, 90_000), *[(AHEAD, 7_200)] * 5]
+    assert unplugged_ns(recorded(reads), DISK) == 9_300
+
+
+def test_what_is_sooner_without_a_plug_costs_nothing():
+    assert unplugged_ns(recorded([(R, 300)] * 9 + [(AHEAD, 800)] * 9), DISK) == 0
+
+
+@pytest.mark.parametrize("reads", [[(R, 16_500)] * 9, [(R, 16_500)] * 9 + [(AHEAD, 7_200)] * 4])
+def test_too_few_of_a_kind_tell_nothing(reads):
+    assert unplugged_ns(recorded(reads), DISK) == 0
+
+
+@dataclass(frozen=True)
+class Program:
+    operations: np.ndarray
+
+
+@dataclass(frozen=True)
+class Run:
+    program: Program
+    steps: np.ndarray
+
+
+@dataclass(frozen=True)
+class Timed:
+    work: np.ndarray
+
+
+def test_only_faults_that_missed_are_spared_and_none_more_than_it_took():
+    operations = np.zeros(4, OPERATION)
+    operations["op"] = (Op.FAULT, Op.READ, Op.FAULT, Op.FAULT)
+    steps = np.zeros(5, STEP)
+    steps["operation"] = (0, 1, 2, 3, -1)
+    steps["cpu_ns"] = (50.0, 50.0, 50.0, 4.0, 50.0)
+    work = Timed(np.array([[1, 1], [1, 1], [0, 0], [1, 1], [1, 0]]))
+    run = with_plugs(Run(Program(operations), steps), work, 9.0)
+    assert run.steps["cpu_ns"].tolist() == [41.0, 50.0, 50.0, 0.0, 50.0]
+    assert steps["cpu_ns"][0] == 50.0

@@ -1,0 +1,58 @@
+"""The rules of repeats and of the end, by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from analyzer.tuner.engines.racing import NEGLIGIBLE, Sample, Z, decided, error_of_difference, noise
+from analyzer.tuner.engines.stopping import Patience, Stage, gained_too_little
+
+
+def test_a_race_is_decided_when_it_is_won_or_cannot_be():
+    assert decided(Z * 0.1, 0.1)
+    assert not decided(Z * 0.1 - 1e-9, 0.1)
+    assert decided(NEGLIGIBLE - Z * 0.1 - 1e-9, 0.1)
+    assert not decided(NEGLIGIBLE - Z * 0.1 + 1e-9, 0.1)
+    assert decided(0.0, NEGLIGIBLE / Z)  # as good as the best, and known to be
+    assert not decided(1e9, math.inf)
+    assert decided(-math.inf, 0.1)
+
+
+def test_the_error_of_a_difference_by_hand():
+    one = Sample(noise=0.1, runs=2, other_runs=4)
+    variance = math.pi / 2 * 0.01 * 0.75
+    assert error_of_difference([one]) == pytest.approx(math.sqrt(variance))
+    assert error_of_difference([one, one]) == pytest.approx(math.sqrt(2 * variance) / 2)
+
+
+def test_noise_is_unknown_until_enough_was_repeated():
+    assert noise(0.0, 2) == math.inf
+    assert noise(0.04, 4) == pytest.approx(0.1 * math.sqrt(2))
+    assert noise(1.0, 10_000) == pytest.approx(0.01, rel=0.001)
+
+
+GAINS = {"default": 0.0, "good": 0.3, "better": 0.31, "best": 0.5}
+
+
+def stops(bests, half=0.05, patience=None):
+    stages = [Stage(best, 10 * (at + 1)) for at, best in enumerate(bests)]
+    chosen = patience or Patience(generations=3, chromosomes=20)
+    return gained_too_little(stages, chosen, GAINS.__getitem__, lambda: half)
+
+
+def test_it_ends_when_the_last_stretch_gained_no_more_than_the_noise():
+    assert not stops(["good"] * 3)
+    assert stops(["good"] * 4)
+    assert stops(["good", "good", "better", "better"])
+    assert not stops(["good", "good", "better", "better"], half=0.001)
+    assert not stops(["good", "good", "good", "best"])
+    assert not stops(["default", "good", "better", "best"])
+    assert stops(["good", "best", "best", "best", "best"], half=0.0)
+
+
+def test_a_stretch_has_enough_new_chromosomes():
+    assert not stops(["good"] * 4, patience=Patience(generations=3, chromosomes=31))
+    assert stops(["good"] * 5, patience=Patience(generations=3, chromosomes=31))
+    assert not stops([])

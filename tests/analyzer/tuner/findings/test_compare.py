@@ -1,0 +1,66 @@
+"""Two chromosomes compared by their runs."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from analyzer.tuner.findings.compare import Run, Runs, student_t
+
+A, B, C = {"g": 0}, {"g": 1}, {"g": 2}
+
+
+def test_student_t_is_that_of_the_tables():
+    """Abramowitz and Stegun, table 26.10."""
+    for freedom, t in ((4, 2.776), (5, 2.571), (10, 2.228), (30, 2.042), (1e9, 1.960)):
+        assert student_t(freedom) == pytest.approx(t, abs=0.001)
+
+
+def test_the_interval_covers_the_truth_as_often_as_it_says():
+    rng = random.Random(0)
+    covered = 0
+    for _ in range(400):
+        runs = [Run(A, "idle", math.exp(rng.gauss(0, 0.1))) for _ in range(4)]
+        runs += [Run(B, "idle", math.exp(rng.gauss(0.3, 0.1))) for _ in range(4)]
+        change = Runs(runs).change(B, A)
+        covered += change.low <= math.expm1(0.3) <= change.high
+    assert covered / 400 == pytest.approx(0.95, abs=0.035)  # three standard errors
+
+
+def test_each_scenario_counts_alike_and_has_its_own_noise():
+    runs = [Run(A, "idle", 1.0)] * 2 + [Run(B, "idle", 0.5)] * 2
+    runs += [Run(A, "reader", x) for x in (10.0, 11.0)] + [Run(B, "reader", x) for x in (10.0, 9.0)]
+    found = Runs(runs)
+    both, idle, reader = (found.change(B, A, s) for s in (None, "idle", "reader"))
+    assert idle.effect == idle.low == idle.high == pytest.approx(-0.5)
+    assert reader.low < 0 < reader.high and not reader.saves
+    assert both.effect == pytest.approx(math.sqrt((1 + idle.effect) * (1 + reader.effect)) - 1)
+    assert idle.saves and not idle.costs
+    assert found.noise("idle") == 0.0 and found.noise("reader") > 0.05
+    assert found.scenarios == ("idle", "reader") and found.chromosomes == [A, B]
+
+
+def test_runs_of_another_chromosome_tell_the_noise():
+    runs = Runs(
+        [Run(A, "idle", 1.0), Run(B, "idle", 0.9), Run(C, "idle", 2.0), Run(C, "idle", 2.2)]
+    )
+    change = runs.change(B, A)
+    assert change.effect == pytest.approx(-0.1) and change.low < -0.1 < change.high
+
+
+def test_without_repeats_there_is_no_interval():
+    change = Runs([Run(A, "idle", 1.0), Run(B, "idle", 0.1)]).change(B, A)
+    assert change.low is None and not change.saves and not change.costs
+
+
+def test_what_was_not_run_in_the_same_scenario_is_not_compared():
+    runs = Runs([Run(A, "idle", 1.0), Run(B, "reader", 0.1)])
+    assert runs.change(B, A) is None and runs.change(C, A) is None
+    assert runs.count(A, ("idle", "reader")) == 0 and runs.count(A, ("idle",)) == 1
+
+
+def test_the_order_of_genes_does_not_matter():
+    runs = Runs([Run({"a": 1, "b": "x"}, "idle", 1.0)])
+    assert runs.costs({"b": "x", "a": 1}, "idle") == [1.0]

@@ -1,0 +1,126 @@
+"""A winner's confirmation, made and stored."""
+
+from __future__ import annotations
+
+import pytest
+from tuned_stores import KnownLandscape, spec_of, tuned
+from tuner_landscapes import SPACE, USELESS
+
+from analyzer.tuner.campaign.attempts import CampaignError
+from analyzer.tuner.campaign.campaign import Campaign, Rules
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.engines.stopping import Budget
+from analyzer.tuner.evaluation import Attempt
+from analyzer.tuner.findings.confirm import REPEATS
+from analyzer.tuner.findings.confirming import Confirmation
+from analyzer.tuner.findings.document import document
+from analyzer.tuner.findings.results import Results, read_results
+from analyzer.tuner.store.store import Store
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("tuned") / "app.tuning"
+    tuned(path, runs=160)
+    return path
+
+
+def test_what_matters_is_kept_and_read_back(path):
+    results = read_results(path)
+    confirmed = results.confirmed
+    assert not confirmed.to_run
+    assert {gain.gene for gain in confirmed.gains} >= {"scheduler", "slice_idle"}
+    assert not {gain.gene for gain in confirmed.gains} & {*USELESS, "swappiness"}
+    assert confirmed.chromosome["scheduler"] == "bfq"
+    assert confirmed.over_default.high < -0.25
+    for chromosome in (SPACE.default(), results.winner, confirmed.chromosome):
+        assert results.confirming.count(chromosome, ("reader",)) >= REPEATS
+
+
+def test_a_settled_confirmation_runs_nothing(path):
+    evaluator = KnownLandscape()
+    before = read_results(path)
+    with Store.resume(path) as store:
+        assert Confirmation(store, evaluator).run() == before.confirmed
+    assert evaluator.made == 0
+
+
+def test_the_search_can_be_resumed_beside_it(path, tmp_path):
+    """The confirmation's runs are not taken for the search's."""
+    copy = tmp_path / "copy.tuning"
+    copy.write_bytes(path.read_bytes())
+    before = read_results(copy)
+    with Store.resume(copy) as store:
+        rules = Rules(budget=Budget(evaluations=170), patience=None)
+        engine = CampaignSetup.of(store.spec).engine(store.spec.seed)
+        Campaign(store, engine, KnownLandscape(), rules).run()
+    after = read_results(copy)
+    assert after.search[: len(before.search)] == before.search
+    assert len(after.search) == 170
+    assert after.confirmation == before.confirmation
+
+
+class Interrupting(KnownLandscape):
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self._after = after
+
+    def evaluate(self, chromosome, scenario):
+        if self.made == self._after:
+            raise KeyboardInterrupt
+        return super().evaluate(chromosome, scenario)
+
+
+def test_interrupted_it_goes_on_where_it_was(path, tmp_path):
+    whole = tmp_path / "whole.tuning"
+    tuned(whole, runs=60)
+    parts = tmp_path / "parts.tuning"
+    tuned(parts, runs=60, confirm=False)
+    for after in (3, 1, 7, 1000):
+        with Store.resume(parts) as store:
+            try:
+                Confirmation(store, Interrupting(after)).run()
+            except KeyboardInterrupt:
+                continue
+    one, other = read_results(whole), read_results(parts)
+    assert other.confirmed.chromosome == one.confirmed.chromosome
+    assert len(other.confirmation) == len(one.confirmation)
+
+
+def test_a_target_that_fails_ends_it_with_a_remedy(tmp_path):
+    path = tmp_path / "app.tuning"
+    tuned(path, runs=60, confirm=False)
+
+    class Broken:
+        def evaluate(self, chromosome, scenario):
+            return Attempt("failed", notes=("it is gone",))
+
+    with Store.resume(path) as store, pytest.raises(CampaignError, match="it is gone") as caught:
+        Confirmation(store, Broken()).run()
+    assert "--resume" in caught.value.remedy
+
+
+def test_of_a_rate_more_is_better():
+    class Rates(KnownLandscape):
+        def evaluate(self, chromosome, scenario):
+            attempt = super().evaluate(chromosome, scenario)
+            return Attempt(attempt.status, attempt.value and 1 / attempt.value)
+
+    with Store.in_memory(spec_of(objective="rate")) as store:
+        engine = CampaignSetup.of(store.spec).engine(1)
+        Campaign(store, engine, Rates(), Rules(budget=Budget(evaluations=120))).run()
+        Confirmation(store, Rates()).run()
+        results = Results.of(store)
+    assert results.confirmed.chromosome["scheduler"] == "bfq"
+    found = document(results)
+    assert found["over_default"]["effect"] < -0.2
+    scenario = found["scenarios"][0]
+    assert min(scenario["tuned"]) > max(scenario["default"]) > 0.1
+
+
+def test_the_document_is_json_of_the_same(path):
+    results = read_results(path)
+    found = document(results)
+    assert found["confirmed"] and found["runs"] == len(results.search)
+    assert [gene["gene"] for gene in found["genes"]] == [g.gene for g in results.confirmed.gains]
+    assert {effect["gene"] for effect in found["effects"]} <= set(SPACE.names)

@@ -1,0 +1,202 @@
+import tomllib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.tuner import GeneError
+from analyzer.tuner.space.catalogue import CATALOGUE, entries, knobs, space_of, usual_names
+
+QUEUE = "/sys/block/sda/queue"
+DEADLINE = {
+    "read_expire": 500,
+    "write_expire": 5000,
+    "writes_starved": 2,
+    "fifo_batch": 16,
+    "front_merges": 1,
+    "async_depth": 48,
+    "prio_aging_expire": 10000,
+}
+PROBE = {
+    f"{QUEUE}/scheduler": "none [mq-deadline] kyber bfq\n",
+    f"{QUEUE}/read_ahead_kb": "128\n",
+    f"{QUEUE}/nr_requests": "64\n",
+    f"{QUEUE}/max_sectors_kb": "1280",
+    f"{QUEUE}/max_hw_sectors_kb": "1280",
+    f"{QUEUE}/rotational": "0",
+    **{f"{QUEUE}/iosched/{name}": str(value) for name, value in DEADLINE.items()},
+    f"{QUEUE}/iosched/slice_idle": "8",
+    f"{QUEUE}/iosched/timeout_sync": "124",
+    "/proc/sys/vm/swappiness": "60\n",
+    "/proc/sys/vm/dirty_ratio": "20",
+    "/proc/sys/vm/dirty_background_ratio": "10",
+    "/proc/sys/vm/min_free_kbytes": "67584",
+    "mount:relatime,noatime,strictatime:/": "relatime [noatime] strictatime",
+    "mount:nolazytime,lazytime:/": "[nolazytime] lazytime",
+    "mount:commit=:/": "5",
+}
+
+
+def found(space):
+    return {gene.name: gene for gene in space.genes}
+
+
+def test_the_catalogue_has_the_genes_of_start_up_tuning():
+    names = {entry.name for entry in entries()}
+    assert len(names) == len(tomllib.loads(CATALOGUE.read_text())["gene"])
+    assert names >= {
+        *("read_ahead_kb", "scheduler", "nr_requests", "max_sectors_kb", "rq_affinity"),
+        *("rotational", "swappiness", "page-cluster", "vfs_cache_pressure", "dirty_ratio"),
+        *("dirty_background_ratio", "dirty_writeback_centisecs", "dirty_expire_centisecs"),
+        *("min_free_kbytes", "watermark_scale_factor"),
+        *("atime", "lazytime", "commit", "inode_readahead_blks", "barrier"),
+        *(f"mq-deadline.{name}" for name in DEADLINE),
+    }
+    assert all(entry.source for entry in entries())
+
+
+@pytest.mark.parametrize(
+    ("text", "tuned", "schedulers"),
+    [
+        ("none [mq-deadline] bfq", ["scheduler", "nr_requests"], ("mq-deadline", "bfq")),
+        ("[none] mq-deadline", ["scheduler", "nr_requests"], ("mq-deadline",)),
+        ("noop deadline [cfq]", ["scheduler", "nr_requests"], ("noop", "deadline", "cfq")),
+        ("[none] mq-deadline", ["nr_requests"], None),
+        ("[none]", ["scheduler", "nr_requests"], None),
+    ],
+)
+def test_without_a_scheduler_requests_are_the_disks_own_number(text, tuned, schedulers):
+    genes = found(space_of({**PROBE, f"{QUEUE}/scheduler": text}, ["sda"], tuned))
+    assert genes["nr_requests"].requires == ({"scheduler": schedulers} if schedulers else {})
+
+
+def test_only_what_the_board_has_becomes_a_gene_with_the_value_found_as_default():
+    space = space_of(PROBE, ["sda"], mounted="/")
+    genes = found(space)
+    assert space.default() == {
+        "scheduler": "mq-deadline",
+        "read_ahead_kb": 128,
+        "nr_requests": 64,
+        "max_sectors_kb": 1280,
+        "rotational": 0,
+        **{f"mq-deadline.{name}": value for name, value in DEADLINE.items()},
+        "bfq.slice_idle": "none",
+        "bfq.timeout_sync": "none",
+        "swappiness": 60,
+        "dirty_ratio": 20,
+        "dirty_background_ratio": 10,
+        "min_free_kbytes": 67584,
+        "atime": "noatime",
+        "lazytime": "nolazytime",
+        "commit": 5,
+    }
+    assert genes["atime"].choices == ("relatime", "noatime", "strictatime")
+    assert genes["scheduler"].choices == ("none", "mq-deadline", "kyber", "bfq")
+    assert genes["max_sectors_kb"].choices == (16, 32, 64, 128, 256, 512, 1024, 1280)
+    assert genes["bfq.timeout_sync"].choices == (15, 31, 62, 124, 248, 496, 992)
+    assert genes["dirty_background_ratio"].below == "dirty_ratio"
+    assert "no /proc/sys/vm/page-cluster" in space.left_out["page-cluster"]
+
+
+def test_settings_are_written_so_that_none_undoes_another():
+    space = space_of(PROBE, ["sda"])
+    paths = [path for path, _ in space.settings(space.default(), ["sda"])]
+    assert paths[0] == f"{QUEUE}/scheduler"
+    assert paths.index(f"{QUEUE}/nr_requests") < paths.index(f"{QUEUE}/iosched/async_depth")
+    assert f"{QUEUE}/iosched/slice_idle" not in paths
+
+
+def test_a_board_with_an_invalid_reply_lacks_the_gene():
+    strange = {
+        f"{QUEUE}/scheduler": "none $(reboot)",
+        f"{QUEUE}/read_ahead_kb": "١٢٨",
+        "/proc/sys/vm/swappiness": "60 60",
+        "/proc/sys/vm/dirty_ratio": "0",
+        "/proc/sys/vm/dirty_background_ratio": "10",
+    }
+    space = space_of(strange, ["sda"])
+    assert space.names == ("dirty_background_ratio",)
+    assert "nothing selected" in space.left_out["scheduler"]
+    assert "another setting replaces it" in space.left_out["dirty_ratio"]
+    assert space.left_out["bfq.slice_idle"]
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(knobs(["sda"], mounted="/")),
+        st.one_of(st.text(max_size=30), st.integers(0, 1 << 60).map(str)),
+    )
+)
+def test_whatever_a_board_says_makes_a_space(probe):
+    space = space_of(probe, ["sda"], mounted="/")
+    assert space.valid(space.default())
+    space.settings(space.default(), ["sda"])
+
+
+def test_mount_options_are_of_the_file_system_that_can_be_remounted():
+    space = space_of(PROBE, ["sda"], ["atime", "commit", "swappiness"], mounted="/")
+    chosen = {"atime": "relatime", "commit": 30, "swappiness": 60}
+    assert space.settings(chosen, ["sda"]) == [
+        ("/proc/sys/vm/swappiness", "60"),
+        ("mount:relatime,noatime,strictatime:/", "relatime"),
+        ("mount:commit=:/", "30"),
+    ]
+    none = space_of(PROBE, ["sda"], ["atime", "swappiness"])
+    assert none.names == ("swappiness",)
+    assert "no file system" in none.left_out["atime"]
+    assert not [knob for knob in knobs(["sda"]) if knob.startswith("mount:")]
+
+
+def test_what_may_lose_data_is_tuned_only_if_it_is_asked_for():
+    assert "barrier" not in usual_names()
+    assert {"atime", "commit", "scheduler"} <= set(usual_names())
+
+
+def test_genes_wanted_and_their_levels():
+    levels = {"swappiness": [0, 100], "scheduler": ["none", "bfq", "cfq"]}
+    space = space_of(PROBE, ["sda"], ["swappiness", "scheduler"], levels)
+    genes = found(space)
+    assert genes["swappiness"].choices == (0, 60, 100)
+    assert genes["scheduler"].choices == ("none", "bfq", "mq-deadline")
+    for wrong in ({"names": ["swapiness"]}, {"levels": {"swapiness": [1]}}):
+        with pytest.raises(GeneError, match="swapiness") as caught:
+            space_of(PROBE, ["sda"], **wrong)
+        assert "swappiness" in caught.value.remedy
+
+
+def test_tunables_of_schedulers_that_are_not_chosen_are_left_out():
+    levels = {"scheduler": ["none"]}
+    space = space_of(PROBE, ["sda"], ["scheduler", "bfq.slice_idle"], levels)
+    assert space.names == ("scheduler",)
+    assert "bfq" in space.left_out["bfq.slice_idle"]
+
+
+def test_tunables_of_the_scheduler_in_force_need_no_gene_for_it():
+    space = space_of(PROBE, ["sda"], ["mq-deadline.fifo_batch", "bfq.slice_idle"])
+    assert space.default() == {"mq-deadline.fifo_batch": 16}
+
+
+def test_each_of_several_disks_has_its_window():
+    both = PROBE | {key.replace("sda", "sdb"): value for key, value in PROBE.items()}
+    both["/sys/block/sdb/queue/read_ahead_kb"] = "512"
+    space = space_of(both, ["sda", "sdb"], ["read_ahead_kb", "nr_requests"])
+    default = space.default()
+    assert default == {"read_ahead_kb:sda": 128, "read_ahead_kb:sdb": 512, "nr_requests": 64}
+    assert space.settings(default, ["sda", "sdb"]) == [
+        ("/sys/block/sda/queue/nr_requests", "64"),
+        ("/sys/block/sdb/queue/nr_requests", "64"),
+        ("/sys/block/sda/queue/read_ahead_kb", "128"),
+        ("/sys/block/sdb/queue/read_ahead_kb", "512"),
+    ]
+
+
+def test_a_file_system_with_a_window_of_its_own_gets_the_same():
+    own = "/sys/class/bdi/btrfs-1/read_ahead_kb"
+    windows = [f"{QUEUE}/read_ahead_kb", own]
+    space = space_of(PROBE, ["sda"], ["read_ahead_kb"], windows=windows)
+    assert [path for path, _ in space.settings(space.default(), ["sda"])] == windows
+
+
+def test_hostile_disk_names_are_refused():
+    with pytest.raises(GeneError, match="not a disk's name"):
+        knobs(["../../etc"])

@@ -1,0 +1,209 @@
+"""What goes wrong at a console: the line is cut, the board hangs, restarts, or lets nobody."""
+
+import contextlib
+import os
+import shutil
+import signal
+import threading
+import time
+from pathlib import Path
+
+import pytest
+from console_board import ConsoleBoard, session_of
+
+import boards.console.agent
+import boards.console.prompt
+import boards.shell
+from boards.console.line import SerialAddress
+from boards.console.serial import SerialTarget
+from boards.target import NoRights, TargetError
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("busybox"), reason="no busybox: serial targets are not checked"
+)
+ASH = ["busybox", "ash", "-i"]
+
+
+@pytest.fixture
+def board(tmp_path):
+    (tmp_path / "home").mkdir()
+    running = ConsoleBoard(ASH, tmp_path / "home")
+    yield running
+    thaw(running)
+    running.stop()
+
+
+@pytest.fixture
+def target(board):
+    with SerialTarget(SerialAddress.parse(board.url)) as opened:
+        opened.run(["true"])
+        yield opened
+
+
+def running(target, folder):
+    target.run(["sh", "-c", f"touch {folder}/begun; sleep 1000"])
+
+
+def pushing(target, folder):
+    (folder / "sent").write_bytes(bytes(400_000))
+    target.push(folder / "sent", f"{folder}/there")
+
+
+def pulling(target, folder):
+    (folder / "long").write_bytes(os.urandom(40 << 20))
+    target.pull(f"{folder}/long", folder / "there")
+
+
+STEPS = {"running sh -c": running, "pushing": pushing, "pulling": pulling}
+
+
+def freeze(board):
+    for _ in range(3):  # one may begin another one meanwhile
+        for pid in session_of(board.process.pid):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+
+
+def thaw(board):
+    for pid in session_of(board.process.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGCONT)
+
+
+def restart(board):
+    board.power_off()
+    board.say(b"\r\n\r\nU-Boot 2023.04 (Apr 03 2023)\r\nHit any key to stop autoboot:  2 ")
+    board.power_on()
+
+
+@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        (ConsoleBoard.hang_up, "the line was lost"),
+        (freeze, "answer"),
+        (ConsoleBoard.power_off, "answer"),
+        (restart, "the board restarted"),
+    ],
+)
+def test_a_fault_in_the_middle_names_the_step(
+    board, target, tmp_path, monkeypatch, step, fault, said
+):
+    monkeypatch.setattr(boards.console.agent, "SILENT_S", 0.3)
+    monkeypatch.setattr(boards.console.agent, "ANSWER_S", 0.3)
+    # What a restarted board says has to be heard, on a loaded machine, before it counts as lost.
+    monkeypatch.setattr(boards.console.agent, "LOST_S", 20.0 if fault is restart else 2.0)
+    before = len(board.received)
+    halfway = threading.Event()
+
+    def strike():
+        wait_until(lambda: begun(board, tmp_path, before))
+        fault(board)
+        halfway.set()
+
+    striker = threading.Thread(target=strike)
+    striker.start()
+    with pytest.raises(TargetError, match=f"{step}.*{said}") as lost:
+        STEPS[step](target, tmp_path)
+    striker.join()
+    assert halfway.is_set()
+    assert lost.value.remedy
+    assert not (tmp_path / "there").exists()
+
+
+def begun(board, folder, before):
+    """Return whether a command runs, or a good part of what is sent or fetched is through."""
+    part = folder / "there.part"
+    return (
+        (folder / "begun").exists()
+        or len(board.received) - before > 20_000
+        or (part.exists() and part.stat().st_size > 20_000)
+    )
+
+
+def test_after_a_cut_line_the_next_command_finds_the_prompt(board, target, tmp_path):
+    striker = threading.Thread(
+        target=lambda: (wait_until((tmp_path / "begun").exists), board.hang_up())
+    )
+    striker.start()
+    with pytest.raises(TargetError, match="the line was lost"):
+        running(target, tmp_path)
+    striker.join()
+    assert target.run(["echo", "back"]).stdout == b"back\n"
+
+
+def test_a_user_without_root_rights_gets_an_error(tmp_path):
+    if os.getuid() != 0:
+        pytest.skip("needs root to be another user: missing rights are not checked")
+    board = ConsoleBoard(
+        [shutil.which("setpriv"), "--reuid=65534", "--clear-groups", *ASH], Path("/")
+    )
+    try:
+        with SerialTarget(SerialAddress.parse(board.url)) as target:
+            for act in (
+                lambda: target.write_knob("/proc/sys/vm/swappiness", "60"),
+                lambda: target.read_knob("/proc/1/environ"),
+                lambda: target.push(Path(__file__), "/root/file"),
+            ):
+                with pytest.raises(NoRights) as refused:
+                    act()
+                assert "root" in refused.value.remedy
+    finally:
+        board.stop()
+
+
+@pytest.fixture
+def reboots(tmp_path, monkeypatch):
+    """A command that stands for reboot, and a file for the kernel's boot_id."""
+    command, boot_id = tmp_path / "re boot", tmp_path / "boot_id"
+    boot_id.write_text("first\n")
+    command.write_text(f"#!/bin/sh\nsleep 0.3\necho second > {boot_id}\ntouch {tmp_path}/down\n")
+    command.chmod(0o755)
+    monkeypatch.setattr(boards.shell, "REBOOT", str(command))
+    monkeypatch.setattr(boards.shell, "BOOT_ID", str(boot_id))
+    monkeypatch.setattr(boards.console.prompt, "STILL_S", 0.3)
+    monkeypatch.setattr(boards.console.prompt, "STILL_UNSURE_S", 1.0)
+    return boot_id
+
+
+def test_a_reboot_sends_nothing_that_would_stop_the_boot_loader(board, target, tmp_path, reboots):
+    heard_by_loader = []
+
+    def power():
+        wait_until((tmp_path / "down").exists)
+        board.power_off()
+        time.sleep(1.0)  # what was under way to the board when its power went
+        before = len(board.received)
+        board.say(b"\r\nU-Boot 2023.04 (Apr 03 2023)\r\nHit any key to stop autoboot:  1 ")
+        time.sleep(1.5)
+        board.say(b"\x08\x08\x08 0 \r\nStarting kernel ...\r\n[    0.000000] Linux version 6.1\r\n")
+        time.sleep(0.5)
+        heard_by_loader.append(board.received[before:])
+        board.power_on()
+
+    powering = threading.Thread(target=power)
+    powering.start()
+    target.reboot(timeout_s=30)
+    powering.join()
+    assert heard_by_loader == [b""]
+    assert target.read_knob(str(reboots)) == "second"
+
+
+def test_a_board_that_does_not_come_back_is_said(board, target, tmp_path, reboots):
+    def power():
+        wait_until((tmp_path / "down").exists)
+        board.power_off()
+
+    powering = threading.Thread(target=power)
+    powering.start()
+    with pytest.raises(TargetError, match="not reachable 2 s after") as gone:
+        target.reboot(timeout_s=2)
+    powering.join()
+    assert gone.value.remedy
+
+
+def wait_until(condition, seconds=20):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "timeout"
+        time.sleep(0.01)

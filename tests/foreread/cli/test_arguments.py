@@ -1,0 +1,68 @@
+"""Windows and process filters as typed by users."""
+
+import argparse
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from emulator import MAX_WINDOW
+from foreread.cli.arguments import (
+    LARGEST_WINDOW_PAGES,
+    UsageError,
+    duration,
+    parse_windows,
+    pid_filter,
+    seconds,
+)
+
+
+def test_pages_kib_and_ranges():
+    assert parse_windows("0,4-6,32k", 4096) == [0, 4, 5, 6, 8]
+    assert parse_windows("64k-128k", 65536) == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x", "4-2", "-1", "3k", "1,,2", "70000", "1-", "0x4", "9" * 5000]
+)
+def test_invalid_input_is_refused(text):
+    with pytest.raises(UsageError):
+        parse_windows(text, 4096)
+
+
+@given(st.text(max_size=20))
+def test_any_text_gives_windows_or_a_usage_error(text):
+    try:
+        windows = parse_windows(text, 4096)
+    except UsageError:
+        return
+    assert windows == sorted(set(windows))
+
+
+def test_pid_filters():
+    assert pid_filter("tree") == "tree"
+    assert pid_filter("7,8") == frozenset({7, 8})
+
+
+@pytest.mark.parametrize("text", ["7;8", "", "7,", "-1", "9" * 20, "9" * 5000])
+def test_no_pid_filters(text):
+    with pytest.raises(argparse.ArgumentTypeError):
+        pid_filter(text)
+
+
+def test_the_largest_window_is_one_that_the_emulator_counts():
+    assert LARGEST_WINDOW_PAGES == MAX_WINDOW
+
+
+@pytest.mark.parametrize("text", ["-1", "nan", "inf", "1e999", "", "2m"])
+def test_times_that_never_come_are_refused(text):
+    for kind in (seconds, duration):
+        with pytest.raises(argparse.ArgumentTypeError, match="write a number"):
+            kind(text)
+
+
+def test_nothing_lasts_no_time_but_waiting_may():
+    assert seconds("0") == 0
+    assert duration("0.5") == 0.5
+    with pytest.raises(argparse.ArgumentTypeError, match="10"):
+        duration("0")

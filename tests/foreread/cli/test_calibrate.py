@@ -1,0 +1,118 @@
+"""``foreread calibrate``: what it prints and writes. tests/kernel/test_calibrate.py measures."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from analyzer.predict.disk.calibration import Trial, simulate
+from analyzer.predict.disk.device_model import read_device_model
+from boards.profile import load_profile
+from emulator.devices.device import FixedCost
+from emulator.devices.paced import Paced
+from foreread.cli.commands import calibrate
+from foreread.cli.main import main
+from tracer.calibrate.fio import CalibrateError, Place, Seen
+from tracer.calibrate.run import jobs
+
+PROFILE = 'schema = 1\nname = "mine"\ntitle = "Mine"\nmeasured_here = true\n'
+DISKS = '[[storage]]\nkind = "SD"\nname = "sda"\n[[storage]]\nkind = "eMMC"\nname = "sdb"\n'
+
+
+@pytest.fixture
+def disk(monkeypatch):
+    """A disk of 1 ms a request and 50 µs a KiB, or what a test makes of it."""
+    devices = [FixedCost(1e6, 50e3)]
+
+    def seen(target, place, progress):
+        found = []
+        for row, job in enumerate(jobs()):
+            progress(row, len(jobs()))
+            until = np.array([job.seconds * 1e9])
+            blank = Trial(job.kib, job.sequential, job.depth, until, np.zeros(1))
+            trial = simulate(devices[0], blank)
+            found.append(Seen(job, trial.done_ns, trial.latency_ns))
+        return found
+
+    place = Place("/dev/sdb1", 1 << 30, "sdb", "6.1.0", "fio-3.33")
+    monkeypatch.setattr(calibrate, "find_place", lambda target, device: place)
+    monkeypatch.setattr(calibrate, "measure_all", seen)
+    return devices
+
+
+def test_what_was_measured_is_shown(disk, capsys):
+    assert main(["calibrate", "/dev/sdb1"]) == 0
+    text = capsys.readouterr().out
+    assert "one request at a time, 1,000 µs a request and 50.0 µs a KiB" in text
+    assert "at random" in text
+
+
+def test_a_device_model_is_written_that_predict_reads(disk, tmp_path, capsys):
+    path = tmp_path / "disk.toml"
+    assert main(["calibrate", "/dev/sdb1", "-o", str(path), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["cost"]["model"] == "fixed"
+    assert document["cost"]["calibration"]["tool"].startswith("fio-3.33")
+    assert len(document["trials"]) == len(jobs())
+    found = read_device_model(str(path))
+    assert found.service_ns(8) == pytest.approx(1.2e6, rel=0.02)
+    assert found.band > 0
+
+
+def test_a_limiter_is_written_too(disk, tmp_path):
+    disk[0] = Paced(1000, 5e6, FixedCost(1e5, 300))
+    path = tmp_path / "disk.toml"
+    assert main(["calibrate", "/dev/sdb1", "-o", str(path)]) == 0
+    found = read_device_model(str(path))
+    assert found.requests_per_second == pytest.approx(1000, rel=0.02)
+    assert found.bytes_per_second == pytest.approx(5e6, rel=0.02)
+
+
+def test_a_profile_gets_the_cost_of_its_disk(disk, tmp_path, capsys):
+    path = tmp_path / "mine.toml"
+    path.write_text(PROFILE + DISKS)
+    assert main(["calibrate", "/dev/sdb1", "--profile", str(path)]) == 0
+    first, second = load_profile(str(path)).storage
+    assert not first.cost
+    assert second.cost.calibration.device == "/dev/sdb1"
+    assert main(["boards", "show", str(path)]) == 0
+    assert "one request at a time" in capsys.readouterr().out
+    assert read_device_model(str(path)).latency_ns == pytest.approx(1e6, rel=0.02)
+
+
+def test_a_profile_without_that_disk_gets_one(disk, tmp_path):
+    path = tmp_path / "mine.toml"
+    path.write_text(PROFILE)
+    assert main(["calibrate", "/dev/sdb1", "--profile", str(path)]) == 0
+    (storage,) = load_profile(str(path)).storage
+    assert storage.name == "sdb"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--profile", "arm64"], 2, "boards new"),
+        (["--profile", "{tmp}/none.toml"], 1, "none.toml"),
+        (["-o", "{tmp}/there"], 1, "exists already"),
+        (["-o", "{tmp}/no/where"], 1, "not a directory"),
+    ],
+)
+def test_what_cannot_be_written_is_reported_before_measuring(
+    words, code, message, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "there").touch()
+    monkeypatch.setattr(calibrate, "find_place", lambda *_: pytest.fail("measured"))
+    words = [word.replace("{tmp}", str(tmp_path)) for word in words]
+    assert main(["calibrate", "/dev/sdb1", *words]) == code
+    assert message in capsys.readouterr().err
+
+
+def test_a_disk_that_cannot_be_measured_is_one_line(monkeypatch, capsys):
+    def refuse(*_):
+        raise CalibrateError("no disk", "name one")
+
+    monkeypatch.setattr(calibrate, "find_place", refuse)
+    assert main(["calibrate", "nothing"]) == 1
+    assert capsys.readouterr().err == "foreread: no disk -- name one\n"

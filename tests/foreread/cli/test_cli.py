@@ -1,0 +1,186 @@
+"""The command line's contract: exit codes, one-line errors, JSON alone on stdout."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from foreread.cli.arguments.target import target_words
+from foreread.cli.main import COMMANDS, build_parser, main, printable
+
+
+def foreread(*words, **more):
+    return subprocess.run(
+        [sys.executable, "-m", "foreread", *map(str, words)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[3],
+        **more,
+    )
+
+
+def test_no_command_is_wrong_usage():
+    assert main([]) == 2
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(command, capsys):
+    with pytest.raises(SystemExit) as stop:
+        main([command, "--help"])
+    assert stop.value.code == 0
+    assert "--json" in capsys.readouterr().out
+
+
+def test_unknown_command_and_option_are_wrong_usage():
+    assert foreread("fly").returncode == 2
+    assert foreread("predict").returncode == 2
+    assert foreread("predict", "x", "--wings").returncode == 2
+
+
+@pytest.mark.parametrize("command", ["predict", "show"])
+def test_a_missing_file_is_one_line_with_a_remedy(command, tmp_path):
+    done = foreread(command, tmp_path / "no\nsuch", "--json")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert " -- " in done.stderr
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\0" * 5000, b"PERFILE2", b"hello\n", b"\x17\x08\x44trac"]
+)
+def test_files_that_are_not_traces(tmp_path, content):
+    path = tmp_path / "trace"
+    path.write_bytes(content)
+    done = foreread("predict", path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_printable_escapes_what_would_break_a_line_or_a_terminal():
+    assert printable("a\nb\x1b[31m\udc80é") == "a\\nb\\x1b[31m\\udc80é"
+
+
+def test_completion_is_printed(capsys):
+    assert main(["--print-completion", "bash"]) == 0
+    assert "foreread" in capsys.readouterr().out
+
+
+def test_predict_loads_no_plotting_library(tmp_path):
+    code = (
+        "import sys; from foreread.cli.main import main; main(['predict', sys.argv[1]]);"
+        "sys.exit('matplotlib' in sys.modules or 'jinja2' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "none")],
+        check=False,
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+    )
+    assert done.returncode == 0
+
+
+def test_an_empty_list_of_windows_is_wrong_usage():
+    text = Path(__file__).parents[2] / "analyzer/ingest/data/ftrace/trace.txt"
+    done = foreread("predict", text, "--windows", "")
+    assert done.returncode == 2
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    "option", ["--read-ahead-kb=-4", "--read-ahead-kb=99999999999", "--buffer-kib=0"]
+)
+def test_sizes_that_no_kernel_takes_are_wrong_usage(option, tmp_path):
+    done = foreread("record", option, "-o", tmp_path / "capture", "--", "true")
+    assert done.returncode == 2
+    assert not (tmp_path / "capture").exists()
+
+
+def test_signs_that_an_old_locale_lacks_are_escaped():
+    text = Path(__file__).parents[2] / "analyzer/ingest/data/ftrace/trace.txt"
+    done = foreread(
+        "predict", "--criterion", "published", text, env={**os.environ, "PYTHONIOENCODING": "ascii"}
+    )
+    assert done.returncode == 0, done.stderr
+    assert "\\xb2" in done.stdout  # F\u00b2 + G\u00b2
+
+
+@pytest.mark.parametrize("redirection", [">&-", "| true"])
+@pytest.mark.parametrize("words", ["predict no-such-file", "doctor", "--print-completion bash"])
+def test_a_stdout_that_is_closed_brings_no_traceback(words, redirection):
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m foreread {words} {redirection}"],
+        check=False,
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+    )
+    assert "Traceback" not in done.stderr
+    assert "Error" not in done.stderr
+
+
+@pytest.mark.parametrize("output", ["", "none/sweep.json"])
+def test_a_sweep_that_could_not_be_saved_is_refused_before_any_run(output, tmp_path):
+    done = foreread("sweep", "-o", tmp_path / output, "--", "touch", tmp_path / "was-run")
+    assert done.returncode == 1
+    assert "directory" in done.stderr and " -- " in done.stderr
+    assert not (tmp_path / "was-run").exists()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["--read-ahead-kb=-4"],
+        ["--read-ahead-kb=7"],
+        ["--read-ahead-kb=99999999999"],
+        ["--after-boot-kb=6"],
+        ["--after-seconds=5"],
+    ],
+)
+def test_values_that_the_boot_script_could_not_set_are_wrong_usage(options, tmp_path):
+    text = Path(__file__).parents[2] / "analyzer/ingest/data/ftrace/trace.txt"
+    done = foreread("script", text, *options, "-o", tmp_path / "boot")
+    assert done.returncode == 2, done.stderr
+    assert not (tmp_path / "boot").exists()
+
+
+def test_an_unwritable_cache_prints_nothing_on_stderr(tmp_path):
+    text = Path(__file__).parents[2] / "analyzer/ingest/data/ftrace/trace.txt"
+    (tmp_path / "file").touch()
+    environment = {**os.environ, "MPLCONFIGDIR": str(tmp_path / "file/none")}
+    done = foreread("report", text, "-o", tmp_path / "report", env=environment)
+    assert done.returncode == 0
+    said = done.stderr.splitlines()
+    assert all(line.startswith("foreread: ") for line in said)
+    assert "foreread: drawing figures" in said  # and not a word of matplotlib's
+
+
+def test_a_sweep_of_another_command_is_said(tmp_path):
+    example = Path(__file__).parents[3] / "examples/python-start"
+    sweep = json.loads((example / "python-start.sweep.json").read_text())
+    capture = example / "python-start.capture.tar.xz"
+    (tmp_path / "sweep").write_text(json.dumps(sweep | {"command": ["other"], "kernel": "3.10"}))
+    own = foreread("validate", capture, example / "python-start.sweep.json").stdout
+    assert "differs from the recorded" not in own
+    told = foreread("validate", capture, tmp_path / "sweep").stdout
+    assert "differs from the recorded" in told and "that of the sweep 3.10" in told
+
+
+def test_probes_are_for_targets(tmp_path):
+    done = foreread("record", "--probes", "-o", tmp_path / "capture", "--", "true")
+    assert done.returncode == 2
+    assert "--probes works on targets only" in done.stderr
+
+
+def test_recorded_options_name_the_target_and_its_key(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parser = build_parser(["record"])
+    words = ["record", "--target", "ssh://root@board", "--identity", "key", "-o", "c", "--", "x"]
+    given = target_words(parser.parse_args(words))
+    assert given == ["--target", "ssh://root@board", "--identity", str(tmp_path / "key")]
+    assert not target_words(parser.parse_args(["record", "-o", "c", "--", "x"]))

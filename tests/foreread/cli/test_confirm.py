@@ -1,0 +1,240 @@
+"""``foreread confirm`` on a bench without a machine, and how other commands cite its result."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import shutil
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+import pytest
+
+from analyzer.ingest.archive import unpack
+from boards.device import Disk
+from boards.target import LocalTarget
+from foreread.cli.arguments.run import recorded_run
+from foreread.cli.commands import confirm, sweep
+from foreread.cli.main import main
+from tracer.error import RecordError
+from tracer.formats.capture import CaptureError, read
+from tracer.local.command import Streams
+from tracer.local.trial import Outcome
+
+EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
+
+
+class Bench:
+    """A start that takes 1 s at every window but one, whose seconds are ``factor``."""
+
+    notes: list[str] = []  # noqa: RUF012
+
+    def __init__(self, capture, factor, noise=0.003, odd=None):
+        self.kernel, self.machine = capture.host.kernel, capture.host.machine
+        self.model, self.page_bytes = capture.host.cpu_model, capture.host.page_size
+        disk = max(capture.devices, key=lambda one: len(one.filesystems))
+        self.disks = [disk.name]
+        self.known = [Disk(disk.name, disk.dev, disk.size_bytes, disk.model)]
+        self.windows = [f"/sys/block/{disk.name}/queue/read_ahead_kb"]
+        self.now = "128"
+        self.run_at: list[str] = []
+        self._factor, self._noise, self._odd = factor, noise, odd or {}
+        self._random = random.Random(4)
+
+    def probe(self, knobs):
+        return dict.fromkeys(knobs, self.now)
+
+    def announce(self, trials):
+        self.announced = [trial.settings[0][1] for trial in trials]
+
+    def run(self, trial):
+        kb = trial.settings[0][1]
+        assert self.announced.pop(0) == kb
+        self.run_at.append(kb)
+        if (odd := self._odd.get(len(self.run_at))) is not None:
+            if isinstance(odd, BaseException):
+                raise odd
+            return odd
+        seconds = 1.0 if kb == "128" else self._factor
+        seconds *= math.exp(self._random.gauss(0, self._noise))
+        return Outcome("ok", seconds, dict(trial.settings), cold=True)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return unpack(EXAMPLE, tmp_path)
+
+
+@pytest.fixture
+def confirming(folder, monkeypatch, capsys):
+    """Return a function that runs the command on a bench, and returns its JSON."""
+
+    def confirming(bench, *words, code=0):
+        @contextmanager
+        def opened(_options):
+            yield bench
+
+        for module in (confirm, sweep):
+            monkeypatch.setattr(module, "local_trials", opened)
+            monkeypatch.setattr(
+                module, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())
+            )
+        words = ("--read-ahead-kb", "32", "--seed", "1", *words)
+        assert main(["confirm", str(folder), "--json", *words]) == code
+        said = capsys.readouterr()
+        return json.loads(said.out) if code == 0 else said.err
+
+    return confirming
+
+
+def bench_of(folder, *args, **kwargs):
+    return Bench(read(folder)[0], *args, **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("factor", "outcome"),
+    [(0.9, "confirmed"), (1.1, "contradicted"), (1.0, "too small")],
+)
+def test_the_difference_is_measured_stored_and_cited(folder, confirming, capsys, factor, outcome):
+    bench = bench_of(folder, factor)
+    found = confirming(bench)
+    assert found["outcome"] == outcome
+    assert found["low"] <= 1 - factor <= found["high"]
+    assert bench.run_at.count("128") == bench.run_at.count("32") + 1  # the first is discarded
+    (kept,) = read(folder)[0].confirmations
+    assert kept.outcome == outcome
+    assert kept.runs == len(bench.run_at)
+    assert main(["predict", str(folder), "--model", "fixed"]) == 0
+    word = "measured, too small to matter" if outcome == "too small" else outcome
+    assert f"{word} on this machine" in capsys.readouterr().out
+    assert main(["predict", str(folder), "--model", "fixed", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["confirmations"][0]["outcome"] == outcome
+
+
+def test_every_block_has_both_orders(folder, confirming):
+    bench = bench_of(folder, 0.99, 0.05)
+    confirming(bench, "--budget", "24")
+    runs = bench.run_at[1:]
+    for at in range(0, len(runs) - 3, 4):
+        assert runs[at : at + 4] in (["128", "32", "32", "128"], ["32", "128", "128", "32"])
+
+
+def test_undecided_says_how_to_continue_and_resumes(folder, confirming, capsys):
+    found = confirming(bench_of(folder, 0.97, 0.04), "--budget", "8")
+    assert (found["outcome"], len(found["pairs"])) == ("undecided", 4)
+    assert main(["confirm", str(folder), "--read-ahead-kb", "32", "--budget", "4"]) == 0
+    said = capsys.readouterr().out
+    assert "undecided after" in said
+    assert "to continue: foreread confirm" in said
+    assert "--resume" in said
+    again = confirming(bench_of(folder, 0.97, 0.001), "--resume")
+    assert len(again["pairs"]) > 4
+    assert len(read(folder)[0].confirmations) == 2
+
+
+def test_nothing_to_resume_is_said(folder, confirming):
+    assert "no undecided result" in confirming(bench_of(folder, 0.9), "--resume", code=1)
+
+
+def test_a_disturbed_pair_is_made_again(folder, confirming):
+    contended = Outcome("contended", 5.0, {}, notes=("others read",), cold=True)
+    knob = bench_of(folder, 1).windows[0]
+    odd = {3: contended.__class__(**{**vars(contended), "in_force": {knob: "32"}})}
+    bench = bench_of(folder, 0.9, odd=odd)
+    # Whichever window the third run was at: it took the value that was asked for.
+    bench.run = lambda trial, run=bench.run: _as_asked(run(trial), trial)
+    found = confirming(bench)
+    assert found["disturbed"] == 1
+    assert all(one < 2 for pair in found["pairs"] for one in pair)
+
+
+def _as_asked(outcome, trial):
+    return outcome.__class__(**{**vars(outcome), "in_force": dict(trial.settings)})
+
+
+def test_runs_survive_what_ends_the_command(folder, confirming):
+    bench = bench_of(folder, 0.97, 0.04, odd={10: RecordError("the link was lost", "mend it")})
+    assert "the link was lost" in confirming(bench, code=1)
+    (kept,) = read(folder)[0].confirmations
+    assert (kept.outcome, len(kept.pairs)) == ("undecided", 4)
+
+
+def test_another_board_is_refused_unless_forced(folder, confirming):
+    bench = bench_of(folder, 0.9)
+    bench.kernel = "9.9"
+    said = confirming(bench, code=1)
+    assert "not the recorded board" in said
+    assert "--force" in said
+    assert not bench.run_at
+    assert confirming(bench, "--force")["kernel"] == "9.9"
+
+
+def test_a_board_that_has_the_window_already_is_compared_with_what_it_had(folder, confirming):
+    bench = bench_of(folder, 0.9)
+    bench.now = "32"
+    found = confirming(bench)
+    before = {d.name: d.read_ahead_kb_before for d in read(folder)[0].devices}
+    assert (found["present_kb"], found["proposed_kb"]) == (before[bench.disks[0]], 32)
+
+
+def test_script_refuses_what_runs_contradict(folder, confirming, tmp_path, capsys):
+    confirming(bench_of(folder, 1.1))
+    words = ["script", str(folder), "--read-ahead-kb", "32", "-o", str(tmp_path / "out")]
+    assert main(words) == 1
+    said = capsys.readouterr().err
+    assert "contradicted on this machine" in said
+    assert "--read-ahead-kb 128" in said
+    assert not (tmp_path / "out").exists()
+    assert main([*words, "--force"]) == 0
+    assert main([*words[:3], "16", *words[4:5], str(tmp_path / "other")]) == 0
+
+
+def test_the_report_cites_it(folder, confirming, tmp_path):
+    confirming(bench_of(folder, 0.9))
+    assert main(["report", str(folder), "--model", "fixed", "-o", str(tmp_path / "out")]) == 0
+    assert "Confirmed on this machine" in (tmp_path / "out/index.html").read_text()
+
+
+def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, capsys):
+    confirming(bench_of(folder, 0.9))
+    bench = bench_of(folder, 0.9)
+    bench.announce = lambda trials: None
+    bench.run = lambda trial: Outcome(
+        "ok",
+        1.0,
+        dict(trial.settings),
+        cold=True,
+        counters={"disk.reads": 1, "disk.read_sectors": 8},
+    )
+
+    @contextmanager
+    def opened(options):
+        assert options.run.command == read(folder)[0].command
+        yield bench
+
+    sweep.local_trials = opened
+    swept = tmp_path / "swept.json"
+    words = ["sweep", str(folder), "-o", str(swept), "--repeat", "1", "--windows", "0,16k"]
+    assert main(words) == 0
+    kib = {point["read_ahead_kb"] for point in json.loads(swept.read_text())["points"]}
+    assert {0, 16} <= kib
+
+
+def test_a_capture_whose_options_make_no_sense(folder):
+    metadata = folder / "capture.json"
+    for options in (["--duration", "soon"], ["--until-output", "("], ["--duration"]):
+        document = json.loads(metadata.read_text()) | {"options": options}
+        metadata.write_text(json.dumps(document))
+        with pytest.raises(CaptureError, match="cannot be parsed"):
+            recorded_run(read(folder)[0], Streams())
+
+
+def test_a_trace_of_another_tool_cannot_be_run_again(tmp_path, capsys):
+    trace = Path(__file__).parents[2] / "analyzer/ingest/data"
+    foreign = next(iter(sorted(trace.rglob("*.dat"))), None)
+    if foreign is None:
+        pytest.skip("no trace.dat among the fixtures: the refusal was not tried")
+    shutil.copy(foreign, tmp_path / "trace.dat")
+    assert main(["confirm", str(tmp_path / "trace.dat")]) == 1
+    assert capsys.readouterr().err.count("\n") == 1

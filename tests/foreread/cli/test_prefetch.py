@@ -1,0 +1,134 @@
+"""``foreread prefetch``, and its list in a boot script."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from analyzer.predict import seconds
+from analyzer.predict.checks import Finding
+from analyzer.prefetch import decode
+from foreread.cli.main import main
+
+CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")
+BOARD = Path(__file__).parents[1] / "data/arm64-madplay/arm64-madplay.capture.tar.xz"
+
+
+def run(capsys, *words):
+    code = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return out
+
+
+def test_the_list_is_what_the_document_says(tmp_path, capsys):
+    path = tmp_path / "list"
+    document = json.loads(run(capsys, "prefetch", "--json", CAPTURE, "-o", path))
+    listing = decode(path.read_bytes())
+    assert document["schema"] == 1
+    assert (document["ranges"], document["files"]) == (len(listing.ranges), listing.files)
+    assert document["bytes"] == listing.size_bytes
+    assert document["needed_bytes"] + document["wasted_bytes"] == document["bytes"]
+    assert listing.kernel.startswith("6.18")
+    assert "foreread-demo" in listing.capture
+
+
+def test_a_device_says_which_gaps_are_read_over(tmp_path, capsys):
+    model = tmp_path / "model.toml"
+    model.write_text('kind = "fixed"\nlatency_us = 1000\nns_per_kib = 50000\n')
+    words = ("prefetch", CAPTURE, "-o", tmp_path / "list", "--device-model", model)
+    document = json.loads(run(capsys, *words, "--json"))
+    assert document["gap_bytes"] == 20 << 10
+    assert document["wasted_bytes"] > 0
+    assert "gaps of up to 20 KiB" in run(capsys, *words, "--order", "disk")
+    assert decode((tmp_path / "list").read_bytes()).order == "disk"
+
+
+def test_the_four_cases(tmp_path, capsys):
+    words = ("prefetch", BOARD, "-o", tmp_path / "list", "--device-model", "arm64")
+    document = json.loads(run(capsys, *words, "--json"))
+    neither, window, listed, both = document["cases"]
+    assert [case["name"] for case in document["cases"]] == ["neither", "window", "list", "both"]
+    assert neither["read_ahead_kb"] == listed["read_ahead_kb"] == 128
+    assert window["read_ahead_kb"] == both["read_ahead_kb"] == 64
+    assert listed["seconds"] < neither["seconds"]
+    assert both["seconds"] < window["seconds"] < neither["seconds"]
+    assert both["wasted_bytes"] < neither["wasted_bytes"]
+    for case in (listed, both):
+        assert case["read_bytes"] >= document["needed_bytes"]
+    said = run(capsys, *words)
+    assert "unused" in said
+    assert said.count(" 128 ") == said.count(" 64 ") == 2
+
+
+def test_without_usable_seconds_all_cases_have_the_present_window(tmp_path, monkeypatch, capsys):
+    words = ("prefetch", "--json", BOARD, "-o", tmp_path / "list")
+    unknown_disk = json.loads(run(capsys, *words))
+    spoilt = Finding("the replay is spoilt", unusable=True)
+    monkeypatch.setattr(seconds, "replay_findings", lambda *_: [spoilt])
+    withdrawn = json.loads(run(capsys, *words, "--device-model", "arm64"))
+    for document, why, remedy in (
+        (unknown_disk, "the cost of the disk is unknown", f"{BOARD} --device-model arm64"),
+        (withdrawn, "the replay is spoilt", "foreread record --target arm64"),
+    ):
+        assert {case["read_ahead_kb"] for case in document["cases"]} == {128}
+        assert {case["seconds"] for case in document["cases"]} == {None}
+        (note,) = [note for note in document["notes"] if "no window is proposed" in note]
+        assert why in note
+        assert remedy in note
+        assert not any("doubt" in note for note in document["notes"])
+
+
+def test_the_report_compares_the_published_window_only_when_asked_for(tmp_path, capsys):
+    def windows(*options):
+        run(capsys, "report", BOARD, *options, "-o", tmp_path)
+        page = (tmp_path / "index.html").read_text()
+        cells = re.findall(r">(?:list and )?proposed window</t[dh]>\s*<td[^>]*>([^<]+)<", page)
+        return set(cells), json.loads((tmp_path / "report.json").read_text())["waste"]["window"]
+
+    assert windows() == ({"128 KiB"}, 32)
+    assert windows("--criterion", "published") == ({"4 KiB"}, 1)
+
+
+def test_a_report_has_them(tmp_path, capsys):
+    run(capsys, "report", CAPTURE, "-o", tmp_path)
+    assert "Window against prefetch list" in (tmp_path / "index.html").read_text()
+    words = ["report", CAPTURE, "--model", "fixed", "-o", str(tmp_path)]
+    run(capsys, *words)
+    assert "Window against prefetch list" not in (tmp_path / "index.html").read_text()
+    assert main([*words, "--prefetch", "/nowhere"]) == 1
+
+
+def test_a_boot_script_takes_the_list(tmp_path, capsys):
+    path, out = tmp_path / "list", tmp_path / "boot"
+    run(capsys, "prefetch", CAPTURE, "-o", path)
+    script = ("script", CAPTURE, "--criterion", "published", "-o", out, "--prefetch", path)
+    run(capsys, *script)
+    assert (out / "foreread-prefetch.list").read_bytes() == path.read_bytes()
+    assert (out / "foreread-prefetch").read_text().startswith("#!/bin/sh")
+    program = tmp_path / "program"
+    program.write_bytes(b"\x7fELF")
+    document = json.loads(run(capsys, *script, "--replayer", program, "--json"))
+    assert (out / "foreread-prefetch").read_bytes() == b"\x7fELF"
+    assert document["prefetch"] == {"list_bytes": path.stat().st_size}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (["--replayer", "x"], 2, "--prefetch"),
+        (["--prefetch", "list"], 1, "list: line 2: "),
+        (["--prefetch", "gone"], 1, "gone: No such file"),
+    ],
+)
+def test_what_is_not_a_list_is_refused(words, code, said, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    Path("list").write_bytes(b"foreread-prefetch 1\n0 1 no\n")
+    assert main(["script", CAPTURE, "-o", "out", *words]) == code
+    error = capsys.readouterr().err
+    assert said in error
+    assert error.count("\n") == 1
+    assert not Path("out").exists()

@@ -1,0 +1,356 @@
+"""``foreread tune``: usage, what it stores and says, what a lost target or Ctrl-C costs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from trial_benches import QUEUE, KnownBench
+
+from analyzer.ingest.load import load_any
+from analyzer.tuner.campaign import quiet
+from analyzer.tuner.findings.results import read_results
+from boards.target import TargetError
+from foreread import tuning
+from foreread.cli.commands import tune
+from foreread.cli.main import main
+from tracer.interrupts import Interrupted
+
+GENES = "scheduler,read_ahead_kb=8:32:128,swappiness=0:60"
+COMMAND = ["--", "true"]
+CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")
+
+
+@pytest.fixture
+def bench(monkeypatch):
+    bench = KnownBench()
+    monkeypatch.setattr(tune, "_bench", bench.open)
+    return bench
+
+
+def words(output, *more, genes=GENES):
+    return ["tune", "-o", str(output), "--genes", genes, *map(str, more), *COMMAND]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--genes", "wings"],
+        ["--genes", "read_ahead_kb=bfq"],
+        ["--genes", "scheduler=$(reboot)"],
+        ["--budget", "0"],
+        ["--budget", "2weeks"],
+        ["--repeats", "5:1"],
+        ["--repeats", "0:1"],
+        ["--sampler", "luck"],
+        ["--sampler", "random", "--recipe", "start-up"],
+        ["--model", "linux"],
+        ["--until-output", "("],
+    ],
+)
+def test_wrong_usage(more, bench, tmp_path, capsys):
+    try:
+        code = main(words(tmp_path / "app.tuning", *more))
+    except SystemExit as stop:
+        code = stop.code
+    assert code == 2 and capsys.readouterr().out == ""
+    assert not (tmp_path / "app.tuning").exists()
+
+
+@pytest.mark.parametrize("scenario", ["party", "idle:1", "reader:relative", "memory:much"])
+def test_a_scenario_that_there_is_not(scenario, bench, tmp_path, capsys):
+    assert main(words(tmp_path / "app.tuning", "--scenario", scenario)) != 0
+    assert capsys.readouterr().err.count("\n") == 1
+    assert not bench.trials
+
+
+def test_it_searches_confirms_and_says_what_to_set(bench, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    assert main([*words(output, "--scenario", "idle", "--scenario", "reader")]) == 0
+    said = capsys.readouterr()
+    assert "set these genes" in said.out
+    assert "scheduler" in said.out and "bfq" in said.out
+    assert "swappiness" not in said.out
+    assert "generation 1: best" in said.err and "confirming the best" in said.err
+    results = read_results(output)
+    assert {gain.gene for gain in results.confirmed.gains} == {"scheduler", "read_ahead_kb"}
+    assert results.spec.scenarios == ("idle", "reader")
+    assert bench.opened == 1
+
+
+def test_settings_are_written_in_order(bench, tmp_path):
+    assert main(words(tmp_path / "app.tuning", "--sampler", "exhaustive")) == 0
+    for trial in bench.trials:
+        assert trial.settings[0][0] == f"{QUEUE}/scheduler"
+    tried = {tuple(trial.settings) for trial in bench.trials}
+    assert len(tried) == 3 * 3 * 2
+
+
+def test_json_is_alone_on_stdout(bench, tmp_path, capsys):
+    assert main(["tune", "--json", *words(tmp_path / "app.tuning", "--budget", "40")[1:]]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == 1 and found["confirmed"]
+    assert found["chromosome"]["scheduler"] == "bfq"
+    assert found["over_default"]["high"] < -0.2
+
+
+def test_genes_that_the_machine_lacks_are_said(bench, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    assert main(words(output, "--budget", "30", genes=f"{GENES},page-cluster")) == 0
+    assert "page-cluster is not tuned" in capsys.readouterr().err
+    assert main(words(tmp_path / "none.tuning", genes="page-cluster")) == 2
+    assert not (tmp_path / "none.tuning").exists()
+
+
+def test_scenarios_take_turns_and_one_alone_is_said(bench, tmp_path, capsys):
+    more = ["--budget", "120", "--recipe", "fingerprinting"]
+    assert main(words(tmp_path / "one.tuning", *more)) == 0
+    assert "add another --scenario" in capsys.readouterr().err
+    output = tmp_path / "two.tuning"
+    more += ["--scenario", "idle", "--scenario", "reader"]
+    assert main(words(output, *more)) == 0
+    said = capsys.readouterr()
+    assert ", reader: best" in said.err
+    assert "the workload changed; restored scheduler" in said.err
+    idle, reader = read_results(output).contests
+    assert not idle.confirmed.to_run and not reader.confirmed.to_run
+    assert "idle" in said.out and "reader" in said.out
+
+
+def test_a_file_that_is_there_is_not_touched(bench, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    output.write_text("mine")
+    assert main(words(output)) == 1
+    assert "--resume" in capsys.readouterr().err and output.read_text() == "mine"
+    assert main(words(output, "--resume")) == 1
+    assert not bench.trials
+
+
+def test_a_target_that_is_lost_once_costs_one_run(monkeypatch, tmp_path):
+    bench = KnownBench(lost_at=25)
+    monkeypatch.setattr(tune, "_bench", bench.open)
+    output = tmp_path / "app.tuning"
+    assert main(words(output)) == 0
+    results = read_results(output)
+    statuses = [one.attempt.status for one in [*results.search, *results.confirmation]]
+    assert statuses.count("hung") == 1 and bench.opened == 2
+    assert results.confirmed.chromosome["scheduler"] == "bfq"
+
+
+@pytest.mark.parametrize("at", [3, 15, 30])
+def test_interrupted_it_says_how_to_go_on_and_does(at, monkeypatch, tmp_path, capsys):
+    whole = tmp_path / "whole.tuning"
+    monkeypatch.setattr(tune, "_bench", KnownBench().open)
+    assert main(words(whole, "--sampler", "exhaustive", "--repeats", "1:2")) == 0
+    output = tmp_path / "app.tuning"
+    more = ["--sampler", "exhaustive", "--repeats", "1:2"]
+    monkeypatch.setattr(tune, "_bench", KnownBench(at, Interrupted(15)).open)
+    capsys.readouterr()
+    assert main(words(output, *more)) == 1
+    said = capsys.readouterr().err
+    assert "--resume" in said and "SIGTERM" in said
+    monkeypatch.setattr(tune, "_bench", KnownBench().open)
+    assert main(words(output, *more, "--resume")) == 0
+    assert read_results(output).confirmed.chromosome == read_results(whole).confirmed.chromosome
+
+
+def test_ctrl_c_passes_through_with_the_way_to_go_on(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(tune, "_bench", KnownBench(4, KeyboardInterrupt()).open)
+    args = words(tmp_path / "app.tuning")
+    from foreread.cli.main import build_parser
+
+    with pytest.raises(KeyboardInterrupt):
+        tune.run(build_parser(["tune"]).parse_args(args))
+    assert "holds 3 runs; to continue" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--seed", "7"],
+        ["--scenario", "reader"],
+        ["--sampler", "random"],
+        ["--repeats", "2:3"],
+        ["--target", "ssh://root@elsewhere"],
+    ],
+)
+def test_another_command_line_is_not_resumed(more, bench, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    assert main(words(output, "--budget", "20")) == 0
+    made = len(bench.trials)
+    capsys.readouterr()
+    assert main(words(output, "--resume", *more)) == 2
+    assert more[0].lstrip("-") in capsys.readouterr().err
+    assert len(bench.trials) == made
+
+
+def test_another_kernel_is_not_resumed(bench, monkeypatch, tmp_path, capsys):
+    output = tmp_path / "app.tuning"
+    assert main(words(output, "--budget", "20")) == 0
+    made = len(bench.trials)
+    monkeypatch.setattr(bench, "kernel", "6.1.1")
+    capsys.readouterr()
+    assert main(words(output, "--budget", "30", "--resume")) == 1
+    assert (
+        "was measured on local (6.1.0, Some Board, sda), and this is local (6.1.1"
+        in capsys.readouterr().err
+    )
+    assert len(bench.trials) == made
+
+
+def test_a_default_that_cannot_be_measured_fails(monkeypatch, tmp_path, capsys):
+    class Broken(KnownBench):
+        def run(self, trial):
+            raise RuntimeError("unheard of")
+
+    monkeypatch.setattr(tune, "_bench", Broken().open)
+    assert main(words(tmp_path / "app.tuning")) == 1
+    assert "the default cannot be measured" in capsys.readouterr().err
+
+
+def test_a_tuning_becomes_a_boot_script(bench, tmp_path, capsys):
+    output, boot = tmp_path / "app.tuning", tmp_path / "boot"
+    assert main(words(output, "--budget", "40")) == 0
+    capsys.readouterr()
+    assert main(["script", str(output), "-o", str(boot)]) == 0
+    said = capsys.readouterr().out
+    assert "sda/queue/scheduler = bfq: measured: " in said
+    assert said.index("queue/scheduler") < said.index("queue/read_ahead_kb")
+    script = (boot / "foreread-apply").read_text()
+    assert "board_machine='armv7l'" in script and "board_model='Some Board'" in script
+    assert f"disk 'sda' '{(1 << 30) // 512}' 'SD1GB'" in script
+    for more in (["--read-ahead-kb", "64"], ["--after-boot-kb", "64"], ["--model", "linux"]):
+        assert main(["script", str(output), "-o", str(tmp_path / "other"), *more]) == 2
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_tuning_goes_into_the_report(bench, tmp_path, capsys):
+    output, report = tmp_path / "app.tuning", tmp_path / "report"
+    assert main(words(output, "--budget", "40")) == 0
+    assert main(["report", CAPTURE, str(output), str(output), "-o", str(report)]) == 2
+    assert main(["report", CAPTURE, str(output), "-o", str(report), "--model", "fixed"]) == 0
+    page = (report / "index.html").read_text()
+    assert "Result of tuning on the board" in page and "How the search went" in page
+    assert (report / "tuning-fitness.png").exists()
+    assert json.loads((report / "report.json").read_text())["tuning"]["confirmed"]
+    assert "the tuning was made with another command than the recording" in page
+
+
+def test_a_tuning_has_a_report_of_its_own(bench, tmp_path, capsys):
+    output, report = tmp_path / "app.tuning", tmp_path / "report"
+    assert main(words(output, "--budget", "12")) == 0
+    assert main(["report", str(output), "-o", str(report)]) == 0
+    page = (report / "index.html").read_text()
+    assert "<h1>Result of tuning on the board</h1>" in page and "with another command" not in page
+    assert (report / "report.pdf").read_bytes().startswith(b"%PDF")
+    for more in ([CAPTURE], ["--model", "linux"]):
+        assert main(["report", str(output), *more, "-o", str(report)]) == 2
+        assert "or after a CAPTURE" in capsys.readouterr().err
+
+
+class Away(KnownBench):
+    """A target that is lost in a trial, and cannot be reached for some tries after that."""
+
+    def __init__(self, lost_at, tries):
+        super().__init__(lost_at)
+        self.tries = tries
+
+    def probe(self, knobs):
+        if self.trials and self.tries:
+            self.tries -= 1
+            raise TargetError("no route to it", "look after it")
+        return super().probe(knobs)
+
+
+def test_a_target_that_comes_back_is_waited_for_after_its_reset(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(tune, "_bench", Away(25, 2).open)
+    monkeypatch.setattr(tuning, "_AGAIN_S", 0.0)
+    output, done = tmp_path / "app.tuning", tmp_path / "reset"
+    assert main(words(output, "--reset", f"mkdir {done}")) == 0
+    said = capsys.readouterr().err
+    assert "waiting up to" in said and "the target is gone" in said
+    assert done.is_dir()
+    results = read_results(output)
+    assert [one.attempt.status for one in results.search].count("hung") == 1
+
+
+def test_a_reset_that_fails_is_reported(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(tune, "_bench", KnownBench(25).open)
+    assert main(words(tmp_path / "app.tuning", "--reset", "false")) == 0
+    assert "the reset failed" in capsys.readouterr().err
+    for command in ("/nosuch 1", "", "'"):
+        with pytest.raises(SystemExit):
+            main(words(tmp_path / "other.tuning", "--reset", command))
+
+
+def test_a_target_that_does_not_come_back_costs_one_run_and_is_resumed(
+    monkeypatch, tmp_path, capsys
+):
+    bench = Away(10, 10**6)
+    monkeypatch.setattr(tune, "_bench", bench.open)
+    monkeypatch.setattr(tuning, "BACK_S", 0.0)
+    output = tmp_path / "app.tuning"
+    assert main(words(output)) == 1
+    said = capsys.readouterr().err
+    assert "the target is not back" in said and "--resume" in said and "holds 10 runs" in said
+    monkeypatch.setattr(tune, "_bench", KnownBench().open)
+    assert main(words(output, "--resume")) == 0
+    search = read_results(output).search
+    assert [one.attempt.status for one in search].count("hung") == 1
+    assert search[9].chromosome == search[10].chromosome
+
+
+class Busy(KnownBench):
+    """A machine that others use during some trials."""
+
+    def __init__(self, trials):
+        super().__init__()
+        self.busy = trials
+
+    def run(self, trial):
+        outcome = super().run(trial)
+        return replace(outcome, status="contended") if len(self.trials) in self.busy else outcome
+
+
+@pytest.mark.parametrize("stage", ["beginning", "search", "confirmation"])
+def test_a_busy_machine_is_waited_for(stage, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(quiet, "sleep", lambda _: None)
+    more = ["--sampler", "exhaustive", "--repeats", "1:2"]
+    expected = tuned(KnownBench(), tmp_path / "whole.tuning", more, monkeypatch)
+    searched = len(expected.search)
+    first = {"beginning": 1, "search": searched // 2, "confirmation": searched + 5}[stage]
+    capsys.readouterr()
+    found = tuned(Busy(range(first, first + 20)), tmp_path / "app.tuning", more, monkeypatch)
+    assert "trying again in" in capsys.readouterr().err
+    assert found.confirmed.chromosome == expected.confirmed.chromosome
+    good = {str(one.chromosome) for one in found.search if one.attempt.status == "ok"}
+    assert good == {str(one.chromosome) for one in expected.search}
+
+
+def tuned(bench, output, more, monkeypatch):
+    monkeypatch.setattr(tune, "_bench", bench.open)
+    assert main(words(output, *more)) == 0
+    return read_results(output)
+
+
+def test_a_machine_that_stays_busy_ends_the_campaign(monkeypatch, tmp_path, capsys):
+    pauses = []
+    monkeypatch.setattr(quiet, "sleep", pauses.append)
+    monkeypatch.setattr(tune, "_bench", Busy(range(10**6)).open)
+    assert main(words(tmp_path / "app.tuning")) == 1
+    assert "the default cannot be measured: contended" in capsys.readouterr().err
+    assert sum(pauses) >= quiet.PATIENCE_S
+
+
+@pytest.mark.parametrize("other", [True, False])
+def test_a_recording_of_another_command_is_used_with_a_note(other, bench, tmp_path, capsys):
+    command = "true" if other else load_any(Path(CAPTURE)).capture.command[0]
+    args = words(tmp_path / "app.tuning", "--budget", "4", "--capture", CAPTURE)
+    assert main([*args[:-1], command]) == 0
+    said = (
+        "was recorded with another command, which may need another window: /dev/shm"
+        in capsys.readouterr().err
+    )
+    assert said == other

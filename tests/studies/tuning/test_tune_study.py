@@ -1,0 +1,133 @@
+"""The frame of the tuning studies: landscapes from raw files, figures, tables."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+
+import pytest
+from study_modules import imported
+
+FOLDER = Path(__file__).parents[3] / "studies/tuning"
+SCHEDULERS = ("none", "none"), *itertools.product(("bfq", "mq-deadline"), (2, 64))
+WINDOWS, SWAPPINESS = (32, 128, 512), (0, 60)
+
+COUNTS = ("requests", "sectors", "swapped_in", "swapped_out")
+
+
+@pytest.fixture
+def compete(monkeypatch):
+    with imported(FOLDER, ["compete"]) as modules:
+        yield modules["compete"]
+
+
+def lines(scenarios=("idle", "reader")):
+    """bfq halves a start beside a reader; the window 32 saves a tenth, swappiness nothing."""
+    return [
+        {
+            **{"scenario": scenario, "scheduler": scheduler, "nr_requests": depth},
+            **{"read_ahead_kb": window, "swappiness": swappiness, "status": 0},
+            "guest_ns": int(
+                1e9
+                * (0.9 if window == 32 else 1.0)
+                * (0.5 if scheduler == "bfq" and scenario == "reader" else 1.0)
+                * (1 + 0.001 * repeat)
+            ),
+        }
+        for scenario, (scheduler, depth), window, swappiness, repeat in itertools.product(
+            scenarios, SCHEDULERS, WINDOWS, SWAPPINESS, range(2)
+        )
+    ]
+
+
+def test_gains_are_those_of_the_table(compete):
+    found = compete.gains(compete.landscape_of(lines(), ["reader"]))
+    assert found["optimum"]["scheduler"] == "bfq" and found["best_window_alone"] == 32
+    assert found["over_default"] == pytest.approx(0.55, abs=0.001)
+    assert found["over_window_alone"] == pytest.approx(0.5, abs=0.001)
+    assert found["window_alone_over_default"] == pytest.approx(0.1, abs=0.001)
+
+
+def test_a_start_that_was_given_up_counts_as_the_limit(compete):
+    slow = [{**line, "status": 137} if line["read_ahead_kb"] == 512 else line for line in lines()]
+    landscape = compete.landscape_of(slow)
+    worst = {"scheduler": "bfq", "nr_requests": 2, "read_ahead_kb": 512, "swappiness": 0}
+    assert landscape.medians(worst) == {"idle": compete.LIMIT_S, "reader": compete.LIMIT_S}
+    found = compete.gains(landscape)
+    assert found["worst"]["read_ahead_kb"] == 512
+    assert found["worst_times_default"] == pytest.approx(compete.LIMIT_S, rel=0.01)
+
+
+def test_without_a_scheduler_there_are_no_requests_to_choose(compete):
+    landscape = compete.landscape_of(lines())
+    assert landscape.points == 30
+    bare = {one["nr_requests"] for one in landscape.space.enumerate() if one["scheduler"] == "none"}
+    assert bare == {"none"}
+
+
+def test_what_is_not_measured_yet_is_reported(compete):
+    with pytest.raises(ValueError, match="1 combinations are not measured yet"):
+        compete.landscape_of(lines()[2:])
+
+
+def test_runs_until_close_stay_close(compete):
+    regrets = compete.np.array([[0.5, 0.01, 0.3, 0.0, 0.0], [0.5, 0.5, 0.5, 0.5, 0.5], [0.0] * 5])
+    assert compete.attempts_until_close(compete.Curve("x", regrets)) == [4, None, 1]
+
+
+def test_a_competition_from_raw_file_to_json(compete, tmp_path, capsys, monkeypatch):
+    raw, out = tmp_path / "raw.jsonl", tmp_path / "out.json"
+    raw.write_text("".join(json.dumps(line) + "\n" for line in lines(("reader",))))
+    monkeypatch.setattr(compete, "RECIPES", ("start-up", "random"))
+    words = ["compete.py", "--raw", str(raw), "--seeds", "3", "-o", str(out)]
+    monkeypatch.setattr("sys.argv", words)
+    assert compete.main() == 0
+    (found,) = json.loads(out.read_text())["competitions"]
+    assert found["runs_exhaustive"] == 60 and found["points"] == 30
+    assert [one["name"] for one in found["samplers"]] == ["start-up", "random"]
+    assert all(one["seeds"] == 3 for one in found["samplers"])
+    assert "| start-up |" in capsys.readouterr().out
+
+
+def test_every_study_names_scripts_with_a_folder_for_figures(monkeypatch):
+    with imported(FOLDER, ["run"]) as modules:
+        for commands in modules["run"].STUDIES.values():
+            assert all(script.endswith(".py") for script, *_ in commands)
+            assert any("{out}" in word for command in commands for word in command)
+
+
+@pytest.fixture
+def measure(monkeypatch):
+    with imported(FOLDER, ["measure"]) as modules:
+        yield modules["measure"]
+
+
+def started(measure, point, status=0):
+    return measure.Measured(*point, status=status, guest_ns=1, **dict.fromkeys(COUNTS, 0))
+
+
+def test_every_setting_once_a_round_and_scenario(measure):
+    settings = list(measure.all_settings())
+    assert len(set(settings)) == len(settings) == (3 * 2 + 1) * 8 * 3
+    assert {depth for scheduler, depth, *_ in settings if scheduler == "none"} == {"none"}
+    parts = list(measure.todo({"idle": 1, "writer": 2}, []))
+    assert [part[0][0] for part in parts] == ["idle", "writer", "writer"]
+    assert all({one[1:] for one in part} == set(settings) for part in parts)
+
+
+def test_a_study_goes_on_where_it_was_and_gives_a_start_up_once(measure):
+    first, second, *_ = next(measure.todo({"reader": 1}, []))
+    done = [started(measure, first), started(measure, second, status=137)]
+    parts = list(measure.todo({"reader": 2}, done))
+    assert [(first in part, second in part) for part in parts] == [(False, False), (True, False)]
+
+
+@pytest.mark.parametrize("name", ["madplay", "php"])
+def test_the_study_has_measured_all_that_it_says(measure, compete, name):
+    study = measure.STUDIES[name]
+    done = measure.read_raw(study.raw)
+    assert list(measure.todo(study.rounds, done)) == []
+    assert compete.landscape_of([vars(one) for one in done]).points == 168
+    predicted = study.raw.with_name(f"{study.raw.stem}-predicted.json")
+    assert 64 in compete.predicted_in(predicted)

@@ -1,0 +1,41 @@
+"""SWEEP files that are damaged, or none at all."""
+
+import json
+import os
+
+import pytest
+
+from tracer.formats.sweep import Point, Sweep, SweepError, read_sweep, write_sweep
+
+GOOD = Point(read_ahead_kb=4, seconds=[1.0], requests=[2], pages=[3.0])
+
+
+def test_what_was_written_is_read(tmp_path):
+    sweep = Sweep(points=[GOOD])
+    write_sweep(tmp_path / "sweep", sweep)
+    assert read_sweep(tmp_path / "sweep") == sweep
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"seconds": [float("nan")]},
+        {"seconds": [float("inf")]},
+        {"seconds": [-1.0]},
+        {"requests": [1 << 70]},
+        {"read_ahead_kb": -4},
+    ],
+)
+def test_numbers_that_measure_nothing_are_damage(tmp_path, change):
+    write_sweep(tmp_path / "sweep", Sweep(points=[GOOD]))
+    document = json.loads((tmp_path / "sweep").read_text())
+    document["points"][0] |= change
+    (tmp_path / "sweep").write_text(json.dumps(document))
+    with pytest.raises(SweepError, match=r"points\[0\]"):
+        read_sweep(tmp_path / "sweep")
+
+
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(SweepError, match="not a regular file"):
+        read_sweep(tmp_path / "pipe")

@@ -1,0 +1,222 @@
+"""The journal on a scratch tree that stands in for /sys, killed for real."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tracer
+from boards.target import LocalTarget
+from tracer.backends import tracefs_mount
+from tracer.error import RecordError
+from tracer.local.journal import GONE, Journal, Restored, restore_leftovers, unrestored
+from tracer.local.knobs import check_knob
+
+KNOBS = [f"/sys/block/disk{n}/queue/read_ahead_kb" for n in range(3)]
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from boards.target import LocalTarget
+from tracer.local.journal import Journal
+
+class DyingTarget(LocalTarget):
+    writes = 0
+    def write_knob(self, path, value):
+        DyingTarget.writes += 1
+        if DyingTarget.writes > int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().write_knob(path, value)
+
+root = Path(sys.argv[1])
+with Journal(DyingTarget(root), root / "run") as journal:
+    for round in ("0", "64"):
+        for knob in sys.argv[3:]:
+            journal.set(knob, round)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+class Machine:
+    """A root directory with knobs."""
+
+    def __init__(self, root):
+        self.root = root
+        self.target = LocalTarget(root)
+        self.journals = root / "run"
+        for number, knob in enumerate(KNOBS):
+            self.path(knob).parent.mkdir(parents=True)
+            self.path(knob).write_text(f"{128 + number}\n")
+
+    def path(self, knob):
+        return self.root / knob.lstrip("/")
+
+    def values(self):
+        return [self.path(knob).read_text().strip() for knob in KNOBS]
+
+    def journal(self, **more):
+        return Journal(self.target, self.journals, **more)
+
+    def restore(self):
+        # Trace instances are the whole machine's: other tests may have left some just now.
+        found = restore_leftovers(self.target, self.journals)
+        return [one for one in found if not one.knob.startswith(f"{tracefs_mount.find()}: ")]
+
+    def write_journal(self, *lines, boot=None):
+        self.journals.mkdir(mode=0o700, exist_ok=True)
+        current = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        header = json.dumps({"schema": 1, "boot": boot or current, "pid": 1})
+        text = "\n".join([header, *lines])
+        (self.journals / "1.journal").write_text(text)
+
+
+ORIGINAL = ["128", "129", "130"]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    return Machine(tmp_path)
+
+
+def change(knob, old, new):
+    return json.dumps({"knob": knob, "old": old, "new": new})
+
+
+def test_knobs_are_put_back_in_reverse_order(machine):
+    with machine.journal() as journal:
+        for knob in KNOBS:
+            assert journal.set(knob, "0") == "0"
+        journal.set(KNOBS[0], "64")
+        assert machine.values() == ["64", "0", "0"]
+        assert journal.original(KNOBS[0]) == "128"
+    assert machine.values() == ORIGINAL
+    assert [one.knob for one in journal.restored] == KNOBS[::-1]
+    assert list(machine.journals.glob("*.journal")) == []
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_knobs_are_put_back_after_an_exception(machine, error):
+    with pytest.raises(error), machine.journal() as journal:
+        journal.set(KNOBS[0], "0")
+        raise error
+    assert machine.values() == ORIGINAL
+
+
+@pytest.mark.parametrize("writes", range(7))
+def test_a_process_killed_after_any_write_is_undone(machine, writes):
+    process = subprocess.run(
+        [sys.executable, "-c", KILLED, machine.root, str(writes), *KNOBS],
+        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+        check=False,
+    )
+    assert process.returncode == -9
+    assert (machine.values() == ORIGINAL) == (writes == 0)
+    restored = machine.restore()
+    assert machine.values() == ORIGINAL
+    assert all(one.problem == "" for one in restored)
+    assert machine.restore() == []
+
+
+def test_a_living_journal_is_not_undone_and_refuses_a_second(machine):
+    with machine.journal() as journal:
+        journal.set(KNOBS[0], "0")
+        assert machine.restore() == []
+        with pytest.raises(RecordError, match=f"pid {os.getpid()}"), machine.journal():
+            pass
+        assert machine.values() == ["0", "129", "130"]
+
+
+def test_a_new_journal_first_undoes_those_of_the_dead(machine):
+    machine.write_journal(change(KNOBS[0], "128", "0"))
+    machine.path(KNOBS[0]).write_text("0\n")
+    with machine.journal() as journal:
+        assert machine.values() == ORIGINAL
+        journal.set(KNOBS[0], "64")
+    assert [one.knob for one in journal.leftovers] == [KNOBS[0]]
+    assert machine.values() == ORIGINAL
+
+
+def test_a_value_that_somebody_else_set_meanwhile_is_left(machine):
+    machine.write_journal(change(KNOBS[0], "128", "0"))
+    machine.path(KNOBS[0]).write_text("999\n")
+    (restored,) = machine.restore()
+    assert "999" in restored.problem
+    assert machine.values()[0] == "999"
+
+
+def test_a_device_that_is_gone_is_reported_and_the_others_restored(machine):
+    with machine.journal() as journal:
+        for knob in KNOBS:
+            journal.set(knob, "0")
+        machine.path(KNOBS[1]).unlink()
+    assert [one.problem for one in journal.restored] == ["", GONE, ""]
+    assert not machine.path(KNOBS[1]).exists()
+
+
+def test_a_journal_of_another_boot_is_not_applied(machine):
+    machine.write_journal(change(KNOBS[0], "4", "128"), boot="another")
+    assert machine.restore() == []
+    assert machine.values() == ORIGINAL
+
+
+def test_a_torn_last_line_belongs_to_a_change_that_was_not_made(machine):
+    machine.write_journal(change(KNOBS[0], "4", "128"), change(KNOBS[1], "8", "129")[:-3])
+    assert [one.knob for one in machine.restore()] == [KNOBS[0]]
+    assert machine.values() == ["4", "129", "130"]
+
+
+@pytest.mark.parametrize(
+    "knob",
+    [
+        *("/etc/passwd", "/sys/../etc/passwd", "etc/passwd", "/proc/self/mem", "/sys//x"),
+        *("/sys/a\nb", "mount:noatime:/../x", "mount:noatime:/x /y", "mount:no atime:/x"),
+    ],
+)
+def test_a_hostile_journal_writes_nothing_outside_of_the_knobs(machine, knob):
+    victim = machine.root / "etc/passwd"
+    victim.parent.mkdir()
+    victim.write_text("1")
+    machine.write_journal(change(knob, "hacked", "1"))
+    (restored,) = machine.restore()
+    assert "is not a knob" in restored.problem
+    assert victim.read_text() == "1"
+    with pytest.raises(RecordError):
+        check_knob(knob)
+
+
+@given(st.lists(st.binary(max_size=60) | st.just(b'{"knob": 1}'), max_size=5))
+def test_damaged_journals_are_read_without_a_crash(tmp_path_factory, lines):
+    machine = Machine(tmp_path_factory.mktemp("machine"))
+    machine.write_journal()
+    with (machine.journals / "1.journal").open("ab") as file:
+        file.write(b"\n" + b"\n".join(lines))
+    machine.restore()
+    assert machine.values() == ORIGINAL
+
+
+def test_a_directory_that_others_can_write_to_is_not_trusted(machine):
+    machine.write_journal(change(KNOBS[0], "4", "128"))
+    machine.journals.chmod(0o777)
+    with pytest.raises(RecordError, match="only this user"):
+        machine.restore()
+    with pytest.raises(RecordError, match="only this user"), machine.journal():
+        pass
+    assert machine.values() == ORIGINAL
+
+
+def test_a_link_in_place_of_the_directory_is_not_trusted(machine):
+    (machine.root / "elsewhere").mkdir(mode=0o700)
+    machine.journals.symlink_to(machine.root / "elsewhere")
+    with pytest.raises(RecordError, match="only this user"):
+        machine.restore()
+
+
+def test_only_what_was_not_put_back_is_worth_a_note():
+    knobs = [Restored("/sys/a", "128"), Restored("/sys/b", "128", GONE)]
+    assert unrestored(knobs) == [f"/sys/b was not restored: {GONE}"]

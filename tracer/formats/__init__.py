@@ -1,0 +1,1 @@
+"""Formats of the files that the tracer writes, and all that the analyzer imports of it."""

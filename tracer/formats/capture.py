@@ -1,0 +1,228 @@
+"""The capture: a directory with the raw trace and everything needed to read it off the board.
+
+::
+
+    NAME/
+      capture.json   metadata (class Capture), written last: without it the capture is partial
+      files.json     list of FileEntry: path and size of every inode seen
+      disk.json      DiskProbe (disk_probe.py): requests that show what the disk's cost is
+      trace/         back-end's raw trace: tracefs pages and formats, trace.dat or perf.data
+
+The same directory packed as ``.tar``, ``.tar.gz`` or ``.tar.xz`` is a capture too.
+Strings that come from the target (paths, commands) are decoded with surrogateescape.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from tracer.formats.confirmation import Confirmation
+from tracer.formats.disk_probe import DiskProbe
+
+# What numbers of a capture, which may come from anybody, can be.
+Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
+PageBytes = Annotated[int, msgspec.Meta(ge=1024, le=1 << 20)]
+FileSize = Annotated[int, msgspec.Meta(ge=-1, le=(1 << 63) - 1)]  # -1 if unknown
+ThreadId = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
+
+SCHEMA = 1
+METADATA = "capture.json"
+FILES = "files.json"
+DISK = "disk.json"
+TRACE = "trace"
+
+
+def dev_text(dev: int) -> str:
+    """Return "major:minor" of a kernel dev_t (major << 20 | minor, include/linux/kdev_t.h)."""
+    return f"{dev >> 20}:{dev & 0xFFFFF}"
+
+
+class CaptureError(ValueError):
+    """A capture that cannot be read; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """The machine that was recorded."""
+
+    kernel: str  # uname -r
+    version: str  # uname -v
+    machine: str  # uname -m
+    nodename: str = ""
+    page_size: PageBytes
+    byte_order: Literal["little", "big"]
+    long_size: int
+    cpu_model: str = ""  # or the board's, from the device tree, where the CPU tells none
+    cpu_count: Count
+    memory_kib: Count
+
+
+class Mount(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of mountinfo."""
+
+    dev: str  # "major:minor" of the superblock
+    mountpoint: str
+    fstype: str
+    source: str
+    options: str
+    first_sector: Count = 0  # of the partition on its disk, 512-byte sectors
+
+
+class Device(msgspec.Struct, frozen=True, kw_only=True):
+    """A disk: the unit that has a read_ahead_kb."""
+
+    dev: str  # "major:minor" of the disk
+    name: str
+    filesystems: list[str]  # superblock devs that read from it, partitions included
+    size_bytes: Count
+    read_ahead_kb_before: Count  # as found, restored after the run
+    read_ahead_kb: Count  # in force during the run
+    queue: dict[str, str]  # every readable attribute of /sys/block/NAME/queue
+    model: str = ""
+
+
+class Extent(msgspec.Struct, frozen=True, array_like=True):
+    """A part of a file in one piece on its file system's device, in bytes (FIEMAP)."""
+
+    at: Count
+    physical: Count
+    length: Count
+    written: bool  # else it reads as zeros, without I/O
+
+
+class Segment(msgspec.Struct, frozen=True, array_like=True):
+    """A part of a program or library that is mapped when it runs, in bytes (PT_LOAD)."""
+
+    at: Count
+    length: Count
+    executable: bool
+    writable: bool
+
+
+class FileEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An inode seen in the trace.
+
+    ``extents`` is None where they are not known; ``segments`` are an ELF file's.
+    ``cached_pages`` are the [first page, pages] that were in the page cache when the run began,
+    although caches were dropped; None where that could not be determined. ``link``: a symbolic
+    link.
+    """
+
+    dev: str
+    ino: int
+    path: str | None
+    size_bytes: FileSize
+    extents: list[Extent] | None = None
+    segments: list[Segment] = []
+    cached_pages: list[tuple[Count, Count]] | None = None
+    link: bool = False
+
+
+class Resident(msgspec.Struct, frozen=True, kw_only=True):
+    """Pages of one file that were cached before the run although caches were dropped."""
+
+    dev: str
+    ino: int
+    path: str | None
+    pages: Count
+
+
+class Cold(msgspec.Struct, frozen=True, kw_only=True):
+    """The proof that the run was cold."""
+
+    proven: bool
+    how: str
+    resident_pages: Count  # still cached after the drop, mapped by running processes
+    resident: list[Resident]
+
+
+class Capture(msgspec.Struct, frozen=True, kw_only=True):
+    """Metadata of one recorded run; ``disk`` is kept in a file of its own."""
+
+    schema: int = SCHEMA
+    foreread: str
+    created: str  # ISO 8601, UTC
+    backend: Literal["tracefs", "trace-cmd", "perf"]
+    backend_version: str = ""
+    host: Host
+    command: list[str]
+    cwd: str
+    pid: ThreadId  # of the command's first process
+    exit_status: int | None  # None while it still ran when recording ended
+    signal: int | None = None
+    options: list[str] = []  # of foreread record, as given: what it takes to repeat the run
+    environment: dict[str, str] = {}  # variables of the command that change how it starts
+    cgroups: list[str] = []  # of the command, as in /proc/PID/cgroup
+    ended_by: Literal["exit", "signal", "duration", "idle", "output"]
+    wall_seconds: float  # from exec to the end of recording or of the command
+    start_ns: Count  # trace clock just before exec
+    end_ns: Count
+    clock: str  # trace clock, "mono"
+    read_ahead_kb: Count
+    events: list[str]  # "system:name" recorded
+    events_missing: list[str]  # wanted, absent on this kernel
+    lost: dict[str, Count]  # CPU -> lost events
+    cold: Cold
+    devices: list[Device]
+    mounts: list[Mount]
+    notes: list[str] = []
+    confirmations: list[Confirmation] = []  # runs that prove or disprove the proposed window
+    disk: DiskProbe | None = None
+
+
+def write(directory: Path, capture: Capture, files: list[FileEntry]) -> None:
+    """Complete the capture in ``directory``: files first, the metadata last and atomically."""
+    _write_json(directory / FILES, files)
+    if capture.disk is not None:
+        add_disk(directory, capture.disk)
+    _write_json(directory / METADATA, msgspec.structs.replace(capture, disk=None))
+
+
+def add_disk(directory: Path, disk: DiskProbe) -> None:
+    """Add the probe of its disk to a complete capture."""
+    _write_json(directory / DISK, disk, indent=None)
+
+
+def read(directory: Path) -> tuple[Capture, list[FileEntry]]:
+    """Return metadata and files of the capture in ``directory``.
+
+    Raises CaptureError when it is partial, of a newer schema or damaged.
+    """
+    metadata = directory / METADATA
+    if not metadata.exists():
+        raise CaptureError(
+            f"{directory} is a partial capture: {METADATA} is missing",
+            "the recording was interrupted: record again",
+        )
+    capture = _read_json(metadata, Capture)
+    if capture.schema != SCHEMA:
+        raise CaptureError(
+            f"{metadata} has schema {capture.schema}, this foreread reads {SCHEMA}",
+            "update foreread",
+        )
+    if (directory / DISK).exists():
+        capture = msgspec.structs.replace(capture, disk=_read_json(directory / DISK, DiskProbe))
+    return capture, _read_json(directory / FILES, list[FileEntry])
+
+
+def _write_json(path: Path, value: Any, indent: int | None = 1) -> None:
+    temporary = path.with_name(path.name + ".part")
+    # json, not msgspec, writes and reads the text: only it carries surrogate escapes.
+    temporary.write_text(json.dumps(msgspec.to_builtins(value), indent=indent) + "\n")
+    temporary.replace(path)
+
+
+def _read_json(path: Path, kind: Any) -> Any:
+    if path.exists() and not path.is_file():  # a device or pipe might never end
+        raise CaptureError(f"{path} is not a file", "the capture is damaged: record again")
+    try:
+        return msgspec.convert(json.loads(path.read_bytes()), type=kind)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise CaptureError(f"{path}: {error}", "the capture is damaged: record again") from error

@@ -1,0 +1,119 @@
+"""Stores confirmations in a capture: in the metadata of a folder or of a tar archive.
+
+The metadata is replaced atomically and only the list of confirmations in it changes: what a newer
+foreread has stored stays as it is. A crash leaves the old file or the new one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import io
+import json
+import os
+import tarfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from tracer.formats.capture import METADATA, CaptureError
+from tracer.formats.confirmation import Confirmation
+
+KEY = "confirmations"
+Change = Callable[[list[Confirmation]], list[Confirmation]]
+
+
+def change_stored(capture: Path, change: Change) -> None:
+    """Replace the confirmations in ``capture`` by what ``change`` returns for those it holds.
+
+    Raises CaptureError if it is not a capture of foreread, OSError where it cannot be written.
+    """
+    if capture.is_dir():
+        with _locked(capture):
+            path = capture / METADATA
+            _replace(path, lambda file: file.write(_changed(path.read_bytes(), change, path)))
+        return
+    with _locked(capture.parent):
+        _replace(capture, lambda file: _change_archive(capture, file, change))
+
+
+def check_storable(capture: Path) -> None:
+    """Raise CaptureError or OSError if no confirmation can be stored in ``capture``."""
+    change_stored(capture, lambda stored: stored)
+
+
+def _changed(text: bytes, change: Change, path: Path) -> bytes:
+    """Return the metadata with other confirmations; all else stays, unknown keys too."""
+    try:
+        document = json.loads(text)
+        if not isinstance(document, dict):
+            raise ValueError("it holds no object")
+        stored = msgspec.convert(document.get(KEY, []), type=list[Confirmation])
+    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise CaptureError(f"{path}: {error}", "the capture is damaged: record again") from error
+    document[KEY] = [msgspec.to_builtins(one) for one in change(stored)]
+    return (json.dumps(document, indent=1) + "\n").encode()
+
+
+def _change_archive(archive: Path, file: Any, change: Change) -> None:
+    """Write the archive again, with other metadata."""
+    found = False
+    try:
+        with (
+            tarfile.open(archive) as old,
+            tarfile.open(fileobj=file, mode=_mode(archive), format=tarfile.PAX_FORMAT) as new,
+        ):
+            for member in old:
+                content = old.extractfile(member) if member.isfile() else None
+                if content is not None and Path(member.name).name == METADATA and not found:
+                    text = _changed(content.read(), change, archive)
+                    member.size, content, found = len(text), io.BytesIO(text), True
+                new.addfile(member, content)
+    except (tarfile.TarError, EOFError, ValueError) as error:
+        if isinstance(error, CaptureError):
+            raise
+        raise CaptureError(f"{archive}: {error}", "give a capture of foreread record") from error
+    if not found:
+        raise CaptureError(f"{archive} contains no {METADATA}", "give a capture of foreread record")
+
+
+def _mode(archive: Path) -> Any:
+    """Return how the archive is compressed, as a mode for writing it."""
+    with archive.open("rb") as file:
+        head = file.read(6)
+    kinds = {b"\x1f\x8b": "w:gz", b"BZh": "w:bz2", b"\xfd7zXZ": "w:xz"}
+    return next((mode for magic, mode in kinds.items() if head.startswith(magic)), "w:")
+
+
+def _replace(path: Path, write: Callable[[Any], object]) -> None:
+    part = path.with_name(path.name + ".part")
+    try:
+        with part.open("wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.chmod(path.stat().st_mode & 0o777)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+    with contextlib.suppress(OSError), _opened(path.parent) as folder:
+        os.fsync(folder)
+
+
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Let no other foreread change a capture of the folder meanwhile."""
+    with _opened(folder) as descriptor:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+
+
+@contextlib.contextmanager
+def _opened(folder: Path) -> Iterator[int]:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

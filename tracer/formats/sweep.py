@@ -1,0 +1,92 @@
+"""The SWEEP file: measured cold runs at every window (the manual method)."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from tracer.formats.capture import Count, PageBytes
+
+SCHEMA = 1
+Measured = Annotated[float, msgspec.Meta(ge=0, le=1e15)]  # and no NaN, which JSON lets through
+
+
+class Point(msgspec.Struct, frozen=True, kw_only=True):
+    """All runs at one window, in the order they were made; lists are of one length.
+
+    ``requests`` and ``pages`` are reads that the devices served during the run, metadata
+    included (from their I/O statistics).
+    """
+
+    read_ahead_kb: Count
+    seconds: list[Measured]
+    requests: list[Count]
+    pages: list[Measured]
+
+
+class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+    """One sweep: where it ran, what was run, and its points by rising window."""
+
+    schema: int = SCHEMA
+    foreread: str = ""
+    created: str = ""
+    kernel: str = ""
+    page_size: PageBytes = 4096
+    command: list[str] = []
+    devices: list[str] = []  # names of the disks whose window was set
+    default_read_ahead_kb: Count | None = None  # as found before the sweep
+    complete: bool = True  # False: interrupted, points lack runs
+    notes: list[str] = []
+    points: list[Point]
+
+
+class SweepError(ValueError):
+    """A SWEEP file that cannot be read; ``remedy`` says what to do."""
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy
+
+
+def check_writable(path: Path) -> None:
+    """Raise SweepError if a sweep cannot be written to ``path``: better before hours of runs."""
+    if path.is_dir():
+        raise SweepError(f"{path} is a directory", "give the name of a file")
+    if path.exists():
+        raise SweepError(f"{path} exists already", "give another name with -o, or remove it")
+    if not path.parent.is_dir():
+        raise SweepError(
+            f"{path.parent} is not a directory", "create it, or write to another place with -o"
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise SweepError(f"{path.parent} cannot be written to", "write to another place with -o")
+
+
+def write_sweep(path: Path, sweep: Sweep) -> None:
+    """Write ``sweep`` as JSON, atomically: an interrupted sweep keeps its last points."""
+    temporary = path.with_name(path.name + ".part")
+    temporary.write_text(json.dumps(msgspec.to_builtins(sweep), indent=1) + "\n")
+    temporary.replace(path)
+
+
+def read_sweep(path: Path) -> Sweep:
+    """Return the sweep in ``path``; raises SweepError."""
+    if path.exists() and not path.is_file():  # a device or pipe might never end
+        raise SweepError(
+            f"{path} is not a sweep: it is not a regular file", "give a file of foreread sweep"
+        )
+    try:
+        sweep = msgspec.convert(json.loads(path.read_bytes()), type=Sweep)
+    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
+        raise SweepError(
+            f"{path} is not a sweep: {error}", "give a file of foreread sweep"
+        ) from error
+    if sweep.schema != SCHEMA:
+        raise SweepError(
+            f"{path} has schema {sweep.schema}, this foreread reads {SCHEMA}", "update foreread"
+        )
+    return sweep

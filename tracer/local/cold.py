@@ -1,0 +1,218 @@
+"""Caches dropped before a run, and shown to be dropped.
+
+``drop_caches`` leaves pages that a running process maps, and says nothing about it. So the
+drop is checked: the pages that the page cache still holds (/proc/meminfo) are counted against
+those that running processes map (mincore over every mapped file). What nobody maps and still
+is there was not dropped; a little of it is normal (pages under I/O, superblocks).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import stat
+import time
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from boards.counted import plural
+from boards.mounts import MountPoint, mount_of
+from tracer.error import RecordError
+from tracer.formats.capture import Cold, Resident
+from tracer.local.residency import Inode, Runs, runs_of
+
+_DROP = Path("/proc/sys/vm/drop_caches")
+_ATTEMPTS = 6  # with growing pauses, 3 s in all: what disturbs is often short
+_CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
+# What others read between drop and count, superblocks, pages under I/O: at least 4 MiB, or a
+# thousandth of the memory, since larger machines have more going on.
+_UNEXPLAINED_PAGES = 1024
+_UNEXPLAINED_SHARE = 0.001
+_IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs")
+_PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
+
+
+def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> tuple[Cold, dict[Inode, Runs]]:
+    """Drop the caches and return the proof, or what speaks against it (``proven`` False).
+
+    With it come the pages that are still cached of files that running processes map.
+
+    The proof itself looks up inodes and directories: drop once more just before the run.
+    ``files`` are those that must not be cached unless a running process maps them (the
+    command's executable). Raises RecordError if the kernel does not let the caches be dropped.
+    """
+    before = cached_pages()
+    for attempt in range(_ATTEMPTS):
+        drop()
+        cold, cached = _prove(files, before, mounts)
+        if cold.proven:
+            break
+        time.sleep(0.2 * (attempt + 1))  # somebody else's reads may still be under way
+    return cold, cached
+
+
+def drop() -> None:
+    """Write back what is dirty, then drop page cache, directory entries and inodes."""
+    os.sync()
+    try:
+        _DROP.write_text("3\n")
+    except OSError as error:
+        raise RecordError(
+            f"the caches cannot be dropped: {_DROP}: {error.strerror}",
+            "run as root, outside of containers that make /proc/sys read-only",
+        ) from error
+
+
+def cached_pages() -> int:
+    """Return the file pages in the page cache: Cached + Buffers − Shmem of /proc/meminfo."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    kib = {name: int(rest.split()[0]) for name, _, rest in (x.partition(":") for x in lines)}
+    return (kib["Cached"] + kib["Buffers"] - kib.get("Shmem", 0)) * 1024 // _PAGE_BYTES
+
+
+def resident_pages(path: Path) -> list[int]:
+    """Return which pages of the file are in the page cache; reads none of them.
+
+    Raises OSError if the file cannot be opened.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            return []
+        pages = -(-status.st_size // _PAGE_BYTES)
+        starts = range(0, pages, _CHUNK_PAGES)
+        chunks = (_resident(descriptor, at, min(_CHUNK_PAGES, pages - at)) for at in starts)
+        return [page for chunk in chunks for page in chunk]
+    finally:
+        os.close(descriptor)
+
+
+def mapped_files(pids: Iterable[int] | None = None) -> dict[tuple[str, int], str]:
+    """Return path by (dev, ino) of every file that the processes map, all by default.
+
+    ``dev`` is the superblock's "major:minor", as in traces (fs/proc/task_mmu.c, show_map_vma).
+    """
+    return {key: path for key, path, _ in _mappings(pids)}
+
+
+def _mappings(pids: Iterable[int] | None = None) -> Iterator[tuple[tuple[str, int], str, Path]]:
+    """Yield (dev, ino), path, and the link in /proc that opens the file itself.
+
+    The path is the process's own: if that is in a container, it names another file here, or none.
+    """
+    for pid in [path.name for path in Path("/proc").glob("[0-9]*")] if pids is None else pids:
+        try:
+            lines = os.fsdecode(Path(f"/proc/{pid}/maps").read_bytes()).split("\n")
+        except OSError:
+            continue  # it has ended, or is a kernel thread
+        for line in lines:
+            if mapping := parse_mapping(line):
+                start, end = (int(address, 16) for address in line.split(None, 1)[0].split("-"))
+                yield *mapping, Path(f"/proc/{pid}/map_files/{start:x}-{end:x}")
+
+
+def parse_mapping(line: str) -> tuple[tuple[str, int], str] | None:
+    """Return (dev, ino) and path of a line of /proc/PID/maps, None if it maps no file."""
+    words = line.split(None, 5)
+    if len(words) < 6 or words[4] == "0" or not words[5].startswith("/"):
+        return None
+    major, minor = (int(number, 16) for number in words[3].split(":"))
+    return (f"{major}:{minor}", int(words[4])), words[5]
+
+
+def _prove(
+    files: list[Path], before: int, mounts: list[MountPoint]
+) -> tuple[Cold, dict[Inode, Runs]]:
+    resident, cached = _resident_mapped(
+        {mount.dev for mount in mounts if mount.fstype in _IN_MEMORY}
+    )
+    after = cached_pages()
+    mapped = sum(one.pages for one in resident)
+    unexplained = max(0, after - mapped)
+    memory_pages = os.sysconf("SC_PHYS_PAGES")
+    allowed = max(_UNEXPLAINED_PAGES, int(memory_pages * _UNEXPLAINED_SHARE))
+    warm = _warm(files, {one.path for one in resident}, mounts)
+    how = (
+        f"drop_caches=3: {plural(before, 'page')} cached before, {after} after, of which "
+        f"{mapped} are "
+        f"mapped by running processes (mincore); {unexplained} others, {allowed} allowed"
+    )
+    cold = Cold(
+        proven=unexplained <= allowed and not warm,
+        how="; ".join([how, *(f"{path} is still cached" for path in warm)]),
+        resident_pages=mapped,
+        resident=resident,
+    )
+    return cold, cached
+
+
+def _pages_of(link: Path, path: Path, ino: int) -> list[int]:
+    """Return the cached pages of a mapped file; none if nothing opens it (its process has ended).
+
+    The links need CONFIG_CHECKPOINT_RESTORE before Linux 4.3: the path does where it is right.
+    """
+    for place in (link, path):
+        try:
+            if place.stat().st_ino == ino:
+                return resident_pages(place)
+        except OSError:
+            continue
+    return []
+
+
+def _resident_mapped(in_memory: set[str]) -> tuple[list[Resident], dict[Inode, Runs]]:
+    """Return what is cached of the files that processes map, ``in_memory`` devs left out."""
+    found, cached = [], {}
+    mapped = {key: (path, link) for key, path, link in _mappings()}
+    for (dev, ino), (path, link) in mapped.items():
+        if dev in in_memory:
+            continue  # counted as Shmem or not at all, and nothing that could be dropped
+        if pages := _pages_of(link, Path(path), ino):
+            found.append(Resident(dev=dev, ino=ino, path=path, pages=len(pages)))
+            cached[dev, ino] = runs_of(pages)
+    return sorted(found, key=lambda one: -one.pages), cached
+
+
+def _warm(files: list[Path], mapped: set[str | None], mounts: list[MountPoint]) -> list[Path]:
+    """Return the files that are cached although nobody maps them; tmpfs always is."""
+    return [
+        real
+        for file in files
+        if str(real := file.resolve()) not in mapped
+        and _on_storage(real, mounts)
+        and resident_pages(real)
+    ]
+
+
+def _on_storage(path: Path, mounts: list[MountPoint]) -> bool:
+    mount = mount_of(path, mounts)
+    return mount is not None and mount.fstype not in _IN_MEMORY
+
+
+def _resident(descriptor: int, first: int, pages: int) -> list[int]:
+    """Return the resident pages of one chunk, by mincore(2) over a mapping of it."""
+    length = pages * _PAGE_BYTES
+    address = _MMAP(None, length, 1, 1, descriptor, first * _PAGE_BYTES)  # PROT_READ, MAP_SHARED
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "mmap")
+    try:
+        vector = (ctypes.c_ubyte * pages)()
+        if _LIBC.mincore(ctypes.c_void_p(address), ctypes.c_size_t(length), vector) != 0:
+            raise OSError(ctypes.get_errno(), "mincore")
+        return [first + at for at, byte in enumerate(bytes(vector)) if byte & 1]
+    finally:
+        _LIBC.munmap(ctypes.c_void_p(address), ctypes.c_size_t(length))
+
+
+def _mmap_function(libc: ctypes.CDLL) -> Callable[..., int]:
+    # mmap64 where it exists: with it an offset has 64 bits on 32-bit machines, too.
+    function = getattr(libc, "mmap64", None) or libc.mmap
+    function.restype = ctypes.c_void_p
+    integers = [ctypes.c_int] * 3
+    function.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *integers, ctypes.c_int64]
+    return function
+
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_MMAP = _mmap_function(_LIBC)

@@ -1,0 +1,145 @@
+"""Paths and sizes of the inodes in a trace, looked for on their file systems after the run.
+
+Most paths come from the kernel (handles.py). For the rest a directory walk compares inode numbers
+from the directory entries themselves, so that only hits are looked up. Mounts are not crossed.
+What was deleted, or is hidden under another mount, stays without a path.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import time
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from boards.mounts import MountPoint, mount_of
+from tracer.formats.capture import Extent, FileEntry, Segment
+from tracer.local.elf import segments_of
+from tracer.local.extents import extents_of
+from tracer.local.handles import paths_by_handle
+from tracer.local.residency import Inode
+
+SEARCH_S = 20.0
+# Where the kernel says paths, what it knows none of is hardly the command's: it has just looked up
+# its own files. The rest is what other processes read or wrote meanwhile.
+_REST_S = 0.3
+
+
+def find_files(
+    inodes: set[Inode],
+    mounts: list[MountPoint],
+    known: dict[Inode, str],
+    limit_s: float = SEARCH_S,
+) -> tuple[list[FileEntry], bool]:
+    """Return an entry for every inode, and whether the search was complete.
+
+    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds, of which each
+    file system has its share: a large one that others read does not keep small ones waiting. It
+    begins on the file system of which most are wanted.
+    """
+    end = time.monotonic() + limit_s
+    paths = {inode: known[inode] for inode in inodes if inode in known}
+    complete = True
+    devs = [dev for dev, _ in Counter(dev for dev, _ in sorted(inodes)).most_common()]
+    for left, dev in zip(range(len(devs), 0, -1), devs, strict=True):
+        now = time.monotonic()
+        deadline = now + (end - now) / left
+        wanted = {ino for found_dev, ino in inodes if found_dev == dev and (dev, ino) not in paths}
+        fstype = next((mount.fstype for mount in mounts if mount.dev == dev), "")
+        for root in visible_roots(dev, mounts):
+            by_handle, gone = paths_by_handle(root, fstype, sorted(wanted))
+            by_handle = {
+                ino: path for ino, path in by_handle.items() if _is_seen(path, dev, mounts)
+            }
+            paths |= {(dev, ino): path for ino, path in by_handle.items()}
+            wanted -= gone | by_handle.keys()
+            deadline = min(deadline, time.monotonic() + _REST_S) if by_handle else deadline
+            complete &= _walk(root, dev, wanted, paths, mounts, deadline)
+    return [_entry(inode, paths.get(inode)) for inode in sorted(inodes)], complete
+
+
+def _is_seen(path: str, dev: str, mounts: list[MountPoint]) -> bool:
+    """Return whether a path leads to this file system, and not to one that is mounted over it."""
+    mount = mount_of(Path(path), mounts, follow=False)
+    return mount is not None and mount.dev == dev
+
+
+def visible_roots(dev: str, mounts: list[MountPoint]) -> list[str]:
+    """Return where the file system is visible, the widest view first."""
+    last_at = {mount.mountpoint: mount for mount in mounts}
+    visible = [mount for mount in mounts if mount.dev == dev and last_at[mount.mountpoint] == mount]
+    return [mount.mountpoint for mount in sorted(visible, key=lambda mount: len(mount.root))]
+
+
+def _walk(
+    root: str,
+    dev: str,
+    wanted: set[int],
+    paths: dict[Inode, str],
+    mounts: list[MountPoint],
+    deadline: float,
+) -> bool:
+    """Look for ``wanted`` below ``root``, taking out what is found; False if time ran out."""
+    other_mounts = {mount.mountpoint for mount in mounts} - {root}
+    waiting = deque([root])
+    while waiting and wanted:
+        if time.monotonic() > deadline:
+            return False
+        for entry in _entries(waiting.popleft()):
+            if entry.path in other_mounts:
+                continue
+            if entry.inode() in wanted:
+                wanted.discard(entry.inode())
+                paths[dev, entry.inode()] = entry.path
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append(entry.path)
+    return True
+
+
+def _entries(directory: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(directory) as entries:
+            return list(entries)
+    except OSError:
+        return []  # removed meanwhile, or its disk cannot be read
+
+
+def _entry(inode: Inode, path: str | None) -> FileEntry:
+    dev, ino = inode
+    nothing = FileEntry(dev=dev, ino=ino, path=path, size_bytes=-1)
+    if path is None:
+        return nothing
+    try:
+        status = Path(path).lstat()
+    except OSError:
+        return msgspec.structs.replace(nothing, path=None)  # deleted since
+    link = stat.S_ISLNK(status.st_mode)
+    found = msgspec.structs.replace(nothing, size_bytes=status.st_size, link=link)
+    return _with_layout(found, path) if stat.S_ISREG(status.st_mode) else found
+
+
+def _with_layout(entry: FileEntry, path: str) -> FileEntry:
+    """Add where the file is on its device and how it is mapped, as far as can be known."""
+    extents, segments = None, []
+    with suppress(OSError), open_regular(path) as descriptor:
+        segments = [Segment(*segment) for segment in segments_of(descriptor)]
+        extents = [Extent(*extent) for extent in extents_of(descriptor)]
+    return msgspec.structs.replace(entry, extents=extents, segments=segments)
+
+
+@contextmanager
+def open_regular(path: str) -> Iterator[int]:
+    """Open a file for reading; OSError if it is a link or no regular file by now."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "no regular file", path)
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,326 @@
+"""The journal of changed knobs: every change is on disk before it is made, and is undone.
+
+One file a process in ``/run/foreread``, one JSON document a line: first a header, then a line
+for every change, written and synced *before* the knob is. A reader therefore sees all that may
+have changed; a torn last line belongs to a change that was not made.
+
+``/run`` since it must survive the process and not the boot: a reboot resets the knobs by
+itself. Where /run is kept over a reboot, the header's boot id says so and nothing is restored.
+The directory belongs to root alone, since who writes to it chooses what root will write.
+
+What a knob takes with it, as a scheduler does its tunables (tracer.local.knobs), is noted before
+it, and thus put back after it.
+
+The journal is also the lock of the machine's knobs: two recordings at a time would save each
+other's values as the original ones. The lock (flock) ends with its owner, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from boards.target import LocalTarget, Target
+from tracer.backends import tracefs_mount
+from tracer.error import RecordError
+from tracer.interrupts import uninterrupted
+from tracer.local.knobs import (
+    check_knob,
+    goes_with,
+    is_tunable,
+    put_back_knob,
+    read_knob,
+    resets,
+    write_knob,
+)
+
+DIRECTORY = Path("/run/foreread")
+SCHEMA = 1
+GONE = "the device is gone"
+_LOCK = "lock"
+_SUFFIX = ".journal"
+
+
+@dataclass(frozen=True)
+class Restored:
+    """One knob that was put back, or why it was not (``problem``, else empty)."""
+
+    knob: str
+    value: str
+    problem: str = ""
+
+
+def unrestored(knobs: Iterable[Restored]) -> list[str]:
+    """Return a note for each knob that was not put back."""
+    return [f"{one.knob} was not restored: {one.problem}" for one in knobs if one.problem]
+
+
+class Journal:
+    """Changes knobs and puts them back, in reverse order, when the block ends.
+
+    On entry it puts back what dead forereads have left (``leftovers``). ``wait_s`` is how long
+    to wait for another foreread that holds the knobs of this machine; RecordError when it still
+    does, or without the rights to keep a journal.
+    """
+
+    def __init__(
+        self,
+        target: Target | None = None,
+        directory: Path = DIRECTORY,
+        wait_s: float = 0.0,
+    ) -> None:
+        self.target = target or LocalTarget()
+        self.directory = directory
+        self.leftovers: list[Restored] = []
+        self.restored: list[Restored] = []
+        self._wait_s = wait_s
+        self._file = -1
+        self._lock = -1
+        self._originals: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        _make_directory(self.directory)
+        self._lock = _acquire(self.directory, self._wait_s)
+        try:
+            # Or a dead foreread's values would be taken for the original ones.
+            self.leftovers = _replay_all(self.target, self.directory)
+            self.path = self.directory / f"{os.getpid()}{_SUFFIX}"
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
+            self._file = os.open(self.path, flags, 0o600)
+            self._append({"schema": SCHEMA, "boot": _boot_id(), "pid": os.getpid()})
+            _sync_directory(self.directory)
+        except OSError as error:
+            os.close(self._lock)
+            raise _no_journal(self.directory, error) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with uninterrupted():
+            self.restore()
+            os.close(self._file)
+            if all(one.problem in ("", GONE) for one in self.restored):
+                self.path.unlink(missing_ok=True)
+            os.close(self._lock)
+
+    def set(self, knob: str, value: str) -> str:
+        """Set ``knob`` after noting its old value; return the value the kernel took.
+
+        Raises OSError as the target does, and RecordError for a path that is not a knob.
+        """
+        check_knob(knob)
+        with uninterrupted():
+            old = read_knob(self.target, knob)
+            if old == value and knob not in self._originals:
+                return old
+            if knob not in self._originals:
+                self._note_reset(knob)
+            self._note(knob, self._originals.setdefault(knob, old), value)
+            taken = write_knob(self.target, knob, value)
+            if taken != value:
+                self._note(knob, self._originals[knob], taken)
+            return taken
+
+    def original(self, knob: str) -> str | None:
+        """Return the value that ``knob`` will be given back, None if it was not changed."""
+        return self._originals.get(knob)
+
+    def restore(self) -> list[Restored]:
+        """Put every knob back, the last one changed first; also kept in ``restored``."""
+        for knob in reversed(list(self._originals)):
+            self.restored.append(_put_back(self.target, knob, self._originals.pop(knob)))
+        return self.restored
+
+    def _note_reset(self, by: str) -> None:
+        """Note what the knob takes with it, as if it had been changed."""
+        for knob in goes_with(self.target, by):
+            with suppress(OSError):  # some can only be written
+                value = read_knob(self.target, knob)
+                self._note(knob, self._originals.setdefault(knob, value), value)
+
+    def _note(self, knob: str, old: str, new: str) -> None:
+        try:
+            self._append({"knob": knob, "old": old, "new": new})
+        except OSError as error:
+            raise _no_journal(self.directory, error) from error
+
+    def _append(self, document: dict[str, Any]) -> None:
+        os.write(self._file, json.dumps(document).encode() + b"\n")
+        os.fsync(self._file)
+
+
+def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY) -> list[Restored]:
+    """Put back what forereads that were killed had changed; return what was done.
+
+    Knobs are left while a living foreread holds them. A knob that meanwhile has a value which
+    foreread never gave it was changed by somebody else: it is left, and reported. Trace
+    instances and probes of dead forereads are removed. RecordError if the journal's directory
+    is not this user's own.
+    """
+    with uninterrupted():
+        return _leftover_knobs(target or LocalTarget(), directory) + _leftover_tracing()
+
+
+def _leftover_knobs(target: Target, directory: Path) -> list[Restored]:
+    if not directory.is_dir():
+        return []
+    _check_directory(directory)
+    try:
+        lock = _acquire(directory, wait_s=0.0)
+    except RecordError:
+        return []
+    try:
+        return _replay_all(target, directory)
+    finally:
+        os.close(lock)
+
+
+def _replay_all(target: Target, directory: Path) -> list[Restored]:
+    """Undo all journals in ``directory``; the caller holds the lock, so their owners are dead."""
+    journals = sorted(directory.glob(f"*{_SUFFIX}"))
+    return [one for path in journals for one in _replay(target, path)]
+
+
+def _leftover_tracing() -> list[Restored]:
+    place = tracefs_mount.find()
+    names = tracefs_mount.remove_leftovers(place) if place else []
+    removed = [Restored(f"{place}: {name}", "removed") for name in names]
+    return removed + [Restored(name, "unmounted") for name in tracefs_mount.unmount_leftover()]
+
+
+def _replay(target: Target, path: Path) -> list[Restored]:
+    """Undo the journal ``path`` and remove it; return what became of every knob."""
+    changes = list(_changes(path))
+    originals: dict[str, str] = {}
+    given: dict[str, set[str]] = {}
+    for change in changes:
+        originals.setdefault(change["knob"], change["old"])
+        given.setdefault(change["knob"], set()).add(change["new"])
+    restored: list[Restored] = []
+    for knob in reversed(list(originals)):
+        # What the kernel reset with a knob that we put back, nobody else has set.
+        reset = any(resets(one.knob, knob) and not one.problem for one in restored)
+        known = None if reset else given[knob]
+        restored.append(_put_back(target, knob, originals[knob], known))
+    path.unlink(missing_ok=True)
+    return restored
+
+
+def _changes(path: Path) -> Iterator[dict[str, str]]:
+    """Yield the changes of this boot that the journal holds; damaged lines end it."""
+    for number, line in enumerate(path.read_bytes().split(b"\n")):
+        try:
+            document = json.loads(line)
+        except ValueError:
+            return
+        if not isinstance(document, dict):
+            return
+        if number == 0:
+            if document.get("schema") != SCHEMA or document.get("boot") != _boot_id():
+                return
+        elif all(isinstance(document.get(key), str) for key in ("knob", "old", "new")):
+            yield document
+
+
+def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None) -> Restored:
+    """Give ``knob`` its old value back, unless it has one that is not among ``given``."""
+    try:
+        check_knob(knob)
+        current = read_knob(target, knob)
+        if given is not None and current not in given | {old}:
+            return Restored(knob, old, f"left at {current}, which another program has set")
+        taken = current if current == old else put_back_knob(target, knob, old)
+    except FileNotFoundError:
+        # A tunable's scheduler may be gone; the scheduler reports that it should not be.
+        return Restored(knob, old, "" if is_tunable(knob) else GONE)
+    except (OSError, RecordError, ValueError) as error:
+        return Restored(knob, old, str(error))
+    return Restored(knob, old, "" if taken == old else f"the kernel made it {taken}")
+
+
+def _make_directory(directory: Path) -> None:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise _no_journal(directory, error) from error
+    _check_directory(directory)
+
+
+def _check_directory(directory: Path) -> None:
+    status = directory.lstat()
+    if status.st_uid == 0 != os.geteuid():
+        raise RecordError(
+            f"{directory} belongs to root: only root can change these settings", "run as root"
+        )
+    mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
+    if not mine or status.st_mode & 0o022:
+        raise RecordError(
+            f"{directory} is not a directory that only this user can write to",
+            f"look at what is in it, then remove it: rm -r {directory}",
+        )
+
+
+def _acquire(directory: Path, wait_s: float) -> int:
+    """Return the locked lock file, or raise RecordError naming who holds it."""
+    lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    deadline = time.monotonic() + wait_s
+    while not _try_lock(lock):
+        if time.monotonic() >= deadline:
+            holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
+            os.close(lock)
+            raise RecordError(
+                f"another foreread (pid {holder}) holds the settings of this machine",
+                "wait until it has finished, or add --wait SECONDS",
+            )
+        time.sleep(0.1)
+    os.truncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
+    return lock
+
+
+def _try_lock(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def _open_directory(directory: Path) -> Iterator[int]:
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _sync_directory(directory: Path) -> None:
+    with _open_directory(directory) as descriptor:
+        os.fsync(descriptor)
+
+
+def _boot_id() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _no_journal(directory: Path, error: OSError) -> RecordError:
+    remedy = (
+        "run it as root"
+        if isinstance(error, PermissionError)
+        else f"free some space in {directory}"
+    )
+    return RecordError(f"cannot write a journal in {directory}: {error.strerror}", remedy)

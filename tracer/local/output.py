@@ -1,0 +1,85 @@
+"""The directory of a capture that is being made: checked, and taken away if nothing comes of it."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tracer.error import RecordError
+from tracer.formats.capture import FILES, METADATA, TRACE
+
+_MINIMAL_FREE_BYTES = 8 << 20
+_PARTIAL = {TRACE, FILES, f"{FILES}.part", f"{METADATA}.part"}
+
+
+@contextmanager
+def output_directory(output: Path) -> Iterator[None]:
+    """Make the directory of the capture; take it away again if there will be no capture."""
+    existed = output.exists()
+    if existed:
+        _check_output(output)
+        _clear(output)
+    try:
+        _make_output(output)
+        _check_space(output)
+        yield
+    except BaseException:
+        _clear(output)
+        if not existed and output.is_dir():
+            with suppress(OSError):  # somebody has put something else there meanwhile
+                output.rmdir()
+        raise
+
+
+def _make_output(output: Path) -> None:
+    try:
+        (output / TRACE).mkdir(parents=True)
+    except OSError as error:
+        message = f"{output} cannot be made: {error.strerror}"
+        raise RecordError(message, "give another directory") from error
+
+
+def _check_output(output: Path) -> None:
+    """Refuse to touch anything but an empty directory or an interrupted capture."""
+    if not output.is_dir():
+        raise RecordError(f"{output} is a file", "give a new directory with -o")
+    names = {entry.name for entry in output.iterdir()}
+    if METADATA in names:
+        raise RecordError(
+            f"{output} already contains a capture", "give another name with -o, or remove it"
+        )
+    if not names <= _PARTIAL:
+        raise RecordError(f"{output} contains other files", "give a new directory with -o")
+
+
+def _clear(output: Path) -> None:
+    shutil.rmtree(output / TRACE, ignore_errors=True)
+    for name in _PARTIAL - {TRACE} | {METADATA}:
+        with suppress(OSError):
+            (output / name).unlink()
+
+
+def _check_space(output: Path) -> None:
+    free = shutil.disk_usage(output).free
+    if free < _MINIMAL_FREE_BYTES:
+        raise RecordError(
+            f"{output} has {free >> 20} MiB of free space, {_MINIMAL_FREE_BYTES >> 20} are needed",
+            "free some space, or give a directory on another file system with -o",
+        )
+
+
+@contextmanager
+def no_space_as_error(output: Path) -> Iterator[None]:
+    """Turn a full disk into a RecordError that says so."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        raise RecordError(
+            f"no space left for the capture in {output}; every setting was restored",
+            "free some space, or give a directory on another file system with -o",
+        ) from error

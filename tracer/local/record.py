@@ -1,0 +1,294 @@
+"""Record one cold run of a command as a capture."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Literal, cast
+
+from msgspec import structs
+
+from boards.counted import plural
+from boards.device import Devices
+from tracer.backends import tracefs_mount
+from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded
+from tracer.error import RecordError
+from tracer.formats import capture as capture_files
+from tracer.formats.capture import TRACE, Capture, Device, FileEntry, dev_text
+from tracer.formats.disk_probe import DiskProbe
+from tracer.interrupts import orderly_exit
+from tracer.local import metadata, repeat
+from tracer.local.disk.probe import ProbeFailed, probe_disk
+from tracer.local.files import SEARCH_S, find_files
+from tracer.local.journal import Journal, restore_leftovers, unrestored
+from tracer.local.output import no_space_as_error, output_directory
+from tracer.local.residency import with_cached
+from tracer.local.run import Run, RunOptions, run_cold
+from tracer.memory import available_memory_kib
+
+InodesOf = Callable[[Path], set[tuple[int, int]]]
+# The reads of a process and its descendants in a trace directory: (first sector, sectors) by the
+# disk's "major:minor".
+ReadsOf = Callable[[Path, int], dict[str, list[tuple[int, int]]]]
+_BUFFER_KIB = 32 << 10  # per CPU: a start-up of 0.5 million events fits without draining
+_ALL_BUFFERS_KIB = 512 << 10
+
+
+def _silent(step: str) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class RecordOptions:
+    """How to record ``run``.
+
+    ``read_ahead_kb`` is in force on every mounted disk during the run (and on those named in
+    ``devices``); anything but 0 makes a contaminated capture. ``buffer_kib`` per CPU is chosen
+    by the machine's memory if None. ``probes``: with kernel probes for the accesses that an older
+    kernel has no events of (on a target). ``wait_s``: how long to wait for another foreread.
+    ``foreread`` is the version and ``words`` are the command-line options that the capture
+    names. ``search_s`` is how long paths are looked up after the run, None for as long as usual.
+    ``tell`` hears of each step.
+    """
+
+    run: RunOptions
+    read_ahead_kb: int = 0
+    devices: tuple[str, ...] = ()
+    events: tuple[str, ...] = WANTED_EVENTS
+    buffer_kib: int | None = None
+    probes: bool = False
+    wait_s: float = 0.0
+    foreread: str = ""
+    words: tuple[str, ...] = ()
+    search_s: float | None = None
+    tell: Callable[[str], None] = _silent
+
+
+def record(
+    options: RecordOptions,
+    backend: Backend,
+    output: Path,
+    inodes_of: InodesOf | None = None,
+    reads_of: ReadsOf | None = None,
+) -> Capture:
+    """Record one cold run into the directory ``output`` and return the capture's metadata.
+
+    ``inodes_of`` returns the (dev, ino) pairs in a trace directory, dev being the kernel's
+    ``major << 20 | minor``; their paths are looked up after the run. ``reads_of`` returns the
+    command's reads: the disk that it read most from is probed after the run; without it none is.
+    Ctrl-C ends the run and keeps the capture; SIGTERM and SIGHUP end it and keep nothing. Every
+    knob is put back either way. Raises RecordError.
+    """
+    with orderly_exit():
+        notes = unrestored(restore_leftovers())
+        options.run.executable()
+        _check_backend(backend)
+        with output_directory(output), no_space_as_error(output):
+            return _record(options, backend, output, inodes_of, reads_of, notes)
+
+
+def _record(
+    options: RecordOptions,
+    backend: Backend,
+    output: Path,
+    inodes_of: InodesOf | None,
+    reads_of: ReadsOf | None,
+    notes: list[str],
+) -> Capture:
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    trace, version = output / TRACE, backend.probe().version
+    with tracefs_mount.mounted() as place:
+        events, missing = tracefs_mount.available(place, options.events)
+    _check_events(missing)
+    with Journal(wait_s=options.wait_s) as journal:
+        devices = Devices()
+        disks = _set_windows(journal, devices, options, notes)
+        options.tell(f"running the command cold, at read_ahead_kb={options.read_ahead_kb}")
+        run, recorded = _run_recorded(options, backend, trace, events, reads_of is not None)
+    notes += [*run.notes, *recorded.notes, *lost_notes(recorded.lost)]
+    notes += unrestored([*journal.leftovers, *journal.restored])
+    files = with_cached(_files(options, trace, run, devices, inodes_of, notes), run.cached)
+    if reads_of:
+        options.tell("learning what requests of the disk cost, a few seconds")
+    disk = _probed(trace, run, devices, files, reads_of, notes) if reads_of else None
+    capture = Capture(
+        foreread=options.foreread,
+        created=created,
+        backend=cast(Literal["tracefs", "trace-cmd", "perf"], backend.name),
+        backend_version=version,
+        host=metadata.host(),
+        command=options.run.command,
+        cwd=str(options.run.directory()),
+        pid=run.pid,
+        exit_status=run.ended.exit_status if run.ended else None,
+        signal=run.ended.signal if run.ended else None,
+        options=list(options.words),
+        environment=repeat.environment(),
+        cgroups=repeat.cgroups(),
+        ended_by=run.over.by,
+        wall_seconds=run.seconds,
+        start_ns=run.start_ns,
+        end_ns=run.over.end_ns,
+        clock="mono",
+        read_ahead_kb=options.read_ahead_kb,
+        events=events,
+        events_missing=missing,
+        lost={str(cpu): lost for cpu, lost in sorted(recorded.lost.items())},
+        cold=run.cold,
+        devices=disks,
+        mounts=metadata.mounts(devices),
+        notes=notes,
+        disk=disk,
+    )
+    capture_files.write(output, capture, files)
+    return capture
+
+
+def _run_recorded(
+    options: RecordOptions, backend: Backend, trace: Path, events: list[str], watch_group: bool
+) -> tuple[Run, Recorded]:
+    """Make the run under the recorder."""
+    buffer_kib = options.buffer_kib or default_buffer_kib(
+        available_memory_kib(), os.cpu_count() or 1
+    )
+    with ExitStack() as stack:
+        stack.callback(backend.stop)
+        run = run_cold(
+            options.run,
+            begin=lambda: backend.start(trace, events, buffer_kib),
+            end=backend.stop,
+            watch_group=watch_group,
+        )
+        return run, backend.stop()
+
+
+def _set_windows(
+    journal: Journal, devices: Devices, options: RecordOptions, notes: list[str]
+) -> list[Device]:
+    """Set the window of every disk a command can read from; describe the disks."""
+    names = list(dict.fromkeys([*devices.mounted(), *options.devices]))
+    described = []
+    for name in names:
+        own, *others = devices.read_ahead_knobs([name])
+        found = metadata.device(devices, name)
+        in_force = _set_window(journal, own, options.read_ahead_kb, notes)
+        described.append(structs.replace(found, read_ahead_kb=in_force))
+        for knob in others:
+            _set_window(journal, knob, options.read_ahead_kb, notes)
+    for knob in devices.other_knobs():
+        _set_window(journal, knob, options.read_ahead_kb, notes)
+    return described
+
+
+def _set_window(journal: Journal, knob: str, read_ahead_kb: int, notes: list[str]) -> int:
+    """Set one window; return the one in force, with a note if it is not the one asked for."""
+    try:
+        in_force = int(journal.set(knob, str(read_ahead_kb)))
+    except OSError as error:
+        in_force = int(journal.target.read_knob(knob))
+        notes.append(f"{knob} cannot be set ({error.strerror}): it stayed at {in_force}")
+    else:
+        if in_force != read_ahead_kb:
+            notes.append(f"{knob}: the kernel made {read_ahead_kb} to {in_force}")
+    return in_force
+
+
+def _files(
+    options: RecordOptions,
+    trace: Path,
+    run: Run,
+    devices: Devices,
+    inodes_of: InodesOf | None,
+    notes: list[str],
+) -> list[FileEntry]:
+    """Return the files in the trace and those mapped at the end; Ctrl-C cuts the search."""
+    inodes = set(run.mapped)
+    try:
+        found = inodes_of(trace) if inodes_of else set()
+    except ValueError as error:
+        notes.append(f"the trace could not be read to look for its files: {error}")
+        found = set()
+    inodes |= {(dev_text(dev), ino) for dev, ino in found}
+    limit_s = SEARCH_S if options.search_s is None else options.search_s
+    options.tell(looking_up(len(inodes), limit_s))
+    try:
+        files, complete = find_files(inodes, devices.mounts, run.mapped, limit_s)
+    except KeyboardInterrupt:
+        files, complete = find_files(inodes, [], run.mapped)[0], False
+    if not complete:
+        notes.append(search_cut(files, limit_s))
+    return files
+
+
+def looking_up(files: int, limit_s: float) -> str:
+    """Return the step of looking up paths, with the time that it takes at most."""
+    return f"looking up the paths of {plural(files, 'file')}, {limit_s:.0f} s at most"
+
+
+def search_cut(files: Sequence[FileEntry], limit_s: float) -> str:
+    """Return the note on a search that was over before all paths were found."""
+    missing = sum(file.path is None for file in files)
+    longer = max(10 * round(limit_s), 60)
+    return (
+        f"the search for the paths of files was cut after {limit_s:.0f} s or by Ctrl-C: "
+        f"{plural(missing, 'file', 'has')} no path; to search longer, record again "
+        f"with --search {longer}"
+    )
+
+
+def _probed(
+    trace: Path,
+    run: Run,
+    devices: Devices,
+    files: list[FileEntry],
+    reads_of: ReadsOf,
+    notes: list[str],
+) -> DiskProbe | None:
+    """Probe the disk that the command read most from; Ctrl-C cuts it."""
+    try:
+        reads = reads_of(trace, run.pid)
+        dev = max(reads, key=lambda dev: sum(sectors for _, sectors in reads[dev]), default="")
+        name = devices.disk_of_dev(dev) if dev else None
+        if name is None:
+            return None
+        on_disk = set(devices.superblocks(name))
+        ours = [file for file in files if file.path and file.dev in on_disk and not file.link]
+        ours.sort(key=lambda file: -file.size_bytes)
+        paths = [Path(file.path) for file in ours if file.path]
+        return probe_disk(devices, name, reads[dev], paths, run.group)
+    except (ValueError, LookupError, ProbeFailed) as error:
+        notes.append(f"the disk was not probed: {error}")
+    except KeyboardInterrupt:
+        notes.append("the probe of the disk was interrupted")
+    return None
+
+
+def _check_backend(backend: Backend) -> None:
+    probe = backend.probe()
+    if not probe.works:
+        raise RecordError(f"{backend.name} cannot record here: {probe.lacks}", probe.remedy)
+
+
+def _check_events(missing: list[str]) -> None:
+    if INDISPENSABLE in missing:
+        raise RecordError(
+            f"kernel {os.uname().release} has no event {INDISPENSABLE}",
+            "use a kernel from 3.10 on with CONFIG_FTRACE and event tracing",
+        )
+
+
+def lost_notes(lost: dict[int, int]) -> list[str]:
+    """Return a note if events were lost on any CPU."""
+    events = sum(lost.values())
+    remedy = "record again with a larger --buffer-kib"
+    return [f"{plural(events, 'event', 'was')} lost: {remedy}"] if events else []
+
+
+def default_buffer_kib(available_kib: int, cpus: int) -> int:
+    """Return the KiB per CPU: what a large start-up needs, or a tenth of the memory at hand."""
+    share_kib = min(available_kib // 10, _ALL_BUFFERS_KIB) // cpus
+    return max(1024, min(_BUFFER_KIB, share_kib))

@@ -1,0 +1,204 @@
+"""Run a sweep: the command cold at every window, several times, in shuffled order.
+
+Each run is a trial (tracer.local.trial) whose only setting is the window.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from boards.device import SECTOR_BYTES
+from tracer.error import RecordError
+from tracer.formats.sweep import Point, Sweep
+from tracer.interrupts import orderly_exit
+from tracer.local.counters import Counters
+from tracer.local.run import RunOptions
+from tracer.local.trial import OpenTrials, Outcome, Trial, TrialBench, TrialOptions, check_run
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """What to sweep.
+
+    Every window that ``windows_kb`` returns for the machine's page size (bytes) is run ``repeat``
+    times; each round is shuffled anew by ``seed``, so that slow drifts of the machine do not favour
+    a window. ``with_default`` adds the window that the first disk has now, against which the others
+    are held. ``devices`` names the disks; by default they are those of the executable and of
+    ``paths``.
+    """
+
+    run: RunOptions
+    windows_kb: Callable[[int], tuple[int, ...]]
+    repeat: int = 3
+    seed: int = 0
+    with_default: bool = False
+    devices: tuple[str, ...] = ()
+    paths: tuple[Path, ...] = ()
+    wait_s: float = 0.0
+    foreread: str = ""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a sweep stands after one of its runs; the discarded first run is number 0."""
+
+    done: int
+    total: int
+    read_ahead_kb: int
+    seconds: float
+    left_s: float
+
+
+@dataclass
+class _Samples:
+    """What one window measured so far."""
+
+    seconds: list[float] = field(default_factory=list)
+    requests: list[int] = field(default_factory=list)
+    pages: list[float] = field(default_factory=list)
+
+
+def sweep(
+    options: SweepOptions,
+    bench: OpenTrials,
+    save: Callable[[Sweep], None],
+    progress: Callable[[Progress], None],
+) -> Sweep:
+    """Measure all windows and return the sweep; windows are put back whatever happens.
+
+    ``save`` is handed the sweep after every run, ``complete`` being False until the last.
+    Ctrl-C returns what there is, if there is anything. Raises RecordError, also when the command
+    fails: its times would mean nothing.
+    """
+    if options.repeat < 1:
+        raise RecordError("a sweep needs at least one run of each window", "give --repeat 1")
+    with orderly_exit():
+        measurement: _Measurement | None = None
+        try:
+            with bench(_trial_options(options)) as opened:
+                measurement = _Measurement(options, opened)
+                measurement.run_all(save, progress)
+        except KeyboardInterrupt:
+            partial = measurement.sweep(complete=False) if measurement else None
+            if partial is None or not partial.points:
+                raise
+            return partial
+        done = measurement.sweep(complete=True)
+        save(done)
+        return done
+
+
+def schedule(windows_kb: tuple[int, ...], repeat: int, seed: int) -> list[int]:
+    """Return the windows in the order they are run: ``repeat`` rounds, each shuffled."""
+    shuffler = random.Random(seed)
+    rounds = [shuffler.sample(windows_kb, len(windows_kb)) for _ in range(repeat)]
+    return [window for one in rounds for window in one]
+
+
+def whole_pages(windows_kb: tuple[int, ...], page_bytes: int) -> tuple[int, ...]:
+    """Return the windows rounded down to whole pages, as the kernel does, without doubles."""
+    page_kb = page_bytes // 1024
+    return tuple(sorted({window // page_kb * page_kb for window in windows_kb}))
+
+
+class _Measurement:
+    """A sweep under way."""
+
+    def __init__(self, options: SweepOptions, bench: TrialBench) -> None:
+        self._options = options
+        self._bench = bench
+        asked = _windows(options, bench.page_bytes)
+        self._windows = whole_pages(asked, bench.page_bytes)
+        self._samples: dict[int, _Samples] = {}
+        self._created = datetime.now(UTC).isoformat(timespec="seconds")
+        self._default_kb = _default_kb(bench)
+        self._notes = list(bench.notes)
+        if set(self._windows) != set(asked):
+            self._note("windows were rounded down to whole pages, as the kernel does")
+        if options.with_default:
+            self._windows = tuple(sorted({*self._windows, self._default_kb}))
+
+    def run_all(self, save: Callable[[Sweep], None], progress: Callable[[Progress], None]) -> None:
+        """Make every run; the first one, slower after a mount, is not counted."""
+        order = schedule(self._windows, self._options.repeat, self._options.seed)
+        started = time.monotonic()
+        self._bench.announce([self._trial(window) for window in [order[0], *order]])
+        for number, window in enumerate([order[0], *order]):
+            run = self._bench.run(self._trial(window))
+            seconds = check_run(run)
+            taken = self._in_force(run)
+            self._note(*run.notes)
+            if number > 0:
+                self._add(taken, seconds, run.counters)
+                save(self.sweep(complete=False))
+            left_s = (time.monotonic() - started) / (number + 1) * (len(order) - number)
+            progress(Progress(number, len(order), taken, seconds, left_s))
+
+    def sweep(self, complete: bool) -> Sweep:
+        """Return what has been measured so far."""
+        return Sweep(
+            foreread=self._options.foreread,
+            created=self._created,
+            kernel=self._bench.kernel,
+            page_size=self._bench.page_bytes,
+            command=self._options.run.command,
+            devices=self._bench.disks,
+            default_read_ahead_kb=self._default_kb,
+            complete=complete,
+            notes=list(self._notes),
+            points=[
+                Point(
+                    read_ahead_kb=window,
+                    seconds=list(sample.seconds),
+                    requests=list(sample.requests),
+                    pages=list(sample.pages),
+                )
+                for window, sample in sorted(self._samples.items())
+            ],
+        )
+
+    def _trial(self, window: int) -> Trial:
+        return Trial(tuple((knob, str(window)) for knob in self._bench.windows))
+
+    def _in_force(self, run: Outcome) -> int:
+        """Return the window of the run, which was the same on all disks."""
+        windows = {run.in_force.get(knob, "") for knob in self._bench.windows}
+        window = windows.pop()
+        if windows or not window.isdecimal():
+            raise RecordError(
+                f"cannot set the same window on {', '.join(self._bench.disks)}",
+                "name one disk whose window can be written with --device NAME",
+            )
+        return int(window)
+
+    def _add(self, window: int, seconds: float, counters: Counters) -> None:
+        sample = self._samples.setdefault(window, _Samples())
+        sample.seconds.append(seconds)
+        sample.requests.append(round(counters["disk.reads"]))
+        read = counters["disk.read_sectors"] * SECTOR_BYTES
+        sample.pages.append(read / self._bench.page_bytes)
+
+    def _note(self, *notes: str) -> None:
+        """Add notes to the sweep, each once."""
+        self._notes += [note for note in notes if note not in self._notes]
+
+
+def _trial_options(options: SweepOptions) -> TrialOptions:
+    return TrialOptions(options.run, options.devices, options.paths, options.wait_s, limit_s=None)
+
+
+def _default_kb(bench: TrialBench) -> int:
+    """Return the window that the first disk has now."""
+    return int(bench.probe(bench.windows[:1])[bench.windows[0]])
+
+
+def _windows(options: SweepOptions, page_bytes: int) -> tuple[int, ...]:
+    windows_kb = options.windows_kb(page_bytes)
+    if not windows_kb or min(windows_kb) < 0:
+        raise RecordError("a sweep needs windows of 0 KiB or more", "give them with --windows")
+    return windows_kb

@@ -1,0 +1,296 @@
+"""One trial: settings in force, background load running, caches cold, one start-up measured.
+
+What a trial says about a command holds only if nothing else has moved it. So settings are read
+back, the load is seen to run before and after the start, and what was not asked for, other
+processes' reads or a busy processor, makes a trial ``contended``. Where trials are made is a
+bench: this machine (tracer.local.trials), or a target (tracer.remote.trials).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Literal, Protocol, Self, get_args
+
+from boards.device import SECTOR_BYTES, Devices, Disk
+from boards.mounts import mount_of
+from boards.remount import remountable
+from tracer.error import RecordError
+from tracer.local.command import Ended
+from tracer.local.counters import Counters
+from tracer.local.ending import EndedBy
+from tracer.local.knobs import selected
+from tracer.local.run import RunOptions
+
+Kind = Literal["idle", "reader", "writer", "memory"]
+Status = Literal["ok", "warm", "contended", "failed", "hung", "refused"]
+LOOK_S = 0.3  # how long the machine is looked at before the start, while only the load runs
+_WRITTEN_MIB = 4  # by the writer, between two truncations of its file
+_LEFT_MIB = 8  # of the memory, which is more than most boards need to live
+# More than this share of what the start has read, and so many bytes at least, read by others.
+_FOREIGN_SHARE, _FOREIGN_BYTES = 0.2, 1 << 20
+_LOOK_SECTORS = 256
+_BY_LOAD = {"reader": "read", "writer": "written"}
+_IDLE_CPUS = 0.5
+_STALLED_SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """What else the machine does during the start.
+
+    ``reader``: reads the file ``path`` from its beginning to its end, again and again; without
+    one the disk itself, past the page cache. ``writer``: writes and syncs a file of ``mib`` in
+    the folder ``path``, by default at the top of the disk's file system. ``memory``: a process
+    holds all memory but ``mib``, so that what else is needed is swapped, or read again.
+    """
+
+    kind: Kind = "idle"
+    path: str = ""
+    mib: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read ``KIND[:PATH]`` or ``memory[:MIB]``; raises RecordError."""
+        kind, _, rest = text.partition(":")
+        if kind not in get_args(Kind) or (kind == "idle" and rest):
+            raise RecordError(
+                f"unknown scenario {text!r}",
+                "use idle, reader, reader:FILE, writer, writer:FOLDER, memory or memory:MIB",
+            )
+        if kind == "memory":
+            if rest and not (rest.isascii() and rest.isdigit() and 0 < int(rest) < 1 << 30):
+                raise RecordError(f"{rest!r} is not a number of MiB", "write for example memory:16")
+            return cls("memory", mib=int(rest or _LEFT_MIB))
+        if rest and not (rest.startswith("/") and rest.isprintable()):
+            raise RecordError(f"{rest!r} is not an absolute path", f"write {kind}:/PATH")
+        return cls(kind, rest, _WRITTEN_MIB if kind == "writer" else 0)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Settings as (knob, value), written in that order, and the scenario."""
+
+    settings: tuple[tuple[str, str], ...] = ()
+    scenario: Scenario = field(default_factory=Scenario)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a trial.
+
+    ``seconds`` is None unless a start was measured. ``in_force`` are the values that the knobs
+    had, read back, also where the kernel made one to another; ``refused`` says why it took none,
+    or why one that it took was in force no more when all were set.
+    ``counters`` is what the machine counted during the start (tracer.local.counters).
+    """
+
+    status: Status
+    seconds: float | None = None
+    in_force: Mapping[str, str] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+    cold: bool = False
+    counters: Mapping[str, float] = field(default_factory=dict)
+    by: EndedBy | None = None
+    ended: Ended | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class TrialOptions:
+    """What is started in every trial.
+
+    ``devices`` name the disks that are tuned and whose counters are read; by default those of
+    the executable and of ``paths``. A trial that is not over after ``limit_s`` is ``hung``;
+    with None it may last for ever. ``bios``: sum up the bios of each, as counters ``io_*``
+    (remote/bios.py), which only trials by a target's shell do. Without ``vmstat`` a target may
+    leave out the counters of /proc/vmstat, which take time to bring here.
+    """
+
+    run: RunOptions
+    devices: tuple[str, ...] = ()
+    paths: tuple[Path, ...] = ()
+    wait_s: float = 0.0
+    limit_s: float | None = 600.0
+    bios: bool = False
+    vmstat: bool = True
+
+
+class TrialBench(Protocol):
+    """Where trials are made; each puts back what it has changed."""
+
+    kernel: str
+    page_bytes: int
+    machine: str  # as uname has it
+    model: str  # of the CPU, or of the board
+    disks: list[str]  # those that are tuned
+    known: list[Disk]  # what they are
+    windows: list[str]  # the read_ahead_kb files that govern reads from them
+    mounted: str  # where the file system is mounted whose options are tuned, "" if there is none
+    notes: list[str]
+
+    def probe(self, knobs: Sequence[str]) -> dict[str, str]:
+        """Return what each knob that can be read says; ``knobs`` may be patterns of paths.
+
+        A pattern of tunables (``…/queue/iosched/*``) finds those of every scheduler that its
+        disk offers: each is chosen once, and the one in force again. So is each alternative of a
+        mount option; those that were taken are listed as a scheduler's file tells its choices.
+        """
+
+    def announce(self, trials: Sequence[Trial]) -> None:
+        """Say which trials come next, in this order, so that the bench may begin them early."""
+
+    def run(self, trial: Trial) -> Outcome:
+        """Make one trial.
+
+        Raises RecordError for what no repetition could mend, and TargetError when the target was
+        lost: then the bench is of no use any more.
+        """
+
+
+OpenTrials = Callable[[TrialOptions], AbstractContextManager[TrialBench]]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was counted in a trial: in the look before its start, and during it.
+
+    ``own_bytes`` were read by the command and the load, None where no process says so.
+    """
+
+    look: Counters
+    start: Counters
+    own_bytes: int | None
+
+
+def judged(outcome: Outcome, scenario: Scenario, seen: Seen) -> Outcome:
+    """Return the outcome of a start that was measured with its counters and its status.
+
+    Raises KeyboardInterrupt for one that Ctrl-C has ended.
+    """
+    if outcome.by == "signal":
+        raise KeyboardInterrupt
+    notes, status = contention(scenario, seen), outcome.status
+    if status == "ok" and outcome.ended and outcome.ended.exit_status != 0:
+        status = "failed"
+    elif status == "ok" and notes:
+        status = "contended"
+    return replace(
+        outcome, status=status, counters=dict(seen.start), notes=(*outcome.notes, *notes)
+    )
+
+
+def check_run(outcome: Outcome) -> float:
+    """Return the seconds of a run that says something about start-up.
+
+    Raises RecordError for any other: further runs would fail alike.
+    """
+    if outcome.status == "refused":
+        knob, why = next(iter(outcome.refused.items()))
+        raise RecordError(
+            f"{knob} cannot be set: {why}", "run as root, on a disk whose window can be written"
+        )
+    if outcome.status == "warm":
+        raise RecordError(
+            outcome.notes[-1],
+            "stop the processes that read files, or continue anyway with --allow-warm",
+        )
+    if outcome.status in ("failed", "hung") or outcome.seconds is None:
+        raise RecordError(
+            f"the runs were stopped: {outcome.notes[0]}",
+            "run the command by hand and make it succeed; if it does not exit by itself, end its "
+            "runs with --until-idle MS, --until-output REGEX or --duration S",
+        )
+    return outcome.seconds
+
+
+def displaced(taken: Mapping[str, str], in_force: Mapping[str, str]) -> dict[str, str]:
+    """Return why settings are not in force, by knob, although they were taken.
+
+    What the kernel made of a value when it was written stays a note: many are rounded.
+    """
+    return {
+        knob: f"another setting made it {in_force[knob]}"
+        for knob, value in taken.items()
+        if in_force.get(knob, value) != value
+    }
+
+
+def offered(schedulers: str) -> list[str]:
+    """Return the schedulers that such a knob offers, the one in force last."""
+    names = schedulers.replace("[", "").replace("]", "").split()
+    return sorted(names, key=lambda name: name == selected(schedulers))
+
+
+def contention(scenario: Scenario, seen: Seen) -> list[str]:
+    """Return notes on what moved the measurement although nobody asked for it."""
+    notes = []
+    if scenario.kind != "memory":
+        for verb in ("read", "written"):
+            sectors = seen.look.get(f"disk.{verb}_sectors", 0)
+            if sectors > _LOOK_SECTORS and _BY_LOAD.get(scenario.kind) != verb:
+                kib = sectors * SECTOR_BYTES / 1024
+                notes.append(f"others had {kib:.0f} KiB {verb} just before the start")
+        stalled = seen.look.get("pressure.memory.some", 0)
+        if stalled > _STALLED_SHARE * LOOK_S:
+            notes.append("other processes were short of memory just before the start")
+        notes += _foreign(seen)
+    idle = seen.look.get("cpu.idle")
+    if scenario.kind == "idle" and idle is not None and idle < _IDLE_CPUS * LOOK_S:
+        notes.append("the CPUs were busy just before the start")
+    return notes
+
+
+def _foreign(seen: Seen) -> list[str]:
+    """Return a note if others have read much from the disks during the start."""
+    if seen.own_bytes is None:
+        return []
+    read = seen.start.get("disk.read_sectors", 0) * SECTOR_BYTES
+    foreign = read - seen.own_bytes
+    if foreign <= max(_FOREIGN_BYTES, _FOREIGN_SHARE * read):
+        return []
+    return [f"other processes read {foreign / (1 << 20):.1f} MiB from the disk during the start"]
+
+
+def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> list[str]:
+    """Return the disks whose settings a user would change for this application.
+
+    Those that hold the file system of its executable and of every path given, or exactly those
+    named; the settings of all others stay as they are.
+    """
+    if options.devices:
+        return [devices.disk(name).name for name in options.devices]
+    paths = [executable, *options.paths]
+    disks = [disk for path in paths for disk in devices.disks_of_path(path)]
+    if not disks:
+        raise RecordError(
+            f"the file system of {paths[0]} is not on a disk of its machine",
+            "name the disk with --device NAME",
+        )
+    return list(dict.fromkeys(disks))
+
+
+def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:
+    """Return where the file system is mounted whose options a user would change, "" if none can be.
+
+    That of the executable if it is on these disks, else the first one that is.
+    """
+    first = mount_of(executable, devices.mounts, follow=False)
+    on_them = [
+        mount
+        for mount in [*filter(None, [first]), *devices.mounts]
+        if set(disks) & set(devices.disks_of_superblock(mount.dev))
+    ]
+    return remountable(devices.mounts, on_them)
+
+
+def disks_to_count(disks: list[str], devices: Devices) -> list[str]:
+    """Return those of ``disks`` that no other one is made of.
+
+    A read of a loop or dm device would be counted twice. What else reads from these disks
+    meanwhile is counted too.
+    """
+    below = {lower for disk in disks for lower in devices.below(disk)}
+    return [disk for disk in disks if disk not in below]
