@@ -22,7 +22,7 @@ from analyzer.predict.recorded import of_recording
 from analyzer.predict.window import NEEDS_CAPTURE
 from analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.program.driver import handover_ns, with_driver
-from analyzer.program.in_run import as_in_run
+from analyzer.predict.disk.in_run import as_in_run
 from analyzer.program.plug import unplugged_ns, with_plugs
 from analyzer.program.steps import Steps, own_requests
 from analyzer.program.thread_steps import steps_in_time

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from analyzer.ingest.tables import REQUESTS, Table
-from analyzer.program.in_run import FEWEST, as_in_run
+from analyzer.predict.disk.in_run import FEWEST, as_in_run
 from emulator.devices.measured import Measured, Point
 
 DISK = Measured(
