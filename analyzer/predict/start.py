@@ -15,6 +15,7 @@ from analyzer.predict.check_capture import capture_findings
 from analyzer.predict.checks import Finding
 from analyzer.predict.confirmed import SECONDS, setting_of, unlike
 from analyzer.predict.disk.device_model import DeviceModelError, learn
+from analyzer.predict.disk.in_run import as_in_run
 from analyzer.predict.disk.probed import LimiterUnknownError, device_of_probe, page_cost, probe_of
 from analyzer.predict.inputs import Inputs
 from analyzer.predict.prediction import MINOR_SHARE
@@ -22,7 +23,6 @@ from analyzer.predict.recorded import of_recording
 from analyzer.predict.window import NEEDS_CAPTURE
 from analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.program.driver import handover_ns, with_driver
-from analyzer.predict.disk.in_run import as_in_run
 from analyzer.program.plug import unplugged_ns, with_plugs
 from analyzer.program.steps import Steps, own_requests
 from analyzer.program.thread_steps import steps_in_time
