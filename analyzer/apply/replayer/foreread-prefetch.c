@@ -5,7 +5,7 @@
  *
  * Reads are asked for in the order of the list, MOST_UNDER_WAY ahead of what the disk has done: it
  * always has work, and whoever reads something else waits for that much only. The list
- * (docs/prefetch.md) is checked whole before the first file is opened: one that is damaged is
+ * (docs/explanation/prefetch.md) is checked whole before the first file is opened: one that is damaged is
  * refused, by line. Files that are missing, that became shorter or that are not regular files are
  * skipped. At most half of the memory that is available is filled.
  *
