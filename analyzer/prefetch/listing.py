@@ -1,4 +1,4 @@
-r"""The text of a prefetch list, version 1 (docs/prefetch.md).
+r"""The text of a prefetch list, version 1 (docs/explanation/prefetch.md).
 
 ::
 
