@@ -5,6 +5,7 @@ import pkgutil
 
 import pytest
 
+from analyzer.ingest._readers import ReaderError
 from analyzer.ingest.cursor import ShortData
 from analyzer.ingest.ring_reference import Damaged
 from analyzer.tuner.evaluation import TargetGone
@@ -18,7 +19,7 @@ PACKAGES = ("analyzer", "boards", "emulator", "foreread", "tracer")
 # Exit code 2 with the usage, and an orderly end by a signal: neither is an error of a package.
 APART = (UsageError, Interrupted)
 # Caught where they are expected; they do not reach a user. Nor do names that begin with "_".
-CAUGHT = (ShortData, Damaged, TargetGone, ProbeFailed)
+CAUGHT = (ReaderError, ShortData, Damaged, TargetGone, ProbeFailed)
 
 
 def _exceptions(package):
