@@ -13,7 +13,7 @@ from analyzer.predict.window import predict
 
 
 class ChoiceError(AnalyzerError, ValueError):
-    """What was asked for needs another model; ``remedy`` names it."""
+    """The request needs another model; ``remedy`` names it."""
 
 
 def predict_by(

@@ -1,4 +1,4 @@
-/* From what threads of a recording did to the operations that the emulation of the kernel runs.
+/* From the actions of a recording's threads to the operations that the kernel's emulation runs.
  *
  * The readable version of the same is ../reference.py, and says why; the two give equal results.
  * Numbers of the trace (addresses, descriptors, lengths) are hostile. Memory is bounded by the
@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What happened: enum What of ../timeline.py. */
+/* Kinds of moments: enum What of ../timeline.py. */
 enum fw_what {
     FW_INSERT = 1,
     FW_FAULT = 3,
@@ -61,15 +61,15 @@ struct fw_moment {
     uint8_t what;
 };
 
-/* By what a page was read in: enum Way of ../misses.py. */
+/* How a page was read in: enum Way of ../misses.py. */
 enum fw_way { FW_NO_WAY = -1, FW_BY_FAULT, FW_BY_READ, FW_BY_ADVICE, FW_UNKNOWN, FW_FILLED };
 
-/* INSERTED of ../evidence.py: what is known of a page that entered the page cache. */
+/* INSERTED of ../evidence.py: facts about a page that entered the page cache. */
 struct fw_inserted {
     uint64_t page;
     uint32_t file;
     uint8_t unread; /* no block read filled it */
-    uint8_t stored; /* it has data on the device, as far as that is known */
+    uint8_t stored; /* it has data on the device, as far as known */
     int8_t way;
 };
 
@@ -139,7 +139,7 @@ struct fw_page {
     uint32_t file, unused;
 };
 
-/* What was assumed, in the order of ASSUMED of ../draft.py. */
+/* Assumptions, in the order of ASSUMED of ../draft.py. */
 enum fw_assumed {
     FW_WHOLE,
     FW_HEADERS,

@@ -1,4 +1,4 @@
-/* Handles, descriptors, and how images come about and go. */
+/* Handles, descriptors, and the creation and end of images. */
 #include "images.h"
 
 #include "mappings.h"
@@ -132,7 +132,7 @@ areas_copied(struct fw_images *images, uint32_t to, uint32_t from)
     areas_copied(images, to, area.link[FW_BY_ADDRESS].child[0]);
     area.row = FW_NONE;
     uint64_t order = images->order;
-    images->order = area.order - 1; /* what was mapped later is later in the copy, too */
+    images->order = area.order - 1; /* later mappings stay later in the copy */
     fw_add(images, to, &area);
     images->order = order;
     areas_copied(images, to, area.link[FW_BY_ADDRESS].child[1]);
@@ -219,7 +219,7 @@ fw_image_leave(struct fw_images *images, struct fw_image image)
     *table = (struct fw_table){0};
 }
 
-/* Where a memory keeps what it knows of a file; NULL after an error. */
+/* A memory's record of a file; NULL after an error. */
 struct fw_of_file *
 fw_of_file(struct fw_images *images, uint32_t row, uint32_t file)
 {
