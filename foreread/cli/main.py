@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from foreread.cli.arguments import UsageError
+from foreread.error import ForereadError
 from foreread.version import VERSION
 
 # Order as in the help; each is a module of foreread.cli.commands. A module is imported only when
@@ -143,7 +144,14 @@ def _complain(error: BaseException) -> int:
     text = f"foreread: {_message(error)}" + (f" -- {remedy}" if remedy else "")
     # One line, whatever a hostile file name holds.
     print(printable(text), file=sys.stderr)
-    return EXIT_FAILED
+    return EXIT_USAGE if isinstance(error, _usage_errors()) else EXIT_FAILED
+
+
+def _usage_errors() -> tuple[type[BaseException], ...]:
+    """Return what the library raises for arguments that do not fit each other."""
+    from analyzer.predict.choice import ChoiceError  # noqa: PLC0415  (on failure only: numpy)
+
+    return (ChoiceError, ForereadError)
 
 
 def _message(error: BaseException) -> str:
