@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from analyzer.error import AnalyzerError
 from analyzer.ingest.recording import Recording
 from analyzer.predict.disk.device_model import read_device_model
 from analyzer.predict.linux import FIXED, model_for, predict_linux
@@ -16,12 +17,8 @@ SECONDS: Criterion = "seconds"
 PUBLISHED: Criterion = "published"
 
 
-class ChoiceError(ValueError):
+class ChoiceError(AnalyzerError, ValueError):
     """What was asked for needs another model; ``remedy`` names it."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 def predict_by(

@@ -30,7 +30,7 @@ class Curve:
     pages loaded and never accessed, ``c_opt`` equation 7 (exact integers). ``seconds`` needs a
     device model and is None without one, or for windows that were not replayed;
     ``seconds_low`` and ``seconds_high`` are its band, and ``smallest_within`` is the smallest
-    window within the band of the predicted best (docs/models.md, "The verdict").
+    window within the band of the predicted best (docs/explanation/verdict.md).
     ``turning_points`` counts the local minima of C_opt; ``iterated`` is what the paper's
     turning-point iteration finds. ``f``, ``g`` and ``pages`` are of file data; what the recorded
     run read of metadata comes beside it at every window, None if the file does not say. ``f_fixed``

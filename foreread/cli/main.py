@@ -127,9 +127,18 @@ def _run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _die_of_interrupt()
     except (Exception, SystemExit) as error:
-        if not hasattr(error, "remedy") and not isinstance(error, OSError):
+        if not isinstance(error, _reported()):
             raise
         return _complain(error)
+
+
+def _reported() -> tuple[type[BaseException], ...]:
+    """Return the exceptions that end in one line; all others are bugs, with a traceback."""
+    # Imported on failure only: the emulator's base brings numpy.
+    from foreread.error import ERRORS  # noqa: PLC0415
+    from tracer.interrupts import Interrupted  # noqa: PLC0415
+
+    return (*ERRORS, Interrupted, OSError)
 
 
 def _die_of_interrupt() -> NoReturn:
