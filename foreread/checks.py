@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from foreread.error import ForereadError
+from foreread.error import ArgumentError
 from tracer.local.run import RunOptions
 
 StrPath = str | os.PathLike[str]
@@ -18,27 +18,27 @@ def silent(step: str) -> None:
 
 
 def checked_path(path: object, what: str) -> Path:
-    """Return the path called ``what``; raises ForereadError if it is none."""
+    """Return the path called ``what``; raises ArgumentError if it is none."""
     if not isinstance(path, (str, os.PathLike)) or not str(path):
-        raise ForereadError(f"{what} {path!r} is not a path", f"give the path of {what} as text")
+        raise ArgumentError(f"{what} {path!r} is not a path", f"give the path of {what} as text")
     return Path(path)
 
 
 def checked_run(run: object) -> RunOptions:
-    """Return what is to be run; raises ForereadError for anything but a command."""
+    """Return what is to be run; raises ArgumentError for anything but a command."""
     if isinstance(run, RunOptions):
         return run
     words = [] if isinstance(run, (str, bytes)) else run
     if isinstance(words, Sequence) and words and all(isinstance(word, str) for word in words):
         return RunOptions(list(words))
-    raise ForereadError(
+    raise ArgumentError(
         f"{run!r} is not a command",
         'give the words of a command as a list, such as ["nginx", "-t"], or RunOptions',
     )
 
 
 def checked_number(number: object, what: str, least: int = 0) -> int:
-    """Return a whole number of ``least`` or more; raises ForereadError for anything else."""
+    """Return a whole number of ``least`` or more; raises ArgumentError for anything else."""
     if isinstance(number, int) and not isinstance(number, bool) and number >= least:
         return number
-    raise ForereadError(f"{what} {number!r} is not a number", f"give a whole number from {least}")
+    raise ArgumentError(f"{what} {number!r} is not a number", f"give a whole number from {least}")

@@ -92,7 +92,7 @@ def confirm(
         progress: is called after each run.
 
     Raises:
-        ForereadError: arguments that make no sense.
+        ArgumentError: arguments that make no sense.
         tracer.error.RecordError: nothing is proposed, or the runs cannot be made.
     """
     path = checked_path(capture, "capture")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.ingest.archive import is_archive
-from analyzer.ingest.load import Pids, load
+from analyzer.ingest.arguments import Pids
+from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import SECONDS, Criterion, predict_by
 from analyzer.predict.prediction import Prediction, Verdict

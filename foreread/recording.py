@@ -52,7 +52,7 @@ def record(
         tell: is called with each step, in words.
 
     Raises:
-        ForereadError: arguments that make no sense.
+        ArgumentError: arguments that make no sense.
         tracer.error.RecordError: the run cannot be recorded; ``remedy`` says what to do.
         boards.target.TargetError: the target cannot be reached.
     """

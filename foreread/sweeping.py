@@ -11,7 +11,7 @@ from pathlib import Path
 
 from boards.open import LOCAL, open_target
 from foreread.checks import Command, StrPath, checked_number, checked_path, checked_run, silent
-from foreread.error import ForereadError
+from foreread.error import ArgumentError
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from foreread.version import VERSION
 from tracer.formats.sweep import Sweep, check_writable, write_sweep
@@ -71,7 +71,7 @@ def sweep(
         progress: is called after each run.
 
     Raises:
-        ForereadError: arguments that make no sense.
+        ArgumentError: arguments that make no sense.
         tracer.error.RecordError: the runs cannot be made; ``remedy`` says what to do.
     """
     file = checked_path(output, "output")
@@ -123,7 +123,7 @@ def _windows(windows_kb: Sequence[int] | WindowsOf | None) -> WindowsOf:
         return windows_kb
     given = tuple(windows_kb)
     if not given or not all(isinstance(kb, int) and kb >= 0 for kb in given):
-        raise ForereadError(
+        raise ArgumentError(
             f"windows_kb {windows_kb!r} are not windows", "give KiB of 0 or more, such as [0, 128]"
         )
     return lambda _: given

@@ -28,7 +28,7 @@ from analyzer.tuner.store.store_file import StoreError
 from boards.counted import plural
 from boards.open import LOCAL, open_target
 from foreread.checks import Command, StrPath, checked_path, checked_run, silent
-from foreread.error import ForereadError
+from foreread.error import ArgumentError
 from foreread.evaluator import TrialEvaluator
 from foreread.version import VERSION
 from tracer.interrupts import Interrupted, orderly_exit
@@ -94,7 +94,7 @@ def tune(
         confirming: is called after each run of the confirmation.
 
     Raises:
-        ForereadError: arguments that make no sense, or are not those of a resumed tuning.
+        ArgumentError: arguments that make no sense, or are not those of a resumed tuning.
         analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued.
         analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
     """
@@ -195,7 +195,7 @@ def _known(text: str) -> str:
 
 
 def _check_same(asked: TuneOptions, spec: Spec) -> None:
-    """Raise ForereadError where the options are not those of the store."""
+    """Raise ArgumentError where the options are not those of the store."""
     for what, given, stored in (
         ("the target", asked.target, spec.board.name),
         ("the scenario", asked.scenarios, spec.scenarios),
@@ -205,7 +205,7 @@ def _check_same(asked: TuneOptions, spec: Spec) -> None:
         ("the command", tuple(asked.run.command), spec.command),
     ):
         if given != stored:
-            raise ForereadError(
+            raise ArgumentError(
                 f"{what} was {_said(stored)} in the stored campaign, and is {_said(given)} now",
                 "resume with the options that the tuning was begun with",
             )
@@ -224,7 +224,7 @@ def _space(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -
         if gene in asked.genes:
             tell(f"gene {gene} is not tuned: {why}")
     if not space.genes:
-        raise ForereadError(
+        raise ArgumentError(
             "the machine has none of the settings to tune",
             "see `foreread doctor`, or choose others with --genes",
         )

@@ -1,4 +1,4 @@
-"""Which window a capture's prediction proposes, for the commands that measure it."""
+"""Which window a capture's prediction proposes, to measure it."""
 
 from __future__ import annotations
 

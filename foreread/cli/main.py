@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NoReturn, Protocol
 
 from foreread.cli.arguments import UsageError
-from foreread.error import ForereadError
 from foreread.version import VERSION
 
 # Order as in the help; each is a module of foreread.cli.commands. A module is imported only when
@@ -159,8 +158,9 @@ def _complain(error: BaseException) -> int:
 def _usage_errors() -> tuple[type[BaseException], ...]:
     """Return what the library raises for arguments that do not fit each other."""
     from analyzer.predict.choice import ChoiceError  # noqa: PLC0415  (on failure only: numpy)
+    from foreread.error import ArgumentError  # noqa: PLC0415
 
-    return (ChoiceError, ForereadError)
+    return (ChoiceError, ArgumentError)
 
 
 def _message(error: BaseException) -> str:
