@@ -62,6 +62,12 @@ class Curve:
     metadata_pages: int | None = None
     f_fixed: list[int] | None = None
 
+    @property
+    def known_seconds(self) -> dict[int, float]:
+        """The predicted seconds by read_ahead_kb; empty where none were predicted."""
+        columns = zip(self.read_ahead_kb, self.seconds or [], strict=self.seconds is not None)
+        return {kb: seconds for kb, seconds in columns if seconds is not None}
+
     def seconds_at(self, window: int) -> float | None:
         """Return the predicted seconds of a window; None where there are none."""
         if self.seconds is None or window not in self.windows:
