@@ -1,4 +1,4 @@
-"""One line of progress on stderr: what is being done, and how long it still takes."""
+"""One line of progress on stderr: the current step, and the time left."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import TextIO
 
 from foreread.cli.text.wording import duration_text
 
-_EVERY_S = 5.0  # in a log; a terminal's line is written over
+_EVERY_S = 5.0  # in a log; a terminal's line is overwritten
 _WIDTH = 78
 
 
 class ProgressLine:
-    """Says steps, and how far a step of known length is; on a terminal in one line.
+    """Prints steps, and the progress of a step of known length; on a terminal in one line.
 
-    In a log each step stands in a line of its own, and a long one says how far it is now and then.
+    In a log each step has its own line, and a long one reports its progress now and then.
     """
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -25,12 +25,12 @@ class ProgressLine:
         self._open = False
 
     def step(self, text: str) -> None:
-        """Say what begins now."""
+        """Print the step that begins now."""
         self._began_s = self._said_s = time.monotonic()
         self._say(text)
 
     def part(self, text: str, done: int, total: int) -> None:
-        """Say that ``done`` of ``total`` equal parts of the step are over."""
+        """Report that ``done`` of ``total`` equal parts of the step are finished."""
         now_s = time.monotonic()
         if not self._terminal and now_s - self._said_s < _EVERY_S:
             return
@@ -39,7 +39,7 @@ class ProgressLine:
         self._say(f"{text}: {done}/{total}, {duration_text(left_s)} left")
 
     def end(self) -> None:
-        """Leave the line, so that what follows begins a new one."""
+        """End the line, so that later output begins a new one."""
         if self._open:
             print(file=self._stream, flush=True)
         self._open = False

@@ -17,7 +17,7 @@ _UUID = "f0e1d2c3-b4a5-4697-8879-6a5b4c3d2e1f"
 
 
 def add_board_files(tree: Path, busybox: Path) -> None:
-    """Add what the application's root needs besides its packages."""
+    """Add the files that the application's root needs besides its packages."""
     for name in ("bin", "dev", "proc", "tmp"):
         (tree / name).mkdir(exist_ok=True)
     shutil.copy(busybox, tree / "bin/busybox")

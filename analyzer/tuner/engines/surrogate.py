@@ -171,8 +171,7 @@ class Surrogate:
         return np.asarray(np.maximum(1 - ((across @ inverse) * across).sum(axis=1), 0.0))
 
     def _covariance(self, points: Points, matters: Floats) -> Floats:
-        """Return the covariance of points with the known ones by view, without own parts and
-        noise."""
+        """Return the covariance of points with known ones by view, without own parts and noise."""
         trust = self._trust * np.outer(points.expected, self._points.expected)
         return self._product(points.places, matters) + trust
 

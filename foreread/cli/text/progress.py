@@ -6,7 +6,7 @@ import os
 from typing import TextIO
 
 PREFIX = "foreread: "
-_COLUMNS = 80  # of a terminal that does not say it, as a serial console
+_COLUMNS = 80  # of a terminal of unknown width, as a serial console
 
 
 class ProgressLine:
