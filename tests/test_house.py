@@ -9,7 +9,12 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("analyzer", "boards", "emulator", "foreread", "studies", "tracer")
-CORES = ("analyzer/ingest/core", "analyzer/program/core", "emulator/core/fixed", "emulator/core/linux")
+CORES = (
+    "analyzer/ingest/core",
+    "analyzer/program/core",
+    "emulator/core/fixed",
+    "emulator/core/linux",
+)
 SOURCES = {".py", ".c", ".h", ".sh", ".toml", ".j2"}
 
 
