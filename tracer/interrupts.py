@@ -16,12 +16,13 @@ _Handler = Callable[[int, FrameType | None], object]
 class Interrupted(SystemExit):
     """foreread was stopped by SIGTERM or SIGHUP; every knob has been put back.
 
-    No Exception: whoever goes on after an error, whichever, does not go on after this.
+    A SystemExit and not a TracerError, so that code which continues after errors ends here.
     """
+
+    remedy = "repeat the command; to end a recording early and keep it, press Ctrl-C"
 
     def __init__(self, number: int) -> None:
         super().__init__(f"stopped by {signal.Signals(number).name}; every setting was restored")
-        self.remedy = "repeat the command; to end a recording early and keep it, press Ctrl-C"
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boards.target import Target
+from tracer.error import TracerError
 
 SMALLEST_BYTES = 16 << 20  # of what is read: less would be read again and again
 _HERE = Path(__file__).parent
@@ -19,12 +20,8 @@ _MOST_ANSWER = 1 << 16  # bytes of what place.sh prints
 _START_S = 60.0  # a slow board takes its time to start fio, and to end requests under way
 
 
-class CalibrateError(RuntimeError):
+class CalibrateError(TracerError, RuntimeError):
     """A disk that could not be measured; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)
@@ -71,7 +68,7 @@ def find_place(target: Target, place: str) -> Place:
         raise CalibrateError(
             "fio is not installed there",
             "install it (Debian: apt install fio), or give the disk's figures by hand: "
-            "docs/guide.md, calibrate",
+            "docs/reference/commands.md, calibrate",
         )
     if not path or not size.isdecimal():
         raise CalibrateError(

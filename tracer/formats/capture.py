@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from tracer.error import TracerError
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.disk_probe import DiskProbe
 
@@ -41,12 +42,8 @@ def dev_text(dev: int) -> str:
     return f"{dev >> 20}:{dev & 0xFFFFF}"
 
 
-class CaptureError(ValueError):
+class CaptureError(TracerError, ValueError):
     """A capture that cannot be read; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 class Host(msgspec.Struct, frozen=True, kw_only=True):

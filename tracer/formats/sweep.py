@@ -9,6 +9,7 @@ from typing import Annotated
 
 import msgspec
 
+from tracer.error import TracerError
 from tracer.formats.capture import Count, PageBytes
 
 SCHEMA = 1
@@ -44,12 +45,8 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     points: list[Point]
 
 
-class SweepError(ValueError):
+class SweepError(TracerError, ValueError):
     """A SWEEP file that cannot be read; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 def check_writable(path: Path) -> None:

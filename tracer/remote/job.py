@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import Self
 
 from boards import remount, scheduler
+from boards.error import BoardsError
 from boards.target import Result, Target, TargetError
-from tracer.error import RecordError
+from tracer.error import RecordError, TracerError
 from tracer.interrupts import uninterrupted
 
 # What a step may take that only asks or starts something: on an emulated board of a busy host, too.
@@ -184,7 +185,7 @@ def making_sense(of: str) -> Iterator[None]:
     try:
         yield
     except (ValueError, LookupError, TypeError, ArithmeticError, OSError) as error:
-        if hasattr(error, "remedy"):
+        if isinstance(error, (TracerError, BoardsError)):
             raise
         raise RecordError(
             f"cannot parse the target's reply: {of} ({error})",
