@@ -18,6 +18,7 @@ finish() {
     reboot -f
 }
 
+# in_root /PATH [WORD...]: by its path, or busybox would run its own program of that name.
 in_root() {
     DEBIAN_FRONTEND=noninteractive DEBCONF_NONINTERACTIVE_SEEN=true HOME=/root LC_ALL=C \
         PATH=/usr/sbin:/usr/bin:/sbin:/bin chroot /app "$@"
@@ -25,7 +26,7 @@ in_root() {
 
 # Files that scripts of packages have changed since /.began, without what dpkg keeps for itself.
 list_changed() {
-    in_root find / -xdev -cnewer /.began ! -path / ! -path '/.*' ! -path '/var/lib/dpkg*' \
+    in_root /usr/bin/find / -xdev -cnewer /.began ! -path / ! -path '/.*' ! -path '/var/lib/dpkg*' \
         ! -path '/var/cache/debconf*' ! -path '/var/log/*.log' ! -path /usr/sbin/policy-rc.d
     for file in /etc/passwd /etc/group /etc/shadow; do
         [ ! -e "/app$file" ] || echo "$file"
@@ -46,14 +47,15 @@ mount -t tmpfs tmp /app/tmp
 mount -t tmpfs run /app/run
 
 # shellcheck disable=SC2086
-in_root dpkg --force-depends --configure $BASE </dev/null >/out/base 2>&1
+in_root /usr/bin/dpkg --force-depends --configure $BASE </dev/null >/out/base 2>&1
 sleep 1
 : >/app/.began
 sleep 1
 # shellcheck disable=SC2086
-in_root dpkg --configure $PACKAGES </dev/null >/out/log 2>&1
+in_root /usr/bin/dpkg --configure $PACKAGES </dev/null >/out/log 2>&1
 # shellcheck disable=SC2016,SC2086
-in_root dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' $PACKAGES >/out/states 2>&1
+in_root /usr/bin/dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' $PACKAGES >/out/states 2>&1
 list_changed | busybox sed 's,^/,,' >/out/names
-in_root tar --no-recursion --numeric-owner -C / -cf - -T - </out/names >/out/changed || fail "tar"
+in_root /usr/bin/tar --no-recursion --numeric-owner -C / -cf - -T - </out/names >/out/changed ||
+    fail "no archive of what was changed"
 finish
