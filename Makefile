@@ -8,10 +8,10 @@ FUZZ_SECONDS ?= 60
 
 SOURCES := analyzer boards bench docs emulator examples foreread fuzz studies tests tracer
 C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
-SHELL_FILES := .ci/run .ci/packages .ci/fresh $(shell find $(SOURCES) -name '*.sh')
+SHELL_FILES := $(addprefix .ci/,bare deb fresh packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-fresh test-boards paper accuracy tune-study test-package lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-fresh test-boards paper accuracy tune-study test-package wheel deb release lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -63,6 +63,17 @@ tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, Q
 
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
 	$(BIN)/python -m pytest -q -rfEs --timeout 0 -m package
+
+wheel: ## the source archive and a wheel that needs no compiler, in dist (root; network)
+	@.ci/wheel
+
+deb: ## a Debian package for Debian 13 and later, in dist (root; network)
+	@.ci/deb
+
+release: ## check version, changelogs and tag of the current commit, and build everything in dist
+	@.ci/release.py tagged
+	@.ci/wheel
+	@.ci/deb
 
 lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain words, links
 	$(BIN)/ruff check .
