@@ -19,7 +19,7 @@ Timed = tuple[int, Row]  # when (ns), OPERATION
 
 
 class Assumed(IntEnum):
-    """Assumptions for data that the recording lacks (enum fw_assumed, core/follow.h)."""
+    """Assumptions for data that the recording lacks (enum fw_assumed, core/evidence.h)."""
 
     WHOLE = 0
     HEADERS = 1
