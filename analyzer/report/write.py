@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 
 from analyzer.ingest.recording import Recording
@@ -124,8 +125,8 @@ def document(subject: Subject) -> dict[str, Any]:
     validation = subject.validation
     return {
         "schema": 1,
-        "prediction": subject.prediction.to_json(),
-        "validation": None if validation is None else validation.to_json(),
+        "prediction": msgspec.to_builtins(subject.prediction.document()),
+        "validation": None if validation is None else msgspec.to_builtins(validation),
         "tuning": None if subject.tuned is None else tuning_document(subject.tuned),
         "waste": {
             "window": subject.window,
