@@ -13,11 +13,15 @@ from tracer.error import TracerError
 
 
 class ForereadError(Exception):
-    """A call of the library that makes no sense; ``remedy`` says what to do."""
+    """What the library itself refuses; ``remedy`` says what to do."""
 
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
         self.remedy = remedy
+
+
+class ArgumentError(ForereadError, ValueError):
+    """Arguments of a call that make no sense, by themselves or together."""
 
 
 ERRORS = (ForereadError, AnalyzerError, TracerError, BoardsError, EmulatorError)

@@ -77,6 +77,12 @@ class Curve(msgspec.Struct, frozen=True, rename=_NAMES):
     metadata_pages: Annotated[int | None, says("metadata pages of the recorded run")] = None
     f_fixed: Annotated[list[int] | None, says("F of the fixed window")] = None
 
+    @property
+    def known_seconds(self) -> dict[int, float]:
+        """The predicted seconds by read_ahead_kb; empty where none were predicted."""
+        columns = zip(self.read_ahead_kb, self.seconds or [], strict=self.seconds is not None)
+        return {kb: seconds for kb, seconds in columns if seconds is not None}
+
     def seconds_at(self, window: int) -> float | None:
         """Return the predicted seconds of a window; None where there are none."""
         if self.seconds is None or window not in self.windows:

@@ -152,7 +152,15 @@ def _complain(error: BaseException) -> int:
     text = f"foreread: {_message(error)}" + (f" -- {remedy}" if remedy else "")
     # One line, whatever a hostile file name holds.
     print(printable(text), file=sys.stderr)
-    return EXIT_FAILED
+    return EXIT_USAGE if isinstance(error, _usage_errors()) else EXIT_FAILED
+
+
+def _usage_errors() -> tuple[type[BaseException], ...]:
+    """Return what the library raises for arguments that do not fit each other."""
+    from analyzer.predict.choice import ChoiceError  # noqa: PLC0415  (on failure only: numpy)
+    from foreread.error import ArgumentError  # noqa: PLC0415
+
+    return (ChoiceError, ArgumentError)
 
 
 def _message(error: BaseException) -> str:
