@@ -37,7 +37,7 @@ class ReportFigures(Document, frozen=True, kw_only=True):
     """The numbers of a report; that of a TUNING alone has ``tuning`` only."""
 
     prediction: PredictionDocument | UnsetType = UNSET
-    validation: Validation | None | UnsetType = UNSET
+    validation: Validation | UnsetType | None = UNSET
     tuning: TuningDocument | None
     waste: WasteDocument | UnsetType = UNSET
 
@@ -61,6 +61,4 @@ def _file(subject: Subject, row: int) -> WastedFile:
         if one.wasted[row]
     }
     waste = subject.waste
-    return WastedFile(
-        subject.path(row), int(waste.requests[row]), int(waste.wasted[row]), of_rules
-    )
+    return WastedFile(subject.path(row), int(waste.requests[row]), int(waste.wasted[row]), of_rules)

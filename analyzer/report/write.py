@@ -6,11 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
+
 from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.validate import Validation
 from analyzer.prefetch.measured import Listed
 from analyzer.report.blocks import Block, Figure, Section
+from analyzer.report.document import ReportFigures, figures_of
 from analyzer.report.page import render
 from analyzer.report.pdf import write_pdf
 from analyzer.report.sections import sections
@@ -19,7 +21,6 @@ from analyzer.report.subject import Subject
 from analyzer.report.tuning import tuning_sections
 from analyzer.report.wording import plain, shell_words, shortened
 from analyzer.tuner.findings.document import document as tuning_document
-from analyzer.report.document import ReportFigures, figures_of
 from analyzer.tuner.findings.results import Results
 from tracer.formats.sweep import Sweep
 

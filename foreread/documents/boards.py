@@ -1,10 +1,8 @@
-"""The documents of ``foreread boards``; ``show`` and ``new`` print a profile (boards/profile.py)."""
+"""The documents of ``foreread boards``; ``show`` and ``new`` print a profile."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any
-
-import msgspec
 
 from boards.document import Document, Encoded, says
 from boards.emulated.guest_protocol import TimedRun

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 from boards.document import Document, says
@@ -33,4 +34,6 @@ class WatchScriptDocument(Document, frozen=True, kw_only=True):
     """The script that watches on a board without foreread."""
 
     script: Annotated[str, says("path")]
-    plans: Annotated[dict[str, list[tuple[str, str]]], says("knobs and values by fingerprint")]
+    plans: Annotated[
+        Mapping[str, Sequence[tuple[str, str]]], says("knobs and values by fingerprint")
+    ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -11,7 +11,7 @@ from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.effects import GeneEffect, Verdict
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Allele
-from analyzer.tuner.store.records import Ended, Objective
+from analyzer.tuner.store.records import Objective
 from boards.document import Document, says
 
 Part = Annotated[float | None, says("part of the cost: -0.12 saves 12 %; null if unknown")]
@@ -71,7 +71,7 @@ class TuningDocument(Document, frozen=True, kw_only=True):
     recipe: str
     seed: int
     objective: Annotated[Objective, says("seconds, or a rate: more is better")]
-    ended: Annotated[Ended | Literal[""] | None, says("why the search ended")]
+    ended: Annotated[str | None, says("why the search ended; null: it did not")]
     runs: Annotated[int, says("runs of the search")]
     runs_of_confirmation: int
     turns: list[TuningDocument] | UnsetType = UNSET
@@ -86,18 +86,17 @@ class TuningDocument(Document, frozen=True, kw_only=True):
     over_winner: Effect | UnsetType = UNSET
     scenarios: list[ScenarioResult] | UnsetType = UNSET
     effects: list[GeneResult] | UnsetType = UNSET
-    noise: Annotated[float | UnsetType, says("smallest effect that counts")] = UNSET
-    left_out: Annotated[
-        dict[str, str] | UnsetType, says("genes that were not tuned, and why")
+    noise: Annotated[
+        float | UnsetType | None, says("standard deviation of a run relative to its cost")
     ] = UNSET
+    left_out: Annotated[dict[str, str] | UnsetType, says("genes that were not tuned, and why")] = (
+        UNSET
+    )
 
 
 def document(results: Results) -> TuningDocument:
     """Return the outcome; an outcome for each scenario where scenarios take turns."""
-    outcomes = [
-        TuningDocument(**_campaign(one), **_outcome(one))
-        for one in results.contests
-    ]
+    outcomes = [TuningDocument(**_campaign(one), **_outcome(one)) for one in results.contests]
     if results.takes_turns:
         return TuningDocument(**_campaign(results), turns=outcomes)
     return outcomes[0]
