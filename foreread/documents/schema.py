@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from inspect import cleandoc
 from typing import Any
@@ -68,5 +69,5 @@ def _portable(value: Any, key: str = "") -> Any:
     if isinstance(value, list):
         return [_portable(one) for one in value]
     if key == "description" and isinstance(value, str):
-        return cleandoc(value)
+        return re.sub(r"\bNone\b", "null", cleandoc(value))
     return value.replace(r"\Z", "$") if key == "pattern" else value

@@ -26,7 +26,7 @@ class TrialDocument(msgspec.Struct, frozen=True):
 class CalibrationDocument(Document, frozen=True, kw_only=True):
     """What requests of a disk cost, and how exact the model is."""
 
-    device: Annotated[str, says("path of what was read")]
+    device: Annotated[str, says("path of the device, file or folder that was read")]
     size_bytes: int
     cost: Cost
     summary: Annotated[str, says("the cost in words")]
