@@ -89,7 +89,7 @@ def event_counts(recording: Recording) -> dict[str, int]:
 
 
 def _waste(recording: Recording) -> Waste:
-    """Return what a fixed window of the size found on the board, or the default, reads unused."""
+    """Return the unused pages of a fixed window of the size found on the board, or the default."""
     kb = predict(recording).total.current_read_ahead_kb
     kb = KERNEL_DEFAULT_KB if kb is None else kb
     return waste(recording, min(kb * 1024 // recording.page_size, MAX_WINDOW))
