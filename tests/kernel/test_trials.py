@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from shells import each_shell
 
 import tracer
 from analyzer.tuner.engines.fingerprint import Snapshot
@@ -105,7 +106,7 @@ def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
         assert loop.window_kb() == WINDOW_KB
 
 
-@pytest.mark.parametrize("shell", [("busybox", "sh"), ("dash",)], ids=lambda words: words[0])
+@pytest.mark.parametrize("shell", each_shell())
 def test_the_bios_of_a_trial_make_its_fingerprint(loop, nowhere, shell):
     window = ((queue(loop, "read_ahead_kb"), "16"),)
     run = RunOptions([str(loop.busybox), "cat", str(loop.data)], streams=nowhere, allow_warm=True)
