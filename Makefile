@@ -64,7 +64,7 @@ tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, Q
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
 	$(BIN)/python -m pytest -q -rfEs --timeout 0 -m package
 
-lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain words
+lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain words, links
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	@$(BIN)/clang-format --dry-run --Werror $(C_FILES)
@@ -72,6 +72,7 @@ lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain wor
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	@$(BIN)/python .ci/words.py
+	@$(BIN)/python .ci/links.py
 
 bench: $(READY) ## benchmarks beside their peers, as JSON
 	@for b in bench/*.py; do echo "== $$b"; $(BIN)/python $$b; done

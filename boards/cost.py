@@ -1,6 +1,6 @@
 """What requests of a storage device cost, as board profiles and device-model files say it.
 
-docs/models.md, "The disk", has the formulas; emulator/devices/device.py and its neighbours
+docs/explanation/disk.md has the formulas; emulator/devices/device.py and its neighbours
 compute them.
 """
 

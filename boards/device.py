@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from boards.error import BoardsError
 from boards.mounts import MountPoint, mount_of, read_mounts
 
 SECTOR_BYTES = 512
@@ -36,12 +37,8 @@ class ReadCounters:
     sectors: int
 
 
-class DeviceError(LookupError):
+class DeviceError(BoardsError, LookupError):
     """A disk that is not there; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 class Devices:

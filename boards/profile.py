@@ -13,6 +13,7 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from boards.cost import Amount, Cost, Count, Part, Text
+from boards.error import BoardsError
 
 PROFILES = Path(__file__).parent / "profiles"
 SUFFIX = ".toml"
@@ -21,12 +22,8 @@ LARGEST_FILE = 1 << 20
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z", max_length=64)]
 
 
-class ProfileError(ValueError):
+class ProfileError(BoardsError, ValueError):
     """A board profile that is not there or cannot be used; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 class Cpu(Part, frozen=True):

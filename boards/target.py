@@ -10,22 +10,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Protocol
 
+from boards.error import BoardsError
+
 NOT_EXECUTABLE, NOT_FOUND = 126, 127
 
 
-class TargetError(RuntimeError):
+class TargetError(BoardsError, RuntimeError):
     """A target that cannot be reached, or did not answer; ``remedy`` says what to do."""
 
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
-
-class NoRights(PermissionError):
-    """What the target lets only root do; ``remedy`` says how to be that there."""
+class NoRights(BoardsError, PermissionError):
+    """What the target lets only root do; ``remedy`` says how to become root there."""
 
     def __init__(self, code: int, reason: str, path: str, remedy: str) -> None:
-        super().__init__(code, reason, path)
+        PermissionError.__init__(self, code, reason, path)
         self.remedy = remedy
 
 

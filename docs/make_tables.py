@@ -1,4 +1,4 @@
-"""Writes docs/tables.md from the schemas: ``python docs/make_tables.py > docs/tables.md``."""
+"""Writes the page of the tables: ``python docs/make_tables.py > docs/reference/tables.md``."""
 
 from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Kind, Rwbs, Schema
 

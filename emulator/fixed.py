@@ -9,17 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from emulator import _fixed
+from emulator.error import EmulatorError
 
 Isa = Literal["auto", "baseline", "avx2"]
 MAX_WINDOW: int = _fixed.MAX_WINDOW
 
 
-class EmulationError(ValueError):
+class EmulationError(EmulatorError, ValueError):
     """Accesses or windows that cannot be emulated; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,6 +48,7 @@ class Progress:
     runs: int
     pairs: int
     read_ahead_kb: int
+    proposed_kb: int
     seconds: float
     assessment: Assessment
     left_s: float
@@ -145,9 +146,12 @@ class Confirming:
             outcome = self._made(which)
             seconds[which] = check_run(outcome)
             calm = calm and outcome.status == "ok"
-            kb = (self.windows.present_kb, self.windows.proposed_kb)[which]
-            known = assess(self.pairs)
-            progress(Progress(self.runs, len(self.pairs), kb, seconds[which], known, left_s()))
+            now_kb, then_kb = self.windows.present_kb, self.windows.proposed_kb
+            kb, known = (now_kb, then_kb)[which], assess(self.pairs)
+            made = Progress(
+                self.runs, len(self.pairs), kb, then_kb, seconds[which], known, left_s()
+            )
+            progress(made)
         if not calm and self.disturbed <= len(self.pairs):
             self.disturbed += 1
             return False

@@ -1,132 +1,259 @@
-"""A bench of trials as the evaluator of a campaign: settings written for genes, seconds read."""
+"""Tunes a machine's settings for a command: searches by measured runs, and confirms what it found.
+
+A store holds every run, so that a tuning that was interrupted is continued from it.
+"""
 
 from __future__ import annotations
 
-import shlex
-import subprocess
-import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
-from types import TracebackType
-from typing import Self
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
 
 from analyzer.tuner.campaign.attempts import CampaignError
-from analyzer.tuner.evaluation import Attempt, TargetGone
-from analyzer.tuner.space.genes import Chromosome, Space
-from boards.emulated.error import BoardError
-from boards.profile import ProfileError
-from boards.target import TargetError
-from foreread.cli.arguments.target import tell
-from tracer.error import RecordError
-from tracer.local.trial import Scenario, Trial, TrialBench
+from analyzer.tuner.campaign.campaign import Campaign, Rules
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.campaign.progress import Progress
+from analyzer.tuner.campaign.quiet import patiently
+from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
+from analyzer.tuner.engines.stopping import Budget
+from analyzer.tuner.findings.confirming import Confirmation, Confirming
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.catalogue import knobs, space_of, usual_names
+from analyzer.tuner.space.genes import Allele, Space
+from analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
+from analyzer.tuner.store.store import Store
+from analyzer.tuner.store.store_file import StoreError
+from boards.counted import plural
+from boards.open import LOCAL, open_target
+from foreread.checks import Command, StrPath, checked_path, checked_run, silent
+from foreread.error import ArgumentError
+from foreread.evaluator import TrialEvaluator
+from foreread.version import VERSION
+from tracer.interrupts import Interrupted, orderly_exit
+from tracer.local.run import RunOptions
+from tracer.local.trial import Scenario, TrialBench, TrialOptions
+from tracer.machines import bench_on
 
-OpenBench = Callable[[], AbstractContextManager[TrialBench]]
-BACK_S = 300.0  # how long a target that was lost, or hangs, is waited for
-_AGAIN_S = 2.0
-_RESET_S = 120.0  # how long its command may take
-# What opening a bench raises: a started board that has ended is a profile that there is not.
-_CLOSED = (TargetError, BoardError, RecordError, ProfileError)
+START_UP = "start-up"
 
 
-class TrialEvaluator:
-    """Makes a trial of each chromosome; a context manager that closes the bench.
+def _unheard(progress: object) -> None:
+    pass
 
-    A trial in which the target was lost or hung costs that one. Then the target is reset by the
-    command ``reset`` of this machine, if there is one, and the bench is opened anew once it is
-    back; CampaignError if it does not come back.
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """What is tuned, on which machine, and how it is searched.
+
+    ``scenarios``: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
+    ``devices`` name the disks that are tuned, by default that of the command. ``recipe``: how to
+    search: start-up, tpe, random, exhaustive, another recipe's name, or a recipe file. ``genes``:
+    the values to try by setting, an empty list for the catalogue's; none for all usual settings.
+    ``predicted``: predicted seconds by read_ahead_kb, which the search begins with. ``repeats``:
+    fewest and most runs of a chromosome in each scenario. ``limit_s``: maximum duration of one run.
+    ``reset``: a command of this machine that restarts a target that was lost.
     """
 
-    def __init__(self, open_bench: OpenBench, reset: Sequence[str] = ()) -> None:
-        self.space = Space(())
-        self.scenarios: Mapping[str, Scenario] = {}
-        self._open_bench = open_bench
-        self._reset = reset
-        self._opened: AbstractContextManager[TrialBench] | None = None
-        self._bench: TrialBench | None = None
-        self._lost = ""  # how the target was lost, until it is back
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._close()
-
-    @property
-    def bench(self) -> TrialBench:
-        """The bench, opened if it is not; raises what opening it does."""
-        if self._bench is None:
-            opened = self._open_bench()
-            self._bench = opened.__enter__()
-            self._opened = opened
-        return self._bench
-
-    def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
-        """Make one trial; raises TargetGone when the target is lost in it."""
-        if self._lost:
-            self._wait_until_back()
-        bench = self.bench
-        settings = self.space.settings(chromosome, bench.disks)
-        try:
-            outcome = bench.run(Trial(tuple(settings), self.scenarios[scenario]))
-        except (TargetError, BoardError) as error:
-            self._give_up(str(error))
-            raise TargetGone(str(error)) from error
-        except RecordError as error:
-            return Attempt("failed", notes=(str(error),))
-        if outcome.status == "hung":
-            self._give_up("; ".join(outcome.notes))
-        metrics = dict(outcome.counters)
-        if outcome.seconds is not None:
-            metrics["seconds"] = outcome.seconds  # phenotypes take counters by it
-        return Attempt(outcome.status, outcome.seconds, metrics, outcome.notes)
-
-    def _give_up(self, why: str) -> None:
-        """Close a bench whose target may be out of reach, and reset that."""
-        self._lost = why or "it hung"
-        self._drop()
-        if self._reset:
-            _run_reset(self._reset)
-
-    def _wait_until_back(self) -> None:
-        """Return once the bench is open again and its knobs can be taken."""
-        tell(f"waiting up to {BACK_S:g} s for the target: {self._lost}")
-        deadline = time.monotonic() + BACK_S
-        while True:
-            try:
-                self.bench.probe(())
-                break
-            except _CLOSED as error:
-                self._drop()
-                if time.monotonic() > deadline:
-                    raise CampaignError(
-                        f"the target is not back {BACK_S:g} s after a trial: {error}",
-                        "see its console for the reason, restart it, then repeat the command "
-                        "with --resume; "
-                        "with --reset COMMAND foreread restarts it",
-                    ) from error
-                time.sleep(_AGAIN_S)
-        self._lost = ""
-
-    def _drop(self) -> None:
-        """Close a bench that may be out of reach; the loss is reported, not this."""
-        with suppress(*_CLOSED, OSError):
-            self._close()
-
-    def _close(self) -> None:
-        opened, self._opened, self._bench = self._opened, None, None
-        if opened is not None:
-            opened.__exit__(None, None, None)
+    run: RunOptions
+    scenarios: tuple[str, ...] = ("idle",)
+    devices: tuple[str, ...] = ()
+    target: str = LOCAL
+    identity: Path | None = None
+    recipe: str = START_UP
+    genes: Mapping[str, Sequence[Allele]] = field(default_factory=dict)
+    predicted: Mapping[int, float] = field(default_factory=dict)
+    repeats: tuple[int, int] = (1, 5)
+    budget: Budget = field(default_factory=Budget)
+    seed: int = 0
+    limit_s: float = 600.0
+    wait_s: float = 0.0
+    reset: tuple[str, ...] = ()
 
 
-def _run_reset(command: Sequence[str]) -> None:
-    """Run the user's command, and tell when it fails: whether the target comes back is seen."""
-    tell(f"resetting the target: {shlex.join(command)}")
+def tune(
+    options: TuneOptions | Command,
+    output: StrPath,
+    *,
+    resume: bool = False,
+    tell: Callable[[str], None] = silent,
+    searching: Callable[[Progress], None] = _unheard,
+    confirming: Callable[[Confirming], None] = _unheard,
+) -> Results:
+    """Search for the settings that start a command fastest, confirm them, and return the results.
+
+    Every run is cold, and the settings are restored after each. Needs root on the tuned machine.
+
+    Args:
+        options: the words of the command, or TuneOptions.
+        output: file to create, which holds every run; read it with :func:`foreread.read_tuning`.
+        resume: continue the tuning in ``output``; ``options`` are those that it was begun with.
+        tell: is called with each step, in words.
+        searching: is called after each run of the search.
+        confirming: is called after each run of the confirmation.
+
+    Raises:
+        ArgumentError: arguments that make no sense, or are not those of a resumed tuning.
+        analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued.
+        analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
+    """
+    asked = options if isinstance(options, TuneOptions) else TuneOptions(checked_run(options))
+    file = checked_path(output, "output")
+    scenarios = {text: Scenario.parse(text) for text in asked.scenarios}
+    recipe = _recipe(asked, file, resume)
+    trials = TrialOptions(
+        run=asked.run,
+        devices=asked.devices,
+        wait_s=asked.wait_s,
+        limit_s=asked.limit_s,
+        bios=isinstance(recipe, Genetic) and recipe.fingerprints is not None,
+    )
+    open_bench = partial(_bench, asked, trials, tell)
+    with orderly_exit(), TrialEvaluator(open_bench, asked.reset, tell) as evaluator:
+        evaluator.scenarios = scenarios
+        opened = _resumed if resume else partial(_created, recipe, tell)
+        with opened(asked, file, evaluator) as store:
+            evaluator.space = CampaignSetup.of(store.spec).space
+            _run(store, evaluator, Rules(budget=asked.budget), searching, confirming, tell)
+            return Results.of(store)
+
+
+def _recipe(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
+    """Return the recipe asked for; that of a campaign that is resumed is in its store."""
+    if resume:
+        with Store.read(output) as store:
+            return CampaignSetup.of(store.spec).recipe
+    if output.exists():
+        raise StoreError(
+            f"{output} exists already", "give another name with -o, or continue it with --resume"
+        )
+    return load_recipe(asked.recipe)
+
+
+@contextmanager
+def _bench(
+    asked: TuneOptions, trials: TrialOptions, tell: Callable[[str], None]
+) -> Iterator[TrialBench]:
+    with (
+        open_target(asked.target, identity=asked.identity, tell=tell) as opened,
+        bench_on(opened, trials) as bench,
+    ):
+        yield bench
+
+
+def _resumed(asked: TuneOptions, output: Path, evaluator: TrialEvaluator) -> Store:
+    """Return the store of a campaign that was begun with the same options on the same board."""
+    store = Store.resume(output)
     try:
-        subprocess.run(command, stdin=subprocess.DEVNULL, stdout=2, timeout=_RESET_S, check=True)
-    except (OSError, subprocess.SubprocessError) as error:
-        tell(f"the reset failed: {error}")
+        _check_same(asked, store.spec)
+        store.check_board(_board(asked, evaluator.bench))
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _created(
+    recipe: Recipe,
+    tell: Callable[[str], None],
+    asked: TuneOptions,
+    output: Path,
+    evaluator: TrialEvaluator,
+) -> Store:
+    bench = evaluator.bench
+    for note in bench.notes:
+        tell(note)
+    if isinstance(recipe, Genetic) and recipe.turns and len(asked.scenarios) == 1:
+        tell(f"recipe {asked.recipe} expects several scenarios: add another --scenario")
+    setup = CampaignSetup(recipe, _space(asked, bench, tell), asked.predicted)
+    spec = Spec(
+        board=_board(asked, bench),
+        scenarios=asked.scenarios,
+        default=setup.space.default(),
+        sampler=asked.recipe,
+        recipe=setup.recipe_text,
+        space=setup.space_text,
+        seed=asked.seed,
+        command=tuple(asked.run.command),
+        fewest=asked.repeats[0],
+        most=asked.repeats[1],
+        foreread=VERSION,
+    )
+    return Store.create(output, spec)
+
+
+def _board(asked: TuneOptions, bench: TrialBench) -> Board:
+    disks = [BoardDisk(disk.name, disk.size_bytes, _known(disk.model)) for disk in bench.known]
+    hardware = Hardware(_known(bench.machine), _known(bench.model), tuple(disks))
+    return Board(asked.target, bench.kernel, bench.page_bytes, tuple(bench.disks), hardware)
+
+
+def _known(text: str) -> str:
+    """Return what a machine says of itself; nothing where that is not text."""
+    return text if text.isprintable() else ""
+
+
+def _check_same(asked: TuneOptions, spec: Spec) -> None:
+    """Raise ArgumentError where the options are not those of the store."""
+    for what, given, stored in (
+        ("the target", asked.target, spec.board.name),
+        ("the scenario", asked.scenarios, spec.scenarios),
+        ("the recipe or sampler", asked.recipe, spec.sampler),
+        ("the seed", asked.seed, spec.seed),
+        ("the number of repeats", asked.repeats, (spec.fewest, spec.most)),
+        ("the command", tuple(asked.run.command), spec.command),
+    ):
+        if given != stored:
+            raise ArgumentError(
+                f"{what} was {_said(stored)} in the stored campaign, and is {_said(given)} now",
+                "resume with the options that the tuning was begun with",
+            )
+
+
+def _said(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def _space(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> Space:
+    names = list(asked.genes) or usual_names()
+    levels = {name: list(alleles) for name, alleles in asked.genes.items() if alleles}
+    probe = bench.probe(knobs(bench.disks, names, bench.mounted))
+    space = space_of(probe, bench.disks, names, levels, bench.windows, bench.mounted)
+    for gene, why in space.left_out.items():
+        if gene in asked.genes:
+            tell(f"gene {gene} is not tuned: {why}")
+    if not space.genes:
+        raise ArgumentError(
+            "the machine has none of the settings to tune",
+            "see `foreread doctor`, or choose others with --genes",
+        )
+    return space
+
+
+def _run(
+    store: Store,
+    evaluator: TrialEvaluator,
+    rules: Rules,
+    searching: Callable[[Progress], None],
+    confirming: Callable[[Confirming], None],
+    tell: Callable[[str], None],
+) -> None:
+    """Search and confirm; what interrupts that is said together with how to go on."""
+
+    def search() -> None:
+        setup = CampaignSetup.of(store.spec)
+        engine = setup.engine(store.spec.seed, store.spec.board.page_bytes)
+        Campaign(store, engine, evaluator, rules, searching, setup.turns).run()
+
+    def confirm() -> None:
+        for contest in Results.of(store).contests:
+            Confirmation(store, evaluator, rules, confirming, contest).run()
+
+    try:
+        for stage in (search, confirm):
+            patiently(stage, store.good_attempts, tell)
+    except (KeyboardInterrupt, Interrupted, CampaignError):
+        again = "to continue, repeat the command line and add --resume"
+        tell(f"{store.name} holds {plural(store.last_number(), 'run')}; {again}")
+        raise

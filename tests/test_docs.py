@@ -8,4 +8,4 @@ ROOT = Path(__file__).parents[1]
 
 def test_tables_page_is_that_of_the_schemas():
     page = runpy.run_path(str(ROOT / "docs/make_tables.py"))["text"]()
-    assert (ROOT / "docs/tables.md").read_text() == page
+    assert (ROOT / "docs/reference/tables.md").read_text() == page

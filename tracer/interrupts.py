@@ -1,4 +1,4 @@
-"""Signals while knobs are changed: an orderly way out, and none in the middle of a clean-up."""
+"""Signals while knobs are changed: they end foreread after all clean-ups, never during one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ _Handler = Callable[[int, FrameType | None], object]
 class Interrupted(SystemExit):
     """foreread was stopped by SIGTERM or SIGHUP; every knob has been put back.
 
-    No Exception: whoever goes on after an error, whichever, does not go on after this.
+    A SystemExit and not a TracerError, so that code which continues after errors ends here.
     """
+
+    remedy = "repeat the command; to end a recording early and keep it, press Ctrl-C"
 
     def __init__(self, number: int) -> None:
         super().__init__(f"stopped by {signal.Signals(number).name}; every setting was restored")
-        self.remedy = "repeat the command; to end a recording early and keep it, press Ctrl-C"
 
 
 @contextmanager
@@ -42,7 +43,7 @@ def orderly_exit() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C, SIGTERM and SIGHUP until the block has ended, then deliver them.
+    """Defer Ctrl-C, SIGTERM and SIGHUP until the block has ended, then deliver them.
 
     Handlers rather than a signal mask: another thread could take a masked signal.
     """

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from analyzer.apply.init_system import INITTAB, PROBED, RCS
 from analyzer.apply.manifest import SCRIPT_PLACES, sha256
+from analyzer.error import AnalyzerError
 from boards.mounts import MountPoint, is_under, parse_mount
 from boards.target import Target
 
@@ -25,12 +26,8 @@ _REMEDIES = {
 }
 
 
-class InstallError(RuntimeError):
+class InstallError(AnalyzerError, RuntimeError):
     """Nothing could be installed, and nothing was changed; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 def refused_by_target(error: OSError) -> InstallError:

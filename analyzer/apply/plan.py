@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
+from analyzer.error import AnalyzerError
 from analyzer.predict.prediction import Curve, Prediction
 from boards.remount import is_mount_option
 from tracer.formats.capture import Capture
@@ -19,12 +20,8 @@ _KNOB = re.compile(r"/?[A-Za-z0-9_!.+:-]+(/[A-Za-z0-9_!.+:-]+)*")
 _VALUE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:-]*( [A-Za-z0-9_.][A-Za-z0-9_.:-]*)*")
 
 
-class ApplyError(ValueError):
+class ApplyError(AnalyzerError, ValueError):
     """A plan that no boot script can carry out; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from analyzer.ingest import accesses as acc
 from analyzer.ingest.archive import is_archive, unpack
+from analyzer.ingest.arguments import Pids, StrPath, checked_path, checked_pids
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.held import Places, with_askers
 from analyzer.ingest.inserts import (
@@ -30,8 +30,6 @@ from analyzer.ingest.tables import FILES, Array, Kind, Table
 from tracer.formats import capture as capture_format
 from tracer.formats.capture import Capture, Device, FileEntry
 
-Pids = Literal["tree", "all"] | frozenset[int]
-
 _MAJOR_BITS = 12  # of a dev_t
 _DEFAULT_WINDOW_KB = 128
 MINOR_PAGES = 0.05  # share of the pages: a disk with no more than that does not decide
@@ -39,21 +37,22 @@ _WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next windo
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
-def load(path: Path, pids: Pids = "tree") -> Recording:
+def load(path: StrPath, pids: Pids = "tree") -> Recording:
     """Read a capture (directory or tar archive) or a foreign trace file, to be emulated.
 
     ``pids`` chooses whose touches count: the command's process tree (everything, if the file
     does not name the command), all, or the given threads. Raises TraceError, also for a trace
-    without page-cache inserts, and CaptureError.
+    without page-cache inserts and for arguments of another type, and CaptureError.
     """
     recording = load_any(path, pids)
     _check_usable(recording)
     return recording
 
 
-def load_any(path: Path, pids: Pids = "tree") -> Recording:
+def load_any(path: StrPath, pids: Pids = "tree") -> Recording:
     """Read like ``load``, but also a trace from which nothing can be emulated."""
-    return replace(_load(path, pids), path=str(path))
+    checked = checked_path(path)
+    return replace(_load(checked, checked_pids(pids)), path=str(checked))
 
 
 def _load(path: Path, pids: Pids) -> Recording:

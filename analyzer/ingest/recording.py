@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from analyzer.error import AnalyzerError
 from analyzer.ingest.inserts import Inserts
 from analyzer.ingest.tables import Array, Table
 from tracer.formats.capture import Capture, FileEntry
 
 
-class TraceError(ValueError):
+class TraceError(AnalyzerError, ValueError):
     """A trace that cannot be read or lacks what is needed; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What was compared with real kernels: predictions for anything else are doubted.
 
-docs/readahead.md ("How exact it is") and docs/accuracy.md have the figures.
+docs/explanation/accuracy.md has the figures.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PAGES: Judged = {  # tests/kernel/test_linux_*.py
     (6, 12): {"x86_64": frozenset({"ext4"}), "aarch64": frozenset({"ext4"})},
     (6, 18): {"x86_64": frozenset({"ext4", "xfs", "squashfs"})},
 }
-SECONDS: Judged = {  # measured by sweep, docs/accuracy.md
+SECONDS: Judged = {  # measured by sweep, studies/accuracy/results.md
     (6, 1): dict.fromkeys(("aarch64", "armv7l", "s390x"), frozenset({"ext4"})),
     (6, 12): {"x86_64": frozenset({"ext4"}), "aarch64": frozenset({"ext4"})},
     (6, 18): {"x86_64": frozenset({"ext4"})},

@@ -11,10 +11,12 @@ from emulator.devices.device import DeviceModel
 from emulator.devices.paced import Paced
 
 # Standard deviation of measured seconds from predicted ones on boards of known cost, in parts:
-# the median error of nine starts, 1.3 % (docs/models.md), / 0.67 of a normal distribution.
+# the median error of nine starts, 1.3 % (docs/explanation/verdict.md), / 0.67 of a normal
+# distribution.
 REPLAY = 0.019
 # With a limiter, both by maximum likelihood from eight captures of ffmpeg, initdb and libreoffice
-# (docs/models.md, "Band"). In parts of the seconds: what a run differs by from the one before.
+# (docs/explanation/verdict.md, "Band"). In parts of the seconds: what a run differs by from the
+# one before.
 # Equal starts send requests that differ by 0.8 %; ten starts that were repeated, on a machine that
 # was not always idle, differed by 2.9 % beside the slice.
 RUN = 0.015

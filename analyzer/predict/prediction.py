@@ -30,7 +30,7 @@ class Curve:
     pages loaded and never accessed, ``c_opt`` equation 7 (exact integers). ``seconds`` needs a
     device model and is None without one, or for windows that were not replayed;
     ``seconds_low`` and ``seconds_high`` are its band, and ``smallest_within`` is the smallest
-    window within the band of the predicted best (docs/models.md, "The verdict").
+    window within the band of the predicted best (docs/explanation/verdict.md).
     ``turning_points`` counts the local minima of C_opt; ``iterated`` is what the paper's
     turning-point iteration finds. ``f``, ``g`` and ``pages`` are of file data; what the recorded
     run read of metadata comes beside it at every window, None if the file does not say. ``f_fixed``
@@ -61,6 +61,12 @@ class Curve:
     metadata_requests: int | None = None
     metadata_pages: int | None = None
     f_fixed: list[int] | None = None
+
+    @property
+    def known_seconds(self) -> dict[int, float]:
+        """The predicted seconds by read_ahead_kb; empty where none were predicted."""
+        columns = zip(self.read_ahead_kb, self.seconds or [], strict=self.seconds is not None)
+        return {kb: seconds for kb, seconds in columns if seconds is not None}
 
     def seconds_at(self, window: int) -> float | None:
         """Return the predicted seconds of a window; None where there are none."""

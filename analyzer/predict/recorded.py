@@ -1,6 +1,6 @@
 """Findings that the recording itself shows: contamination, lost events, other readers, its replay.
 
-Each constant says where its figure is from; docs/models.md, "The verdict", has them together.
+Each constant says where its figure is from; docs/explanation/verdict.md has them together.
 """
 
 from __future__ import annotations

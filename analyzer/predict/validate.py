@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
+from analyzer.error import AnalyzerError
 from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
 from boards.counted import plural
 from tracer.formats.sweep import Point, Sweep
@@ -23,12 +24,8 @@ METADATA_UNKNOWN = (
 )
 
 
-class ValidationError(ValueError):
+class ValidationError(AnalyzerError, ValueError):
     """A sweep that cannot be compared; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)

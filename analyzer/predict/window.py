@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from analyzer.error import AnalyzerError
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.predict import remedy
@@ -30,12 +31,8 @@ TOTAL = "total"
 NEEDS_CAPTURE = "predicted seconds need a capture of foreread record, made at read_ahead_kb=0"
 
 
-class WindowError(ValueError):
+class WindowError(AnalyzerError, ValueError):
     """Windows that cannot be predicted; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)

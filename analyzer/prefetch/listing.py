@@ -1,4 +1,4 @@
-r"""The text of a prefetch list, version 1 (docs/prefetch.md).
+r"""The text of a prefetch list, version 1 (docs/explanation/prefetch.md).
 
 ::
 
@@ -23,6 +23,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from analyzer.error import AnalyzerError
+
 MAGIC = "foreread-prefetch 1"
 # What the replayers refuse to go beyond (foreread-prefetch.c).
 LARGEST_LIST = 16 << 20  # bytes
@@ -36,12 +38,8 @@ _HEADER = re.compile(rb"[a-z][a-z-]* [!-~]*")
 _RANGE = re.compile(rb"(0|[1-9]\d{0,17}) (0|[1-9]\d{0,17})(?: (\S+))?")
 
 
-class PrefetchError(ValueError):
+class PrefetchError(AnalyzerError, ValueError):
     """A list that cannot be read, made or written; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)

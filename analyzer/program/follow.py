@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from analyzer.error import AnalyzerError
 from analyzer.program import _follow
 from analyzer.program.draft import Assumed, Followed
 from analyzer.program.evidence import Evidence
@@ -14,12 +15,8 @@ from emulator.linux.operations import MAPPING, OPERATION
 HOLE = np.dtype([("page", "u8"), ("file", "u4")], align=True)  # struct fw_page
 
 
-class FollowError(ValueError):
+class FollowError(AnalyzerError, ValueError):
     """A recording that cannot be followed; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 def follow(evidence: Evidence) -> Followed:

@@ -1,7 +1,7 @@
 """A recording as the steps of its threads: what each computed, slept, read, and whom it waited for.
 
 Time on a processor is computed. Time in which a thread could have run, but others did, is nobody's,
-and waits for the disk are the replay's own. docs/models.md, "The processor and the threads".
+and waits for the disk are the replay's own. docs/explanation/replay.md has the rules.
 """
 
 from __future__ import annotations

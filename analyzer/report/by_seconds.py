@@ -142,8 +142,8 @@ def _by_window(subject: Subject) -> Table:
         rows.append([at, seconds(middle), _band(low, high), *cells, *counts])
     caption = (
         "Replay of the recorded start-up with each window. The band contains nine of ten random "
-        "draws of device, processor and captures. The file docs/models.md compares predictions "
-        "with measured start-ups. The predicted-best window is marked."
+        "draws of device, processor and captures. The file docs/explanation/accuracy.md compares "
+        "predictions with measured start-ups. The predicted-best window is marked."
     )
     return without_empty(Table(columns, rows, caption, frozenset(marked)))
 

@@ -8,15 +8,13 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from boards.error import BoardsError
+
 _ERROR = re.compile(r"^E: |error|not found", re.IGNORECASE)
 
 
-class BoardError(RuntimeError):
+class BoardError(BoardsError, RuntimeError):
     """An emulated board that cannot be built or run; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 def require_tool(name: str, package: str) -> str:

@@ -1,6 +1,7 @@
 """How long a storage device takes to serve requests: models of it, each with a queue that works.
 
-Times are nanoseconds as floats, lengths 512-byte sectors. docs/models.md has formulas and sources.
+Times are nanoseconds as floats, lengths 512-byte sectors. docs/explanation/disk.md has formulas and
+sources.
 """
 
 from __future__ import annotations

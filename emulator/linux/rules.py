@@ -11,15 +11,13 @@ import re
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from emulator.error import EmulatorError
+
 Version = tuple[int, ...]
 
 
-class KernelError(ValueError):
+class KernelError(EmulatorError, ValueError):
     """A kernel release that no rule is known for; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 class Algorithm(IntEnum):

@@ -126,9 +126,18 @@ def _run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         return _die_of_interrupt()
     except (Exception, SystemExit) as error:
-        if not hasattr(error, "remedy") and not isinstance(error, OSError):
+        if not isinstance(error, _reported()):
             raise
         return _complain(error)
+
+
+def _reported() -> tuple[type[BaseException], ...]:
+    """Return the exceptions that end in one line; all others are bugs, with a traceback."""
+    # Imported on failure only: the emulator's base brings numpy.
+    from foreread.error import ERRORS  # noqa: PLC0415
+    from tracer.interrupts import Interrupted  # noqa: PLC0415
+
+    return (*ERRORS, Interrupted, OSError)
 
 
 def _die_of_interrupt() -> NoReturn:
@@ -143,7 +152,15 @@ def _complain(error: BaseException) -> int:
     text = f"foreread: {_message(error)}" + (f" -- {remedy}" if remedy else "")
     # One line, whatever a hostile file name holds.
     print(printable(text), file=sys.stderr)
-    return EXIT_FAILED
+    return EXIT_USAGE if isinstance(error, _usage_errors()) else EXIT_FAILED
+
+
+def _usage_errors() -> tuple[type[BaseException], ...]:
+    """Return what the library raises for arguments that do not fit each other."""
+    from analyzer.predict.choice import ChoiceError  # noqa: PLC0415  (on failure only: numpy)
+    from foreread.error import ArgumentError  # noqa: PLC0415
+
+    return (ChoiceError, ArgumentError)
 
 
 def _message(error: BaseException) -> str:

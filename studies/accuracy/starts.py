@@ -57,7 +57,7 @@ SEEN_ON_DISK = (
     Start("inkscape", ("inkscape",), ("/usr/bin/inkscape", "--action-list")),
 )
 
-# Chosen for the accuracy suite after the models (docs/accuracy.md says what came of it).
+# Chosen for the accuracy suite after the models (studies/accuracy/results.md says what came of it).
 LIBREOFFICE = Start(  # four processes, threads; 27,000 pages at 128 KiB
     "libreoffice",
     ("libreoffice-writer-nogui",),

@@ -18,18 +18,18 @@ import msgspec
 from analyzer.tuner.evaluation import LARGEST, Attempt, chromosome_of, key_of
 from analyzer.tuner.space.genes import Chromosome, Gene, GeneError, Space, Whole, Word
 from analyzer.tuner.store.records import Objective
+from studies.error import StudyError
 
 SCHEMA = 1
 Value = Annotated[float, msgspec.Meta(gt=0, le=LARGEST)]
 Values = Annotated[list[Value], msgspec.Meta(min_length=1)]
 
 
-class LandscapeError(ValueError):
+class LandscapeError(StudyError, ValueError):
     """A landscape file that cannot be used; ``remedy`` says what to do."""
 
     def __init__(self, message: str, remedy: str = "give a landscape that was measured") -> None:
-        super().__init__(message)
-        self.remedy = remedy
+        super().__init__(message, remedy)
 
 
 class Row(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -17,6 +17,7 @@ from typing import Literal
 import msgspec
 
 from boards.target import NOT_FOUND, Target
+from studies.error import StudyError
 from tracer.interrupts import uninterrupted
 
 # So that mkfs asks nothing: the script has looked at what is there before.
@@ -30,12 +31,8 @@ _STEPS = 4  # mkfs, two of fio, and what is done around them
 _SHOWN = 300  # characters of what a tool said
 
 
-class StorageError(RuntimeError):
+class StorageError(StudyError, RuntimeError):
     """A device on which nothing may be tried, or nothing can be; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 @dataclass(frozen=True)

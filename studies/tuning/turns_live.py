@@ -32,7 +32,7 @@ from analyzer.tuner.space.genes import Allele, Chromosome
 from analyzer.tuner.store.records import Board, Spec, TopGenes
 from analyzer.tuner.store.store import Store
 from boards.emulated.live import EmulatedTarget
-from foreread.tuning import TrialEvaluator
+from foreread.evaluator import TrialEvaluator
 from studies.tuning.measure import STUDIES
 from studies.tuning.turns import CLOSE, SCENARIOS, recipe_of, taken
 from tracer.interrupts import Interrupted, orderly_exit

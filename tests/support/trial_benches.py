@@ -53,6 +53,6 @@ class KnownBench:
         return Outcome("ok", cost * jitter, cold=True, counters=counters)
 
     @contextmanager
-    def open(self, _target=None, _options=None):
+    def open(self, _target=None, _options=None, _tell=None):
         self.opened += 1
         yield self

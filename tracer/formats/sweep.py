@@ -9,6 +9,7 @@ from typing import Annotated
 
 import msgspec
 
+from tracer.error import TracerError
 from tracer.formats.capture import Count, PageBytes
 
 SCHEMA = 1
@@ -44,16 +45,12 @@ class Sweep(msgspec.Struct, frozen=True, kw_only=True):
     points: list[Point]
 
 
-class SweepError(ValueError):
+class SweepError(TracerError, ValueError):
     """A SWEEP file that cannot be read; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 def check_writable(path: Path) -> None:
-    """Raise SweepError if a sweep cannot be written to ``path``: better before hours of runs."""
+    """Raise SweepError if a sweep cannot be written to ``path``, before hours of runs."""
     if path.is_dir():
         raise SweepError(f"{path} is a directory", "give the name of a file")
     if path.exists():

@@ -1,11 +1,9 @@
-"""What can be wrong with probes."""
+"""The exception of kernel probes."""
 
 from __future__ import annotations
 
+from tracer.error import TracerError
 
-class ProbeError(ValueError):
+
+class ProbeError(TracerError, ValueError):
     """Probes that cannot be defined for a kernel; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy

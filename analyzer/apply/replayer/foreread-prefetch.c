@@ -5,9 +5,9 @@
  *
  * Reads are asked for in the order of the list, MOST_UNDER_WAY ahead of what the disk has done: it
  * always has work, and whoever reads something else waits for that much only. The list
- * (docs/prefetch.md) is checked whole before the first file is opened: one that is damaged is
- * refused, by line. Files that are missing, that became shorter or that are not regular files are
- * skipped. At most half of the memory that is available is filled.
+ * (docs/explanation/prefetch.md) is checked whole before the first file is opened: one that is
+ * damaged is refused, by line. Files that are missing, that became shorter or that are not regular
+ * files are skipped. At most half of the memory that is available is filled.
  *
  * Exit status: 0 done, whatever was missing; 1 the list cannot be read; 2 wrong usage.
  */

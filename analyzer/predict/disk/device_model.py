@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
+from analyzer.error import AnalyzerError
 from analyzer.ingest.tables import Array, Rwbs, Table
 from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost
 from boards.cost import FixedCost as FixedFigures
@@ -39,12 +40,11 @@ _BY_HAND = (
 )
 
 
-class DeviceModelError(ValueError):
+class DeviceModelError(AnalyzerError, ValueError):
     """A device whose cost is not known; ``remedy`` says what to do."""
 
     def __init__(self, message: str, remedy: str = REMEDY) -> None:
-        super().__init__(message)
-        self.remedy = remedy
+        super().__init__(message, remedy)
 
 
 def read_device_model(name_or_file: str) -> DeviceModel:

@@ -6,6 +6,7 @@ import random
 import time
 from dataclasses import dataclass
 
+from analyzer.error import AnalyzerError
 from analyzer.tuner.evaluation import BLAMING, Attempt, Evaluator, Seeded, TargetGone
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
@@ -15,12 +16,8 @@ _NOTE_LENGTH = 500
 _METRICS = 1000
 
 
-class CampaignError(RuntimeError):
+class CampaignError(AnalyzerError, RuntimeError):
     """A campaign that cannot go on; its store is sound. ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 class DisturbedError(CampaignError):

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
+from analyzer.error import AnalyzerError
 from analyzer.tuner.engines.phenotypes import Phenotype
 
 RECIPES = Path(__file__).parent / "recipes"
@@ -25,12 +26,8 @@ Text = Annotated[str, Meta(min_length=1, max_length=4000)]
 Bounds = tuple[int, int]
 
 
-class RecipeError(ValueError):
+class RecipeError(AnalyzerError, ValueError):
     """A recipe that is not there or makes no sense; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

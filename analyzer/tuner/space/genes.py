@@ -17,6 +17,8 @@ from typing import Annotated, Literal
 
 import msgspec
 
+from analyzer.error import AnalyzerError
+
 Allele = str | int
 Chromosome = Mapping[str, Allele]
 Kind = Literal["categorical", "integer", "power2", "boolean", "bits"]
@@ -34,12 +36,8 @@ DISK = "{disk}"
 _DISK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
 
 
-class GeneError(ValueError):
+class GeneError(AnalyzerError, ValueError):
     """A gene, space or chromosome that makes no sense; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 class Gene(

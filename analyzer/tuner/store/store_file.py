@@ -14,6 +14,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
 
+from analyzer.error import AnalyzerError
 from analyzer.tuner.store.schema import APPLICATION_ID, SCHEMA, VERSION
 
 _MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html, 1.3
@@ -24,12 +25,8 @@ _LARGEST_BYTES = 1 << 30  # it is read into memory; a million attempts are less
 _BUSY_S = 30.0  # how long a reader and the writer wait for each other
 
 
-class StoreError(ValueError):
+class StoreError(AnalyzerError, ValueError):
     """A TUNING file that cannot be made, read or written; ``remedy`` says what to do."""
-
-    def __init__(self, message: str, remedy: str) -> None:
-        super().__init__(message)
-        self.remedy = remedy
 
 
 def new_memory() -> sqlite3.Connection:

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from pathlib import Path
-from typing import NoReturn
 
-from boards.open import LOCAL
 from foreread.cli.arguments import UsageError, duration, seconds
-from tracer.formats.capture import Capture, CaptureError
 from tracer.local.command import Streams
 from tracer.local.ending import Ending
 from tracer.local.run import RunOptions
@@ -62,70 +58,6 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="continue if the caches cannot be shown to be cold",
     )
-
-
-def option_words(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the options of ``add_run`` and of the window, as given: to repeat the run."""
-    given = {
-        "--read-ahead-kb": args.read_ahead_kb or None,
-        "--duration": args.duration,
-        "--until-idle": args.until_idle,
-        "--until-output": args.until_output,
-        "--user": args.user,
-    }
-    words = [word for name, value in given.items() if value is not None for word in (name, value)]
-    flags = {"--keep-running": args.keep_running, "--allow-warm": args.allow_warm}
-    return tuple(map(str, [*words, *(name for name, on in flags.items() if on)]))
-
-
-def recorded_run(capture: Capture, streams: Streams) -> RunOptions:
-    """Return the options that make the recorded run again; raises CaptureError.
-
-    What the command prints goes to ``streams``.
-    """
-    if not capture.command:
-        raise CaptureError(
-            "the capture has no command", "record with foreread record -o CAPTURE -- COMMAND"
-        )
-    parser = _RecordedOptions(add_help=False, allow_abbrev=False)
-    _add_conditions(parser)
-    args, _ = parser.parse_known_args(capture.options)
-    if args.until_output is not None:
-        parser.check_pattern(args.until_output)
-    return RunOptions(
-        command=capture.command,
-        ending=Ending(args.duration, args.until_idle, args.until_output),
-        cwd=Path(capture.cwd),
-        user=args.user,
-        streams=streams,
-        keep_running=args.keep_running,
-        allow_warm=args.allow_warm,
-    )
-
-
-def recorded_target(capture: Capture) -> str:
-    """Return the target that was recorded, as it was named then; raises CaptureError."""
-    parser = _RecordedOptions(add_help=False, allow_abbrev=False)
-    parser.add_argument("--target", default=LOCAL)
-    return str(parser.parse_known_args(capture.options)[0].target)
-
-
-class _RecordedOptions(argparse.ArgumentParser):
-    """Parses options that a capture holds, which anybody may have written."""
-
-    def error(self, message: str) -> NoReturn:
-        """Raise CaptureError."""
-        raise CaptureError(
-            f"the capture's options cannot be parsed: {message}",
-            "the capture is damaged: record again",
-        )
-
-    def check_pattern(self, pattern: str) -> None:
-        """Raise CaptureError if ``pattern`` is not a regular expression."""
-        try:
-            re.compile(pattern)
-        except re.error as error:
-            self.error(f"--until-output: {error}")
 
 
 def run_options(args: argparse.Namespace) -> RunOptions:

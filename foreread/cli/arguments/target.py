@@ -7,6 +7,8 @@ import sys
 from pathlib import Path
 
 from boards.open import LOCAL
+from foreread import run_words
+from foreread.cli.main import printable
 
 
 def add_target(
@@ -30,12 +32,9 @@ def add_target(
 
 def target_words(args: argparse.Namespace) -> list[str]:
     """Return the options of ``add_target`` as given; none on this machine."""
-    if args.target == LOCAL:
-        return []
-    identity = [] if args.identity is None else ["--identity", str(args.identity.absolute())]
-    return ["--target", args.target, *identity]
+    return list(run_words.target_words(args.target, args.identity))
 
 
 def tell(step: str) -> None:
     """Say what is being done, on stderr."""
-    print(f"foreread: {step}", file=sys.stderr, flush=True)
+    print(f"foreread: {printable(step)}", file=sys.stderr, flush=True)

@@ -14,7 +14,7 @@ from analyzer.tuner.space.catalogue import entries
 from analyzer.tuner.space.genes import Allele
 from foreread.cli.arguments import duration
 from foreread.cli.arguments.budget import parse_budget
-from foreread.cli.commands.predict import add_model
+from foreread.cli.arguments.model import add_model
 
 SAMPLERS = ("tpe", "random", "exhaustive")
 START_UP = "start-up"

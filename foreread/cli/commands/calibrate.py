@@ -7,6 +7,7 @@ import json
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +60,9 @@ def run(args: argparse.Namespace) -> int:
         place = find_place(target, args.device)
         limits = limits_elsewhere(target, place.disk) if place.disk else []
         _warn(limits, args)
-        seen = measure_all(target, place, _show_progress)
-        ProgressLine(sys.stderr).end()
+        line = ProgressLine(sys.stderr)
+        seen = measure_all(target, place, partial(_show_progress, line))
+        line.end()
     trials = [
         Trial(one.job.kib, one.job.sequential, one.job.depth, one.done_ns, one.latency_ns)
         for one in seen
@@ -105,8 +107,7 @@ def _calibration(place: Place, found: Found) -> Calibration:
     )
 
 
-def _show_progress(done: int, total: int) -> None:
-    line = ProgressLine(sys.stderr)
+def _show_progress(line: ProgressLine, done: int, total: int) -> None:
     if line.on_terminal or done == 0:
         line.say(f"measuring, {done + 1} of {total}")
 

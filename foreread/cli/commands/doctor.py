@@ -5,16 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import asdict
-from pathlib import Path
 
 from boards.open import LOCAL, open_target
-from boards.target import LocalTarget
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
-from tracer.local.doctor import Diagnosis, examine
+from tracer.local.doctor import Diagnosis
 from tracer.local.journal import Restored, restore_leftovers
-from tracer.remote.doctor import examine_target
+from tracer.machines import diagnosis_of
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,20 +33,14 @@ def run(args: argparse.Namespace) -> int:
             "by itself"
         )
     restored = restore_leftovers() if args.restore else []
-    diagnosis = _examine(args.target, args.identity)
+    with open_target(args.target, identity=args.identity, tell=tell) as target:
+        diagnosis = diagnosis_of(target)
     if args.json:
         document = {"schema": 1, **asdict(diagnosis), "can_record": diagnosis.can_record}
         print(json.dumps({**document, "restored": [asdict(one) for one in restored]}))
     else:
         print("\n".join([*_restored_text(restored, args.restore), *_text(diagnosis)]))
     return 0 if diagnosis.can_record else 1
-
-
-def _examine(place: str, identity: Path | None) -> Diagnosis:
-    if place == LOCAL and identity is None:
-        return examine()
-    with open_target(place, identity=identity, tell=tell) as target:
-        return examine() if isinstance(target, LocalTarget) else examine_target(target)
 
 
 def _restored_text(restored: list[Restored], asked: bool) -> list[str]:

@@ -10,12 +10,11 @@ from typing import Any
 from analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
 from analyzer.tuner.findings.plans import Plans, learn, read_plans
 from boards.open import open_target
-from boards.target import LocalTarget
 from foreread.cli.arguments import UsageError, seconds
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
 from tracer.interrupts import orderly_exit
-from tracer.local.journal import restore_leftovers, unrestored
+from tracer.machines import restore_settings
 from tracer.remote.job import Fact
 from tracer.remote.watch import Period, Watch, WatchOptions, parse_period, resident_script, watching
 
@@ -116,9 +115,8 @@ def run(args: argparse.Namespace) -> int:
         return _write_script(args, options)
     opened = open_target(args.target, identity=args.identity, tell=tell)
     with orderly_exit(), opened as target:
-        if options.plans and isinstance(target, LocalTarget):
-            for note in unrestored(restore_leftovers()):
-                tell(note)
+        for note in restore_settings(target) if options.plans else []:
+            tell(note)
         with watching(target, options) as watch:
             _follow(args, watch)
     return 0

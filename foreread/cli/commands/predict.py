@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Sequence
 
 import msgspec
 
 from analyzer.confirm.text import cited, stored
 from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
-from analyzer.predict.choice import predict_by
-from analyzer.predict.linux import FIXED, model_for
 from analyzer.predict.prediction import Curve, Prediction
 from boards.counted import plural
-from foreread.cli.arguments import UsageError, add_capture, add_windows, parse_windows
+from foreread.cli.arguments import add_capture, add_windows, parse_windows
+from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from tracer.formats.confirmation import Confirmation
 
-SECONDS, PUBLISHED = "seconds", "published"
 _SHOWN_WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)
 
 
@@ -33,65 +29,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_criterion(parser)
 
 
-def add_criterion(parser: argparse.ArgumentParser) -> None:
-    """Add the choice between seconds and the published criterion."""
-    parser.add_argument(
-        "--criterion",
-        choices=(SECONDS, PUBLISHED),
-        default=SECONDS,
-        help="criterion of the verdict: predicted seconds (default), or the 2010 paper's "
-        "F² + G² (published), which ignores the speed of the disk",
-    )
-
-
-def add_model(parser: argparse.ArgumentParser) -> None:
-    """Add the choice of a model, and of the disk's."""
-    parser.add_argument(
-        "--model",
-        metavar="MODEL",
-        type=_model,
-        help="linux: readahead of the capture's kernel, with seconds (default for captures "
-        "made at read_ahead_kb=0); linux-X.Y: readahead of another kernel; fixed: the 2010 "
-        "paper's model, where each miss reads a whole window (default for other captures)",
-    )
-    parser.add_argument(
-        "--device-model",
-        metavar="FILE",
-        help='cost of the disk for seconds: kind = "fixed", latency_us and ns_per_kib (TOML), or '
-        "a board profile (default: learnt from the capture)",
-    )
-
-
-def predicted(
-    recording: Recording,
-    args: argparse.Namespace,
-    windows: list[int] | None = None,
-    more: Sequence[Recording] = (),
-) -> Prediction:
-    """Return the prediction that was asked for; ``more`` are recordings of the same start."""
-    model, file = args.model or model_for(recording), args.device_model
-    if model == FIXED and file is not None:
-        raise UsageError("--device-model: seconds need --model linux")
-    if model == FIXED and more:
-        raise UsageError("several captures: seconds need --model linux")
-    found = predict_by(recording, model, windows, file, more)
-    return found.by_criterion() if getattr(args, "criterion", SECONDS) == PUBLISHED else found
-
-
-def _model(text: str) -> str:
-    """Return a model's name; ValueError if it is none."""
-    if re.fullmatch(r"fixed|linux(-\d+\.\d+[\w.+~-]*)?", text, re.ASCII) is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not fixed, linux or linux-X.Y")
-    return text
-
-
 def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
     recording, *more = (load(path, args.pids) for path in args.capture)
-    for path, other in zip(args.capture[1:], more, strict=True):
-        _check_same(recording, other, str(path))
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
-    prediction = predicted(recording, args, windows, more)
+    prediction = question_of(args).predicted(recording, windows, more)
     confirmations = stored(recording.capture)
     if args.json:
         found = [msgspec.to_builtins(one) for one in confirmations]
@@ -99,20 +41,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(_text(prediction, confirmations))
     return 0
-
-
-def _check_same(first: Recording, other: Recording, path: str) -> None:
-    """Refuse captures that are not of one start on one board."""
-    if first.capture is None or other.capture is None:
-        raise UsageError(f"{path}: several captures must all be recorded with `foreread record`")
-    for what, one, two in (
-        ("command", first.capture.command, other.capture.command),
-        ("kernel", first.kernel, other.kernel),
-        ("page size", first.page_size, other.page_size),
-        ("disks", *({disk for _, disk in r.devices.items()} for r in (first, other))),
-    ):
-        if one != two:
-            raise UsageError(f"{path}: its {what} differs from that of the first capture")
 
 
 def _text(prediction: Prediction, confirmations: Sequence[Confirmation] = ()) -> str:

@@ -10,22 +10,16 @@ from typing import Any
 
 import msgspec
 
-from analyzer.ingest.seen import SeenTrace
 from boards.counted import plural
-from boards.open import LOCAL, open_target
-from boards.target import LocalTarget, Target
+from boards.open import LOCAL
 from foreread.cli.arguments import UsageError, buffer_kib, duration, window_kb
-from foreread.cli.arguments.run import add_run, option_words, run_options
-from foreread.cli.arguments.target import add_target, target_words, tell
+from foreread.cli.arguments.run import add_run, run_options
+from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
 from foreread.cli.text.wording import ended_text
-from foreread.version import VERSION
-from tracer.backends.select import AUTO, choose
+from foreread.recording import record
+from tracer.backends.select import AUTO
 from tracer.formats.capture import Capture
-from tracer.local.record import RecordOptions, record
-from tracer.remote.record import record_on
-
-TARGETS_BACKEND = "tracefs"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -77,48 +71,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Record and say what came of it."""
-    options = RecordOptions(
-        run=run_options(args),
+    if args.probes and args.target == LOCAL:
+        raise UsageError(
+            "--probes works on targets only; for this machine add --target ssh://root@localhost"
+        )
+    capture = record(
+        run_options(args),
+        args.output,
+        target=args.target,
+        identity=args.identity,
+        backend=args.backend,
         read_ahead_kb=args.read_ahead_kb,
         buffer_kib=args.buffer_kib,
         probes=args.probes,
-        wait_s=args.wait,
-        foreread=VERSION,
+        probe_disk=not args.no_probe,
         search_s=args.search,
+        wait_s=args.wait,
         tell=tell,
-        words=(*_target_words(args), *option_words(args)),
     )
-    with open_target(args.target, identity=args.identity, tell=tell) as target:
-        capture = _record(args, options, target)
     if args.json:
         print(json.dumps(_document(capture, args.output)))
     else:
         print(_text(capture, args.output), file=sys.stderr)
     return 0
-
-
-def _record(args: argparse.Namespace, options: RecordOptions, target: Target) -> Capture:
-    seen = SeenTrace()
-    reads_of = None if args.no_probe else seen.reads
-    if isinstance(target, LocalTarget):
-        if args.probes:
-            raise UsageError(
-                "--probes works on targets only; for this machine add --target ssh://root@localhost"
-            )
-        backend, why = choose(args.backend)
-        if args.backend == AUTO:
-            print(f"foreread: {printable(why)}", file=sys.stderr)
-        return record(options, backend, args.output, seen.inodes, reads_of)
-    if args.backend not in (AUTO, TARGETS_BACKEND):
-        raise UsageError(f"--backend: only {TARGETS_BACKEND} records a target; remove the option")
-    trace_reader = None if args.no_probe else seen
-    return record_on(target, options, args.output, seen.inodes, seen=trace_reader)
-
-
-def _target_words(args: argparse.Namespace) -> tuple[str, ...]:
-    if args.target == LOCAL:
-        return ()
-    return (*target_words(args), *(["--probes"] if args.probes else []))
 
 
 def _document(capture: Capture, output: Path) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
+from analyzer.predict.choice import PUBLISHED
 from analyzer.predict.disk.device_model import read_device_model
 from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction
@@ -21,7 +22,7 @@ from analyzer.prefetch.measured import Listed, read_measurement
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.store.store_file import is_store
 from foreread.cli.arguments import UsageError, add_capture
-from foreread.cli.commands.predict import PUBLISHED, add_criterion, add_model, predicted
+from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
 from foreread.progress import ProgressLine
 from tracer.formats.sweep import Sweep, read_sweep
@@ -95,7 +96,7 @@ def _of_capture(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
     line.step(f"reading {printable(str(args.capture))}")
     recording = load(args.capture, args.pids)
     line.step("predicting every window")
-    prediction = predicted(recording, args)
+    prediction = question_of(args).predicted(recording)
     sweep, tuned = _measured(args.measured)
     command = recording.capture.command if recording.capture else None
     validation = (

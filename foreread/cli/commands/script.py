@@ -24,6 +24,7 @@ from analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from analyzer.confirm.text import cited, contradicting, stored
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
+from analyzer.predict.choice import PUBLISHED
 from analyzer.predict.prediction import Verdict
 from analyzer.prefetch.listing import read_listing
 from analyzer.tuner.findings.results import read_results
@@ -32,8 +33,8 @@ from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
 from boards.target import TargetError
 from foreread.cli.arguments import UsageError, add_capture, window_kb
+from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.arguments.target import add_target, target_words, tell
-from foreread.cli.commands.predict import PUBLISHED, add_criterion, add_model, predicted
 from foreread.cli.main import printable
 
 AUTO = "auto"
@@ -164,7 +165,7 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
     recording = load(args.capture, args.pids)
     for kb in (args.read_ahead_kb, args.after_boot_kb):
         _check_whole_pages(kb, recording.page_size)
-    prediction = predicted(recording, args)
+    prediction = question_of(args).predicted(recording)
     asked_kb = _asked(args.read_ahead_kb, prediction.verdict)
     _check_contradicted(args, recording, asked_kb, prediction.verdict)
     return plan_from(

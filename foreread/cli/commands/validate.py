@@ -10,7 +10,7 @@ from analyzer.ingest.load import load
 from analyzer.predict.remedy import target_words
 from analyzer.predict.validate import Validation, validate
 from foreread.cli.arguments import add_capture
-from foreread.cli.commands.predict import add_model, predicted
+from foreread.cli.arguments.model import add_model, question_of
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from tracer.formats.sweep import read_sweep
@@ -29,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
     recording = load(args.capture, args.pids)
     command = recording.capture.command if recording.capture else None
     validation = validate(
-        predicted(recording, args), sweep, command, target_words(recording.capture)
+        question_of(args).predicted(recording), sweep, command, target_words(recording.capture)
     )
     print(json.dumps(validation.to_json()) if args.json else _text(validation))
     return 0

@@ -15,6 +15,7 @@ class ProgressLine:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.on_terminal = stream.isatty()
+        self._begun = False
 
     def say(self, text: str, shorter: str = "") -> None:
         """Show a text; ``shorter`` replaces it on a terminal that is too narrow for it."""
@@ -26,8 +27,10 @@ class ProgressLine:
         fits = len(PREFIX + text) <= width
         line = PREFIX + text if fits else shorter or text
         print(f"\r{line[:width]:<{width}}", end="", file=self._stream, flush=True)
+        self._begun = True
 
     def end(self) -> None:
-        """Leave the line as it is, and begin a new one."""
-        if self.on_terminal:
+        """Leave the line as it is, if there is one, and begin a new one."""
+        if self._begun:
             print(file=self._stream)
+        self._begun = False

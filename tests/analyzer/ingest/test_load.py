@@ -290,6 +290,24 @@ def test_a_partial_capture_is_recognised(capture):
         load(capture)
 
 
+@pytest.mark.parametrize("pids", [None, "", "trees", 7, [7], {7}, frozenset({"7"})])
+def test_an_invalid_choice_of_threads_is_an_error_with_a_remedy(capture, pids):
+    with pytest.raises(TraceError, match="choose threads") as error:
+        load(capture, pids)
+    assert "tree" in error.value.remedy
+
+
+@pytest.mark.parametrize("path", [None, 3, b"capture"])
+def test_an_invalid_path_is_an_error_with_a_remedy(path):
+    with pytest.raises(TraceError, match="not a path") as error:
+        load(path)
+    assert error.value.remedy
+
+
+def test_a_path_may_be_a_string(capture):
+    assert load(str(capture)).accesses.rows == load(capture).accesses.rows
+
+
 @pytest.mark.parametrize("packing", ["gz", "xz", "bz2"])
 def test_a_damaged_archive_is_an_error_with_a_remedy(packing, capture, tmp_path):
     archive = tmp_path / "a"

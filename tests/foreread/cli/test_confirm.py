@@ -14,9 +14,10 @@ import pytest
 from analyzer.ingest.archive import unpack
 from boards.device import Disk
 from boards.target import LocalTarget
-from foreread.cli.arguments.run import recorded_run
-from foreread.cli.commands import confirm, sweep
+from foreread import confirm_start, sweeping
 from foreread.cli.main import main
+from foreread.run_words import recorded_run
+from tracer import machines
 from tracer.error import RecordError
 from tracer.formats.capture import CaptureError, read
 from tracer.local.command import Streams
@@ -75,8 +76,8 @@ def confirming(folder, monkeypatch, capsys):
         def opened(_options):
             yield bench
 
-        for module in (confirm, sweep):
-            monkeypatch.setattr(module, "local_trials", opened)
+        monkeypatch.setattr(machines, "local_trials", opened)
+        for module in (confirm_start, sweeping):
             monkeypatch.setattr(
                 module, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())
             )
@@ -213,7 +214,7 @@ def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, cap
         assert options.run.command == read(folder)[0].command
         yield bench
 
-    sweep.local_trials = opened
+    machines.local_trials = opened
     swept = tmp_path / "swept.json"
     words = ["sweep", str(folder), "-o", str(swept), "--repeat", "1", "--windows", "0,16k"]
     assert main(words) == 0

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
-import argparse
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.ingest.archive import is_archive
+from analyzer.ingest.arguments import Pids
 from analyzer.ingest.load import load
-from analyzer.predict.prediction import Verdict
-from foreread.cli.arguments.run import recorded_run, recorded_target
-from foreread.cli.commands.predict import predicted
-from foreread.cli.proposal import Proposal, proposal_of
+from analyzer.ingest.recording import Recording
+from analyzer.predict.choice import SECONDS, Criterion, predict_by
+from analyzer.predict.prediction import Prediction, Verdict
+from analyzer.predict.proposal import Proposal, proposal_of
+from foreread.run_words import recorded_run, recorded_target
 from tracer.error import RecordError
 from tracer.formats.capture import METADATA, Capture
 from tracer.local.command import Streams
-from tracer.local.repeat import repeated
 from tracer.local.run import RunOptions
 from tracer.local.trial import TrialBench
+
+
+@dataclass(frozen=True)
+class Question:
+    """How a recorded start is predicted: arguments of ``load`` and of ``predict_by``."""
+
+    pids: Pids = "tree"
+    model: str | None = None
+    device_model: str | None = None
+    criterion: Criterion = SECONDS
+
+    def predicted(
+        self,
+        recording: Recording,
+        windows: list[int] | None = None,
+        more: Sequence[Recording] = (),
+    ) -> Prediction:
+        """Return the prediction; raises as ``predict_by``."""
+        return predict_by(
+            recording, self.model, windows, self.device_model, more, criterion=self.criterion
+        )
 
 
 @dataclass(frozen=True)
@@ -32,14 +53,15 @@ class Recorded:
 
 
 def recorded_start(
-    path: Path, args: argparse.Namespace, asked_kb: int | None = None
+    path: Path, question: Question | None = None, asked_kb: int | None = None
 ) -> tuple[Recorded, Verdict]:
     """Return the start that was recorded in ``path``, and the verdict about it.
 
-    ``args`` are those of ``add_model``; ``asked_kb`` is proposed in place of the predicted window.
-    Raises what reading the capture does, and RecordError for a trace of another tool.
+    ``asked_kb`` is proposed in place of the predicted window. Raises what reading the capture and
+    predicting it do, and RecordError for a trace of another tool.
     """
-    recording = load(path, getattr(args, "pids", "tree"))
+    asked = question or Question()
+    recording = load(path, asked.pids)
     capture = recording.capture
     if capture is None:
         raise RecordError(
@@ -48,7 +70,7 @@ def recorded_start(
         )
     # What the command prints must not mix with the result.
     run = recorded_run(capture, Streams(stdout=2, stderr=2))
-    prediction = predicted(recording, args)
+    prediction = asked.predicted(recording)
     proposal = proposal_of(prediction, asked_kb)
     return Recorded(capture, run, recorded_target(capture), proposal), prediction.verdict
 
@@ -59,16 +81,6 @@ def is_capture(path: Path) -> bool:
         return (path / METADATA).is_file() or (path.is_file() and is_archive(path))
     except OSError:
         return False
-
-
-def repeating(of: Recorded | None, here: bool) -> AbstractContextManager[None]:
-    """Return the environment and control groups of the recorded run, for runs on this machine.
-
-    A target's commands have the environment of its shell, now as then.
-    """
-    if of is None or not here:
-        return nullcontext()
-    return repeated(of.capture.environment, of.capture.cgroups)
 
 
 def check_board(bench: TrialBench, capture: Capture) -> None:

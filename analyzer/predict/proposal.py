@@ -1,4 +1,4 @@
-"""Which window a capture's prediction proposes, for the commands that measure it."""
+"""Which window a capture's prediction proposes, to measure it."""
 
 from __future__ import annotations
 
@@ -30,9 +30,7 @@ def proposal_of(prediction: Prediction, asked_kb: int | None = None) -> Proposal
 
     None unless the verdict is to set a window.
     """
-    total, verdict = prediction.total, prediction.verdict
-    predicted = zip(total.read_ahead_kb, total.seconds or [], strict=total.seconds is not None)
-    known = {kb: second for kb, second in predicted if second is not None}
+    verdict, known = prediction.verdict, prediction.total.known_seconds
     curves = prediction.worth_setting
     if asked_kb is not None:
         return Proposal(asked_kb, {curve.name: asked_kb for curve in curves}, known)

@@ -1,0 +1,31 @@
+"""What callers give to the loaders, checked: a type checker does not run in a notebook."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Literal, cast
+
+from analyzer.ingest.recording import TraceError
+
+Pids = Literal["tree", "all"] | frozenset[int]
+StrPath = str | os.PathLike[str]
+
+
+def checked_path(path: object) -> Path:
+    """Return the path; raises TraceError if it is none."""
+    if not isinstance(path, (str, os.PathLike)):
+        raise TraceError(f"not a path: {path!r}", "give the path of a capture or of a trace file")
+    return Path(path)
+
+
+def checked_pids(pids: object) -> Pids:
+    """Return the choice of threads; raises TraceError if it is none."""
+    if isinstance(pids, str) and pids in ("tree", "all"):
+        return cast(Literal["tree", "all"], pids)
+    if isinstance(pids, frozenset) and all(isinstance(pid, int) for pid in pids):
+        return pids
+    raise TraceError(
+        f"cannot choose threads by {pids!r}",
+        'give pids="tree", pids="all", or a frozenset of thread ids',
+    )

@@ -1,0 +1,14 @@
+"""The base of this package's exceptions."""
+
+from __future__ import annotations
+
+
+class EmulatorError(Exception):
+    """Input that the emulator refuses; ``remedy`` says what to do.
+
+    Each error also derives from the built-in exception that describes it, such as ValueError.
+    """
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy

@@ -1,0 +1,44 @@
+"""What callers give to the library, checked: a type checker does not run in a notebook."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from foreread.error import ArgumentError
+from tracer.local.run import RunOptions
+
+StrPath = str | os.PathLike[str]
+Command = RunOptions | Sequence[str]
+
+
+def silent(step: str) -> None:
+    """Say nothing: the ``tell`` of callers that do not want to hear of steps."""
+
+
+def checked_path(path: object, what: str) -> Path:
+    """Return the path called ``what``; raises ArgumentError if it is none."""
+    if not isinstance(path, (str, os.PathLike)) or not str(path):
+        raise ArgumentError(f"{what} {path!r} is not a path", f"give the path of {what} as text")
+    return Path(path)
+
+
+def checked_run(run: object) -> RunOptions:
+    """Return what is to be run; raises ArgumentError for anything but a command."""
+    if isinstance(run, RunOptions):
+        return run
+    words = [] if isinstance(run, (str, bytes)) else run
+    if isinstance(words, Sequence) and words and all(isinstance(word, str) for word in words):
+        return RunOptions(list(words))
+    raise ArgumentError(
+        f"{run!r} is not a command",
+        'give the words of a command as a list, such as ["nginx", "-t"], or RunOptions',
+    )
+
+
+def checked_number(number: object, what: str, least: int = 0) -> int:
+    """Return a whole number of ``least`` or more; raises ArgumentError for anything else."""
+    if isinstance(number, int) and not isinstance(number, bool) and number >= least:
+        return number
+    raise ArgumentError(f"{what} {number!r} is not a number", f"give a whole number from {least}")

@@ -1,0 +1,55 @@
+"""Arguments that choose what predicts a capture: the model, the disk's cost, the criterion."""
+
+from __future__ import annotations
+
+import argparse
+import re
+
+from analyzer.predict.choice import PUBLISHED, SECONDS
+from foreread.recorded import Question
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of a model, and of the disk's."""
+    parser.add_argument(
+        "--model",
+        metavar="MODEL",
+        type=_model,
+        help="linux: readahead of the capture's kernel, with seconds (default for captures "
+        "made at read_ahead_kb=0); linux-X.Y: readahead of another kernel; fixed: the 2010 "
+        "paper's model, where each miss reads a whole window (default for other captures)",
+    )
+    parser.add_argument(
+        "--device-model",
+        metavar="FILE",
+        help='cost of the disk for seconds: kind = "fixed", latency_us and ns_per_kib (TOML), or '
+        "a board profile (default: learnt from the capture)",
+    )
+
+
+def add_criterion(parser: argparse.ArgumentParser) -> None:
+    """Add the choice between seconds and the published criterion."""
+    parser.add_argument(
+        "--criterion",
+        choices=(SECONDS, PUBLISHED),
+        default=SECONDS,
+        help="criterion of the verdict: predicted seconds (default), or the 2010 paper's "
+        "F² + G² (published), which ignores the speed of the disk",
+    )
+
+
+def question_of(args: argparse.Namespace) -> Question:
+    """Return how the capture that ``args`` name is predicted; those it lacks are the defaults."""
+    return Question(
+        pids=getattr(args, "pids", "tree"),
+        model=args.model,
+        device_model=args.device_model,
+        criterion=getattr(args, "criterion", SECONDS),
+    )
+
+
+def _model(text: str) -> str:
+    """Return a model's name; ValueError if it is none."""
+    if re.fullmatch(r"fixed|linux(-\d+\.\d+[\w.+~-]*)?", text, re.ASCII) is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not fixed, linux or linux-X.Y")
+    return text

@@ -1,0 +1,220 @@
+"""Confirms or contradicts the window that a capture proposes, and stores the result in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.confirm.sequential import BLOCK
+from analyzer.predict.prediction import Verdict
+from analyzer.predict.proposal import Proposal
+from boards.open import LOCAL, open_target
+from foreread.checks import StrPath, checked_number, checked_path, silent
+from foreread.confirming import Confirming, Limits, Progress, Windows
+from foreread.recorded import Question, Recorded, check_board, recorded_start
+from tracer.error import RecordError
+from tracer.formats.capture import Capture
+from tracer.formats.confirmation import Confirmation, same_question
+from tracer.formats.confirmation_store import change_stored, check_storable
+from tracer.interrupts import orderly_exit
+from tracer.local.trial import TrialBench, TrialOptions
+from tracer.machines import bench_on
+
+MOST_RUNS = 60
+
+
+def _unheard(progress: Progress) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Confirmed:
+    """The result of paired runs, with the capture and the window that they are about."""
+
+    result: Confirmation
+    capture: Capture
+    proposal: Proposal
+
+    @property
+    def predicted_gain(self) -> float | None:
+        """The predicted share of the present window's time that the proposed one saves."""
+        return self.proposal.predicted_gain(self.result.present_kb)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What ``confirm`` was asked for, besides the start."""
+
+    limits: Limits
+    resume: bool
+    seed: int | None
+    progress: Callable[[Progress], None]
+
+
+def confirm(
+    capture: StrPath,
+    *,
+    read_ahead_kb: int | None = None,
+    target: str | None = None,
+    identity: Path | None = None,
+    question: Question | None = None,
+    runs: int = MOST_RUNS,
+    seconds: float | None = None,
+    resume: bool = False,
+    seed: int | None = None,
+    force: bool = False,
+    limit_s: float = 600.0,
+    wait_s: float = 0.0,
+    tell: Callable[[str], None] = silent,
+    progress: Callable[[Progress], None] = _unheard,
+) -> Confirmed:
+    """Measure the recorded start at the present and the proposed window until one answer is known.
+
+    Runs are cold, in pairs of random order; the test is sequential, so the 95 % interval holds at
+    every look. The result is stored in the capture after every pair, and Ctrl-C returns it. Needs
+    root on the measured machine, whose settings are restored afterwards.
+
+    Args:
+        capture: path of a capture made by :func:`foreread.record`.
+        read_ahead_kb: the window to test, in KiB; None: the one that is predicted.
+        target: the machine, as in :func:`foreread.record`; None: the one that was recorded.
+        identity: private key that logs in to an ssh target.
+        question: how the proposed window is predicted.
+        runs: stop undecided after so many runs.
+        seconds: stop undecided after this time.
+        resume: continue the latest undecided result of this board and these windows.
+        seed: of the order of runs; None: random.
+        force: measure although the machine is not the one of the capture.
+        limit_s: maximum duration of one run.
+        wait_s: how long to wait for another foreread that holds the machine's settings.
+        tell: is called with each step, in words.
+        progress: is called after each run.
+
+    Raises:
+        ArgumentError: arguments that make no sense.
+        tracer.error.RecordError: nothing is proposed, or the runs cannot be made.
+    """
+    path = checked_path(capture, "capture")
+    limits = Limits(checked_number(runs, "runs", least=1), seconds)
+    of, verdict = recorded_start(path, question, read_ahead_kb)
+    if of.proposal is None:
+        raise _no_proposal(verdict)
+    check_storable(path)
+    options = TrialOptions(
+        of.run,
+        devices=tuple(of.proposal.by_disk),
+        wait_s=wait_s,
+        limit_s=limit_s,
+        vmstat=False,
+    )
+    asked = _Asked(limits, resume, seed, progress)
+    name = of.target if target is None else target
+    with (
+        orderly_exit(),
+        open_target(name, identity=identity, tell=tell) as machine,
+        bench_on(machine, options, of.capture) as bench,
+    ):
+        if not force:
+            check_board(bench, of.capture)
+        result = _compare(bench, path, of, asked, "" if name == LOCAL else name)
+    return Confirmed(result, of.capture, of.proposal)
+
+
+def _no_proposal(verdict: Verdict) -> RecordError:
+    """Return the error of a verdict that proposes no window."""
+    test = "test a window of your choice with --read-ahead-kb K"
+    if verdict.remedy is None:
+        return RecordError(f"the verdict is to change nothing: {verdict.why}", test)
+    return RecordError(f"no window is proposed: {verdict.why}", f"run {verdict.remedy}; or {test}")
+
+
+def _compare(
+    bench: TrialBench, path: Path, of: Recorded, asked: _Asked, target: str
+) -> Confirmation:
+    assert of.proposal is not None  # confirm has refused a start without one
+    windows = choose_windows(bench, of.capture, of.proposal)
+    comparison = Confirming(bench, windows, asked.limits, target, asked.seed)
+    comparison.notes += bench.notes
+    store = _Storing(path)
+    if asked.resume:
+        _resume(comparison, store, of.capture)
+    try:
+        return comparison.run(store.after_a_pair, asked.progress)
+    except KeyboardInterrupt:
+        if not comparison.pairs:
+            raise
+        return comparison.result()
+    finally:
+        store.finish()
+
+
+def choose_windows(bench: TrialBench, capture: Capture, proposal: Proposal) -> Windows:
+    """Return the settings to compare.
+
+    The present windows are those that the board has, or where it has the proposed ones already,
+    those that it had before the recording.
+    """
+    found = bench.probe(bench.windows)
+    wanted = {knob: str(_for_knob(knob, proposal)) for knob in bench.windows}
+    if found == wanted:
+        before = {device.name: device.read_ahead_kb_before for device in capture.devices}
+        found = {
+            knob: str(next((kb for disk, kb in before.items() if f"/{disk}/" in knob), value))
+            for knob, value in found.items()
+        }
+    if found == wanted:
+        raise RecordError(
+            f"the board already uses the proposed window, {proposal.read_ahead_kb} KiB, as in "
+            "the capture",
+            "test another window with --read-ahead-kb K",
+        )
+    main = bench.windows[0]
+    if not all(value.isdecimal() for value in found.values()):
+        raise RecordError("cannot read the windows of the board", "run foreread doctor")
+    return Windows(
+        tuple(found.items()), tuple(wanted.items()), int(found[main]), proposal.read_ahead_kb
+    )
+
+
+def _for_knob(knob: str, proposal: Proposal) -> int:
+    named = (kb for disk, kb in proposal.by_disk.items() if f"/{disk}/" in knob)
+    return next(named, proposal.read_ahead_kb)
+
+
+class _Storing:
+    """Stores the result after every pair in the place of the one before."""
+
+    def __init__(self, capture: Path) -> None:
+        self._capture = capture
+        self.stored: Confirmation | None = None
+        self._latest: Confirmation | None = None
+
+    def after_a_pair(self, result: Confirmation) -> None:
+        """Store it, if that is quick: an archive is written anew at the end only."""
+        self._latest = result
+        if self._capture.is_dir():
+            self.finish()
+
+    def finish(self) -> None:
+        """Store the latest result."""
+        latest, self._latest = self._latest, None
+        if latest is not None:
+            old = self.stored
+            change_stored(self._capture, lambda all_: [*(x for x in all_ if x != old), latest])
+            self.stored = latest
+
+
+def _resume(comparison: Confirming, store: _Storing, capture: Capture) -> None:
+    asked = comparison.result()
+    same = [one for one in capture.confirmations if same_question(one, asked)]
+    if not same or same[-1].outcome != "undecided":
+        raise RecordError(
+            "the capture holds no undecided result of this board and these windows",
+            "start a new one without --resume",
+        )
+    last = same[-1]
+    comparison.pairs += last.pairs[: len(last.pairs) // BLOCK * BLOCK]  # whole blocks
+    comparison.disturbed, comparison.runs = last.disturbed, last.runs
+    comparison.wall_seconds, store.stored = last.wall_seconds, last
+    comparison.notes += [note for note in last.notes if note not in comparison.notes]

@@ -1,0 +1,14 @@
+"""The base of this package's exceptions."""
+
+from __future__ import annotations
+
+
+class StudyError(Exception):
+    """A study that cannot go on; ``remedy`` says what to do.
+
+    Each error also derives from the built-in exception that describes it, such as ValueError.
+    """
+
+    def __init__(self, message: str, remedy: str) -> None:
+        super().__init__(message)
+        self.remedy = remedy

@@ -1,0 +1,64 @@
+"""Every exception of a package derives from the package's base, which carries a remedy."""
+
+import importlib
+import pkgutil
+
+import pytest
+
+from analyzer.ingest._readers import ReaderError
+from analyzer.ingest.cursor import ShortData
+from analyzer.ingest.ring_reference import Damaged
+from analyzer.tuner.evaluation import TargetGone
+from foreread.cli import main
+from foreread.cli.arguments import UsageError
+from foreread.error import ERRORS
+from tracer.interrupts import Interrupted
+from tracer.local.disk.probe import ProbeFailed
+
+PACKAGES = ("analyzer", "boards", "emulator", "foreread", "tracer")
+# Exit code 2 with the usage, and an orderly end by a signal: neither is an error of a package.
+APART = (UsageError, Interrupted)
+# Caught where they are expected; they do not reach a user. Nor do names that begin with "_".
+CAUGHT = (ReaderError, ShortData, Damaged, TargetGone, ProbeFailed)
+
+
+def _exceptions(package):
+    for found in pkgutil.walk_packages([package], f"{package}."):
+        if found.name.endswith("__main__") or ".templates" in found.name:
+            continue
+        module = importlib.import_module(found.name)
+        types = [one for one in vars(module).values() if isinstance(one, type)]
+        for one in types:
+            if issubclass(one, BaseException) and one.__module__ == found.name:
+                yield one
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_exception_derives_from_the_base_of_its_package(package):
+    (base,) = [one for one in ERRORS if one.__module__ == f"{package}.error"]
+    found = set(_exceptions(package))
+    assert base in found
+    public = {one for one in found if not one.__name__.startswith("_")}
+    assert {one for one in public if not issubclass(one, (*ERRORS, *APART, *CAUGHT))} == set()
+
+
+def test_an_error_without_a_base_keeps_its_traceback(monkeypatch, capsys):
+    class Stranger(ValueError):
+        remedy = "none: this is a bug"
+
+    def fail(_args):
+        raise Stranger("a bug")
+
+    monkeypatch.setattr(main.command_module("doctor"), "run", fail)
+    with pytest.raises(Stranger):
+        main.main(["doctor"])
+
+
+@pytest.mark.parametrize("base", ERRORS)
+def test_an_error_of_each_package_ends_in_one_line_with_its_remedy(base, monkeypatch, capsys):
+    def fail(_args):
+        raise base("it failed", "do that")
+
+    monkeypatch.setattr(main.command_module("doctor"), "run", fail)
+    assert main.main(["doctor"]) == main.EXIT_FAILED
+    assert capsys.readouterr().err == "foreread: it failed -- do that\n"

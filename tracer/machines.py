@@ -1,0 +1,130 @@
+"""This machine or a target: the bench of trials, the recorder and the diagnosis of either.
+
+What the two have in common is decided here once, so that a command never asks which it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from boards.target import LocalTarget, Target
+from tracer.backends.base import Backend
+from tracer.backends.select import AUTO, choose
+from tracer.error import RecordError
+from tracer.formats.capture import Capture
+from tracer.local.doctor import Diagnosis, examine
+from tracer.local.journal import restore_leftovers, unrestored
+from tracer.local.record import RecordOptions, record
+from tracer.local.repeat import repeated
+from tracer.local.trial import TrialBench, TrialOptions
+from tracer.local.trials import local_trials
+from tracer.remote.doctor import examine_target
+from tracer.remote.probed import TraceReader
+from tracer.remote.record import record_on
+from tracer.remote.trials import trials_on
+
+TARGETS_BACKEND = "tracefs"
+
+
+class SeenInodes(TraceReader, Protocol):
+    """What a recorder needs to know of the trace that it made (analyzer.ingest.seen)."""
+
+    def inodes(self, directory: Path) -> set[tuple[int, int]]:
+        """Return the (dev_t, inode) pairs of all page-cache events."""
+
+
+class Recorder(Protocol):
+    """Records one cold run; ``why`` is empty where there was no choice of a recorder."""
+
+    @property
+    def why(self) -> str:
+        """Why this recorder was chosen."""
+
+    def record(
+        self, options: RecordOptions, output: Path, seen: SeenInodes, probe_disk: bool = True
+    ) -> Capture:
+        """Record into the folder ``output``; with ``probe_disk`` measure its disk after the run.
+
+        Raises RecordError, and TargetError where the target is out of reach.
+        """
+
+
+@contextmanager
+def bench_on(
+    target: Target, options: TrialOptions, like: Capture | None = None
+) -> Iterator[TrialBench]:
+    """Yield ``target`` as a bench of trials, whose settings no other foreread changes meanwhile.
+
+    ``like``: on this machine the runs get the environment and the control groups of this capture's
+    run; a target's commands have the environment of its shell, now as then. With ``options.bios``
+    this machine too is driven by a shell. Raises RecordError and TargetError.
+    """
+    if not isinstance(target, LocalTarget) or options.bios:
+        with trials_on(target, options) as bench:
+            yield bench
+        return
+    again = nullcontext() if like is None else repeated(like.environment, like.cgroups)
+    with again, local_trials(options) as here:
+        yield here
+
+
+def recorder_for(target: Target, backend: str = AUTO) -> Recorder:
+    """Return what records on ``target``; ``backend``: auto, tracefs, trace-cmd or perf.
+
+    Raises RecordError for a back-end that is unknown or does not work there.
+    """
+    if isinstance(target, LocalTarget):
+        found, why = choose(backend)
+        return _Here(found, why if backend == AUTO else "")
+    if backend not in (AUTO, TARGETS_BACKEND):
+        raise RecordError(
+            f"back-end {backend} does not record a target",
+            f"only {TARGETS_BACKEND} does: remove the choice of a back-end",
+        )
+    return _OnTarget(target)
+
+
+def diagnosis_of(target: Target) -> Diagnosis:
+    """Return what can be recorded on ``target``, and how to fix what is missing."""
+    return examine() if isinstance(target, LocalTarget) else examine_target(target)
+
+
+def restore_settings(target: Target) -> list[str]:
+    """Restore what a killed foreread left changed; return notes on what could not be restored.
+
+    A target restores its settings by itself: its guard outlives the connection.
+    """
+    return unrestored(restore_leftovers()) if isinstance(target, LocalTarget) else []
+
+
+@dataclass(frozen=True)
+class _Here:
+    backend: Backend
+    why: str
+
+    def record(
+        self, options: RecordOptions, output: Path, seen: SeenInodes, probe_disk: bool = True
+    ) -> Capture:
+        if options.probes:
+            raise RecordError(
+                "kernel probes are for targets",
+                "on this machine remove --probes, or add --target ssh://root@localhost",
+            )
+        reads_of = seen.reads if probe_disk else None
+        return record(options, self.backend, output, seen.inodes, reads_of)
+
+
+@dataclass(frozen=True)
+class _OnTarget:
+    target: Target
+    why: str = ""
+
+    def record(
+        self, options: RecordOptions, output: Path, seen: SeenInodes, probe_disk: bool = True
+    ) -> Capture:
+        reader = seen if probe_disk else None
+        return record_on(self.target, options, output, seen.inodes, seen=reader)
