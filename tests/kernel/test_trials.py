@@ -342,7 +342,7 @@ def test_the_writer_writes_and_leaves_nothing(loop, trials):
 
 def test_the_writer_finds_where_the_disk_can_be_written_to(loop, trials):
     subprocess.run(["mount", "-o", "remount,ro", loop.mountpoint], check=True)
-    with trials() as bench, pytest.raises(RecordError, match="written to"):
+    with trials() as bench, pytest.raises(RecordError, match="is mounted writable"):
         bench.run(Trial(scenario=Scenario.parse("writer")))
 
 
@@ -357,7 +357,7 @@ def test_a_reader_that_reads_nothing_is_not_a_load(tmp_path, trials):
     os.mkfifo(tmp_path / "fifo")
     # What lives stays in memory: the program that reads is not itself read from the disk.
     living = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
-    with living, trials() as bench, pytest.raises(RecordError, match="does nothing"):
+    with living, trials() as bench, pytest.raises(RecordError, match="has no effect"):
         bench.run(Trial(scenario=Scenario.parse(f"reader:{tmp_path / 'fifo'}")))
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from capture_builder import ROOT_PID, capture_of
 from event_table import DISK, event, insert, metadata_insert, read, table
 from msgspec import structs
-from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.load import inodes_of, interpret, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
