@@ -225,7 +225,7 @@ def _within_run(events: Table, capture: Capture | None) -> Table:
 
 
 def _with_askers(events: Table, capture: Capture | None, entries: list[FileEntry]) -> Table:
-    """Return the events with reads that a limiter held back given to the threads that asked."""
+    """Return the events with delayed reads attributed to the threads that asked for them."""
     if capture is None:
         return events
     places = Places(

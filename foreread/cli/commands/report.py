@@ -107,8 +107,8 @@ def _of_capture(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
     from analyzer.report import write_report  # noqa: PLC0415
 
     line.step(DRAWING)
-    told = partial(line.part, DRAWING)
-    return write_report(recording, prediction, sweep, validation, args.output, listed, tuned, told)
+    drawn = partial(line.part, DRAWING)
+    return write_report(recording, prediction, sweep, validation, args.output, listed, tuned, drawn)
 
 
 def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
