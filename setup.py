@@ -14,8 +14,11 @@ from glob import glob
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
 
-# -g0: a Python compiled with -g passes that on, and debug information names local folders.
-C_FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-g0", "-Wall", "-Wextra", "-fvisibility=hidden"]
+C_FLAGS = ["-std=c11", "-O3", "-ffp-contract=off", "-Wall", "-Wextra", "-fvisibility=hidden"]
+# A Python compiled with -g passes that on, and debug information names local folders, unless the
+# builder of a distribution maps them.
+if "-ffile-prefix-map" not in os.environ.get("CFLAGS", ""):
+    C_FLAGS.append("-g0")
 if os.environ.get("FOREREAD_WERROR"):
     C_FLAGS.append("-Werror")
 LIMITED_API = [("Py_LIMITED_API", "0x030b0000")]
@@ -90,6 +93,7 @@ setup(
             py_limited_api=True,
         ),
     ],
+    data_files=[("share/man/man1", sorted(glob("docs/man/*.1")))],  # written by `make man`
     cmdclass={"build_ext": BuildWithoutRpath},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -1,4 +1,4 @@
-"""Signals while knobs are changed: an orderly way out, and none in the middle of a clean-up."""
+"""Signals while knobs are changed: they end foreread after all clean-ups, never during one."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def orderly_exit() -> Iterator[None]:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Hold back Ctrl-C, SIGTERM and SIGHUP until the block has ended, then deliver them.
+    """Defer Ctrl-C, SIGTERM and SIGHUP until the block has ended, then deliver them.
 
     Handlers rather than a signal mask: another thread could take a masked signal.
     """

@@ -1,4 +1,4 @@
-"""How much memory this machine can spare."""
+"""The memory that this machine can spare."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def available_memory_kib() -> int:
-    """Return how much memory can be had without swapping (an estimate before Linux 3.14)."""
+    """Return the memory available without swapping (an estimate before Linux 3.14)."""
     return available_kib(Path("/proc/meminfo").read_text())
 
 

@@ -10,6 +10,7 @@ from analyzer.apply.plan import ApplyError, ApplyPlan, Prefetch, plan_from
 from analyzer.apply.tuned import plan_of_tuning
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_scripts
 from analyzer.confirm.text import cited, contradicting, stored
+from analyzer.error import ArgumentError
 from analyzer.ingest.arguments import StrPath
 from analyzer.predict.prediction import Prediction
 from analyzer.prefetch.listing import read_listing
@@ -63,6 +64,7 @@ def script(
         tell: is called with notes about the window, in words.
 
     Raises:
+        ArgumentError: a window that is not a whole number of pages.
         ApplyError: there is nothing to set, or it must not be set; ``remedy`` says what to do.
         PrefetchError: ``prefetch`` is not a list.
     """
@@ -100,7 +102,7 @@ def _prefetch(listing: Path, replayer: StrPath | None) -> Prefetch:
 
 def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:
     if read_ahead_kb is not None and read_ahead_kb * 1024 % page_size:
-        raise ApplyError(
+        raise ArgumentError(
             f"{read_ahead_kb} KiB is not a multiple of the page size ({page_size} bytes): the "
             "kernel would round it down",
             f"give a multiple of {page_size // 1024} KiB",

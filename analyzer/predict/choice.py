@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from analyzer.error import AnalyzerError
+from analyzer.error import ArgumentError
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
 from analyzer.predict.disk.device_model import device_from
@@ -19,7 +19,7 @@ SECONDS: Criterion = "seconds"
 PUBLISHED: Criterion = "published"
 
 
-class ChoiceError(AnalyzerError, ValueError):
+class ChoiceError(ArgumentError):
     """What was asked for needs another model; ``remedy`` names it."""
 
 

@@ -51,7 +51,7 @@ def test_a_disk_that_is_not_there(shell):
     options = WatchOptions(period_s=1, disks=["none0"])
     with (
         watching(LocalTarget(), options, shell) as watch,
-        pytest.raises(RecordError, match="no disk is called none0"),
+        pytest.raises(RecordError, match="there is no disk none0"),
     ):
         until(watch, "period")
 

@@ -206,12 +206,12 @@ def resident(loop, shell, tmp_path):
 def test_a_resident_watcher_needs_no_host(loop, resident):
     with load(loop, "randread", "4k"):
         resident("start")
-        assert "is being watched already" in resident("start", check=False)
+        assert "a watcher is running already" in resident("start", check=False)
         assert eventually(loop.window_kb, 16)
         assert "applied read-random-small" in resident("status")
         resident("stop")
     assert loop.window_kb() == WINDOW_KB
-    assert "is not being watched" in resident("status", check=False)
+    assert "no watcher is running" in resident("status", check=False)
 
 
 def test_what_a_killed_resident_left_is_put_back_by_the_next_one(loop, resident):

@@ -1,4 +1,4 @@
-"""What a capture back-end is: a system-wide recorder that is started, stopped and asked."""
+"""The interface of a capture back-end, a system-wide recorder."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-# What is recorded, where the kernel has it. The first is indispensable: without it there is
+# The events to record, if the kernel has them. The first is indispensable: without it there is
 # nothing to emulate. Names are "system:event" as in tracefs.
 INDISPENSABLE = "filemap:mm_filemap_add_to_page_cache"
 WANTED_EVENTS: tuple[str, ...] = (
@@ -23,12 +23,12 @@ WANTED_EVENTS: tuple[str, ...] = (
     "sched:sched_process_fork",
     "sched:sched_process_exec",
     "sched:sched_process_exit",
-    # Who was on a CPU when, and who woke whom: what threads computed and waited for.
+    # Context switches and wake-ups: when threads computed, and what they waited for.
     "sched:sched_switch",
     "sched:sched_waking",
-    # Opens, reads, mappings and advice of the application: which struct file is read how, which an
-    # emulation of the kernel's own readahead needs. Present with CONFIG_FTRACE_SYSCALLS only. What
-    # io_uring does instead of calls is not seen.
+    # Opens, reads, mappings and advice of the application: how each struct file is read, which the
+    # emulation of the kernel's readahead needs. Present with CONFIG_FTRACE_SYSCALLS only.
+    # Operations through io_uring are not seen.
     "syscalls:sys_enter_openat",
     "syscalls:sys_exit_openat",
     "syscalls:sys_enter_open",
@@ -69,14 +69,14 @@ WANTED_EVENTS: tuple[str, ...] = (
     "task:task_newtask",
 )
 
-# What stands in for an event on kernels that lack it. Waking, from 4.3 on, is known from who wakes;
-# wakeup may be reported by the CPU of the one that is woken.
+# Replacements for events on kernels that lack them. sched_waking (from 4.3 on) is emitted by the
+# waker; sched_wakeup may be reported by the CPU of the woken thread.
 STANDINS = {"sched:sched_waking": "sched:sched_wakeup"}
 
 
 @dataclass(frozen=True)
 class Probe:
-    """Whether a back-end works here: what it lacks and the remedy, or empty strings."""
+    """Whether a back-end works here: the problem and its remedy, or empty strings."""
 
     name: str
     works: bool
@@ -87,7 +87,7 @@ class Probe:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What a back-end brings back besides its files in the trace directory."""
+    """The result of a recording besides the files in the trace directory."""
 
     lost: dict[int, int]  # CPU -> lost events
     notes: list[str] = field(default_factory=list)
@@ -96,9 +96,9 @@ class Recorded:
 class Backend(Protocol):
     """A recorder. ``start`` returns once events are being recorded; ``stop`` once all are saved.
 
-    ``stop`` may be called twice and after a failed ``start``; it leaves nothing of the
-    back-end's own behind (instances, processes, mounts). The trace clock is CLOCK_MONOTONIC
-    (``mono``), so that wall times of the tracer and of the trace compare.
+    ``stop`` may be called twice and after a failed ``start``; it removes everything the back-end
+    made (instances, processes, mounts). The trace clock is CLOCK_MONOTONIC (``mono``), so that wall
+    times of the tracer and of the trace compare.
     """
 
     name: str
@@ -106,7 +106,7 @@ class Backend(Protocol):
     def probe(self) -> Probe:
         """Return whether this back-end can record here, by trying the operations it needs.
 
-        The trial may take a second: it is made once, and later calls return what it found.
+        The trial may take a second. It is made once; later calls return its result.
         """
 
     def start(self, trace_directory: Path, events: list[str], buffer_kib: int) -> None:

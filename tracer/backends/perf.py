@@ -17,7 +17,7 @@ _ISSUE, _COMPLETE = "block:block_rq_issue", "block:block_rq_complete"
 
 @dataclass
 class Stats:
-    """What ``perf report --stats`` counts in a recording, by event ("system:name")."""
+    """The counts of ``perf report --stats`` for a recording, by event ("system:name")."""
 
     samples: dict[str, int] = field(default_factory=dict)
     lost_samples: int = 0  # PERF_RECORD_LOST_SAMPLES: every lost event (perf 6.1 and kernel 6.0)
@@ -45,7 +45,7 @@ def record_command(events: list[str], buffer_kib: int, output: Path) -> list[str
     """Return the ``perf record`` command line, ready for a workload to be appended."""
     command = ["perf", "record", "--all-cpus", "--clockid", "mono", "--count", "1"]
     command += ["--mmap-pages", str(buffer_pages(buffer_kib)), "--no-buildid", "--no-buildid-cache"]
-    if "bpf-event" in help_of("perf", "record"):  # else perf 5.1 and later takes a second to end
+    if "bpf-event" in help_of("perf", "record"):  # else perf 5.1 and later needs a second to end
         command.append("--no-bpf-event")
     for event in events:
         command += ["--event", event]
@@ -59,7 +59,7 @@ def buffer_pages(buffer_kib: int) -> int:
 
 
 def read_stats(perf_data: Path) -> Stats:
-    """Return what ``perf report --stats`` says about ``perf_data``."""
+    """Return the counts of ``perf report --stats`` for ``perf_data``."""
     return parse_stats(output_of(["perf", "report", "--stats", "--input", str(perf_data)]))
 
 
@@ -83,8 +83,8 @@ def parse_stats(text: str) -> Stats:
 def count_lost(perf_data: Path, stats: Stats) -> dict[int, int]:
     """Return CPU -> lost events; -1 is the CPU of losses that perf does not place.
 
-    ``perf script --show-lost-events`` places losses but prints every event: it is asked only if
-    there are any.
+    ``perf script --show-lost-events`` places losses but prints every event: it is called only if
+    there are losses.
     """
     if not stats.lost_records and not stats.lost_samples:
         return {}
@@ -106,7 +106,7 @@ def parse_lost(text: str) -> dict[int, int]:
 def missing_completions(samples: dict[str, int]) -> list[str]:
     """Return a note if perf saw far fewer requests complete than issued."""
     issued, completed = samples.get(_ISSUE, 0), samples.get(_COMPLETE, 0)
-    # A few are on their way when recording begins or ends.
+    # A few requests are in flight when recording begins or ends.
     if (_COMPLETE not in samples and issued == 0) or completed >= 0.99 * issued - 64:
         return []
     return [

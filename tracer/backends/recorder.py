@@ -1,4 +1,4 @@
-"""A back-end that runs a recording program (perf, trace-cmd): what the two have in common."""
+"""The common part of the back-ends that run a recording program (perf, trace-cmd)."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class Recorder(ABC):
 
     @abstractmethod
     def _judge(self, file: Path) -> Recorded:
-        """Return what was lost from the recording in ``file``, and what to say about it."""
+        """Return the losses of the recording in ``file``, and notes about them."""
 
     def _save(self, recording: Supervised) -> Recorded:
         recording.stop()

@@ -1,4 +1,4 @@
-"""Which back-end records: the one asked for, or the best one that works."""
+"""Choose the back-end: the one asked for, or the best that works."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def candidates() -> list[Backend]:
 def choose(name: str, backends: Sequence[Backend] | None = None) -> tuple[Backend, str]:
     """Return the back-end called ``name``, or for "auto" the first that works, and why.
 
-    Raises RecordError, with the remedy of its probe, for one that is unknown or does not work.
+    Raises RecordError, with the remedy of its probe, if it is unknown or does not work.
     """
     backends = candidates() if backends is None else backends
     if name == AUTO:

@@ -1,14 +1,14 @@
 #!/bin/sh
-# Runs a recorder and, should foreread die before it asked for the end, removes what it left.
+# Runs a recorder. If foreread dies before it asks for the end, removes what the recorder left.
 #
 # usage: supervise.sh SCRATCH INSTANCE [FILE...] -- RECORDER [ARGUMENT...]
 #   SCRATCH   directory of the recording; FILE's stand-ins are in it too
 #   INSTANCE  ftrace instance of the recording, or empty
-#   FILE      kernel file the recorder insists on and may not write: a scratch file stands in
-#             for it, in this process's mount namespace only
+#   FILE      kernel file that the recorder needs but may not write: a scratch file replaces
+#             it, in the mount namespace of this process only
 #
 # stdin is the pipe from foreread: the recorder's workload (hold.sh) ends at its end.
-# stdout is the pipe to foreread: the workload says there that recording has begun.
+# stdout is the pipe to foreread: the workload reports the start of the recording there.
 set -u
 scratch=$1 instance=$2
 shift 2
@@ -25,7 +25,7 @@ exec 3>&1 >&2
 status=$?
 exec 3>&-
 
-# Over before its end was asked for: foreread reads the log and cleans up, if it still lives.
+# The recorder ended before it was asked to: foreread reads the log and cleans up, if it is alive.
 if [ ! -e "$scratch/ended" ] && ! read -r _; then
     [ -n "$instance" ] && [ -d "$instance" ] && rmdir "$instance"
     rm -rf "$scratch"

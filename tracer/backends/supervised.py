@@ -1,8 +1,8 @@
 """A recorder (perf, trace-cmd) as a child process that cannot outlive foreread.
 
-The recorder's own workload is ``hold.sh``: it says when events are on and ends with the pipe
-that this process holds, whatever version of the recorder is installed and however this process
-dies. ``supervise.sh`` around the recorder then removes scratch and ftrace instance.
+The recorder's workload is ``hold.sh``. It reports when events are on, and ends when this process
+closes its pipe or dies, with any version of the recorder. ``supervise.sh``, which runs the
+recorder, then removes the scratch directory and the ftrace instance.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Supervised:
         ).resolve()
         self._trace_directory = trace_directory
         self._process: subprocess.Popen[bytes] | None = None
-        # In memory of its own: where the recording runs out of space, the reason must not.
+        # The log has its own memory: if the recording runs out of space, the reason must still fit.
         self._log = os.fdopen(os.memfd_create("foreread-log"), "r+b")
 
     def start(
@@ -53,8 +53,8 @@ class Supervised:
     ) -> None:
         """Run ``command`` and return once it records.
 
-        ``standins`` are kernel files it may not write: in a mount namespace of its own, scratch
-        files stand in for them. Raises RecordError when recording does not begin.
+        ``standins`` are kernel files that it may not write: scratch files replace them in a
+        separate mount namespace. Raises RecordError when recording does not begin.
         """
         hold = ["sh", str(_HERE / "hold.sh"), str(self.scratch / _ENDED)]
         supervise = [
@@ -65,7 +65,7 @@ class Supervised:
             *map(str, standins or []),
             "--",
         ]
-        # Slave, not private: what is unmounted while it records does not stay mounted here.
+        # Slave, not private: an unmount elsewhere during the recording also takes effect here.
         namespace = ["unshare", "--mount", "--propagation", "slave"] if standins else []
         self._spawn([*namespace, *supervise, *command, *hold])
         self._await_recording()
@@ -102,7 +102,7 @@ class Supervised:
             ) from error
 
     def clean(self) -> None:
-        """Kill what is left of the recorder and remove its scratch directory."""
+        """Kill the recorder's remaining processes and remove its scratch directory."""
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
@@ -138,7 +138,7 @@ class Supervised:
             raise self.failure("does not start")
 
     def failure(self, what: str) -> RecordError:
-        """Return the error that the recorder ``what``, with what it said and the remedy."""
+        """Return the error of a recorder that ``what``, with its last output and the remedy."""
         said = self._log_text()
         return RecordError(f"{self.name} {what}" + (f": {said}" if said else ""), remedy_for(said))
 
@@ -171,7 +171,7 @@ def tag_of(name: str) -> str:
 
 
 def remedy_for(said: str) -> str:
-    """Return the remedy for what a recorder said when it failed."""
+    """Return the remedy for the output of a recorder that failed."""
     text = said.lower()
     if "no space left" in text:
         return "free memory (recordings are kept in /dev/shm) or disk space and record again"
@@ -183,7 +183,7 @@ def remedy_for(said: str) -> str:
 
 
 def _memory_has_room() -> bool:
-    """Whether a recording fits into memory, where writing it adds nothing to the trace."""
+    """Whether a recording fits into memory; writing it there adds no events to the trace."""
     try:
         file_system = os.statvfs(_MEMORY)
         meminfo = Path("/proc/meminfo").read_text()

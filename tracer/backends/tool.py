@@ -1,4 +1,4 @@
-"""A recorder's own program: which version it is, and what it prints about a recording."""
+"""The program of a recorder: its version, and its reports about a recording."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def help_of(program: str, command: str) -> str:
 
 
 def output_of(command: list[str]) -> str:
-    """Return what ``command`` prints about a recording; RecordError when it cannot read it."""
+    """Return the output of ``command`` about a recording; RecordError when it cannot read it."""
     done = _run(command)
     if done.returncode != 0:
         said = " ".join(done.stderr.split())[:400]

@@ -1,7 +1,7 @@
 """The trace-cmd back-end: ``trace-cmd record`` into an ftrace instance of its own.
 
-``record`` drains the ring buffer while it fills, so that nothing is lost as long as its readers
-keep up; ``start`` and ``extract`` would lose whatever does not fit into the buffer at once.
+``record`` drains the ring buffer while it fills, so that nothing is lost while its readers keep up;
+``start`` and ``extract`` would lose every event that does not fit into the buffer.
 """
 
 from __future__ import annotations
@@ -61,8 +61,8 @@ def record_command(instance: str, events: list[str], buffer_kib: int, output: Pa
 def await_readers(recording: Supervised, output: Path) -> None:
     """Return once every CPU's buffer has its reader at work.
 
-    trace-cmd 3.1.6 does not wait for them: a process that gets a signal to end before it has begun
-    leaves its CPU's events in the buffer, and does not say so.
+    trace-cmd 3.1.6 does not wait for them: a reader that is signalled to end before it has begun
+    leaves its CPU's events in the buffer without a warning.
     """
     until = time.monotonic() + _READERS_SECONDS
     while sum(_is_reading(pid, output) for pid in recording.processes()) < (os.cpu_count() or 1):
@@ -72,7 +72,7 @@ def await_readers(recording: Supervised, output: Path) -> None:
 
 
 def _is_reading(pid: int, output: Path) -> bool:
-    """Return whether a process waits for a CPU's buffer, or has taken events from it."""
+    """Return whether a process waits for a CPU's buffer or has read events from it."""
     with contextlib.suppress(OSError):
         files = [str(file.readlink()) for file in Path(f"/proc/{pid}/fd").iterdir()]
         sources = [file for file in files if file.endswith("/trace_pipe_raw")]
@@ -83,7 +83,7 @@ def _is_reading(pid: int, output: Path) -> bool:
 
 
 def unwritable(instance: Path) -> list[Path]:
-    """Return the files trace-cmd insists on writing that cannot be (or must not be) written.
+    """Return the files that trace-cmd tries to write but cannot, or must not.
 
     Writing them takes CAP_SYS_RESOURCE, lockdown denies it. ``ftrace_enabled`` is also left
     alone where it is 0: trace-cmd would set it to 1 and leave it.

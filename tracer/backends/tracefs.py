@@ -1,6 +1,6 @@
 """The tracefs back-end: an own ftrace instance, its raw per-CPU pages kept as they are.
 
-Files in the trace directory, as tracefs itself has them::
+Files in the trace directory, named as in tracefs::
 
     header_page  header_event  events/SYSTEM/NAME/format  cpuN.raw  stats/cpuN
 
@@ -28,7 +28,7 @@ from tracer.interrupts import uninterrupted
 from tracer.memory import available_memory_kib
 
 CLOCK = "mono"
-OPENS = "foreread:openat"  # a probe of our own: sys_enter_openat with the path as a string
+OPENS = "foreread:openat"  # our event probe: sys_enter_openat with the path as a string
 _OPENAT = "syscalls:sys_enter_openat"
 EVENT_PROBE = (
     f"{_OPENAT.replace(':', '.')} dfd=$dfd:s32 flags=$flags:x32 path=+0($filename):ustring"
@@ -55,7 +55,7 @@ class TracefsBackend:
         self._probe: Probe | None = None
 
     def probe(self) -> Probe:
-        """Return whether an instance can be made and has what is needed; tried once."""
+        """Return whether an instance with the needed events can be made; tried once."""
         self._probe = self._probe or self._try()
         return self._probe
 
@@ -204,10 +204,10 @@ class _Drain:
                 self._take(cpu_of[file])
 
     def _take(self, cpu: int) -> None:
-        """Take the pages of a CPU, and stop after one that its writer may not have left yet.
+        """Take the pages of a CPU, and stop after a page that its writer may still be filling.
 
-        Each of the thread's own reads is an event, too: without this stop it would take pages of
-        one event each until its memory is used up.
+        Each read by this thread is an event, too: without this stop it would take pages of one
+        event each until its memory is used up.
         """
         chunks, file = self._chunks[cpu], self._files[cpu]
         while page := _read_page(file, self._page_bytes):
@@ -232,7 +232,7 @@ def lost_events(stats: str) -> int:
 def missed_marks(
     pages: list[bytes], byte_order: str = sys.byteorder, long_size: int = struct.calcsize("l")
 ) -> int:
-    """Return how many pages say that events before them were lost (a lower bound of these)."""
+    """Return the number of pages that report lost events (a lower bound of the losses)."""
     # Page header: u64 timestamp, local_t commit; flags are in the commit's lower 32 bits.
     form, low = ("<I", 8) if byte_order == "little" else (">I", 8 + long_size - 4)
     commits = (struct.unpack_from(form, page, low)[0] for page in pages)
@@ -242,9 +242,10 @@ def missed_marks(
 def is_partial(
     page: bytes, byte_order: str = sys.byteorder, long_size: int = struct.calcsize("l")
 ) -> bool:
-    """Return whether less than half of a page holds events: its writer has not left it yet.
+    """Return whether less than half of a page holds events:
 
-    An event that does not fit makes the writer go on to the next page; none takes half a page.
+    its writer is still filling it. The writer moves to the next page when an event does not fit,
+    and every event is smaller than half a page.
     """
     form, low = ("<I", 8) if byte_order == "little" else (">I", 8 + long_size - 4)
     commit: int = struct.unpack_from(form, page, low)[0]
@@ -265,7 +266,7 @@ def _make_instance(place: Path) -> Path:
             if error.errno in (errno.EACCES, errno.EPERM)
             else ("use a kernel from 3.10 on with CONFIG_FTRACE")
         )
-        message = f"no trace instance can be made in {instance.parent}: {error.strerror}"
+        message = f"cannot make a trace instance in {instance.parent}: {error.strerror}"
         raise RecordError(message, remedy) from error
     return instance
 

@@ -1,4 +1,4 @@
-"""The kernel's tracefs: where it is, which events it has, what a dead foreread left in it."""
+"""The kernel's tracefs: its mount point, its events, and the remains of a dead foreread in it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tracer.backends.base import STANDINS
 from tracer.error import RecordError
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-NOTE = Path("/run/foreread/tracefs")  # not empty: a foreread mounted it; locked by who uses it
+NOTE = Path("/run/foreread/tracefs")  # not empty: a foreread mounted it; users lock it
 PREFIX = "foreread-"
 
 
@@ -52,7 +52,7 @@ def unmount_leftover() -> list[str]:
 
 
 def _is_ours() -> bool:
-    """Return whether a foreread mounted it: the note says so before it does."""
+    """Return whether a foreread mounted it; the note is written before the mount."""
     try:
         return NOTE.stat().st_size > 0
     except OSError:
@@ -67,7 +67,7 @@ def _join() -> int:
     except OSError as error:
         raise _not_mounted(error.errno) from error
     try:
-        fcntl.flock(user, fcntl.LOCK_SH)  # waits for who is just unmounting it
+        fcntl.flock(user, fcntl.LOCK_SH)  # waits for a process that is unmounting it
         if not find():
             os.pwrite(user, b"mounted\n", 0)
             mount()
@@ -80,8 +80,8 @@ def _join() -> int:
 def _leave(user: int) -> None:
     """Close the note; the last one to do so unmounts tracefs.
 
-    The kernel drops the shared lock before it tries the exclusive one, and so of several that leave
-    at once the last to drop it gets it.
+    The kernel drops the shared lock before it tries the exclusive one, so if several leave at once,
+    the last to drop the shared lock gets the exclusive one.
     """
     try:
         fcntl.flock(user, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -120,7 +120,7 @@ def unmount() -> None:
 def available(tracefs: Path, events: tuple[str, ...] | list[str]) -> tuple[list[str], list[str]]:
     """Split "system:name" events into those that this kernel has and those it lacks.
 
-    What stands in for one that it lacks is among those that it has.
+    The replacement of a missing event is listed among those that it has.
     """
     missing = [event for event in events if not _has(tracefs, event)]
     standins = [STANDINS[event] for event in missing if event in STANDINS]
@@ -165,7 +165,7 @@ def _remove_instances(tracefs: Path) -> list[str]:
             try:
                 instance.rmdir()
             except OSError:
-                continue  # somebody has a file of it open: it goes at the next start
+                continue  # somebody has a file of it open: the next start removes it
             removed.append(instance.name)
     return removed
 

@@ -1,2 +1,1 @@
-"""Measures what requests of a disk cost, with fio; what they tell is
-analyzer.predict.disk.calibration's."""
+"""Measures the cost of a disk's requests with fio, for analyzer.predict.disk.calibration."""

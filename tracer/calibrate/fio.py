@@ -14,10 +14,10 @@ import numpy.typing as npt
 from boards.target import Target
 from tracer.error import TracerError
 
-SMALLEST_BYTES = 16 << 20  # of what is read: less would be read again and again
+SMALLEST_BYTES = 16 << 20  # of the read area: a smaller one would be read again and again
 _HERE = Path(__file__).parent
 _MOST_ANSWER = 1 << 16  # bytes of what place.sh prints
-_START_S = 60.0  # a slow board takes its time to start fio, and to end requests under way
+_START_S = 60.0  # a slow board takes long to start fio, and to complete requests in flight
 
 
 class CalibrateError(TracerError, RuntimeError):
@@ -49,8 +49,8 @@ class Job:
 class Seen:
     """Each request of a job: when it completed (ns, whole milliseconds), and how long it took (ns).
 
-    In order of completion, without those that were under way when the job's time was over: fio
-    sees them when all are done.
+    In order of completion, without the requests in flight when the job's time expired: fio notices
+    these only when all are done.
     """
 
     job: Job
@@ -59,7 +59,7 @@ class Seen:
 
 
 def find_place(target: Target, place: str) -> Place:
-    """Return what ``place`` is on the target; raises CalibrateError."""
+    """Return the disk or file that ``place`` is on the target; raises CalibrateError."""
     done = target.run(["sh", "-c", _script("place.sh"), "sh", place], timeout_s=_START_S)
     lines = os.fsdecode(done.stdout[:_MOST_ANSWER]).splitlines()
     told = dict(line.partition(" ")[::2] for line in lines)
@@ -68,7 +68,7 @@ def find_place(target: Target, place: str) -> Place:
         raise CalibrateError(
             "fio is not installed there",
             "install it (Debian: apt install fio), or give the disk's figures by hand: "
-            "docs/reference/commands.md, calibrate",
+            "docs/howto/disk-cost.md",
         )
     if not path or not size.isdecimal():
         raise CalibrateError(
@@ -85,7 +85,8 @@ def find_place(target: Target, place: str) -> Place:
 
 
 def measure(target: Target, place: Place, job: Job, start: float = 0.0) -> Seen:
-    """Run a job; in order it begins at the part ``start`` of the place. Raises CalibrateError."""
+    """Run a job, a sequential one from the fraction ``start`` of the place on; or
+    CalibrateError."""
     command = ["sh", "-c", _script("job.sh"), "sh", *_arguments(place, job, start)]
     done = target.run(command, timeout_s=job.seconds + _START_S)
     if done.status != 0:
@@ -98,7 +99,7 @@ def measure(target: Target, place: Place, job: Job, start: float = 0.0) -> Seen:
 
 
 def parse(job: Job, answer: bytes) -> Seen:
-    """Return what a job's output tells; raises CalibrateError."""
+    """Parse a job's output; raises CalibrateError."""
     try:
         report, log = answer.split(b"\n", 1)
         ended = msgspec.json.decode(report.removeprefix(b"report "), type=_Report)

@@ -1,4 +1,4 @@
-"""Limits on reads of a disk in other cgroups, which a measurement outside of them misses."""
+"""Limits on reads of a disk in other cgroups; a measurement outside of these is not limited."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Limit:
     line: str
 
     def warning(self, command: list[str]) -> str:
-        """Return what to say of it, with the way to run ``command`` within the limit."""
+        """Return the warning, with the way to run ``command`` within the limit."""
         inside = f'echo $$ >{shlex.quote(self.folder)}/cgroup.procs; exec "$@"'
         again = shlex.join(["sh", "-c", inside, "sh", *command])
         return (

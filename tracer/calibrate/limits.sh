@@ -1,5 +1,5 @@
 #!/bin/sh
-# Says which cgroups limit reads of DISK, a name in /sys/class/block.
+# Prints the cgroups that limit reads of DISK, a name in /sys/class/block.
 #
 # Usage: limits.sh DISK   Prints "own PATH" for each cgroup that this shell is in, and for each limit
 #                         "limit MOUNTPOINT PATH FILE:LINE".
@@ -20,7 +20,7 @@ while read -r _ place kind options _; do
     find "$place" \( -name io.max -o -name 'blkio.throttle.read_?*ps_device' \) 2>/dev/null |
         while read -r file; do
             group=${file%/*}
-            # "8:0 rbps=max wbps=1000 riops=max wiops=max" holds back no read.
+            # "8:0 rbps=max wbps=1000 riops=max wiops=max" does not limit reads.
             line=$(grep "^$number " "$file" 2>/dev/null) || continue
             case ${file##*/},$line in
             io.max,*rbps=max*riops=max*) continue ;;

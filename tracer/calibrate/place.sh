@@ -1,8 +1,8 @@
 #!/bin/sh
-# Says what can be read of PLACE: a disk (its node or name), a file, or a directory, which stands for
-# the disk that holds it, or, where that cannot be opened, for the largest file below.
+# Finds what to read for PLACE: a disk (its node or name), a file, or a directory. A directory means
+# the disk that holds it or, if that disk cannot be opened, the largest file in the directory.
 #
-# Usage: place.sh PLACE      Prints "key value" lines; what PLACE is comes last, as "path".
+# Usage: place.sh PLACE      Prints "key value" lines; the last is "path", the disk or file to read.
 set -eu
 place=$1
 [ -e "$place" ] || [ ! -b "/dev/$place" ] || place=/dev/$place
@@ -10,7 +10,7 @@ place=$1
 fio=$(fio --version 2>/dev/null) || fio=
 printf 'fio %s\nkernel %s\n' "$fio" "$(uname -r)"
 
-# The block device below a path, as its name in /sys/class/block; nothing if there is none.
+# The block device that holds a path, as its name in /sys/class/block; nothing if there is none.
 disk_of() {
     node=$1
     [ -b "$node" ] || node=$(df -P -- "$1" 2>/dev/null | awk 'END { print $1 }')

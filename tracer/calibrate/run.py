@@ -1,4 +1,4 @@
-"""The jobs that a disk is measured by, and running them all in less than a minute."""
+"""The fio jobs that measure a disk, all within a minute."""
 
 from __future__ import annotations
 

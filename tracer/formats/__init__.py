@@ -1,1 +1,1 @@
-"""Formats of the files that the tracer writes, and all that the analyzer imports of it."""
+"""Formats of the files that the tracer writes; the analyzer imports no other part of the tracer."""

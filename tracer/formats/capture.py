@@ -5,7 +5,7 @@
     NAME/
       capture.json   metadata (class Capture), written last: without it the capture is partial
       files.json     list of FileEntry: path and size of every inode seen
-      disk.json      DiskProbe (disk_probe.py): requests that show what the disk's cost is
+      disk.json      DiskProbe (disk_probe.py): requests that show the cost of the disk
       trace/         back-end's raw trace: tracefs pages and formats, trace.dat or perf.data
 
 The same directory packed as ``.tar``, ``.tar.gz`` or ``.tar.xz`` is a capture too.
@@ -24,7 +24,7 @@ from tracer.error import TracerError
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.disk_probe import DiskProbe
 
-# What numbers of a capture, which may come from anybody, can be.
+# Bounds of a capture's numbers: a capture may come from anybody.
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 PageBytes = Annotated[int, msgspec.Meta(ge=1024, le=1 << 20)]
 FileSize = Annotated[int, msgspec.Meta(ge=-1, le=(1 << 63) - 1)]  # -1 if unknown
@@ -56,7 +56,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     page_size: PageBytes
     byte_order: Literal["little", "big"]
     long_size: int
-    cpu_model: str = ""  # or the board's, from the device tree, where the CPU tells none
+    cpu_model: str = ""  # or the board's, from the device tree, where the CPU has none
     cpu_count: Count
     memory_kib: Count
 
@@ -91,7 +91,7 @@ class Extent(msgspec.Struct, frozen=True, array_like=True):
     at: Count
     physical: Count
     length: Count
-    written: bool  # else it reads as zeros, without I/O
+    written: bool  # otherwise it reads as zeros, without I/O
 
 
 class Segment(msgspec.Struct, frozen=True, array_like=True):
@@ -154,7 +154,7 @@ class Capture(msgspec.Struct, frozen=True, kw_only=True):
     pid: ThreadId  # of the command's first process
     exit_status: int | None  # None while it still ran when recording ended
     signal: int | None = None
-    options: list[str] = []  # of foreread record, as given: what it takes to repeat the run
+    options: list[str] = []  # of foreread record, as given; needed to repeat the run
     environment: dict[str, str] = {}  # variables of the command that change how it starts
     cgroups: list[str] = []  # of the command, as in /proc/PID/cgroup
     ended_by: Literal["exit", "signal", "duration", "idle", "output"]

@@ -1,4 +1,4 @@
-"""Measured proofs of a proposed window, stored with the capture that the proposal comes from."""
+"""Measurements that confirm a proposed window, stored in the capture that the proposal is from."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Outcome = Literal["confirmed", "contradicted", "too small", "undecided"]
 
 
 class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
-    """Cold runs at the present and at the proposed window, in pairs, and what they show.
+    """Cold runs at the present and at the proposed window, in pairs, and their result.
 
     ``pairs`` holds the seconds at the present and at the proposed window of every counted pair, in
     the order they were made. ``gain`` is the share of the time that the proposed window saves,

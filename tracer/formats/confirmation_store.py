@@ -1,7 +1,7 @@
 """Stores confirmations in a capture: in the metadata of a folder or of a tar archive.
 
-The metadata is replaced atomically and only the list of confirmations in it changes: what a newer
-foreread has stored stays as it is. A crash leaves the old file or the new one.
+The metadata is replaced atomically and only the list of confirmations in it changes, so unknown
+data of a newer foreread is kept. After a crash there is either the old file or the new one.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def _replace(path: Path, write: Callable[[Any], object]) -> None:
 
 @contextlib.contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Let no other foreread change a capture of the folder meanwhile."""
+    """Keep other forereads from changing a capture of the folder during the block."""
     with _opened(folder) as descriptor:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         yield

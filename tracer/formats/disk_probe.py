@@ -1,4 +1,4 @@
-"""What a capture knows of its disk's cost: the probe's raw requests, or the cost itself."""
+"""The cost of a capture's disk: the raw requests of the probe, or the known cost."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ProbeTrial(Struct, frozen=True, kw_only=True):
 
 
 class PageReads(Struct, frozen=True, kw_only=True):
-    """How long reads of ``request_bytes`` took (ns): past the page cache, and into it."""
+    """Durations (ns) of reads of ``request_bytes``, bypassing and through the page cache."""
 
     request_bytes: RequestBytes
     direct_ns: Annotated[list[Nanoseconds], Meta(max_length=1000)]

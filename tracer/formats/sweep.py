@@ -50,7 +50,7 @@ class SweepError(TracerError, ValueError):
 
 
 def check_writable(path: Path) -> None:
-    """Raise SweepError if a sweep cannot be written to ``path``: better before hours of runs."""
+    """Raise SweepError if a sweep cannot be written to ``path``, before hours of runs."""
     if path.is_dir():
         raise SweepError(f"{path} is a directory", "give the name of a file")
     if path.exists():

@@ -1,9 +1,9 @@
-"""Caches dropped before a run, and shown to be dropped.
+"""Drop the caches before a run, and prove that they were dropped.
 
-``drop_caches`` leaves pages that a running process maps, and says nothing about it. So the
+``drop_caches`` silently keeps pages that a running process maps. So the
 drop is checked: the pages that the page cache still holds (/proc/meminfo) are counted against
-those that running processes map (mincore over every mapped file). What nobody maps and still
-is there was not dropped; a little of it is normal (pages under I/O, superblocks).
+those that running processes map (mincore over every mapped file). Cached pages that nobody maps
+were not dropped; a few are normal (pages under I/O, superblocks).
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from tracer.formats.capture import Cold, Resident
 from tracer.local.residency import Inode, Runs, runs_of
 
 _DROP = Path("/proc/sys/vm/drop_caches")
-_ATTEMPTS = 6  # with growing pauses, 3 s in all: what disturbs is often short
+_ATTEMPTS = 6  # with growing pauses, 3 s in all: disturbances are often short
 _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
-# What others read between drop and count, superblocks, pages under I/O: at least 4 MiB, or a
-# thousandth of the memory, since larger machines have more going on.
+# Allowance for reads by others between drop and count, superblocks and pages under I/O: 4 MiB, or a
+# thousandth of the memory if that is more.
 _UNEXPLAINED_PAGES = 1024
 _UNEXPLAINED_SHARE = 0.001
 _IN_MEMORY = ("tmpfs", "ramfs", "rootfs", "devtmpfs", "hugetlbfs")
@@ -33,9 +33,10 @@ _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 
 
 def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> tuple[Cold, dict[Inode, Runs]]:
-    """Drop the caches and return the proof, or what speaks against it (``proven`` False).
+    """Drop the caches; return the proof and the pages that are still cached.
 
-    With it come the pages that are still cached of files that running processes map.
+    ``proven`` is False if the proof failed. The pages are those of files that running processes
+    map.
 
     The proof itself looks up inodes and directories: drop once more just before the run.
     ``files`` are those that must not be cached unless a running process maps them (the
@@ -52,7 +53,7 @@ def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> tuple[Cold, d
 
 
 def drop() -> None:
-    """Write back what is dirty, then drop page cache, directory entries and inodes."""
+    """Write back dirty pages, then drop page cache, directory entries and inodes."""
     os.sync()
     try:
         _DROP.write_text("3\n")
@@ -99,7 +100,8 @@ def mapped_files(pids: Iterable[int] | None = None) -> dict[tuple[str, int], str
 def _mappings(pids: Iterable[int] | None = None) -> Iterator[tuple[tuple[str, int], str, Path]]:
     """Yield (dev, ino), path, and the link in /proc that opens the file itself.
 
-    The path is the process's own: if that is in a container, it names another file here, or none.
+    The path is the process's own: for a process in a container it may name another file here, or
+    none.
     """
     for pid in [path.name for path in Path("/proc").glob("[0-9]*")] if pids is None else pids:
         try:
@@ -162,7 +164,7 @@ def _pages_of(link: Path, path: Path, ino: int) -> list[int]:
 
 
 def _resident_mapped(in_memory: set[str]) -> tuple[list[Resident], dict[Inode, Runs]]:
-    """Return what is cached of the files that processes map, ``in_memory`` devs left out."""
+    """Return the cached pages of the files that processes map, except on ``in_memory`` devs."""
     found, cached = [], {}
     mapped = {key: (path, link) for key, path, link in _mappings()}
     for (dev, ino), (path, link) in mapped.items():

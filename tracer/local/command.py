@@ -1,6 +1,6 @@
-"""The command that is recorded: made ready, held just before its exec, released, ended.
+"""The recorded command: forked, held just before its exec, released, ended.
 
-It is forked before the caches are dropped, so that making the process is not a part of the run.
+It is forked before the caches are dropped, so that the fork is not part of the run.
 It leads a session of its own, so that Ctrl-C reaches foreread and not the command, and foreread
 adopts its orphans (PR_SET_CHILD_SUBREAPER, Linux 3.4), so that daemons are found again.
 """
@@ -127,10 +127,11 @@ class HeldCommand:
     ) -> None:
         """Prepare, wait at the gate, exec; never returns."""
         try:
-            # All of foreread's: the journal's lock above all, which must end with foreread.
+            # Close all of foreread's descriptors; above all the journal's lock must end with
+            # foreread.
             _close_all_but({0, 1, 2, self._gate[0], self._error[1], streams.stdout, streams.stderr})
             environment = _prepare_child(cwd, account, streams)
-            # A rehearsal: the pages of our own way to exec are touched now, not in the run.
+            # A rehearsal: our own code up to exec touches its pages now, not in the run.
             with contextlib.suppress(OSError):
                 os.execve("", command, environment)
             if os.read(self._gate[0], 1):
@@ -143,16 +144,16 @@ class HeldCommand:
 
 def _close_all_but(kept: set[int]) -> None:
     for descriptor in {int(entry.name) for entry in Path("/proc/self/fd").iterdir()} - kept:
-        with contextlib.suppress(OSError):  # the one that listed the directory is gone
+        with contextlib.suppress(OSError):  # the descriptor that listed the directory is closed
             os.close(descriptor)
 
 
 def _prepare_child(
     cwd: Path, account: pwd.struct_passwd | None, streams: Streams
 ) -> dict[str, str]:
-    """Make this process what the command expects; return its environment."""
+    """Give this process the state that the command expects; return its environment."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)  # Python ignores some, and exec would keep that
+        signal.signal(number, signal.SIG_DFL)  # Python ignores some, and exec keeps that
     os.setsid()
     os.chdir(cwd)
     os.dup2(streams.stdout, 1)
@@ -207,7 +208,7 @@ def family() -> set[int]:
 
 
 def descendants(first: int, not_ours: set[int]) -> set[int]:
-    """Return the living processes of the command: its session, and whoever descends from it.
+    """Return the living processes of the command: its session, and its descendants.
 
     Children of foreread that are not in ``not_ours`` are orphans of the command.
     """
@@ -246,7 +247,7 @@ def _signal_all(pids: set[int], number: signal.Signals) -> None:
 
 
 def _reap(pids: set[int]) -> None:
-    """Take the exit statuses of adopted orphans: no other parent would."""
+    """Reap adopted orphans, which have no other parent."""
     for pid in pids:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
@@ -254,7 +255,7 @@ def _reap(pids: set[int]) -> None:
 
 @dataclass(frozen=True)
 class _Process:
-    """What /proc/PID/stat says of a process (proc(5), fields 3, 4 and 6)."""
+    """State, parent and session of a process from /proc/PID/stat (proc(5), fields 3, 4 and 6)."""
 
     alive: bool  # and no zombie
     parent: int

@@ -1,6 +1,7 @@
-"""What a machine has counted so far, read before and after a run: disks, memory, stalls.
+"""Counters of a machine, read before and after a run:
 
-Named alike here and on a target: ``disk.*`` (Documentation/block/stat.rst, the sum over some
+disks, memory, stalls. Names are the same here and on a target: ``disk.*``
+(Documentation/block/stat.rst, the sum over some
 disks), ``vmstat.*`` (/proc/vmstat, events only), ``pressure.RESOURCE.some|full`` (seconds in
 which tasks were stalled, Documentation/accounting/psi.rst) and ``cpu.idle`` (seconds of all
 CPUs, waiting for a disk included).
@@ -33,7 +34,7 @@ _TICKS = 100  # a second, whatever the kernel's own HZ (USER_HZ)
 
 
 def read_counters(disks: list[str]) -> dict[str, float]:
-    """Return what this machine has counted so far."""
+    """Return the current counters of this machine."""
     texts = {f"disk:{disk}": Path(f"/sys/block/{disk}/stat") for disk in disks}
     texts |= {f"pressure:{one}": Path(f"/proc/pressure/{one}") for one in RESOURCES}
     texts |= {"vmstat": Path("/proc/vmstat"), "stat": Path("/proc/stat")}
@@ -47,7 +48,7 @@ def read_counters(disks: list[str]) -> dict[str, float]:
 def parse_counters(texts: Mapping[str, str]) -> dict[str, float]:
     """Return the counters in files: ``disk:NAME``, ``pressure:RESOURCE``, ``vmstat``, ``stat``.
 
-    Raises ValueError and LookupError for what no kernel writes.
+    Raises ValueError and LookupError for text that no kernel writes.
     """
     counters: dict[str, float] = {}
     for name, text in texts.items():
@@ -69,11 +70,11 @@ def parse_counters(texts: Mapping[str, str]) -> dict[str, float]:
 
 
 def change(before: Counters, after: Counters) -> dict[str, float]:
-    """Return by how much each counter that both have has grown."""
+    """Return the increase of each counter that is in both."""
     return {name: after[name] - value for name, value in before.items() if name in after}
 
 
 def _events(vmstat: str) -> dict[str, float]:
-    """Return the events of /proc/vmstat; what begins with nr_ is not a counter but a state."""
+    """Return the events of /proc/vmstat; names that begin with nr_ are states, not counters."""
     pairs = (line.split() for line in vmstat.splitlines() if not line.startswith("nr_"))
     return {f"vmstat.{name}": int(value) for name, value in pairs}

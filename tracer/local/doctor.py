@@ -1,7 +1,7 @@
-"""What can be recorded on this machine, what is in the way, and how to remove it.
+"""What can be recorded on this machine, and the remedy for each obstacle.
 
-Nothing is changed: files are opened for writing and not written, back-ends record for a moment
-and clean up. Without root it tells what needs root.
+Nothing is changed: files are opened for writing but not written, back-ends record for a moment and
+clean up. Without root it lists what needs root.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
 _ROOT = Path("/")
 _AS_ROOT = "run as root"
-# linux/capability.h: number, and what it is for here
+# linux/capability.h: number, and its use here
 _CAPABILITIES = {
     "CAP_SYS_ADMIN": (21, "settings, mounts and perf before Linux 5.8"),
     "CAP_SYS_RESOURCE": (24, "trace-cmd's function filters; stand-ins are used without it"),
@@ -39,7 +39,7 @@ class Diagnosis:
 
     kernel: str
     generation: str  # "A", "B", "C1" …, empty if the release is not a version
-    backend: str  # what "auto" would record with, empty if nothing works
+    backend: str  # the back-end that "auto" would choose, empty if none works
     findings: list[Finding]
 
     @property
@@ -145,7 +145,7 @@ def _unread_events() -> Finding:
 
 
 def throttling(mounts: str, cgroups: str) -> Finding:
-    """Return whether reads can be throttled, which shows how a slower device would do."""
+    """Return whether reads can be throttled, to imitate a slower device."""
     fields = [line.split(" ") for line in mounts.splitlines()]
     v1 = [f[1] for f in fields if len(f) > 3 and f[2] == "cgroup" and "blkio" in f[3].split(",")]
     v2 = [f[1] for f in fields if len(f) > 3 and f[2] == "cgroup2"]
@@ -220,7 +220,7 @@ def _probe_events(place: Path) -> list[Finding]:
 
 
 def _can_define_probe(place: Path) -> bool:
-    """Define an event probe and remove it: tracefs' README names them even where there are none."""
+    """Define an event probe and remove it: tracefs' README lists them even if they do not work."""
     group = tracefs_mount.probe_group(tracefs_mount.owner_tag())
     definitions = place / "dynamic_events"
     if not definitions.exists():

@@ -1,6 +1,6 @@
 """Which parts of a program or library are mapped, and which of them are executed (elf(5)).
 
-The kernel maps a program and its dynamic loader without a system call that a trace would show.
+The kernel maps a program and its dynamic loader without a system call, so traces do not show it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When a run is over: the command's exit, a duration, idleness, a line of its output, Ctrl-C."""
+"""The end of a run: the command's exit, a duration, idleness, a line of its output, or Ctrl-C."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ class Ending:
 
 @dataclass(frozen=True)
 class Over:
-    """What ended the run and when (CLOCK_MONOTONIC, ns).
+    """The reason for the end of the run, and its time (CLOCK_MONOTONIC, ns).
 
-    For idleness that is the moment of the last read, not the end of the wait after it.
+    For idleness that is the time of the last read, not the end of the wait after it.
     """
 
     by: EndedBy
@@ -73,16 +73,16 @@ class Watch:
             os.close(self.streams.stderr)
 
     def run(self, command: HeldCommand) -> Over:
-        """Release the command and return once its run is over; Ctrl-C ends it, too."""
+        """Release the command and return when its run has ended; Ctrl-C ends it, too."""
         try:
-            with uninterrupted():  # a command that was released has been run, and is kept
+            with uninterrupted():  # a released command has run, and its result is kept
                 command.release()
             return self._wait(command, command.start_ns)
         except KeyboardInterrupt:
             return Over("signal", time.monotonic_ns())
 
     def close(self) -> None:
-        """Pass on what is left of the output and close the pipes."""
+        """Pass on the rest of the output and close the pipes."""
         for descriptor, tee in self._tees.items():
             os.set_blocking(descriptor, False)
             while tee.pump():
@@ -141,8 +141,8 @@ class _Idleness:
     """Whether anything is read from block devices: ``pgpgin`` of /proc/vmstat.
 
     It counts the KiB of every read handed to a block device, at once and exactly, while
-    nr_file_pages is added up per CPU only now and then and moves with writes as well; and one
-    small read of /proc in ``poll_s`` costs the run nothing. Reads over a network do not count.
+    nr_file_pages is added up per CPU only now and then and moves with writes as well; and one small
+    read of /proc every ``poll_s`` does not slow the run. Reads over a network do not count.
     """
 
     def __init__(self, idle_ms: float, start_ns: int) -> None:
@@ -167,13 +167,13 @@ class _Tee:
         self._seen = b""
 
     def pump(self) -> bool:
-        """Copy what there is; return False at the end of the stream or if there is nothing."""
+        """Copy the available data; return False at the end of the stream or if there are none."""
         try:
             chunk = os.read(self._source, 1 << 16)
         except BlockingIOError:
             return False
         rest = memoryview(chunk)
-        with contextlib.suppress(OSError):  # our reader has gone, its disk is full: we go on
+        with contextlib.suppress(OSError):  # our reader has gone or its disk is full: continue
             while rest:
                 rest = rest[os.write(self._sink, rest) :]
         self._seen = (self._seen + chunk)[-_OUTPUT_KEPT - len(chunk) :]
@@ -183,7 +183,7 @@ class _Tee:
 
 @contextlib.contextmanager
 def _exit_watch(command: HeldCommand, poll: select.poll) -> Iterator[float]:
-    """Wake ``poll`` at the command's exit; yield how long a poll may last at most."""
+    """Wake ``poll`` at the command's exit; yield the maximum duration of a poll."""
     try:
         descriptor = os.pidfd_open(command.pid)
     except OSError:

@@ -1,8 +1,8 @@
 """Where files of ext2, ext3 and ext4 are, read from the file system's own tables.
 
-For targets on which nothing can ask the kernel (FIEMAP). Layouts: fs/ext4/ext4.h (struct
-ext4_super_block, ext4_group_desc, ext4_inode), fs/ext4/ext4_extents.h. What is read may be
-anything: what makes no sense leaves a file without a place.
+For targets without a program that can ask the kernel (FIEMAP). Layouts: fs/ext4/ext4.h (struct
+ext4_super_block, ext4_group_desc, ext4_inode), fs/ext4/ext4_extents.h. The data read may be
+anything; a file with invalid data gets no extents.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ class _Node:
 
 
 _Piece = tuple[int, int, int, bool]  # block in the file, on the device, blocks, written
-_Found = tuple[list[_Piece], list[_Node]]  # what a node tells, and the nodes below it
+_Found = tuple[list[_Piece], list[_Node]]  # the extents in a node, and the nodes below it
 
 
 def places(read: Reader, inodes: Iterable[int]) -> dict[int, list[Extent]]:
     """Return the extents of regular files by inode, without those that cannot be determined.
 
-    {} where the file system is none of these, or has features that are not known here.
+    {} if the file system is of another type, or has unknown features.
     """
     layout = _layout(read([0], 4096).get(0, b"")[_SUPERBLOCK:])
     if layout is None:
@@ -92,7 +92,7 @@ def _take(
 
 
 def _layout(raw: bytes) -> _Layout | None:
-    """Return what a superblock says, None if it is none of ours."""
+    """Parse a superblock; None if it is of another file system."""
     if len(raw) < 1024 or struct.unpack_from("<H", raw, 56)[0] != _MAGIC:
         return None
     inodes, blocks = struct.unpack_from("<II", raw)
@@ -135,7 +135,7 @@ def _inodes(read: Reader, layout: _Layout, wanted: Iterable[int]) -> dict[int, b
 
 
 def _root(inode: int, raw: bytes, block: int) -> _Found | None:
-    """Return what an inode itself tells; None if it is not a file with blocks."""
+    """Parse an inode; None if it is not a file with blocks."""
     (mode,), (flags,) = struct.unpack_from("<H", raw), struct.unpack_from("<I", raw, 32)
     if mode & 0o170000 != 0o100000 or flags & _INLINE_DATA_FL:
         return None
@@ -151,7 +151,7 @@ def _root(inode: int, raw: bytes, block: int) -> _Found | None:
 
 
 def _below(node: _Node, raw: bytes) -> _Found | None:
-    """Return what a node tells; None if it is none."""
+    """Parse a node; None if it is not a valid one."""
     if node.level == 0:
         return _of_extents(node, raw)
     per_block = len(raw) // 4

@@ -1,4 +1,4 @@
-"""Where files are on their device: FIEMAP (include/uapi/linux/fiemap.h)."""
+"""The position of files on their device: FIEMAP (include/uapi/linux/fiemap.h)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Most paths come from the kernel (handles.py). For the rest a directory walk compares inode numbers
 from the directory entries themselves, so that only hits are looked up. Mounts are not crossed.
-What was deleted, or is hidden under another mount, stays without a path.
+Deleted files, and files hidden under another mount, get no path.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from tracer.local.handles import paths_by_handle
 from tracer.local.residency import Inode
 
 SEARCH_S = 20.0
-# Where the kernel says paths, what it knows none of is hardly the command's: it has just looked up
-# its own files. The rest is what other processes read or wrote meanwhile.
+# If the kernel reports paths, a file without one is hardly the command's, which has just looked up
+# its files. The others were read or written by other processes.
 _REST_S = 0.3
 
 
@@ -39,9 +39,9 @@ def find_files(
 ) -> tuple[list[FileEntry], bool]:
     """Return an entry for every inode, and whether the search was complete.
 
-    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds, of which each
-    file system has its share: a large one that others read does not keep small ones waiting. It
-    begins on the file system of which most are wanted.
+    ``known`` are paths that need no search; it is cut after ``limit_s`` seconds, shared among the
+    file systems, so that a large one that others read does not use up the time of small ones. It
+    begins on the file system with the most wanted inodes.
     """
     end = time.monotonic() + limit_s
     paths = {inode: known[inode] for inode in inodes if inode in known}
@@ -71,7 +71,7 @@ def _is_seen(path: str, dev: str, mounts: list[MountPoint]) -> bool:
 
 
 def visible_roots(dev: str, mounts: list[MountPoint]) -> list[str]:
-    """Return where the file system is visible, the widest view first."""
+    """Return the mount points of the file system, the widest view first."""
     last_at = {mount.mountpoint: mount for mount in mounts}
     visible = [mount for mount in mounts if mount.dev == dev and last_at[mount.mountpoint] == mount]
     return [mount.mountpoint for mount in sorted(visible, key=lambda mount: len(mount.root))]
@@ -85,7 +85,7 @@ def _walk(
     mounts: list[MountPoint],
     deadline: float,
 ) -> bool:
-    """Look for ``wanted`` below ``root``, taking out what is found; False if time ran out."""
+    """Look for ``wanted`` below ``root``, and remove those found; False if time ran out."""
     other_mounts = {mount.mountpoint for mount in mounts} - {root}
     waiting = deque([root])
     while waiting and wanted:
@@ -125,7 +125,7 @@ def _entry(inode: Inode, path: str | None) -> FileEntry:
 
 
 def _with_layout(entry: FileEntry, path: str) -> FileEntry:
-    """Add where the file is on its device and how it is mapped, as far as can be known."""
+    """Add the file's extents and mapped segments, as far as they can be determined."""
     extents, segments = None, []
     with suppress(OSError), open_regular(path) as descriptor:
         segments = [Segment(*segment) for segment in segments_of(descriptor)]
@@ -135,7 +135,7 @@ def _with_layout(entry: FileEntry, path: str) -> FileEntry:
 
 @contextmanager
 def open_regular(path: str) -> Iterator[int]:
-    """Open a file for reading; OSError if it is a link or no regular file by now."""
+    """Open a file for reading; OSError if it has become a link or is not a regular file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     try:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

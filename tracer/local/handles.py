@@ -29,7 +29,7 @@ def paths_by_handle(
 ) -> tuple[dict[int, str], set[int]]:
     """Return the paths below ``root`` of a file system's inodes, and which of them are deleted.
 
-    What is in neither has to be searched for: without the right (CAP_DAC_READ_SEARCH), on other
+    Inodes in neither have to be searched for: without the right (CAP_DAC_READ_SEARCH), on other
     file systems, and where the kernel no longer knows the path.
     """
     found: dict[int, str] = {}
@@ -59,7 +59,7 @@ def paths_by_handle(
 
 
 def _path(mount: int, ino: int) -> str:
-    """Return what the kernel takes for the path of an inode; OSError if it is not there."""
+    """Return the kernel's path of an inode; OSError if the inode does not exist."""
     if ino >= 1 << 32:
         raise OSError(errno.EINVAL, "no 32-bit inode")
     handle = ctypes.create_string_buffer(_HANDLE.pack(8, _FILEID_INO32_GEN, ino, _ANY))

@@ -1,18 +1,19 @@
 """The journal of changed knobs: every change is on disk before it is made, and is undone.
 
-One file a process in ``/run/foreread``, one JSON document a line: first a header, then a line
-for every change, written and synced *before* the knob is. A reader therefore sees all that may
-have changed; a torn last line belongs to a change that was not made.
+There is one file per process in ``/run/foreread``, with one JSON document per line: first a header,
+then a line for every change, written and synced *before* the knob is. A reader therefore sees every
+knob that may have changed; a torn last line belongs to a change that was not made.
 
 ``/run`` since it must survive the process and not the boot: a reboot resets the knobs by
-itself. Where /run is kept over a reboot, the header's boot id says so and nothing is restored.
-The directory belongs to root alone, since who writes to it chooses what root will write.
+itself. If /run survives a reboot, the boot id in the header differs and nothing is restored.
 
-What a knob takes with it, as a scheduler does its tunables (tracer.local.knobs), is noted before
-it, and thus put back after it.
+The directory belongs to root alone, since whoever writes to it chooses what root will write. Knobs
+that another knob resets, as a scheduler its tunables (tracer.local.knobs), are noted before it, and
+thus restored after it.
 
 The journal is also the lock of the machine's knobs: two recordings at a time would save each
-other's values as the original ones. The lock (flock) ends with its owner, however it ends.
+other's values as the original ones. The kernel releases the lock (flock) when its owner ends for
+any reason.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Journal:
         _make_directory(self.directory)
         self._lock = _acquire(self.directory, self._wait_s)
         try:
-            # Or a dead foreread's values would be taken for the original ones.
+            # Otherwise the values of a dead foreread would be taken for the original ones.
             self.leftovers = _replay_all(self.target, self.directory)
             self.path = self.directory / f"{os.getpid()}{_SUFFIX}"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
@@ -145,7 +146,7 @@ class Journal:
         return self.restored
 
     def _note_reset(self, by: str) -> None:
-        """Note what the knob takes with it, as if it had been changed."""
+        """Note the knobs that this one resets, as if they had been changed."""
         for knob in goes_with(self.target, by):
             with suppress(OSError):  # some can only be written
                 value = read_knob(self.target, knob)
@@ -165,10 +166,9 @@ class Journal:
 def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY) -> list[Restored]:
     """Put back what forereads that were killed had changed; return what was done.
 
-    Knobs are left while a living foreread holds them. A knob that meanwhile has a value which
-    foreread never gave it was changed by somebody else: it is left, and reported. Trace
-    instances and probes of dead forereads are removed. RecordError if the journal's directory
-    is not this user's own.
+    Knobs are left while a living foreread holds them. A knob whose value foreread never set was
+    changed by somebody else: it is left as it is, and reported. Trace instances and probes of dead
+    forereads are removed. RecordError if the journal's directory is not this user's own.
     """
     with uninterrupted():
         return _leftover_knobs(target or LocalTarget(), directory) + _leftover_tracing()
@@ -202,7 +202,7 @@ def _leftover_tracing() -> list[Restored]:
 
 
 def _replay(target: Target, path: Path) -> list[Restored]:
-    """Undo the journal ``path`` and remove it; return what became of every knob."""
+    """Undo the journal ``path`` and remove it; return the outcome for every knob."""
     changes = list(_changes(path))
     originals: dict[str, str] = {}
     given: dict[str, set[str]] = {}
@@ -211,7 +211,7 @@ def _replay(target: Target, path: Path) -> list[Restored]:
         given.setdefault(change["knob"], set()).add(change["new"])
     restored: list[Restored] = []
     for knob in reversed(list(originals)):
-        # What the kernel reset with a knob that we put back, nobody else has set.
+        # Values that the kernel reset with a knob that we restored were not set by somebody else.
         reset = any(resets(one.knob, knob) and not one.problem for one in restored)
         known = None if reset else given[knob]
         restored.append(_put_back(target, knob, originals[knob], known))
@@ -236,7 +236,7 @@ def _changes(path: Path) -> Iterator[dict[str, str]]:
 
 
 def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None) -> Restored:
-    """Give ``knob`` its old value back, unless it has one that is not among ``given``."""
+    """Restore the old value of ``knob``, unless its value is not among ``given``."""
     try:
         check_knob(knob)
         current = read_knob(target, knob)
@@ -244,7 +244,7 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
             return Restored(knob, old, f"left at {current}, which another program has set")
         taken = current if current == old else put_back_knob(target, knob, old)
     except FileNotFoundError:
-        # A tunable's scheduler may be gone; the scheduler reports that it should not be.
+        # If a tunable is gone with its scheduler, the scheduler's entry reports the problem.
         return Restored(knob, old, "" if is_tunable(knob) else GONE)
     except (OSError, RecordError, ValueError) as error:
         return Restored(knob, old, str(error))
@@ -269,7 +269,7 @@ def _check_directory(directory: Path) -> None:
     if not mine or status.st_mode & 0o022:
         raise RecordError(
             f"{directory} is not a directory that only this user can write to",
-            f"look at what is in it, then remove it: rm -r {directory}",
+            f"check its content, then remove it: rm -r {directory}",
         )
 
 

@@ -1,4 +1,4 @@
-"""Which readahead a kernel does, and what a capture lacks without each of its events."""
+"""The readahead generation of a kernel, and what a capture lacks without each event."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ GENERATIONS: tuple[Generation, ...] = (
     Generation("C3", (6, 17, 0), "now", "aligned windows, executable mappings read exactly"),
 )
 
-# What is lost with an event, by the beginning of its name; the longest that fits counts.
+# The effect of a missing event, by prefix of its name; the longest match counts.
 _COSTS = {
     INDISPENSABLE: "nothing can be recorded",
     "filemap:mm_filemap_delete": "pages that were evicted and read again count as one access",

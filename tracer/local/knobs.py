@@ -1,8 +1,9 @@
 """Knobs: files of /sys and /proc/sys, and mount options (boards.remount), by one path each.
 
-Some knobs take others with them. A scheduler's tunables come and go with it, and the kernel gives
-them, and some of the queue's, their defaults whenever one is chosen; so it does with its depth
-whenever nr_requests is written, and with the window whenever a limit of the queue is.
+Writing some knobs resets others. A scheduler's tunables exist only while it is chosen, and the
+kernel resets them and some of the queue's attributes whenever a scheduler is chosen. It also resets
+the scheduler's depth whenever nr_requests is written, and the window whenever a limit of the queue
+is written.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ from tracer.error import RecordError
 
 _KNOB_TREES = ("/sys/", "/proc/sys/")
 _SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"
-# Which of a queue's attributes get new values with another one of them, in the order in which they
-# are noted: what is noted first is put back last (Linux 6.12: block/blk-mq-sched.c,
-# blk_mq_init_sched; block/blk-wbt.c, wbt_enable_default; block/mq-deadline.c, dd_depth_updated;
-# block/blk-settings.c, blk_apply_bdi_limits).
+# The attributes of a queue that are reset with another one, in the order in which they are noted:
+# the first noted is restored last (Linux 6.12: block/blk-mq-sched.c, blk_mq_init_sched;
+# block/blk-wbt.c, wbt_enable_default; block/mq-deadline.c, dd_depth_updated; block/blk-settings.c,
+# blk_apply_bdi_limits).
 _RESETS = {
     "scheduler": ("wbt_lat_usec", "nr_requests"),
     "nr_requests": ("iosched/async_depth",),
@@ -44,7 +45,7 @@ def write_knob(target: Target, knob: str, value: str) -> str:
 
 
 def put_back_knob(target: Target, knob: str, value: str) -> str:
-    """As write_knob, for a value that it had before: that may be one which nobody can write."""
+    """As write_knob, for an earlier value, which may be one that cannot be written."""
     taken = write_knob(target, knob, value)
     if taken == value or not knob.endswith("/queue/nr_requests"):
         return taken
@@ -53,7 +54,7 @@ def put_back_knob(target: Target, knob: str, value: str) -> str:
 
 
 def selected(text: str) -> str:
-    """Return the value of what a knob reads as: in a list of choices the one in brackets."""
+    """Return the value in a knob's text: in a list of choices the one in brackets."""
     match = _CHOICE.fullmatch(text)
     return match[1] if match else text
 

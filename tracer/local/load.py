@@ -16,18 +16,18 @@ from boards.mounts import MountPoint, mount_of
 from tracer.error import RecordError
 from tracer.local.trial import Scenario
 
-_PROOF_S = 120.0  # what a proof may take; memory is filled meanwhile
+_PROOF_S = 120.0  # maximum wait for a proof; memory is being filled during it
 _GRACE_S = 10.0
 
 
 class Load:
-    """A load that runs; without a scenario's there is none, and nothing to prove."""
+    """A running load; without a scenario there is no load, and nothing to prove."""
 
     def __init__(self, process: subprocess.Popen[bytes] | None = None) -> None:
         self._process = process
 
     def prove(self) -> None:
-        """Return once it is seen to do its work; raises RecordError if it does not."""
+        """Return once the load is seen to be effective; raises RecordError if it is not."""
         if self._process is None or self._process.stdin is None or self._process.stdout is None:
             return
         answer = b""
@@ -37,20 +37,20 @@ class Load:
             if select.select([self._process.stdout], [], [], _PROOF_S)[0]:
                 answer = self._process.stdout.readline()
         except OSError:
-            answer = self._process.stdout.readline()  # it has said why it ended
+            answer = self._process.stdout.readline()  # it has reported why it ended
         word, _, rest = os.fsdecode(answer).strip().partition(" ")
         if word == "ready":
             return
         message, _, remedy = rest.partition("|")
         raise RecordError(
             message or "the load process of the scenario does not answer",
-            remedy or "start sh by hand there and read what it prints",
+            remedy or "start sh there by hand and read its messages",
         )
 
 
 @contextmanager
 def running(scenario: Scenario, disks: Sequence[str], devices: Devices) -> Iterator[Load]:
-    """Run the load until the block ends; also if this process is killed, it ends then."""
+    """Run the load until the block ends, or this process is killed."""
     if scenario.kind == "idle":
         yield Load()
         return
@@ -60,7 +60,7 @@ def running(scenario: Scenario, disks: Sequence[str], devices: Devices) -> Itera
             ["sh", "-c", text, "sh", *words(scenario, disks, devices), folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for us, who end it then
+            start_new_session=True,  # Ctrl-C reaches foreread, which then ends the load
         )
         try:
             yield Load(process)
@@ -69,7 +69,7 @@ def running(scenario: Scenario, disks: Sequence[str], devices: Devices) -> Itera
 
 
 def words(scenario: Scenario, disks: Sequence[str], devices: Devices) -> list[str]:
-    """Return the words that tell the shell file what to do: kind, path, MiB, disk."""
+    """Return the arguments of the shell file: kind, path, MiB, disk."""
     path = scenario.path
     if scenario.kind == "reader":
         path = path or f"/dev/{disks[0]}"
@@ -102,7 +102,7 @@ def _is_writable(mount: MountPoint) -> bool:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """Let go of the load, which ends by itself; kill it if it does not."""
+    """Close the input of the load, which then ends; kill it if it does not."""
     if process.stdin:
         with suppress(BrokenPipeError):
             process.stdin.close()

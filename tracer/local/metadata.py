@@ -1,4 +1,4 @@
-"""What a capture says of the machine: kernel, CPU, memory, mounts, disks."""
+"""The description of the machine in a capture: kernel, CPU, memory, mounts, disks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def device(devices: Devices, name: str) -> Device:
 
 
 def _kernel_long_size(machine: str) -> int:
-    """Return the size of the kernel's long, which a 32-bit Python on it does not have."""
+    """Return the size of the kernel's long; a 32-bit Python may have a smaller one."""
     return 8 if "64" in machine or machine == "s390x" else struct.calcsize("l")
 
 
@@ -77,7 +77,7 @@ def cpu_model(cpuinfo: str) -> str:
 
 
 def local_cpu_model() -> str:
-    """Return the CPU's name, or on 64-bit ARM, which tells none, that of the board."""
+    """Return the CPU's name, or on 64-bit ARM, which reports none, that of the board."""
     texts = []
     for path in ("/proc/cpuinfo", "/proc/device-tree/model"):
         try:

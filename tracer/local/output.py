@@ -1,4 +1,4 @@
-"""The directory of a capture that is being made: checked, and taken away if nothing comes of it."""
+"""The output directory of a capture: checked first, and removed if the capture fails."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PARTIAL = {TRACE, FILES, f"{FILES}.part", f"{METADATA}.part"}
 
 @contextmanager
 def output_directory(output: Path) -> Iterator[None]:
-    """Make the directory of the capture; take it away again if there will be no capture."""
+    """Make the directory of the capture; remove it again if the capture fails."""
     existed = output.exists()
     if existed:
         _check_output(output)

@@ -48,11 +48,11 @@ class RecordOptions:
 
     ``read_ahead_kb`` is in force on every mounted disk during the run (and on those named in
     ``devices``); anything but 0 makes a contaminated capture. ``buffer_kib`` per CPU is chosen
-    by the machine's memory if None. ``probes``: with kernel probes for the accesses that an older
-    kernel has no events of (on a target). ``wait_s``: how long to wait for another foreread.
-    ``foreread`` is the version and ``words`` are the command-line options that the capture
-    names. ``search_s`` is how long paths are looked up after the run, None for as long as usual.
-    ``tell`` hears of each step.
+    by the machine's memory if None. ``probes``: use kernel probes for accesses for which an older
+    kernel has no events (on a target). ``wait_s``: how long to wait for another foreread.
+    ``foreread`` is the version and ``words`` are the command-line options that the capture names.
+    ``search_s`` is how long paths are looked up after the run, None for as long as usual. ``tell``
+    is called with each step.
     """
 
     run: RunOptions
@@ -230,7 +230,7 @@ def looking_up(files: int, limit_s: float) -> str:
 
 
 def search_cut(files: Sequence[FileEntry], limit_s: float) -> str:
-    """Return the note on a search that was over before all paths were found."""
+    """Return the note on a search that ended before all paths were found."""
     missing = sum(file.path is None for file in files)
     longer = max(10 * round(limit_s), 60)
     return (
@@ -277,7 +277,7 @@ def _check_events(missing: list[str]) -> None:
     if INDISPENSABLE in missing:
         raise RecordError(
             f"kernel {os.uname().release} has no event {INDISPENSABLE}",
-            "use a kernel from 3.10 on with CONFIG_FTRACE and event tracing",
+            "use Linux 3.10 or later with CONFIG_FTRACE and event tracing",
         )
 
 
@@ -289,6 +289,6 @@ def lost_notes(lost: dict[int, int]) -> list[str]:
 
 
 def default_buffer_kib(available_kib: int, cpus: int) -> int:
-    """Return the KiB per CPU: what a large start-up needs, or a tenth of the memory at hand."""
+    """Return the KiB per CPU for a large start-up, at most a tenth of the available memory."""
     share_kib = min(available_kib // 10, _ALL_BUFFERS_KIB) // cpus
     return max(1024, min(_BUFFER_KIB, share_kib))

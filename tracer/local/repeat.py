@@ -1,4 +1,4 @@
-"""What it takes to run a recorded command again as it was run: environment and control groups."""
+"""Run a recorded command again in the same environment and control groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NAMES = {"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TERM", "SHELL", "USER", "LO
 _FAMILIES = re.compile(
     r"(LC|LD|XDG|QT|QML\d?|GTK|GDK|SDL|GST|PYTHON|PERL5?|NODE|JAVA|JDK|R|MALLOC|MESA)_?\w*"
 )
-# A capture is handed to others: nothing that looks like a secret goes into it.
+# Captures are shared with others: nothing that looks like a secret is stored.
 _SECRET = re.compile(r"SECRET|TOKEN|PASS|KEY|CREDENTIAL|AUTH|COOKIE", re.IGNORECASE)
 _LONGEST = 4096
 _LIMITS = ("io.max", "blkio.throttle.read_bps_device", "blkio.throttle.read_iops_device")
@@ -44,7 +44,7 @@ def cgroups(cgroup_file: Path = Path("/proc/self/cgroup")) -> list[str]:
 
 @contextmanager
 def repeated(variables: Mapping[str, str], groups: Sequence[str]) -> Iterator[None]:
-    """Have what is started in the block begin with these variables, in these control groups.
+    """Start processes in the block with these variables, in these control groups.
 
     Without ``variables`` (a capture that holds none) the environment stays as it is. Raises
     RecordError if a group is gone.

@@ -1,4 +1,4 @@
-"""Pages that are in the page cache when a run begins, although caches were dropped."""
+"""Pages that remain in the page cache when a run begins, although caches were dropped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Runs = list[tuple[int, int]]  # first page, pages
 
 
 def runs_of(pages: Iterable[int]) -> Runs:
-    """Return sorted runs of the pages, each of which may come more than once."""
+    """Return sorted runs of the pages; the input may repeat pages."""
     runs: Runs = []
     for page in sorted(set(pages)):
         first, count = runs[-1] if runs else (page, 0)

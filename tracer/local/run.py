@@ -1,4 +1,4 @@
-"""One cold run of a command: held, caches dropped and proven, released, watched, ended.
+"""One cold run of a command: hold it, drop the caches and prove it, release, watch and end it.
 
 Recording and sweeping differ in what they do at the start and at the end of the same run.
 """
@@ -32,17 +32,17 @@ from tracer.local.residency import Inode, Runs
 
 
 class NotColdError(RecordError):
-    """Caches that would not become cold before a run, which therefore was not made."""
+    """The caches could not be made cold, so the run was not made."""
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """What to run, and when it is over.
+    """What to run, and what ends the run.
 
     ``command`` is found through PATH and runs in ``cwd`` as ``user`` (foreread's own by
-    default). What still runs when the run is over is ended, by SIGTERM and after ``grace_s``
-    by SIGKILL, unless ``keep_running``. A run whose caches were not proven cold is refused
-    unless ``allow_warm``.
+    default). Processes that remain at the end of the run are ended, by SIGTERM and after
+    ``grace_s`` by SIGKILL, unless ``keep_running``. A run whose caches were not proven cold is
+    refused unless ``allow_warm``.
     """
 
     command: list[str]
@@ -55,7 +55,7 @@ class RunOptions:
     grace_s: float = 5.0
 
     def executable(self) -> Path:
-        """Return the file that will be executed; RecordError where nothing can be run."""
+        """Return the file that will be executed; RecordError if there is none."""
         if not self.command:
             raise RecordError("no command was given", "add -- COMMAND [ARGUMENT ...]")
         self.ending.check()
@@ -68,9 +68,9 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Run:
-    """What came of a run; times are CLOCK_MONOTONIC.
+    """The result of a run; times are CLOCK_MONOTONIC.
 
-    ``ended`` is None if the command's first process still ran when the run was over.
+    ``ended`` is None if the command's first process still ran when the run ended.
     ``mapped`` are the files that its living processes mapped then: path by (dev, ino);
     ``cached`` are the pages that were in the page cache when it began. ``group`` is the cgroup
     whose limits held for its reads, empty if that is foreread's own or was not watched.
@@ -98,7 +98,7 @@ def run_cold(
     end: Callable[[], object],
     watch_group: bool = False,
 ) -> Run:
-    """Make one cold run; ``begin`` is called just before it, ``end`` as soon as it is over.
+    """Make one cold run; ``begin`` is called just before it, ``end`` as soon as it has ended.
 
     ``watch_group``: see which cgroup the command joins. ``end`` sees the processes that still
     run; they are ended afterwards, and also when anything fails. Raises RecordError.
@@ -140,7 +140,7 @@ def _released(
     groups: GroupWatch | None,
 ) -> Run:
     begin()
-    cold.drop()  # what the proof has looked up, and what the recorder's own start has read
+    cold.drop()  # inodes that the proof looked up, pages that starting the recorder read
     not_ours = children()
     keep = False
     try:

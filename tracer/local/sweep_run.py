@@ -27,8 +27,8 @@ class SweepOptions:
 
     Every window that ``windows_kb`` returns for the machine's page size (bytes) is run ``repeat``
     times; each round is shuffled anew by ``seed``, so that slow drifts of the machine do not favour
-    a window. ``with_default`` adds the window that the first disk has now, against which the others
-    are held. ``devices`` names the disks; by default they are those of the executable and of
+    a window. ``with_default`` adds the current window of the first disk, as the baseline of the
+    others. ``devices`` names the disks; by default they are those of the executable and of
     ``paths``.
     """
 
@@ -45,7 +45,7 @@ class SweepOptions:
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a sweep stands after one of its runs; the discarded first run is number 0."""
+    """The progress of a sweep after a run; the discarded first run is number 0."""
 
     done: int
     total: int
@@ -56,7 +56,7 @@ class Progress:
 
 @dataclass
 class _Samples:
-    """What one window measured so far."""
+    """The measurements of one window so far."""
 
     seconds: list[float] = field(default_factory=list)
     requests: list[int] = field(default_factory=list)
@@ -69,11 +69,11 @@ def sweep(
     save: Callable[[Sweep], None],
     progress: Callable[[Progress], None],
 ) -> Sweep:
-    """Measure all windows and return the sweep; windows are put back whatever happens.
+    """Measure all windows and return the sweep; the old windows are always restored.
 
-    ``save`` is handed the sweep after every run, ``complete`` being False until the last.
-    Ctrl-C returns what there is, if there is anything. Raises RecordError, also when the command
-    fails: its times would mean nothing.
+    ``save`` is called with the sweep after every run, ``complete`` being False until the last.
+    Ctrl-C returns the runs made so far, if any. Raises RecordError, also when the command fails,
+    since its times would be meaningless.
     """
     if options.repeat < 1:
         raise RecordError("a sweep needs at least one run of each window", "give --repeat 1")
@@ -140,7 +140,7 @@ class _Measurement:
             progress(Progress(number, len(order), taken, seconds, left_s))
 
     def sweep(self, complete: bool) -> Sweep:
-        """Return what has been measured so far."""
+        """Return the measurements so far."""
         return Sweep(
             foreread=self._options.foreread,
             created=self._created,

@@ -1,9 +1,9 @@
 """One trial: settings in force, background load running, caches cold, one start-up measured.
 
-What a trial says about a command holds only if nothing else has moved it. So settings are read
-back, the load is seen to run before and after the start, and what was not asked for, other
-processes' reads or a busy processor, makes a trial ``contended``. Where trials are made is a
-bench: this machine (tracer.local.trials), or a target (tracer.remote.trials).
+A trial is valid only if nothing else influenced it. So settings are read back, the load is checked
+before and after the start, and unrequested activity (other processes' reads, a busy processor)
+makes a trial ``contended``. A bench is a place where trials are made: this machine
+(tracer.local.trials), or a target (tracer.remote.trials).
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from tracer.local.run import RunOptions
 
 Kind = Literal["idle", "reader", "writer", "memory"]
 Status = Literal["ok", "warm", "contended", "failed", "hung", "refused"]
-LOOK_S = 0.3  # how long the machine is looked at before the start, while only the load runs
+LOOK_S = 0.3  # duration of the check before the start, while only the load runs
 _WRITTEN_MIB = 4  # by the writer, between two truncations of its file
-_LEFT_MIB = 8  # of the memory, which is more than most boards need to live
-# More than this share of what the start has read, and so many bytes at least, read by others.
+_LEFT_MIB = 8  # of the memory, which is more than most boards need to keep working
+# Reads by others that make a trial contended: more than this share of the start's reads, and at
+# least so many bytes.
 _FOREIGN_SHARE, _FOREIGN_BYTES = 0.2, 1 << 20
 _LOOK_SECTORS = 256
 _BY_LOAD = {"reader": "read", "writer": "written"}
@@ -39,12 +40,12 @@ _STALLED_SHARE = 0.1
 
 @dataclass(frozen=True)
 class Scenario:
-    """What else the machine does during the start.
+    """The background load during the start.
 
     ``reader``: reads the file ``path`` from its beginning to its end, again and again; without
     one the disk itself, past the page cache. ``writer``: writes and syncs a file of ``mib`` in
     the folder ``path``, by default at the top of the disk's file system. ``memory``: a process
-    holds all memory but ``mib``, so that what else is needed is swapped, or read again.
+    holds all memory except ``mib``, so that other pages are swapped or read again.
     """
 
     kind: Kind = "idle"
@@ -79,12 +80,12 @@ class Trial:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a trial.
+    """The result of a trial.
 
     ``seconds`` is None unless a start was measured. ``in_force`` are the values that the knobs
-    had, read back, also where the kernel made one to another; ``refused`` says why it took none,
-    or why one that it took was in force no more when all were set.
-    ``counters`` is what the machine counted during the start (tracer.local.counters).
+    had, read back, also if the kernel adjusted a value; ``refused`` says why a value was refused,
+    or why an accepted value was no longer in force when all were set. ``counters`` are the
+    machine's counters over the start (tracer.local.counters).
     """
 
     status: Status
@@ -100,11 +101,11 @@ class Outcome:
 
 @dataclass(frozen=True)
 class TrialOptions:
-    """What is started in every trial.
+    """The start-up that every trial measures.
 
     ``devices`` name the disks that are tuned and whose counters are read; by default those of
-    the executable and of ``paths``. A trial that is not over after ``limit_s`` is ``hung``;
-    with None it may last for ever. ``bios``: sum up the bios of each, as counters ``io_*``
+    the executable and of ``paths``. A trial that has not ended after ``limit_s`` is ``hung``; with
+    None there is no limit. ``bios``: sum up the bios of each, as counters ``io_*``
     (remote/bios.py), which only trials by a target's shell do. Without ``vmstat`` a target may
     leave out the counters of /proc/vmstat, which take time to bring here.
     """
@@ -119,7 +120,7 @@ class TrialOptions:
 
 
 class TrialBench(Protocol):
-    """Where trials are made; each puts back what it has changed."""
+    """A place where trials are made; each trial restores what it has changed."""
 
     kernel: str
     page_bytes: int
@@ -132,21 +133,21 @@ class TrialBench(Protocol):
     notes: list[str]
 
     def probe(self, knobs: Sequence[str]) -> dict[str, str]:
-        """Return what each knob that can be read says; ``knobs`` may be patterns of paths.
+        """Return the value of each knob that can be read; ``knobs`` may be patterns of paths.
 
         A pattern of tunables (``…/queue/iosched/*``) finds those of every scheduler that its
-        disk offers: each is chosen once, and the one in force again. So is each alternative of a
-        mount option; those that were taken are listed as a scheduler's file tells its choices.
+        disk offers: each is chosen once, then the one in force again. Each alternative of a mount
+        option is tried as well; the accepted ones are listed in the format of a scheduler's file.
         """
 
     def announce(self, trials: Sequence[Trial]) -> None:
-        """Say which trials come next, in this order, so that the bench may begin them early."""
+        """Announce the next trials, in this order, so that the bench may begin them early."""
 
     def run(self, trial: Trial) -> Outcome:
         """Make one trial.
 
-        Raises RecordError for what no repetition could mend, and TargetError when the target was
-        lost: then the bench is of no use any more.
+        Raises RecordError for an error that repeating cannot fix, and TargetError when the target
+        was lost: then the bench is unusable.
         """
 
 
@@ -155,9 +156,10 @@ OpenTrials = Callable[[TrialOptions], AbstractContextManager[TrialBench]]
 
 @dataclass(frozen=True)
 class Seen:
-    """What was counted in a trial: in the look before its start, and during it.
+    """Counters of a trial:
 
-    ``own_bytes`` were read by the command and the load, None where no process says so.
+    during the check before its start, and during the start. ``own_bytes`` were read by the command
+    and the load; None if the kernel does not count them.
     """
 
     look: Counters
@@ -166,7 +168,7 @@ class Seen:
 
 
 def judged(outcome: Outcome, scenario: Scenario, seen: Seen) -> Outcome:
-    """Return the outcome of a start that was measured with its counters and its status.
+    """Return the outcome of a measured start with its counters and its status.
 
     Raises KeyboardInterrupt for one that Ctrl-C has ended.
     """
@@ -183,9 +185,9 @@ def judged(outcome: Outcome, scenario: Scenario, seen: Seen) -> Outcome:
 
 
 def check_run(outcome: Outcome) -> float:
-    """Return the seconds of a run that says something about start-up.
+    """Return the seconds of a valid run.
 
-    Raises RecordError for any other: further runs would fail alike.
+    Raises RecordError for any other: further runs would fail in the same way.
     """
     if outcome.status == "refused":
         knob, why = next(iter(outcome.refused.items()))
@@ -207,9 +209,10 @@ def check_run(outcome: Outcome) -> float:
 
 
 def displaced(taken: Mapping[str, str], in_force: Mapping[str, str]) -> dict[str, str]:
-    """Return why settings are not in force, by knob, although they were taken.
+    """Return, by knob, why accepted settings are not in force.
 
-    What the kernel made of a value when it was written stays a note: many are rounded.
+    If the kernel adjusted a value when it was written, that is only a note: many values are
+    rounded.
     """
     return {
         knob: f"another setting made it {in_force[knob]}"
@@ -225,7 +228,7 @@ def offered(schedulers: str) -> list[str]:
 
 
 def contention(scenario: Scenario, seen: Seen) -> list[str]:
-    """Return notes on what moved the measurement although nobody asked for it."""
+    """Return notes on unrequested activity that influenced the measurement."""
     notes = []
     if scenario.kind != "memory":
         for verb in ("read", "written"):
@@ -273,9 +276,9 @@ def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> 
 
 
 def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:
-    """Return where the file system is mounted whose options a user would change, "" if none can be.
+    """Return the mount point of the file system whose options a user would change, or "".
 
-    That of the executable if it is on these disks, else the first one that is.
+    It is that of the executable if it is on these disks, otherwise the first one that is.
     """
     first = mount_of(executable, devices.mounts, follow=False)
     on_them = [
@@ -287,10 +290,10 @@ def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:
 
 
 def disks_to_count(disks: list[str], devices: Devices) -> list[str]:
-    """Return those of ``disks`` that no other one is made of.
+    """Return those of ``disks`` on which no other of them is built:
 
-    A read of a loop or dm device would be counted twice. What else reads from these disks
-    meanwhile is counted too.
+    a read of a loop or dm device would be counted twice. Reads by other processes from these disks
+    are counted too.
     """
     below = {lower for disk in disks for lower in devices.below(disk)}
     return [disk for disk in disks if disk not in below]

@@ -40,7 +40,7 @@ _READINGS = 3
 
 @contextmanager
 def local_trials(options: TrialOptions) -> Iterator[LocalTrials]:
-    """Yield this machine, whose knobs no other foreread changes meanwhile. Raises RecordError."""
+    """Yield this machine as a bench that owns its knobs. Raises RecordError."""
     left = restore_leftovers()
     devices = Devices()
     executable = options.run.executable()
@@ -78,12 +78,12 @@ class LocalTrials:
         self._counted = disks_to_count(disks, devices)
 
     def probe(self, knobs: Sequence[str]) -> dict[str, str]:
-        """Return what each knob that can be read says; patterns as in TrialBench."""
+        """Return the value of each knob that can be read; patterns as in TrialBench."""
         found = _read(knobs)
         try:
             for scheduler in [knob for knob in found if is_scheduler(knob)]:
                 for name in offered(found[scheduler]):
-                    with suppress(OSError):  # offered, and yet its module is not there
+                    with suppress(OSError):  # listed, but its module is missing
                         self._journal.set(scheduler, name)
                         found |= {k: v for k, v in _read(knobs).items() if k not in found}
             for option in [knob for knob in found if is_mount_option(knob)]:
@@ -93,7 +93,8 @@ class LocalTrials:
         return found
 
     def _choices(self, option: str) -> str:
-        """Return which alternatives of a mount option the file system takes, "one [in force]"."""
+        """Return the alternatives of a mount option that the file system accepts: "one [in
+        force]"."""
         found = read_knob(LocalTarget(), option)
         taken = [word for word in alternatives(option) if self._takes(option, word)]
         return " ".join(f"[{word}]" if word == found else word for word in taken) or found
@@ -108,7 +109,7 @@ class LocalTrials:
         """Do nothing: here a trial begins when it is made."""
 
     def run(self, trial: Trial) -> Outcome:
-        """Make one trial; all that it changes is put back when it is over."""
+        """Make one trial; everything it changes is restored at its end."""
         done = len(self._journal.restored)
         try:
             outcome = self._run(trial)
@@ -161,14 +162,14 @@ class LocalTrials:
         return in_force, refused | displaced(values, in_force), notes
 
     def _limited(self) -> RunOptions:
-        """Return the options of a run that is over at the limit at the latest."""
+        """Return the options of a run that ends at the limit at the latest."""
         run = self._options.run
         limit_s = run.ending.duration_s or self._options.limit_s
         return replace(run, ending=replace(run.ending, duration_s=limit_s))
 
 
 class _Start:
-    """What is done around the start: the load, the look, the counting."""
+    """The steps around the start: the load, the check, the counters."""
 
     def __init__(
         self, scenario: Scenario, counted: list[str], devices: Devices, stack: ExitStack
@@ -180,10 +181,10 @@ class _Start:
         self._load = Load()
         self._counts: list[dict[str, float]] = []
         self._own: list[int | None] = []
-        self.lapsed: list[str] = []  # why the load was none until the end
+        self.lapsed: list[str] = []  # why the load did not last until the end
 
     def begin(self) -> None:
-        """Start the load, look at what the machine does then, and begin to count."""
+        """Start the load, check the machine's activity, and read the counters."""
         self._load = self._stack.enter_context(
             running(self._scenario, self._counted, self._devices)
         )
@@ -194,7 +195,7 @@ class _Start:
         self._count()
 
     def end(self) -> None:
-        """Count again, and see that the load still runs."""
+        """Read the counters again, and check that the load still runs."""
         self._count()
         self._own.append(max(_own_bytes(), default=None))
         try:
@@ -203,7 +204,7 @@ class _Start:
             self.lapsed.append(str(error))
 
     def seen(self) -> Seen:
-        """Return what was counted."""
+        """Return the counters."""
         look, begin, end = self._counts
         before, after = self._own
         own = None if before is None or after is None else after - before
@@ -214,11 +215,11 @@ class _Start:
 
 
 def _own_bytes() -> list[int]:
-    """Return what this process, its children that ended, and those that live read from disks.
+    """Return the bytes that this process, its ended and its living children read from disks.
 
-    Several times, since a process that ends just then is missed or counted twice. The least of
-    those before the disks are counted, and the most of those after that: no read of our own may
-    pass for somebody else's. Empty without CONFIG_TASK_IO_ACCOUNTING.
+    Counted several times, since a process that ends during the count is missed or counted twice.
+    The minimum is taken before the disks are counted, and the maximum after it, so that no read of
+    our own is taken for somebody else's. Empty without CONFIG_TASK_IO_ACCOUNTING.
     """
     try:
         return [sum(map(_read_bytes, (os.getpid(), *family()))) for _ in range(_READINGS)]

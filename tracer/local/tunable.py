@@ -1,4 +1,4 @@
-"""What a machine has of what tuning, fingerprints and calibration need; here and on a target."""
+"""What tuning, fingerprints and calibration need of a machine, here or on a target."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from boards.mounts import MountPoint
 
 BIOS = "block:block_bio_queue"
-# What a scenario's load and a watch are made of (remote/load.sh, measure.sh, watch.sh).
+# The programs that a scenario's load and a watch run (remote/load.sh, measure.sh, watch.sh).
 PROGRAMS = ("awk", "cat", "dd", "head", "mkfifo", "sed", "tr", "yes")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked at: whether it is as it is wanted, and else the remedy."""
+    """One finding: whether it is as needed, and otherwise the remedy."""
 
     name: str
     ok: bool
@@ -24,11 +24,11 @@ class Finding:
 
 @dataclass(frozen=True)
 class Seen:
-    """What was looked at.
+    """The facts examined.
 
-    ``schedulers``: what the file of each disk says that can be written to. ``bios``: whether the
-    event BIOS is there. ``accounting``: whether processes say what they have read. ``lacking``:
-    those of PROGRAMS and fio that are not there.
+    ``schedulers``: the content of each disk's writable scheduler file. ``bios``: whether the
+    event BIOS exists. ``accounting``: whether the kernel counts the bytes that processes read.
+    ``lacking``: those of PROGRAMS and fio that are not there.
     """
 
     meminfo: str
@@ -40,7 +40,7 @@ class Seen:
 
 
 def tuning_findings(seen: Seen) -> list[Finding]:
-    """Return a finding for each thing that a part of ``tune``, or its like, cannot do without."""
+    """Return a finding for each requirement of a part of ``tune`` and similar commands."""
     return [
         _schedulers(seen.schedulers),
         _swap(seen.meminfo),
@@ -115,6 +115,6 @@ def _programs(lacking: Sequence[str]) -> Finding:
     return _finding(
         "tune scenarios",
         not lacking,
-        ("all programs that loads need", f"loads need what is lacking: {' '.join(lacking)}"),
+        ("all programs that loads need", f"missing programs of loads: {' '.join(lacking)}"),
         "build its busybox with them, or add their folder to its PATH",
     )

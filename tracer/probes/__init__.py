@@ -1,4 +1,4 @@
-"""Kernel probes that stand in for the access events that older kernels lack."""
+"""Kernel probes that replace the access events that older kernels lack."""
 
 from tracer.probes.definitions import FAULT, MAP, OPEN, PROBES, READ, ProbePlan, plan
 from tracer.probes.error import ProbeError

@@ -22,13 +22,13 @@ _NAMES_ANOTHER = (_TYPEDEF, _VOLATILE, _CONST, _RESTRICT, _TYPE_TAG)
 _TAIL = {_INT: 4, _ARRAY: 12, _VAR: 4, _DECL_TAG: 4}
 _ITEM = {_STRUCT: 12, _UNION: 12, _ENUM: 8, _FUNC_PROTO: 8, _DATASEC: 12, _ENUM64: 12}
 _TYPE_BYTES = 12
-_MOST_MEMBERS = 100_000  # real structs stay far below; so a circle ends
+_MOST_MEMBERS = 100_000  # real structs stay far below; stops at cyclic types
 _MOST_MODIFIERS = 16
 
 
 @dataclass(frozen=True)
 class _Member:
-    name_at: int  # in the strings; 0 if it has none
+    name_at: int  # in the strings; 0 if unnamed
     type: int
     bits: int  # from the start of what contains it
     is_bitfield: bool

@@ -1,4 +1,4 @@
-"""How kernel functions are called on each machine, as probe definitions spell it."""
+"""The calling convention of each machine's kernel, in the syntax of probe definitions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tracer.probes.error import ProbeError
 class Convention:
     """The first five arguments of a function at its entry, and the bits of a ``long``.
 
-    ``danger`` is what probes may do to such a machine, empty where none is known.
+    ``danger`` is a known risk of probes on such a machine, or empty.
     """
 
     arguments: tuple[str, str, str, str, str]

@@ -1,7 +1,7 @@
 """Which probes a kernel needs, and their definitions for its kprobe_events.
 
 Functions and their arguments by kernel: mm/filemap.c, mm/mmap.c, fs/namei.c, Linux 4.11 to 6.12.
-What a definition may say: Documentation/trace/kprobetrace.rst.
+The syntax of definitions: Documentation/trace/kprobetrace.rst.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from tracer.probes.error import ProbeError
 from tracer.probes.offsets import Offsets, find_offsets
 
 FAULT, READ, MAP, OPEN = PROBES = ("file_fault", "file_read", "file_map", "openat")
-_OLDEST = (4, 11)  # before, filemap_fault has another first argument
+_OLDEST = (4, 11)  # earlier, filemap_fault has another first argument
 _FILEMAP_READ_SINCE = (5, 12)
 _GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
 _LONGEST_ARGUMENT = 63  # MAX_ARGSTR_LEN, kernel/trace/trace_probe.h

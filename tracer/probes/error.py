@@ -1,4 +1,4 @@
-"""What can be wrong with probes."""
+"""The exception of kernel probes."""
 
 from __future__ import annotations
 

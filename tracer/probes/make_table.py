@@ -48,7 +48,7 @@ def main(words: list[str] | None = None) -> int:
             print(entry_text(entry), end="")
             return 0
         path = own_table()
-        read_table(path)  # what is damaged is not added to
+        read_table(path)  # do not append to a damaged table
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a") as file:
             file.write(entry_text(entry))
@@ -71,7 +71,7 @@ def derive(tree: Path, machine: str, arch: str | None, cross: str, origin: str =
 
 
 def _release(tree: Path) -> str:
-    """Return what uname -r will say, which Debian's headers have in one place only."""
+    """Return the text of uname -r, which Debian's headers have in one place only."""
     try:
         text = (tree / "include/generated/utsrelease.h").read_text()
     except OSError as error:
@@ -93,7 +93,7 @@ def entry_text(entry: Entry) -> str:
 
 
 def _assembler(tree: Path, arch: str | None, cross: str) -> str:
-    """Return what the tree's build system makes of a file of offsets."""
+    """Return the assembler that the tree's build system makes from a file of offsets."""
     with tempfile.TemporaryDirectory(prefix="foreread-offsets-") as scratch:
         work = Path(scratch)
         (work / "Kbuild").write_text("obj-m := offsets.o\n")

@@ -1,4 +1,4 @@
-"""Where the members lie that probes read: from BTF, or from a table by kernel and machine."""
+"""Offsets of the struct members that probes read: from BTF, or a table by kernel and machine."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def own_table() -> Path:
 def find_offsets(release: str, machine: str, btf: bytes | None) -> Offsets:
     """Return the offsets of a kernel: its BTF's, or else those of the tables.
 
-    Of the tables the same release counts before another of the same series (6.1), and the
-    user's own before the one that ships. Raises ProbeError where nothing is known.
+    In the tables, the same release is preferred to another of the same series (6.1), and the user's
+    table to the one that ships. Raises ProbeError if the offsets are unknown.
     """
     if btf is not None:
         types = Btf(btf)
@@ -101,7 +101,7 @@ def read_table(path: Path) -> list[Entry]:
 
 
 def _ends_alike(one: str, other: str) -> int:
-    """Return how many last characters agree: a release ends with its configuration's name."""
+    """Return the length of the common suffix: a release ends with its configuration's name."""
     pairs = zip(reversed(one), reversed(other), strict=False)
     return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))
 

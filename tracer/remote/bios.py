@@ -1,4 +1,4 @@
-"""The bios of some time, as a target's shell adds them up (bios.sh)."""
+"""The sums over a period's bios, computed by a target's shell (bios.sh)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ SUMS = ("reads", "writes", "sectors", "followers", "distances", "jumps")
 
 
 def parse_sums(text: str) -> dict[str, int]:
-    """Return the sums by name; ValueError for what are none."""
+    """Return the sums by name; ValueError if they are invalid."""
     sums = dict(zip(SUMS, map(int, text.split()), strict=True))
     if min(sums.values()) < 0:
         raise ValueError(text)

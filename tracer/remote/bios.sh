@@ -1,23 +1,25 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# The bios of some time, recorded by an instance of ftrace of its own and added up: what fingerprints
-# are made of (Moilanen, I/O Workload Fingerprinting in the Genetic-Library, Linux Symposium 2006).
+# Records the bios of a period in a separate ftrace instance and sums them up. The sums are the
+# input of fingerprints (Moilanen, I/O Workload Fingerprinting in the Genetic-Library, Linux
+# Symposium 2006).
 #
-# Settings: watched (disks, all if empty), buffer_kib (per CPU; what is beyond it is not looked at).
+# Settings: watched (disks, all if empty), buffer_kib (per CPU; bios that do not fit are not
+# counted).
 
-# make_bios: make the instance that records them; set made to it.
+# make_bios: create the ftrace instance; set made to its directory.
 make_bios() {
     [ -d "$tracing/events/block/block_bio_queue" ] ||
-        die "the bios cannot be watched: $tracing has no event block:block_bio_queue" \
+        die "cannot record bios: $tracing has no event block:block_bio_queue" \
             "run as root, on a kernel with CONFIG_FTRACE and event tracing"
     for disk in $watched; do
         [ -e "/sys/block/$disk/dev" ] ||
-            die "no disk is called $disk" "the disks there are: $(echo /sys/block/*)"
+            die "there is no disk $disk" "choose one of $(echo /sys/block/*)"
     done
     make_instance bios "$buffer_kib"
 }
 
-# number_disks: give every watched disk a number, which all its partitions have, in disks; set
-# filter to the events that are theirs.
+# number_disks: number the watched disks in disks (a partition has the number of its disk); set
+# filter to select their events.
 number_disks() {
     numbered=0 filter='' disks=''
     for disk in ${watched:-/sys/block/*}; do
@@ -32,9 +34,10 @@ number_disks() {
     [ -n "$watched" ] || filter=0
 }
 
-# The text of a trace added up: reads, writes, sectors, and of those bios whose predecessor on the
-# disk was seen their number, the sectors between both starts, and how many begin far from its end.
-# By awk: a shell takes five times as long for a line.
+# Sums over the text of a trace: reads, writes, sectors; then, over the bios whose predecessor on
+# the same disk was recorded: their number, the distance from the predecessor's start to theirs in
+# sectors, and how many start far from the predecessor's end. In awk: a shell takes five times as
+# long per line.
 # shellcheck disable=SC2016
 sum_up='
 BEGIN {
@@ -44,7 +47,7 @@ BEGIN {
     }
 }
 {
-    at = index($0, "block_bio_queue: ") # no process can have a name as long as that
+    at = index($0, "block_bio_queue: ") # longer than any process name
     if (!at || split(substr($0, at + 17), bio, " ") < 5) next
     if (!(bio[1] in number) || bio[2] !~ /[RW]/ || bio[5] + 0 == 0) next
     disk = number[bio[1]]
@@ -61,15 +64,15 @@ BEGIN {
 }
 END { printf "%.0f %.0f %.0f %.0f %.0f %.0f\n", reads, writes, sectors, followers, distances, jumps }'
 
-# select_bios INSTANCE: have it record those of the disks that number_disks has found.
+# select_bios INSTANCE: record the bios of the disks that number_disks found.
 select_bios() {
     echo "$filter" >"$1/events/block/block_bio_queue/filter"
     echo 1 >"$1/events/block/block_bio_queue/enable"
-    # Who and when is not asked: half the text.
+    # Without process and time the text is half as long.
     { echo 0 >"$1/options/context-info"; } 2>/dev/null
 }
 
-# sum_bios INSTANCE: print the sums of what it has recorded.
+# sum_bios INSTANCE: print the sums over the recorded bios.
 sum_bios() {
     awk -v disks="$disks" "$sum_up" "$1/trace"
 }

@@ -1,6 +1,6 @@
-"""What can be recorded on a target, what is in the way, and how to remove it.
+"""What can be recorded on a target, and the remedy for each obstacle.
 
-Asked of a shell there, which changes nothing; the answer may come from anybody.
+A shell there collects the facts and changes nothing; the answer is not trusted.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _tracefs(facts: Facts) -> Finding:
 
 
 def _may_mount(facts: Facts) -> bool:
-    """Return whether the user has CAP_SYS_ADMIN; root has where the target does not say."""
+    """Return whether the user has CAP_SYS_ADMIN; assumed of root if it is not reported."""
     with suppress(IndexError, ValueError):
         return bool(int(facts["capabilities"][0], 16) >> _CAP_SYS_ADMIN & 1)
     return facts["uid"][:1] == ["0"]
@@ -170,7 +170,7 @@ def _fault_around(facts: Facts) -> Finding:
 def _tunable(facts: Facts) -> Seen:
     mounts = []
     for line in facts["mount"]:
-        with suppress(ValueError, IndexError):  # it may say anything
+        with suppress(ValueError, IndexError):  # untrusted text
             mounts.append(parse_mount(line))
     return Seen(
         "\n".join(facts["meminfo"]),

@@ -1,5 +1,5 @@
 # shellcheck shell=sh
-# What a target has of what recording needs, as lines "KEY VALUE"; nothing is changed.
+# Prints what the target has that recording needs, as lines "KEY VALUE"; changes nothing.
 # $1: the wanted events; $2: the wanted applets
 while read -r key uid _; do
     [ "$key" != Uid: ] || echo "uid $uid"

@@ -20,7 +20,7 @@ from tracer.remote.job import STEP_S, Job
 
 SEARCH_S = 60.0
 CUT = "the search was cut"  # becomes a note once it is known how many are missing
-_MOST_INODES = 1000  # in one search: a command line has an end
+_MOST_INODES = 1000  # in one search: the length of a command line is limited
 _FOUND = re.compile(rb"(\d{1,20}) (\d{1,19}) (ELF|LINK|-) (/.*)", re.S)
 _HEAD_BYTES = 4096  # of an ELF file: its program headers are in there
 _MOST_HEADS = 64
@@ -58,7 +58,7 @@ def find_files(
 
 
 def _add_segments(job: Job, entries: dict[Inode, FileEntry], programs: list[Inode]) -> None:
-    """Say which parts of programs and libraries are mapped, from the beginnings of the files."""
+    """Determine the mapped parts of programs and libraries from the beginnings of the files."""
     for at in range(0, len(programs), _MOST_HEADS):
         some = programs[at : at + _MOST_HEADS]
         paths = [entries[inode].path or "" for inode in some]

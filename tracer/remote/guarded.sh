@@ -1,10 +1,10 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# The verbs of a job that makes one cold run of a command. What is done around the run, prepare,
-# begin, mark NAME, end and print_result, is said by the file that follows this one. One process
-# of the target, the guard, owns the job: it puts everything back when the run is over, the host
-# is not heard of any more, or the recorder has died.
+# The verbs of a job that makes one cold run of a command. The next file of the script defines what
+# happens around the run: prepare, begin, mark NAME, end and print_result. One process on the
+# target, the guard, owns the job. It restores everything when the run has ended, when the host has
+# not called within its lease, or when the recorder has died.
 
-# probe: print what the host must know to choose the settings.
+# probe: print what the host needs to choose the settings.
 probe() {
     need cat dd grep head ls mkdir mkfifo mv rm rmdir sed sleep sync uname
     fact kernel /proc/sys/kernel/osrelease
@@ -43,11 +43,12 @@ print_disks() {
     done
 } 2>/dev/null
 
-# start [GUARD]: begin the job, in the background: the process that owns it runs this function.
+# start [GUARD]: start the job in the background; the process that owns the job runs the function
+# GUARD.
 start() {
     guard=${1:-guard}
     grep -q '^Uid:[[:space:]]*0[[:space:]]' /proc/self/status ||
-        die "this needs root on the target" "reach it as root"
+        die "this needs root on the target" "log in as root, as in --target ssh://root@BOARD"
     [ -z "$user" ] || grep -q "^$user:" /etc/passwd ||
         die "the target has no user $user" "see its /etc/passwd for the users"
     [ -z "$user" ] || need su
@@ -74,7 +75,7 @@ locate() {
     echo "executable $(readlink -f "$executable")"
 }
 
-# guard: own the job until it is finished, or the host is gone.
+# guard: own the job until it has finished or the host is gone.
 guard() {
     exec 9<>"$job/wake" 4<>"$job/changed" 5<>"$job/load.in"
     if ! take_lock >"$job/facts"; then
@@ -84,7 +85,8 @@ guard() {
         return
     fi
     undo_leftovers >"$job/leftovers"
-    # Kept open, or another foreread's end would unmount it; where there is none, prepare says so.
+    # Kept open so that another foreread, when it ends, does not unmount it. If it is missing,
+    # prepare reports that.
     find_tracefs && exec 6<"$tracing"
     (
         make_run >"$job/facts"
@@ -103,7 +105,7 @@ guard() {
     undo "$job" restored
 }
 
-# settle: once the recorder has ended, put everything back but what the host still has to read.
+# settle: once the recorder has ended, restore everything except what the host still has to read.
 settle() {
     if [ ! -e "$job/recorded" ]; then
         read -r recorder <"$job/recorder"
@@ -114,13 +116,13 @@ settle() {
     [ -e "$job/keep" ] || end_command "$job" restored
     end_load "$job"
     restore "$job" restored >"$job/restored"
-    # Others may have them: a host that dies now is waited for longer than one in a run.
+    # The knobs are free for others now, so a dead host may be waited for longer than during a run.
     release_lock "$job"
     exec 3>&-
     conclude
 }
 
-# conclude: tell the host that the recorder has ended, and how.
+# conclude: report to the host that the recorder has ended, and how.
 conclude() {
     state=over
     [ -e "$job/recorded" ] || state="error the recorder on the target died: $(sed -n '$p' "$job/log")\
@@ -130,7 +132,7 @@ conclude() {
     echo >&4
 }
 
-# make_run: make the run; what is printed are the facts of it.
+# make_run: make the run and print its facts.
 make_run() {
     read -r recorder _ </proc/self/stat
     echo "$recorder" >"$job/recorder"
@@ -159,8 +161,8 @@ make_run() {
     print_run
 }
 
-# set_knobs: give each knob its value, then print "now KNOB VALUE" of all, since one may change
-# another; fails if what is changed cannot be written down.
+# set_knobs: set each knob, then print "now KNOB VALUE" for all of them, since setting one may
+# change another; fails if a change cannot be journalled.
 set_knobs() {
     while IFS=$tab read -r knob wanted; do
         [ -z "$knob" ] || set_knob "$knob" "$wanted" || return
@@ -174,7 +176,7 @@ $knobs
 EOF
 }
 
-# print_run: print how the run went, and what the living processes of the command map.
+# print_run: print the outcome of the run, and what the living processes of the command map.
 print_run() {
     uptime
     idle_since=$now
@@ -192,15 +194,15 @@ print_run() {
     done
 }
 
-# print_io KEY PID: print what the process, and those of its children that it has seen end, have
-# read from disks; nothing where the kernel does not count it (CONFIG_TASK_IO_ACCOUNTING).
+# print_io KEY PID: print the bytes that the process and the children it has waited for read from
+# disks; nothing if the kernel does not count them (CONFIG_TASK_IO_ACCOUNTING).
 print_io() {
     while read -r name number; do
         [ "$name" != read_bytes: ] || echo "io $1 $number"
     done <"/proc/$2/io"
 } 2>/dev/null
 
-# await SECONDS: print the state of the job once it is over, or after so many seconds.
+# await SECONDS: print the state of the job when it ends, or after SECONDS.
 await() {
     exec 9<>"$job/changed"
     seconds=$1
@@ -217,7 +219,7 @@ await() {
     fi
 }
 
-# stop: end the run and keep it; prints "state early" if it has not begun.
+# stop: end the run and keep its result; prints "state early" if it has not begun.
 stop() {
     if [ -e "$job/released" ]; then
         over signal
@@ -226,13 +228,13 @@ stop() {
     fi
 }
 
-# result: print all facts of the run but the pages.
+# result: print all facts of the run except the trace pages.
 result() {
     cat "$job/facts" "$job/leftovers" "$job/restored"
     print_result
 }
 
-# output STREAM: print what was kept of the command's output.
+# output STREAM: print the part of the command's output that was kept.
 output() {
     cat "$job/$1"
 }

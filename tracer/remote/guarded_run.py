@@ -1,4 +1,4 @@
-"""One cold run of a command on a target, owned there by a guard: started, awaited, its output."""
+"""One cold run of a command on a target, owned by a guard there: start, wait, fetch the output."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 
 PARTS = ("lib.sh", "held.sh", "tracing.sh", "guarded.sh")
-AWAIT_S = 5  # how long the target is waited for before it hears of us again
+AWAIT_S = 5  # maximum wait for the target before the lease is renewed
 _OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
 
 
 class NotOverError(TargetError):
-    """A run that was not over when it should have been, on a target that answers."""
+    """A run that exceeded its limit, on a target that answers."""
 
 
 def settings(
     machine: Machine, run: RunOptions, wait_s: float, knobs: Sequence[tuple[str, str]] = ()
 ) -> dict[str, str]:
-    """Return the shell variables that tell the target how to make the run, at which settings."""
+    """Return the shell variables that describe the run and its settings to the target."""
     ending = run.ending
     return {
         "knobs": knobs_text(knobs),
@@ -61,16 +61,16 @@ def directory(run: RunOptions) -> str:
 
 
 def check(run: RunOptions) -> None:
-    """Raise RecordError where there is nothing to run, or no sense in how it ends."""
+    """Raise RecordError if there is nothing to run, or its end condition is invalid."""
     if not run.command:
         raise RecordError("no command was given", "add -- COMMAND [ARGUMENT ...]")
     run.ending.check()
 
 
 def run_to_end(job: Job, limit_s: float | None = None) -> None:
-    """Start the run and return when it is over; Ctrl-C ends it.
+    """Start the run and return when it has ended; Ctrl-C ends it.
 
-    Raises NotOverError if it is not over after ``limit_s`` of this machine's time.
+    Raises NotOverError if it has not ended after ``limit_s`` of this machine's time.
     """
     job.ask("start", step="starting the run", within_s=AWAIT_S)
     deadline = time.monotonic() + (limit_s or float("inf"))
@@ -101,7 +101,7 @@ def pass_on_output(job: Job, streams: Streams) -> None:
 
 
 def write_out(printed: bytes, descriptor: int) -> None:
-    """Write what a command printed, as far as anybody reads it."""
+    """Write the output of a command, as long as there is a reader."""
     rest = memoryview(printed)
     with contextlib.suppress(OSError):  # our reader has gone
         while rest:
@@ -110,7 +110,7 @@ def write_out(printed: bytes, descriptor: int) -> None:
 
 @contextlib.contextmanager
 def losing_no_target() -> Iterator[list[Job]]:
-    """Make a lost connection an error that says what becomes of the target."""
+    """Turn a lost connection into an error that says what happens on the target."""
     jobs: list[Job] = []
     try:
         yield jobs

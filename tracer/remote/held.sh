@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154
 # The command of a job: held just before its exec, released, watched, ended with all it started.
-# Its processes are known by FOREREAD_JOB=TOKEN in their environment, and by its session.
+# Its processes are found by FOREREAD_JOB=TOKEN in their environment, and by its session.
 mark=FOREREAD_JOB=${job##*-}
 
 # find_executable NAME: set executable to the file that exec would run.
@@ -24,21 +24,21 @@ find_executable() {
         "check its spelling, or give its path (PATH there is $PATH)"
 }
 
-# helper FUNCTION [ARGUMENT...]: run it in the background until the job is over.
+# helper FUNCTION [ARGUMENT...]: run it in the background until the job ends.
 helper() {
     "$@" &
     echo $! >>"$job/helpers"
 }
 
-# pump STREAM: keep the beginning of the command's output, take the rest from it, if there is any:
-# another program, when the command ends, would be part of the time that is measured.
+# pump STREAM: keep the beginning of the command's output and discard the rest. cat is started only
+# if there is a rest: a program started when the command ends would be part of the measured time.
 pump() {
     exec <"$job/$1.pipe" >"$job/$1" 9>&-
     head -c "$output_bytes"
     ! read -r _ || exec cat >/dev/null
 }
 
-# pump_matching STREAM: the same, and the run is over when a line of it matches.
+# pump_matching STREAM: the same, and end the run when a line of the output matches.
 pump_matching() {
     mkfifo "$job/$1.copy"
     head -c "$output_bytes" <"$job/$1.copy" >"$job/$1" &
@@ -49,7 +49,8 @@ pump_matching() {
 }
 
 # hold EXECUTABLE NAME [ARGUMENT...]: start a process that waits to exec the command; set
-# command (its pid) and waited (the one to wait for, another one under some kinds of su).
+# command (its pid) and waited (the process to wait for, which is a different one under some
+# versions of su).
 hold() {
     file=$1
     shift 2
@@ -69,7 +70,7 @@ hold() {
         if [ -n "$user" ]; then
             su -s /bin/sh -c "$held" -- "$user" sh "$file" "$@"
             status=$?
-            echo none >&7 # heard only if it did not even begin
+            echo none >&7 # read only if the command did not even start
             exit $status
         fi
         # shellcheck disable=SC2086
@@ -82,9 +83,10 @@ hold() {
     echo "$command" >"$job/command"
 }
 
-# ---- when the run is over ----
+# ---- the end of the run ----
 
-# over WHY: say so, once; the recorder is woken until it knows.
+# over WHY: end the run for the reason WHY; the first reason counts. Signals the recorder until it
+# has noticed.
 over() {
     (set -C && echo "$1" >"$job/over") 2>/dev/null
     read -r recorder <"$job/recorder"
@@ -93,16 +95,16 @@ over() {
     done
 }
 
-# after_duration: over when so many seconds have passed since the release.
+# after_duration: end the run duration_s seconds after the release.
 after_duration() {
     exec 9<>"$job/never"
     read -r _ <"$job/gate.duration"
-    [ "$tick_s" != 1 ] || duration_s=$((${duration_s%.*} + 1)) # no fractions: rounded up
+    [ "$tick_s" != 1 ] || duration_s=$((${duration_s%.*} + 1)) # whole seconds only
     pause "$duration_s"
     over duration
 }
 
-# after_idleness: over when no disk was read for idle_cs (hundredths of a second); keeps the
+# after_idleness: end the run when no disk was read for idle_cs (hundredths of a second); note the
 # time of the last read.
 after_idleness() {
     exec 9<>"$job/never"
@@ -124,7 +126,7 @@ after_idleness() {
     done
 }
 
-# start_watchers: make ready what else than its exit ends the run.
+# start_watchers: start the watchers that end the run for other reasons than the command's exit.
 start_watchers() {
     mkfifo "$job/never" "$job/gate.duration" "$job/gate.idle"
     exec 5<>"$job/gate.duration" 6<>"$job/gate.idle"
@@ -132,16 +134,17 @@ start_watchers() {
     [ -z "$idle_cs" ] || helper after_idleness
 }
 
-# rehearse_end: do what the end of the run is marked with, before caches are dropped: they keep the
-# pages of this shell that are mapped. Read then, these would be part of the time that is measured.
+# rehearse_end: execute once what marks the end of the run, before the caches are dropped: dropping
+# keeps pages that this shell has mapped. Otherwise they would be read at the end, within the
+# measured time.
 rehearse_end() {
     (exit 0) &
     wait $!
     kill -0 $! 2>/dev/null || echo end >/dev/null
 }
 
-# release_and_wait: let the command go, mark the end of the run at once, and return; set why, and
-# status (of the command, empty if it still runs).
+# release_and_wait: release the command, mark the end of the run as soon as it ends, and return.
+# Sets why, and status (of the command; empty if it is still running).
 release_and_wait() {
     trap : USR1
     echo >&5
@@ -161,7 +164,7 @@ release_and_wait() {
 
 # ---- the command's processes ----
 
-# has_mark PID MARK: whether MARK is in the environment that the process was started with.
+# has_mark PID MARK: whether MARK is in the initial environment of the process.
 has_mark() {
     while read -r variables || [ -n "$variables" ]; do
         case $variables in *"$2"*) return 0 ;; esac
@@ -169,13 +172,13 @@ has_mark() {
     return 1
 }
 
-# living DIRECTORY KEY: set pids to the living processes of that job's command. By the session
-# only while the job lives: the number may be somebody else's later.
+# living DIRECTORY KEY: set pids to the living processes of that job's command. The session is used
+# only while the job lives: its number may be reused later.
 living() {
     pids='' leader=-
     [ "$2" = leftover ] || read -r leader <"$1/command" || leader=-
     for process in /proc/[0-9]*; do
-        [ -e "$process/exe" ] || continue # the kernel's threads are most, and none of the command
+        [ -e "$process/exe" ] || continue # kernel threads have none
         process=${process#/proc/}
         start_of "$process"
         [ -n "$started" ] || continue
@@ -185,7 +188,8 @@ living() {
     done 2>/dev/null
 }
 
-# end_command DIRECTORY KEY: SIGTERM, and after five seconds SIGKILL, to all that is left of it.
+# end_command DIRECTORY KEY: SIGTERM, and after five seconds SIGKILL, to all remaining processes of
+# the command.
 end_command() {
     [ -e "$1/command" ] || return 0
     uptime
@@ -209,8 +213,8 @@ end_helpers() {
     done <"$1/helpers"
 }
 
-# end_load DIRECTORY: have the load of that job end, if it has one: the guard holds the other end
-# of its input, or is no more.
+# end_load DIRECTORY: end the load of that job, if it has one. It ends when its input closes; the
+# guard, unless dead, holds the other end.
 end_load() {
     { read -r load <"$1/load.pid"; } 2>/dev/null || return 0
     exec 5>&-

@@ -1,8 +1,8 @@
 """One job on a target: its folder there, its script, its verbs, and its orderly end.
 
-The script is all the shell files that the job needs, one after another. Whatever it changes on
-the target belongs to a guard process there, which puts it back when it has not heard of this
-side for ``lease_s`` of the target's seconds.
+The script is all the shell files that the job needs, one after another. A guard process there owns
+every change on the target, and restores it when this side has not called for ``lease_s`` of the
+target's seconds.
 """
 
 from __future__ import annotations
@@ -26,10 +26,11 @@ from boards.target import Result, Target, TargetError
 from tracer.error import RecordError, TracerError
 from tracer.interrupts import uninterrupted
 
-# What a step may take that only asks or starts something: on an emulated board of a busy host, too.
+# Timeout of a step that only asks or starts something, sufficient for an emulated board on a busy
+# host.
 STEP_S = 240.0
-SILENT_S = 10  # how long the guard waits for a host that is not heard of
-_AHEAD_S = 2.0  # a clock that gains so much between two answers runs ahead: an emulated board's
+SILENT_S = 10  # how long the guard waits for a silent host
+_AHEAD_S = 2.0  # a clock that gains so much between two answers runs fast: an emulated board's
 _MARGIN = 4.0
 
 
@@ -45,8 +46,8 @@ class Job:
     """A job made of the shell files ``parts``; use it in a ``with`` block, which ends it.
 
     ``shell`` are the words that start the target's shell. The script is copied there from the
-    job ``like``, if there is one of the same parts. Raises RecordError for what the
-    target says it cannot do, TargetError when it cannot be asked.
+    job ``like``, if that has the same parts. Raises RecordError if the target reports an error,
+    TargetError when it cannot be reached.
     """
 
     def __init__(
@@ -106,19 +107,19 @@ class Job:
     ) -> Result:
         """Run a verb and return what it prints; ``step`` names it in errors.
 
-        ``within_s``: how soon after its start the target hears of us again, ``timeout_s`` if None.
+        ``within_s``: within what time the target can expect the next call, ``timeout_s`` if None.
         """
         lease = str(self.lease_s(timeout_s if within_s is None else within_s))
         return self._run([*self.shell, f"{self.folder}/job.sh", lease, *words], step, timeout_s)
 
     def lease_s(self, within_s: float) -> int:
-        """Return for how many of its own seconds the target's guard is patient."""
+        """Return the lease of the target's guard, in seconds of the target's clock."""
         return math.ceil((within_s + SILENT_S) * self._clock_rate)
 
     def saw_clock(self, uptime_s: float) -> None:
-        """Compare the target's clock with ours; one that runs ahead makes the lease longer.
+        """Compare the target's clock with ours; a fast one makes the lease longer.
 
-        An emulated board may let idle time pass at once: ten of its seconds are nothing here.
+        An emulated board may skip idle time: ten of its seconds may take no time here.
         """
         now_s = time.monotonic()
         if self._clocks:
@@ -128,7 +129,7 @@ class Job:
         self._clocks = uptime_s, now_s
 
     def finish(self) -> None:
-        """End the job on the target: everything is put back, and its folder is gone."""
+        """End the job on the target: restore everything and remove its folder."""
         folder, self.folder = self.folder, ""
         if not folder:
             return
@@ -174,14 +175,14 @@ class Job:
 
 
 def facts(answer: bytes) -> list[Fact]:
-    """Return the facts in what a verb has printed."""
+    """Return the facts in the output of a verb."""
     lines = os.fsdecode(answer).split("\n")
     return [Fact(*line.split(" ", 1)) for line in lines if " " in line]
 
 
 @contextlib.contextmanager
 def making_sense(of: str) -> Iterator[None]:
-    """Make what goes wrong while an answer is read, which may be anything, a RecordError."""
+    """Turn any error while an untrusted answer is parsed into a RecordError."""
     try:
         yield
     except (ValueError, LookupError, TypeError, ArithmeticError, OSError) as error:
@@ -195,7 +196,7 @@ def making_sense(of: str) -> Iterator[None]:
 
 
 def script(parts: Sequence[str]) -> str:
-    """Return the shell files ``parts`` as one script, with what knobs that are not files want."""
+    """Return the shell files ``parts`` as one script, with the functions for special knobs."""
     shared = (remount.shell_functions(), scheduler.shell_functions())
     return "\n".join([*shared, *(_part(name).decode() for name in parts)])
 

@@ -1,11 +1,12 @@
 # shellcheck shell=sh disable=SC2034,SC2154,SC2209,SC3045,SC3067
-# What every job on a target needs: applets, the lock, the journal of knobs, the page cache.
-# The files of a job are one script on the target, for busybox ash and other POSIX shells.
+# Functions that every job on a target needs: applets, the lock, the journal of knobs, the page
+# cache. The files of a job are one script on the target, for busybox ash and other POSIX shells.
 # Results are lines "KEY VALUE" on stdout, a failure is "error TEXT|REMEDY".
 #
 # usage: SHELL DIRECTORY/job.sh LEASE VERB [ARGUMENT...]
-#   LEASE      seconds within which the host is heard of again, - for what the target does itself
-#   DIRECTORY  PLACE/foreread-TOKEN: of this job alone, in memory. "settings" in it holds quoted
+#   LEASE      seconds within which the host calls again; - if the target itself calls
+#   DIRECTORY  PLACE/foreread-TOKEN: used by this job only, in memory. Its file "settings" holds
+# quoted
 #              assignments, and run_command, which calls its arguments with the command's words
 set -u
 umask 077
@@ -40,7 +41,8 @@ fact() {
     echo
 }
 
-# start_of PID: set started (clock ticks since boot, empty if it is no more) and session.
+# start_of PID: set started (clock ticks since boot, empty if the process no longer exists) and
+# session.
 start_of() {
     started='' session=''
     { read -r stat <"/proc/$1/stat"; } 2>/dev/null || return 0
@@ -50,7 +52,7 @@ start_of() {
     session=$4
 }
 
-# alive "PID START": whether that very process still runs.
+# alive "PID START": whether that process still runs (a reused PID has another START).
 alive() {
     start_of "${1%% *}"
     [ -n "$started" ] && [ "$started" = "${1##* }" ]
@@ -62,9 +64,10 @@ uptime() {
     now=${now%.*}${now#*.}
 }
 
-# pause SECONDS: sleep without starting a program, where the shell can; a line from descriptor 9,
-# a fifo that the caller has open both ways, ends it. tick_s is the shortest pause; for_1s is the
-# option of read for a second's timeout, empty in shells whose read has none.
+# pause SECONDS: sleep, without starting a program if the shell supports that; a line from
+# descriptor 9, a fifo that the caller has open for reading and writing, ends the pause. tick_s is
+# the shortest pause; for_1s is the option of read for a timeout of one second, empty in shells
+# whose read has no timeout.
 tick_s=0.1
 for tick_s in 0.1 1 ''; do
     [ -z "$tick_s" ] || : | read -r -t "$tick_s" _ 2>/dev/null || [ $? -ne 1 ] || break
@@ -77,23 +80,23 @@ else
     pause() { sleep "$1"; }
 fi
 
-# nap: sleep for a tenth of a second, or for one where sleep takes no fractions.
+# nap: sleep for 0.1 s, or for 1 s where sleep takes no fractions.
 nap() {
     sleep 0.1 2>/dev/null || sleep 1
 }
 
-# ---- the lock, and what a dead owner left ----
+# ---- the lock, and recovery after a dead owner ----
 
-# take_lock: make this process the owner of the target's knobs; where somebody else is, print the
-# error and return 1.
+# take_lock: make this process the owner of the target's knobs. If another process owns them, print
+# the error and return 1.
 take_lock() {
     start_of $$
     me="$$ $started"
     tries=0
     until own_lock; do
         if [ $tries -ge "$lock_wait_s" ]; then
-            echo "error another foreread (pid ${owner%% *}) is using the knobs of this target|wait\
- until it has finished; record and sweep do with --wait SECONDS"
+            echo "error another foreread (pid ${owner%% *}) holds the settings of this target|wait\
+ until it has finished, or repeat with --wait SECONDS"
             return 1
         fi
         tries=$((tries + 1))
@@ -102,11 +105,11 @@ take_lock() {
     echo "$me" >"$job/owner"
 }
 
-# own_lock: take the lock unless it has a living owner, and with it that of a foreread which runs
+# own_lock: take the lock unless it has a living owner; also take the lock of a foreread that runs
 # on the target itself.
 own_lock() {
     if ! (set -C && echo "$me" >"$lock") 2>/dev/null; then
-        sleep 1 # its owner may be about to write its name
+        sleep 1 # its owner may be about to write its pid
         { read -r owner <"$lock"; } 2>/dev/null || owner='? ?'
         ! alive "$owner" && rm -f "$lock" && (set -C && echo "$me" >"$lock") 2>/dev/null || return
     fi
@@ -122,35 +125,35 @@ own_lock() {
     fi
 }
 
-# release_lock DIRECTORY: remove the lock if it is that job's.
+# release_lock DIRECTORY: remove the lock if that job holds it.
 release_lock() {
     { read -r holder <"$lock" && read -r owner <"$1/owner"; } 2>/dev/null || return 0
     [ "$holder" != "$owner" ] || rm -f "$lock"
 }
 
-# undo_leftovers: put back what dead jobs have changed; the caller holds the lock.
+# undo_leftovers: restore what dead jobs have changed; the caller holds the lock.
 undo_leftovers() {
     for other in "$places"/foreread-*; do
         if [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -O "$other/owner" ]; then
             read -r owner <"$other/owner"
             alive "$owner" || undo "$other" leftover
         elif [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -O "$other/lease" ]; then
-            read -r lease <"$other/lease" # it has changed nothing, and its host is gone
+            read -r lease <"$other/lease" # it has changed nothing; its host is gone
             uptime
             [ "$now" -lt "$lease" ] || rm -rf "$other"
         fi
     done
 }
 
-# copy_script FOLDER: give the job of that folder the script.
+# copy_script FOLDER: copy the script into the job's folder.
 copy_script() {
     cat "$job/job.sh" >"$1/job.sh"
 }
 
 # ---- knobs: every change is in the journal before it is made ----
 
-# value_of KNOB: set value to what it says, or to what stands in brackets where it lists choices.
-# By cat, since a shell reads byte by byte, and those of /proc/sys have a first one only.
+# value_of KNOB: set value to the knob's value; where the file lists choices, to the one in
+# brackets. Uses cat: a shell reads byte by byte, and files of /proc/sys answer only the first read.
 value_of() {
     case $1 in
     mount:*)
@@ -164,7 +167,7 @@ value_of() {
     esac
 }
 
-# write_knob KNOB VALUE: mount options are remount.sh's.
+# write_knob KNOB VALUE: remount.sh writes mount options.
 write_knob() {
     case $1 in
     mount:*) mount_write "$1" "$2" ;;
@@ -196,9 +199,9 @@ set_knob() {
     fi
 }
 
-# reset_with KNOB: set reset to the knobs that the kernel gives other values with it: those of a
-# scheduler, its depth with nr_requests (dd_depth_updated), or the window with a limit of the queue
-# (Linux 6.12, blk_apply_bdi_limits).
+# reset_with KNOB: set reset to the knobs that the kernel changes when this one is written: the
+# tunables of a scheduler, the scheduler's depth with nr_requests (dd_depth_updated), the window
+# with a limit of the queue (Linux 6.12, blk_apply_bdi_limits).
 reset_with() {
     case $1 in
     */queue/scheduler) reset="${1%/*}/wbt_lat_usec ${1%/*}/nr_requests" ;;
@@ -208,8 +211,8 @@ reset_with() {
     esac
 }
 
-# note_reset KNOB: put what goes or is reset with it into the journal, as if it were changed: it is
-# put back after it, and a scheduler's tunables after nr_requests, which resets one of them.
+# note_reset KNOB: journal the knobs that writing this one resets, as if they were changed. They are
+# restored after it, and a scheduler's tunables after nr_requests, which resets one of them.
 note_reset() {
     reset_with "$1"
     [ "${1##*/}" != scheduler ] || reset="${1%/*}/iosched/* $reset"
@@ -221,12 +224,12 @@ note_reset() {
 }
 
 # restore DIRECTORY KEY: undo its journal, the last change first; print "KEY KNOB OLD PROBLEM".
-# What a dead job (KEY leftover) has changed and somebody else since then is left.
+# After a dead job (KEY leftover), a knob that somebody else has changed since is left as it is.
 restore() {
     [ -e "$1/journal" ] || return 0
     resets=
     sed '1!G;h;$!d' "$1/journal" | {
-        trap '' PIPE # a dead host reads none of this
+        trap '' PIPE # a dead host does not read this output
         while IFS=$tab read -r knob old new; do
             case $knob in
             *..*) ;;
@@ -237,18 +240,18 @@ restore() {
     mv -f "$1/journal" "$1/journal.done"
 }
 
-# put_back KEY KNOB OLD NEW: give the knob its old value again. What is in resets, by knobs that
-# were put back, has values that nobody has set.
+# put_back KEY KNOB OLD NEW: restore the old value of the knob. The knobs in resets have values that
+# the kernel set when another knob was restored.
 put_back() {
     problem=''
     if ! value_of "$2"; then
-        # A tunable's scheduler may be gone; the scheduler reports that it should not be.
+        # If a tunable is gone with its scheduler, the line of the scheduler reports the problem.
         case $2 in */iosched/*) ;; *) problem='the device is gone' ;; esac
     elif [ "$value" = "$3" ]; then
         :
     elif [ "$1" = leftover ] && [ "$value" != "$4" ] && ! is_in "$2" "$resets" &&
         ! is_in "${2%/*}" "$resets"; then
-        problem="left at $value, which somebody else has set"
+        problem="left at $value, set by somebody else since"
     elif ! (write_knob "$2" "$3") 2>/dev/null; then
         problem="it stayed at $value"
     else
@@ -271,7 +274,7 @@ is_in() {
     return 1
 }
 
-# add_maker PID: that process makes runs of the job, and would outlive a guard that is killed.
+# add_maker PID: note that this process makes runs of the job; it would outlive a killed guard.
 add_maker() {
     start_of "$1"
     echo "$1 $started" >>"$job/makers"

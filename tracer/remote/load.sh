@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# The load of a scenario, what else a machine does while a command starts, here and on a target.
-# It begins by itself. Each line of its input asks for a proof that it runs: "ready BYTES..." (how
-# much each of its processes has read from disks), or "error TEXT|REMEDY". When nobody holds the
-# other end of its input any more, however that came, it ends and removes all it has made.
+# The load of a scenario: what else a machine does while a command starts, here and on a target. It
+# starts immediately. Each line of its input asks for proof that the load is active; the answer is
+# "ready BYTES..." (the bytes that each of its processes has read from disks) or "error
+# TEXT|REMEDY". When its input is closed for any reason, it ends and removes everything it has made.
 #
 # usage: sh -c TEXT sh KIND PATH MIB DISK FOLDER
 #   DISK    whose statistics prove that reader and writer run
-#   FOLDER  of this load alone, in memory; removed at the end
+#   FOLDER  used by this load only, in memory; removed at the end
 set -u
 umask 077
 kind=$1 path=$2 mib=$3 disk=$4 folder=$5
@@ -29,10 +29,11 @@ again() {
     done
 } >/dev/null 2>&1
 
-# reader_load: one process reads on and on, since a scheduler may favour whoever has just begun.
+# reader_load: one process reads continuously, since a scheduler may favour a process that has just
+# started.
 reader_load() {
     if [ "$path" = "/dev/$disk" ]; then
-        set -- dd if="$path" of=/dev/null bs=128k iflag=direct # would else fill the page cache
+        set -- dd if="$path" of=/dev/null bs=128k iflag=direct # not through the page cache
     else
         set -- "$path" "$path" "$path" "$path" "$path" "$path" "$path" "$path"
         set -- "$@" "$@" "$@" "$@" "$@" "$@" "$@" "$@"
@@ -50,8 +51,9 @@ writer_load() {
     loop=$!
 }
 
-# memory_load: have a process hold all memory but so many MiB. What fills it are not zeros, which
-# some kernels do not write when they swap; a fifo that nobody reads keeps the process.
+# memory_load: make a process hold all memory except so many MiB. It is not filled with zeros, which
+# some kernels do not write when they swap. The process blocks on a fifo that nobody reads, and so
+# keeps the memory.
 memory_load() {
     available='' swap=0
     while read -r key number _; do
@@ -65,36 +67,37 @@ memory_load() {
     [ "$swap" -gt 0 ] || fail "this machine has no swap" \
         "add some with mkswap and swapon, or choose another scenario"
     kib=$((available - mib * 1024))
-    [ "$kib" -gt 0 ] || fail "there are not $mib MiB of memory available" "choose less: memory:MIB"
+    [ "$kib" -gt 0 ] || fail "no more than $mib MiB of memory are available" \
+        "choose less: memory:MIB"
     mkfifo "$folder/held"
     exec 5<>"$folder/held"
     line=$(dd if=/dev/zero bs=4095 count=1 2>/dev/null | tr '\0' x)
     yes "$line" | dd bs=${kib}k count=1 iflag=fullblock 2>"$folder/said" >"$folder/held" &
     loop=$!
-    head -c 1 <&5 >"$folder/full" & # dd writes when it has all
+    head -c 1 <&5 >"$folder/full" & # dd writes after it has read everything
     watcher=$!
 }
 
-# unload: end all, and remove what was made.
+# unload: end all processes, and remove everything that was made.
 unload() {
     for pid in $loop $watcher; do
         kill "$pid"
     done
     wait
-    # Twice: the last dd may make its file in the midst of the first.
+    # Twice: the last dd may create its file during the first removal.
     [ "$kind" != writer ] || rm -r "$written" || rm -r "$written"
     rm -r "$folder" || rm -r "$folder"
 } 2>/dev/null
 
-# bytes KEY: print how much each process of the load has read_bytes or write_bytes; nothing where
-# the kernel does not say (CONFIG_TASK_IO_ACCOUNTING).
+# bytes KEY: print read_bytes or write_bytes of each process of the load; nothing if the kernel does
+# not count them (CONFIG_TASK_IO_ACCOUNTING).
 bytes() {
     { read -r child <"$folder/child"; } 2>/dev/null || child=-
     sed -n "s/^$1: //p" "/proc/$loop/io" "/proc/$child/io" 2>/dev/null
 }
 
-# moved: set moved to how many bytes reader or writer have moved: its own where the kernel says it,
-# else those of the disk.
+# moved: set moved to the bytes that the reader or writer has transferred: its own if the kernel
+# counts them, otherwise those of the disk.
 moved() {
     case $kind in
     reader) read -r _ _ sectors _ <"/sys/block/$disk/stat" && own=$(bytes read_bytes) ;;
@@ -106,8 +109,8 @@ moved() {
     done
 }
 
-# works: whether the load does its work: the memory is held, or more is moved than what makes up
-# the program that does it.
+# works: whether the load is effective: the memory is held, or more bytes were transferred than
+# reading the load's own program takes.
 works() {
     if [ "$kind" = memory ]; then
         [ -s "$folder/full" ]
@@ -117,14 +120,14 @@ works() {
     fi
 }
 
-# prove: wait until it does.
+# prove: wait until the load is effective.
 prove() {
     read=$(bytes read_bytes)
     [ "$kind" = memory ] || moved
     first=${moved-} tries=0
     until works; do
-        [ $tries -lt "$patience" ] || fail "the $kind of the scenario does nothing" \
-            "give reader:FILE a file that memory does not hold; see what else uses memory and disk"
+        [ $tries -lt "$patience" ] || fail "the scenario's $kind has no effect" \
+            "choose a file larger than memory: reader:FILE; check what else uses memory and disk"
         running
         tries=$((tries + 1))
         sleep 0.1 2>/dev/null || sleep 1

@@ -1,6 +1,6 @@
-"""What a target says of itself, as a capture has it: kernel, CPU, memory, mounts, disks.
+"""A target's description of itself for a capture:
 
-The answer may come from anybody: what does not fit is a RecordError.
+kernel, CPU, memory, mounts, disks. The answer is not trusted: invalid data raise a RecordError.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tracer.local import metadata
 from tracer.memory import available_kib
 from tracer.remote.job import Fact, making_sense
 
-_UNEXPLAINED_KIB = 4096  # as tracer.local.cold: what others read meanwhile, superblocks
+_UNEXPLAINED_KIB = 4096  # as in tracer.local.cold: reads by others, superblocks
 _UNEXPLAINED_SHARE = 1000
 _BDI = re.compile(rf"(/sys/fs/btrfs/[0-9a-f-]{{36}}/bdi) /sys/\S*/({NAME})", re.ASCII)
 _BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
@@ -48,7 +48,7 @@ class Machine:
 
     @property
     def allowed_kib(self) -> int:
-        """How much may be cached, and mapped by nobody, when a run begins."""
+        """The KiB that may be cached but not mapped when a run begins."""
         return max(_UNEXPLAINED_KIB, self.memory_kib // _UNEXPLAINED_SHARE)
 
     @classmethod

@@ -1,7 +1,7 @@
-"""Which pages of files the processes of a target mapped just before a run.
+"""The file pages that a target's processes had mapped just before a run.
 
-drop_caches leaves these and hardly any others. The target sends /proc/PID/maps and pagemap as they
-are (Documentation/admin-guide/mm/pagemap.rst); they may come from anybody.
+drop_caches keeps these and hardly any others. The target sends /proc/PID/maps and pagemap as they
+are (Documentation/admin-guide/mm/pagemap.rst); they are not trusted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Pieces: TypeAlias = "dict[str, list[tuple[int, array[int]]]]"  # by process: fir
 
 
 def mapped_pages(job: Job, machine: Machine) -> dict[Inode, Runs] | None:
-    """Return the pages by file; None where the kernel does not tell, or it took too long."""
+    """Return the pages by file; None if the kernel does not report them, or it took too long."""
     step = "fetching which pages are mapped"
     maps, pieces, pagemap = (
         job.raw("noted", name, step=step).stdout for name in ("maps", "pieces", "pagemap")
@@ -56,7 +56,7 @@ def mapped_pages(job: Job, machine: Machine) -> dict[Inode, Runs] | None:
 def parse_mapped(
     maps: str, pieces: str, pagemap: bytes, page_size: int, byte_order: str
 ) -> dict[Inode, Runs] | None:
-    """Return the pages by file; ValueError where the answer is not whole."""
+    """Return the pages by file; ValueError if the answer is incomplete."""
     lines = pieces.splitlines()
     if lines[-1:] != ["all"]:
         return None
@@ -73,7 +73,7 @@ def parse_mapped(
 
 
 def _pieces(lines: list[str], pagemap: bytes, byte_order: str) -> Pieces:
-    """Return what was read of each piece: nothing of processes that had ended."""
+    """Return the data of each piece; empty for processes that had ended."""
     found: defaultdict[str, list[tuple[int, array[int]]]] = defaultdict(list)
     starts = [at for at, line in enumerate(lines) if _PIECE.fullmatch(line)]
     done = 0

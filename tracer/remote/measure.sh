@@ -1,10 +1,10 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# What a trial does around its run: it starts the load of the scenario, takes the time, and counts
-# what disks, memory and processors do, and, if watched names disks, their bios (bios.sh). The load's
-# shell file is load.sh.
+# What a trial does around its run: starts the load of the scenario, takes the time, reads the
+# counters of disks, memory and processors and, if watched names disks, records their bios
+# (bios.sh). load.sh is the load.
 
-# prepare: make an instance whose marks tell the time to the microsecond, if the kernel has them;
-# once, for all runs of a series.
+# prepare: make an ftrace instance whose marks have microsecond times, if the kernel supports it;
+# once for all runs of a series.
 prepare() {
     [ -z "${prepared-}" ] || return 0
     prepared=yes marks=
@@ -30,7 +30,7 @@ begin() {
     [ -z "$watched" ] || echo 1 >"$bios/tracing_on"
 }
 
-# start_load: begin the load, and see that it works.
+# start_load: start the load, and check that it is effective.
 start_load() {
     [ "$scenario" != idle ] || return 0
     mkdir "$job/load"
@@ -44,7 +44,7 @@ start_load() {
     [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
 }
 
-# ask_load KEY: see that the load works, or set why_not; print what it has read.
+# ask_load KEY: check that the load is effective, or set why_not; print the bytes it has read.
 ask_load() {
     why_not='' answer=''
     [ "$scenario" != idle ] || return 0
@@ -52,8 +52,8 @@ ask_load() {
     echo >"$job/load.in"
     until read -r ${for_1s:+-t 1} answer; do
         ! alive "$load" || continue
-        ! read -r ${for_1s:+-t 1} answer || break # it said why it ended, just now
-        why_not='the load of the scenario was killed|see that there is enough memory'
+        ! read -r ${for_1s:+-t 1} answer || break # it has just reported why it ended
+        why_not='the load of the scenario was killed|check that there is enough memory'
         return
     done
     case $answer in
@@ -66,7 +66,7 @@ ask_load() {
     esac
 }
 
-# mark NAME: note the time, to a hundredth of a second where there are no marks.
+# mark NAME: note the time; with a resolution of 0.01 s if the kernel has no marks.
 mark() {
     if [ -n "$marks" ]; then
         echo "$1" >"$marks/trace_marker"
@@ -90,8 +90,8 @@ print_result() {
     fact mark "$marks/trace"
 }
 
-# count KEY: print all counters, as "KEY FILE LINE"; the events of /proc/vmstat, which are many, only
-# where they are asked for. Without programs: on a slow CPU each takes as long as a small start.
+# count KEY: print all counters, as "KEY FILE LINE"; the events of /proc/vmstat, which are many,
+# only if requested. No program is started: on a slow CPU each takes as long as a small start-up.
 count() {
     for disk in $counted; do
         read -r line <"/sys/block/$disk/stat" && echo "$1 disk:$disk $line"
@@ -105,8 +105,8 @@ count() {
     read -r line </proc/stat && echo "$1 stat $line"
 } 2>/dev/null
 
-# knobs PATTERN...: print "is KNOB VALUE" of each that can be read. Every scheduler that a disk
-# offers is chosen once, for its tunables, and so is every alternative of a mount option.
+# knobs PATTERN...: print "is KNOB VALUE" of each that can be read. Selects every scheduler that a
+# disk offers once, to read its tunables, and every alternative of a mount option.
 knobs() {
     take_lock || exit 1
     undo_leftovers >/dev/null
@@ -125,8 +125,8 @@ knobs() {
     done
 }
 
-# print_choices KNOB: print "is KNOB ONE [IN FORCE]..." of the alternatives of a mount option that
-# the file system takes, or its number.
+# print_choices KNOB: print "is KNOB ONE [IN FORCE]..." of the alternatives that the file system
+# accepts for a mount option, or its number.
 print_choices() {
     mount_value "$1" || return 0
     found=$value choices=''

@@ -25,7 +25,7 @@ def save_trace(
 ) -> tuple[dict[int, int], int]:
     """Save pages, formats and statistics in ``trace``; return lost events by CPU and long's size.
 
-    Raises RecordError when a page did not arrive whole.
+    Raises RecordError when a page arrived incomplete.
     """
     offset, data_bytes, long_size = _layout(traced.formats.get("header_page", ""))
     page_bytes = offset + data_bytes
@@ -84,7 +84,7 @@ def _layout(header_page: str) -> tuple[int, int, int]:
 
 
 def _public(path: str, traced: TraceFacts) -> str:
-    """Return where an event's format belongs: those of our own have a pid in their group."""
+    """Return the path of an event's format; the group of our own events contains a pid."""
     group, _, rest = path.partition("/")
     own = OPENS.partition(":")[0]
     return f"{own}/{rest}" if traced.probe_group and group == traced.probe_group else path

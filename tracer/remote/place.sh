@@ -1,12 +1,12 @@
 # shellcheck shell=sh
-# Makes the folder of one job, in memory so that nothing of it is read or written on a disk, and
-# prints its name. Where there is none, prints why not. It may be removed when its lease is over.
+# Makes the folder of one job and prints its name. It is in memory, so that the job does not read or
+# write a disk. If no place will do, prints why. The folder may be removed after its lease expires.
 #
 # usage: sh -c TEXT sh TOKEN
 set -u
 umask 077
 lease_s=250
-room_kib=256 # what the script, the command's output and the answers take
+room_kib=256 # room for the script, the command's output and the answers
 
 # kind DIRECTORY: set fs to the type of the file system that DIRECTORY is on.
 kind() {
@@ -18,7 +18,7 @@ kind() {
     done </proc/mounts
 }
 
-# has_room FOLDER: write the lease and see that the rest will fit; sets now and rest.
+# has_room FOLDER: write the lease, and check that everything else will fit; sets now and rest.
 has_room() {
     dd if=/dev/zero of="$1/room" bs=1024 count=$room_kib 2>/dev/null || return 1
     rm "$1/room"
@@ -45,5 +45,5 @@ for place in /run /dev/shm /tmp /var/run /var/tmp; do
     esac
     tried="$tried $place ($fs)"
 done
-echo "error no folder in memory can be written and has $room_kib KiB free:$tried|make room there, or mount one: mount -t tmpfs tmpfs /tmp"
+echo "error no writable folder in memory has $room_kib KiB free:$tried|delete files there, or mount one: mount -t tmpfs tmpfs /tmp"
 exit 1

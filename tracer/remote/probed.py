@@ -1,8 +1,8 @@
-"""The cost of a target's disk: known of an emulated board, else shown by reads after the run.
+"""The cost of a target's disk: known for an emulated board, otherwise measured after the run.
 
 A target may have nothing but busybox, without O_DIRECT: cold files are read through the page
-cache with a window that makes requests of several sizes, and the block events time them. The
-reads are a guarded run of their own, so that its window is journalled and put back.
+cache with a window that makes requests of several sizes, and the block events time them. The reads
+are a separate guarded run, so that its window is journalled and put back.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _READ = 'for file; do dd if="$file" of=/dev/null bs=4096 count=128 2>/dev/null |
 _MOST_SMALL, _MOST_TRIALS = 2000, 100
 _MOST_FILES, _LEAST_BYTES = 24, 64 << 10
 _LONGEST_S = 3.0  # of the target's time
-_BOARDS_DISK = "slow"  # what the emulated boards' driver calls its disks
+_BOARDS_DISK = "slow"  # name of the disks of the emulated boards' driver
 
 
 Row = tuple[int, int, int, int]
 
 
 class TraceReader(Protocol):
-    """What the probe needs to know of a trace directory."""
+    """What the probe needs from a trace directory."""
 
     def reads(self, directory: Path, pid: int) -> dict[str, list[tuple[int, int]]]:
         """Return the command's reads: (first sector, sectors) by the disk's "major:minor"."""

@@ -1,4 +1,4 @@
-"""What a target's kernel is to be probed for, as its script takes it."""
+"""The probes for a target's kernel, in the format of its script."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _INSTEAD_OF = {
 
 
 def plan_probes(target: Target, machine: Machine) -> ProbePlan:
-    """Return the probes of the target's kernel; raises RecordError where they are not known."""
+    """Return the probes for the target's kernel; raises RecordError if they are unknown."""
     try:
         return plan(machine.kernel, machine.machine, _btf(target))
     except ProbeError as error:

@@ -1,9 +1,9 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# Events of our own: the paths of opens, and what stands in for events that the kernel lacks.
-# Their group in tracefs bears the job's owner in its name.
+# Events that foreread defines: the paths of opens, and replacements for events that the kernel
+# lacks. The name of their group in tracefs contains the owner of the job.
 
-# add_probes: define them; own is set to the names of those that the kernel took. kprobes has
-# lines NAME EVENT BODY: a kprobe that is not needed where EVENT is there.
+# add_probes: define the events; set own to the names that the kernel accepted. kprobes has lines
+# NAME EVENT BODY: a kprobe that is not needed if EVENT exists.
 add_probes() {
     own=
     group=foreread_${owner% *}_${owner#* }
@@ -11,7 +11,7 @@ add_probes() {
     while read -r name event body; do
         case " $present " in *" $event "*) continue ;; esac
         [ -z "$name" ] || define kprobe_events "$name" "p:$group/$name $body" ||
-            echo "note the kernel takes no probe $name: see that it has CONFIG_KPROBE_EVENTS"
+            echo "note the kernel refuses the probe $name: it may lack CONFIG_KPROBE_EVENTS"
     done <<END
 $kprobes
 END
@@ -30,8 +30,8 @@ define() {
     (echo "$3" >>"$tracing/$1") 2>/dev/null && own="$own $2"
 }
 
-# remove_probes DIRECTORY: remove that job's; $place is tracefs. All kernels know this form, in
-# one file or the other.
+# remove_probes DIRECTORY: remove the events of that job; $place is tracefs. All kernels accept this
+# form, in one of the two files.
 remove_probes() {
     read -r group <"$1/probes"
     for event in "$place/events/$group"/*/; do

@@ -1,4 +1,4 @@
-"""Record one cold run on a target as a capture, the same as of a run on this machine."""
+"""Record one cold run on a target as a capture, in the same format as on this machine."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def record_on(
     """Record one cold run on ``target`` into the directory ``output``; as ``tracer.local.record``.
 
     With ``seen``, which reads the trace, the disk is probed after the run.
-    The command's output is passed on when the run is over. ``shell`` starts the target's shell.
+    The command's output is passed on when the run has ended. ``shell`` starts the target's shell.
     Ctrl-C ends the run and keeps the capture. Raises RecordError; also when the connection is
     lost: then the target's guard puts everything back.
     """
@@ -189,7 +189,7 @@ def _record(
 
 
 def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> dict[str, str]:
-    """Return the shell variables that tell the target's recorder what to do."""
+    """Return the shell variables with the settings of the target's recorder."""
     machine, devices = prepared.machine, prepared.devices
     knobs = [*devices.read_ahead_knobs(disks), *devices.other_knobs()]
     windows = [(knob, str(options.read_ahead_kb)) for knob in knobs]
@@ -246,7 +246,7 @@ def _host(machine: Machine, long_size: int) -> Host:
 
 
 def _in_force(device: Device, run: RunFacts) -> Device:
-    """Return the disk with its windows: the one found once what others had left was put back."""
+    """Return the disk with its windows: those found after leftovers of dead jobs were restored."""
     knob = f"/sys/block/{device.name}/queue/read_ahead_kb"
     before = run.before.get(knob, device.read_ahead_kb_before)
     return msgspec.structs.replace(

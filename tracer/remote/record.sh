@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# What a recording does around its run, and the search for the files that were read.
+# What a recording does around its run; then the search for the files that were read.
 
 prepare() {
     prepare_tracing
@@ -10,10 +10,10 @@ begin() {
     start_tracing
 }
 
-# note_mapped: keep which pages of files processes map, which drop_caches leaves: maps has the
-# lines of /proc/PID/maps, pagemap what /proc/PID/pagemap has for them, piece by piece, and pieces
-# "PID FIRST PAGES" of each and what dd said of it. The last line of pieces is "all" if it was
-# done in time.
+# note_mapped: save which file pages processes map, since drop_caches keeps those. maps has the
+# lines of /proc/PID/maps; pagemap the matching parts of /proc/PID/pagemap; pieces a line "PID FIRST
+# PAGES" for each part, with the output of dd. The last line of pieces is "all" if there was time
+# for everything.
 note_mapped() {
     [ -r /proc/self/pagemap ] && [ $((0x100000000)) -gt 1 ] || return 0
     uptime
@@ -34,7 +34,7 @@ note_mapped() {
     } >"$job/pagemap" 2>"$job/pieces"
 }
 
-# noted FILE: print what note_mapped kept.
+# noted FILE: print what note_mapped saved.
 noted() {
     cat "$job/$1" 2>/dev/null || :
 }
@@ -96,7 +96,7 @@ find_inodes() {
     echo "$status" >&2
 }
 
-# heads BYTES PATH...: print so many bytes of the beginning of each file, filled up with NULs.
+# heads BYTES PATH...: print the first BYTES bytes of each file, padded with NULs.
 heads() {
     size=$1
     shift
@@ -111,7 +111,8 @@ disk_node() {
     [ ! -b "$node" ] || echo "node $node"
 }
 
-# blocks NODE BYTES FIRST COUNT...: print COUNT blocks of so many bytes from the FIRST on, and so on.
+# blocks NODE BYTES FIRST COUNT...: print COUNT blocks of BYTES bytes from block FIRST, for each
+# pair.
 blocks() {
     node=$1 size=$2
     shift 2

@@ -1,10 +1,10 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# The last part of the script that watches a board by itself, without a host.
+# The last part of the script that watches a board without a host.
 #
 # usage: foreread-fingerprint start|stop|status|run
 
-# say_period, say: what a resident watcher says is kept until it says more, and goes to the
-# system's log where there is one.
+# say_period, say: keep the latest report of a resident watcher, and send it to the system's log if
+# there is one.
 say_period() {
     echo "period $1" >"$job/period.new" && mv "$job/period.new" "$job/period"
 }
@@ -14,15 +14,15 @@ say() {
     ! command -v logger >/dev/null || logger -t foreread "$1"
 }
 
-# settle_place: make the folder; what a watcher left that was killed is put back first.
+# settle_place: make the folder; first restore what a killed watcher has changed.
 settle_place() {
     tries=0
     while [ -d "$job" ] && [ ! -e "$job/owner" ] && [ $tries -lt 50 ]; do
-        nap # another one is being started
+        nap # another watcher is just starting
         tries=$((tries + 1))
     done
     if { read -r owner <"$job/owner"; } 2>/dev/null && alive "$owner"; then
-        die "the workload is being watched already (pid ${owner%% *})" "stop that one first"
+        die "a watcher is running already (pid ${owner%% *})" "stop it first: $0 stop"
     fi
     [ ! -d "$job" ] || undo "$job" leftover
     mkdir "$job" || die "the folder $job cannot be made" "run as root"
@@ -43,7 +43,7 @@ run)
 watch) watch ;;
 stop) finish ;;
 status)
-    [ -e "$job/owner" ] || die "the workload is not being watched" "start it: $0 start"
+    [ -e "$job/owner" ] || die "no watcher is running" "start it: $0 start"
     cat "$job/period" "$job/said" 2>/dev/null
     ;;
 *)

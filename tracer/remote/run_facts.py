@@ -1,4 +1,4 @@
-"""What the target's recorder says of a run, read strictly: RecordError for what does not fit."""
+"""The facts of a run from the target's recorder; RecordError for anything invalid."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _REASONS: tuple[EndedBy, ...] = ("exit", "signal", "duration", "idle", "output")
 _MARK = re.compile(r"(?:.*\s)?(\d{1,12})\.(\d{6}): [^:]*: (start|end)\s*", re.ASCII)
 _CENTISECOND_NS = 10_000_000
 _MARK_NS = 500  # marks are rounded to microseconds
-_COARSE = "times are to a hundredth of a second (/proc/uptime): the kernel has no trace instances"
+_COARSE = "times have a resolution of 0.01 s (/proc/uptime): the kernel has no trace instances"
 Lines = defaultdict[str, list[str]]
 _LARGEST_PID = 1 << 22
 _SIGNALLED = 128
@@ -27,9 +27,10 @@ _SIGNALLED = 128
 
 @dataclass(frozen=True)
 class Setting:
-    """What became of the knobs.
+    """The outcome for the knobs:
 
-    Values found; taken, each when it was set; in force after all were set; why some are not.
+    values found; accepted, each when it was set; in force after all were set; reasons for those not
+    in force.
     """
 
     before: dict[str, str]
@@ -116,7 +117,7 @@ class RunFacts:
 
 @dataclass(frozen=True)
 class TraceFacts:
-    """What was traced: ``formats`` by path below tracefs' events, ``stats`` by CPU."""
+    """The trace's description: ``formats`` by path below tracefs' events, ``stats`` by CPU."""
 
     clock: str
     probe_group: str

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tracer.remote.guarded_run import AWAIT_S, NotOverError
 from tracer.remote.job import Fact, Job, facts, making_sense
 
-REST_S = 20  # how long the target waits for the host while no run is made
+REST_S = 20  # how long the target waits for the host while no run is being made
 _MOST_QUEUED = 16  # at a time: a serial console takes a line of text each
 _OUTPUTS = b"\noutputs "
 Settings = Mapping[str, str]  # of one run: shell variables by name
@@ -56,9 +56,9 @@ class Series:
         return True
 
     def fetch(self, limit_s: float | None) -> Made:
-        """Return the next queued run once it is over.
+        """Return the next queued run when it has ended.
 
-        Raises NotOverError if it is not over after ``limit_s`` of this machine's time.
+        Raises NotOverError if it has not ended after ``limit_s`` of this machine's time.
         """
         deadline = time.monotonic() + (limit_s or float("inf"))
         while True:
@@ -70,7 +70,7 @@ class Series:
                 return made
 
     def _asked(self) -> Made | None:
-        """Ask for the next run; None if it is not over yet."""
+        """Ask for the next run; None if it has not ended yet."""
         words = ("fetch", str(self._next), str(AWAIT_S), str(self._job.lease_s(REST_S)))
         answer = self._job.raw(*words, step="running the command", within_s=AWAIT_S).stdout
         self._heard_s = time.monotonic()

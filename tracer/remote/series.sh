@@ -1,11 +1,12 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# A series of runs in one job: the host queues them, the target makes one after another by itself,
-# and the host fetches the result of each while the next run is being made.
+# A series of runs in one job: the host queues the runs, the target makes them one after another,
+# and the host fetches each result while the next run is made.
 #
-# Run N is the file queue.N in the job's folder: shell assignments of what differs between runs
-# (knobs, scenario, load_path, load_mib, load_disk). Its result is facts.N, out.N and err.N.
-# One process, the guard, owns the job; the maker makes the runs, each in a subshell of its own, and
-# puts everything back after each. If the maker dies, or the host is not heard of, the guard does.
+# Run N is the file queue.N in the job's folder: shell assignments of the settings that differ
+# between runs (knobs, scenario, load_path, load_mib, load_disk). Its result is facts.N, out.N and
+# err.N. One process, the guard, owns the job; the maker makes the runs, each in its own subshell,
+# and restores everything after each. If the maker dies or the host does not call, the guard
+# restores.
 
 # queue FIRST TEXT...: add runs, numbered from FIRST on.
 queue() {
@@ -16,12 +17,12 @@ queue() {
             die "$job is full" "make room in the target's memory"
         number=$((number + 1))
     done
-    exec 9<>"$job/next" # both ways: would else wait for a reader, which may be dead
+    exec 9<>"$job/next" # "<>": ">" would block until there is a reader
     echo >&9
 }
 
-# fetch NUMBER SECONDS REST: print the result of a run, or "state running" if it is not over after
-# SECONDS. While no run is made, the guard waits REST seconds for the host.
+# fetch NUMBER SECONDS REST: print the result of a run, or "state running" if it has not ended after
+# SECONDS. While no run is being made, the guard waits REST seconds for the host.
 fetch() {
     uptime
     echo $((now + $3 * 100)) >"$job/rest.new" && mv "$job/rest.new" "$job/rest"
@@ -76,7 +77,7 @@ guard_series() {
     undo "$job" restored
 }
 
-# is_awaited: whether the host is still expected; it may be slow to ask while nothing is changed.
+# is_awaited: whether the host's lease is still valid; it may be longer while nothing is changed.
 is_awaited() {
     until_when=lease
     [ -e "$job/busy" ] || [ ! -e "$job/rest" ] || until_when=rest
@@ -85,13 +86,13 @@ is_awaited() {
     [ "$now" -lt "$lease" ]
 }
 
-# bury_maker: put everything back in its place, and say that it died.
+# bury_maker: restore everything for the dead maker, and report its death.
 bury_maker() {
     end_makers "$job"
     settle
 }
 
-# make_series: make the runs that are queued, without end.
+# make_series: make the queued runs, in an endless loop.
 make_series() {
     exec 9<>"$job/next"
     prepare
@@ -114,8 +115,8 @@ make_series() {
     done
 }
 
-# end_run: put back what the run has changed, print what is known of it by then, and make the
-# job's folder ready for the next one.
+# end_run: restore what the run has changed, print its result so far, and prepare the job's folder
+# for the next run.
 end_run() {
     [ -e "$job/keep" ] || end_command "$job" restored
     end_helpers "$job" restored
@@ -128,7 +129,7 @@ end_run() {
     done
     for stream in stdout=out stderr=err; do
         mv "$job/${stream%=*}" "$job/${stream#*=}.$run" 2>/dev/null ||
-            : >"$job/${stream#*=}.$run" # the run was over before it began
+            : >"$job/${stream#*=}.$run" # the run ended before it began
     done
     rm -rf "$job/over" "$job/ended" "$job/released" "$job/idle_since" "$job/command" \
         "$job/helpers" "$job/ready" "$job/gate" "$job/never" "$job/gate.duration" \

@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# ftrace instances of a job: one for the events, one for its own marks, whose text tells the
+# ftrace instances of a job: one for the events, and one for the job's own marks, whose text has the
 # times of start and end in the clock of the trace.
 
 # find_tracefs: set tracing to its directory, mounting it if it is not.
@@ -22,14 +22,15 @@ make_instance() {
     read -r owner <"$job/owner"
     made=$tracing/instances/foreread-${owner% *}-${owner#* }-$1
     echo "$made" >>"$job/instances"
-    mkdir "$made" 2>/dev/null || die "no trace instance can be made in $tracing/instances" \
-        "use a kernel from 3.10 on with CONFIG_FTRACE, and see that memory is free"
+    mkdir "$made" 2>/dev/null || die "cannot make a trace instance in $tracing/instances" \
+        "use Linux 3.10 or later with CONFIG_FTRACE, and check that memory is free"
     echo 0 >"$made/tracing_on"
     echo mono 2>/dev/null >"$made/trace_clock"
     # Keep the beginning when the buffer is full: a start-up's first part is still exact.
     echo 0 >"$made/options/overwrite"
     (echo "$2" >"$made/buffer_size_kb") 2>/dev/null || die \
-        "there is no memory for $2 KiB of trace buffer per CPU" "give a smaller --buffer-kib"
+        "not enough memory for a trace buffer of $2 KiB per CPU" \
+        "choose a smaller one: --buffer-kib KIB"
 }
 
 # has_event EVENT: whether this kernel has it.
@@ -37,7 +38,8 @@ has_event() {
     [ -d "$tracing/events/${1%%:*}/${1#*:}" ]
 }
 
-# stand_in EVENT: set event to what stands in for it where the kernel lacks it; else fail.
+# stand_in EVENT: set event to the replacement for an event that the kernel lacks; fail if there is
+# none.
 stand_in() {
     for pair in $standins; do
         event=${pair#*=}
@@ -46,9 +48,9 @@ stand_in() {
     return 1
 }
 
-# prepare_tracing: make both instances and print which events there are.
+# prepare_tracing: make both instances and print the available events.
 prepare_tracing() {
-    [ -d "$tracing/events" ] || die "tracefs cannot be mounted at $tracing: ${why##*: }" \
+    [ -d "$tracing/events" ] || die "cannot mount tracefs at $tracing: ${why##*: }" \
         "use a kernel with CONFIG_FTRACE and event tracing"
     make_instance marks 16
     marks=$made
@@ -72,12 +74,12 @@ prepare_tracing() {
     case "$present " in
     *" $indispensable "*) ;;
     *) die "the target's kernel has no event $indispensable" \
-        "use a kernel from 3.10 on with CONFIG_FTRACE and event tracing" ;;
+        "use Linux 3.10 or later with CONFIG_FTRACE and event tracing" ;;
     esac
     add_probes
 }
 
-# start_tracing: record all events that there are.
+# start_tracing: record all available events.
 start_tracing() {
     for event in $present; do
         echo 1 >"$instance/events/${event%%:*}/${event#*:}/enable"
@@ -88,7 +90,7 @@ start_tracing() {
     echo 1 >"$instance/tracing_on"
 }
 
-# stop_tracing DIRECTORY: end the recording of that job; what was recorded stays.
+# stop_tracing DIRECTORY: stop the recording of that job; recorded events stay.
 stop_tracing() {
     [ -e "$1/instances" ] || return 0
     while read -r made; do
@@ -96,9 +98,9 @@ stop_tracing() {
     done <"$1/instances"
 }
 
-# remove_tracing DIRECTORY: remove what the job has made in tracefs, and the mount.
+# remove_tracing DIRECTORY: remove what the job made in tracefs, and the mount.
 remove_tracing() {
-    # One that hangs, or whose host is gone, would keep its instance.
+    # A reader that hangs, or whose host is gone, would keep the instance busy.
     [ ! -e "$1/reader" ] || kill "$(cat "$1/reader")"
     if [ -e "$1/instances" ]; then
         while read -r made; do
@@ -111,7 +113,7 @@ remove_tracing() {
         exec 6<&-
         read -r place <"$1/mounted"
         tries=0
-        # A sleep that a killed maker has started still has it open, for a second.
+        # A sleep that a killed maker started keeps it open for up to a second.
         until umount "$place" || [ $tries -ge 20 ]; do
             nap
             tries=$((tries + 1))
@@ -119,7 +121,7 @@ remove_tracing() {
     fi
 } 2>/dev/null
 
-# print_trace: print what it takes to read the pages: their format, marks, statistics.
+# print_trace: print what is needed to decode the pages: formats, marks, statistics.
 print_trace() {
     read -r place <"$job/tracing"
     set -- "$place/events/header_page" "$place/events/header_event"
@@ -140,9 +142,9 @@ print_trace() {
     done
 }
 
-# pages CPU MOST PAGE_BYTES DATA_BYTES: print at most MOST pages of the CPU's buffer as they are,
-# and on stderr how many. A read of an empty buffer would block: a page holds at most DATA_BYTES
-# of events, so that so many pages are there as the unread bytes fill.
+# pages CPU MOST PAGE_BYTES DATA_BYTES: print at most MOST pages of the CPU's buffer as raw data,
+# and their number on stderr. Reading an empty buffer would block, so the number of available pages
+# is computed: unread bytes over DATA_BYTES, the most that a page holds.
 pages() {
     read -r _ instance <"$job/pair"
     entries=0 bytes=0

@@ -1,4 +1,4 @@
-"""A target as the bench of trials: one job there makes them all, and puts everything back."""
+"""A target as the bench of trials: one job there makes them all, and restores everything."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from tracer.remote.run_facts import Lines, RunFacts, Setting, by_key
 from tracer.remote.series import Made, Series
 
 PARTS = (*guarded_run.PARTS, "bios.sh", "measure.sh", "series.sh")
-_KEPT_S = 60.0  # less than the lease of a job that is not asked for anything
+_KEPT_S = 60.0  # less than the lease of an idle job
 _OUTPUT_BYTES = 1 << 14  # of each stream of a run that are kept: they are brought here every time
 BIOS_KIB = 128  # of trace, per CPU: some 2,000 bios
 _PATTERN = re.compile(r"[\w./*:!,+@=-]+", re.ASCII)  # of knobs, which the target's shell expands
@@ -129,7 +129,7 @@ class TargetTrials:
         return found
 
     def announce(self, trials: Sequence[Trial]) -> None:
-        """Have these trials made one after another, without waiting for this side."""
+        """Queue these trials on the target, which makes them without waiting for this side."""
         self._announced = list(trials)
 
     def run(self, trial: Trial) -> Outcome:
@@ -146,7 +146,7 @@ class TargetTrials:
             if not self._has_restarted():
                 raise
             raise TargetError(
-                "the target has restarted", "see its console for the reason"
+                "the target has restarted", "read the board's console output for the reason"
             ) from error
         except BaseException:
             self._end_series()
@@ -169,7 +169,7 @@ class TargetTrials:
         return self._series
 
     def _keep_first(self) -> None:
-        """Let the job whose script is copied be heard of, or the next foreread there removes it."""
+        """Renew the lease of the job whose script is copied; the next foreread would remove it."""
         if time.monotonic() - self._first_heard_s > _KEPT_S:
             self._first.raw("true", step="keeping the script on the target")
             self._first_heard_s = time.monotonic()
@@ -185,12 +185,12 @@ class TargetTrials:
         return series
 
     def _end_series(self) -> None:
-        """Have everything put back; a target that is out of reach does so by itself."""
+        """Have everything restored; an unreachable target does it without us."""
         self._series = None
         self._opened.close()
 
     def _has_restarted(self) -> bool:
-        """Return whether what was in the target's memory is gone, or cannot be asked for."""
+        """Return whether the job's folder in the target's memory is gone, or cannot be reached."""
         try:
             return self._first.target.run(["ls", f"{self._first.folder}/job.sh"]).status != 0
         except TargetError:
@@ -280,7 +280,7 @@ class TargetTrials:
 
 
 def _seen(lines: Lines) -> Seen:
-    """Return what was counted, and what the command and the load have read."""
+    """Return the counters, and the bytes that the command and the load have read."""
     look, before, after = (_counters(lines[key]) for key in ("look", "before", "after"))
     read: dict[str, int] = {"before": 0, "after": 0}
     for line in lines["io"]:

@@ -1,7 +1,7 @@
 # shellcheck shell=sh disable=SC2154
-# The last part of every job: runs the verb, after noting that the host was heard of.
+# The last part of every job: runs the verb, after renewing the host's lease.
 
-# extend SECONDS: the host will be heard of again within so many seconds.
+# extend SECONDS: renew the lease: the host must call again within SECONDS.
 extend() {
     uptime
     echo $((now + $1 * 100)) >"$job/lease.$$" && mv "$job/lease.$$" "$job/lease"

@@ -1,8 +1,8 @@
-"""Watches the workload of a machine: a snapshot of its bios every period, and what is done by it.
+"""Watches the workload of a machine: a snapshot of its bios every period, and its throughput.
 
-The machine's own shell does it (watch.sh), this one's too: what has to go on when nobody is
-connected is not written twice. Where there are plans, a plan is in force while its fingerprint
-stays, and everything is put back at the end.
+The machine's shell does it (watch.sh), also on this machine, since the watch must continue when
+nobody is connected and is not implemented twice. With plans, a plan is in force while its
+fingerprint persists; everything is restored at the end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tracer.remote.job import Fact, Job, facts, making_sense, script
 
 PARTS = ("lib.sh", "held.sh", "tracing.sh", "bios.sh", "watch.sh")
 RESIDENT_JOB = "/run/foreread-resident"
-_TELL_S = 5  # how long the target waits for news before it hears of us again
+_TELL_S = 5  # maximum wait for news before the lease is renewed
 _FINGERPRINT = re.compile(r"(?:read|write)-(?:sequential|random)-(?:small|large)")
 _DISK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.!-]{0,63}")
 _VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:=+-]{0,79}")
@@ -35,10 +35,11 @@ class WatchOptions:
     """How to watch.
 
     ``disks``: names below /sys/block, all if empty. ``plans``: (knob, value) by fingerprint, in
-    the order to be written. ``patience``: periods that a fingerprint stays before its plan is in
-    force, and before that plan is judged. ``worse_percent``: how much less done undoes a plan.
-    ``least_ios``: fewer in a period are not a workload. ``buffer_kib``: of the trace, per CPU; what
-    a second has more is not looked at. ``wait_s``: for another foreread that holds the knobs.
+    the order to be written. ``patience``: periods that a fingerprint must persist before its plan
+    is put in force, and again before that plan is judged. ``worse_percent``: loss of throughput
+    that undoes a plan. ``least_ios``: a period with fewer has no workload. ``buffer_kib``: trace
+    buffer per CPU; bios of a second that do not fit are not counted. ``wait_s``: maximum wait for
+    another foreread that holds the knobs.
     """
 
     period_s: int = 10
@@ -53,7 +54,7 @@ class WatchOptions:
 
 @dataclass(frozen=True)
 class Period:
-    """One period: its fingerprint, empty where too little happened, and the snapshot's sums."""
+    """One period: its fingerprint, empty if there were too few bios, and the snapshot's sums."""
 
     fingerprint: str
     sums: Mapping[str, int]
@@ -67,7 +68,7 @@ class Watch:
         self._heard = 0
 
     def news(self) -> list[Fact]:
-        """Return what the watcher said since the last time; empty after a few seconds of nothing.
+        """Return the watcher's new facts; empty if there are none within a few seconds.
 
         A fact "state over" is the last one. Raises RecordError, TargetError.
         """
@@ -82,7 +83,7 @@ class Watch:
         return said
 
     def stop(self) -> list[Fact]:
-        """Have everything put back; return what the watcher still had to say."""
+        """Have everything restored; return the watcher's last facts."""
         self._job.ask("stop", step="ending the watch")
         said: list[Fact] = []
         while Fact("state", "over") not in said:
@@ -104,7 +105,7 @@ def watching(
 
 
 def parse_period(fact: Fact) -> Period:
-    """Return the period that a fact "period" tells; raises RecordError."""
+    """Return the period in a fact "period"; raises RecordError."""
     with making_sense("a period"):
         name, _, sums = fact.value.partition(" ")
         if not (name == "-" or _FINGERPRINT.fullmatch(name)):
@@ -113,7 +114,7 @@ def parse_period(fact: Fact) -> Period:
 
 
 def resident_script(options: WatchOptions) -> str:
-    """Return the script that watches a board by itself: start, stop, status. Raises RecordError."""
+    """Return the script that watches a board without a host. Raises RecordError."""
     settings = {"resident_job": RESIDENT_JOB, **_variables(options)}
     head = [
         "#!/bin/sh",
@@ -126,7 +127,7 @@ def resident_script(options: WatchOptions) -> str:
 
 
 def _variables(options: WatchOptions) -> dict[str, str]:
-    """Return the shell's settings, which hold nothing that is not as it should be."""
+    """Return the settings for the shell, after checking each of them."""
     for disk in options.disks:
         if not _DISK.fullmatch(disk):
             raise RecordError(f"{disk!r} is not a name of a disk", "name one of /sys/block")

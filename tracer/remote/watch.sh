@@ -1,17 +1,18 @@
 # shellcheck shell=sh disable=SC2034,SC2154,SC2209
-# The verbs of a job that watches the workload. The bios of every second go into a snapshot, and
-# those of a period make a fingerprint (Moilanen, I/O Workload Fingerprinting in the
-# Genetic-Library, Linux Symposium 2006). Where there are plans, knobs by fingerprint, the plan of
-# a fingerprint that stays is in force, until another one stays, or until less gets done by it.
+# The verbs of a job that watches the workload. Each second of bios makes a snapshot, and those of a
+# period make a fingerprint (Moilanen, I/O Workload Fingerprinting in the Genetic-Library, Linux
+# Symposium 2006). A plan assigns knobs to a fingerprint. When a fingerprint persists, its plan is
+# put in force until another one persists, or until the throughput has dropped.
 #
-# Settings: period_s; watched (disks, all if empty); least_ios (fewer in a period are not workload);
-# buffer_kib (per CPU: bounds what a busy second costs); patience (periods that a fingerprint stays
-# before it counts); worse_percent; plans, a line "FINGERPRINT<tab>KNOB<tab>VALUE" each; lock_wait_s.
+# Settings: period_s; watched (disks, all if empty); least_ios (a period with fewer has no
+# workload); buffer_kib (per CPU: limits the cost of a busy second); patience (periods that a
+# fingerprint must persist before it counts); worse_percent; plans, a line
+# "FINGERPRINT<tab>KNOB<tab>VALUE" each; lock_wait_s.
 
-# ---- one second's bios ----
+# ---- the bios of one second ----
 
-# take_second: record for a second and add up what was recorded. Between two recordings bios go
-# unseen, so that the first one of each follows none.
+# take_second: record for a second and add the sums. Bios between two recordings are not seen, so
+# the first bio of each recording has no known predecessor.
 take_second() {
     echo >"$instance/trace"
     echo 1 >"$instance/tracing_on"
@@ -31,7 +32,7 @@ find_page_size() {
     done </proc/self/smaps
 } 2>/dev/null
 
-# classify: set fingerprint from the sums, empty where too little happened.
+# classify: set fingerprint from the sums; empty if there were too few bios.
 classify() {
     fingerprint=
     [ $((reads + writes)) -ge "$least_ios" ] || return 0
@@ -42,10 +43,10 @@ classify() {
     fingerprint=$type-$pattern-$size
 }
 
-# ---- what gets done: bytes that processes read and write, by time that the disks are busy ----
+# ---- throughput: bytes that processes read and write per busy time of the disks ----
 
-# Bytes of the disks would not do: a window that is too large makes them more. Children that have
-# ended are counted by their parents (fs/proc/base.c, do_io_accounting).
+# Not the bytes of the disks: a window that is too large increases them. Parents count their ended
+# children (fs/proc/base.c, do_io_accounting).
 count_done() {
     done_bytes=0 busy_ms=0
     for file in /proc/[0-9]*/io; do
@@ -58,16 +59,16 @@ count_done() {
         { read -r _ _ got _ _ _ put _ _ ticks _ <"/sys/block/${disk##*/}/stat"; } 2>/dev/null ||
             continue
         busy_ms=$((busy_ms + ticks))
-        # Without accounting of processes the disks' sectors stand in.
+        # Without I/O accounting of processes, use the disks' sectors.
         [ -e /proc/self/io ] || done_bytes=$((done_bytes + (got + put) * 512))
     done
 }
 
 # ---- plans ----
 
-# decide: the period has this fingerprint; act when it has stayed for so many periods. One without
-# a workload tells nothing, nor one in which less than nothing was done: a process that nobody
-# waited for took with it what it had done in all its life.
+# decide: act on the period's fingerprint when it has persisted for patience periods. Ignore periods
+# without a workload, and periods with negative bytes: a process that nobody waited for has ended,
+# and its bytes went with it.
 decide() {
     [ -n "$fingerprint" ] && [ "$period_bytes" -ge 0 ] || return 0
     if [ "$fingerprint" != "$staying" ]; then
@@ -77,17 +78,17 @@ decide() {
     [ "$period_ms" -le 0 ] || rates="$rates $((period_bytes / period_ms))"
     [ $stayed -eq "$patience" ] || return 0
     if [ "$in_force" != "$staying" ]; then
-        # Disks count their busy time in ticks of some ms: a period may have none. Without a rate
-        # before it, a plan could not be judged.
+        # Disks count their busy time in ticks of some ms: a period may have none. Without an
+        # earlier rate, a plan cannot be judged.
         if [ -n "$rates" ] || [ "$busy_ms" -eq 0 ]; then switch; else stayed=$((stayed - 1)); fi
     elif ! judge; then
         stayed=$((stayed - 1)) # one period more
     fi
 }
 
-# middle SIDE: set rate to the median of rates, and of two in the middle to the lower (SIDE 1) or
-# the upper one (2); empty if there is none. The sum would be that of a process which ended while
-# the others were counted: its bytes are its parent's then, and may be seen twice, or not at all.
+# middle SIDE: set rate to the median of rates; of two middle values to the lower (SIDE 1) or the
+# upper (SIDE 2); empty without rates. Not the mean: when a process ends during the count, its bytes
+# move to its parent and may be counted twice or not at all.
 middle() {
     # shellcheck disable=SC2086
     rate=$(printf '%s\n' $rates | sort -n | awk -v side="$1" '
@@ -100,8 +101,9 @@ has_plan() {
     case "$nl$plans" in *"$nl$1$tab"*) ;; *) return 1 ;; esac
 }
 
-# switch: put the plan of what stays in force; what was in force before is undone. One without a
-# plan that differs in size only changes nothing: a window makes bios larger or smaller by itself.
+# switch: undo the plan in force, and apply the plan of the persisting fingerprint. A fingerprint
+# without a plan that differs only in size changes nothing: the window itself makes bios larger or
+# smaller.
 switch() {
     plan=$staying
     case " $refused " in *" $plan "*) plan='' ;; esac
@@ -128,8 +130,8 @@ $plans
 END
 }
 
-# judge: undo the plan in force for good if less is done by it than before, by worse_percent; fails
-# if that cannot be determined yet. Of disks that do not say how long they are busy it never can.
+# judge: undo the plan in force permanently if the throughput is lower than before by worse_percent;
+# fails if that cannot be determined yet. It never can for disks that do not count busy time.
 judge() {
     [ -n "$before_rate" ] || return 0
     middle 2
@@ -152,7 +154,7 @@ say() {
 
 # ---- the watcher ----
 
-# begin_watch ARGUMENT...: begin to watch, in the background, by this script with these arguments.
+# begin_watch ARGUMENT...: start the watcher in the background: this script with these arguments.
 begin_watch() {
     need awk cat mkdir mkfifo mv rm rmdir sed sleep sort
     mkfifo "$job/wake" "$job/changed"
@@ -182,18 +184,18 @@ watch() {
     undo "$job" restored
 }
 
-# own_target: note who owns the job; with plans that is who owns the knobs.
+# own_target: note the owner of the job; with plans, also take the lock of the knobs.
 own_target() {
     start_of $$
     echo "$$ $started" >"$job/owner"
     if [ -n "$plans" ]; then
         take_lock && undo_leftovers || return
     fi
-    # Kept open, or another foreread's end would unmount it.
+    # Kept open so that another foreread, when it ends, does not unmount it.
     ! find_tracefs || exec 6<"$tracing"
 }
 
-# watch_on: period after period, until it is to end.
+# watch_on: one period after another, until asked to end.
 watch_on() {
     number_disks
     find_page_size
@@ -207,7 +209,7 @@ watch_on() {
     done
 }
 
-# take_period: add up a period's seconds; fails when it is to end.
+# take_period: add up the seconds of a period; fails when asked to end.
 take_period() {
     last_bytes=$done_bytes last_ms=$busy_ms second=0
     reads=0 writes=0 sectors=0 followers=0 distances=0 jumps=0
@@ -224,7 +226,7 @@ say_period() {
     say "period $1"
 }
 
-# left_alone: whether the host has not been heard of; there is no lease where there is no host.
+# left_alone: whether the host's lease has expired; without a host there is no lease.
 left_alone() {
     [ -e "$job/lease" ] || return 1
     uptime
@@ -232,7 +234,8 @@ left_alone() {
     [ "$now" -ge "$lease" ]
 }
 
-# tell LINES SECONDS: print what was said after so many lines, after so many seconds at the latest.
+# tell LINES SECONDS: print the output after the first LINES lines, waiting for more at most
+# SECONDS.
 tell() {
     exec 9<>"$job/changed"
     seconds=$2
@@ -246,10 +249,10 @@ tell() {
     echo "$news"
     { read -r owner <"$job/owner"; } 2>/dev/null || return 0
     alive "$owner" || die "the watcher on the target died: $(sed -n '$p' "$job/log")" \
-        "see why there: it may have been out of memory, or killed"
+        "look at the target's kernel log: it may have been killed, or out of memory"
 }
 
-# stop: put everything back, and say so.
+# stop: restore everything, and report it.
 stop() {
     : >"$job/stop"
     echo >>"$job/wake"

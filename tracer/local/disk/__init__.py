@@ -1,1 +1,1 @@
-"""The disk probe: a few hundred reads after a recorded run show what requests of its disk cost."""
+"""The disk probe: a few hundred reads after a recorded run show the cost of its disk's requests."""

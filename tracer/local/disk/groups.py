@@ -8,7 +8,7 @@ from pathlib import Path
 
 from boards.mounts import MountPoint, read_mounts
 
-_FIRST_S, _LONGEST_S = 0.004, 0.25  # between looks: a wrapper joins its cgroup soon or never
+_FIRST_S, _LONGEST_S = 0.004, 0.25  # between two checks: a wrapper joins its cgroup soon or never
 
 
 def io_group(pid: int, proc: Path = Path("/proc")) -> str | None:
@@ -40,7 +40,7 @@ def group_folder(path: str, mounts: list[MountPoint] | None = None) -> Path | No
 
 
 class GroupWatch(threading.Thread):
-    """Sees in which cgroup a command runs: a wrapper may join one, and is gone when the run ends.
+    """Sees in which cgroup a command runs: a wrapper may join one and has exited when the run ends.
 
     Use it in a ``with`` block around the run; ``found`` is the last one seen, empty if it is ours.
     """
@@ -61,7 +61,7 @@ class GroupWatch(threading.Thread):
         self.join()
 
     def run(self) -> None:
-        """Look again and again, ever more rarely, until the block is left."""
+        """Check repeatedly, at growing intervals, until the block ends."""
         pause_s = _FIRST_S
         while True:
             self._look()

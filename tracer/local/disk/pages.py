@@ -1,4 +1,4 @@
-"""What a page costs that is new to the page cache: reads through it beside reads past it.
+"""The cost of adding a page to the page cache: reads through it compared with reads that bypass it.
 
 A read with O_DIRECT reuses its buffer. One through the page cache allocates each page, inserts it
 and unlocks it, whether the application uses it or not; at a large window this is most of what a
@@ -15,9 +15,9 @@ from contextlib import ExitStack
 from tracer.formats.disk_probe import PageReads
 from tracer.local.disk.spans import Places
 
-SIZES = (4096, 131072)  # bytes: what a request costs by itself is in both
+SIZES = (4096, 131072)  # bytes: both contain the cost of the request itself
 _ROUNDS = 60
-_LONGEST_NS = 150_000_000  # of all rounds; a disk that is slower hides what a page costs
+_LONGEST_NS = 150_000_000  # of all rounds; a slower disk hides the cost of a page
 _FEWEST_ROUNDS = 20
 
 
@@ -58,8 +58,7 @@ def _direct(places: Places, buffer: memoryview) -> int:
 class _Opened:
     """The files of direct descriptors, opened once more for reads through the page cache.
 
-    What is read stays cached until the stack ends: pages that have just been freed cost less than
-    others.
+    The pages read stay cached until the stack ends: reusing pages just freed would cost less.
     """
 
     def __init__(self, stack: ExitStack) -> None:
@@ -81,7 +80,7 @@ class _Opened:
 
 
 def _cached(places: Places, size: int, opened: _Opened) -> int:
-    """Return how long (ns) one request took that brought ``size`` bytes into the page cache."""
+    """Return the duration (ns) of one request that brought ``size`` bytes into the page cache."""
     descriptor, offset = places.random(size)
     file = opened.file(descriptor)
     os.posix_fadvise(file, offset, size, os.POSIX_FADV_DONTNEED)

@@ -1,4 +1,4 @@
-"""Which requests the probe sends: few where the disk just works, more with a kernel limiter."""
+"""The requests that the probe sends: few normally, more if the kernel limits the disk."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _SLICE_S = 0.1  # of the kernel's limiter
 _DEEP = 4
 _LOOK_S = 1.2 * _SLICE_S  # shows whether the budget of one slice is used up
 _LIMITED_S = 5.7 * _SLICE_S  # five slices: a rate within 1 %
-_FEW = 60  # requests in a trial: of a few in each slice the fraction of one matters
+_FEW = 60  # requests in a trial: with few per slice, the fraction of one matters
 _EACH_S = 0.04
-_STALL_NS = 8e6  # no request of a disk that works takes longer, but on a slow one all do
+_STALL_NS = 8e6  # no unlimited disk takes longer, except a slow one always
 _STALL_SHARE = 0.3
 _FEW_BYTES = 2e6  # a second: large requests would take too long each
 _HARDLY_ANY_BYTES = 3e5  # a second: 64 KiB are not read in one slice
@@ -27,7 +27,8 @@ _FORGOTTEN_S = 2.5 * _SLICE_S  # after a pause of this length the limiter begins
 
 _SMALL, _MIDDLE, _LARGE = 4, 16, 256  # KiB
 _LOOKS = (Pattern(_SMALL, False, 1), Pattern(_SMALL, False, _DEEP), Pattern(_LARGE, False, _DEEP))
-# Alone and several in flight, random and sequential; what the first two show is not repeated.
+# One and several in flight, random and sequential; questions that the first two answer are not
+# repeated.
 _TABLE = (
     Pattern(16, False, 1),
     Pattern(64, False, 1),
@@ -67,10 +68,10 @@ def probe(run: Run, pause: Callable[[float], object] = time.sleep) -> list[Probe
 def _with_a_limiter(
     run: Run, pause: Callable[[float], object], seen: list[ProbeTrial]
 ) -> list[ProbeTrial]:
-    """Return trials that one limit each holds: requests a second, then bytes a second.
+    """Return trials that hit one limit each: requests a second, then bytes a second.
 
     A pause before each makes the limiter forget the part of the other limit that the last trial
-    left unused. One request at a time is enough if that stalls: earlier requests show the disk
+    left unused. One request at a time is enough if it stalls: the earlier requests show the disk
     itself.
     """
     depth = 1 if stalls(seen[0]) else _DEEP
@@ -92,14 +93,14 @@ def _with_a_limiter(
 def _smaller(
     run: Run, pause: Callable[[float], object], small: ProbeTrial, large: ProbeTrial
 ) -> ProbeTrial:
-    """Return a trial of more and smaller requests, if the same limit holds it."""
+    """Return a trial of more and smaller requests, if it hits the same limit."""
     pause(_FORGOTTEN_S)
     found = _held(run, Pattern(_MIDDLE, False, large.depth))
     return found if found is not None and _held_by_bytes(small, found) else large
 
 
 def _held(run: Run, pattern: Pattern) -> ProbeTrial | None:
-    """Return a trial that stalls, if the second attempt does: a busy machine may hide it once."""
+    """Return a trial that stalls, trying twice: a busy machine may hide a stall once."""
     first = run(pattern, _LIMITED_S)
     if first is None or stalls(first):
         return first
@@ -107,12 +108,12 @@ def _held(run: Run, pattern: Pattern) -> ProbeTrial | None:
 
 
 def _held_by_bytes(small: ProbeTrial, large: ProbeTrial) -> bool:
-    """Return whether the larger requests were fewer a second than the small ones."""
+    """Return whether fewer of the larger requests completed a second than of the small ones."""
     return _per_second(large) < 0.8 * _per_second(small)
 
 
 def stalls(trial: ProbeTrial) -> bool:
-    """Return whether the disk stood still for much of a trial, between requests that took less."""
+    """Return whether the disk paused for much of a trial, between requests that were faster."""
     done = trial.complete_ns
     gaps = sorted(b - a for a, b in zip([min(trial.issue_ns), *done], done, strict=False))
     usual = gaps[len(gaps) // 4]
@@ -121,7 +122,7 @@ def stalls(trial: ProbeTrial) -> bool:
 
 
 def is_held(trials: list[ProbeTrial]) -> bool:
-    """Return whether a limiter held any of the trials."""
+    """Return whether a limiter delayed any of the trials."""
     return any(stalls(trial) for trial in trials)
 
 

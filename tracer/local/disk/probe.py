@@ -33,7 +33,7 @@ _ALIGNED = 4096
 
 
 class _Answer(msgspec.Struct):
-    """What the child has read."""
+    """The result of the child."""
 
     trials: list[ProbeTrial]
     pages: list[PageReads]
@@ -78,7 +78,7 @@ def probe_disk(
 def _spans(
     stack: ExitStack, disk: Disk, reads: Sequence[Read], files: Sequence[Path]
 ) -> list[Span]:
-    """Open the disk, else the largest of the files on it; return what of them may be read."""
+    """Open the disk, or else the largest files on it; return the spans that may be read."""
     try:
         device = open_direct(f"/dev/{disk.name.replace('!', '/')}")
     except OSError as error:
@@ -143,7 +143,7 @@ def _answer(out: int) -> bytes:
 
 
 def _be_child(spans: list[Span], folder: Path | None, into: int) -> None:
-    """Probe, write the trials (JSON) or what is wrong to ``into``, and exit; never returns."""
+    """Probe, write the trials (JSON) or the problem to ``into``, and exit; never returns."""
     status = 1
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -14,7 +14,7 @@ from itertools import count
 from tracer.formats.disk_probe import ProbeTrial
 from tracer.local.disk.spans import Places
 
-MOST_REQUESTS = 2000  # of a trial: more teach nothing, and the capture holds every one
+MOST_REQUESTS = 2000  # of a trial: more add no information, and the capture stores each
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class DirectReader:
         self.began_ns = time.monotonic_ns()
 
     def run(self, pattern: Pattern, seconds: float) -> ProbeTrial | None:
-        """Read for ``seconds`` and return the requests; None where none of that size fits.
+        """Read for ``seconds`` and return the requests; None if no request of that size fits.
 
         Raises OSError if the disk refuses a read.
         """

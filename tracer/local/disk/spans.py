@@ -25,8 +25,8 @@ class Span:
 def spans_of_disk(descriptor: int, reads: Iterable[tuple[int, int]], size_bytes: int) -> list[Span]:
     """Return the MiB-sized blocks of a disk that hold recorded ``reads``, neighbours merged.
 
-    ``reads`` are (first sector, sectors). Outside of them may lie what was never written, which
-    many disks return without reading anything.
+    ``reads`` are (first sector, sectors). Other blocks may never have been written, and many disks
+    return such blocks without reading.
     """
     blocks = {
         block
@@ -45,7 +45,7 @@ def spans_of_disk(descriptor: int, reads: Iterable[tuple[int, int]], size_bytes:
 
 
 class Places:
-    """Places for requests of any length within ``spans``, each page of them as likely."""
+    """Random places for requests of any length within ``spans``; each page is equally likely."""
 
     def __init__(self, spans: list[Span], rng: random.Random) -> None:
         self._spans = spans
