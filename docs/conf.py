@@ -27,7 +27,7 @@ include_patterns = [
     *(f"{room}/**README.md" for room in ROOMS),
     "CONTRIBUTING.md",
 ]
-exclude_patterns = ["build/**", ".venv/**"]
+exclude_patterns = ["build/**", ".venv/**", "docs/README.md"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 nitpicky = True
@@ -44,4 +44,8 @@ html_css_files = ["site.css"]
 html_extra_path = ["extra"]
 html_copy_source = False
 html_show_copyright = False
-html_theme_options = {"sidebar_hide_name": False, "navigation_with_keys": True}
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {"color-api-name": "#1c4a8a", "color-api-pre-name": "#1c4a8a"},
+    "dark_css_variables": {"color-api-name": "#9ec1f7", "color-api-pre-name": "#9ec1f7"},
+}

@@ -20,7 +20,7 @@ PUBLISHED: Criterion = "published"
 
 
 class ChoiceError(ArgumentError):
-    """What was asked for needs another model; ``remedy`` names it."""
+    """The request needs another model; ``remedy`` names it."""
 
 
 def predict_by(

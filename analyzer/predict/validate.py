@@ -1,7 +1,7 @@
 """Prediction against measurement: errors of F, pages and seconds by window, and the regret.
 
 Errors and regret are fractions (0.034 is 3.4 %). An error is ``(predicted - measured) /
-measured``: signed at each window, absolute in the summary. What was measured at a window is the
+measured``: signed at each window, absolute in the summary. The measurement of a window is the
 median over its repeats.
 """
 
@@ -48,7 +48,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class WindowResult:
-    """One measured window beside what was predicted for it; ``error`` holds fractions."""
+    """One measured window with its prediction; ``error`` holds fractions."""
 
     read_ahead_kb: int
     window: int  # pages
@@ -127,8 +127,8 @@ def validate(
     Windows are matched through read_ahead_kb, rounded down to whole pages as the kernel does.
     The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
     at the default window: the 2010 paper's missed optimisation, as a fraction. It is None for a
-    window that was not measured; for a default window that was not, the nearest measured one below
-    it is taken (the smallest if there is none). Notes say so.
+    window that was not measured; if the default window was not, the nearest measured one below it
+    is used (or the smallest), with a note.
 
     Args:
         prediction: from :func:`foreread.predict`.

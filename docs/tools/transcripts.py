@@ -3,7 +3,7 @@
 ``python -m docs.tools.transcripts`` rewrites the pages, with ``--check`` it reports those that are
 out of date. In a fence of the language ``console``, each line that begins with ``$`` is a command;
 the lines after it are what it prints on standard output. All commands of a page run one after
-the other in one empty folder, which has the checkout's ``examples``.
+the other in one folder, which has the checkout's ``examples`` and the shipped capture's files.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ def refreshed(text: str) -> str:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "examples").symlink_to(ROOT / "examples")
+        for path in (ROOT / "examples/python-start").glob("python-start.*"):
+            (folder / path.name).symlink_to(path)
         return _FENCE.sub(lambda match: _block(match[1], folder), text)
 
 

@@ -1,4 +1,4 @@
-"""``foreread prefetch``: the list of what a start-up reads, to be read ahead of it."""
+"""``foreread prefetch``: the list of a start-up's reads, to read them in advance."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the list, and say what it costs and gains."""
+    """Write the list, and print its cost and gain."""
     recording = load(args.capture, args.pids)
     compared = compare(recording, args.order, args.device_model)
     write_listing(args.output, compared.found.listing)

@@ -15,7 +15,7 @@ from analyzer.tuner.store.store_file import is_store
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
-from foreread.progress import ProgressLine
+from foreread.cli.text.progress import ProgressLine
 from tracer.formats.sweep import Sweep, read_sweep
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report and say where it is."""
+    """Write the report and print its path."""
     # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     line = ProgressLine()

@@ -100,7 +100,7 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files and say what they set; install them, or remove them, where asked to."""
+    """Write the files and print the settings; install or remove them if requested."""
     _check_usage(args)
     if args.uninstall:
         return _uninstall(args)
