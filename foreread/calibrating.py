@@ -9,10 +9,13 @@ from pathlib import Path
 
 from analyzer.predict.disk.calibration import Found, Trial, explain
 from analyzer.predict.disk.device_model import cost_of
+from analyzer.predict.disk.document import CalibrationDocument, trial_documents
 from boards.cost import Calibration, Cost
 from boards.open import LOCAL, open_target
 from boards.profile_toml import encode_cost
-from emulator.devices.device import DeviceModel
+from emulator.devices.device import FixedCost
+from emulator.devices.measured import Measured
+from emulator.devices.paced import Paced
 from foreread.checks import StrPath, checked_path, key_of, silent
 from foreread.version import VERSION
 from tracer.calibrate.fio import Place, find_place
@@ -38,9 +41,26 @@ class Calibrated:
     cost: Cost
 
     @property
-    def device(self) -> DeviceModel:
+    def device(self) -> FixedCost | Paced | Measured:
         """The device, as :func:`foreread.predict` takes it."""
         return self.found.device
+
+    @property
+    def document(self) -> CalibrationDocument:
+        """The document of ``foreread calibrate --json``."""
+        return CalibrationDocument(
+            device=self.place.path,
+            size_bytes=self.place.size,
+            cost=self.cost,
+            summary=self.device.describe(),
+            error_median=self.found.median,
+            error_worst=self.found.worst,
+            trials=trial_documents(list(self.trials), self.found),
+        )
+
+    def to_json(self) -> str:
+        """Return the document of ``foreread calibrate --json``."""
+        return self.document.to_json()
 
     def write(self, output: StrPath) -> None:
         """Write the device model (TOML), which ``predict`` reads."""

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.error import AnalyzerError
+from boards.document import encode
 
 if TYPE_CHECKING:
     import pandas
@@ -224,9 +225,9 @@ class Table(Mapping[str, Array]):
         """
         return _optional("polars").DataFrame(dict(self))
 
-    def to_json(self) -> dict[str, list[Any]]:
-        """Return the columns as lists; an unknown number (NaN) is None."""
-        return {name: _listed(array) for name, array in self.items()}
+    def to_json(self) -> str:
+        """Return the columns as JSON: a list by name, where an unknown number (NaN) is null."""
+        return encode({name: _listed(array) for name, array in self.items()})
 
 
 def _listed(array: Array) -> list[Any]:

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from analyzer.predict.disk.calibration import Found, Trial
 from boards.profile import builtin_names, read_profile, with_cost
 from boards.profile_toml import encode_profile
 from foreread.calibrating import Calibrated, calibrate
@@ -65,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
     if args.profile is not None:
         changed = with_cost(read_profile(args.profile), done.place.disk, done.cost)
         args.profile.write_text(encode_profile(changed), encoding="utf-8")
-    rows = [_row(trial, error) for trial, error in zip(done.trials, done.found.errors, strict=True)]
-    print(json.dumps(_document(done, rows)) if args.json else _text(done.found, rows))
+    print(done.to_json() if args.json else _text(done))
     return 0
 
 
@@ -94,43 +88,18 @@ def _show_progress(line: ProgressLine, done: int, total: int) -> None:
         line.part("measuring", done, total)
 
 
-def _row(trial: Trial, error: float) -> dict[str, Any]:
-    each = trial.per_second()
-    return {
-        "request_kib": trial.kib,
-        "sequential": trial.sequential,
-        "depth": trial.depth,
-        "requests": len(trial.done_ns),
-        "per_second": each,
-        "bytes_per_second": each * trial.kib * 1024,
-        "error": error,
-    }
-
-
-def _document(done: Calibrated, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "device": done.place.path,
-        "size_bytes": done.place.size,
-        "cost": msgspec.to_builtins(done.cost),
-        "summary": done.device.describe(),
-        "error_median": done.found.median,
-        "error_worst": done.found.worst,
-        "trials": list(rows),
-    }
-
-
-def _text(found: Found, rows: Sequence[dict[str, Any]]) -> str:
+def _text(done: Calibrated) -> str:
+    found, rows = done.found, done.document.trials
     head = ("KiB", "order", "under way", "requests", "a second", "MB/s", "model's error")
     cells = [
         (
-            str(row["request_kib"]),
-            "in order" if row["sequential"] else "at random",
-            str(row["depth"]),
-            str(row["requests"]),
-            f"{row['per_second']:,.1f}",
-            f"{row['bytes_per_second'] / 1e6:,.1f}",
-            f"{100 * row['error']:+.1f} %",
+            str(row.request_kib),
+            "in order" if row.sequential else "at random",
+            str(row.depth),
+            str(row.requests),
+            f"{row.per_second:,.1f}",
+            f"{row.bytes_per_second / 1e6:,.1f}",
+            f"{100 * row.error:+.1f} %",
         )
         for row in rows
     ]

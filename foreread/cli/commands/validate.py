@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from analyzer.ingest.load import load
@@ -28,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     recording = load(args.capture, args.pids)
     prediction = question_of(args).predicted(recording)
     validation = validate(prediction, sweep, recording.capture)
-    print(json.dumps(validation.to_json()) if args.json else _text(validation))
+    print(validation.to_json() if args.json else _text(validation))
     return 0
 
 

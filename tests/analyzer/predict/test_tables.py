@@ -107,7 +107,7 @@ def test_windows_are_those_of_the_curve(prediction):
 def test_without_seconds_they_are_unknown(recording):
     windows = table(predict_by(recording, "fixed"))
     assert np.isnan(windows["seconds"]).all()
-    assert json.loads(json.dumps(windows.to_json()))["seconds"][0] is None
+    assert json.loads(windows.to_json())["seconds"][0] is None
 
 
 def test_each_measured_run_is_a_row(measured):
