@@ -62,6 +62,7 @@ def test_a_schema_becomes_tables():
                     "schema": {"const": 1},
                     "points": {"type": "array", "items": {"$ref": "#/$defs/Point"}},
                     "kernel": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                    "seconds": {"type": "array", "items": {"type": ["number", "null"]}},
                 },
                 "required": ["schema", "points"],
             },
@@ -72,6 +73,7 @@ def test_a_schema_becomes_tables():
     assert "| `schema` | `1` |  |" in lines
     assert "| `points` | list of Point |  |" in lines
     assert "| `kernel` | text or null (optional) |  |" in lines
+    assert "| `seconds` | list of (number or null) (optional) |  |" in lines
     assert lines.index("**Sweep**") < lines.index("**Point**")
 
 

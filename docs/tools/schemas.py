@@ -61,7 +61,7 @@ def _by_name(value: dict[str, Any]) -> str:
         items = value.get("items") or {}
         parts = value.get("prefixItems")
         inside = ", ".join(map(_type, parts)) if parts else _type(items) if items else "anything"
-        return f"list of {inside}"
+        return f"list of ({inside})" if " or " in inside else f"list of {inside}"
     if kind == "object":
         inner = value.get("additionalProperties")
         return f"object of {_type(inner)}" if isinstance(inner, dict) and inner else "object"
