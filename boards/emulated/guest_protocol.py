@@ -1,4 +1,4 @@
-"""What is said to the guest (a job) and what comes back from it (a result)."""
+"""The messages to the guest (a job) and from it (a result)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMMAND_NOT_FOUND = 127
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What to run on a board and how: ``latency_ns`` and ``ns_per_kib`` are the disk's cost."""
+    """The job of a board: ``latency_ns`` and ``ns_per_kib`` are the disk's cost."""
 
     command: Sequence[str]
     windows_kb: tuple[int, ...] = (128,)
@@ -32,7 +32,7 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class TimedRun:
-    """One cold run: guest wall time, and what the slow disk served in it."""
+    """One cold run: guest wall time, and the I/O that the slow disk served in it."""
 
     read_ahead_kb: int
     status: int
@@ -74,18 +74,18 @@ def command_script(command: Sequence[str]) -> bytes:
 
 
 def read_result(disk: Path, command: str) -> Result | None:
-    """Return what the guest wrote, None if it did not come to its end.
+    """Return the guest's output, None if it did not finish.
 
-    Raises BoardError for what the guest itself says went wrong.
+    Raises BoardError for an error that the guest reports.
     """
-    members = _members(disk)
-    if "end" not in members:
+    found = members(disk)
+    if "end" not in found:
         return None
-    if "failed" in members:
-        said = members["failed"].decode(errors="replace").strip()
+    if "failed" in found:
+        said = found["failed"].decode(errors="replace").strip()
         raise BoardError(f"the guest failed: {said}", "try more memory with --memory-mib N memory")
-    runs = [_timed_run(line) for line in members["runs"].decode().splitlines()]
-    result = Result(runs, members["stdout"], members["stderr"])
+    runs = [_timed_run(line) for line in found["runs"].decode().splitlines()]
+    result = Result(runs, found["stdout"], found["stderr"])
     if runs[-1].status == _COMMAND_NOT_FOUND and b"chroot: can't execute" in result.stderr:
         raise BoardError(
             f"the guest has no command {command!r}",
@@ -99,7 +99,7 @@ def _timed_run(line: str) -> TimedRun:
     return TimedRun(window, status, end - begin, requests, sectors // 2)
 
 
-def _members(disk: Path) -> dict[str, bytes]:
+def members(disk: Path) -> dict[str, bytes]:
     """Return the regular files of the archive, none if it is damaged or absent."""
     try:
         with tarfile.open(disk, "r:") as archive:

@@ -24,7 +24,7 @@ from analyzer.tuner.store.store_file import is_store
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
-from foreread.progress import ProgressLine
+from foreread.cli.text.progress import ProgressLine
 from tracer.formats.sweep import Sweep, read_sweep
 
 DRAWING = "drawing figures"
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report and say where it is."""
+    """Write the report and print its path."""
     # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     line = ProgressLine()
@@ -127,7 +127,7 @@ def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
 def _listed(
     recording: Recording, prediction: Prediction, args: argparse.Namespace
 ) -> Listed | None:
-    """Return what the prefetch list of the recording does; None where none can be made."""
+    """Return the effect of the recording's prefetch list; None if none can be made."""
     runs = None if args.prefetch is None else read_measurement(args.prefetch)
     try:
         if not prediction.model.startswith(PREFIX):

@@ -38,7 +38,7 @@ def report(*jobs, error=0):
     return json.dumps({"jobs": made}).encode()
 
 
-def test_operations_are_counted_until_the_sync_is_over():
+def test_operations_are_counted_until_the_sync_ends():
     jobs = report((2000, (30, 3000, 10.0), (10, 500, 50.0)), (1900, (0, 0, 0.0), (60, 600, 20.0)))
     measured = bench(Answers(b"measured 50\nfio: a warning\n" + jobs)).run(FileSystem("ext4"))
     assert (measured.operations, measured.transferred_bytes) == (100, 4100)
@@ -75,7 +75,7 @@ def test_what_could_not_be_measured(answer, status, note):
         (Answers(stderr=b"unshare: unshare failed: Operation not permitted", status=1), "no mount"),
     ],
 )
-def test_where_nothing_can_be_tried_it_says_what_to_do(answers, said):
+def test_without_possible_trials_the_error_has_a_remedy(answers, said):
     with pytest.raises(StorageError, match=said) as refused:
         bench(answers).run(FileSystem("ext4"))
     assert refused.value.remedy
@@ -90,9 +90,40 @@ def test_an_unknown_file_system_is_not_tried():
 
 def test_every_word_is_one_argument_and_consent_is_not_the_default():
     answers = Answers()
-    bench(answers).run(FileSystem("xfs", ("-b", "size=1 k"), ("noatime", "a b"), "bfq"))
+    bench(answers).run(FileSystem("xfs", ("-b", "size=1 k"), ("noatime", "a b")))
     given = answers.words[6:]
-    assert given[:6] == ["/dev/x", "xfs", "noatime,a b", "2000", "bfq", "no"]
+    assert given[:6] == ["try", "/dev/x", "xfs", "noatime,a b", "2000", "no"]
     assert given[-2:] == ["-b", "size=1 k"]
     bench(answers, overwrite=True).run(FileSystem("xfs"))
     assert answers.words[11] == "yes"
+
+
+class Board:
+    """A board whose disk is free, or not; what its scheduler was set to."""
+
+    def __init__(self, check):
+        self.check, self.schedulers = check, ["none"]
+
+    def run(self, command, stdin=b"", timeout_s=None, stdout=None):
+        return Result(0, self.check if command[6] == "check" else b"invalid mkfs", b"")
+
+    def read_knob(self, knob):
+        assert knob == "/sys/class/block/x/queue/scheduler"
+        return f"[{self.schedulers[-1]}] kyber"
+
+    def write_knob(self, knob, value):
+        self.schedulers.append(value)
+        return self.read_knob(knob)
+
+
+def test_a_board_s_scheduler_is_put_back_after_the_trial():
+    board = Board(b"free x\n")
+    bench(board).run(FileSystem("ext4", scheduler="kyber"))
+    assert board.schedulers == ["none", "kyber", "none"]
+
+
+def test_the_scheduler_of_a_device_in_use_is_not_touched():
+    board = Board(b"refused is in use\n")
+    with pytest.raises(StorageError, match="in use"):
+        bench(board).run(FileSystem("ext4", scheduler="kyber"))
+    assert board.schedulers == ["none"]
