@@ -8,16 +8,18 @@ from collections.abc import Iterator
 
 LONGEST_SIGNATURE = 240  # characters; beyond it is a result, which callers do not construct
 
+MOST_IN_SIGNATURE = 5  # fields; more are a list
+
 
 def complete_docstring(
     app: object, what: str, name: str, found: object, options: object, lines: list[str]
 ) -> None:
-    """Add the fields of a dataclass or struct to its docstring."""
+    """Add the fields of a dataclass or struct to its docstring, if they are many."""
     if what == "property":
         lines[:0] = ["..", ""]  # else napoleon takes what stands before a colon for the type
     if what == "class" and isinstance(found, type):
         fields = [f"- ``{field}``: ``{kind}``" for field, kind in _fields(found)]
-        lines += ["", "Fields:", "", *fields, ""] if fields else []
+        lines += ["", *fields, ""] if len(fields) > MOST_IN_SIGNATURE else []
 
 
 def _fields(found: type) -> Iterator[tuple[str, str]]:
