@@ -31,6 +31,7 @@ exclude_patterns = ["build/**", ".venv/**", "docs/README.md"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 nitpicky = True
+smartquotes = False  # two hyphens are an option
 # Types that have no page here: of Python and of other packages, which an offline build cannot look
 # up, and of the packages that the library uses.
 nitpick_ignore_regex = [

@@ -77,6 +77,21 @@ def test_a_schema_becomes_tables():
     assert lines.index("**Sweep**") < lines.index("**Point**")
 
 
+def test_of_several_documents_each_comes_before_what_they_hold():
+    names = ["Part", "Written", "Removed"]
+    schema = {
+        "oneOf": [{"$ref": "#/$defs/Written"}, {"$ref": "#/$defs/Removed"}],
+        "$defs": {name: {"type": "object", "properties": {}} for name in names},
+    }
+    lines = schemas.schema_lines(json.dumps(schema))
+    assert lines[0] == "One of: Written, Removed."
+    assert [line for line in lines if line.startswith("**")] == [
+        "**Written**",
+        "**Removed**",
+        "**Part**",
+    ]
+
+
 @pytest.mark.parametrize("name", transcripts.PAGES)
 def test_commands_in_the_documentation_print_what_it_shows(name):
     page = (ROOT / name).read_text()
