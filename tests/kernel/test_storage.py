@@ -206,7 +206,7 @@ def test_a_device_that_is_not_blank_is_refused_unless_it_may_be_overwritten(devi
 
 
 def test_a_file_is_not_a_device(image):
-    with pytest.raises(StorageError, match="no block device"):
+    with pytest.raises(StorageError, match="is not a block device"):
         StorageBench(LocalTarget(), str(image), JOB, overwrite=True).run(FileSystem("ext4"))
 
 
