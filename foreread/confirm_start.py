@@ -152,8 +152,8 @@ def _compare(
 def choose_windows(bench: TrialBench, capture: Capture, proposal: Proposal) -> Windows:
     """Return the settings to compare.
 
-    The present windows are those that the board has, or where it has the proposed ones already,
-    those that it had before the recording.
+    The present windows are those of the board or, if it already has the proposed ones, those from
+    before the recording.
     """
     found = bench.probe(bench.windows)
     wanted = {knob: str(_for_knob(knob, proposal)) for knob in bench.windows}

@@ -21,8 +21,8 @@ _DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, Valu
 def is_archive(path: Path) -> bool:
     """Return whether the file is a tar archive, compressed or not, damaged or not.
 
-    Of other files tarfile.is_tarfile must not be asked: it takes zeros for an empty archive, and
-    searches a huge file of them for its end.
+    tarfile.is_tarfile is not used for other files: it takes zeros for an empty archive, and
+    searches a huge file of zeros for its end.
     """
     with path.open("rb") as file:
         head = file.read(_MAGIC_AT + 5)

@@ -1,4 +1,4 @@
-"""What a recorder needs to know of the trace that it just made; the trace is decoded once."""
+"""The facts that a recorder needs from the trace it has just made; the trace is decoded once."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.ingest.accesses import of_threads, process_tree
-from analyzer.ingest.load import dev_of, inodes_in, open_recorded
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.load import inodes_in, open_recorded
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Rwbs, Table
 from tracer.formats.capture import dev_text
@@ -28,7 +29,7 @@ class SeenTrace:
         return inodes_in(self._decoded(directory))
 
     def reads(self, directory: Path, pid: int) -> Reads:
-        """Return what the command's processes read, its first one being ``pid``."""
+        """Return the reads of the command's processes, whose first one is ``pid``."""
         events = self._decoded(directory)
         requests = find_requests(events)
         own = of_threads(requests, process_tree(events, pid))

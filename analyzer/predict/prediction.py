@@ -1,4 +1,4 @@
-"""What foreread predicts for every window: the result that reports, scripts and checks use."""
+"""The prediction for every window: the result that reports, scripts and checks use."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ KERNEL_DEFAULT_KB = 128  # VM_READAHEAD_PAGES, include/linux/pagemap.h
 
 @dataclass(frozen=True)
 class Spent:
-    """Where the seconds go, by window: computing, waiting for the device, asleep.
+    """The parts of the seconds by window: computing, waiting for the device, asleep.
 
     ``behind`` is the part of ``waited`` in which the device served pages that nobody used.
     """
@@ -32,9 +32,9 @@ class Curve:
     ``seconds_low`` and ``seconds_high`` are its band, and ``smallest_within`` is the smallest
     window within the band of the predicted best (docs/explanation/verdict.md).
     ``turning_points`` counts the local minima of C_opt; ``iterated`` is what the paper's
-    turning-point iteration finds. ``f``, ``g`` and ``pages`` are of file data; what the recorded
-    run read of metadata comes beside it at every window, None if the file does not say. ``f_fixed``
-    is F of the fixed window, which g_formula and c_opt are computed from.
+    turning-point iteration finds. ``f``, ``g`` and ``pages`` are of file data; the metadata that
+    the recorded run read is added at every window, None if unknown. ``f_fixed`` is F of the fixed
+    window, which g_formula and c_opt are computed from.
     """
 
     dev: str
@@ -77,11 +77,11 @@ class Curve:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What to do, why, and what decided.
+    """The recommendation, its reason and its basis.
 
     ``set`` and ``keep`` name a window. ``none``: there is nothing to tune. ``measure``: the
     seconds cannot be predicted, so no window is recommended; ``remedy`` is the command to type.
-    ``by`` is "seconds" or "criterion" (F² + G²), None where neither decided.
+    ``by`` is "seconds" or "criterion" (F² + G²), None if neither decided.
     """
 
     action: Literal["set", "keep", "none", "measure"]
@@ -101,9 +101,9 @@ class Prediction:
 
     ``verdict`` is decided by predicted seconds, ``published`` by the 2010 paper's criterion
     F² + G². ``doubts`` say what makes the verdict less certain; they widen the band of the seconds
-    and decide nothing. ``notes`` say what the figures rest on, ``criterion_notes`` what is to be
-    known of the published criterion and of the columns. ``disk_cost`` says in words what requests
-    of the disk cost, None where no seconds were replayed.
+    and decide nothing. ``notes`` are about the basis of the figures, ``criterion_notes`` about the
+    published criterion and the columns. ``disk_cost`` is the cost of the disk's requests in words,
+    None if no seconds were replayed.
     """
 
     kernel: str | None
@@ -127,7 +127,7 @@ class Prediction:
 
     @property
     def worth_setting(self) -> list[Curve]:
-        """The disks that at least MINOR_SHARE of the pages came from: the others do not matter."""
+        """The disks with at least MINOR_SHARE of the pages; the others are ignored."""
         least = max(1, MINOR_SHARE * self.total.tap)
         return [curve for curve in self.devices if curve.tap >= least]
 
@@ -136,9 +136,9 @@ class Prediction:
         return replace(self, verdict=self.published)
 
     def window_for(self, curve: Curve) -> int | None:
-        """Return the window (pages) of one of several disks, by what decided the verdict.
+        """Return the window (pages) of one of several disks, on the basis of the verdict.
 
-        None where seconds decided and there are none for this disk.
+        None if the basis is seconds and this disk has none.
         """
         if self.verdict.by == "criterion":
             return curve.quasi_optimal

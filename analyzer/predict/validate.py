@@ -1,7 +1,7 @@
 """Prediction against measurement: errors of F, pages and seconds by window, and the regret.
 
 Errors and regret are fractions (0.034 is 3.4 %). An error is ``(predicted - measured) /
-measured``: signed at each window, absolute in the summary. What was measured at a window is the
+measured``: signed at each window, absolute in the summary. The measurement of a window is the
 median over its repeats.
 """
 
@@ -46,7 +46,7 @@ class Figures:
 
 @dataclass(frozen=True)
 class WindowResult:
-    """One measured window beside what was predicted for it; ``error`` holds fractions."""
+    """One measured window with its prediction; ``error`` holds fractions."""
 
     read_ahead_kb: int
     window: int  # pages
@@ -126,10 +126,10 @@ def validate(
     Windows are matched through read_ahead_kb, rounded down to whole pages as the kernel does.
     The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
     at the default window: the 2010 paper's missed optimisation, as a fraction. It is None for a
-    window that was not measured; for a default window that was not, the nearest measured one below
-    it is taken (the smallest if there is none). Notes say so. ``command`` is the recorded one, if
-    known: a sweep of another command is compared, too, and a note says it. ``target`` are the
-    options that name the swept board in commands that are shown.
+    window that was not measured; if the default window was not, the nearest measured one below it
+    is used (or the smallest), with a note. ``command`` is the recorded one, if known: a sweep of
+    another command is compared, too, and a note says it. ``target`` are the options that name the
+    swept board in commands that are shown.
 
     Raises ValidationError when the sweep has no complete point.
     """

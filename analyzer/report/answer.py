@@ -1,4 +1,4 @@
-"""The report's first section: which window, why, what it is worth, and what to beware of."""
+"""The report's first section: the window, the reason, the gain, and warnings."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def measured_otherwise(subject: Subject) -> int | None:
 
 
 def _where(subject: Subject) -> Facts:
-    """Return the board and what its disk costs: the answer holds for these."""
+    """Return the board and the cost of its disk, for which the answer holds."""
     capture, prediction = subject.recording.capture, subject.prediction
     kernel = f"Linux {subject.recording.kernel or 'of an unknown version'}"
     rows = [("Board", kernel)]
@@ -89,7 +89,7 @@ def _where(subject: Subject) -> Facts:
 
 
 def _confirmed(subject: Subject) -> list[Block]:
-    """Return what runs at the present and at the proposed window have shown."""
+    """Return the result of the runs at the present and at the proposed window."""
     found = stored(subject.recording.capture)
     proved = [Paragraph(cited_upper(one)) for one in found if one.outcome != "contradicted"]
     against = [cited_upper(one) for one in found if one.outcome == "contradicted"]
@@ -97,7 +97,7 @@ def _confirmed(subject: Subject) -> list[Block]:
 
 
 def _windows(subject: Subject) -> Table:
-    """Return the few windows worth comparing, each once, with all the reasons to look at it."""
+    """Return the few windows worth comparing, each once, with all its reasons."""
     total = subject.prediction.total
     wanted = {0: ["no readahead"]}
     current = "in force before" if subject.current_known else "kernel's default"
@@ -196,7 +196,7 @@ def _installing(target: list[str]) -> list[str]:
 def _kb_for(subject: Subject, curve: Curve, only_disk: bool) -> int | None:
     """Return the window for one disk; with several, each disk's own, as the boot script has it.
 
-    None for a disk that keeps the window it has.
+    None for a disk that keeps its window.
     """
     window = subject.window if only_disk else subject.prediction.window_for(curve)
     return None if window is None else int(window * subject.page_kb)

@@ -9,7 +9,7 @@ UNANSWERED = 0.01  # share of reads without a completion from which on the repor
 
 
 def caveats(subject: Subject) -> list[str]:
-    """Return what limits the answer, the gravest first."""
+    """Return the limits of the answer, the most serious first."""
     recording, capture = subject.recording, subject.recording.capture
     found = []
     if recording.contaminated:
@@ -59,7 +59,7 @@ def _model_limits(subject: Subject) -> list[str]:
 
 
 def lost_events(subject: Subject) -> int:
-    """Return how many events were lost, as the capture or else the trace says."""
+    """Return the number of lost events, from the capture or else from the trace."""
     capture = subject.recording.capture
     counted = sum(capture.lost.values()) if capture is not None else 0
     return max(counted, sum(subject.recording.trace.lost.values()))

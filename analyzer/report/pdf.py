@@ -21,6 +21,7 @@ from analyzer.report.blocks import (
     Section,
     Table,
 )
+from analyzer.report.pdf_text import MOST_LINES, cell_lines, width_of, wrapped
 from analyzer.report.plots import Plot
 from analyzer.report.style import WIDTH_IN, drawable, text_width_pt
 
@@ -31,7 +32,6 @@ BODY_PT, SMALL_PT = 8.5, 7.0
 LEADING = 1.4  # line height over font size
 FULL = 0.55  # of the last page
 SCALES = (1.0, 0.97, 1.03, 0.94, 1.06, 0.91, 1.09, 0.88, 1.12, 0.85)  # of the height of figures
-MOST_LINES = 4  # of one table cell
 
 
 def write_pdf(output: Path, title: str, subtitle: str, sections: list[Section]) -> None:
@@ -46,9 +46,9 @@ def write_pdf(output: Path, title: str, subtitle: str, sections: list[Section]) 
 
 
 def _scale(title: str, subtitle: str, sections: list[Section]) -> float:
-    """Return the height of figures, over what they ask for, that leaves no page half empty.
+    """Return the scale of the figures' heights that leaves no page half empty.
 
-    Only the last page can be: it is filled by at least FULL, else as far as any scale fills it.
+    Only the last page can be half empty: it is filled to at least FULL, or as far as any scale can.
     """
     fills: dict[float, float] = {}
     for scale in SCALES:
@@ -238,7 +238,7 @@ class Sheets:
     def _row_height(
         self, columns: list[Column], cells: list[str], size_pt: float, most_lines: int
     ) -> float:
-        lines = max(len(cell) for cell in _cells(columns, cells, size_pt, most_lines))
+        lines = max(len(cell) for cell in cell_lines(columns, cells, size_pt, most_lines))
         return lines * size_pt * LEADING / 72
 
     def _row(
@@ -252,14 +252,16 @@ class Sheets:
     ) -> None:
         self._need(self._row_height(columns, cells, size_pt, most_lines))
         top, bottom, left = self._y, self._y, MARGIN_IN
-        for column, cell in zip(columns, _cells(columns, cells, size_pt, most_lines), strict=True):
+        for column, cell in zip(
+            columns, cell_lines(columns, cells, size_pt, most_lines), strict=True
+        ):
             self._y = top
-            at = left if column.align == "left" else left + _width(columns, column) - 0.06
+            at = left if column.align == "left" else left + width_of(columns, column) - 0.06
             for line in cell:
                 self._text(line, at, size_pt, weight=weight, align=column.align)
                 self._y += size_pt * LEADING / 72
             bottom = max(bottom, self._y)
-            left += _width(columns, column)
+            left += width_of(columns, column)
         self._y = bottom
 
     def _figure(self, plot: Plot) -> None:
@@ -273,7 +275,7 @@ class Sheets:
         self._y += 0.06
 
     def _height(self, plot: Plot) -> float:
-        """Return what a figure takes with title and caption."""
+        """Return the height of a figure with title and caption."""
         caption = wrapped(drawable(plot.caption), SMALL_PT, WIDTH_IN * 72 / 1.02)
         return plot.height_in * self._scale + (len(caption) + 2) * SMALL_PT * LEADING / 72 + 0.1
 
@@ -288,44 +290,3 @@ class Sheets:
             height_ratios=(self._y, height, below),
         )
         plot.draw(self._page.add_subfigure(grid[1, 1]))
-
-
-def wrapped(text: str, size_pt: float, room_pt: float) -> list[str]:
-    """Return ``text`` (drawable) in lines of at most ``room_pt``; too long words are cut."""
-    lines, line = [], ""
-    for word in text.split(" "):
-        candidate = f"{line} {word}" if line else word
-        if text_width_pt(candidate, size_pt) <= room_pt:
-            line = candidate
-            continue
-        if line:
-            lines.append(line)
-        *full, line = _cut(word, size_pt, room_pt)
-        lines += full
-    return [*lines, line]
-
-
-def _cut(word: str, size_pt: float, room_pt: float) -> list[str]:
-    pieces = [""]
-    for character in word:
-        if pieces[-1] and text_width_pt(pieces[-1] + character, size_pt) > room_pt:
-            pieces.append("")
-        pieces[-1] += character
-    return pieces
-
-
-def _width(columns: list[Column], column: Column) -> float:
-    return WIDTH_IN * column.share / sum(each.share for each in columns)
-
-
-def _cells(
-    columns: list[Column], cells: list[str], size_pt: float, most_lines: int
-) -> list[list[str]]:
-    """Return each cell's lines, at most ``most_lines``."""
-    made = []
-    for column, cell in zip(columns, cells, strict=True):
-        room_pt = (_width(columns, column) - 0.08) * 72 / 1.08  # bold runs wider
-        lines = wrapped(drawable(cell), size_pt, room_pt)
-        cut = len(lines) > most_lines
-        made.append([*lines[: most_lines - 1], lines[most_lines - 1] + "…"] if cut else lines)
-    return made

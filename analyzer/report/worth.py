@@ -10,7 +10,7 @@ from analyzer.report.wording import count, kib, percent, seconds
 
 
 def worth(subject: Subject) -> list[str]:
-    """Return what the change brings, measured before predicted, one sentence each."""
+    """Return the gain of the change, first measured, then predicted, in one sentence each."""
     if subject.prediction.verdict.action != "set":
         return _regret(subject)
     total, now, new = subject.prediction.total, subject.current_window, subject.window
@@ -45,7 +45,7 @@ Timed = tuple[int, float | None]  # window in pages, seconds
 
 
 def _measured_pair(subject: Subject) -> tuple[Timed, Timed]:
-    """Return what was measured at the default and at the recommended window; None if it was not."""
+    """Return the measurements at the default and at the recommended window; None without them."""
     assert subject.validation is not None
     points = subject.validation.points
     default_kb = subject.validation.default_read_ahead_kb
@@ -72,7 +72,7 @@ def predicted_s(curve: Curve, window: int) -> float | None:
 
 
 def measured_s(subject: Subject, window: int) -> float | None:
-    """Return the median seconds measured at a window (pages), None where it was not measured."""
+    """Return the median seconds measured at a window (pages), None where there are none."""
     points = [] if subject.validation is None else subject.validation.points
     return next((p.measured.seconds for p in points if p.window == window), None)
 

@@ -37,7 +37,7 @@ def _unheard(done: int, total: int) -> None:
 
 @dataclass(frozen=True)
 class ReportFiles:
-    """What was written; ``figures`` are PNGs in the order of the page."""
+    """The written files; ``figures`` are PNGs in the order of the page."""
 
     html: Path
     pdf: Path
@@ -47,7 +47,7 @@ class ReportFiles:
 
 @dataclass(frozen=True)
 class Head:
-    """What stands above the sections, and the foreread that measured."""
+    """The head above the sections, and the version of foreread."""
 
     title: str
     subtitle: str
@@ -101,7 +101,7 @@ def _write(
 
 
 def _counting(said: list[Section], drawn: Drawn) -> list[Section]:
-    """Return the sections with figures that tell ``drawn`` when each of their drawings is over."""
+    """Return the sections with figures that call ``drawn`` after each drawing."""
     total = FORMATS * sum(isinstance(one, Figure) for section in said for one in section.blocks)
     done = count(1)
 

@@ -101,7 +101,7 @@ def test_addresses(serial):
 @pytest.mark.parametrize(
     "url", ["adb:", "adb://-s", "adb://a b", "adb://a\nb", "adb://a%20b", "adb://a/b", "adb://a\0"]
 )
-def test_what_is_not_an_address(url):
+def test_invalid_addresses(url):
     with pytest.raises(TargetError) as refused:
         AdbAddress.parse(url)
     assert refused.value.remedy

@@ -161,7 +161,7 @@ def test_a_large_file_goes_and_comes_back(target, kind, tmp_path):
     assert back.read_bytes() == sent.read_bytes()
 
 
-def test_what_is_missing_is_not_pulled_and_nothing_is_left(target, tmp_path):
+def test_missing_files_are_not_pulled_and_leave_nothing(target, tmp_path):
     with pytest.raises(FileNotFoundError):
         target.pull(f"{tmp_path}/absent", tmp_path / "back")
     with pytest.raises(OSError):

@@ -281,7 +281,7 @@ def test_addresses(url, address):
         "ssh://us\ner@board",
     ],
 )
-def test_what_is_not_an_address(url):
+def test_invalid_addresses(url):
     with pytest.raises(TargetError) as refused:
         SshAddress.parse(url)
     assert refused.value.remedy

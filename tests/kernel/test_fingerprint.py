@@ -67,7 +67,7 @@ def test_other_disks_do_not_count(loop, shell, tmp_path):
     assert {parse_period(fact).fingerprint for fact in said if fact.key == "period"} == {""}
 
 
-def test_the_command_tells_one_period(loop, capsys):
+def test_the_command_prints_one_period(loop, capsys):
     with load(loop, "read", "128k"):
         words = ["fingerprint", "--interval", "3", "--device", f"/dev/{loop.name}"]
         assert main([*words, "--json"]) == 0

@@ -76,7 +76,7 @@ def test_pages_of_hostile_names_are_brought_in(loop, replayers, tmp_path, which)
             assert {*cached_pages(file)} == needed
 
 
-def test_ranges_larger_than_a_request_come_whole(loop, replayers, tmp_path):
+def test_ranges_larger_than_a_request_are_read_completely(loop, replayers, tmp_path):
     """The kernel drops what goes beyond the device's largest request."""
     file = loop.mountpoint / "large"
     file.write_bytes(os.urandom(4 << 20))

@@ -239,7 +239,7 @@ def test_the_command_runs_as_another_user(loop, tmp_path, shell, capfd):
         ({"command": ["true"], "ending": Ending(output="a{2,1}")}, "regular"),
     ],
 )
-def test_what_cannot_be_run_is_refused_and_touches_nothing(loop, tmp_path, shell, run, message):
+def test_an_unrunnable_command_is_refused_before_any_change(loop, tmp_path, shell, run, message):
     with pytest.raises(RecordError, match=message) as error:
         record_here(tmp_path / "capture", shell=shell, **run)
     assert error.value.remedy

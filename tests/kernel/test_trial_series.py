@@ -80,7 +80,7 @@ def test_announced_trials_are_made_in_order_each_at_its_window(loop, trials):
     assert reads[0] > reads[64]
 
 
-def test_what_was_announced_may_be_left(loop, trials):
+def test_announced_trials_may_be_dropped(loop, trials):
     before = set(jobs())
     with trials() as bench:
         bench.announce([at(loop, 16)] * 4)

@@ -404,12 +404,12 @@ def test_a_hanging_command_is_ended_at_the_limit(loop, trials):
         assert bench.run(Trial()).status == "hung"
 
 
-def test_a_run_that_is_ended_by_a_duration_is_none_that_hangs(loop, trials):
+def test_a_run_ended_by_a_duration_is_not_hung(loop, trials):
     with trials("sleep", "1000", ending=Ending(duration_s=0.1)) as bench:
         assert bench.run(Trial()).status in MEASURED
 
 
-def test_what_others_read_during_the_start_is_reported(loop, trials):
+def test_reads_by_others_during_the_start_are_reported(loop, trials):
     big = loop.mountpoint / "big"
     big.write_bytes(os.urandom(8 << 20))
     started = loop.mountpoint / "started"
@@ -460,7 +460,7 @@ def test_a_killed_foreread_takes_its_load_with_it(loop):
         time.sleep(0.05)
 
 
-def test_what_a_killed_host_left_in_memory_is_removed_once_its_lease_is_over(loop, nowhere):
+def test_the_folder_of_a_killed_host_is_removed_after_its_lease(loop, nowhere):
     run = RunOptions([str(loop.busybox), "true"], streams=nowhere)
     with Job(LocalTarget(), PARTS) as job:
         memory = Path(job.folder).parent
@@ -477,7 +477,7 @@ def test_what_a_killed_host_left_in_memory_is_removed_once_its_lease_is_over(loo
             shutil.rmtree(place, ignore_errors=True)
 
 
-def test_knobs_are_free_while_a_host_fetches_what_came_of_its_run(loop, nowhere):
+def test_knobs_are_free_while_a_host_fetches_its_result(loop, nowhere):
     run = RunOptions([str(loop.busybox), "true"], streams=nowhere, allow_warm=True)
     wait_s = 20.0  # less than the lease of one that fetches
     with Job(LocalTarget(), PARTS) as job:

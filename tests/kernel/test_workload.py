@@ -64,7 +64,7 @@ def test_fio_does_it(workload, ground):
     assert 0 < done.latency_s * done.requests < workload.processes * done.seconds * 1.1
 
 
-def test_what_a_disk_sees_is_reported(loop):
+def test_requests_at_the_disk_are_counted(loop):
     ground = Ground(str(loop.mountpoint / "ground"), 4 << 20)
     lay_out(LocalTarget(), ground)
     window = settings(loop, read_ahead_kb="16")

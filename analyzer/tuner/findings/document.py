@@ -1,4 +1,4 @@
-"""What came out of a campaign, as JSON: of ``foreread tune --json`` and of a report."""
+"""The result of a campaign as JSON, for ``foreread tune --json`` and reports."""
 
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what was asked for."""
+    """Run the subcommand."""
     code: int = args.act(args)
     return code
 
@@ -122,7 +122,7 @@ def _write_new(path: Path, text: str) -> None:
 
 
 def _lines(profile: Profile) -> list[str]:
-    """Return the profile's facts, one to a line; what is not known is left out."""
+    """Return the profile's facts, one to a line, without unknown ones."""
     lines = [f"{profile.name}: {profile.title}", f"facts: {_origin(profile)}"]
     for part in ("cpu", "memory", "kernel", "defaults", "transport"):
         value = getattr(profile, part)

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the command on the board, pass on what it printed, and print the table."""
+    """Run the command on the board, pass on its output, and print the table."""
     board = Board(args.board, args.kernel, args.packages or DEFAULT_PACKAGES, tell=tell)
     result = board.run(_plan(args))
     if args.json:

@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Boot the board and say how it is reached."""
+    """Boot the board and print how to reach it."""
     board = start(_options(args), args.name, tell)
     if args.json:
         print(json.dumps(document(board)))

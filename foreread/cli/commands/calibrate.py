@@ -1,4 +1,4 @@
-"""``foreread calibrate``: what requests of a disk cost, measured with fio."""
+"""``foreread calibrate``: the cost of a disk's requests, measured with fio."""
 
 from __future__ import annotations
 

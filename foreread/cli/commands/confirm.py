@@ -1,4 +1,4 @@
-"""``foreread confirm``: cold runs that prove or disprove what a capture proposes."""
+"""``foreread confirm``: cold runs that confirm or contradict the proposal of a capture."""
 
 from __future__ import annotations
 

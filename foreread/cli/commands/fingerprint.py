@@ -1,4 +1,4 @@
-"""``foreread fingerprint``: what the current workload is like, and the settings that suit it."""
+"""``foreread fingerprint``: the class of the current workload, and the settings that suit it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tracer.remote.watch import Period, Watch, WatchOptions, parse_period, resid
 
 _LONGEST_S = 3600
 _MOST_PERIODS = 1000
-# What the watcher does about knobs (watch.sh, lib.sh), in words.
+# The watcher's actions on knobs (watch.sh, knobs.sh), in words.
 _DONE = {
     "applied": "  applied the settings for {}",
     "defaults": "  there are no settings for {}: the original values are in force",
@@ -101,7 +101,7 @@ def _add_applying(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Watch, and print what was seen and done."""
+    """Watch, and print periods and actions."""
     _check_usage(args)
     disks = [name.removeprefix("/dev/") for name in args.devices]
     options = WatchOptions(
@@ -123,7 +123,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _follow(args: argparse.Namespace, watch: Watch) -> None:
-    """Print what the watcher says: one period, from which may be learnt, or all until Ctrl-C."""
+    """Print the watcher's facts: one period, which may be learnt, or all until Ctrl-C."""
     show = _show_json if args.json else _show_text
     try:
         while True:
@@ -176,7 +176,7 @@ def _learn(args: argparse.Namespace, period: Period) -> None:
 
 
 def _show_json(period_s: int, fact: Fact) -> None:
-    """Print a period, or what was done, as a line of JSON."""
+    """Print a period or an action as a line of JSON."""
     if fact.key == "period":
         print(json.dumps(_document(period_s, parse_period(fact))), flush=True)
     elif fact.key in _DONE:
@@ -185,7 +185,7 @@ def _show_json(period_s: int, fact: Fact) -> None:
 
 def _document(period_s: int, period: Period) -> dict[str, Any]:
     snapshot = Snapshot(**period.sums)
-    # The watcher on the target decides what is too little to be a workload.
+    # The watcher on the target decides whether a period has a workload.
     published = snapshot.fingerprint(published=True) if period.fingerprint else None
     return {
         "schema": 1,

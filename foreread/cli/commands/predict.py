@@ -89,7 +89,7 @@ def _beside(curve: Curve) -> str:
 
 
 def _marks(curve: Curve) -> dict[int, list[str]]:
-    """Return what is to be said of some windows."""
+    """Return remarks about some windows."""
     marks = {curve.quasi_optimal: ["quasi-optimal"]}
     if curve.predicted_best is not None:
         marks.setdefault(curve.predicted_best, []).insert(0, "predicted best")

@@ -1,4 +1,4 @@
-"""``foreread prefetch``: the list of what a start-up reads, to be read ahead of it."""
+"""``foreread prefetch``: the list of a start-up's reads, to read them in advance."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the list, and say what it costs and gains."""
+    """Write the list, and print its cost and gain."""
     recording = load(args.capture, args.pids)
     device = None if args.device_model is None else read_device_model(args.device_model)
     compared = compare(recording, args.order, device)

@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Record and say what came of it."""
+    """Record and print the result."""
     if args.probes and args.target == LOCAL:
         raise UsageError(
             "--probes works on targets only; for this machine add --target ssh://root@localhost"

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report and say where it is."""
+    """Write the report and print its path."""
     # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     line = ProgressLine()
@@ -127,7 +127,7 @@ def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
 def _listed(
     recording: Recording, prediction: Prediction, args: argparse.Namespace
 ) -> Listed | None:
-    """Return what the prefetch list of the recording does; None where none can be made."""
+    """Return the effect of the recording's prefetch list; None if none can be made."""
     runs = None if args.prefetch is None else read_measurement(args.prefetch)
     try:
         if not prediction.model.startswith(PREFIX):

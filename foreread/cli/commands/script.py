@@ -115,7 +115,7 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files and say what they set; install them, or remove them, where asked to."""
+    """Write the files and print the settings; install or remove them if requested."""
     _check_usage(args)
     if args.uninstall:
         return _uninstall(args)
@@ -182,7 +182,7 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
 def _check_contradicted(
     args: argparse.Namespace, recording: Recording, asked_kb: int | None, verdict: Verdict
 ) -> None:
-    """Refuse a window that measured runs speak against; say what runs show about any other."""
+    """Refuse a window that measured runs contradict; print the runs' result for any other."""
     kb = verdict.read_ahead_kb if asked_kb is None else asked_kb
     against = None if kb is None else contradicting(recording.capture, kb)
     if against is not None and not args.force:
@@ -213,7 +213,7 @@ def _plan_of_tuning(args: argparse.Namespace) -> ApplyPlan:
 
 
 def _prefetch(listing: Path, replayer: Path | None) -> Prefetch:
-    """Return what replays a list; PrefetchError if it is none."""
+    """Return the replayer of a list; PrefetchError if it is invalid."""
     text = read_listing(listing)
     return Prefetch(text, shipped(REPLAYER_SCRIPT) if replayer is None else replayer.read_bytes())
 
@@ -296,7 +296,7 @@ def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:
 
 
 def _asked(read_ahead_kb: int | None, verdict: Verdict) -> int | None:
-    """Return the value to pin: with the verdict to keep, what the board has."""
+    """Return the value to pin: with the verdict "keep", the board's."""
     if read_ahead_kb is None and verdict.action == "keep":
         print(
             "foreread: the verdict is to keep the board's window; the script sets that value",

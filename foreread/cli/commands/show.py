@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def to_json(recording: Recording, at_window: Waste) -> dict[str, Any]:
-    """Return all that ``show`` says, schema 1."""
+    """Return the document of ``show``, schema 1."""
     capture = recording.capture
     trace = recording.trace
     return {
@@ -91,7 +91,7 @@ def event_counts(recording: Recording) -> dict[str, int]:
 
 
 def _waste(recording: Recording) -> Waste:
-    """Return what a fixed window of the size found on the board, or the default, reads unused."""
+    """Return the unused pages of a fixed window of the size found on the board, or the default."""
     kb = predict(recording).total.current_read_ahead_kb
     kb = KERNEL_DEFAULT_KB if kb is None else kb
     return waste(recording, min(kb * 1024 // recording.page_size, MAX_WINDOW))

@@ -1,4 +1,4 @@
-"""``foreread tune``: genetic tuning of what cannot be predicted, measured on the board."""
+"""``foreread tune``: genetic tuning of settings that cannot be predicted, measured on the board."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Search, confirm what was found, and say what it is."""
+    """Search, confirm the result, and print it."""
     line = TuningLine(sys.stderr)
 
     def told(step: str) -> None:

@@ -59,7 +59,7 @@ def test_stop_without_start(board):
     assert "nothing to put back" in board.err
 
 
-def test_status_tells_started_and_holding(board):
+def test_status_shows_started_and_in_force(board):
     assert board.run("status").returncode == 3
     board.start()
     result = board.run("status")
@@ -243,7 +243,7 @@ def test_names_swapped_between_two_disks(board):
     assert board.window == "128"
 
 
-def test_two_disks_alike_are_both_left_alone(board):
+def test_two_indistinguishable_disks_are_left_alone(board):
     board.path("sys/block/mmcblk0").rename(board.path("sys/block/mmcblk1"))
     board.add_disk("mmcblk2", sectors=7_818_182_656 // 512, model="SD8GB")
     board.start()
@@ -281,7 +281,7 @@ def test_absent_disk_is_reported_once(board):
 # ---- /run, and whatever happens ----
 
 
-def test_var_run_where_there_is_no_run(board):
+def test_var_run_is_used_without_run(board):
     board.path("run").rmdir()
     board.path("var/run").mkdir(parents=True)
     board.start()
@@ -371,7 +371,7 @@ def test_a_run_that_outlives_a_boot_is_not_believed(board):
     assert not list(board.path("run").iterdir())
 
 
-def test_dry_run_tells_by_its_status_whether_all_would_be_set(board):
+def test_dry_run_status_shows_whether_all_would_be_set(board):
     assert board.run("dry-run").returncode == 0
     board.put("proc/cmdline", "foreread=off")
     assert board.run("dry-run").returncode == 0, "of this boot only"

@@ -376,7 +376,7 @@ def test_a_serial_console_is_enough(tmp_path):
     assert board.tree() == before
 
 
-def test_what_an_interrupted_installation_left_is_cleared(board):
+def test_remains_of_an_interrupted_installation_are_removed(board):
     board.put("etc/init.d/.S05foreread.foreread-new.part", "half")
     board.put("usr/sbin/.foreread-apply.foreread-new", "old")
     install(board, plan())

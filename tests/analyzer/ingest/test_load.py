@@ -15,7 +15,8 @@ from event_table import DISK, event, insert, metadata_insert, read, table
 from msgspec import structs
 from run_metadata import ROOT_PID, capture_of
 
-from analyzer.ingest.load import inodes_of, interpret, load, load_any
+from analyzer.ingest.interpret import interpret
+from analyzer.ingest.load import inodes_of, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
 from tracer.formats import capture as capture_format
@@ -59,7 +60,7 @@ def test_only_the_run_counts():
     assert recording.accesses["page"].tolist() == [1]
 
 
-def test_what_is_not_an_access_is_distinguished():
+def test_pages_that_are_not_accesses_are_classified():
     recording = recording_of(
         mine(insert, 6, 0), mine(metadata_insert, 3), mine(insert, 5, 0), mine(read, 0, 1)
     )
@@ -216,7 +217,7 @@ def test_readahead_is_taken_out_where_access_events_tell():
     assert any("fault-around" in note for note in recording.notes)
 
 
-def test_readahead_stays_in_where_nothing_tells_and_is_said():
+def test_readahead_without_evidence_is_kept_with_a_note():
     recording = recording_of(*contaminated(), read_ahead_kb=128)
     assert recording.accesses.rows == 32
     assert any("without access events" in note for note in recording.notes)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from event_table import R, event, insert, read, table
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.predict import seconds as module
@@ -117,7 +117,7 @@ def recorded(
     return interpret(trace, captured(now + 50, current, **host), [ENTRY], "all")
 
 
-def test_without_readahead_the_run_takes_what_it_took():
+def test_without_readahead_the_replay_takes_the_recorded_time():
     """64 × 1.5 ms, less what recording 320 events, 10 ns apart at the closest, took."""
     found = predict_linux(recorded(), windows=[0, 32], device=DEVICE)
     assert found.total.seconds is not None

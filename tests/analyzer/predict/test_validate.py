@@ -173,7 +173,7 @@ def test_an_interrupted_sweep_is_said():
     assert any("interrupted" in note for note in result.notes)
 
 
-def test_nothing_measured_gives_no_fraction():
+def test_without_measurements_there_is_no_fraction():
     result = validate(prediction(curve()), sweep(point(0, [0.0], [0], [0.0])))
     assert result.f_error_median is None
     assert result.regret is None

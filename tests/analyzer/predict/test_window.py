@@ -169,7 +169,7 @@ def test_without_a_capture_disks_go_by_number() -> None:
     accesses=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 30)), max_size=60),
     devs=st.lists(st.sampled_from([PARTITION, DISK, OTHER]), min_size=5, max_size=5),
 )
-def test_total_is_the_sum_and_what_the_reference_says(
+def test_total_is_the_sum_and_equals_the_reference(
     accesses: list[tuple[int, int]], devs: list[int]
 ) -> None:
     windows = [0, 1, 2, 8]
@@ -221,7 +221,7 @@ def test_windows_out_of_range(windows: list[int]) -> None:
     assert caught.value.remedy
 
 
-def test_notes_say_what_is_not_known() -> None:
+def test_notes_list_unknown_facts() -> None:
     recording = record([(0, 0), (1, 0)], [(DISK, -1), (DISK, PAGE), (DISK, -1)])
     notes = predict(replace(recording, notes=("from ingest",)), [0, 1]).notes
     assert notes[0] == "from ingest"

@@ -86,7 +86,7 @@ def test_known_text():
         Range("/a", MOST_OFFSET, 1),
     ],
 )
-def test_what_no_replayer_would_take_is_not_written(bad):
+def test_lists_beyond_the_replayers_limits_are_not_written(bad):
     with pytest.raises(PrefetchError):
         encode(Listing((bad,)))
 

@@ -59,7 +59,7 @@ def test_runs_come_when_their_first_page_was_accessed():
     assert (found.needed_bytes, found.wasted_bytes) == (6 * PAGE, 0)
 
 
-def test_gaps_are_read_over_up_to_what_they_may_be():
+def test_gaps_up_to_the_limit_are_merged():
     accesses = [(0, 0), (0, 3), (0, 7)]
     one = recording(accesses, [100 * PAGE])
     assert listed(find_ranges(one, gap_bytes=2 * PAGE - 1)) == [(0, 0, 1), (0, 3, 1), (0, 7, 1)]

@@ -412,7 +412,7 @@ def test_a_window_is_set_by_ssh_on_a_board_that_ssh_reaches(make, app):
         ({}, {"signal": 11, "exit_status": None}, "signal 11"),
     ],
 )
-def test_what_spoils_the_answer_stands_beside_it(make, changes, capture, said):
+def test_warnings_are_shown_with_the_answer(make, changes, capture, said):
     recording = make.recording([(0, 0), (0, 3)], capture=make.capture(**capture), **changes)
     assert said in answer_of(subject_of(make, recording))
 

@@ -29,7 +29,7 @@ def words(name, tmp_path, memory_mib=256):
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_only_what_is_writable_is_written_to(name, tmp_path, qemu):
+def test_only_writable_knobs_are_written(name, tmp_path, qemu):
     drives = [word for word in words(name, tmp_path) if word.startswith("id=")]
     assert ["read-only=on" in drive for drive in drives] == [True, False]
     assert drives[0].endswith("/a,,b")
@@ -57,7 +57,7 @@ def test_one_that_ignores_sigterm_is_killed(tmp_path, monkeypatch):
     assert "--time-out" in caught.value.remedy
 
 
-def test_one_that_says_nothing(tmp_path):
+def test_a_board_that_reports_nothing(tmp_path):
     run_qemu(["true"], tmp_path / "log", 10)
     assert "it printed nothing" in str(died(tmp_path / "log"))
 

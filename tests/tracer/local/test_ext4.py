@@ -69,7 +69,7 @@ def inode_of(image, name):
     return int(said.split()[1])
 
 
-def test_what_is_found_is_the_content(image):
+def test_detection_depends_on_the_content(image):
     disk, root = image
     names = ["small", "empty", "large", "pieces", "far"]
     inodes = {name: inode_of(disk, name) for name in names}

@@ -189,7 +189,7 @@ class Answering:
 @pytest.mark.parametrize(
     "place", [b"", b"place relative", b"place /tmp/\x1b[31m", b"place /tmp/x\nuptime no"]
 )
-def test_a_place_that_makes_no_sense_is_refused(place):
+def test_an_invalid_place_is_refused(place):
     with (
         pytest.raises(RecordError, match="cannot parse"),
         Job(Answering(place + b"\n"), PARTS),
@@ -197,7 +197,7 @@ def test_a_place_that_makes_no_sense_is_refused(place):
         pass
 
 
-def test_what_the_target_says_it_cannot_do_comes_with_its_remedy():
+def test_errors_of_the_target_come_with_their_remedy():
     answer = Answering(b"error no folder in memory|mount one\n", 1)
     with pytest.raises(RecordError, match="no folder in memory") as error, Job(answer, PARTS):
         pass

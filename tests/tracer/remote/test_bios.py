@@ -60,7 +60,7 @@ def test_a_jump_is_more_than_25_sectors_from_the_end(shell, gap, jumps, back):
 
 
 @SHELLS
-def test_what_moves_no_data_does_not_count(shell):
+def test_requests_without_data_do_not_count(shell):
     found = summed(
         shell, bio(0, 8), bio(0, 0, "FWS"), bio(500, 64, "DS"), bio(9, 8, dev="7,7"), bio(8, 8)
     )

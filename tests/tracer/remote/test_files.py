@@ -16,7 +16,7 @@ from tracer.remote.files import find_files
 @pytest.fixture(params=[["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
 def search(request, tmp_path):
     """Return how to search for an inode below a folder, with settings of the job."""
-    parts = ("lib.sh", "record.sh", "verb.sh")
+    parts = ("lib.sh", "knobs.sh", "record.sh", "verb.sh")
     folder = resources.files("tracer.remote")
     job = tmp_path / "job"
     job.mkdir()

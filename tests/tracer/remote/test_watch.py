@@ -56,7 +56,7 @@ def test_anything_may_be_answered(value):
         WatchOptions(plans={"read-random-small": [(KNOB, "$(reboot)")]}),
     ],
 )
-def test_what_is_not_a_plan_never_reaches_a_shell(options):
+def test_invalid_plans_never_reach_a_shell(options):
     with pytest.raises(RecordError):
         resident_script(options)
 
@@ -159,5 +159,5 @@ def test_a_plan_waits_for_a_period_in_which_the_disk_says_how_long_it_was_busy(s
 @pytest.mark.parametrize(
     "periods", [[SAME, SEEN_TWICE, SAME, SAME], [SAME, SAME, (0, 1), SAME, SAME]]
 )
-def test_of_two_periods_neither_alone_undoes_a_plan(shell, periods):
+def test_a_single_bad_period_does_not_undo_a_plan(shell, periods):
     assert decided(shell, periods, patience=2) == [APPLIED]

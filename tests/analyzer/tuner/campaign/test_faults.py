@@ -114,7 +114,7 @@ def test_a_full_disk_loses_the_running_evaluation_at_most(small_disk, tmp_path):
         )
         with pytest.raises(StoreError, match="cannot be written") as raised:
             run.run()
-        assert "make room" in raised.value.remedy
+        assert "check the free space" in raised.value.remedy
     with Store.read(path) as store:
         assert [one.number for one in store.evaluations()] == told
         assert store.ended is None

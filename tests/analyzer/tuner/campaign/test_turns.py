@@ -187,7 +187,7 @@ def test_one_scenario_takes_no_turns():
     assert results.contests == [results]
 
 
-def test_what_is_said_of_it(results):
+def test_each_turn_has_its_own_outcome(results):
     idle, reader = document(results)["turns"]
     assert reader["chromosome"]["scheduler"] == "bfq" and reader["confirmed"]
     assert idle["runs"] + reader["runs"] == document(results)["runs"]

@@ -25,7 +25,7 @@ def path(tmp_path_factory):
     return path
 
 
-def test_what_matters_is_kept_and_read_back(path):
+def test_genes_that_matter_are_kept_and_read_back(path):
     results = read_results(path)
     confirmed = results.confirmed
     assert not confirmed.to_run
@@ -37,7 +37,7 @@ def test_what_matters_is_kept_and_read_back(path):
         assert results.confirming.count(chromosome, ("reader",)) >= REPEATS
 
 
-def test_a_settled_confirmation_runs_nothing(path):
+def test_a_decided_confirmation_makes_no_runs(path):
     evaluator = KnownLandscape()
     before = read_results(path)
     with Store.resume(path) as store:
