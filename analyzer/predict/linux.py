@@ -129,7 +129,7 @@ def _notes(taken: Inputs) -> list[str]:
     found = []
     if taken.notes:
         found.append(
-            f"assumed, because the capture does not contain it: accesses {'; '.join(taken.notes)}"
+            f"assumed for accesses that the capture does not describe: {'; '.join(taken.notes)}"
         )
     capture = taken.recording.capture
     told = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)

@@ -30,7 +30,7 @@ MARGIN_IN = (A4_IN[0] - WIDTH_IN) / 2
 TOP_IN, BOTTOM_IN = 0.7, 0.7
 BODY_PT, SMALL_PT = 8.5, 7.0
 LEADING = 1.4  # line height over font size
-FULL = 0.55  # of the last page
+FULL = 0.55  # of the emptiest page
 SCALES = (1.0, 0.97, 1.03, 0.94, 1.06, 0.91, 1.09, 0.88, 1.12, 0.85)  # of the height of figures
 
 
@@ -48,7 +48,7 @@ def write_pdf(output: Path, title: str, subtitle: str, sections: list[Section]) 
 def _scale(title: str, subtitle: str, sections: list[Section]) -> float:
     """Return the scale of the figures' heights that leaves no page half empty.
 
-    Only the last page can be half empty: it is filled to at least FULL, or as far as any scale can.
+    The emptiest page is filled to at least FULL, or as far as any scale can.
     """
     fills: dict[float, float] = {}
     for scale in SCALES:
@@ -59,7 +59,7 @@ def _scale(title: str, subtitle: str, sections: list[Section]) -> float:
 
 
 def _set(sheets: Sheets, title: str, subtitle: str, sections: list[Section]) -> float:
-    """Set the whole report; return how full its last page is."""
+    """Set the whole report; return how full its emptiest page is."""
     sheets.lines(title, BODY_PT, weight="bold")
     sheets.lines(subtitle, SMALL_PT)
     for number, section in enumerate(sections):
@@ -79,6 +79,7 @@ class Sheets:
         self._scale = scale
         self._running_title = running_title
         self._number = 0
+        self._least = 1.0
         self._new_page()
 
     def section(self, section: Section, size_pt: float) -> None:
@@ -108,11 +109,12 @@ class Sheets:
         waiting[:] = figures
 
     def finish(self) -> float:
-        """Save the last page; return which part of it is filled."""
+        """Save the last page; return which part of the emptiest page is filled."""
         self._save()
-        return (self._y - TOP_IN) / (A4_IN[1] - TOP_IN - BOTTOM_IN)
+        return self._least
 
     def _save(self) -> None:
+        self._least = min(self._least, (self._y - TOP_IN) / (A4_IN[1] - TOP_IN - BOTTOM_IN))
         if self._pdf is not None:
             self._pdf.savefig(self._page)  # type: ignore[no-untyped-call]
 
