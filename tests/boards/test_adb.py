@@ -2,11 +2,11 @@
 
 import shutil
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from adbd import Adbd, client_of
+from waiting import wait_until
 
 from boards.adb import AdbAddress, AdbTarget
 from boards.target import TargetError
@@ -105,10 +105,3 @@ def test_invalid_addresses(url):
     with pytest.raises(TargetError) as refused:
         AdbAddress.parse(url)
     assert refused.value.remedy
-
-
-def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "timeout"
-        time.sleep(0.01)

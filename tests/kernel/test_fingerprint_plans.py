@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from shells import BUSYBOX, each_shell
 from tuned_stores import spec_of
 from watched_disks import (
     FEW_S,
-    SHELLS,
     WAIT_S,
     WINDOW_KB,
     a_disk,
@@ -46,10 +46,10 @@ def loop(tmp_path_factory):
 
 @pytest.fixture
 def shell():
-    return SHELLS[0]
+    return BUSYBOX
 
 
-@pytest.fixture(params=SHELLS, ids=lambda words: words[0])
+@pytest.fixture(params=each_shell())
 def any_shell(request):
     return request.param
 

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from target_recordings import SHELLS, WAIT_S, is_running, jobs, record_here, until
+from shells import each_shell
+from target_recordings import WAIT_S, is_running, jobs, record_here, until
 
 import tracer
 from boards.target import LocalTarget
@@ -169,7 +170,7 @@ def test_the_guard_hears_no_hangup(recording, loop):
     assert loop.window_kb() == 0
 
 
-@pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
+@pytest.mark.parametrize("shell", each_shell())
 def test_everything_is_restored_even_without_a_reader(loop, shell, tmp_path):
     job, queue = tmp_path / "job", loop.knob.parent
     job.mkdir()

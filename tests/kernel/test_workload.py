@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from shells import each_shell
 
 from analyzer.tuner.engines.fingerprint import Snapshot
 from boards.target import LocalTarget
@@ -102,7 +103,7 @@ def script(folder, shell, fio, *words):
     return done.stdout
 
 
-@pytest.mark.parametrize("shell", [("busybox", "sh"), ("dash",)], ids=lambda words: words[0])
+@pytest.mark.parametrize("shell", each_shell())
 def test_settings_are_in_force_during_the_run(loop, tmp_path, shell):
     (scheduler, _), (window, _) = knobs = settings(
         loop, scheduler="mq-deadline", read_ahead_kb="64"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
+from foreread.documents.report import ReportDocument
 from tracer.formats.sweep import Sweep, read_sweep
 
 DRAWING = "drawing figures"
@@ -71,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
     finally:
         line.end()
     if args.json:
-        told = {"html": str(files.html), "pdf": str(files.pdf), "json": str(files.json)}
-        print(json.dumps({"schema": 1, **told}))
+        paths = (str(files.html), str(files.pdf), str(files.json))
+        print(ReportDocument(html=paths[0], pdf=paths[1], json=paths[2]).to_json())
     else:
         print(f"report: {files.html}")
     return 0

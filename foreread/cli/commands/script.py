@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from pathlib import Path
+
+from msgspec import UNSET
 
 from analyzer.apply import (
     ApplyError,
@@ -36,6 +37,13 @@ from foreread.cli.arguments import UsageError, add_capture, window_kb
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
+from foreread.documents.script import (
+    InstalledPart,
+    PrefetchPart,
+    ScriptDocument,
+    UninstalledDocument,
+    WrittenSetting,
+)
 
 AUTO = "auto"
 
@@ -124,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
     files = write_scripts(plan, args.output)
     done = _install(args, plan) if args.install else None
     if args.json:
-        print(json.dumps(_document(plan, files, done)))
+        print(_document(plan, files, done).to_json())
         return 0
     for setting in plan.settings:
         where = f"{setting.disk.name}/" if setting.disk else ""
@@ -229,28 +237,29 @@ def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
         return install(target, plan, init, force=args.force)
 
 
-def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> dict[str, object]:
+def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> ScriptDocument:
     settings = [
-        {"disk": s.disk and s.disk.name, "knob": s.knob, "value": s.value, "phase": s.phase}
+        WrittenSetting(s.disk.name if s.disk else None, s.knob, s.value, s.phase)
         for s in plan.settings
     ]
-    document: dict[str, object] = {
-        "schema": 1,
-        "settings": settings,
-        "files": [str(file) for file in files],
-    }
-    if plan.prefetch:
-        document["prefetch"] = {"list_bytes": len(plan.prefetch.listing)}
-    if done:
-        document["installed"] = {
-            "init": done.manifest.init,
-            "paths": done.manifest.paths,
-            "lines": done.manifest.lines,
-            "fits": done.fits,
-            "check": done.would_do,
-            "notes": done.notes,
-        }
-    return document
+    return ScriptDocument(
+        settings=settings,
+        files=[str(file) for file in files],
+        prefetch=PrefetchPart(len(plan.prefetch.listing)) if plan.prefetch else UNSET,
+        installed=_installed(done) if done else UNSET,
+    )
+
+
+def _installed(done: Installed) -> InstalledPart:
+    manifest = done.manifest
+    return InstalledPart(
+        init=manifest.init,
+        paths=manifest.paths,
+        lines=manifest.lines,
+        fits=done.fits,
+        check=done.would_do,
+        notes=done.notes,
+    )
 
 
 def _print_installed(done: Installed, target: list[str]) -> None:
@@ -277,7 +286,7 @@ def _uninstall(args: argparse.Namespace) -> int:
     with open_target(args.target, identity=args.identity, tell=tell) as target:
         removed = uninstall(target, force=args.force)
     if args.json:
-        print(json.dumps({"schema": 1, "removed": removed.paths, "restored": removed.said}))
+        print(UninstalledDocument(removed=removed.paths, restored=removed.said).to_json())
         return 0
     for line in removed.said:
         print(printable(line))

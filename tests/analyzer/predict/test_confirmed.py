@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from capture_builder import capture_of
 from event_table import insert, read, table
 from msgspec import structs
-from run_metadata import capture_of
 
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from capture_builder import ROOT_PID, capture_of
 from event_table import R, event, insert, read, table
 from msgspec import structs
-from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace

@@ -7,12 +7,12 @@ import socket
 import sys
 import termios
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from console_board import PRINTK, ConsoleBoard, tty_to
 from hypothesis import strategies as st
+from waiting import wait_until
 
 import boards.console.agent
 import boards.shell
@@ -303,10 +303,3 @@ def test_one_host_after_another_finds_the_console(own_board, tmp_path):
     with connect(own_board) as second:
         assert second.run(["true"]).status == 0
     assert not list((tmp_path / "home").glob("foreread-*"))
-
-
-def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "timeout"
-        time.sleep(0.01)

@@ -2,10 +2,10 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from boards.emulated.error import BoardError
 from boards.emulated.machines import MACHINES, machine
@@ -92,18 +92,9 @@ def test_it_ends_when_we_are_killed(tmp_path):
     log = tmp_path / "log"
     root = Path(__file__).parents[3]
     with subprocess.Popen([sys.executable, "-c", code, log], cwd=root) as killed:
-        pid = until(lambda: log.exists() and log.read_text().strip())
+        pid = wait_until(lambda: log.exists() and log.read_text().strip())
         killed.kill()
-    assert until(lambda: not running(pid))
-
-
-def until(condition):
-    """Return what the condition gives once it is true, or fail after a minute."""
-    for _ in range(6000):
-        if value := condition():
-            return value
-        time.sleep(0.01)
-    raise AssertionError("it did not come true")
+    wait_until(lambda: not running(pid))
 
 
 def running(pid):

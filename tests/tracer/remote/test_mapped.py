@@ -75,7 +75,7 @@ def test_an_answer_that_is_not_whole_is_refused(sent):
 
 
 def test_damaged_answers_are_refused_or_read():
-    rng = random.Random(3)
+    rng, read, refused = random.Random(3), 0, 0
     sent = entries(*map(here, range(6)))
     pieces = piece(1, BASE, 4, 1) + piece(2, BASE + 1, 2, 2)
     text = line(1, BASE, 4) + line(2, BASE + 1, 2)
@@ -85,6 +85,10 @@ def test_damaged_answers_are_refused_or_read():
             for _ in range(rng.randrange(3)):
                 part[rng.randrange(len(part))] = rng.choice("0f9-:/ \n+\udcff")
         try:
-            parsed(*("".join(part) for part in damaged), sent)
+            found = parsed(*("".join(part) for part in damaged), sent)
         except ValueError:
-            continue
+            refused += 1
+        else:
+            read += 1
+            assert all(length > 0 for runs in (found or {}).values() for _, length in runs)
+    assert read > 10 and refused > 10
