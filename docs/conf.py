@@ -35,7 +35,7 @@ smartquotes = False  # two hyphens are an option
 # Types that have no page here: of Python and of other packages, which an offline build cannot look
 # up, and of the packages that the library uses.
 nitpick_ignore_regex = [
-    (r"py:.*", r"(collections|contextlib|numpy|os|pandas|pathlib|polars|pyarrow)\..*"),
+    (r"py:.*", r"(collections|contextlib|msgspec|numpy|os|pandas|pathlib|polars|pyarrow)\..*"),
     (r"py:.*", r"(analyzer|boards|emulator|foreread|tracer)\.\w+\..*|_\w+"),
     (r"py:.*", r"(dict|list|tuple)\[.*"),
     (r"py:exc", r"\w+Error"),  # the one base class that callers catch has an entry
