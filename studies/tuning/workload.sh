@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# One run of fio under settings, which are restored afterwards (lib.sh). If watched names a disk,
+# One run of fio under settings, which are restored afterwards (knobs.sh). If watched names a disk,
 # its statistics and bios (bios.sh) during the run are printed, too.
 #   sh -c THIS sh LIMIT_S [KNOB VALUE]... <JOB
 # Prints facts, or "error TEXT|REMEDY"; after a line "measured" fio's report.
 
-# set_all [KNOB VALUE]...: set the knobs in that order; fails if one is refused, or changed by a
-# later one.
+# set_all [KNOB VALUE]...: set the knobs in that order; none may be refused, nor be another one's
+# victim.
 set_all() {
     while [ $# -gt 0 ]; do
         set_knob "$1" "$2" >"$job/set" || die "$job is full" "make room in memory"
@@ -21,12 +21,12 @@ set_all() {
     done <"$job/taken"
 }
 
-# statistics KEY: print the disk's counters.
+# statistics KEY: print what the disk has counted.
 statistics() {
     [ -z "$watched" ] || fact "$1" "/sys/block/$watched/stat"
 }
 
-# put_all_back: restore everything; report values that could not be restored.
+# put_all_back: leave nothing; what is not as it was is said.
 put_all_back() {
     trap '' INT TERM HUP
     restore "$job" restored
@@ -41,7 +41,7 @@ need cat fio grep mkdir mv rm sed sync timeout tr
 mkdir "$job" || die "$job cannot be made" "run as root, with a /run that can be written to"
 trap put_all_back EXIT
 trap 'exit 1' INT TERM HUP
-trap '' PIPE # restore everything even if the caller is gone
+trap '' PIPE # whoever asked may be gone; what was begun is put back all the same
 cat >"$job/fio"
 start_of $$
 echo "$$ $started" >"$job/owner"
@@ -56,7 +56,7 @@ if [ -n "$watched" ]; then
     number_disks
     select_bios "$made"
 fi
-sync # fio evicts the clean pages of its file
+sync # fio empties the page cache of its file, but for what is dirty
 statistics before
 [ -z "$watched" ] || echo 1 >"$made/tracing_on"
 report=$(timeout -k 5 "$limit_s" fio --output-format=json "$job/fio" 2>&1) ||
