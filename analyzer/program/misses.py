@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 
 from analyzer.ingest.inserts import PLAIN_FILE_SYSTEMS, READ_ONLY_FILE_SYSTEMS, devices_of
-from analyzer.ingest.load import dev_of
+from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Table
 from emulator.linux.filesystems import SQUASHFS_BLOCK

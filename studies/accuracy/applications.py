@@ -23,7 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.ingest.load import dev_of, inodes_of, load
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind
 from analyzer.predict.inputs import Inputs, inputs

@@ -9,7 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.ingest.load import dev_of, load
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
 from analyzer.predict.inputs import Inputs, inputs

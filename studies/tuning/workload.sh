@@ -1,5 +1,5 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# One run of fio under settings, which are put back afterwards (lib.sh), and what is counted of a
+# One run of fio under settings, which are put back afterwards (knobs.sh), and what is counted of a
 # disk meanwhile, if watched names one: its statistics, and its bios (bios.sh).
 #   sh -c THIS sh LIMIT_S [KNOB VALUE]... <JOB
 # Prints facts, or "error TEXT|REMEDY"; after a line "measured" fio's report.

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.linux.operations import MapFlag, Op, Program
-from tracer.local.journal import DIRECTORY
+from tracer.local.journal_folder import DIRECTORY
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 _WINDOWS = "readahead/page_cache_ra_order"

@@ -8,7 +8,7 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import R, event, insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program.build import build

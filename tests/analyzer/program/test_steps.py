@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from event_table import R, event, insert, metadata_insert, read, table
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Kind, Rwbs

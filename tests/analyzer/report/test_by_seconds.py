@@ -49,7 +49,8 @@ def unconfirmed():
 
 def text_of(*blocks):
     with drawing():
-        return re.sub(r"<[^>]+>|\s+", " ", render("t", "s", list(blocks), "0"))
+        page = render("t", "s", list(blocks), "0").replace("<wbr>", "")
+        return re.sub(r"<[^>]+>|\s+", " ", page)
 
 
 def test_the_headline_is_the_window_of_the_verdict(decided):
