@@ -1,13 +1,5 @@
-"""What is shipped: the packages with every file they load, and nothing of this machine."""
+"""What is shipped: the packages with every file that they load (built: tests/package)."""
 
-import json
-import os
-import re
-import subprocess
-import sys
-import tarfile
-import venv
-import zipfile
 from pathlib import Path
 
 import pytest
@@ -51,81 +43,3 @@ def test_only_the_packages_of_the_house_are_shipped(distribution):
 
 def test_version_is_that_of_the_module(distribution):
     assert distribution.metadata.version == VERSION
-
-
-# --- slow: builds, installs and uses what is shipped ----------------------------------------
-
-
-def run(*command: str | Path, **options) -> str:
-    """Return what the command prints; fail with what it complained of."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **options)
-    assert done.returncode == 0, done.stderr + done.stdout
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def built(tmp_path_factory):
-    """Source archive, and the wheel built from it."""
-    folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--outdir", folder, ROOT)
-    (sdist,) = folder.glob("*.tar.gz")
-    (wheel,) = folder.glob("*.whl")
-    return sdist, wheel
-
-
-@pytest.fixture(scope="module")
-def installed(built, tmp_path_factory):
-    """The wheel in a virtual environment of its own: the folder of its commands."""
-    folder = tmp_path_factory.mktemp("installed")
-    venv.create(folder, with_pip=True)
-    pip = folder / "bin/pip"
-    run(pip, "install", "-q", "--disable-pip-version-check", built[1])
-    return folder / "bin"
-
-
-@pytest.mark.package
-def test_one_wheel_for_every_python_from_3_11(built):
-    assert re.fullmatch(rf"foreread-{VERSION}-cp311-abi3-linux_\w+\.whl", built[1].name)
-
-
-@pytest.mark.package
-def test_wheel_names_no_path_of_the_building_machine(built, tmp_path):
-    with zipfile.ZipFile(built[1]) as wheel:
-        wheel.extractall(tmp_path)
-    paths = [str(path).encode() for path in (ROOT, Path.home(), Path(sys.prefix), Path("/tmp/"))]
-    extensions = list(tmp_path.rglob("*.so"))
-    assert len(extensions) == 4
-    for path in extensions:
-        content = path.read_bytes()
-        assert not [text for text in paths if text in content]
-        dynamic = run("readelf", "-d", path)
-        assert "RPATH" not in dynamic
-        assert "RUNPATH" not in dynamic
-
-
-@pytest.mark.package
-def test_sdist_holds_every_file_of_the_repository(built):
-    if not (ROOT / ".git").exists():
-        pytest.skip("not a git checkout: the source archive was not compared with it")
-    tracked = set(run("git", "ls-files", "-co", "--exclude-standard", cwd=ROOT).splitlines())
-    with tarfile.open(built[0]) as archive:
-        packed = {name.partition("/")[2] for name in archive.getnames()}
-    assert tracked - packed <= {".gitignore"}
-
-
-@pytest.mark.package
-def test_installed_commands_work_away_from_the_checkout(installed, tmp_path):
-    capture = ROOT / "tests/analyzer/ingest/data/ftrace/v7-zstd.trace.dat"
-    foreread = installed / "foreread"
-    options = {"cwd": tmp_path, "env": {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}}
-    assert run(foreread, "--version", **options).split() == ["foreread", VERSION]
-    prediction = json.loads(run(foreread, "predict", "--json", capture, **options))
-    assert prediction["total"]["F"]
-    run(foreread, "report", capture, "-o", "report", **options)
-    run(foreread, "script", capture, "-o", "script", "--read-ahead-kb", "64", **options)
-    run("sh", "-n", tmp_path / "script/foreread-apply")
-    assert (tmp_path / "script/INSTALL.md").stat().st_size
-    assert (tmp_path / "report/index.html").stat().st_size
-    where = "import tracer.backends.supervised as s; print(s._HERE)"
-    scripts = Path(run(installed / "python", "-c", where, **options).strip())
-    assert {path.name for path in scripts.glob("*.sh")} == {"supervise.sh", "hold.sh"}
