@@ -4,6 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SITE_READY := $(VENV)/.site-ready
 FUZZ_SECONDS ?= 60
 
 SOURCES := analyzer boards bench docs emulator examples foreread fuzz studies tests tracer
@@ -11,7 +12,7 @@ C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := $(addprefix .ci/,bare deb fresh packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-fresh test-boards paper accuracy tune-study test-package wheel deb release lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-fresh test-boards paper accuracy tune-study test-package wheel deb release docs man lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -29,6 +30,11 @@ $(READY): setup.py pyproject.toml foreread/version.py $(EXTENSION_FILES)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check 'setuptools>=77'
 	@echo "building foreread"
 	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[dev]'
+	@touch $@
+
+# What builds the site, and nothing else needs.
+$(SITE_READY): $(READY)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check --no-build-isolation -e '.[docs]'
 	@touch $@
 
 demo: $(READY) ## the main job on a real application; ends by saying where the report is
@@ -63,6 +69,13 @@ tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, Q
 
 test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
 	$(BIN)/python -m pytest -q -rfEs --timeout 0 -m package
+
+docs: $(SITE_READY) ## the documentation as a site, in build/site; broken links are errors
+	$(BIN)/python -m sphinx -q -W --keep-going -n -j auto -c docs -d build/site-cache . build/site
+	@echo "the site: file://$(CURDIR)/build/site/index.html"
+
+man: $(READY) ## write the man pages in docs/man from the command line's parsers
+	$(BIN)/python -m docs.tools.man docs/man
 
 wheel: ## the source archive and a wheel that needs no compiler, in dist (root; network)
 	@.ci/wheel

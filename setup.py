@@ -93,6 +93,7 @@ setup(
             py_limited_api=True,
         ),
     ],
+    data_files=[("share/man/man1", sorted(glob("docs/man/*.1")))],  # written by `make man`
     cmdclass={"build_ext": BuildWithoutRpath},
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

@@ -9,11 +9,14 @@
 enum { FILE_ROW, PAGE, FILE_PAGES, REQUESTS, LOADED, ARRAYS };
 
 static const struct array EXPECTED[ARRAYS] = {
-    [FILE_ROW] = {"file", "IL", sizeof(uint32_t), false},
-    [PAGE] = {"page", "LQ", sizeof(uint64_t), false},
-    [FILE_PAGES] = {"file_pages", "lq", sizeof(int64_t), false},
-    [REQUESTS] = {"requests", "lq", sizeof(int64_t), true},
-    [LOADED] = {"loaded", "lq", sizeof(int64_t), true},
+    [FILE_ROW] = {.name = "file", .formats = "IL", .itemsize = sizeof(uint32_t)},
+    [PAGE] = {.name = "page", .formats = "LQ", .itemsize = sizeof(uint64_t)},
+    [FILE_PAGES] = {.name = "file_pages", .formats = "lq", .itemsize = sizeof(int64_t)},
+    [REQUESTS] = {.name = "requests",
+                  .formats = "lq",
+                  .itemsize = sizeof(int64_t),
+                  .writable = true},
+    [LOADED] = {.name = "loaded", .formats = "lq", .itemsize = sizeof(int64_t), .writable = true},
 };
 
 static bool
@@ -101,17 +104,25 @@ PyDoc_STRVAR(has_avx2_doc, "has_avx2()\n\nReturn whether isa=\"avx2\" works here
 static PyObject *
 has_avx2(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 {
-    return PyBool_FromLong(kernel_for(FW_AVX2) != NULL);
+    return PyBool_FromLong(sweep_loop_for(FW_AVX2) != NULL);
 }
 
 static PyMethodDef METHODS[] = {
-    {"fixed_window", fixed_window, METH_VARARGS, fixed_window_doc},
-    {"error_texts", error_texts, METH_NOARGS, error_texts_doc},
-    {"has_avx2", has_avx2, METH_NOARGS, has_avx2_doc},
-    {NULL, NULL, 0, NULL},
+    {.ml_name = "fixed_window",
+     .ml_meth = fixed_window,
+     .ml_flags = METH_VARARGS,
+     .ml_doc = fixed_window_doc},
+    {.ml_name = "error_texts",
+     .ml_meth = error_texts,
+     .ml_flags = METH_NOARGS,
+     .ml_doc = error_texts_doc},
+    {.ml_name = "has_avx2", .ml_meth = has_avx2, .ml_flags = METH_NOARGS, .ml_doc = has_avx2_doc},
+    {.ml_name = NULL},
 };
 
-static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "emulator._fixed", .m_size = 0,
+static struct PyModuleDef MODULE = {.m_base = PyModuleDef_HEAD_INIT,
+                                    .m_name = "emulator._fixed",
+                                    .m_size = 0,
                                     .m_methods = METHODS};
 
 PyMODINIT_FUNC

@@ -13,22 +13,27 @@
 enum { OPERATIONS, MAPPINGS, HANDLES, FILES, EXTENTS, RULES, MACHINE, COMMON };
 
 #define COMMON_ARRAYS                                                                              \
-    [OPERATIONS] = {"operations", RECORDS, sizeof(struct lx_operation), false},                    \
-    [MAPPINGS] = {"mappings", RECORDS, sizeof(struct lx_mapping), false},                          \
-    [HANDLES] = {"handles", "IL", sizeof(uint32_t), false},                                        \
-    [FILES] = {"files", RECORDS, sizeof(struct lx_file), false},                                   \
-    [EXTENTS] = {"extents", RECORDS, sizeof(struct lx_extent), false},                             \
-    [RULES] = {"rules", "il", sizeof(int32_t), false},                                             \
-    [MACHINE] = {"machine", SIGNED, sizeof(int64_t), false}
+    [OPERATIONS] = {.name = "operations",                                                          \
+                    .formats = RECORDS,                                                            \
+                    .itemsize = sizeof(struct lx_operation)},                                      \
+    [MAPPINGS] = {.name = "mappings", .formats = RECORDS, .itemsize = sizeof(struct lx_mapping)},  \
+    [HANDLES] = {.name = "handles", .formats = "IL", .itemsize = sizeof(uint32_t)},                \
+    [FILES] = {.name = "files", .formats = RECORDS, .itemsize = sizeof(struct lx_file)},           \
+    [EXTENTS] = {.name = "extents", .formats = RECORDS, .itemsize = sizeof(struct lx_extent)},     \
+    [RULES] = {.name = "rules", .formats = "il", .itemsize = sizeof(int32_t)},                     \
+    [MACHINE] = {.name = "machine", .formats = SIGNED, .itemsize = sizeof(int64_t)}
 
 enum { GROUP = COMMON, WINDOWS, REQUESTS, PAGES, COUNTED };
 
 static const struct array OF_EMULATE[COUNTED] = {
     COMMON_ARRAYS,
-    [GROUP] = {"group", "IL", sizeof(uint32_t), false},
-    [WINDOWS] = {"windows", SIGNED, sizeof(int64_t), false},
-    [REQUESTS] = {"requests", SIGNED, sizeof(int64_t), true},
-    [PAGES] = {"pages", SIGNED, sizeof(int64_t), true},
+    [GROUP] = {.name = "group", .formats = "IL", .itemsize = sizeof(uint32_t)},
+    [WINDOWS] = {.name = "windows", .formats = SIGNED, .itemsize = sizeof(int64_t)},
+    [REQUESTS] = {.name = "requests",
+                  .formats = SIGNED,
+                  .itemsize = sizeof(int64_t),
+                  .writable = true},
+    [PAGES] = {.name = "pages", .formats = SIGNED, .itemsize = sizeof(int64_t), .writable = true},
 };
 
 enum { STEPS = COMMON, DEVICE, NUMBERS, RECORDED, TIMES, ENDS, WORK, TIMED };
@@ -37,13 +42,13 @@ enum { TOTAL_NS, COMPUTE_NS, WAITED_NS, BEHIND_NS, N_TIMES };
 
 static const struct array OF_REPLAY[TIMED] = {
     COMMON_ARRAYS,
-    [STEPS] = {"steps", RECORDS, sizeof(struct lx_step), false},
-    [DEVICE] = {"device", "d", sizeof(double), false},
-    [NUMBERS] = {"numbers", "d", sizeof(double), false},
-    [RECORDED] = {"recorded", SIGNED, sizeof(int64_t), false},
-    [TIMES] = {"times", "d", sizeof(double), true},
-    [ENDS] = {"ends", "d", sizeof(double), true},
-    [WORK] = {"work", SIGNED, sizeof(int64_t), true},
+    [STEPS] = {.name = "steps", .formats = RECORDS, .itemsize = sizeof(struct lx_step)},
+    [DEVICE] = {.name = "device", .formats = "d", .itemsize = sizeof(double)},
+    [NUMBERS] = {.name = "numbers", .formats = "d", .itemsize = sizeof(double)},
+    [RECORDED] = {.name = "recorded", .formats = SIGNED, .itemsize = sizeof(int64_t)},
+    [TIMES] = {.name = "times", .formats = "d", .itemsize = sizeof(double), .writable = true},
+    [ENDS] = {.name = "ends", .formats = "d", .itemsize = sizeof(double), .writable = true},
+    [WORK] = {.name = "work", .formats = SIGNED, .itemsize = sizeof(int64_t), .writable = true},
 };
 
 static PyObject *
@@ -209,13 +214,18 @@ error_texts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 }
 
 static PyMethodDef METHODS[] = {
-    {"emulate", emulate, METH_VARARGS, emulate_doc},
-    {"replay", replay, METH_VARARGS, replay_doc},
-    {"error_texts", error_texts, METH_NOARGS, error_texts_doc},
-    {NULL, NULL, 0, NULL},
+    {.ml_name = "emulate", .ml_meth = emulate, .ml_flags = METH_VARARGS, .ml_doc = emulate_doc},
+    {.ml_name = "replay", .ml_meth = replay, .ml_flags = METH_VARARGS, .ml_doc = replay_doc},
+    {.ml_name = "error_texts",
+     .ml_meth = error_texts,
+     .ml_flags = METH_NOARGS,
+     .ml_doc = error_texts_doc},
+    {.ml_name = NULL},
 };
 
-static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "emulator._linux", .m_size = 0,
+static struct PyModuleDef MODULE = {.m_base = PyModuleDef_HEAD_INIT,
+                                    .m_name = "emulator._linux",
+                                    .m_size = 0,
                                     .m_methods = METHODS};
 
 PyMODINIT_FUNC

@@ -84,7 +84,7 @@ naive(const struct input *in, uint64_t window, int64_t *requests, int64_t *loade
             continue;
         for (wide p = page; p <= page + window && p < end; p++)
             *loaded += !is_loaded(made, n, file, p, window);
-        made[n++] = (struct request){file, page};
+        made[n++] = (struct request){.file = file, .page = page};
     }
     *requests = (int64_t)n;
 }
@@ -93,8 +93,12 @@ static void
 check(const struct input *in, enum fw_isa isa)
 {
     int64_t requests[WINDOWS], loaded[WINDOWS];
-    struct fw_counts counts = {requests, loaded, 0};
-    struct fw_accesses accesses = {in->file, in->page, in->n, in->file_pages, FILES};
+    struct fw_counts counts = {.requests = requests, .loaded = loaded};
+    struct fw_accesses accesses = {.file = in->file,
+                                   .page = in->page,
+                                   .n = in->n,
+                                   .file_pages = in->file_pages,
+                                   .n_files = FILES};
     if (fw_run(&accesses, in->max_window, isa, &counts))
         abort();
     for (uint32_t window = 0; window <= in->max_window; window += 1 + window / 8) {
@@ -114,7 +118,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static struct input in;
     decode(&in, data, size);
     check(&in, FW_BASELINE);
-    if (kernel_for(FW_AVX2))
+    if (sweep_loop_for(FW_AVX2))
         check(&in, FW_AVX2);
     return 0;
 }

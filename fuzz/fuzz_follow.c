@@ -64,8 +64,10 @@ decode_files(struct input *in, struct bytes *b)
                                                .way = (int8_t)(next(b, 6) - 1)};
     for (uint32_t i = 0; i < PIECES; i++) {
         uint64_t first = next(b, 32);
-        in->segments[i] = (struct fw_piece){first, first + 1 + next(b, 8), i, i & 1};
-        in->cached[i] = (struct fw_piece){first, first + 1 + next(b, 100), i, 0};
+        in->segments[i] = (struct fw_piece){
+            .first = first, .end = first + 1 + next(b, 8), .file = i, .executable = i & 1};
+        in->cached[i] =
+            (struct fw_piece){.first = first, .end = first + 1 + next(b, 100), .file = i};
     }
 }
 
@@ -124,14 +126,24 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct input in;
-    struct bytes b = {data, size};
+    struct bytes b = {.at = data, .left = size};
     struct fw_program program;
 
     decode_files(&in, &b);
     decode_moments(&in, &b);
-    struct fw_evidence evidence = {in.moments, in.n,         in.inserted, INSERTED, in.segments,
-                                   PIECES,     in.cached,    PIECES,      in.sizes, in.flags,
-                                   FILES,      in.page_size, in.shown};
+    struct fw_evidence evidence = {.moments = in.moments,
+                                   .n_moments = in.n,
+                                   .inserted = in.inserted,
+                                   .n_inserted = INSERTED,
+                                   .segments = in.segments,
+                                   .n_segments = PIECES,
+                                   .cached = in.cached,
+                                   .n_cached = PIECES,
+                                   .sizes = in.sizes,
+                                   .flags = in.flags,
+                                   .n_files = FILES,
+                                   .page_size = in.page_size,
+                                   .shown = in.shown};
     int error = fw_follow(&evidence, &program);
 
     check(error <= 0 && error >= FW_LAST_ERROR, "an error");

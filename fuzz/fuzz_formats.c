@@ -21,11 +21,11 @@ LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 {
     char *text = malloc(size + 1);
     struct fmt_fields fields = {0};
-    struct fmt_target target = {false, 8};
+    struct fmt_target target = {.long_size = 8};
 
     memcpy(text, input, size);
     char *exact = realloc(text, size > 0 ? size : 1);
-    struct fmt_text checked = {exact, size};
+    struct fmt_text checked = {.text = exact, .size = size};
     int count = fmt_check(checked, NULL);
     assert(count > 0 || count == EV_ERR_FORMAT);
     if (count > 0) {

@@ -22,7 +22,7 @@ LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
     size_t room = input[2] | (size_t)input[3] << 8;
     uint8_t *bytes = malloc(size - HEAD + 1);
     memcpy(bytes, input + HEAD, size - HEAD);
-    struct ev_data source = {bytes, size - HEAD};
+    struct ev_data source = {.bytes = bytes, .size = size - HEAD};
 
     if (inf_chunks_size(source, swap, &total) == EV_OK && total <= MAX_ROOM && input[1] & 1)
         room = (size_t)total;

@@ -229,8 +229,16 @@ replay(const struct input *in, int64_t window, int64_t *work, const int64_t *rec
 {
     struct lx_program program = program_of(in, false);
     double ends[THREADS];
-    struct lx_timed_run run = {in->steps, in->n,    100,        600,          70,
-                               in->cpus,  in->ends, in->device, in->n_device, recorded};
+    struct lx_timed_run run = {.steps = in->steps,
+                               .n_steps = in->n,
+                               .tail_ns = 100,
+                               .request_ns = 600,
+                               .page_ns = 70,
+                               .cpus = in->cpus,
+                               .ends = in->ends,
+                               .device = in->device,
+                               .n_device = in->n_device,
+                               .recorded = recorded};
     struct lx_timed result = {.ends_ns = ends, .n_ends = THREADS, .work = work};
     if (lx_replay(&program, &in->rules, &in->machine, &run, window, &result))
         return false;
@@ -278,7 +286,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct input in;
-    struct bytes bytes = {data, size};
+    struct bytes bytes = {.at = data, .left = size};
     int64_t work[2 * MAX_OPERATIONS], recorded[2 * MAX_OPERATIONS];
     memset(&in, 0, sizeof(in));
     decode_machine(&in, &bytes);

@@ -13,21 +13,21 @@
 
 enum { HEAD = 2, CPUS = 8, MAX_INFLATED = 1 << 20 };
 
-#define NUMBER(offset, size) {offset, size, 0}
+#define NUMBER(from, bytes) {.offset = from, .size = bytes}
 
 /* An insert and a block event with the ids of the seeds (tests/analyzer/ingest/data/perf). */
 static const struct ev_spec SPECS[] = {
     {.id = 600,
      .kind = 1,
      .length = 37,
-     .pid = {4, 4, 1},
+     .pid = {.offset = 4, .size = 4, .is_signed = 1},
      .numeric = {NUMBER(32, 4), NUMBER(16, 8), NUMBER(24, 8), NUMBER(36, 1)}},
     {.id = 2107,
      .kind = 10,
      .length = 44,
-     .pid = {4, 4, 1},
-     .numeric = {NUMBER(8, 4), {0, 0, 0}, NUMBER(16, 8), NUMBER(24, 4)},
-     .rwbs = {34, 10, 0}},
+     .pid = {.offset = 4, .size = 4, .is_signed = 1},
+     .numeric = {NUMBER(8, 4), {0}, NUMBER(16, 8), NUMBER(24, 4)},
+     .rwbs = NUMBER(34, 10)},
 };
 
 /* What perf record -a gives; with -g; with a group's READ; and one that is not wanted. */
@@ -46,16 +46,16 @@ decode(const struct ev_specs *specs, struct ev_data data, struct ev_runs *runs)
     size_t n = runs->n_places + 1;
     uint64_t *wide = malloc(5 * n * sizeof(*wide));
     uint32_t *narrow = malloc(5 * n * sizeof(*narrow));
-    struct ev_columns columns = {wide,
-                                 (uint16_t *)narrow,
-                                 (uint8_t *)(narrow + n),
-                                 (int32_t *)(narrow + 2 * n),
-                                 narrow + 3 * n,
-                                 wide + n,
-                                 wide + 2 * n,
-                                 wide + 3 * n,
-                                 (uint16_t *)(narrow + 4 * n),
-                                 runs->n_places};
+    struct ev_columns columns = {.time_ns = wide,
+                                 .cpu = (uint16_t *)narrow,
+                                 .kind = (uint8_t *)(narrow + n),
+                                 .pid = (int32_t *)(narrow + 2 * n),
+                                 .dev = narrow + 3 * n,
+                                 .ino = wide + n,
+                                 .index = wide + 2 * n,
+                                 .value = wide + 3 * n,
+                                 .flags = (uint16_t *)(narrow + 4 * n),
+                                 .capacity = runs->n_places};
     const struct ev_string_field comm = {.offset = 8, .storage = EV_DATA_LOC};
 
     assert(ev_sort_runs(runs) == EV_OK);
@@ -87,11 +87,17 @@ walk(const struct perf_shape *shape, struct ev_data data)
     size_t n = (size_t)starts[CPUS];
     struct ev_place *places = malloc((n + 1) * sizeof(*places));
     uint64_t *side = malloc((tally.side + 1) * sizeof(*side));
-    struct perf_room room = {places, n, next, limit, CPUS, side, (size_t)tally.side};
+    struct perf_room room = {.places = places,
+                             .n_places = n,
+                             .next = next,
+                             .limit = limit,
+                             .n_cpus = CPUS,
+                             .side = side,
+                             .n_side = (size_t)tally.side};
     assert(perf_places(shape, data, &room) == EV_OK);
     for (int cpu = 0; cpu < CPUS; cpu++)
         assert(next[cpu] == limit[cpu]);
-    struct ev_runs runs = {places, n, starts, CPUS};
+    struct ev_runs runs = {.places = places, .n_places = n, .starts = starts, .n = CPUS};
     decode(shape->specs, data, &runs);
     free(side);
     free(places);
@@ -100,10 +106,10 @@ walk(const struct perf_shape *shape, struct ev_data data)
 static void
 inflate_and_walk(const struct perf_shape *shape, struct ev_data data)
 {
-    struct perf_sink counted = {NULL, MAX_INFLATED, 0}, filled;
+    struct perf_sink counted = {.capacity = MAX_INFLATED}, filled;
     int ret = perf_inflate(data, shape->specs->swap, &counted);
 
-    filled = (struct perf_sink){malloc(counted.filled + 1), counted.filled + 1, 0};
+    filled = (struct perf_sink){.out = malloc(counted.filled + 1), .capacity = counted.filled + 1};
     if (ret != EV_ERR_CAPACITY) {
         int again = perf_inflate(data, shape->specs->swap, &filled);
         assert((again == EV_OK) == (ret == EV_OK));

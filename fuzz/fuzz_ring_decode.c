@@ -11,13 +11,15 @@
 
 enum { HEAD = 4, MAX_ROWS = 1 << 14, CPUS = 3, SUBBUF = 256, MAX_EXPANDED = 1 << 20 };
 
+#define NUMBER(from, bytes) {.offset = from, .size = bytes}
+
 static const struct ev_spec SPECS[2] = {
     {.id = 1,
      .kind = 1,
      .length = 37,
-     .pid = {4, 4, 1},
-     .numeric = {{32, 4, 0}, {16, 8, 0}, {24, 8, 0}, {36, 1, 0}}},
-    {.id = 600, .kind = 9, .length = 8, .pid = {4, 4, 1}},
+     .pid = {.offset = 4, .size = 4, .is_signed = 1},
+     .numeric = {NUMBER(32, 4), NUMBER(16, 8), NUMBER(24, 8), NUMBER(36, 1)}},
+    {.id = 600, .kind = 9, .length = 8, .pid = {.offset = 4, .size = 4, .is_signed = 1}},
 };
 
 struct rows {
@@ -52,11 +54,12 @@ in_one_piece(const struct ev_specs *specs, struct ev_data data, const struct rin
 {
     static struct ev_place places[MAX_ROWS];
     uint64_t starts[CPUS + 1] = {0};
-    struct ev_runs runs = {places, 0, starts, CPUS};
+    struct ev_runs runs = {.places = places, .starts = starts, .n = CPUS};
 
     for (int i = 0; i < CPUS; i++) {
         uint64_t at = (uint64_t)(sources[i].data.bytes - data.bytes);
-        struct ring_stream stream = {at, sources[i].data.size, sources[i].cpu};
+        struct ring_stream stream = {
+            .offset = at, .size = sources[i].data.size, .cpu = sources[i].cpu};
         struct ring_found found;
         int ret = ring_walk(&sources[i].layout, specs, data, &stream, places + starts[i],
                             MAX_ROWS - starts[i], &found);
@@ -82,8 +85,10 @@ plain(const struct ev_specs *specs, struct ev_data data, struct ring_layout layo
 
     for (int i = 0; i < CPUS; i++) {
         size_t size = i + 1 < CPUS ? share : data.size - (CPUS - 1) * share;
-        sources[i] = (struct ring_source){
-            .data = {data.bytes + (size_t)i * share, size}, .layout = layout, .cpu = (uint16_t)i};
+        sources[i] =
+            (struct ring_source){.data = {.bytes = data.bytes + (size_t)i * share, .size = size},
+                                 .layout = layout,
+                                 .cpu = (uint16_t)i};
     }
     int ret = ring_decode(specs, sources, CPUS, &columns, &rows, &failed);
     assert(failed <= CPUS && rows <= MAX_ROWS);
@@ -116,13 +121,14 @@ LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
     if (size < HEAD)
         return 0;
     uint8_t long_size = input[0] & 1 ? 4 : 8;
-    struct ring_layout layout = {SUBBUF, 8U + long_size, long_size};
+    struct ring_layout layout = {
+        .subbuf_size = SUBBUF, .data_offset = 8U + long_size, .commit_size = long_size};
     size_t length = size - HEAD;
     if (!(input[0] & 8))
         length -= length % SUBBUF;
     uint8_t *bytes = malloc(length + 1);
     memcpy(bytes, input + HEAD, length);
-    struct ev_data data = {bytes, length};
+    struct ev_data data = {.bytes = bytes, .size = length};
     assert(ev_specs_init(&specs, SPECS, 2, input[0] & 2) == EV_OK);
     if (input[0] & 8)
         packed(&specs, data, layout);

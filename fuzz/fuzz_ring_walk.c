@@ -11,21 +11,21 @@
 
 enum { HEAD = 4, MAX_ROWS = 1 << 16 };
 
-#define NUMBER(offset, size) {offset, size, 0}
+#define NUMBER(from, bytes) {.offset = from, .size = bytes}
 
 /* An insert (length 37) and a block event, with ids small enough for the fuzzer to find. */
 static struct ev_spec specs_of[2] = {
     {.id = 1,
      .kind = 1,
      .length = 37,
-     .pid = {4, 4, 1},
+     .pid = {.offset = 4, .size = 4, .is_signed = 1},
      .numeric = {NUMBER(32, 4), NUMBER(16, 8), NUMBER(24, 8), NUMBER(36, 1)}},
     {.id = 600,
      .kind = 9,
      .length = 44,
-     .pid = {4, 4, 1},
-     .numeric = {NUMBER(8, 4), {0, 0, 0}, NUMBER(16, 8), NUMBER(24, 4)},
-     .rwbs = {34, 10, 0}},
+     .pid = {.offset = 4, .size = 4, .is_signed = 1},
+     .numeric = {NUMBER(8, 4), {0}, NUMBER(16, 8), NUMBER(24, 4)},
+     .rwbs = NUMBER(34, 10)},
 };
 
 static void
@@ -43,10 +43,18 @@ decode(const struct ev_specs *specs, struct ev_data data, struct ev_place *place
     static int32_t pid[MAX_ROWS];
     static uint16_t cpu[MAX_ROWS], flags[MAX_ROWS];
     static uint8_t kind[MAX_ROWS];
-    struct ev_columns columns = {wide[0], cpu,     kind,    pid,   dev,
-                                 wide[1], wide[2], wide[3], flags, MAX_ROWS};
+    struct ev_columns columns = {.time_ns = wide[0],
+                                 .cpu = cpu,
+                                 .kind = kind,
+                                 .pid = pid,
+                                 .dev = dev,
+                                 .ino = wide[1],
+                                 .index = wide[2],
+                                 .value = wide[3],
+                                 .flags = flags,
+                                 .capacity = MAX_ROWS};
     const uint64_t starts[2] = {0, n};
-    struct ev_runs runs = {places, n, starts, 1};
+    struct ev_runs runs = {.places = places, .n_places = n, .starts = starts, .n = 1};
 
     assert(ev_sort_runs(&runs) == EV_OK);
     int ret = ev_decode(specs, data, &runs, &columns, 0);
@@ -63,15 +71,17 @@ LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
     if (size < HEAD)
         return 0;
     uint8_t long_size = input[0] & 1 ? 4 : 8;
-    struct ring_layout layout = {SIZES[input[1] & 3], 8U + long_size + (input[2] & 8), long_size};
+    struct ring_layout layout = {.subbuf_size = SIZES[input[1] & 3],
+                                 .data_offset = 8U + long_size + (input[2] & 8),
+                                 .commit_size = long_size};
     size_t length = size - HEAD;
     if (input[0] & 4)
         length -= length % layout.subbuf_size;
     uint8_t *bytes = malloc(length + 1);
     struct ev_place *places = malloc(MAX_ROWS * sizeof(*places));
     memcpy(bytes, input + HEAD, length);
-    struct ev_data data = {bytes, length};
-    struct ring_stream stream = {0, length, 3};
+    struct ev_data data = {.bytes = bytes, .size = length};
+    struct ring_stream stream = {.size = length, .cpu = 3};
 
     assert(ev_specs_init(&specs, specs_of, 2, input[0] & 2) == EV_OK);
     int ret = ring_walk(&layout, &specs, data, &stream, NULL, 0, &counted);

@@ -1,7 +1,15 @@
-"""The pages made from code are up to date."""
+"""The pages made from code are up to date, and what the documentation shows is what is printed."""
 
+import json
+import re
 import runpy
 from pathlib import Path
+
+import pytest
+
+from docs.tools import man, options, schemas, transcripts
+from docs.tools.manual import manuals
+from foreread.cli.main import COMMANDS
 
 ROOT = Path(__file__).parents[1]
 
@@ -9,3 +17,70 @@ ROOT = Path(__file__).parents[1]
 def test_tables_page_is_that_of_the_schemas():
     page = runpy.run_path(str(ROOT / "docs/make_tables.py"))["text"]()
     assert (ROOT / "docs/reference/tables.md").read_text() == page
+
+
+def test_man_pages_are_those_of_the_parsers():
+    kept = {path.name: path.read_text() for path in (ROOT / "docs/man").glob("*.1")}
+    assert kept == man.pages(), "the man pages are out of date; type: make man"
+
+
+def test_each_command_has_a_manual_with_its_options():
+    found = manuals()
+    assert {f"foreread {name}" for name in COMMANDS} <= set(found)
+    assert "foreread boards start" in found
+    words = [a.words for g in found["foreread record"].groups for a in g.arguments]
+    assert ("-o CAPTURE", "--output CAPTURE") in words
+    assert ("COMMAND",) in words
+    assert ("--backend {auto,tracefs,trace-cmd,perf}",) in words
+
+
+def test_each_command_has_a_page_with_its_options():
+    pages = (ROOT / "docs/reference/commands").glob("*.md")
+    shown = re.findall(r"\{foreread-command\} (.+)", "".join(p.read_text() for p in pages))
+    assert sorted(shown) == sorted(manuals())
+
+
+def test_roff_sees_no_command_in_text():
+    assert man.escape(".SH -o \\n") == "\\&.SH \\-o \\en"
+    assert man.escape("'quoted' …") == "\\&'quoted' \\[u2026]"
+
+
+def test_help_becomes_markdown_without_emphasis_or_links():
+    lines = options.command_lines(manuals()["foreread tune"])
+    assert "````{option} --repeats MIN:MAX" in lines
+    assert options.escaped("reader[:FILE] *") == "reader\\[:FILE\\] \\*"
+
+
+def test_a_schema_becomes_tables():
+    schema = {
+        "$ref": "#/$defs/Sweep",
+        "$defs": {
+            "Sweep": {
+                "description": "One sweep.",
+                "type": "object",
+                "properties": {
+                    "schema": {"const": 1},
+                    "points": {"type": "array", "items": {"$ref": "#/$defs/Point"}},
+                    "kernel": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                },
+                "required": ["schema", "points"],
+            },
+            "Point": {"type": "object", "properties": {"seconds": {"type": "number"}}},
+        },
+    }
+    lines = schemas.schema_lines(json.dumps(schema))
+    assert "| `schema` | `1` |  |" in lines
+    assert "| `points` | list of Point |  |" in lines
+    assert "| `kernel` | text or null (optional) |  |" in lines
+    assert lines.index("**Sweep**") < lines.index("**Point**")
+
+
+@pytest.mark.parametrize("name", transcripts.PAGES)
+def test_commands_in_the_documentation_print_what_it_shows(name):
+    page = (ROOT / name).read_text()
+    assert transcripts.refreshed(page) == page, "type: python -m docs.tools.transcripts"
+
+
+def test_a_command_of_the_documentation_that_fails_is_an_error():
+    with pytest.raises(transcripts.TranscriptError, match="exit code 3"):
+        transcripts.refreshed("```console\n$ exit 3\n```\n")

@@ -1,10 +1,20 @@
-"""Each folder's README lists what is there."""
+"""Each folder's README lists what is there, and C files form no circles."""
 
 import re
+from collections import defaultdict
+from graphlib import TopologicalSorter
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).parents[1]
 ROOMS = ("analyzer", "boards", "emulator", "foreread", "studies", "tracer")
+CORES = (
+    "analyzer/ingest/core",
+    "analyzer/program/core",
+    "emulator/core/fixed",
+    "emulator/core/linux",
+)
 SOURCES = {".py", ".c", ".h", ".sh", ".toml", ".j2"}
 
 
@@ -44,3 +54,20 @@ def test_readmes_of_rooms_name_no_file_that_is_not_there():
         for line in (ROOT / readme).read_text().splitlines():
             if match := re.match(r"\| `([\w./-]+\.(?:py|c|h|sh|toml))`", line):
                 assert Path(match[1]).name in present, f"{readme}: {match[1]}"
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_each_c_file_of_a_core_has_its_own_header(core):
+    files = list((ROOT / core).glob("*.c"))
+    assert files
+    assert [file.name for file in files if not file.with_suffix(".h").exists()] == []
+
+
+@pytest.mark.parametrize("core", CORES)
+def test_c_files_of_a_core_and_their_headers_include_each_other_in_no_circle(core):
+    includes = defaultdict(set)
+    for file in (ROOT / core).glob("*.[ch]"):
+        named = re.findall(r'^#include "([\w/]+)\.h"', file.read_text(), re.MULTILINE)
+        includes[file.stem] |= set(named) - {file.stem}
+    order = list(TopologicalSorter(includes).static_order())  # CycleError names the circle
+    assert set(includes) <= set(order)

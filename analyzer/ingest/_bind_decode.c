@@ -64,9 +64,11 @@ bind_columns_acquire(struct array *arrays, PyObject *tuple, struct ev_columns *c
         const char *name, *codes;
         int size;
     } kinds[N_COLUMNS] = {
-        {"time_ns", "LQ", 8}, {"cpu", "H", 2},    {"kind", "B", 1},
-        {"pid", "i", 4},      {"dev", "I", 4},    {"ino", "LQ", 8},
-        {"index", "LQ", 8},   {"value", "LQ", 8}, {"flags", "H", 2},
+        {.name = "time_ns", .codes = "LQ", .size = 8}, {.name = "cpu", .codes = "H", .size = 2},
+        {.name = "kind", .codes = "B", .size = 1},     {.name = "pid", .codes = "i", .size = 4},
+        {.name = "dev", .codes = "I", .size = 4},      {.name = "ino", .codes = "LQ", .size = 8},
+        {.name = "index", .codes = "LQ", .size = 8},   {.name = "value", .codes = "LQ", .size = 8},
+        {.name = "flags", .codes = "H", .size = 2},
     };
 
     if (PyTuple_Size(tuple) != N_COLUMNS) {
@@ -229,9 +231,9 @@ field_strings(PyObject *self, PyObject *args)
 }
 
 PyMethodDef bind_decode_functions[] = {
-    {"sort_runs", sort_runs, METH_VARARGS, NULL},
-    {"decode", decode, METH_VARARGS, NULL},
-    {"field_numbers", field_numbers, METH_VARARGS, NULL},
-    {"field_strings", field_strings, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    {.ml_name = "sort_runs", .ml_meth = sort_runs, .ml_flags = METH_VARARGS},
+    {.ml_name = "decode", .ml_meth = decode, .ml_flags = METH_VARARGS},
+    {.ml_name = "field_numbers", .ml_meth = field_numbers, .ml_flags = METH_VARARGS},
+    {.ml_name = "field_strings", .ml_meth = field_strings, .ml_flags = METH_VARARGS},
+    {.ml_name = NULL},
 };

@@ -103,8 +103,8 @@ error_messages(PyObject *self, PyObject *args)
 }
 
 PyMethodDef bind_format_functions[] = {
-    {"parse_formats", parse_formats, METH_VARARGS, NULL},
-    {"check_format", check_format, METH_VARARGS, NULL},
-    {"error_messages", error_messages, METH_NOARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    {.ml_name = "parse_formats", .ml_meth = parse_formats, .ml_flags = METH_VARARGS},
+    {.ml_name = "check_format", .ml_meth = check_format, .ml_flags = METH_VARARGS},
+    {.ml_name = "error_messages", .ml_meth = error_messages, .ml_flags = METH_NOARGS},
+    {.ml_name = NULL},
 };

@@ -184,8 +184,8 @@ out:
 }
 
 PyMethodDef bind_perf_functions[] = {
-    {"perf_count", bind_perf_count, METH_VARARGS, NULL},
-    {"perf_places", bind_perf_places, METH_VARARGS, NULL},
-    {"perf_inflate", bind_perf_inflate, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    {.ml_name = "perf_count", .ml_meth = bind_perf_count, .ml_flags = METH_VARARGS},
+    {.ml_name = "perf_places", .ml_meth = bind_perf_places, .ml_flags = METH_VARARGS},
+    {.ml_name = "perf_inflate", .ml_meth = bind_perf_inflate, .ml_flags = METH_VARARGS},
+    {.ml_name = NULL},
 };

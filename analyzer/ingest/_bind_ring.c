@@ -216,9 +216,9 @@ out:
 }
 
 PyMethodDef bind_ring_functions[] = {
-    {"ring_walk", ring_walk_py, METH_VARARGS, NULL},
-    {"ring_decode", ring_decode_py, METH_VARARGS, NULL},
-    {"inflate", inflate_py, METH_VARARGS, NULL},
-    {"inflate_chunks", inflate_chunks_py, METH_VARARGS, NULL},
-    {NULL, NULL, 0, NULL},
+    {.ml_name = "ring_walk", .ml_meth = ring_walk_py, .ml_flags = METH_VARARGS},
+    {.ml_name = "ring_decode", .ml_meth = ring_decode_py, .ml_flags = METH_VARARGS},
+    {.ml_name = "inflate", .ml_meth = inflate_py, .ml_flags = METH_VARARGS},
+    {.ml_name = "inflate_chunks", .ml_meth = inflate_chunks_py, .ml_flags = METH_VARARGS},
+    {.ml_name = NULL},
 };

@@ -33,8 +33,11 @@ static PyModuleDef_Slot slots[] = {
 };
 
 static struct PyModuleDef definition = {
-    PyModuleDef_HEAD_INIT, .m_name = "_readers", .m_doc = "Walks trace files; see _readers.pyi.",
-    .m_size = 0,           .m_slots = slots,
+    .m_base = PyModuleDef_HEAD_INIT,
+    .m_name = "_readers",
+    .m_doc = "Walks trace files; see _readers.pyi.",
+    .m_size = 0,
+    .m_slots = slots,
 };
 
 PyMODINIT_FUNC

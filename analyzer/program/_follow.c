@@ -8,12 +8,12 @@
 enum { MOMENTS, INSERTED, SEGMENTS, CACHED, SIZES, FLAGS, ARRAYS };
 
 static const struct array OF_FOLLOW[ARRAYS] = {
-    [MOMENTS] = {"moments", RECORDS, sizeof(struct fw_moment), false},
-    [INSERTED] = {"inserted", RECORDS, sizeof(struct fw_inserted), false},
-    [SEGMENTS] = {"segments", RECORDS, sizeof(struct fw_piece), false},
-    [CACHED] = {"cached", RECORDS, sizeof(struct fw_piece), false},
-    [SIZES] = {"sizes", SIGNED, sizeof(int64_t), false},
-    [FLAGS] = {"flags", "B", sizeof(uint8_t), false},
+    [MOMENTS] = {.name = "moments", .formats = RECORDS, .itemsize = sizeof(struct fw_moment)},
+    [INSERTED] = {.name = "inserted", .formats = RECORDS, .itemsize = sizeof(struct fw_inserted)},
+    [SEGMENTS] = {.name = "segments", .formats = RECORDS, .itemsize = sizeof(struct fw_piece)},
+    [CACHED] = {.name = "cached", .formats = RECORDS, .itemsize = sizeof(struct fw_piece)},
+    [SIZES] = {.name = "sizes", .formats = SIGNED, .itemsize = sizeof(int64_t)},
+    [FLAGS] = {.name = "flags", .formats = "B", .itemsize = sizeof(uint8_t)},
 };
 
 static size_t
@@ -114,13 +114,18 @@ error_texts(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(unused))
 }
 
 static PyMethodDef METHODS[] = {
-    {"follow", follow, METH_VARARGS, follow_doc},
-    {"error_texts", error_texts, METH_NOARGS, error_texts_doc},
-    {NULL, NULL, 0, NULL},
+    {.ml_name = "follow", .ml_meth = follow, .ml_flags = METH_VARARGS, .ml_doc = follow_doc},
+    {.ml_name = "error_texts",
+     .ml_meth = error_texts,
+     .ml_flags = METH_NOARGS,
+     .ml_doc = error_texts_doc},
+    {.ml_name = NULL},
 };
 
-static struct PyModuleDef MODULE = {PyModuleDef_HEAD_INIT, .m_name = "analyzer.program._follow",
-                                    .m_size = 0, .m_methods = METHODS};
+static struct PyModuleDef MODULE = {.m_base = PyModuleDef_HEAD_INIT,
+                                    .m_name = "analyzer.program._follow",
+                                    .m_size = 0,
+                                    .m_methods = METHODS};
 
 PyMODINIT_FUNC
 PyInit__follow(void)

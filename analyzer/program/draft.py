@@ -19,7 +19,7 @@ Timed = tuple[int, Row]  # when (ns), OPERATION
 
 
 class Assumed(IntEnum):
-    """What was not in the recording, and assumed instead (enum fw_assumed, core/follow.h)."""
+    """What was not in the recording, and assumed instead (enum fw_assumed, core/evidence.h)."""
 
     WHOLE = 0
     HEADERS = 1

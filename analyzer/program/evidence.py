@@ -18,9 +18,9 @@ MOST_PAGES = 1 << 20  # of one operation, or of one run of cached pages
 _MOST_BYTES = 1 << 62
 _DUPLICATES = frozenset(f"syscalls:sys_{name}" for name in ("exit_dup", "enter_dup2", "enter_dup3"))
 
-# A page that entered the page cache (struct fw_inserted, core/follow.h): ``unread``: no block read
-# filled it; ``stored``: it has data on the device, as far as that is known; ``way``: misses.Way or
-# NO_WAY.
+# A page that entered the page cache (struct fw_inserted, core/evidence.h): ``unread``: no block
+# read filled it; ``stored``: it has data on the device, as far as that is known; ``way``:
+# misses.Way or NO_WAY.
 INSERTED = np.dtype(
     [("page", "u8"), ("file", "u4"), ("unread", "u1"), ("stored", "u1"), ("way", "i1")], align=True
 )

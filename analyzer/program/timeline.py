@@ -53,8 +53,8 @@ class What(IntEnum):
     OTHER = 126  # a call of which nothing matters but that it was made
 
 
-# One thing that a thread did (struct fw_moment, core/follow.h); ``values`` are as What says, and 0
-# where it says nothing. Of events of pages: row of the file (-1: none), page index, value, and of
+# One thing that a thread did (struct fw_moment, core/evidence.h); ``values`` are as What says, and
+# 0 where it says nothing. Of events of pages: row of the file (-1: none), page index, value, and of
 # inserts whether it was one of the application's threads; of processes: value. What is beyond i8 is
 # its largest number.
 MOMENT = np.dtype(

@@ -78,14 +78,14 @@ def read_result(disk: Path, command: str) -> Result | None:
 
     Raises BoardError for what the guest itself says went wrong.
     """
-    members = _members(disk)
-    if "end" not in members:
+    found = members(disk)
+    if "end" not in found:
         return None
-    if "failed" in members:
-        said = members["failed"].decode(errors="replace").strip()
+    if "failed" in found:
+        said = found["failed"].decode(errors="replace").strip()
         raise BoardError(f"the guest failed: {said}", "try more memory with --memory-mib N memory")
-    runs = [_timed_run(line) for line in members["runs"].decode().splitlines()]
-    result = Result(runs, members["stdout"], members["stderr"])
+    runs = [_timed_run(line) for line in found["runs"].decode().splitlines()]
+    result = Result(runs, found["stdout"], found["stderr"])
     if runs[-1].status == _COMMAND_NOT_FOUND and b"chroot: can't execute" in result.stderr:
         raise BoardError(
             f"the guest has no command {command!r}",
@@ -99,7 +99,7 @@ def _timed_run(line: str) -> TimedRun:
     return TimedRun(window, status, end - begin, requests, sectors // 2)
 
 
-def _members(disk: Path) -> dict[str, bytes]:
+def members(disk: Path) -> dict[str, bytes]:
     """Return the regular files of the archive, none if it is damaged or absent."""
     try:
         with tarfile.open(disk, "r:") as archive:

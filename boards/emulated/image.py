@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import random
 import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from boards.emulated.error import BoardError, call, require_tool
@@ -14,6 +16,15 @@ SAMPLE = "sample.mp3"
 _SPACE = "free some space in the cache's file system"
 # Also the seed of the directories' hashes: a fixed one, so that their order repeats.
 _UUID = "f0e1d2c3-b4a5-4697-8879-6a5b4c3d2e1f"
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Whose a file of the image is; all others are root's."""
+
+    path: str
+    uid: int
+    gid: int
 
 
 def add_board_files(tree: Path, busybox: Path) -> None:
@@ -26,12 +37,15 @@ def add_board_files(tree: Path, busybox: Path) -> None:
     (tree / SAMPLE).write_bytes(silent_mp3(60))
 
 
-def build_image(tree: Path, fs: str, image: Path, free_mib: int = 0) -> None:
+def build_image(
+    tree: Path, fs: str, image: Path, free_mib: int = 0, owners: Sequence[Owner] = ()
+) -> None:
     """Write an image of ``tree`` with some room, if it can be written to; raises BoardError."""
     if fs == "ext4":
         _ext4(tree, image, free_mib)
+        _give_away(image, owners)
     else:
-        _squashfs(tree, image)
+        _squashfs(tree, image, owners)
 
 
 def silent_mp3(seconds: int) -> bytes:
@@ -61,10 +75,27 @@ def _ext4(tree: Path, image: Path, free_mib: int) -> None:
     call([*unshare, tool, *options, *same, "-d", tree, image, f"{size_kib}k"], _SPACE)
 
 
-def _squashfs(tree: Path, image: Path) -> None:
+def _give_away(image: Path, owners: Sequence[Owner]) -> None:
+    """Set owners in an ext4 image: nobody but root could in the tree that it is made of."""
+    fields = [
+        (one.path, name, n) for one in owners for name, n in (("uid", one.uid), ("gid", one.gid))
+    ]
+    lines = [f'set_inode_field "/{path}" {name} {n}\n' for path, name, n in fields]
+    if lines:
+        script = image.with_name(f"{image.name}.owners")
+        script.write_text("".join(lines))
+        call([require_tool("debugfs", "e2fsprogs"), "-w", "-f", script, image], _SPACE)
+        script.unlink()
+
+
+def _squashfs(tree: Path, image: Path, owners: Sequence[Owner]) -> None:
     tool = require_tool("mksquashfs", "squashfs-tools")
     same = ["-all-root", "-all-time", "0", "-mkfs-time", "0", "-processors", "1"]
-    call([tool, tree, image, "-noappend", "-quiet", "-no-progress", *same], _SPACE)
+    modes = [(one, (tree / one.path).lstat().st_mode & 0o7777) for one in owners]
+    given = [
+        word for one, mode in modes for word in ("-p", f"{one.path} m {mode:o} {one.uid} {one.gid}")
+    ]
+    call([tool, tree, image, "-noappend", "-quiet", "-no-progress", *same, *given], _SPACE)
 
 
 def check_file_system(fs: str) -> None:

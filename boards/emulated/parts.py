@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 
 from boards.emulated import (
+    configure,
     image,
     initramfs,
     live_root,
@@ -18,12 +19,15 @@ from boards.emulated import (
     systemd_root,
 )
 from boards.emulated.error import BoardError
+from boards.emulated.image import Owner
 from boards.emulated.machines import MACHINES, host_is, machine
 from boards.emulated.packages import AptRoot, find_kernel, unpack
 
 # A change of what makes the boot files makes them anew.
 _BOOT_CODE = (initramfs.__file__, modules.__file__, slowdisk_build.__file__)
-_LIVE_CODE = (image.__file__, live_root.__file__, systemd_root.__file__)
+_CONFIGURE_CODE = (configure.__file__, str(configure.SCRIPT))
+_IMAGE_CODE = (image.__file__, *_CONFIGURE_CODE)
+_LIVE_CODE = (*_IMAGE_CODE, live_root.__file__, systemd_root.__file__)
 DEFAULT_PACKAGES = ("madplay",)
 
 
@@ -66,7 +70,7 @@ class Parts:
 
     def image(self, fs: str) -> Path:
         """Return the application's image, built the first time."""
-        key = store.digest(*self.packages, Path(image.__file__).read_bytes())
+        key = store.digest(*self.packages, *(Path(file).read_bytes() for file in _IMAGE_CODE))
         place = self._place / f"image-{fs}-{key}"
         return store.folder(place, lambda into: self._build_image(fs, into)) / "image"
 
@@ -165,6 +169,28 @@ class Parts:
         fetch = lambda debs: self._apt.closure(names, debs)  # noqa: E731
         return self._downloaded(f"apps-{store.digest(*names)}", fetch)
 
+    def _configure(self, tree: Path) -> list[Owner]:
+        """Make the changes of the packages' maintainer scripts in an unpacked root."""
+        packages = [configure.read_package(one) for one in self._applications(self.packages)]
+        names = [one.name for one in packages if one.needs_configuring]
+        if not names:
+            return []
+        key = store.digest(*self.packages, *(Path(file).read_bytes() for file in _CONFIGURE_CODE))
+
+        def build(into: Path) -> None:
+            self.tell(f"configuring {', '.join(names)} on a board of its own (takes minutes)")
+            base = [configure.read_package(one) for one in self._downloaded_base()]
+            configure.configure(self.machine, self.boot_files(), base, packages, into)
+
+        made = store.folder(self._place / f"configured-{key}", build)
+        for name in (made / "failed").read_text().split():
+            self.tell(f"{name} is on the board but could not be configured: see {made / 'log'}")
+        return configure.apply((made / "changed").read_bytes(), tree)
+
+    def _downloaded_base(self) -> list[Path]:
+        fetch = lambda debs: self._apt.closure(configure.BASE, debs)  # noqa: E731
+        return self._downloaded(f"base-{store.digest(*configure.BASE)}", fetch)
+
     def _build_live_image(
         self, fs: str, init: str, swap_mib: int, free_mib: int, into: Path
     ) -> None:
@@ -177,7 +203,8 @@ class Parts:
                 systemd_root.merge_usr(tree)
             image.add_board_files(tree, self._busybox(Path(name)))
             live_root.add_live_files(tree, init, swap_mib if fs == "ext4" else 0)
-            image.build_image(tree, fs, into / "image", free_mib)
+            owners = self._configure(tree)
+            image.build_image(tree, fs, into / "image", free_mib, owners)
 
     def _build_image(self, fs: str, into: Path) -> None:
         archives = self._applications(self.packages)
@@ -186,7 +213,7 @@ class Parts:
             tree = Path(name) / "tree"
             unpack(archives, tree)
             image.add_board_files(tree, self._busybox(Path(name)))
-            image.build_image(tree, fs, into / "image")
+            image.build_image(tree, fs, into / "image", owners=self._configure(tree))
 
 
 def _host_debian() -> str:

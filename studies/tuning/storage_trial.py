@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +16,11 @@ from typing import Literal
 
 import msgspec
 
-from boards.target import NOT_FOUND, Target
+from boards.target import NOT_FOUND, LocalTarget, Target
 from studies.error import StudyError
 from tracer.interrupts import uninterrupted
+from tracer.local.journal import Journal
+from tracer.local.knobs import read_knob, write_knob
 
 # So that mkfs asks nothing: the script has looked at what is there before.
 _FORCE = {
@@ -28,6 +30,7 @@ _FORCE = {
 }
 _SCRIPT = Path(__file__).with_suffix(".sh")
 _STEPS = 4  # mkfs, two of fio, and what is done around them
+_LOCK_WAIT_S = 60.0  # for another foreread that uses the settings of this machine
 _SHOWN = 300  # characters of what a tool said
 
 
@@ -86,14 +89,51 @@ class StorageBench:
     def run(self, file_system: FileSystem) -> Measured:
         """Try a file system; raises StorageError, and TargetError if the target is out of reach.
 
-        Signals wait for its end, which they hasten, so that nothing is left behind.
+        Signals wait for its end, which they hasten, so that nothing is left behind. On this
+        machine it holds the settings' lock, and their journal: RecordError where others do.
         """
+        words = self._words(file_system)
         with uninterrupted():
-            done = self.target.run(
-                ["unshare", "-m", "sh", "-c", _SCRIPT.read_text(), "sh", *self._words(file_system)],
-                stdin=self.job.encode(),
-                timeout_s=_STEPS * (self.limit_s + self.seconds),
-            )
+            return self._scheduled(file_system.scheduler, words)
+
+    def _scheduled(self, scheduler: str, words: Sequence[str]) -> Measured:
+        """Make the trial with the device's scheduler set, which is put back."""
+        if isinstance(self.target, LocalTarget):
+            with Journal(self.target, wait_s=_LOCK_WAIT_S) as journal:
+                return self._tried(journal.set, scheduler, words)
+        # An emulated board of the study alone, which ends with it: there is nobody to lock out.
+        changed: dict[str, str] = {}
+
+        def write(knob: str, value: str) -> str:
+            changed[knob] = read_knob(self.target, knob)
+            return write_knob(self.target, knob, value)
+
+        try:
+            return self._tried(write, scheduler, words)
+        finally:
+            for knob, value in changed.items():
+                write_knob(self.target, knob, value)
+
+    def _tried(
+        self, write: Callable[[str, str], str], scheduler: str, words: Sequence[str]
+    ) -> Measured:
+        if scheduler:
+            status, name = self._ask("check", words)
+            if status != "free":
+                return self._outcome(status, name)
+            try:
+                write(f"/sys/class/block/{name}/queue/scheduler", scheduler)
+            except OSError:
+                return Measured("failed", f"scheduler {scheduler} is refused")
+        return self._outcome(*self._ask("try", words))
+
+    def _ask(self, verb: str, words: Sequence[str]) -> tuple[str, str]:
+        """Run the script; return its first word, and the rest."""
+        done = self.target.run(
+            ["unshare", "-m", "sh", "-c", _SCRIPT.read_text(), "sh", verb, *words],
+            stdin=self.job.encode(),
+            timeout_s=_STEPS * (self.limit_s + self.seconds),
+        )
         complaint = done.stderr.decode(errors="replace").strip()[:_SHOWN]
         if done.status == NOT_FOUND or complaint.startswith("unshare"):
             raise StorageError(
@@ -101,9 +141,12 @@ class StorageBench:
                 "run as root, with unshare of util-linux or busybox",
             )
         word, _, rest = done.stdout.decode(errors="replace").partition(" ")
+        return word, rest.strip() or complaint
+
+    def _outcome(self, word: str, rest: str) -> Measured:
         if word == "measured":
             return _parse(rest)
-        said = rest.strip()[:_SHOWN] or complaint
+        said = rest[:_SHOWN]
         if word == "refused":
             raise StorageError(
                 f"{self.device} {said}",
@@ -121,7 +164,6 @@ class StorageBench:
             wanted.kind,
             ",".join(wanted.mount) or "defaults",
             f"{round(self.seconds * 1000)}",
-            wanted.scheduler,
             "yes" if self.overwrite else "no",
             f"{math.ceil(self.limit_s + self.seconds)}",
             *_FORCE[wanted.kind],

@@ -1,14 +1,15 @@
 # One trial of a file system on a device, which loses what it holds: made, filled, mounted cold,
 # measured by fio, unmounted, and the device's beginning and end zeroed again.
-#   sh -c THIS sh DEVICE KIND MOUNT_OPTIONS RUN_MS SCHEDULER OVERWRITE LIMIT_S MKFS_WORD... <JOB
+#   sh -c THIS sh VERB DEVICE KIND MOUNT_OPTIONS RUN_MS OVERWRITE LIMIT_S MKFS_WORD... <JOB
 # It is to run in a mount namespace of its own, so that the mount is nobody else's and goes with
 # the last of its processes, however they end. Its first line says what came of it: "refused",
 # "invalid" (no such file system), "failed", each with a reason; or "measured" and what the sync
-# after the run took (hundredths of a second), with fio's report after it.
+# after the run took (hundredths of a second), with fio's report after it. With the verb "check"
+# it only says whether the device is "free"; with "try" it makes the trial. It changes no knob.
 # shellcheck shell=sh
 set -u
 export LC_ALL=C
-device=$1 kind=$2 options=$3 run_ms=$4 scheduler=$5 overwrite=$6 limit_s=$7
+verb=$1 device=$2 kind=$3 options=$4 run_ms=$5 overwrite=$6 limit_s=$7
 shift 7
 at=/tmp # any folder does: only we see what is mounted there
 edge_kib=1024
@@ -46,12 +47,10 @@ erase() {
     dd if=/dev/zero of="$device" bs=512 seek=$((sectors - 128)) count=128 conv=notrunc,fsync
 } >/dev/null 2>&1
 
-queue=
 mounted=
 restore() {
     trap '' INT TERM HUP
     [ -z "$mounted" ] || umount -i "$at"
-    [ -z "$queue" ] || echo "$before" >"$queue"
     erase
 }
 
@@ -65,12 +64,6 @@ run_fio() {
     printf '%s\n' "$job" | timeout -k 5 "$limit_s" fio --directory="$at" --runtime="${run_ms}ms" "$@" -
 }
 
-set_scheduler() {
-    queue=/sys/class/block/$name/queue/scheduler
-    before=$(sed 's/.*\[\(.*\)\].*/\1/' "$queue")
-    echo "$scheduler" >"$queue" || end failed "scheduler $scheduler is refused"
-} 2>/dev/null
-
 hundredths() {
     read -r up _ </proc/uptime
     echo "${up%.*}${up#*.}"
@@ -83,6 +76,7 @@ name=${device##*/}
 [ -e "/sys/class/block/$name/dev" ] || end refused "is not a device that sysfs knows"
 in_use "$name" && end refused "is in use"
 [ "$overwrite" = yes ] || blank || end refused "is not blank"
+[ "$verb" = try ] || end free "$name"
 for tool in "mkfs.$kind" fio timeout; do
     command -v "$tool" >/dev/null || end failed "$tool is not installed"
 done
@@ -92,7 +86,6 @@ exec 3<"$device" # a loop device that detaches itself stays ours
 trap restore EXIT
 trap 'exit 1' INT TERM HUP
 trap '' PIPE # whoever asked may be gone; what was begun is put back all the same
-[ -z "$scheduler" ] || set_scheduler
 
 said=$(timeout -k 5 "$limit_s" "mkfs.$kind" "$@" "$device" 2>&1 </dev/null) ||
     end invalid "mkfs.$kind $*: $said"

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from boards.target import LocalTarget
+from studies.tuning import storage_trial
 from studies.tuning.storage_chromosomes import (
     configurations,
     defaults,
@@ -25,6 +26,8 @@ from studies.tuning.storage_chromosomes import (
 )
 from studies.tuning.storage_rules import today
 from studies.tuning.storage_trial import FileSystem, StorageBench, StorageError, loop_device
+from tracer.error import RecordError
+from tracer.local.journal import restore_leftovers
 
 SIZE = 384 << 20
 RULES = today(SIZE)
@@ -240,6 +243,32 @@ with loop_device(Path(sys.argv[1]), LocalTarget()) as device:
 """
 
 
+CAMPAIGN_ON = """
+import sys
+from pathlib import Path
+from boards.target import LocalTarget
+from studies.tuning.storage_trial import FileSystem, StorageBench
+StorageBench(LocalTarget(), sys.argv[1], Path(sys.argv[2]).read_text(), seconds=3).run(
+    FileSystem("ext4", scheduler="none"))
+"""
+HOLDER = """
+from tracer.local.journal import Journal
+with Journal():
+    print("held", flush=True)
+    input()
+"""
+
+
+@contextmanager
+def killed(script, device, folder):
+    """Yield a process that tries a file system on the device, and that the test ends."""
+    job = folder / "job"
+    job.write_text(JOB)
+    words = [sys.executable, "-c", script, device, str(job)]
+    with subprocess.Popen(words, cwd=ROOT, stderr=subprocess.DEVNULL) as one:
+        yield one
+
+
 @contextmanager
 def campaign(image, folder):
     """Yield a campaign in a process of its own, and its device once a trial has that mounted."""
@@ -263,6 +292,35 @@ def test_nothing_remains_however_a_campaign_ends(number, image, tmp_path):
     wait_for(lambda: f" {device} " not in all_mounts())
     assert attached(image) == ""
     assert image.read_bytes()[: 1 << 20].strip(b"\0") == b""
+
+
+def test_doctor_restores_the_scheduler_of_a_campaign_that_was_killed(image, tmp_path):
+    with loop_device(image, LocalTarget()) as device:
+        queue = Path("/sys/class/block", Path(device).name, "queue/scheduler")
+        if "mq-deadline" not in queue.read_text():
+            pytest.skip("this kernel has no mq-deadline: no scheduler was restored")
+        queue.write_text("mq-deadline")
+        with killed(CAMPAIGN_ON, device, tmp_path) as one:
+            wait_for(lambda: f" {device} " in all_mounts())
+            assert "[none]" in queue.read_text()
+            one.kill()
+            one.communicate()
+        wait_for(lambda: f" {device} " not in all_mounts())
+        assert "[none]" in queue.read_text()  # nobody could put it back
+        restored = {one.knob: one.problem for one in restore_leftovers()}
+        assert restored[str(queue)] == ""
+        assert "[mq-deadline]" in queue.read_text()
+
+
+def test_a_trial_waits_for_another_foreread_that_holds_the_settings(device, monkeypatch):
+    monkeypatch.setattr(storage_trial, "_LOCK_WAIT_S", 0.0)
+    bench = StorageBench(LocalTarget(), device, JOB)
+    words = [sys.executable, "-c", HOLDER]
+    with subprocess.Popen(words, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"held\n"
+        with pytest.raises(RecordError, match="another foreread"):
+            bench.run(FileSystem("ext4"))
+        other.communicate(b"end\n")
 
 
 def test_a_trial_that_is_killed_itself_leaves_neither_mount_nor_loop_device(image, tmp_path):

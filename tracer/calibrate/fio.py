@@ -68,7 +68,7 @@ def find_place(target: Target, place: str) -> Place:
         raise CalibrateError(
             "fio is not installed there",
             "install it (Debian: apt install fio), or give the disk's figures by hand: "
-            "docs/reference/commands.md, calibrate",
+            "docs/howto/disk-cost.md",
         )
     if not path or not size.isdecimal():
         raise CalibrateError(

@@ -140,7 +140,7 @@ static void
 child(int fd, const struct fmt_text *texts, size_t n, struct fmt_target target,
       struct fmt_fields *fields)
 {
-    const struct rlimit no_core = {0, 0};
+    const struct rlimit no_core = {.rlim_cur = 0, .rlim_max = 0};
     struct answer answer;
 
     for (int number = 1; number < NSIG; number++)
@@ -171,7 +171,7 @@ read_all(int fd, void *data, size_t size, int64_t deadline_ms)
     char *at = data;
 
     while (size > 0) {
-        struct pollfd ready = {fd, POLLIN, 0};
+        struct pollfd ready = {.fd = fd, .events = POLLIN};
         int64_t left = deadline_ms - now_ms();
         int polled = left > 0 ? poll(&ready, 1, (int)left) : 0;
         if (polled == 0)

@@ -19,7 +19,7 @@ payload_of(const struct perf_record *r, bool swap, ZSTD_inBuffer *in)
     if (r->size < header)
         return false;
     size = header == 16 ? ev_load(r->at + 8, 8, swap) : (uint64_t)r->size - 8;
-    *in = (ZSTD_inBuffer){r->at + header, (size_t)size, 0};
+    *in = (ZSTD_inBuffer){.src = r->at + header, .size = (size_t)size};
     return size <= (uint64_t)r->size - header;
 }
 
@@ -30,9 +30,10 @@ inflate_record(ZSTD_DStream *stream, ZSTD_inBuffer *in, struct perf_sink *sink, 
 
     do { /* until all is read and zstd holds nothing back */
         if (sink->out != NULL)
-            out = (ZSTD_outBuffer){sink->out + sink->filled, sink->capacity - sink->filled, 0};
+            out = (ZSTD_outBuffer){.dst = sink->out + sink->filled,
+                                   .size = sink->capacity - sink->filled};
         else
-            out = (ZSTD_outBuffer){scratch, SCRATCH, 0};
+            out = (ZSTD_outBuffer){.dst = scratch, .size = SCRATCH};
         if (out.size == 0)
             return EV_ERR_CAPACITY;
         if (ZSTD_isError(ZSTD_decompressStream(stream, &out, in)))

@@ -3,11 +3,11 @@
 static const struct {
     const char *message, *remedy;
 } TEXTS[] = {
-    {"memory is short", "analyse the recording on a larger machine"},
-    {"the recording names more pages or mappings than a run of its length can have",
-     "the trace is damaged: copy it again, or record again"},
-    {"a file, a page or an event is out of range",
-     "the trace is damaged: copy it again, or record again"},
+    {.message = "memory is short", .remedy = "analyse the recording on a larger machine"},
+    {.message = "the recording names more pages or mappings than a run of its length can have",
+     .remedy = "the trace is damaged: copy it again, or record again"},
+    {.message = "a file, a page or an event is out of range",
+     .remedy = "the trace is damaged: copy it again, or record again"},
 };
 
 const char *

@@ -3,7 +3,8 @@
 #define FOREREAD_FOLLOW_IMAGES_H
 
 #include "areas.h"
-#include "follow.h"
+#include "errors.h"
+#include "evidence.h"
 
 /* A struct file; ``file`` and ``row`` are FW_NONE until a page of it is seen. */
 struct fw_handle {
@@ -72,13 +73,6 @@ uint32_t fw_table_new(struct fw_images *images);
 uint32_t fw_memory_new(struct fw_images *images);
 struct fw_image fw_image_new(struct fw_images *images);
 struct fw_image fw_image_shared(struct fw_images *images, struct fw_image of);
-struct fw_image fw_image_forked(struct fw_images *images, struct fw_image of, bool files,
-                                bool memory);
-/* The image of a new program; ``kernel_reads`` is a memory, which becomes its own. */
-struct fw_image fw_image_executed(struct fw_images *images, struct fw_image of,
-                                  uint32_t kernel_reads);
-void fw_image_leave(struct fw_images *images, struct fw_image image);
-void fw_memory_leave(struct fw_images *images, uint32_t memory);
 
 /* The struct file of a file that is read without a descriptor, FW_NONE if there is none. */
 uint32_t fw_other(const struct fw_images *images, uint32_t memory, uint32_t file);

@@ -1,5 +1,6 @@
 #include "pages.h"
-#include "follow.h"
+#include "errors.h"
+#include "evidence.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,8 @@
 /* Threads, and the faults that they are in. */
 #include "threads.h"
 
+#include "fork.h"
+
 enum { CLONE_VM = 0x100, CLONE_FILES = 0x400 }; /* include/uapi/linux/sched.h */
 
 int

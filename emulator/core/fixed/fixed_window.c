@@ -23,7 +23,7 @@
 enum { CACHE_LINE = 64 };
 
 struct walk {
-    const struct kernel *kernel;
+    const struct sweep_loop *loop;
     struct sweep sweep;
     uint32_t max_window;
     uint32_t *chain; /* live ancestors, a ring: indexes of touches in page order */
@@ -38,18 +38,19 @@ struct walk {
 static const struct {
     const char *message, *remedy;
 } ERRORS[] = {
-    [-FW_OK] = {"success", "nothing to do"},
-    [-FW_NO_MEMORY] = {"not enough memory to emulate the windows",
-                       "emulate fewer accesses or a smaller largest window"},
-    [-FW_BAD_WINDOW] = {"the largest window is out of range",
-                        "choose a largest window between 0 and 16383 pages"},
-    [-FW_BAD_FILE] = {"an access names a file that is not in file_pages",
-                      "pass file rows between 0 and len(file_pages) - 1"},
-    [-FW_BAD_LENGTH] = {"a file has a negative length",
-                        "pass lengths in pages, or -1 where the length is unknown"},
-    [-FW_TOO_MANY] = {"there are more than 4294967294 accesses",
-                      "split the recording by device or by time"},
-    [-FW_NO_AVX2] = {"this machine or this build has no AVX2", "use isa=\"auto\""},
+    [-FW_OK] = {.message = "success", .remedy = "nothing to do"},
+    [-FW_NO_MEMORY] = {.message = "not enough memory to emulate the windows",
+                       .remedy = "emulate fewer accesses or a smaller largest window"},
+    [-FW_BAD_WINDOW] = {.message = "the largest window is out of range",
+                        .remedy = "choose a largest window between 0 and 16383 pages"},
+    [-FW_BAD_FILE] = {.message = "an access names a file that is not in file_pages",
+                      .remedy = "pass file rows between 0 and len(file_pages) - 1"},
+    [-FW_BAD_LENGTH] = {.message = "a file has a negative length",
+                        .remedy = "pass lengths in pages, or -1 where the length is unknown"},
+    [-FW_TOO_MANY] = {.message = "there are more than 4294967294 accesses",
+                      .remedy = "split the recording by device or by time"},
+    [-FW_NO_AVX2] = {.message = "this machine or this build has no AVX2",
+                     .remedy = "use isa=\"auto\""},
 };
 
 static int
@@ -80,7 +81,7 @@ aligned(size_t count, size_t size)
 static size_t
 lanes(const struct walk *w)
 {
-    return w->sweep.tiles * w->kernel->lanes;
+    return w->sweep.tiles * w->loop->lanes;
 }
 
 static void
@@ -88,8 +89,7 @@ initialise(struct walk *w)
 {
     struct sweep *s = &w->sweep;
     for (size_t tile = 0; tile < s->tiles; tile++)
-        memset(s->slots + tile * s->n_slots * w->kernel->lanes, 0,
-               w->kernel->lanes * sizeof *s->slots);
+        memset(s->slots + tile * s->n_slots * w->loop->lanes, 0, w->loop->lanes * sizeof *s->slots);
     memset(s->last, 0, lanes(w) * sizeof *s->last);
     memset(s->hits, 0, lanes(w) * sizeof *s->hits);
     memset(s->unread, 0, lanes(w) * sizeof *s->unread);
@@ -102,14 +102,14 @@ initialise(struct walk *w)
 static int
 walk_alloc(struct walk *w, uint32_t max_window, enum fw_isa isa)
 {
-    *w = (struct walk){.kernel = kernel_for(isa), .max_window = max_window, .ring = 1};
-    if (!w->kernel)
+    *w = (struct walk){.loop = sweep_loop_for(isa), .max_window = max_window, .ring = 1};
+    if (!w->loop)
         return FW_NO_AVX2;
     while (w->ring <= max_window)
         w->ring *= 2;
-    w->max_steps = kernel_max_steps(max_window);
+    w->max_steps = sweep_max_steps(max_window);
     struct sweep *s = &w->sweep;
-    s->tiles = max_window / w->kernel->lanes + 1;
+    s->tiles = max_window / w->loop->lanes + 1;
     s->n_slots = w->ring + 1;
     s->slots = aligned(s->n_slots * lanes(w), sizeof *s->slots);
     s->last = aligned(lanes(w), sizeof *s->last);
@@ -139,7 +139,7 @@ walk_free(struct walk *w)
 static void
 flush(struct walk *w)
 {
-    w->kernel->run(&w->sweep, w->steps, w->n_steps);
+    w->loop->run(&w->sweep, w->steps, w->n_steps);
     w->n_steps = 0;
 }
 

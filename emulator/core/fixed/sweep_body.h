@@ -1,4 +1,4 @@
-/* One kernel: included by sweep_simd.c with ISA, TARGET, VECTOR, SIGNED, SUBTRACT_TO_ZERO and
+/* One loop: included by sweep_simd.c with ISA, TARGET, VECTOR, SIGNED, SUBTRACT_TO_ZERO and
  * MULTIPLY_HIGH defined. No include guard: it is a template. */
 
 #define JOIN_(part, isa) part##_##isa
@@ -69,7 +69,7 @@ NAME(steps)(struct NAME(tile) * t, const struct sweep *s, size_t at, const struc
 }
 
 TARGET static void
-NAME(kernel)(struct sweep *s, const struct step *steps, size_t n)
+NAME(loop)(struct sweep *s, const struct step *steps, size_t n)
 {
     for (size_t at = 0; at < s->tiles * NAME(LANES); at += NAME(LANES)) {
         VECTOR *last = (VECTOR *)(s->last + at);

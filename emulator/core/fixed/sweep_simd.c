@@ -31,7 +31,7 @@ multiply_high(vector16 a, vector16 b)
 #endif
 #include "sweep_body.h"
 
-static const struct kernel BASELINE = {ROWS * 8, kernel_baseline};
+static const struct sweep_loop BASELINE = {.lanes = ROWS * 8, .run = loop_baseline};
 
 #if defined(X86)
 typedef uint16_t vector32 __attribute__((vector_size(32), may_alias));
@@ -45,30 +45,30 @@ typedef int16_t signed32 __attribute__((vector_size(32)));
 #define MULTIPLY_HIGH(a, b) ((vector32)_mm256_mulhi_epu16((__m256i)(a), (__m256i)(b)))
 #include "sweep_body.h"
 
-static const struct kernel AVX2 = {ROWS * 16, kernel_avx2};
+static const struct sweep_loop AVX2 = {.lanes = ROWS * 16, .run = loop_avx2};
 
-static const struct kernel *
-avx2_kernel(void)
+static const struct sweep_loop *
+avx2_loop(void)
 {
     return __builtin_cpu_supports("avx2") ? &AVX2 : NULL;
 }
 #else
-static const struct kernel *
-avx2_kernel(void)
+static const struct sweep_loop *
+avx2_loop(void)
 {
     return NULL;
 }
 #endif
 
-const struct kernel *
-kernel_for(enum fw_isa isa)
+const struct sweep_loop *
+sweep_loop_for(enum fw_isa isa)
 {
-    const struct kernel *best = isa == FW_BASELINE ? NULL : avx2_kernel();
+    const struct sweep_loop *best = isa == FW_BASELINE ? NULL : avx2_loop();
     return best || isa == FW_AVX2 ? best : &BASELINE;
 }
 
 size_t
-kernel_max_steps(uint32_t max_window)
+sweep_max_steps(uint32_t max_window)
 {
     /* A step adds at most max_window to a counter of unread pages, and MAX_RUN to one of hits. */
     _Static_assert(STEPS_AT_ONCE * MAX_RUN <= UINT16_MAX, "hits overflow");

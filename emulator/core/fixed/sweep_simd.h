@@ -6,10 +6,10 @@
  * distance 0), and distances added are at most max_window + 1: so int16_t holds every sum
  * without saturation for windows up to 16383.
  */
-#ifndef FOREREAD_KERNELS_H
-#define FOREREAD_KERNELS_H
+#ifndef FOREREAD_SWEEP_SIMD_H
+#define FOREREAD_SWEEP_SIMD_H
 
-#include "fixed_window.h"
+#include "accesses.h"
 
 /* Slots hold one vector D each. Slot 0 is all zeros: the parent of pages that have none. */
 struct step {
@@ -35,15 +35,15 @@ struct sweep {
     size_t tiles, n_slots;
 };
 
-struct kernel {
+struct sweep_loop {
     size_t lanes; /* windows in a tile */
     void (*run)(struct sweep *sweep, const struct step *steps, size_t n);
 };
 
-/* The kernel for an instruction set; NULL if this machine or build lacks it. */
-const struct kernel *kernel_for(enum fw_isa isa);
+/* The loop for an instruction set; NULL if this machine or build lacks it. */
+const struct sweep_loop *sweep_loop_for(enum fw_isa isa);
 
-/* Steps that fit the kernels' 16-bit counters, at most STEPS_AT_ONCE. */
-size_t kernel_max_steps(uint32_t max_window);
+/* Steps that fit the loops' 16-bit counters, at most STEPS_AT_ONCE. */
+size_t sweep_max_steps(uint32_t max_window);
 
 #endif

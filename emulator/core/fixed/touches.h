@@ -2,7 +2,7 @@
 #ifndef FOREREAD_TOUCHES_H
 #define FOREREAD_TOUCHES_H
 
-#include "fixed_window.h"
+#include "accesses.h"
 
 struct touch {
     uint64_t page;

@@ -84,7 +84,7 @@ close_bio(struct lx_disk *disk, struct cut *cut)
 static void
 open_bio(struct lx_disk *disk, struct cut *cut, uint64_t sector)
 {
-    *cut = (struct cut){.read = {sector, 0, 1, false}, .open = next_request(disk)};
+    *cut = (struct cut){.read = {.sector = sector, .bios = 1}, .open = next_request(disk)};
 }
 
 /* Go on with the bio in another request. */

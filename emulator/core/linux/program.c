@@ -117,29 +117,35 @@ lx_tear_down(struct lx_kernel *k)
     free(k->run);
 }
 
-static const char *const TEXTS[][2] = {
-    [-LX_NO_MEMORY] = {"not enough memory to emulate the readahead", "emulate fewer windows"},
-    [-LX_BAD_ROW] = {"an operation refers to a row that is not there",
-                     "the capture is damaged: record again"},
-    [-LX_BAD_PAGE] = {"a page or a length is out of range", "the capture is damaged: record again"},
-    [-LX_BAD_LIMIT] = {"a window, a size or a limit of the device is out of range",
-                       "choose other windows; else the capture is damaged: record again"},
-    [-LX_BAD_STEP] = {"a step takes a time that is out of range, or waits for one that does not "
-                      "come before it",
-                      "the capture is damaged: record again"},
-    [-LX_BAD_DEVICE] = {"a device that cannot be, or that takes longer than can be",
-                        "give other numbers, or calibrate again"},
-    [-LX_BAD_OP] = {"an operation is of no known kind", "the capture is damaged: record again"},
+static const struct {
+    const char *message, *remedy;
+} TEXTS[] = {
+    [-LX_NO_MEMORY] = {.message = "not enough memory to emulate the readahead",
+                       .remedy = "emulate fewer windows"},
+    [-LX_BAD_ROW] = {.message = "an operation refers to a row that is not there",
+                     .remedy = "the capture is damaged: record again"},
+    [-LX_BAD_PAGE] = {.message = "a page or a length is out of range",
+                      .remedy = "the capture is damaged: record again"},
+    [-LX_BAD_LIMIT] = {.message = "a window, a size or a limit of the device is out of range",
+                       .remedy = "choose other windows; else the capture is damaged: record again"},
+    [-LX_BAD_STEP] =
+        {.message = "a step takes a time that is out of range, or waits for one that does not "
+                    "come before it",
+         .remedy = "the capture is damaged: record again"},
+    [-LX_BAD_DEVICE] = {.message = "a device that cannot be, or that takes longer than can be",
+                        .remedy = "give other numbers, or calibrate again"},
+    [-LX_BAD_OP] = {.message = "an operation is of no known kind",
+                    .remedy = "the capture is damaged: record again"},
 };
 
 const char *
 lx_message(int error)
 {
-    return TEXTS[-error][0];
+    return TEXTS[-error].message;
 }
 
 const char *
 lx_remedy(int error)
 {
-    return TEXTS[-error][1];
+    return TEXTS[-error].remedy;
 }

@@ -108,8 +108,10 @@ def _calibration(place: Place, found: Found) -> Calibration:
 
 
 def _show_progress(line: ProgressLine, done: int, total: int) -> None:
-    if line.on_terminal or done == 0:
-        line.say(f"measuring, {done + 1} of {total}")
+    if done == 0:
+        line.step(f"measuring {total} kinds of requests")
+    else:
+        line.part("measuring", done, total)
 
 
 def _row(trial: Trial, error: float) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from analyzer.tuner.store.store_file import is_store
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
-from foreread.progress import ProgressLine
+from foreread.cli.text.progress import ProgressLine
 from tracer.formats.sweep import Sweep, read_sweep
 
 DRAWING = "drawing figures"

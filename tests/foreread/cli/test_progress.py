@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from foreread import progress
-from foreread.progress import ProgressLine
+from foreread.cli.text import progress
+from foreread.cli.text.progress import ProgressLine
 
 
 class Terminal(io.StringIO):

@@ -90,9 +90,40 @@ def test_an_unknown_file_system_is_not_tried():
 
 def test_every_word_is_one_argument_and_consent_is_not_the_default():
     answers = Answers()
-    bench(answers).run(FileSystem("xfs", ("-b", "size=1 k"), ("noatime", "a b"), "bfq"))
+    bench(answers).run(FileSystem("xfs", ("-b", "size=1 k"), ("noatime", "a b")))
     given = answers.words[6:]
-    assert given[:6] == ["/dev/x", "xfs", "noatime,a b", "2000", "bfq", "no"]
+    assert given[:6] == ["try", "/dev/x", "xfs", "noatime,a b", "2000", "no"]
     assert given[-2:] == ["-b", "size=1 k"]
     bench(answers, overwrite=True).run(FileSystem("xfs"))
     assert answers.words[11] == "yes"
+
+
+class Board:
+    """A board whose disk is free, or not; what its scheduler was set to."""
+
+    def __init__(self, check):
+        self.check, self.schedulers = check, ["none"]
+
+    def run(self, command, stdin=b"", timeout_s=None, stdout=None):
+        return Result(0, self.check if command[6] == "check" else b"invalid mkfs", b"")
+
+    def read_knob(self, knob):
+        assert knob == "/sys/class/block/x/queue/scheduler"
+        return f"[{self.schedulers[-1]}] kyber"
+
+    def write_knob(self, knob, value):
+        self.schedulers.append(value)
+        return self.read_knob(knob)
+
+
+def test_a_board_s_scheduler_is_put_back_after_the_trial():
+    board = Board(b"free x\n")
+    bench(board).run(FileSystem("ext4", scheduler="kyber"))
+    assert board.schedulers == ["none", "kyber", "none"]
+
+
+def test_the_scheduler_of_a_device_in_use_is_not_touched():
+    board = Board(b"refused is in use\n")
+    with pytest.raises(StorageError, match="in use"):
+        bench(board).run(FileSystem("ext4", scheduler="kyber"))
+    assert board.schedulers == ["none"]

@@ -1,0 +1,49 @@
+"""The site: `make docs`. It needs no network, and every warning is an error.
+
+The sources are all Markdown files of the tree, so that a page may link to a README or a study's
+journal; `docs/index.md` is the front page.
+"""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+from foreread.version import VERSION  # noqa: E402
+
+project = "foreread"
+author = "the foreread authors"
+copyright = "the foreread authors"
+version = release = VERSION
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docs.tools.site"]
+root_doc = "docs/index"
+ROOMS = ["analyzer", "boards", "emulator", "foreread", "tracer", "examples", "bench", "fuzz"]
+include_patterns = [
+    "docs/**.md",
+    "studies/*.md",
+    "studies/*/*.md",
+    *(f"{room}/**README.md" for room in ROOMS),
+    "CONTRIBUTING.md",
+]
+exclude_patterns = ["build/**", ".venv/**", "docs/README.md"]
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 4
+nitpicky = True
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+
+html_theme = "furo"
+html_title = f"foreread {VERSION}"
+html_static_path = ["static"]
+html_css_files = ["site.css"]
+html_extra_path = ["extra"]
+html_copy_source = False
+html_show_copyright = False
+html_theme_options = {
+    "navigation_with_keys": True,
+    "light_css_variables": {"color-api-name": "#1c4a8a", "color-api-pre-name": "#1c4a8a"},
+    "dark_css_variables": {"color-api-name": "#9ec1f7", "color-api-pre-name": "#9ec1f7"},
+}

@@ -1,0 +1,60 @@
+"""The site's own directives: a command's options from its parser, a document from its schema."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+from docutils import nodes
+from docutils.statemachine import StringList
+from sphinx.application import Sphinx
+from sphinx.util.docutils import SphinxDirective
+
+from docs.tools.manual import manuals
+from docs.tools.options import command_lines
+from docs.tools.schemas import schema_lines
+
+
+class _Generated(SphinxDirective):
+    """A directive whose content is Markdown that is made from code."""
+
+    has_content: ClassVar[bool] = False
+    required_arguments: ClassVar[int] = 1
+    final_argument_whitespace: ClassVar[bool] = True
+
+    def lines(self) -> list[str]:
+        """Return the Markdown."""
+        raise NotImplementedError
+
+    def run(self) -> list[nodes.Node]:
+        """Return the nodes of the Markdown."""
+        source = f"<{self.name} {self.arguments[0]}>"
+        container = nodes.container()
+        self.state.nested_parse(StringList(self.lines(), source=source), 0, container)
+        return list(container.children)
+
+
+class Command(_Generated):
+    """``{foreread-command} foreread record``: synopsis and options of one command."""
+
+    def lines(self) -> list[str]:
+        """Return the Markdown."""
+        return command_lines(manuals()[self.arguments[0]])
+
+
+class Schema(_Generated):
+    """``{json-schema} sweep.json``: the members of a JSON document, from its schema."""
+
+    def lines(self) -> list[str]:
+        """Return the Markdown."""
+        folder = Path(self.env.doc2path(self.env.docname)).parent
+        path = folder / self.arguments[0]
+        self.env.note_dependency(str(path))
+        return schema_lines(path.read_text())
+
+
+def setup(app: Sphinx) -> dict[str, Any]:
+    """Register the directives."""
+    app.add_directive("foreread-command", Command)
+    app.add_directive("json-schema", Schema)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
