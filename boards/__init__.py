@@ -1,1 +1,1 @@
-"""Which target, how to reach it, what it is made of."""
+"""Targets: how to reach them, and their hardware and software."""

@@ -1,8 +1,8 @@
 """A target reached by adb, Android's debug bridge: a device with shell_v2 (Android 7 and later).
 
-``adb shell`` joins its words with spaces and has the device's shell read them: so it gets one
-word, a whole line. Its own exit status is not believed, since it is 0 after a lost connection
-too: the shell says at the end how the line ended.
+``adb shell`` joins its words with spaces and has the device's shell read them: so it gets one word,
+a whole line. Its exit status is not used, since it is 0 after a lost connection, too: the shell
+prints the status of the line at the end.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class AdbAddress:
 
 
 class AdbTarget(ShellTarget):
-    """A device behind the adb client; what needs root needs ``adb root`` before."""
+    """A device behind the adb client; operations that need root need ``adb root`` first."""
 
     rights = "adb root, where the device's build allows it"
 
@@ -91,11 +91,11 @@ class AdbTarget(ShellTarget):
         return replace(done, status=int(ended[1]), stderr=done.stderr[: ended.start()])
 
     def _check(self) -> None:
-        """See that the device is there and tells a command's status; raises TargetError."""
+        """Check that the device is present and reports a command's status; raises TargetError."""
         if self._checked:
             return
         try:
-            # Else its own words would be among the command's.
+            # Otherwise adb's messages would be mixed with the command's output.
             run_client([_client(), "start-server"], b"", None, START_S)
             done = run_client(self._words("features"), b"", None, START_S)
         except TimeoutError:

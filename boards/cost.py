@@ -1,4 +1,4 @@
-"""What requests of a storage device cost, as board profiles and device-model files say it.
+"""The cost of a storage device's requests, in board profiles and device-model files.
 
 docs/explanation/disk.md has the formulas; emulator/devices/device.py and its neighbours
 compute them.
@@ -20,7 +20,7 @@ Rate = Annotated[float, Meta(gt=0, le=1e15)]
 Time = Annotated[float, Meta(ge=0, le=1e15)]
 Share = Annotated[float, Meta(ge=0, le=1)]
 
-_TICK_MS = 4  # what a limiter's waits are rounded up to
+_TICK_MS = 4  # granularity of a limiter's waits
 # How a figure was obtained. "set": the device is made to behave so, by its driver or a limit.
 Obtained = Literal["published", "measured", "assumed", "set"]
 
@@ -28,13 +28,13 @@ Obtained = Literal["published", "measured", "assumed", "set"]
 class Part(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """A table of a profile; what is unknown or out of range in it is refused."""
+    """A table of a profile; unknown keys and values out of range are refused."""
 
 
 class Calibration(Part, frozen=True, kw_only=True):
-    """Where measured figures come from, and how well they tell what was measured.
+    """The source of measured figures, and their errors.
 
-    ``error_median`` and ``error_worst`` are of the throughputs measured, in parts of them.
+    ``error_median`` and ``error_worst`` are relative errors of the measured throughputs.
     """
 
     date: Text
@@ -62,7 +62,7 @@ class FixedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="fixed"
 
 
 class PacedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="paced"):
-    """Limits that overlap: time is what the stricter one of the two takes.
+    """Two simultaneous limits: the stricter one determines the time.
 
     ``slice_ms``: the budget of that time is granted at once (100, the default: the kernel's
     limiter, blkio and io.max); 0: requests pass evenly. ``latency_us`` and ``ns_per_kib`` are of
@@ -83,7 +83,7 @@ class PacedCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="paced"
 
 
 class CostPoint(Part, frozen=True, kw_only=True):
-    """What requests of a size take: alone, and (``occupancy_us``) each of many under way."""
+    """The time of requests of a size: alone, and (``occupancy_us``) each of many in flight."""
 
     request_kib: Rate
     sequential: bool = False

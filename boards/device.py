@@ -1,7 +1,7 @@
 """The disks of a machine from sysfs: which file system reads from which, and their settings.
 
-A *disk* is what has a request queue and thus a read_ahead_kb: partitions share their disk's;
-loop, dm and md devices are disks of their own above other disks (Documentation/ABI/stable/
+A *disk* is a device with a request queue and thus a read_ahead_kb: partitions share that of their
+disk; loop, dm and md devices are separate disks on top of other disks (Documentation/ABI/stable/
 sysfs-block). Devices are named by "major:minor" (``dev``) or by their sysfs name.
 """
 
@@ -21,7 +21,7 @@ SECTOR_BYTES = 512
 
 @dataclass(frozen=True)
 class Disk:
-    """A block device that has a request queue of its own."""
+    """A block device that has its own request queue."""
 
     name: str
     dev: str
@@ -31,20 +31,20 @@ class Disk:
 
 @dataclass(frozen=True)
 class ReadCounters:
-    """What a disk served since it appeared (Documentation/block/stat.rst, fields 1 and 3)."""
+    """The reads of a disk since it appeared (Documentation/block/stat.rst, fields 1 and 3)."""
 
     requests: int
     sectors: int
 
 
 class DeviceError(BoardsError, LookupError):
-    """A disk that is not there; ``remedy`` says what to do."""
+    """A disk that does not exist; ``remedy`` says what to do."""
 
 
 class Devices:
     """The block devices of this machine, or of another one that ``sys`` and ``mounts`` describe.
 
-    If they are ``copied``, nothing but them is looked at: device nodes and links are elsewhere.
+    If they are ``copied``, only they are read: device nodes and links are on the other machine.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class Devices:
         return device.parent.name if (device / "partition").exists() else device.name
 
     def first_sector(self, dev: str) -> int:
-        """Return where partition ``dev`` starts on its disk, 0 for what is not a partition."""
+        """Return where partition ``dev`` starts on its disk, 0 if it is not a partition."""
         return int(_text(self.sys / "dev/block" / dev / "start") or 0)
 
     def disks_of_superblock(self, dev: str) -> list[str]:
@@ -123,7 +123,7 @@ class Devices:
         return found
 
     def mounted(self) -> list[str]:
-        """Return all disks under a mounted file system, what they are made of included."""
+        """Return all disks under a mounted file system, including the disks they are built on."""
         direct = _unique(
             disk
             for dev in _unique(mount.dev for mount in self.mounts)
@@ -139,8 +139,8 @@ class Devices:
     def read_ahead_knobs(self, names: list[str]) -> list[str]:
         """Return the read_ahead_kb files that govern reads from the disks ``names``.
 
-        The disks' own, and those of file systems on them that have a backing device of their
-        own (btrfs), whose reads do not look at the disk's.
+        Those of the disks, and of file systems on them with a separate backing device (btrfs),
+        whose reads ignore the disk's.
         """
         own = [f"/sys/block/{name}/queue/read_ahead_kb" for name in names]
         others = [
@@ -197,7 +197,7 @@ class Devices:
         return mount_of(path, self.mounts, follow=not self._copied)
 
     def _source_dev(self, source: str) -> str | None:
-        """Return "major:minor" of what is mounted if that is a block device."""
+        """Return "major:minor" of the mounted device if it is a block device."""
         if not self._copied:
             return _block_dev(source)
         name = source.rpartition("/")[2]
@@ -216,7 +216,7 @@ class Devices:
         return [file.parents[2] for file in self.sys.glob(pattern) if _text(file) == dev]
 
     def _own_bdis(self, superblock: str) -> list[str]:
-        """Return the names of a file system's own backing devices, if it has such."""
+        """Return the names of a file system's separate backing devices, if any."""
         bdis = self.sys / "class/bdi"
         named = [superblock] if self.disk_of_dev(superblock) is None else []
         for mount in self.mounts:

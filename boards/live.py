@@ -1,7 +1,6 @@
 """The profile of a running machine, this one or a target, from /proc and /sys.
 
-Nothing is measured and nothing is believed: what a target does not say, or says in a way that
-no kernel does, is absent.
+Nothing is measured, and nothing is trusted: missing or invalid facts are absent.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ _SYSFS = (
 
 @dataclass(frozen=True)
 class _Facts:
-    """What a machine says of itself, as it says it; empty where it does not."""
+    """A machine's description of itself, unchanged; empty where missing."""
 
     nodename: str
     machine: str
@@ -67,7 +66,7 @@ class _Facts:
 
 
 def live_profile(devices: Devices | None = None, proc: Path = Path("/proc")) -> Profile:
-    """Return what this machine is made of; ``proc`` and ``devices`` can be replaced in tests."""
+    """Return the profile of this machine; ``proc`` and ``devices`` can be replaced in tests."""
     host = os.uname()
     facts = _Facts(
         nodename=host.nodename,
@@ -84,7 +83,7 @@ def live_profile(devices: Devices | None = None, proc: Path = Path("/proc")) -> 
 
 
 def target_profile(target: Target, transport: Transport | UnsetType = UNSET) -> Profile:
-    """Return what a target is made of; raises TargetError, and ProfileError on invalid replies."""
+    """Return the profile of a target; raises TargetError, and ProfileError on invalid replies."""
     names = [*_said(target, ["uname", "-n"]), *_said(target, ["uname", "-m"])]
     pages = _said(target, ["grep", "-m1", "KernelPageSize", "/proc/self/smaps"])
     elf = target.run(["dd", "if=/proc/self/exe", "bs=1", "skip=5", "count=1"], timeout_s=_READ_S)
@@ -136,7 +135,7 @@ def _profile(facts: _Facts, devices: Devices, transport: Transport | UnsetType) 
 
 def _storages(devices: Devices) -> Iterator[Storage]:
     for name in devices.mounted():
-        # A disk that is gone by now, or of which a target sends invalid text.
+        # A disk that has disappeared, or invalid text from a target.
         with suppress(DeviceError, ValueError, OSError):
             yield _storage(name, devices)
 

@@ -55,7 +55,7 @@ def mount_of(path: Path, mounts: list[MountPoint], follow: bool = True) -> Mount
     """
     real = os.path.realpath(path) if follow else str(path)
     covering = [mount for mount in mounts if is_under(real, mount.mountpoint)]
-    # Of two mounts on one directory the later one is seen: max() keeps the first of equals.
+    # Of two mounts on one directory the later one is visible: max() keeps the first of equals.
     return max(reversed(covering), key=lambda mount: len(mount.mountpoint), default=None)
 
 

@@ -72,9 +72,9 @@ def _check_ssh(text: str) -> None:
 
 
 def transport_of(text: str, identity: Path | None = None) -> Transport | UnsetType:
-    """Return how the target that ``text`` names is reached, as a profile anywhere says it.
+    """Return the transport of the target that ``text`` names, as in a profile.
 
-    ``identity`` is the key that was given for it. Raises TargetError and ProfileError.
+    ``identity`` is the key given for it. Raises TargetError and ProfileError.
     """
     found = _transport_of(text)
     if identity is not None and isinstance(found, SshTransport):
@@ -95,7 +95,7 @@ def _transport_of(text: str) -> Transport | UnsetType:
 
 
 def _placed(text: str, transport: Transport | UnsetType) -> Transport | UnsetType:
-    """Return a profile's transport with absolute paths of what lies beside the profile."""
+    """Return a profile's transport with absolute paths of files beside the profile."""
     if not isinstance(transport, SshTransport):
         return transport
     folder = profile_path(text).parent.absolute()

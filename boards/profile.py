@@ -1,6 +1,6 @@
-"""Board profiles: what a board is made of and how it is reached, as TOML.
+"""Board profiles: a board's hardware and software, and how to reach it, as TOML.
 
-What is not known is absent. Unknown keys and values out of range are refused with their path.
+Unknown facts are absent. Unknown keys and values out of range are refused with their path.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z", max_length=64)]
 
 
 class ProfileError(BoardsError, ValueError):
-    """A board profile that is not there or cannot be used; ``remedy`` says what to do."""
+    """A missing or unusable board profile; ``remedy`` says what to do."""
 
 
 class Cpu(Part, frozen=True):
@@ -50,7 +50,7 @@ class Kernel(Part, frozen=True):
 
 
 class Storage(Part, frozen=True):
-    """A storage device; ``name`` as in /sys/block where it is known, ``kind`` as people say."""
+    """A storage device; ``name`` as in /sys/block where it is known, ``kind`` in common words."""
 
     kind: Text
     name: Text | UnsetType = UNSET
@@ -63,7 +63,7 @@ class Storage(Part, frozen=True):
 
 
 class Defaults(Part, frozen=True):
-    """Settings in force when nobody changed them; ``window_pages`` where only that is known."""
+    """Default settings; ``window_pages`` if only that is known."""
 
     read_ahead_kb: Amount | UnsetType = UNSET
     window_pages: Amount | UnsetType = UNSET
@@ -108,8 +108,8 @@ Transport = LocalTransport | SshTransport | SerialTransport | AdbTransport | Qem
 class Profile(Part, frozen=True):
     """A board.
 
-    ``measured_here``: facts come from the board itself, read or measured by foreread, and not
-    from what was published about it.
+    ``measured_here``: facts come from the board itself, read or measured by foreread, and not from
+    publications.
     """
 
     schema: Literal[1]
@@ -157,7 +157,7 @@ def builtin_names() -> list[str]:
 
 
 def profile_path(name_or_file: str) -> Path:
-    """Return where the profile is: one that comes with foreread, else a file."""
+    """Return the path of the profile: one shipped with foreread, or else a file."""
     if name_or_file in builtin_names():
         return PROFILES / (name_or_file + SUFFIX)
     if "/" in name_or_file or name_or_file.endswith(SUFFIX) or Path(name_or_file).exists():

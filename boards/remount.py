@@ -1,7 +1,7 @@
-"""Mount options as knobs: what is changed by a remount, here and on a target.
+"""Mount options as knobs, changed by a remount, here and on a target.
 
-A knob ``mount:WORDS:DIRECTORY`` is of the file system that is mounted on the directory. Its words
-are alternatives (``relatime,noatime,strictatime``), or a key whose value is a number
+A knob ``mount:WORDS:DIRECTORY`` belongs to the file system that is mounted on the directory. Its
+words are alternatives (``relatime,noatime,strictatime``), or a key whose value is a number
 (``commit=``). Read and written by the shell file that jobs on targets and boot scripts include.
 """
 
@@ -43,7 +43,7 @@ def read_option(target: Target, knob: str) -> str:
 
 
 def write_option(target: Target, knob: str, value: str) -> str:
-    """Remount with ``value`` and return what is in force then; OSError if it is not taken."""
+    """Remount with ``value`` and return the value in force; OSError if it is refused."""
     return _call(target, errno.EINVAL, "mount_write", knob, value)
 
 

@@ -1,4 +1,4 @@
-"""Choosing a disk's scheduler anew, which gives it requests that nobody can write."""
+"""Restarts a disk's scheduler, which sets nr_requests to a value that cannot be written."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from boards.target import Target
 
 
 def choose_anew(target: Target, queue: str) -> None:
-    """Have the scheduler of /sys/block/NAME/queue begin again, with the tunables that it has.
+    """Restart the scheduler of /sys/block/NAME/queue, and keep its tunables.
 
-    It gets the nr_requests that suit the disk, which may be fewer than the least to write.
+    The kernel sets nr_requests by the disk, possibly below the minimum that can be written.
     """
     target.run(["sh", "-c", f'{shell_functions()}\nchoose_anew "$1"', "sh", queue])
 

@@ -29,9 +29,9 @@ _ERRNO = {os.strerror(code): code for code in errno.errorcode}
 
 
 class ShellTarget(ABC):
-    """All of a target on top of ``execute``; a context manager, closed at its end.
+    """A target implemented on top of ``execute``; a context manager, closed at its end.
 
-    ``rights`` says how to be root there.
+    ``rights`` says how to become root there.
     """
 
     rights = "log in as root"
@@ -76,8 +76,8 @@ class ShellTarget(ABC):
     ) -> Result:
         """Run the words of ``command`` and wait for its end.
 
-        A command that is given up after ``timeout_s`` may go on on the target: an ssh server
-        ends only what has a terminal.
+        A command abandoned after ``timeout_s`` may continue on the target: an ssh server ends only
+        commands with a terminal.
         """
         line = " ".join(map(_quote, command))
         shown = command[0] if "\n" in line else line  # a script is not to be seen in an error
@@ -119,7 +119,7 @@ class ShellTarget(ABC):
 
     def write_knob(self, path: str, value: str) -> str:
         """Set the knob and return the value read back."""
-        # cat, not the shell's printf: of the shells' own, some hide what the kernel answers.
+        # cat, not the shell's printf: the built-in ones of some shells hide the kernel's error.
         line = f"cat > {_quote(path)} && cat {_quote(path)}"
         return self._knob(path, line, f"writing {path}", os.fsencode(value))
 
@@ -127,7 +127,7 @@ class ShellTarget(ABC):
         """Restart the target and return once it answers again, as another boot."""
         end = time.monotonic() + timeout_s
         before = self.read_knob(BOOT_ID)
-        # In the background, so that the shell can say that it was begun.
+        # In the background, so that the shell can report the start.
         line = f"({_quote(REBOOT)} </dev/null >/dev/null 2>&1 &)"
         with contextlib.suppress(TargetError):  # the connection may be lost at once
             self.execute(line, "rebooting", timeout_s=KNOB_S)
@@ -143,7 +143,7 @@ class ShellTarget(ABC):
         )
 
     def _settle(self, end: float) -> None:  # noqa: B027  (most have nothing to do)
-        """Do what has to come before the first command after a reboot."""
+        """Prepare for the first command after a reboot."""
 
     def _os_error(self, stderr: bytes, path: str) -> OSError:
         """Return the OSError that the last line of stderr ends with."""
@@ -170,13 +170,13 @@ def _quote(word: str) -> str:
 
 
 def _present(path: str) -> str:
-    """Return what ends the shell if ``path`` is missing: shells say that in their own words."""
+    """Return a command that ends the shell if ``path`` is missing, as shells' messages differ."""
     _absolute(path)
     missing = shlex.quote(os.strerror(errno.ENOENT))
     return f"[ -e {_quote(path)} ] || {{ echo {missing} >&2; exit 1; }}"
 
 
 def _absolute(path: str) -> None:
-    """Refuse what a command might take for an option, or the shell for another directory."""
+    """Refuse paths that a command might take for an option, or the shell for another directory."""
     if not path.startswith("/"):
         raise ValueError(f"{path!r} is not an absolute path")

@@ -32,7 +32,7 @@ LONGEST_LINE = 8000
 # Written by the remote shell, since a status of 255 alone may also mean a lost connection.
 OWN_255 = b"foreread: the command itself ended with 255\n"
 
-# The command line comes before the user's configuration: what would weaken or disturb the
+# The command line comes before the user's configuration: options that would weaken or disturb the
 # connection is said here, all else (host aliases, keys, jump hosts) is left to the user.
 _OPTIONS = {
     "BatchMode": "yes",
@@ -117,7 +117,7 @@ class SshConnection:
         self.close()
 
     def close(self) -> None:
-        """End the connection and remove what belongs to it."""
+        """End the connection and remove its files."""
         self._finalizer()
 
     def execute(
@@ -172,7 +172,7 @@ class SshConnection:
             try:
                 probe.connect(str(self.socket))
             except OSError:
-                self.socket.unlink(missing_ok=True)  # what a killed master left
+                self.socket.unlink(missing_ok=True)  # left by a killed master
                 return False
         return True
 
@@ -223,7 +223,7 @@ class SshConnection:
 
 
 def _of_master(stderr: bytes) -> bytes:
-    """Return what ssh says of its master; the rest is the command's, or follows from that."""
+    """Return ssh's messages about its master; others are the command's, or consequences."""
     return b"\n".join(line for line in stderr.splitlines() if line.startswith(b"mux_client"))
 
 

@@ -1,4 +1,4 @@
-"""Another machine's disks, from a copy of the part of its sysfs that says what they are."""
+"""Another machine's disks, from a copy of the part of its sysfs that describes them."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _write(root: Path, files: Mapping[str, str]) -> None:
     for path in ("block", "class/bdi", "fs/btrfs"):
         (root / path).mkdir(parents=True)
     for path, content in files.items():
-        # What is a file in one line and a directory in another one is in no sysfs.
+        # A path that is both a file and a directory cannot be from a sysfs.
         with suppress(FileExistsError, NotADirectoryError, IsADirectoryError):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(content, errors="surrogateescape")

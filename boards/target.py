@@ -1,4 +1,4 @@
-"""What is asked of a target: to run commands, to move files, to read and to write its knobs."""
+"""The interface of a target: run commands, transfer files, read and write its knobs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class TargetError(BoardsError, RuntimeError):
 
 
 class NoRights(BoardsError, PermissionError):
-    """What the target lets only root do; ``remedy`` says how to become root there."""
+    """An operation that needs root on the target; ``remedy`` says how to become root there."""
 
     def __init__(self, code: int, reason: str, path: str, remedy: str) -> None:
         PermissionError.__init__(self, code, reason, path)
@@ -37,9 +37,9 @@ def too_slow(place: str, step: str, limit_s: float) -> TargetError:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a command: its exit status, as a POSIX shell tells it, and its output.
+    """The result of a command: its exit status, as a POSIX shell reports it, and its output.
 
-    126 and 127 say that it could not be started or found, 128 + n that signal n killed it.
+    126 and 127 mean that it could not be started or found, 128 + n that signal n killed it.
     """
 
     status: int
@@ -50,11 +50,10 @@ class Result:
 class Target(Protocol):
     """A machine on which commands run, and whose files and knobs can be read and written.
 
-    Knobs are files of /sys and /proc/sys. What the target refuses is an OSError:
-    FileNotFoundError where there is no such file, PermissionError without the rights, and
-    whatever the kernel says to a value that it does not take. A target that is out of reach,
-    or slower than ``timeout_s``, is a TargetError. Undecodable bytes of words and paths are
-    surrogate escapes (PEP 383), on the target too.
+    Knobs are files of /sys and /proc/sys. A refusal of the target is an OSError: FileNotFoundError
+    for a missing file, PermissionError without the rights, and the kernel's error for a value that
+    it refuses. A target that is unreachable, or slower than ``timeout_s``, is a TargetError.
+    Undecodable bytes of words and paths are surrogate escapes (PEP 383), on the target too.
     """
 
     def run(
@@ -66,8 +65,8 @@ class Target(Protocol):
     ) -> Result:
         """Run the words of ``command``, which no shell expands, and wait for its end.
 
-        What it prints goes to the file ``stdout`` of this machine, which has a descriptor, as
-        it comes, or else into the result.
+        Its output is written to the file ``stdout`` of this machine, which has a descriptor, as it
+        arrives, or else returned in the result.
         """
 
     def push(self, source: Path, destination: str, mode: int = 0o644) -> None:
@@ -144,7 +143,7 @@ class LocalTarget:
         return self.read_knob(path)
 
     def reboot(self, timeout_s: float) -> None:
-        """Refuse: who waits for this machine would go down with it."""
+        """Refuse: the process that waits for this machine would be ended, too."""
         raise TargetError(
             "foreread does not restart the machine that it runs on",
             "restart it by hand, or run foreread on another machine with --target ssh://USER@HOST",

@@ -1,4 +1,4 @@
-"""Computes what readahead would have read: arrays in, arrays out."""
+"""Emulates readahead, and counts its reads: arrays in, arrays out."""
 
 from emulator.fixed import MAX_WINDOW, EmulationError, FixedWindow, fixed_window
 

@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-/* What both functions take first. */
+/* The first arguments of both functions. */
 enum { OPERATIONS, MAPPINGS, HANDLES, FILES, EXTENTS, RULES, MACHINE, COMMON };
 
 #define COMMON_ARRAYS                                                                              \

@@ -1,4 +1,4 @@
-/* Arrays that cross the border: what a binding expects, and views of what it is given. */
+/* Arrays passed from Python: the types that a binding expects, and views of its arguments. */
 #ifndef ARRAYS_H
 #define ARRAYS_H
 

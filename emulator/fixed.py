@@ -16,7 +16,7 @@ MAX_WINDOW: int = _fixed.MAX_WINDOW
 
 
 class EmulationError(EmulatorError, ValueError):
-    """Accesses or windows that cannot be emulated; ``remedy`` says what to do."""
+    """Invalid accesses or windows; ``remedy`` says what to do."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ def fixed_window(
     order, of one length; only the first touch of a page counts. ``file_pages`` are lengths in
     pages, -1 where unknown: no clip. A page touched beyond its file's length (the file shrank
     after it was read, or its size was taken before it grew) proves a longer file, which is then
-    taken to end after the last page touched. ``isa`` picks the instruction set.
+    assumed to end after the last page touched. ``isa`` picks the instruction set.
 
     Arrays must be contiguous, aligned and of the dtypes above. Extra memory is at most 32 bytes
     an access, 8 a file, and 4·(max_window + 1)² bytes if touches nest as deep as they can.

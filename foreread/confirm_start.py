@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from analyzer.confirm.document import confirmation_document
 from analyzer.confirm.sequential import BLOCK
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.proposal import Proposal
@@ -40,6 +41,11 @@ class Confirmed:
     def predicted_gain(self) -> float | None:
         """The predicted share of the present window's time that the proposed one saves."""
         return self.proposal.predicted_gain(self.result.present_kb)
+
+    def to_json(self) -> str:
+        """Return the ``confirm --json`` document."""
+        command = self.capture.command
+        return confirmation_document(self.result, command, self.predicted_gain).to_json()
 
 
 @dataclass(frozen=True)
@@ -152,8 +158,8 @@ def _compare(
 def choose_windows(bench: TrialBench, capture: Capture, proposal: Proposal) -> Windows:
     """Return the settings to compare.
 
-    The present windows are those that the board has, or where it has the proposed ones already,
-    those that it had before the recording.
+    The present windows are those of the board or, if it already has the proposed ones, those from
+    before the recording.
     """
     found = bench.probe(bench.windows)
     wanted = {knob: str(_for_knob(knob, proposal)) for knob in bench.windows}

@@ -75,7 +75,7 @@ class Confirming:
         """Make runs until the difference is known or a limit is reached.
 
         ``save`` gets the result after every pair. Raises RecordError where the command fails, and
-        KeyboardInterrupt: what was measured has been saved by then.
+        KeyboardInterrupt: the measurements have been saved by then.
         """
         started, before, first = time.monotonic(), self.wall_seconds, self.runs
         order = orders(random.Random(self.seed))
@@ -92,7 +92,7 @@ class Confirming:
         return self.result()
 
     def result(self) -> Confirmation:
-        """Return what is known now."""
+        """Return the present result."""
         found, bench = assess(self.pairs), self.bench
         return Confirmation(
             created=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -24,14 +24,14 @@ OpenBench = Callable[[], AbstractContextManager[TrialBench]]
 BACK_S = 300.0  # how long a target that was lost, or hangs, is waited for
 _AGAIN_S = 2.0
 _RESET_S = 120.0  # how long its command may take
-# What opening a bench raises: a started board that has ended is a profile that there is not.
+# Exceptions of opening a bench: a started board that has ended is a missing profile.
 _CLOSED = (TargetError, BoardError, RecordError, ProfileError)
 
 
 class TrialEvaluator:
     """Makes a trial of each chromosome; a context manager that closes the bench.
 
-    A trial in which the target was lost or hung costs that one. Then the target is reset by the
+    A trial in which the target was lost or hung fails. Then the target is reset by the
     command ``reset`` of this machine, if there is one, and the bench is opened anew once it is
     back; CampaignError if it does not come back.
     """
@@ -64,7 +64,7 @@ class TrialEvaluator:
 
     @property
     def bench(self) -> TrialBench:
-        """The bench, opened if it is not; raises what opening it does."""
+        """The bench, opened if necessary; raises the errors of opening."""
         if self._bench is None:
             opened = self._open_bench()
             self._bench = opened.__enter__()
@@ -99,7 +99,7 @@ class TrialEvaluator:
             self._run_reset()
 
     def _wait_until_back(self) -> None:
-        """Return once the bench is open again and its knobs can be taken."""
+        """Return once the bench is open again and its knobs can be locked."""
         self._tell(f"waiting up to {BACK_S:g} s for the target: {self._lost}")
         deadline = time.monotonic() + BACK_S
         while True:

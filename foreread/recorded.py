@@ -44,7 +44,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What it takes to run a recorded start again; ``proposal`` is None without one."""
+    """The data needed to run a recorded start again; ``proposal`` may be None."""
 
     capture: Capture
     run: RunOptions
@@ -68,7 +68,7 @@ def recorded_start(
             f"{path} does not contain the command and its options",
             "record with foreread record -o CAPTURE -- COMMAND",
         )
-    # What the command prints must not mix with the result.
+    # The command's output must not mix with the result.
     run = recorded_run(capture, Streams(stdout=2, stderr=2))
     prediction = asked.predicted(recording)
     proposal = proposal_of(prediction, asked_kb)

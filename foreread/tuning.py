@@ -190,7 +190,7 @@ def _board(asked: TuneOptions, bench: TrialBench) -> Board:
 
 
 def _known(text: str) -> str:
-    """Return what a machine says of itself; nothing where that is not text."""
+    """Return a machine's description of itself; empty if it is not text."""
     return text if text.isprintable() else ""
 
 
@@ -239,7 +239,7 @@ def _run(
     confirming: Callable[[Confirming], None],
     tell: Callable[[str], None],
 ) -> None:
-    """Search and confirm; what interrupts that is said together with how to go on."""
+    """Search and confirm; an interruption is reported with the command to continue."""
 
     def search() -> None:
         setup = CampaignSetup.of(store.spec)

@@ -1,4 +1,4 @@
-"""A board as installing sees it: its init system, its mounts, its files, through a Target."""
+"""The board during an installation: its init system, mounts and files, through a Target."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ class InstallError(AnalyzerError, RuntimeError):
 
 
 def refused_by_target(error: OSError) -> InstallError:
-    """Return the InstallError for what a target answered."""
+    """Return the InstallError for a failed call on the target."""
     remedy = _REMEDIES.get(error.errno or 0, "check this path on the target")
     return InstallError(f"{error.filename} on the target: {error.strerror}", remedy)
 
 
 @dataclass(frozen=True)
 class BoardFacts:
-    """What decides how to install: process 1, what there is, where directories are mounted."""
+    """Facts that decide how to install: process 1, existing paths, mounts of the directories."""
 
     exe: str
     has: frozenset[str]
@@ -48,7 +48,7 @@ class BoardFacts:
     rcs: str
 
     def obstacle(self, directory: str) -> str:
-        """Return why no program can be put there to stay, or an empty string."""
+        """Return why a program cannot be installed there permanently, or an empty string."""
         if directory not in self.directories:
             return "is absent"
         mount = self._mount(self.directories[directory])
@@ -69,7 +69,7 @@ class BoardFacts:
 
     def _mount(self, path: str) -> MountPoint | None:
         covering = [mount for mount in self.mounts if is_under(path, mount.mountpoint)]
-        # Of two mounts on one directory the later one is seen: max() keeps the first of equals.
+        # Of two mounts on one directory the later one is visible: max() keeps the first of equals.
         return max(reversed(covering), key=lambda mount: len(mount.mountpoint), default=None)
 
 
@@ -93,7 +93,7 @@ class BoardAccess:
         return done.stdout.decode(errors="surrogateescape").split("\n")[:-1]
 
     def look(self) -> BoardFacts:
-        """Return what there is on the board."""
+        """Return the facts about the board."""
         directories = [*(place.rpartition("/")[0] for place in SCRIPT_PLACES), "/etc/init.d"]
         facts: dict[str, list[str]] = {}
         for line in self.call("look", *directories, "--", *PROBED):
@@ -110,12 +110,12 @@ class BoardAccess:
         )
 
     def text(self, path: str) -> str:
-        """Return a file of the board, or nothing where there is none."""
+        """Return a file of the board, or an empty string if it does not exist."""
         content = self.content(path)
         return "" if content is None else content.decode(errors="surrogateescape")
 
     def content(self, path: str) -> bytes | None:
-        """Return the bytes of a file of the board, or None where there is none."""
+        """Return the bytes of a file of the board, or None if it does not exist."""
         with tempfile.TemporaryDirectory() as folder:
             copy = Path(folder, "copy")
             try:
@@ -125,7 +125,7 @@ class BoardAccess:
             return copy.read_bytes()
 
     def states(self, paths: Sequence[str]) -> dict[str, str]:
-        """Return what is at each path: absent, other, "link TARGET", or a file's SHA-256."""
+        """Return the state of each path: absent, other, "link TARGET", or a file's SHA-256."""
         if not paths:
             return {}
         lines = self.call("states", *paths)

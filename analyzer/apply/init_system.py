@@ -1,4 +1,4 @@
-"""Which init system a board has, and which files it wants where."""
+"""The init system of a board, and the files that it needs."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _SYSINIT = re.compile(r"^[^#:]*:[^:]*:sysinit:(?P<command>.*)$")
 
 @dataclass(frozen=True)
 class Layout:
-    """What is to be on the board: place -> name among the written files, link -> its target.
+    """The files to install: place -> name among the written files, link -> its target.
 
-    ``lines`` are to stand in a file of the board's own, after its last sysinit line.
+    ``lines`` go into an existing file of the board, after its last sysinit line.
     """
 
     script: str
@@ -42,14 +42,14 @@ class Layout:
 def init_of(exe: str, has: frozenset[str]) -> Init:
     """Return the init system whose process 1 is ``exe``; ``has`` are those of PROBED there.
 
-    Raises ApplyError for one that is not known.
+    Raises ApplyError for an unknown one.
     """
     name = exe.rpartition("/")[2]
     if SYSTEMD_RUNS in has or name == "systemd":
         return "systemd"
     if name == "procd":
         return "procd"
-    if name == "busybox":  # with OpenRC below it, too: its inittab starts that
+    if name == "busybox":  # also with OpenRC, which its inittab starts
         return "busybox"
     if OPENRC in has:
         raise _unknown("OpenRC")
@@ -154,7 +154,7 @@ def _inittab_lines(plan: ApplyPlan, script: str, inittab: str) -> tuple[str, ...
 
 
 def with_lines(text: str, lines: Sequence[str]) -> str:
-    """Return an inittab with ``lines`` after its last sysinit line: all it mounts is there then."""
+    """Return an inittab with ``lines`` after its last sysinit line, when its mounts are done."""
     kept = without_lines(text, lines).split("\n")
     last = max(index for index, line in enumerate(kept) if _SYSINIT.match(line))
     return "\n".join([*kept[: last + 1], *lines, *kept[last + 1 :]])

@@ -1,7 +1,7 @@
-"""Puts the boot script on a board, enables it there, and takes it off again.
+"""Installs the boot script on a board, enables it, and removes it again.
 
-All files are on the board and read back before the first gets its name, so that a board keeps
-what it had, or has everything (``on_target.sh``).
+All files are on the board and read back before the first gets its name, so that a board has either
+its old files or all new ones (``on_target.sh``).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from boards.target import Target, TargetError
 
 @dataclass(frozen=True)
 class Installed:
-    """What stands on the board now, and what the script said that it would do there."""
+    """The installed files, and the output of the script's dry run on the board."""
 
     manifest: Manifest
     would_do: list[str]
@@ -41,7 +41,7 @@ class Installed:
 
 @dataclass(frozen=True)
 class Removed:
-    """What was taken off the board, and what the script said when it put old values back."""
+    """The removed files, and the script's output when it restored the old values."""
 
     paths: list[str]
     said: list[str]
@@ -55,8 +55,8 @@ def install(
     ``force`` replaces files that foreread did not install or that were changed since, and
     installs on a board that the plan was not made for, too.
 
-    Raises InstallError and ApplyError, and TargetError when the board is out of reach; then
-    the board is as it was (out of reach: but for files that no init system looks at).
+    Raises InstallError and ApplyError, and TargetError when the board is out of reach; then the
+    board is unchanged (if out of reach: except for files that no init system reads).
     """
     try:
         return _Installation(BoardAccess(target), plan, init, force).run()
@@ -65,7 +65,7 @@ def install(
 
 
 def uninstall(target: Target, *, force: bool = False) -> Removed:
-    """Put the old values back, and remove from the board what ``install`` put there.
+    """Restore the old values, and remove the files that ``install`` put on the board.
 
     ``force`` removes files that were changed since, too. Raises as ``install`` does.
     """
@@ -144,7 +144,7 @@ class _Installation:
         )
 
     def _refuse_conflicts(self, manifest: Manifest) -> None:
-        """Refuse to replace what is neither as it was installed nor as it shall be."""
+        """Refuse to replace a file that differs from both the installed and the new version."""
         accepted = _expected(manifest)
         for path, known in _expected(self.before).items():
             accepted[path] = [*accepted.get(path, []), *known]
@@ -156,7 +156,7 @@ class _Installation:
                 )
 
     def _stage(self, sources: dict[str, Path]) -> None:
-        """Put everything on the board beside its place, and read it back."""
+        """Write every file beside its place on the board, and read it back."""
         for place, source in sources.items():
             mode = 0o755 if source.stat().st_mode & 0o100 else 0o644
             self.board.target.push(source, _waiting(place), mode)
@@ -171,7 +171,7 @@ class _Installation:
                 )
 
     def _check(self) -> tuple[list[str], bool]:
-        """Return what the script says that it would do on this board, and whether it is its."""
+        """Return the output of the script's dry run, and whether it accepts this board."""
         done = self.board.target.run([_waiting(self.layout.script), "dry-run"], timeout_s=30.0)
         said = done.stdout.decode(errors="replace").splitlines()
         complaints = done.stderr.decode(errors="replace").splitlines()
@@ -192,7 +192,7 @@ class _Installation:
         obsolete = [path for path in self.before.paths if path not in manifest.paths]
         try:
             self.board.call("commit", *places, "--", *obsolete)
-        except InstallError:  # it has ended; after any other error it may still be at work there
+        except InstallError:  # it has ended; after any other error it may still be running there
             self._discard(places, made)
             raise
 
@@ -215,7 +215,7 @@ class _Installation:
 
 
 def _place(facts: BoardFacts) -> str:
-    """Return where the script goes: /usr/sbin, or /etc where that alone can be written."""
+    """Return the script's directory: /usr/sbin, or /etc if only that is writable."""
     _refuse_unwritable(facts)
     return next(place for place in SCRIPT_PLACES if not facts.obstacle(place.rpartition("/")[0]))
 
@@ -236,7 +236,7 @@ def _waiting(place: str) -> str:
 
 
 def _expected(manifest: Manifest) -> dict[str, list[str]]:
-    """Return what each path of the manifest is to be, as BoardAccess.states says it."""
+    """Return the expected state of each path of the manifest, as BoardAccess.states reports it."""
     links = {path: [f"link {target}"] for path, target in manifest.links.items()}
     return {path: [digest] for path, digest in manifest.files.items()} | links
 
@@ -275,7 +275,7 @@ def _edit_lines(board: BoardAccess, manifest: Manifest) -> None:
 
 
 def _reload_systemd(board: BoardAccess, facts: BoardFacts) -> None:
-    """Tell a running systemd; one that does not run reads the links when it starts."""
+    """Reload a running systemd; otherwise it reads the links when it starts."""
     if SYSTEMD_RUNS in facts.has:
-        with contextlib.suppress(TargetError):  # all is done: the next boot reads it anyhow
+        with contextlib.suppress(TargetError):  # all is installed: the next boot reads it
             board.target.run(["systemctl", "daemon-reload"], timeout_s=30.0)

@@ -1,4 +1,4 @@
-"""What stands on the board of an installation, in a file of the board itself."""
+"""The list of installed files, kept in a file on the board."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def encode(manifest: Manifest) -> bytes:
 def decode(text: bytes) -> Manifest:
     """Return the manifest that a board keeps; it may have been changed there.
 
-    Raises ApplyError if it is none, or names what foreread never installs.
+    Raises ApplyError if it is invalid, or names a path that foreread never installs.
     """
     try:
         manifest = msgspec.json.decode(text, type=Manifest)

@@ -1,4 +1,4 @@
-"""What the boot script shall set, on which board, and why."""
+"""The plan of the boot script: values to set, the board they are for, and reasons."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from boards.remount import is_mount_option
 from tracer.formats.capture import Capture
 
 READ_AHEAD = "queue/read_ahead_kb"
-SECTOR_BYTES = 512  # of /sys/block/NAME/size, whatever the disk's own sector is
+SECTOR_BYTES = 512  # of /sys/block/NAME/size, whatever the disk's sector size is
 PLACES = ("/sys/block/", "/sys/class/bdi/", "/proc/sys/vm/")
 
 _DISK_NAME = re.compile(r"(?!\.)[A-Za-z0-9_!.+:-]+")  # '!' is a '/' in the kernel's name
@@ -69,7 +69,7 @@ class Board:
 
 @dataclass(frozen=True)
 class Prefetch:
-    """A prefetch list to be replayed while the board boots, and what replays it there.
+    """A prefetch list to replay while the board boots, and the program that replays it.
 
     ``listing`` is the list's text; ``replayer`` a program or script that takes its path.
     """
@@ -160,12 +160,12 @@ def plan_from(
     restore_on_stop: bool = True,
     prefetch: Prefetch | None = None,
 ) -> ApplyPlan:
-    """Return the plan that sets the predicted window of every disk much was read from.
+    """Return the plan that sets the predicted window of every disk with many reads.
 
-    A disk without a predicted window keeps the one it has.
-    ``read_ahead_kb`` overrides the prediction; ``after_boot_read_ahead_kb`` holds from the end
-    of the boot, or ``boot_done_seconds`` after its start. Without ``capture`` (a foreign trace)
-    board and disks are known by kernel and name only.
+    A disk without a predicted window keeps its present one. ``read_ahead_kb`` overrides the
+    prediction; ``after_boot_read_ahead_kb`` holds from the end of the boot, or
+    ``boot_done_seconds`` after its start. Without ``capture`` (a foreign trace) board and disks are
+    known by kernel and name only.
 
     Raises ApplyError when the verdict recommends no change or no window, or a disk cannot be named.
     """
@@ -227,7 +227,7 @@ def _disk(curve: Curve, capture: Capture | None) -> Disk:
 
 
 def _own_backing_device(curve: Curve, capture: Capture | None) -> str:
-    """Return a warning if btrfs reads the disk: it reads by a window of its own."""
+    """Return a warning if btrfs reads the disk: it has a separate window."""
     if capture is None:
         return ""
     of_btrfs = {mount.dev for mount in capture.mounts if mount.fstype == "btrfs"}

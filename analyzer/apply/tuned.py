@@ -1,4 +1,4 @@
-"""What a boot script shall set after tuning: the genes that matter, each with what it does."""
+"""The plan of a boot script from a tuning: the genes that matter, each with its effect."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def _setting(path: str, value: str, reason: str, hardware: Hardware) -> Setting:
 
 
 def _effect(change: Change | None) -> str:
-    """Return a change in words, which a terminal of ASCII shows, too: "5.8 % (3.3 to 8.2) less"."""
+    """Return a change in words, in ASCII: "5.8 % (3.3 to 8.2) less"."""
     if change is None:
         return "no other"
     less = change.effect < 0

@@ -1,4 +1,4 @@
-"""Writes the boot script, the wrappers that call it, and how to install them."""
+"""Writes the boot script, the wrappers that call it, and the installation instructions."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def shipped(name: str) -> bytes:
 
 
 def replayer_place(script: str) -> str:
-    """Return where the replayer is, beside the script."""
+    """Return the replayer's path, beside the script."""
     return f"{script.rpartition('/')[0]}/{REPLAYER}"
 
 
@@ -120,7 +120,7 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
 
 
 def _scripted(settings: tuple[Setting, ...]) -> list[tuple[Setting, str]]:
-    """Return (setting, phase of the script): grouped by disk, what resets others before the rest.
+    """Return (setting, phase of the script) by disk; settings that reset others come first.
 
     The kernel resets nr_requests when the scheduler changes (block/elevator.c), and read_ahead_kb
     with a limit of the queue (block/blk-settings.c), so that whoever sets or restores both must
@@ -147,23 +147,23 @@ def _vm_settings(plan: ApplyPlan) -> dict[str, str]:
 
 
 def printable(text: str) -> str:
-    """Return ``text`` on one line, with '?' for anything a terminal or a log would obey."""
+    """Return ``text`` on one line, with '?' for control characters."""
     return "".join(c if c.isprintable() else " " if c.isspace() else "?" for c in text)
 
 
 def identity(text: str) -> str:
-    """Return ``text`` as the shell's read gives it; nothing, if it could not be compared."""
+    """Return ``text`` as the shell's read returns it; empty if the shell could not compare it."""
     text = text.strip()
     return text if text.isprintable() else ""
 
 
 def shell_quoted(text: str) -> str:
-    """Return ``text`` as one single-quoted word, which no POSIX shell looks into."""
+    """Return ``text`` as one single-quoted word, which no POSIX shell expands."""
     return "'" + printable(text).replace("'", "'\\''") + "'"
 
 
 def udev_pattern(text: str) -> str:
-    """Return a pattern of udev's for ``text``: what its rules could read otherwise is any one."""
+    """Return a udev pattern for ``text``; special characters become "any character"."""
     return re.sub(r"[^A-Za-z0-9._+-]", "?", text)
 
 

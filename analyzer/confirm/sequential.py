@@ -1,4 +1,4 @@
-"""When paired runs at two windows have said enough: an interval that holds at every look.
+"""When to stop paired runs at two windows: an interval that is valid at every look.
 
 A pair is one cold run at each window, and d = ln(present) - ln(proposed). Two pairs make a block in
 the order ABBA or BAAB, which a fair coin chooses: a machine that becomes slower or faster meanwhile
@@ -34,9 +34,9 @@ PRIOR = 5.0  # standard deviations of d: windows that matter differ by several
 BLOCK = 2  # pairs
 FEWEST = 4  # pairs: fewer may be alike by chance, for instance where runs have two speeds
 PRESENT, PROPOSED = 0, 1
-TOO_SMALL = 0.01  # of the time: as KEEP_PERCENT of the verdict, less is not worth a change
-# Repeated starts of an emulated board differ by less than two boots of it: their spread alone would
-# claim more than is known.
+TOO_SMALL = 0.01  # of the time, like the verdict's KEEP_PERCENT: less justifies no change
+# Repeated starts of one boot of an emulated board differ by less than starts of two boots: their
+# spread alone would understate the error.
 _LEAST_SPREAD = 0.001
 _CENTISECOND = 0.01  # the clock of a kernel without trace instances
 
@@ -45,7 +45,7 @@ Pair = tuple[float, float]
 
 @dataclass(frozen=True)
 class Assessment:
-    """What pairs show: the share of the present time that the proposed window saves."""
+    """The result of the pairs: the share of the present time that the proposed window saves."""
 
     outcome: Outcome
     gain: float | None = None
@@ -54,7 +54,7 @@ class Assessment:
 
     @property
     def decided(self) -> bool:
-        """Whether further runs would not change the answer."""
+        """Whether the answer is final."""
         return self.outcome != "undecided"
 
 

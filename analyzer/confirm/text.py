@@ -19,7 +19,7 @@ def interval_text(low: float, high: float) -> str:
 
 
 def gain_text(of: Confirmation) -> str:
-    """Return what the runs show, as the end of a sentence."""
+    """Return the result of the runs, as the end of a sentence."""
     if of.gain is None or of.low is None or of.high is None:
         return f"not known after {plural(len(of.pairs), 'pair')} of runs"
     interval = interval_text(of.low, of.high)
@@ -46,20 +46,20 @@ def cited_upper(of: Confirmation) -> str:
 
 
 def board_text(of: Confirmation) -> str:
-    """Return which board it was."""
+    """Return the board's name."""
     return f"{of.model or of.machine}, Linux {of.kernel}"
 
 
 def stored(capture: Capture | None) -> list[Confirmation]:
     """Return the results in a capture whose outcome follows from their runs, the latest last.
 
-    A capture may come from anybody: what its runs do not show is not cited.
+    A capture may come from anybody: a result that does not follow from its runs is not cited.
     """
     return [one for one in capture.confirmations if _follows(one)] if capture else []
 
 
 def contradicting(capture: Capture | None, read_ahead_kb: int) -> Confirmation | None:
-    """Return the result that speaks against a window: the latest about it, if it does."""
+    """Return the latest result about a window if it contradicts the window."""
     about = [one for one in stored(capture) if one.proposed_kb == read_ahead_kb]
     known = [one for one in about if one.outcome != "undecided"]
     return known[-1] if known and known[-1].outcome == "contradicted" else None

@@ -1,4 +1,4 @@
-/* What the bindings of all containers share: columns and specs. */
+/* The common part of all containers' bindings: columns and specs. */
 #ifndef FOREREAD_BIND_DECODE_H
 #define FOREREAD_BIND_DECODE_H
 

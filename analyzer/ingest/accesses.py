@@ -15,8 +15,8 @@ import numpy as np
 from analyzer.ingest.inserts import Inserts, folio_pages
 from analyzer.ingest.tables import ACCESSES, FILES, Array, Kind, Table
 
-# A capture at 0 still has a few reads of several pages (WILLNEED, populate): up to this share
-# a file that does not name its window is taken to be one at 0.
+# A capture at 0 still has a few reads of several pages (WILLNEED, populate): up to this share, a
+# file that does not name its window is assumed to be recorded at 0.
 BATCHED_AT_ZERO = 0.1
 
 _NEVER = np.iinfo(np.uint64).max

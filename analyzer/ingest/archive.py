@@ -12,6 +12,7 @@ from analyzer.ingest.recording import TraceError
 from tracer.formats import capture as capture_format
 
 _LIMIT_BYTES = 8 << 30  # unpacked; a capture of an hour stays far below
+_LONGEST_END_BYTES = 64 << 20  # zeros after the last member; tar(1) writes 10 KiB
 _MAGIC_AT = 257  # of the first member's header (tar(5): magic)
 _COMPRESSED = (b"\x1f\x8b", b"\xfd7zXZ\0", b"BZh")
 # lzma and zlib raise errors that are not OSError, and tarfile lets them through.
@@ -21,8 +22,8 @@ _DAMAGE = (tarfile.TarError, lzma.LZMAError, zlib.error, EOFError, OSError, Valu
 def is_archive(path: Path) -> bool:
     """Return whether the file is a tar archive, compressed or not, damaged or not.
 
-    Of other files tarfile.is_tarfile must not be asked: it takes zeros for an empty archive, and
-    searches a huge file of them for its end.
+    tarfile.is_tarfile is not used for other files: it takes zeros for an empty archive, and
+    searches a huge file of zeros for its end.
     """
     with path.open("rb") as file:
         head = file.read(_MAGIC_AT + 5)
@@ -58,6 +59,7 @@ def unpack(archive: Path, scratch: Path) -> Path:
                 if source is not None:
                     with target.open("wb") as file:
                         shutil.copyfileobj(source, file)
+            _check_end(tar)
     except TraceError:
         raise
     except _DAMAGE as error:
@@ -69,3 +71,21 @@ def unpack(archive: Path, scratch: Path) -> Path:
             f"{archive} contains no {capture_format.METADATA}", "pack the capture's directory"
         )
     return found[0].parent
+
+
+def _check_end(tar: tarfile.TarFile) -> None:
+    """Read what follows the last member; raise ReadError if it is not the end of an archive.
+
+    The checksum of a compressed archive is at its end, and tarfile reads no further than the last
+    member. tarfile also takes a member with a damaged header for the end.
+    """
+    file = tar.fileobj
+    assert file is not None
+    file.seek(tar.offset)
+    left = _LONGEST_END_BYTES
+    while block := file.read(min(left, 1 << 20)):
+        left -= len(block)
+        if block.strip(b"\0"):
+            raise tarfile.ReadError(f"no member begins at byte {tar.offset} of the archive")
+    if not left:
+        raise tarfile.ReadError("the end of the archive is too long")

@@ -1,4 +1,4 @@
-"""From places of records to the EVENTS table: numpy allocates, C merges and fills."""
+"""Builds the EVENTS table from the places of records: numpy allocates, C merges and fills."""
 
 from __future__ import annotations
 

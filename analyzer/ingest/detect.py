@@ -1,4 +1,4 @@
-"""Which reader reads a file: decided by what is in it, never by its name."""
+"""Choose the reader of a file by its content, never by its name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def _reader(path: Path) -> Callable[[Path], Trace]:
 
 
 def _what(head: bytes) -> str:
-    """Return what a file that is not a trace seems to be."""
+    """Return the apparent type of a file that is not a trace."""
     if not head:
         return "it is empty"
     for magic, what in _OTHER_MAGICS.items():

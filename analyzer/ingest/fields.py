@@ -20,7 +20,7 @@ from analyzer.ingest.spec import EventSpec
 from analyzer.ingest.tables import Array, Kind
 
 _TOGETHER = "syscalls:"
-_ANY = EventSpec(Kind.INSERT, {})  # kind and columns are not looked at
+_ANY = EventSpec(Kind.INSERT, {})  # kind and columns are ignored
 
 # From specs (SPEC) to the data that holds the records, their places (PLACE) and starts of runs.
 Find = Callable[[Array], tuple[object, Array, Array]]
@@ -67,7 +67,7 @@ class FieldReader:
             self.formats.parse(names)
             return names
         for name in names:
-            with suppress(TraceError):  # whoever asks for it hears of it
+            with suppress(TraceError):  # the caller that needs it gets the error
                 self.formats.parse([name])
         return [name for name in names if self.formats.is_parsed(name)]
 

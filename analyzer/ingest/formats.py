@@ -2,7 +2,7 @@
 
 The texts are the kernel's (``events/SYSTEM/EVENT/format``); field layouts differ between kernels
 and architectures, so nothing here assumes an offset. Parsing happens once per trace and event, in
-a child process (core/formats.c), since libtraceevent dies of damaged texts.
+a child process (core/formats.c), since libtraceevent crashes on damaged texts.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class EventFormat:
 
 
 class Formats:
-    """The format texts of one trace, parsed as far as they are asked for."""
+    """The format texts of one trace, parsed on demand."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class Formats:
         return {name: number for number, name in found.items()}
 
     def is_parsed(self, name: str) -> bool:
-        """Return whether an event's layout is known by now."""
+        """Return whether an event's layout has been parsed."""
         return name in self._parsed
 
     def event(self, name: str) -> EventFormat:

@@ -1,4 +1,4 @@
-"""Reads that a limiter held back: who asked for them, and when.
+"""Reads that a limiter delayed: the thread that asked for them, and when.
 
 blk-throttle takes a bio in before ``block_bio_queue`` records it, and a kernel worker submits the
 bio when the limit allows (blk_throtl_bio, blk_throtl_dispatch_work_fn, block/blk-throttle.c). The

@@ -26,7 +26,7 @@ READ_ONLY_FILE_SYSTEMS = frozenset({"squashfs", "erofs", "cramfs", "romfs", "iso
 UNBLOCKED_FILE_SYSTEMS = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "9p", "fuse", "fuseblk", "virtiofs", "ceph", "ubifs", "jffs2"}
 )
-# Inodes that hold the file system's own trees: fs/btrfs (BTRFS_BTREE_INODE_OBJECTID), fs/f2fs
+# Inodes that hold internal trees of the file system: fs/btrfs (BTRFS_BTREE_INODE_OBJECTID), fs/f2fs
 # (node and meta inode of every image that mkfs.f2fs makes).
 _INTERNAL_INODES = {"btrfs": (1,), "f2fs": (1, 2)}
 
@@ -197,7 +197,7 @@ def _follows(pid: Array, inserts: Array, wanted: Array, rows: Array) -> Array:
 
 
 def _fill(sequence: Table, page_size: int, compressing: Array) -> tuple[Array, Array, Array]:
-    """Credit reads to the inserts before them in the same thread.
+    """Assign reads to the inserts before them in the same thread.
 
     ``sequence`` holds inserts and reads in time order. Returns arrays by row: pages filled
     (int64; 0: none, or the row is a read), pages filled by the same reads (int64), and whether

@@ -1,4 +1,4 @@
-"""What surrounds the records of a perf.data file: header, event attributes, features.
+"""The parts of a perf.data file around its records: header, event attributes, features.
 
 Layout: tools/perf/Documentation/perf.data-file-format.txt and tools/perf/util/header.c of the
 kernel; struct perf_event_attr is in include/uapi/linux/perf_event.h. Both the file mode and the
@@ -48,13 +48,13 @@ class Attr:
 
     @property
     def is_dummy(self) -> bool:
-        """Whether it has no samples of its own."""
+        """Whether it is an event without samples."""
         return (self.type, self.config) == _DUMMY
 
 
 @dataclass(frozen=True)
 class Container:
-    """A perf.data file taken apart; ``records`` is its data section."""
+    """A parsed perf.data file; ``records`` is its data section."""
 
     byte_order: ByteOrder
     attrs: tuple[Attr, ...]
@@ -76,7 +76,7 @@ class Container:
 
 
 def read(data: memoryview) -> Container:
-    """Take a perf.data file apart. Raises TraceError."""
+    """Parse a perf.data file. Raises TraceError."""
     byte_order = _byte_order(bytes(data[:8]))
     cursor = Cursor(data, byte_order)
     try:
@@ -122,7 +122,7 @@ def _section(cursor: Cursor) -> _Section:
 
 @dataclass
 class _Tail:
-    """Feature sections, and what is wrong with them."""
+    """Feature sections, and the errors in them."""
 
     features: dict[int, memoryview] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
@@ -242,7 +242,7 @@ def _read_pipe(data: memoryview, byte_order: ByteOrder) -> Container:
             elif kind == 9:  # PERF_RECORD_SAMPLE
                 break
     except ShortData:
-        pass  # the walk over the records will meet the same end and say so
+        pass  # the walk over the records reaches the same end and reports it
     return Container(byte_order, tuple(attrs), features, data)
 
 

@@ -1,4 +1,4 @@
-"""Which files were mapped where, and which tasks there were: perf's records besides the samples.
+"""File mappings and tasks, from perf's records other than samples.
 
 Layout: PERF_RECORD_MMAP, MMAP2, COMM and FORK in include/uapi/linux/perf_event.h.
 """
@@ -56,7 +56,7 @@ def mappings(records: memoryview | Array, side: Array, byte_order: ByteOrder) ->
             try:
                 found.append(_mapping(kind, misc, cursor))
             except ShortData:
-                continue  # a damaged record names nothing
+                continue  # a damaged record has no name
     return found
 
 

@@ -67,7 +67,7 @@ def tasks(path: Path) -> list[perf_mappings.Task]:
 
 @dataclass(frozen=True)
 class _Found:
-    """First pass: places in runs by CPU, offsets of the other records, losses, what was wrong."""
+    """First pass: places in runs by CPU, offsets of the other records, losses, errors."""
 
     places: Array
     starts: Array
@@ -92,7 +92,7 @@ class _File:
         return self.formats.swap
 
     def find(self, specs: Array) -> _Found:
-        """Return the places of the events in ``specs``, and what else is in the records."""
+        """Return the places of the events in ``specs``, and the other contents of the records."""
         try:
             return self._walk(specs)
         except _readers.ReaderError as error:
@@ -182,8 +182,8 @@ def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tupl
 def _lost(by_cpu: Array, tally: Mapping[str, int]) -> dict[int, int]:
     """Return lost events by CPU; -1 is not a known CPU.
 
-    LOST_SAMPLES, from perf 6.1 on, repeats at the end what LOST has said before, and knows also
-    of losses that nothing followed.
+    LOST_SAMPLES, from perf 6.1 on, repeats at the end the losses that LOST has reported, and also
+    counts losses that no record followed.
     """
     found = {int(cpu): int(by_cpu[cpu]) for cpu in np.flatnonzero(by_cpu)}
     told = sum(found.values())

@@ -1,8 +1,8 @@
-"""Faults and reads that own probes saw (tracer/probes), held against the tracepoints of the run.
+"""Faults and reads seen by our probes (tracer/probes), checked against the tracepoints of the run.
 
 A probe reads kernel structs at offsets that may be wrong for the kernel at hand; the event that a
 page entered the page cache comes from the kernel itself. So the first page that a thread reads in
-after a probe must be one that the probe named: if too many are not, the probes are not used.
+after a probe must be one that the probe named. If too many are not, the probes are not used.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from analyzer.ingest.inserts import Inserts, folio_pages
 from analyzer.ingest.tables import Array, Kind, Table
 
 # readahead(2), madvise and fadvise read pages that no probe names, after any probe that found its
-# page cached. With right offsets, starts of applications had none; with wrong ones all are.
+# page cached. With correct offsets, application starts had none; with wrong offsets all are.
 MOST_DISAGREEING = 0.02
 
 _NATIVE = {Kind.PROBED_FAULT: Kind.FAULT, Kind.PROBED_READ: Kind.GET_PAGES}
@@ -27,23 +27,23 @@ _LARGEST = np.uint64(1 << 60)  # bytes or pages, beyond any file; keeps sums wit
 
 @dataclass(frozen=True)
 class Check:
-    """How many events of one probe were followed by an insert, and how many did not fit it."""
+    """The numbers of a probe's events that an insert followed, and that did not match it."""
 
     checked: int
     disagreeing: int
 
     @property
     def accepted(self) -> bool:
-        """Whether the probe may be used; one that nothing speaks for may not."""
+        """Whether the probe may be used; without a confirming insert it may not."""
         return self.checked > 0 and self.disagreeing <= MOST_DISAGREEING * self.checked
 
 
 def adopt(
     events: Table, inserts: Inserts, page_size: int, slack_pages: int
 ) -> tuple[Table, list[str]]:
-    """Return ``events`` with the probes' turned into FAULT and GET_PAGES, and what to say of it.
+    """Return ``events`` with the probes' events turned into FAULT and GET_PAGES, and notes.
 
-    Events of probes that are refused are left out, and so are reads of nothing.
+    Events of refused probes are left out, and so are empty reads.
     """
     notes = []
     keep = np.ones(events.rows, bool)
@@ -114,8 +114,8 @@ class _Pairs:
 def _pairs(events: Table, inserts: Inserts, single: bool) -> _Pairs:
     """Pair each probe with the first insert that a read filled before the thread's next probe.
 
-    ``single``: with every such insert that was read alone. Several pages read at once may be
-    more than what was asked for (compressed blocks, readahead).
+    ``single``: with every such insert that was read alone. Several pages read at once may be more
+    than the thread asked for (compressed blocks, readahead).
     """
     probes = np.flatnonzero(np.isin(events["kind"], list(_NATIVE)))
     read = np.flatnonzero(inserts.pages > 0)
@@ -138,9 +138,9 @@ def _pairs(events: Table, inserts: Inserts, single: bool) -> _Pairs:
 
 
 def _left_unread(probes: Table, last: Array, end_ns: Array, inserts: Inserts) -> Array:
-    """Return which reads ended without the ``last`` page that they named having been read in.
+    """Return which reads ended although the ``last`` page that they named was never read in.
 
-    Where the file ends is not known: its last page read by anybody stands for that.
+    The end of the file is unknown: the last page read by anybody is taken for it.
     """
     files, pages = read_pages(inserts, np.ones(inserts.data.rows, bool))
     unread = (probes["kind"] == Kind.PROBED_READ) & (pages.rows > 0)

@@ -1,4 +1,4 @@
-"""What ingest hands to everything below it: one trace, decoded and interpreted."""
+"""The result of ingest: one trace, decoded and interpreted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracer.formats.capture import Capture, FileEntry
 
 
 class TraceError(AnalyzerError, ValueError):
-    """A trace that cannot be read or lacks what is needed; ``remedy`` says what to do."""
+    """A trace that cannot be read or lacks needed events; ``remedy`` says what to do."""
 
 
 @dataclass(frozen=True)
@@ -38,16 +38,15 @@ class Trace:
 
 @dataclass(frozen=True)
 class Recording:
-    """A trace interpreted: who touched which page of which file, in order.
+    """An interpreted trace: the page accesses of each thread, in order.
 
-    ``paths[i]`` is the path of row i of ``files`` (None if unknown); undecodable bytes are
-    kept as surrogate escapes. ``recorded_read_ahead_kb`` is None when the file does not say.
-    ``counts`` tells apart the pages that are not accesses of the application:
-    ``written_or_hole``, ``metadata``, ``other_process``, ``readahead``.
-    ``devices`` maps a superblock's dev_t to that of the disk whose read_ahead_kb governs it.
-    ``threads`` are those whose touches count; None for all. ``inserts`` are all that entered
-    the page cache; ``entries[i]`` is what the capture says of row i of ``files``. ``path`` is the
-    file or directory that was read.
+    ``paths[i]`` is the path of row i of ``files`` (None if unknown); undecodable bytes are kept as
+    surrogate escapes. ``recorded_read_ahead_kb`` is None when the file does not say. ``counts``
+    classifies the pages that are not accesses of the application: ``written_or_hole``,
+    ``metadata``, ``other_process``, ``readahead``. ``devices`` maps a superblock's dev_t to that of
+    the disk whose read_ahead_kb governs it. ``threads`` are those whose touches count; None for
+    all. ``inserts`` are all that entered the page cache; ``entries[i]`` is what the capture says of
+    row i of ``files``. ``path`` is the file or directory that was read.
     """
 
     trace: Trace

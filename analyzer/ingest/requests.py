@@ -9,7 +9,7 @@ from analyzer.ingest.tables import REQUESTS, Array, Kind, Rwbs, Table
 _BLOCK_SECTORS = 8  # of the file systems that read metadata block by block: 4 KiB
 
 
-_MOST_BIOS = 1 << 12  # in a request; a trace that says more is not believed
+_MOST_BIOS = 1 << 12  # in a request; a trace with more is damaged
 
 
 def find_requests(events: Table) -> Table:
@@ -34,11 +34,11 @@ def find_requests(events: Table) -> Table:
 
 
 def _askers(issued: Table, queued: Table) -> Array:
-    """Return who queued the bio that each request begins with or in, the last one before it.
+    """Return the thread that queued the bio with which, or within which, each request begins.
 
     A bio that is too large for the device is split into requests, and reported once. Without a plug
-    the request may be issued by a kernel worker (block/blk-mq.c); then, too, it is the thread that
-    queued the bio who asked. Where no bio was recorded, it is who issued it.
+    the request may be issued by a kernel worker (block/blk-mq.c); the thread that queued the bio
+    still asked for it. Without a recorded bio it is the thread that issued the request.
     """
     found = issued["pid"].copy()
     partitions = ~np.isin(queued["dev"], issued["dev"])
@@ -59,7 +59,7 @@ def _askers(issued: Table, queued: Table) -> Array:
 
 
 def _bios(issued: Table, queued: Table) -> Array:
-    """Return of how many bios each request is: of those that begin within it.
+    """Return the number of bios in each request: those that begin within it.
 
     Bios name the partition that they are for, requests the disk; sectors are the disk's in both.
     Where no bios were recorded, each block of metadata is one (submit_bh), and else a request.

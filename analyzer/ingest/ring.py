@@ -96,7 +96,7 @@ class RingBuffers:
         """Return the wanted events (schema EVENTS), merged by time, and what was lost."""
         wanted = not self.formats.names.isdisjoint(EVENT_SPECS)
         specs = self.formats.specs() if wanted else np.empty(0, SPEC)
-        # Memory that is not touched costs nothing: a pass that counts would.
+        # Untouched memory is free, and saves a counting pass.
         columns = {c.name: np.empty(self._most_events(), c.dtype) for c in EVENTS.columns}
         decoded = self._decode(specs, tuple(columns.values()))
         if decoded is None:  # a clock goes back: sort first
@@ -200,14 +200,14 @@ def most_lost(*sources: dict[int, int]) -> dict[int, int]:
 
 
 def gap_notes(loss: Loss) -> tuple[str, ...]:
-    """Return what to say of gaps whose size the trace does not tell."""
+    """Return the note about gaps of unknown size."""
     if not loss.gaps:
         return ()
     return (f"{loss.gaps} gaps in the trace of unknown size, counted as one lost event each",)
 
 
 def clock_notes(clock: str | None) -> tuple[str, ...]:
-    """Return what to say of a trace clock other than the monotonic one."""
+    """Return the note about a trace clock other than the monotonic one."""
     if clock is None or clock == "mono":
         return ()
     if clock in ("counter", "x86-tsc", "ppc-tb"):

@@ -1,4 +1,4 @@
-"""The ring-buffer walk in slow, plain Python: what core/ring_walk.c has to agree with.
+"""The ring-buffer walk in slow, plain Python: the reference for core/ring_walk.c.
 
 Layout: kernel/trace/ring_buffer.c (struct buffer_data_page) and include/linux/ring_buffer.h
 (struct ring_buffer_event), Linux 2.6.31 to 6.19.
@@ -30,7 +30,7 @@ class Record:
 
 @dataclass
 class Walk:
-    """What a stream holds: its records, the lost events, and gaps of unknown size."""
+    """The content of a stream: its records, the lost events, and gaps of unknown size."""
 
     records: list[Record] = field(default_factory=list)
     lost: int = 0

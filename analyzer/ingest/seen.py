@@ -1,4 +1,4 @@
-"""What a recorder needs to know of the trace that it just made; the trace is decoded once."""
+"""The facts that a recorder needs from the trace it has just made; the trace is decoded once."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class SeenTrace:
         return inodes_in(self._decoded(directory))
 
     def reads(self, directory: Path, pid: int) -> Reads:
-        """Return what the command's processes read, its first one being ``pid``."""
+        """Return the reads of the command's processes, whose first one is ``pid``."""
         events = self._decoded(directory)
         requests = find_requests(events)
         own = of_threads(requests, process_tree(events, pid))

@@ -1,4 +1,4 @@
-"""Which events are decoded, and which of their fields fill which column.
+"""The events that are decoded, and the column that each of their fields fills.
 
 Fields are found by name in the trace's own format descriptions, since layouts differ between
 kernels (3.10 to 6.19). A field marked optional is one that some kernels lack without loss of

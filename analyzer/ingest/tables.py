@@ -18,7 +18,7 @@ Array = npt.NDArray[Any]
 
 
 class Kind(IntEnum):
-    """What an event says. Values are stable: they are stored in decoded tables."""
+    """The meaning of an event. Values are stable: they are stored in decoded tables."""
 
     INSERT = 1  # filemap:mm_filemap_add_to_page_cache
     DELETE = 2  # filemap:mm_filemap_delete_from_page_cache
@@ -33,7 +33,7 @@ class Kind(IntEnum):
     FORK = 11  # sched:sched_process_fork
     EXEC = 12  # sched:sched_process_exec
     EXIT = 13  # sched:sched_process_exit
-    # Own probes where the kernel lacks FAULT and GET_PAGES; probes.py turns them into these.
+    # Our probes on kernels without FAULT and GET_PAGES; probes.py converts them to these.
     PROBED_FAULT = 14  # foreread:file_fault
     PROBED_READ = 15  # foreread:file_read
     SWITCH = 16  # sched:sched_switch
@@ -115,7 +115,12 @@ REQUESTS = Schema(
     (
         Column("issue_ns", "u8", "ns", "trace clock when the request went to the driver"),
         Column("complete_ns", "u8", "ns", "trace clock at completion; 0 if none was recorded"),
-        Column("pid", "i4", "", "thread that asked for it; else who issued it (a kernel worker)"),
+        Column(
+            "pid",
+            "i4",
+            "",
+            "thread that asked for it, or else issued it (a kernel worker)",
+        ),
         Column("dev", "u4", "dev_t", "disk"),
         Column("sector", "u8", "512 B", "first sector"),
         Column("sectors", "u4", "512 B", "length"),

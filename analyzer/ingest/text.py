@@ -22,8 +22,8 @@ _PAGE_SIZE = 4096
 _MAX_MINOR, _MINOR_BITS, _MAX_CPU = (1 << 20) - 1, 20, (1 << 16) - 1
 _EVENTS = {name.partition(":")[2].encode(): name for name in EVENT_SPECS}
 
-# "  comm-pid  [cpu] flags secs.usecs: event: text"; the comm is any 15 bytes, so the first place
-# that looks like the rest is the right one: no comm has room for all of it.
+# "  comm-pid  [cpu] flags secs.usecs: event: text"; the comm is any 15 bytes, too short to hold the
+# whole pattern, so the first match of the rest is the right one.
 _HEADER = (
     rb"^[^\n]{0,48}?-(\d{1,9})[ \t]+(?:\([ \d-]{1,10}\)[ \t]+)?\[(\d{1,5})\][ \t]+"
     rb"(?:([^ \t\n]{1,8})[ \t]+)?(\d{1,10})\.(\d{9}|\d{6}):[ \t]+(?:\w{1,63}:)?"
@@ -109,7 +109,7 @@ def looks_like_text(head: bytes) -> bool:
 
 
 def _rows(text: mmap.mmap) -> tuple[list[tuple[int, ...]], int]:
-    """Return rows in the order of EVENTS, and the number of lines that make no sense."""
+    """Return rows in the order of EVENTS, and the number of invalid lines."""
     rows: list[tuple[int, ...]] = []
     unreadable = 0
     for line in _LINE.finditer(text):
@@ -219,7 +219,7 @@ def _switch(payload: bytes) -> Fields | None:
 
 
 def _common_flags(context: bytes | None) -> int:
-    """Return what a line's column of letters says of interrupts, as common_flags has it."""
+    """Return the interrupt state in a line's flag letters, in the format of common_flags."""
     return _CONTEXT.get(context[2:3].decode(errors="replace"), 0) if context else 0
 
 

@@ -98,7 +98,8 @@ def _stream(
 ) -> Stream:
     if not buffer.compressed:
         return Stream.plain(cpu.cpu, cpu.offset, cpu.size, layout)
-    # The size that trace-cmd 3.1 gives for compressed data is 4 bytes short: chunks tell theirs.
+    # The size that trace-cmd 3.1 gives for compressed data is 4 bytes short: chunks have their own
+    # sizes.
     packed = container.data[cpu.offset :]
     try:
         expanded = _readers.inflate_chunks(container.compression, packed, swap, None)

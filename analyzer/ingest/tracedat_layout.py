@@ -1,4 +1,4 @@
-"""The trace.dat container, versions 6 and 7: where things are, nothing decoded.
+"""The container format of trace.dat, versions 6 and 7; nothing is decoded.
 
 Format: trace-cmd's trace-cmd.dat.v6(5) and trace-cmd.dat.v7(5); libtracecmd, trace-input.c.
 A version 6 file is one sequence; a version 7 file has sections, to which options point. Header
@@ -60,7 +60,7 @@ class TscToNs:
 
 @dataclass
 class Container:
-    """What a trace.dat says of itself, and where its trace data lies."""
+    """The metadata of a trace.dat, and the place of its trace data."""
 
     data: memoryview
     version: int
@@ -94,7 +94,7 @@ def check_expansion(size: int, packed: int) -> None:
 
 
 def parse(data: memoryview) -> Container:
-    """Read the container in ``data``; raises TraceError where it is cut off or senseless."""
+    """Read the container in ``data``; raises TraceError if it is truncated or invalid."""
     try:
         return _parse(data)
     except TraceError:
@@ -213,7 +213,7 @@ def _section(container: Container, section: int, offset: int) -> Cursor:
 
 
 def _take_option(container: Container, option: int, value: memoryview) -> None:
-    """Keep what is of use; options not known, or not needed, are skipped."""
+    """Keep the needed options; skip others."""
     cursor = Cursor(value, container.byte_order)
     text = bytes(value).rstrip(b"\0").decode(errors="replace")
     if option == _BUFFER:

@@ -1,4 +1,4 @@
-"""Reader of raw ring-buffer pages with their formats: what the tracefs back-end brings back.
+"""Reader of raw ring-buffer pages with their formats, the output of the tracefs back-end.
 
 Two layouts are accepted: ``header_page``, ``events/SYSTEM/NAME/format``, ``cpuN.raw`` and
 ``stats/cpuN`` (a capture's ``trace/``), and files copied out of tracefs as they are named there:
@@ -111,7 +111,7 @@ def _load(pages: dict[int, Path], layout: Layout) -> tuple[memoryview, list[Stre
 
 
 def _byte_order(data: memoryview, streams: list[Stream]) -> ByteOrder:
-    """Return the order in which the commit words make sense: they are small numbers."""
+    """Return the byte order in which the commit words are small numbers, as they must be."""
     for stream in streams:
         layout = stream.layout
         for subbuf in range(stream.offset, stream.offset + stream.size, layout.subbuf_size):

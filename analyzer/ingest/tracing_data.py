@@ -16,7 +16,7 @@ _MAX_COUNT = 1 << 16  # of systems, and of events in a system
 
 @dataclass(frozen=True)
 class TracingData:
-    """What the recorded kernel says of its events; ``texts`` by "system:name"."""
+    """The recorded kernel's description of its events; ``texts`` by "system:name"."""
 
     byte_order: ByteOrder
     long_size: int
@@ -81,7 +81,7 @@ def event_formats(cursor: Cursor, system: str) -> dict[str, bytes]:
 
 
 def count(cursor: Cursor) -> int:
-    """Return a number of things that each take some bytes."""
+    """Return a count, bounded by the bytes that so many items need."""
     number = cursor.u32()
     if number > _MAX_COUNT:
         raise ValueError(f"impossible count {number}")

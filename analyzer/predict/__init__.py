@@ -1,4 +1,4 @@
-"""Chooses the window: the published criterion, and later predicted seconds."""
+"""Chooses the window, by predicted seconds or by the published criterion."""
 
 from analyzer.predict.criterion import c_opt, pareto_front, quasi_optimal, turning_point
 from analyzer.predict.window import WindowError, predict

@@ -1,9 +1,9 @@
-"""How far predicted seconds can be off, and which windows they can tell apart.
+"""The error of predicted seconds, and the windows that they can distinguish.
 
-A draw is the prediction for a device, a processor and captures that could have been: the device as
-its model may be wrong (``perturbed``), the cost of reading from other samples of the capture, and
-captures drawn with replacement. All windows of a draw share these, so that what two windows differ
-by is known better than how long either takes.
+A draw is the prediction for a possible device, processor and set of captures: the device within the
+error of its model (``perturbed``), the cost of reading from other samples of the capture, and
+captures drawn with replacement. All windows of a draw share these, so that the difference of two
+windows is known better than the seconds of either.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from analyzer.ingest.tables import Array
 
 SEED = 2010
 DEVIATIONS = 1.645  # standard deviations either way: nine draws of ten
-TOLD_APART = 0.002  # in parts of the best: what runs alike on an emulated board differ by
+TOLD_APART = 0.002  # in parts of the best: spread of identical runs on an emulated board
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +24,8 @@ class Bands:
     """Seconds of ``windows`` (pages, rising), and ``draws`` of them (draws × windows).
 
     ``candidates`` are the windows, rising, of which one can be the best. ``left_out`` are standard
-    deviations in s, by window, of the errors that the draws leave out. ``spread`` is what findings
-    add, a relative standard deviation. Both are taken to be shared by all windows.
+    deviations in s, by window, of the errors that the draws do not contain. ``spread`` is the
+    relative standard deviation that findings add. Both are assumed to be shared by all windows.
     """
 
     windows: list[int]
@@ -51,7 +51,7 @@ class Bands:
         return np.maximum(self.seconds - half, 0.0), self.seconds + half
 
     def slower(self, window: int, other: int) -> tuple[float, float]:
-        """Return how many seconds a window is slower than another, and the band of that."""
+        """Return by how many seconds a window is slower than another, and the band of that."""
         row, base = self.windows.index(window), self.windows.index(other)
         apart = self.draws[:, row] - self.draws[:, base]
         return self.at(window) - self.at(other), float(DEVIATIONS * apart.std())

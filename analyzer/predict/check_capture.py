@@ -1,4 +1,4 @@
-"""What in a single capture shows that its seconds are uncertain, or must not be used."""
+"""Findings in a single capture that make its seconds uncertain or unusable."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from analyzer.predict.checks import Finding
 from analyzer.program.steps import Steps
 
 _EXIT = "sched:sched_process_exit"
-# In parts of the run: how late a thread without a known beginning may begin.
+# In parts of the run: the latest acceptable start of a thread with unknown parent.
 MOST_UNLINKED = 0.01
 
 
@@ -21,10 +21,9 @@ def capture_findings(recording: Recording, steps: Steps) -> Iterator[Finding]:
 
 
 def _end_missing(recording: Recording) -> Iterator[Finding]:
-    """The command exited, but the trace does not hold its exit: the end was not recorded.
+    """The command exited, but the trace does not contain its exit: the end was not recorded.
 
-    Whatever ran on a processor when the trace ended would otherwise count as computing until the
-    end of the run.
+    A thread that ran when the trace ended would count as computing until the end of the run.
     """
     capture, events = recording.capture, recording.trace.events
     if capture is None or capture.ended_by != "exit" or not events.rows:
@@ -42,7 +41,7 @@ def _end_missing(recording: Recording) -> Iterator[Finding]:
 
 
 def _unlinked(steps: Steps) -> Iterator[Finding]:
-    """A thread that no thread of the command began would sleep from the start of every run."""
+    """A thread with unknown parent would sleep from the start until its recorded time."""
     share = steps.unlinked_ns / steps.total_ns if steps.total_ns else 0.0
     if share > MOST_UNLINKED:
         yield Finding(

@@ -1,8 +1,8 @@
-"""What the replays of a start show of faults in its capture.
+"""Findings from the replays of a start about faults in its capture.
 
-The replay at window 0 cannot show time that is charged to the wrong thread: there everything takes
-as long as it did. These checks look at how the replay changes with the window, at what the replay
-does otherwise than the recorded run, and at other captures of the same start.
+The replay at window 0 cannot reveal time that is charged to the wrong thread, since everything
+takes as long as in the recording. These checks examine how the replay changes with the window,
+where it differs from the recorded run, and other captures of the same start.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from analyzer.predict.start import Start
 from boards.counted import plural
 from emulator.linux.timed import Timed
 
-# In parts of the seconds: what is not worth a finding, and what makes the seconds unusable.
+# In parts of the seconds: below the first no finding; above the second the seconds are unusable.
 LEAST, MOST = 0.01, 0.25
 # In parts of the recorded requests: the replay at window 0 has to send the same ones.
 LEAST_REQUESTS, MOST_REQUESTS = 0.01, 0.10
@@ -37,7 +37,8 @@ def replay_findings(
 def disagreement(windows: Sequence[int], each: Array) -> Iterator[Finding]:
     """Yield a finding if captures of the same start differ; ``each`` (captures × windows) is in s.
 
-    The relative standard deviation of single captures is the spread: nothing says which is right.
+    The relative standard deviation of single captures is the spread, since each may be the right
+    one.
     """
     if len(each) < 2:
         return
@@ -71,8 +72,8 @@ def _sleep_that_grows(
 ) -> Iterator[Finding]:
     """All threads sleep for longer under a larger window.
 
-    A clock or another process lets a start sleep as long as before. A sleep that grows as requests
-    get fewer may stand for a wait for the disk, or for a thread whose beginning is unknown.
+    A clock or another process lets a start sleep as long as before. A sleep that grows with fewer
+    requests may in truth be a wait for the disk, or for a thread whose start is unknown.
     """
     asleep = np.array([_asleep_ns(one) for one in replays])
     total = np.array([one.total_ns for one in replays])
@@ -93,7 +94,7 @@ def _asleep_ns(run: Timed) -> float:
 
 
 def _strangers(start: Start, windows: Sequence[int], replays: Sequence[Timed]) -> Iterator[Finding]:
-    """What other processes read of the disk comes at its recorded time, whatever the window."""
+    """Reads by other processes are replayed at their recorded times, whatever the window."""
     alone = start.without_strangers()
     if alone is None:
         return

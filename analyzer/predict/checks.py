@@ -1,4 +1,4 @@
-"""Findings: what makes the predicted seconds of a start less certain, or unusable."""
+"""Findings: reasons why the predicted seconds of a start are less certain, or unusable."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from math import hypot
 class Finding:
     """One reason to trust predicted seconds less.
 
-    ``spread`` is a relative standard deviation: it widens the band of every window, in quadrature
-    with what else makes the band. ``unusable`` withdraws the seconds, and the verdict is "measure".
+    ``spread`` is a relative standard deviation: it widens the band of every window, added in
+    quadrature to its other parts. ``unusable`` withdraws the seconds, and the verdict is "measure".
     ``of_disk``: a wrong cost of the disk would explain it, so that measuring the disk may help.
-    ``text`` is a clause for the user that says what is wrong, with the figures it was found by.
+    ``text`` is a clause for the user: the problem, with the figures that show it.
     """
 
     text: str

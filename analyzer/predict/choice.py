@@ -18,7 +18,7 @@ PUBLISHED: Criterion = "published"
 
 
 class ChoiceError(AnalyzerError, ValueError):
-    """What was asked for needs another model; ``remedy`` names it."""
+    """The request needs another model; ``remedy`` names it."""
 
 
 def predict_by(

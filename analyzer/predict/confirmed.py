@@ -1,4 +1,4 @@
-"""What was compared with real kernels: predictions for anything else are doubted.
+"""The setups that were compared with real kernels; other predictions are marked as doubtful.
 
 docs/explanation/accuracy.md has the figures.
 """
@@ -29,7 +29,7 @@ SECONDS: Judged = {  # measured by sweep, studies/accuracy/results.md
 
 @dataclass(frozen=True)
 class Setting:
-    """What a prediction is for: kernel, machine, and the file systems of the files accessed.
+    """The setup of a prediction: kernel, machine, and the file systems of the accessed files.
 
     ``machine`` is None, and ``filesystems`` are empty, where the recording does not say.
     """
@@ -40,7 +40,7 @@ class Setting:
 
 
 def setting_of(recording: Recording, version: Version, disk: int | None = None) -> Setting:
-    """Return what a recording was made on, with a kernel to predict for; of one disk's files."""
+    """Return the setup of a recording, for the files of one disk and a kernel to predict for."""
     capture = recording.capture
     if capture is None:
         return Setting(version, None, frozenset())
@@ -52,7 +52,7 @@ def setting_of(recording: Recording, version: Version, disk: int | None = None) 
 
 
 def unlike(setting: Setting, judged: Judged) -> Iterator[str]:
-    """Yield in what a setting is not among those that were ``judged``."""
+    """Yield the properties in which a setup is not among those ``judged``."""
     series = f"Linux {'.'.join(map(str, setting.version[:2]))}"
     machines = judged.get((setting.version[0], setting.version[1]))
     if machines is None:

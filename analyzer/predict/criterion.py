@@ -1,4 +1,4 @@
-"""The published criterion: the coefficient of optimality and the ways to its minimum.
+"""The published criterion: the coefficient of optimality, and two searches for its minimum.
 
 Source: Gorelkina et al., "Prediction of Optimal Readahead Parameter in Linux by Using Monitoring
 Tool", Linux Symposium 2010, sections 2.3 (equations 3 to 7).
@@ -66,19 +66,19 @@ def _bracket(value: Callable[[int], int], last: int) -> tuple[int, int]:
         after = min(at + step, last)
         if value(after) > value(at) or _valley_between(value, at, after):
             return before, after
-        if value(after) < value(at):  # else the last step may have jumped over the valley
+        if value(after) < value(at):  # otherwise the last step may have jumped over the valley
             before = at
         at, step = after, 2 * step
     return before, last
 
 
 def _valley_between(value: Callable[[int], int], at: int, after: int) -> bool:
-    """Return whether two equal values have others between them, which a step has jumped over."""
+    """Return whether a step has jumped over other values between two equal ones."""
     return value(after) == value(at) and _end_of_plateau(value, at, after) < after
 
 
 def _downhill(value: Callable[[int], int], at: int, last: int) -> int:
-    """Return the first index, from ``at`` on, of which no neighbour is lower."""
+    """Return the first index, from ``at`` on, without a lower neighbour."""
     while True:
         lowest = min((at, max(at - 1, 0), min(at + 1, last)), key=value)
         if lowest == at:
@@ -97,7 +97,7 @@ def _end_of_plateau(value: Callable[[int], int], start: int, last: int) -> int:
 def pareto_front(
     windows: Sequence[int], requests: Sequence[int], wasted: Sequence[int]
 ) -> list[int]:
-    """Return the windows that no other beats in both F and G, rising; of equals the smallest."""
+    """Return the windows that no other beats in both F and G, rising; the smallest of equals."""
     front: list[int] = []
     least = None
     for _, g, w in sorted(zip(requests, wasted, windows, strict=True)):

@@ -1,4 +1,4 @@
-"""What the emulation of the kernel takes from a recording: program, files, places, machine."""
+"""The input of the kernel's emulation from a recording: program, files, places, machine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NO_LIMITS = Limits(1280)
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What the emulation of a recording takes.
+    """The input of an emulation.
 
     ``disks`` are dev_t, ``disk_of_file`` (by file row) indexes them; ``extents`` is an EXTENT
     table; ``times`` (ns) are those of the operations; ``notes`` say what was assumed. ``blocks``
@@ -43,7 +43,7 @@ class Inputs:
     blocks: Blocks | None = None
 
     def machine(self, row: int) -> tuple[Machine, Limits]:
-        """Return the kernel state set by the application, and of the disk ``disks[row]``."""
+        """Return the kernel state that the application and the disk ``disks[row]`` set."""
         return _machine(self.recording, _device(self.recording, self.disks[row]))
 
 
@@ -88,7 +88,7 @@ def _mounts(capture: Capture | None) -> dict[int, Mount]:
 
 
 def _extents(recording: Recording, holes: list[tuple[int, int]], blocks: Blocks | None) -> Array:
-    """Return the EXTENT table, in sectors of the disk; a file in no piece has none to read.
+    """Return the EXTENT table, in sectors of the disk; a file without extents has nothing to read.
 
     Of files whose place is unknown only the ``holes`` (file row, page) are listed: unread pieces.
     """
@@ -116,14 +116,14 @@ def _extents(recording: Recording, holes: list[tuple[int, int]], blocks: Blocks 
 
 
 def _links(recording: Recording) -> set[int]:
-    """Return the rows of symbolic links, which are read by the page whatever the window is."""
+    """Return the rows of symbolic links, which are read page by page at any window."""
     return {row for row, entry in enumerate(recording.entries) if entry and entry.link}
 
 
 def _around(
     holes: list[tuple[int, int]], files: set[int], page_sectors: int
 ) -> Iterator[tuple[int, int, int, int, int]]:
-    """Yield the pieces of files that have holes and are in one piece otherwise."""
+    """Yield the extents of files that have holes and are contiguous otherwise."""
     behind: dict[int, int] = {}
     for file, page in holes:
         if file in files:

@@ -1,7 +1,7 @@
-"""What the kernel's own readahead would read of each file, and by which of its rules.
+"""The pages that the kernel's readahead would read of each file, by the rule that reads them.
 
-One window, by the plain emulation (emulator/linux/reference.py): the C core counts and does not say
-why. As analyzer.predict.waste does for the fixed window.
+For one window, by the plain emulation (emulator/linux/reference.py), since the C core counts
+without the rules. analyzer.predict.waste does the same for the fixed window.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ READ = np.dtype([("file", "i8"), ("page", "i8"), ("cause", "u1"), ("operation", 
 
 @dataclass(frozen=True)
 class Caused:
-    """What one rule read: ``pages``, of which ``wasted`` were never accessed; Ints by file row."""
+    """Reads of one rule: ``pages``, of which ``wasted`` were never accessed; Ints by file row."""
 
     cause: Cause
     pages: Ints
@@ -37,7 +37,7 @@ class Caused:
 
 
 def kernel_waste(taken: Inputs, version: Version, window: int) -> tuple[Waste, list[Caused]] | None:
-    """Return what a ``window`` (pages) reads by file, and by rule; None of too many operations.
+    """Return the pages read at ``window`` (pages) by file and rule; None for too many operations.
 
     Rules that read nothing are left out.
     """
@@ -89,7 +89,7 @@ def _pages(outcome: Outcome, first: int, operation: int) -> Iterator[tuple[int, 
 
 
 def _stored(layout: Layout, file: int, page: int, page_size: int) -> bool:
-    """Return whether a page is on the device: one in a hole is not read."""
+    """Return whether a page is on the device: pages in holes are not read."""
     unit = page_size // SECTOR
     return any(layout.pieces(file, page * unit, (page + 1) * unit))
 

@@ -1,4 +1,4 @@
-"""What predicted seconds leave out: how far measured starts are off where the disk is known."""
+"""The error that predicted seconds do not contain, from measured starts on known disks."""
 
 from __future__ import annotations
 
@@ -15,10 +15,9 @@ from emulator.devices.paced import Paced
 # distribution.
 REPLAY = 0.019
 # With a limiter, both by maximum likelihood from eight captures of ffmpeg, initdb and libreoffice
-# (docs/explanation/verdict.md, "Band"). In parts of the seconds: what a run differs by from the
-# one before.
-# Equal starts send requests that differ by 0.8 %; ten starts that were repeated, on a machine that
-# was not always idle, differed by 2.9 % beside the slice.
+# (docs/explanation/verdict.md, "Band"). In parts of the seconds: the difference between consecutive
+# runs. Equal starts send requests that differ by 0.8 %; ten starts that were repeated, on a machine
+# that was not always idle, differed by 2.9 % beside the slice.
 RUN = 0.015
 # In parts of the seconds that a window saves or adds.
 CHANGED = 0.0075
@@ -28,7 +27,8 @@ def left_out(device: DeviceModel, seconds: Array, recorded: float) -> Array:
     """Return the standard deviation in s of a measured start from each of ``seconds``.
 
     ``recorded`` are the seconds with the window of the recording. A limiter grants a slice's budget
-    at once, and nothing says when in a slice a start begins and ends: each is uniform over one.
+    at once, and the phase at which a start begins and ends is unknown: both are uniform over a
+    slice.
     """
     if not isinstance(device, Paced) or not device.slice_ns:
         return REPLAY * seconds

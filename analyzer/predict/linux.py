@@ -1,4 +1,4 @@
-"""Predicts what the kernel's own readahead would have read under every window."""
+"""Predicts the reads of the kernel's readahead at every window."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.recording import Recording
@@ -25,10 +26,10 @@ FIXED = "fixed"
 
 
 def model_for(recording: Recording) -> str:
-    """Return the model that answers for a recording unless another is asked for.
+    """Return the default model for a recording.
 
-    That is the kernel's own readahead where the recording is one of foreread's at
-    read_ahead_kb=0 of a kernel that is known, else the published fixed window.
+    It is the kernel's readahead for a recording by foreread at read_ahead_kb=0 on a known kernel,
+    otherwise the published fixed window.
     """
     if recording.capture is None or recording.contaminated or recording.kernel is None:
         return FIXED
@@ -50,10 +51,10 @@ def predict_linux(
 
     ``model`` is "linux" (the capture's kernel) or "linux-X.Y". F, pages, G and the front are the
     kernel's; C_opt, G_formula and the windows chosen by them stay those of the published fixed
-    window (:func:`predict`). Seconds need the cost of the ``device``, which is learnt from the
-    capture if it is None; without it, or where they are unusable, the verdict is "measure" and says
-    why. ``more`` are further recordings of the same start, which the seconds are predicted from,
-    too. Raises KernelError for a kernel that is unknown, else as predict.
+    window (:func:`predict`). Seconds need the cost of the ``device``, which is estimated from the
+    capture if it is None. Without a cost, or with unusable seconds, the verdict is "measure" and
+    says why. ``more`` are further recordings of the same start, which the seconds are predicted
+    from, too. Raises KernelError for a kernel that is unknown, else as predict.
     """
     version = version_of(_release(recording, model))
     fixed = predict(recording, windows)
@@ -79,7 +80,7 @@ def predict_linux(
 
 
 def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
-    """Return the emulation of what was done on one disk."""
+    """Return the emulation of the accesses to one disk."""
     program = taken.program
     wanted = (taken.disk_of_file == row)[program.file_of_operations()]
     part = replace(program, operations=program.operations[wanted])
@@ -114,7 +115,7 @@ def _total(total: Curve, devices: Sequence[Curve]) -> Curve:
 def _replaced(curve: Curve, f: list[int], pages: list[int]) -> Curve:
     wasted = [max(n - curve.tap, 0) for n in pages]
     front = pareto_front(curve.windows, f, wasted)
-    return replace(curve, f=f, pages=pages, g=wasted, pareto=front)
+    return structs.replace(curve, f=f, pages=pages, g=wasted, pareto=front)
 
 
 def _columns(version: Version) -> str:

@@ -1,4 +1,4 @@
-"""How much of a file system's metadata a recorded start read: no window changes that."""
+"""The metadata that a recorded start read; it is the same at every window."""
 
 from __future__ import annotations
 

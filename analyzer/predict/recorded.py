@@ -17,7 +17,7 @@ from analyzer.program.cpu import event_cost
 from boards.counted import plural
 
 # Of all events. Up to this share, bursts removed from three whole captures changed the seconds of
-# five windows by 0.5 to 1.1 times the share (rms); nothing is known beyond it.
+# five windows by 0.5 to 1.1 times the share (rms); beyond it the effect is unknown.
 MOST_LOST = 0.05
 # Of the recorded time. Thirteen captures of undisturbed starts are replayed within 0.8 % of the
 # time that they took, less what recording took; one in which other processes read heavily, 10 %.
@@ -26,7 +26,7 @@ MOST_UNEXPLAINED = 0.05
 
 
 def of_recording(recording: Recording) -> Iterator[Finding]:
-    """Yield what makes every figure of a recording less certain, requests and pages included."""
+    """Yield findings that make all figures of a recording less certain, also requests and pages."""
     if recording.contaminated:
         yield Finding(
             "readahead was on during the recording, so the order and number of accesses are not "
@@ -53,9 +53,9 @@ def lost_events(recording: Recording) -> int:
 def _other_readers(recording: Recording) -> Iterator[Finding]:
     """Yield a finding where other processes read much from the disks of the start.
 
-    Their requests stay where they were in time. Under another window they delay the start by
-    between nothing and all the time that they took: a uniform distribution, whose standard
-    deviation is its width / √12. The width is their share of the pages.
+    Their requests are replayed at the recorded times. Under another window they delay the start by
+    any time from zero to their full duration: a uniform distribution, whose standard deviation is
+    its width / √12. The width is their share of the pages.
     """
     inserts = recording.inserts
     if inserts is None or recording.threads is None or recording.capture is None:
@@ -76,7 +76,7 @@ def _other_readers(recording: Recording) -> Iterator[Finding]:
 
 
 def _disks_of_the_start(recording: Recording) -> set[int]:
-    """Return the disks (dev_t) that at least MINOR_SHARE of the accessed pages came from."""
+    """Return the disks (dev_t) with at least MINOR_SHARE of the accessed pages."""
     pages: dict[int, int] = {}
     columns = (recording.files["dev"].tolist(), recording.files["accessed"].tolist())
     for dev, accessed in zip(*columns, strict=True):
@@ -86,9 +86,9 @@ def _disks_of_the_start(recording: Recording) -> set[int]:
 
 
 def of_replay(recording: Recording, replayed_s: float) -> Iterator[Finding]:
-    """Yield a finding where the replay of the recorded run does not take the time that it took.
+    """Yield a finding if the replay of the recorded run takes another time than the run.
 
-    Without what recording took, the run is shorter by anything up to the cost of all events.
+    Without the cost of recording, the run is shorter by up to the cost of all events.
     """
     capture = recording.capture
     if capture is None or capture.end_ns <= capture.start_ns:

@@ -1,4 +1,4 @@
-"""The command to type where seconds cannot be predicted."""
+"""The command to type if seconds cannot be predicted."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def sweep(recording: Recording) -> str:
 
 
 def with_seconds(recording: Recording) -> str:
-    """Return the command that predicts seconds from a capture that has all it takes."""
+    """Return the command that predicts seconds from a capture with all needed data."""
     return shlex.join(["foreread", "predict", _path(recording)])
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.tables import Array
@@ -28,7 +29,7 @@ from emulator.linux.windows import MAX_WINDOW
 MOST_WINDOWS = 64
 # In pages: what is replayed of more windows than MOST_WINDOWS.
 LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1023)
-# Draws of each capture as it could have been: as many as some seconds allow, always the same.
+# Random draws of each capture: as many as fit into a few seconds, always the same ones.
 FEWEST_DRAWS, MOST_DRAWS = 8, 100
 WORK = 1_000_000  # steps replayed, over windows and draws
 RESAMPLED = 200
@@ -36,11 +37,11 @@ RESAMPLED = 200
 
 @dataclass(frozen=True, eq=False)
 class Seconds:
-    """What start-ups take by window, and where it goes.
+    """The duration of start-ups by window, and its parts.
 
     ``parts`` (4 × windows of ``bands``) are seconds of computing, waiting, waiting for pages
-    that nobody used, and sleeping (Spent), of the capture in the middle. ``again`` says how the
-    run as recorded compares with its replay. ``findings`` are those of all captures.
+    that nobody used, and sleeping (Spent), of the median capture. ``again`` compares the recorded
+    run with its replay. ``findings`` are those of all captures.
     """
 
     bands: Bands
@@ -140,8 +141,8 @@ def _findings(
 def _replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding]:
     """Yield what is found by the replay of the recorded run, on the disk that it ran on.
 
-    Another disk may be given, to predict what a start takes there. The given disk counts as
-    another one if the recorded run contradicts it and fits the disk that the capture shows.
+    Another disk may be given, to predict the start on it. The given disk counts as another
+    one if the recorded run contradicts it but fits the disk in the capture.
     """
     found = list(of_replay(start.recording, replayed_s))
     if found and start.recorded_on is not None:
@@ -156,14 +157,14 @@ def _replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding
 
 
 def _parts(runs: list[Timed]) -> Array:
-    """Return where the time goes (Seconds.parts)."""
+    """Return the parts of the time (Seconds.parts)."""
     columns = [(run.compute_ns, run.waited_ns, run.behind_ns, run.total_ns) for run in runs]
     compute, waited, behind, total = np.array(columns).T / 1e9
     return np.array([compute, waited, behind, np.maximum(total - compute - waited, 0.0)])
 
 
 def _draws(start: Start, windows: list[int], rng: np.random.Generator) -> Array:
-    """Return draws (× windows) of a capture's seconds as they could have been."""
+    """Return random draws (× windows) of a capture's seconds."""
     work = max(len(start.run.steps), 1) * len(windows)
     number = min(max(WORK // work, FEWEST_DRAWS), MOST_DRAWS)
     drawn = [[run.total_ns / 1e9 for run in start.timed(windows, rng)] for _ in range(number)]
@@ -179,7 +180,7 @@ def _with(curve: Curve, seconds: Seconds) -> Curve:
         return [known.get(window) for window in curve.windows]
 
     low, high = bands.band()
-    return replace(
+    return structs.replace(
         curve,
         seconds=column(bands.seconds),
         seconds_low=column(low),

@@ -41,7 +41,7 @@ from tracer.formats.capture import dev_text
 # every band has (left_out.REPLAY). The readahead of a neighbouring kernel series (6.12 for 6.18)
 # changes the seconds by 2.9 % rms.
 UNCONFIRMED = 0.03
-UNKNOWN_CPU = 0.06  # leaving out what the processor spends on a request: 3 to 5 % in the median
+UNKNOWN_CPU = 0.06  # without the processor's cost of a request: 3 to 5 % in the median
 MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
 MOST_REQUESTS = 1 << 20  # of a queue that is never full
 _PAGE_SECTORS = 8
@@ -49,13 +49,14 @@ _PAGE_SECTORS = 8
 
 @dataclass(frozen=True, eq=False)
 class Start:
-    """What is replayed, on what device and processor.
+    """The steps to replay, with the device and the processor.
 
-    ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are what ``cpu``
-    was distinguished from, None if otherwise. Readahead spares each fault's read ``unplugged_ns``.
-    ``requests`` are the disk's. ``recorded_on`` is the disk that the start was recorded on, known
-    only where ``device`` was given. Steps of thread ``strangers`` are reads of other processes.
-    ``notes`` say on what assumptions; ``findings`` what makes its seconds less certain.
+    ``disk`` is the dev_t of the disk whose window is varied; ``cpu_samples`` are the samples that
+    ``cpu`` was estimated from, None without samples. Readahead spares each fault's read
+    ``unplugged_ns``. ``requests`` are the disk's. ``recorded_on`` is the disk that the start was
+    recorded on, known only where ``device`` was given. Steps of thread ``strangers`` are reads of
+    other processes. ``notes`` list the assumptions; ``findings`` reduce the certainty of its
+    seconds.
     """
 
     recording: Recording
@@ -72,7 +73,7 @@ class Start:
     strangers: int = -1
 
     def without_strangers(self) -> Start | None:
-        """Return the start without what other processes read; None if they read nothing."""
+        """Return the start without the reads of other processes; None if there are none."""
         steps = self.run.steps
         theirs = (steps["thread"] == self.strangers) & (steps["sectors"] > 0)
         if self.strangers < 0 or not theirs.any():
@@ -88,9 +89,9 @@ class Start:
         rng: np.random.Generator | None = None,
         recorded: Timed | None = None,
     ) -> list[Timed]:
-        """Replay the run under each of ``windows`` (pages); with ``rng`` as it could have been.
+        """Replay the run under each of ``windows`` (pages); with ``rng`` for a random draw.
 
-        ``recorded`` is the run as it was recorded, if that is not what it is at window 0.
+        ``recorded`` is the recorded run, if it differs from the run at window 0.
         """
         device, cpu = self.device, self.cpu
         if rng is not None:
@@ -112,8 +113,7 @@ class Start:
 def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) -> Start:
     """Return a recording's run; ``device`` is learnt from the recording if it is None.
 
-    Raises DeviceModelError where seconds cannot be predicted: it says why, and its remedy is the
-    command to type.
+    Raises DeviceModelError if seconds cannot be predicted; its remedy is the command to type.
     """
     recording = taken.recording
     capture = recording.capture
@@ -136,7 +136,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     both = (steps.cpus, steps.ends)
     run = Run(program, steps.steps, steps.tail_ns, rules, machine, limits, layout, *both)
     samples = cpu_samples(recording) if blocks is None else None
-    if samples:  # who needs no request need not come back from waiting for it
+    if samples:  # without a request there is no wait to return from
         probe = probe_of(capture, dev_text(taken.disks[row]))
         cached = page_cost(probe, recording.page_size)
         samples = replace(samples, wake=samples.wake + steps.back_ns, cached_page=cached)
@@ -163,7 +163,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
 def _known_device(
     recording: Recording, disk: int, requests: Table, given: DeviceModel | None
 ) -> tuple[DeviceModel, str]:
-    """Return the disk as the kernel uses it, and where its cost is from."""
+    """Return the disk as the kernel uses it, and the source of its cost."""
     try:
         return _disk(recording, disk, requests, given)
     except DeviceModelError as error:
@@ -181,7 +181,7 @@ def _own_disk(recording: Recording, disk: int, requests: Table) -> DeviceModel |
 def _disk(
     recording: Recording, disk: int, requests: Table, given: DeviceModel | None
 ) -> tuple[DeviceModel, str]:
-    """Return the disk, and where its cost is from: given, the capture's probe, its requests."""
+    """Return the disk, and the source of its cost: given, the capture's probe, or its requests."""
     if given is not None:
         return _as_used(recording, requests, given, same_disk=False), "as given"
     refused = ""
@@ -224,7 +224,7 @@ def _each_ns(recording: Recording) -> float:
 
 
 def _learnt(requests: Table, recording_ns: float) -> FixedCost:
-    """Return the disk's cost by its requests, if they show that it has one.
+    """Return the disk's cost estimated from its requests, if their times depend on size.
 
     Recording that a request is issued comes before the driver has it.
     """
@@ -238,7 +238,7 @@ def _learnt(requests: Table, recording_ns: float) -> FixedCost:
 
 
 def _disk_row(taken: Inputs) -> int:
-    """Return the disk that the application was read from; what came from others is as it was."""
+    """Return the disk that the application was read from; reads from other disks stay unchanged."""
     accessed = taken.recording.files["accessed"].astype(np.int64)
     pages = np.bincount(taken.disk_of_file, accessed, len(taken.disks))
     if not pages.sum():
@@ -263,7 +263,7 @@ def _findings(
     cpu: CpuCost,
     steps: Steps,
 ) -> Iterator[Finding]:
-    """Yield what makes the seconds of a start less certain, before it is replayed."""
+    """Yield findings that make the seconds of a start less certain, before it is replayed."""
     yield from of_recording(recording)
     for what in unlike(setting_of(recording, version, disk), SECONDS):
         yield Finding(f"the predicted seconds are unconfirmed for {what}", spread=UNCONFIRMED)
@@ -302,7 +302,7 @@ def _notes(
 
 
 def again(start: Start, recorded: Timed) -> str:
-    """Return how long the run took, and takes when it is replayed as it was ``recorded``."""
+    """Return the duration of the run, and of its replay as ``recorded``."""
     capture = start.recording.capture
     took = 0.0 if capture is None else (capture.end_ns - capture.start_ns) / 1e9
     return (

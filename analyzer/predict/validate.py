@@ -1,7 +1,7 @@
 """Prediction against measurement: errors of F, pages and seconds by window, and the regret.
 
 Errors and regret are fractions (0.034 is 3.4 %). An error is ``(predicted - measured) /
-measured``: signed at each window, absolute in the summary. What was measured at a window is the
+measured``: signed at each window, absolute in the summary. The measurement of a window is the
 median over its repeats.
 """
 
@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from analyzer.error import AnalyzerError
 from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
 from boards.counted import plural
+from boards.document import Document, says
 from tracer.formats.sweep import Point, Sweep
 
 METADATA_UNKNOWN = (
@@ -28,8 +30,7 @@ class ValidationError(AnalyzerError, ValueError):
     """A sweep that cannot be compared; ``remedy`` says what to do."""
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(msgspec.Struct, frozen=True, rename={"f": "F"}):
     """F (requests), pages read and start-up seconds at one window; None where unknown.
 
     Metadata included: a disk's counters do not separate it.
@@ -39,34 +40,22 @@ class Figures:
     pages: float | None
     seconds: float | None
 
-    def to_json(self) -> dict[str, float | None]:
-        """Return the three figures under the field's names."""
-        return {"F": self.f, "pages": self.pages, "seconds": self.seconds}
 
+class WindowResult(msgspec.Struct, frozen=True):
+    """One measured window with its prediction; ``error`` holds fractions."""
 
-@dataclass(frozen=True)
-class WindowResult:
-    """One measured window beside what was predicted for it; ``error`` holds fractions."""
-
-    read_ahead_kb: int
-    window: int  # pages
+    read_ahead_kb: Annotated[int, says("the window in KiB")]
+    window: Annotated[int, says("the window in pages")]
     predicted: Figures
-    measured: Figures
-    error: Figures
-
-    def to_json(self) -> dict[str, Any]:
-        """Return one entry of ``points``."""
-        return {
-            "read_ahead_kb": self.read_ahead_kb,
-            "window": self.window,
-            "predicted": self.predicted.to_json(),
-            "measured": self.measured.to_json(),
-            "error": self.error.to_json(),
-        }
+    measured: Annotated[Figures, says("medians over the runs")]
+    error: Annotated[Figures, says("(predicted − measured) / measured")]
 
 
-@dataclass(frozen=True)
-class Validation:
+Fraction = Annotated[float | None, says("a fraction: 0.034 is 3.4 %; null if unknown")]
+_NAMES = {"f_error_median": "F_error_median", "f_error_max": "F_error_max"}
+
+
+class Validation(Document, frozen=True, kw_only=True, rename=_NAMES):
     """The comparison of one prediction with one sweep; errors and regrets are fractions.
 
     ``device`` is the curve that was compared. ``chosen_read_ahead_kb`` is the predicted-best
@@ -75,44 +64,24 @@ class Validation:
     measure is None, and a note says so.
     """
 
-    device: str
+    device: Annotated[str, says("name of the disk that was compared, or total")]
     points: list[WindowResult]
-    f_error_median: float | None
-    f_error_max: float | None
-    pages_error_median: float | None
-    seconds_error_median: float | None
-    seconds_error_max: float | None
-    regret: float | None
-    regret_quasi_optimal: float | None
-    chosen_read_ahead_kb: int | None
-    quasi_optimal_read_ahead_kb: int
-    best_read_ahead_kb: int
-    default_read_ahead_kb: int
+    f_error_median: Fraction
+    f_error_max: Fraction
+    pages_error_median: Fraction
+    seconds_error_median: Fraction
+    seconds_error_max: Fraction
+    regret: Annotated[Fraction, says("of the predicted-best window")]
+    regret_quasi_optimal: Annotated[Fraction, says("of the window by F² + G²")]
+    regret_proposed: Annotated[Fraction, says("of the window that the verdict proposes")] = None
+    proposed_read_ahead_kb: Annotated[
+        int | None, says("window in KiB that the verdict sets or keeps")
+    ] = None
+    chosen_read_ahead_kb: Annotated[int | None, says("predicted-best window in KiB")]
+    quasi_optimal_read_ahead_kb: Annotated[int, says("window in KiB by F² + G²")]
+    best_read_ahead_kb: Annotated[int, says("window in KiB with the fewest measured seconds")]
+    default_read_ahead_kb: Annotated[int, says("window in KiB that regrets are relative to")]
     notes: tuple[str, ...] = ()
-    regret_proposed: float | None = None
-    proposed_read_ahead_kb: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the ``validate --json`` document, schema 1 (docs/design.md)."""
-        return {
-            "schema": 1,
-            "device": self.device,
-            "points": [point.to_json() for point in self.points],
-            "F_error_median": self.f_error_median,
-            "F_error_max": self.f_error_max,
-            "pages_error_median": self.pages_error_median,
-            "seconds_error_median": self.seconds_error_median,
-            "seconds_error_max": self.seconds_error_max,
-            "regret": self.regret,
-            "regret_quasi_optimal": self.regret_quasi_optimal,
-            "regret_proposed": self.regret_proposed,
-            "proposed_read_ahead_kb": self.proposed_read_ahead_kb,
-            "chosen_read_ahead_kb": self.chosen_read_ahead_kb,
-            "quasi_optimal_read_ahead_kb": self.quasi_optimal_read_ahead_kb,
-            "best_read_ahead_kb": self.best_read_ahead_kb,
-            "default_read_ahead_kb": self.default_read_ahead_kb,
-            "notes": list(self.notes),
-        }
 
 
 def validate(
@@ -126,10 +95,10 @@ def validate(
     Windows are matched through read_ahead_kb, rounded down to whole pages as the kernel does.
     The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
     at the default window: the 2010 paper's missed optimisation, as a fraction. It is None for a
-    window that was not measured; for a default window that was not, the nearest measured one below
-    it is taken (the smallest if there is none). Notes say so. ``command`` is the recorded one, if
-    known: a sweep of another command is compared, too, and a note says it. ``target`` are the
-    options that name the swept board in commands that are shown.
+    window that was not measured; if the default window was not, the nearest measured one below it
+    is used (or the smallest), with a note. ``command`` is the recorded one, if known: a sweep of
+    another command is compared, too, and a note says it. ``target`` are the options that name the
+    swept board in commands that are shown.
 
     Raises ValidationError when the sweep has no complete point.
     """

@@ -1,4 +1,4 @@
-"""What to do about the window, and why, in one sentence."""
+"""The recommendation about the window, with the reason, in one sentence."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from boards.counted import plural
 FEW_PAGES = 32  # 128 KiB of 4 KiB pages, the kernel's default window: one request reads them all
 MARGIN_PERCENT = 10  # of C_opt, a sum of squares: about 5 % in requests and pages
 
-KEEP_PERCENT = 1  # of the seconds now: less is not worth a change of a board
+KEEP_PERCENT = 1  # of the present seconds: a smaller gain does not justify changing a board
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def _nothing_to_gain(total: Curve) -> Verdict:
 def decide_without_seconds(total: Curve, why: str, remedy: str) -> Verdict:
     """Return the verdict where seconds are unknown or unusable.
 
-    ``why`` is a clause that says what is missing, ``remedy`` the command that obtains it.
+    ``why`` is a clause about the missing data, ``remedy`` the command that obtains them.
     """
     if total.tap <= FEW_PAGES:
         return _nothing_to_gain(total)
@@ -140,7 +140,7 @@ def _predicted(total: Curve, bands: Bands, proposed: int) -> str:
 
 
 def _beside(total: Curve, bands: Bands, proposed: int) -> str:
-    """Return what the published criterion would choose, and what that would take."""
+    """Return the published criterion's window, and its predicted seconds."""
     quasi = total.quasi_optimal
     if quasi == proposed or quasi not in bands.windows:
         return ""

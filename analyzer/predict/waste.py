@@ -1,4 +1,4 @@
-"""What a fixed window would read of each file: requests, and unused pages read.
+"""The requests and unused pages of a fixed window, by file.
 
 The 2010 paper's model (section 2.3) for one window, keeping the page sets that the emulator's
 all-windows pass does not keep: a miss on page p reads pages p to p + window inclusive, clipped
@@ -86,7 +86,7 @@ def _misses(file: Ints, page: Ints, window: int) -> npt.NDArray[np.bool_]:
 
 def _last_miss(missed: npt.NDArray[np.bool_]) -> Ints:
     """Return, in file and page order, the row of the nearest miss at or below each row."""
-    # The lowest page accessed in a file is always a miss, so no row looks into another file.
+    # The lowest page accessed in a file is always a miss, so no row refers to another file.
     return np.maximum.accumulate(np.where(missed, np.arange(len(missed)), 0))
 
 
@@ -98,7 +98,7 @@ def _next_accessed(file: Ints, page: Ints) -> Ints:
 
 
 def _last_page(recording: Recording, file: Ints, page: Ints) -> Ints:
-    """Return the last page index of each file; where its size is unknown, one never reached.
+    """Return the last page index of each file; for an unknown size, an unreachable one.
 
     A page accessed beyond the known size proves a longer file (emulator.fixed_window's rule).
     """

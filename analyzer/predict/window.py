@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from analyzer.error import AnalyzerError
 from analyzer.ingest.recording import Recording
@@ -58,8 +59,8 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
     """Predict F, G and C_opt of the fixed-window model, by disk and in total.
 
     ``windows`` are in pages (default 0..1023); a subset is what the optimum is chosen from, too.
-    Disks are sorted by falling number of pages accessed. Raises WindowError for windows that are
-    none or out of range. Source: emulator/fixed.py, analyzer/predict/criterion.py.
+    Disks are sorted by falling number of pages accessed. Raises WindowError for invalid windows.
+    Source: emulator/fixed.py, analyzer/predict/criterion.py.
     """
     chosen = _checked(windows)
     emulated = sorted({*chosen, *_current_windows(recording)})
@@ -109,7 +110,7 @@ def _current_windows(recording: Recording) -> list[int]:
 def _point(
     current_kb: int | None, page_size: int, emulated: list[int], total: Counts
 ) -> Point | None:
-    """Return what the whole run costs under the current window, if that was emulated."""
+    """Return the figures of the whole run at the current window, if that was emulated."""
     window = None if current_kb is None else current_kb * 1024 // page_size
     if window is None or window not in emulated or current_kb is None:
         return None
@@ -201,16 +202,16 @@ def _disk_curve(recording: Recording, disk: int, windows: list[int], counts: Cou
     beside = metadata_reads(recording, disk)
     if beside is None:
         return curve
-    return replace(curve, metadata_requests=beside.requests, metadata_pages=beside.pages)
+    return structs.replace(curve, metadata_requests=beside.requests, metadata_pages=beside.pages)
 
 
 def _with_metadata(total: Curve, devices: list[Curve]) -> Curve:
-    """Return the total with the metadata of all disks; without it where one of them is unknown."""
+    """Return the total with the metadata of all disks, if all of it is known."""
     requests = [device.metadata_requests for device in devices]
     pages = [device.metadata_pages for device in devices]
     if None in requests or None in pages or not devices:
         return total
-    return replace(
+    return structs.replace(
         total,
         metadata_requests=sum(filter(None, requests)),
         metadata_pages=sum(filter(None, pages)),

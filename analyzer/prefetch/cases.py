@@ -1,4 +1,4 @@
-"""Window against list: what a start takes with either, both and neither, predicted."""
+"""Window and prefetch list compared: predictions with either, both and neither."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ REPLAYER = (
 class Case:
     """A start with a window, and with the list or without.
 
-    ``requests`` and ``read_bytes`` are of file data, from all disks; what is read is memory, of
-    which the start does not need ``wasted_bytes``. ``seconds`` is None where they are unusable.
+    ``requests`` and ``read_bytes`` are of file data, from all disks; the bytes read fill memory;
+    the start does not need ``wasted_bytes`` of them. ``seconds`` is None if unusable.
     """
 
     name: CaseName
@@ -64,7 +64,7 @@ def compare(
     ``device`` is learnt from the recording if it is None. ``prediction`` is that of the kernel's
     readahead for the recording, made here if it is None. Its verdict proposes the window; where it
     proposes none, all cases have the present window, and a note says why. The cases have seconds
-    where the prediction has usable ones. Of a kernel that is unknown there is the list alone.
+    where the prediction has usable ones. For an unknown kernel only the list is returned.
     Raises as find_ranges and predict_linux.
     """
     try:
@@ -89,7 +89,7 @@ def compare(
 
 
 def _start(taken: Inputs, version: Version, device: DeviceModel | None) -> Start | None:
-    """Return the start to replay; None where the verdict of its prediction says why not."""
+    """Return the start to replay; None if the verdict of its prediction rules it out."""
     try:
         return prepare(taken, version, device)
     except DeviceModelError:

@@ -26,11 +26,11 @@ from pathlib import Path
 from analyzer.error import AnalyzerError
 
 MAGIC = "foreread-prefetch 1"
-# What the replayers refuse to go beyond (foreread-prefetch.c).
+# Limits that the replayers enforce (foreread-prefetch.c).
 LARGEST_LIST = 16 << 20  # bytes
 LONGEST_PATH = 4095  # bytes, PATH_MAX without its NUL
 MOST_OFFSET = 10**18  # bytes, not reached
-LARGEST_RANGE = 2 << 20  # bytes; what is longer is several
+LARGEST_RANGE = 2 << 20  # bytes; longer ranges are split
 _KEYS = ("kernel", "board", "capture", "order")
 _PLAIN = re.compile(rb"[!-\[\]-~]+")  # printing, no space, no backslash
 _ESCAPED = re.compile(rb"\\0([0-3][0-7][0-7])")
@@ -139,7 +139,7 @@ def decode(text: bytes) -> Listing:
 
 
 def read_listing(path: Path) -> bytes:
-    """Return the text of a list's file. Raises PrefetchError for one that is none, and OSError."""
+    """Return the text of a list's file. Raises PrefetchError for an invalid one, and OSError."""
     with path.open("rb") as file:
         text = file.read(LARGEST_LIST + 1)
     try:

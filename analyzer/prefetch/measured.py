@@ -21,7 +21,7 @@ _REMEDY = "give measured.json of studies/prefetch/measure.py"
 class MeasuredCase(msgspec.Struct, frozen=True, kw_only=True):
     """All cold runs of one case, in order; lists are of one length.
 
-    ``requests`` and ``read_bytes`` are what the disk served, metadata included.
+    ``requests`` and ``read_bytes`` are the reads that the disk served, metadata included.
     """
 
     name: CaseName
@@ -42,14 +42,14 @@ class Measurement(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True)
 class Listed:
-    """What is predicted of a list, and what was measured, if anything."""
+    """The predictions for a list, and its measurements, if any."""
 
     comparison: Comparison
     measurement: Measurement | None = None
 
 
 def read_measurement(path: Path) -> Measurement:
-    """Return the measurement in a file. Raises PrefetchError if it is none, and OSError."""
+    """Return the measurement in a file. Raises PrefetchError if it is invalid, and OSError."""
     with path.open("rb") as file:
         text = file.read(_LARGEST_FILE + 1)
     try:

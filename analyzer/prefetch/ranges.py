@@ -24,9 +24,9 @@ _SECTOR = 512
 
 @dataclass(frozen=True)
 class Found:
-    """A list, and what it costs: ``needed_bytes`` of it are accessed, ``gap_bytes`` merged over.
+    """A list, and its cost: ``needed_bytes`` of it are accessed, ``gap_bytes`` are merged gaps.
 
-    ``unnamed_bytes`` are accessed and of files whose path is not known. ``rows`` (file row of the
+    ``unnamed_bytes`` are accessed bytes of files without a known path. ``rows`` (file row of the
     recording, first page, pages) are the ranges.
     """
 
@@ -38,15 +38,16 @@ class Found:
 
     @property
     def wasted_bytes(self) -> int:
-        """Return what the list brings in and the start does not need."""
+        """Return the bytes that the list reads and the start does not need."""
         return self.listing.size_bytes - self.needed_bytes
 
 
 def find_ranges(recording: Recording, order: Order = "access", gap_bytes: int = 0) -> Found:
     """Return the list of a recording: the pages it accessed, gaps up to ``gap_bytes`` included.
 
-    A range comes when its first page was accessed ("access"), or where it is on the disk ("disk":
-    FIEMAP; files whose place is unknown come last). Raises PrefetchError if nothing can be listed.
+    Ranges are ordered by the access to their first page ("access"), or by their place on the disk
+    ("disk": FIEMAP; files whose place is unknown come last). Raises PrefetchError if nothing can be
+    listed.
     """
     page = recording.page_size
     named = np.array([can_be_listed(path) for path in recording.paths], bool)
@@ -112,7 +113,7 @@ def _within(file: Array, page: Array, sizes: Array, page_size: int) -> int:
 
 
 def _place(recording: Recording, file: int, at: int) -> tuple[int, int, int, int]:
-    """Return what to sort a position in a file by: disk, and where it is there."""
+    """Return the sort key of a position in a file: disk, and the place on it."""
     dev = int(recording.files["dev"][file])
     disk = recording.devices.get(dev, dev)
     entry = recording.entries[file] if file < len(recording.entries) else None

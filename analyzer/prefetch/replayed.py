@@ -1,4 +1,4 @@
-"""A list as the emulation runs it: what the replayer asks for, beside the recorded start.
+"""A prefetch list in the emulation: the replayer's reads run parallel to the recorded start.
 
 The replayer (foreread-prefetch.c) opens the files of the list one after the other, waits for the
 metadata that opening reads, and asks for the ranges without waiting for them.
@@ -44,7 +44,8 @@ def with_replayer(run: Run, rows: Sequence[Row], cpus: int) -> Run:
     """Return a run with the replayer as a further thread, which begins when the run does.
 
     The metadata of a file is what was read before the file was first used; the replayer reads it
-    before it asks for the file's first range, and who read it in the recording waits for that.
+    before it asks for the file's first range, and the thread that read it in the recording waits
+    for the replayer.
     """
     chunk = run.machine.io_pages
     asked, handles = _asked(run.program, rows, chunk)
@@ -82,7 +83,7 @@ def _metadata(run: Run) -> dict[int, list[int]]:
 def _replayer_steps(
     run: Run, rows: Sequence[Row], chunk: int, metadata: dict[int, list[int]]
 ) -> tuple[list[tuple[object, ...]], dict[int, int]]:
-    """Return the replayer's steps, and for the steps that it takes over, by row, which of these."""
+    """Return the replayer's steps, and by row the replayer's step that replaces a recorded step."""
     steps: list[tuple[object, ...]] = []
     taken: dict[int, int] = {}
     operation = len(run.program.operations)
@@ -97,7 +98,7 @@ def _replayer_steps(
 
 
 def _as_it_was(step: Array) -> Iterator[object]:
-    """Yield a step's fields without what was computed before it."""
+    """Yield a step's fields without the computing before it."""
     for name in STEP.names or ():
         yield 0 if name in ("cpu_ns", "sleep_ns") else step[name]
 
@@ -108,14 +109,14 @@ def _asking(operation: int) -> Iterator[object]:
 
 
 def beside(recorded: Timed, run: Run) -> Timed:
-    """Return what was recorded as a run with a replayer sees it, who was not there."""
+    """Return the recorded run, adapted to a run with a replayer."""
     added = len(run.steps) - len(recorded.work)
     work = np.concatenate((np.zeros((added, 2), np.int64), recorded.work))
     return replace(recorded, work=work)
 
 
 def application_ns(run: Run, timed: Timed, threads: Iterable[int]) -> float:
-    """Return when the recorded ``threads`` of a run were over, whatever the replayer still does."""
+    """Return when the recorded ``threads`` of a run ended, even if the replayer still works."""
     if run.ends >= 0:
         return timed.total_ns
     return float(np.max(timed.ends_ns[list(threads)]))

@@ -1,1 +1,1 @@
-"""From a capture to what an application did, as the emulation of readahead takes it."""
+"""Converts a capture into the application's operations, the input of the readahead emulation."""

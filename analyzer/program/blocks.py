@@ -1,8 +1,8 @@
-"""Where the compressed blocks of squashfs are, and what unpacking them costs, by a recording.
+"""The places of squashfs's compressed blocks, and the cost of unpacking them, from a recording.
 
 At read_ahead_kb=0 a thread inserts the pages of a block and reads it (squashfs_readpage_block), so
-that the first read after its last insert is that of the block. Where blocks that nobody read are,
-and how long, is taken from those around them.
+that the first read after its last insert is that of the block. Places and lengths of blocks that
+were not read are interpolated from those around them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from emulator.linux.requests import SECTOR
 from emulator.linux.timed import CpuCost
 
 _NEAR_SECTORS = 8  # a page: pieces of one block are no further apart
-_SOON_SHARE = 25  # percentile: what follows soonest on a read is unpacking alone
-_MANY_PAGES = 8  # of a block that shows what unpacking costs
+_SOON_SHARE = 25  # percentile: the shortest times after a read are pure unpacking
+_MANY_PAGES = 8  # of a block that is used to estimate the cost of unpacking
 
 Block = tuple[int, int]  # file row, number
 Row = tuple[int, int, int, int, int]  # EXTENT
@@ -44,9 +44,9 @@ class _Read:
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """``rows`` (EXTENT) are the blocks; ``sectors`` where those begin that were read.
+    """``rows`` (EXTENT) are the blocks; ``sectors`` the first sectors of those read.
 
-    ``cpu`` is what a page costs, unpacked.
+    ``cpu`` is the cost of unpacking a page.
     """
 
     rows: list[Row]
@@ -88,7 +88,7 @@ def _pages(recording: Recording, block: Block, block_pages: Array) -> int:
 
 
 def _reads(recording: Recording, block_pages: list[int]) -> Iterator[tuple[_Read, int, int]]:
-    """Yield each block's read, when its thread is next heard of, and when the read was done."""
+    """Yield each block's read, the next event of its thread, and the completion of the read."""
     inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
     rows = {inode: row for row, inode in enumerate(inodes) if block_pages[row]}
     events = recording.trace.events
@@ -105,7 +105,7 @@ def _reads(recording: Recording, block_pages: list[int]) -> Iterator[tuple[_Read
             continue
         row = rows.get((dev, ino))
         block = None if row is None else (row, index // block_pages[row])
-        if read is not None and read.pieces:  # it has ended: a block is waited for
+        if read is not None and read.pieces:  # it has ended: a thread waits for its block
             yield read, time, done.get(read.pieces[-1][0], 0)
         elif read is not None and read.block == block:
             continue
@@ -126,7 +126,7 @@ def _completions(recording: Recording) -> dict[int, int]:
 def _placed(
     recording: Recording, found: dict[Block, tuple[int, int]], block_pages: Array
 ) -> Iterator[Row]:
-    """Yield all blocks of the files of which some are known."""
+    """Yield all blocks of the files with some known blocks."""
     by_file: defaultdict[int, dict[int, tuple[int, int]]] = defaultdict(dict)
     for (file, number), place in found.items():
         by_file[file][number] = place

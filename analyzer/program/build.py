@@ -17,7 +17,7 @@ class Built:
     """A recording's program; ``holes`` are (file row, page) that were read without I/O.
 
     ``times`` (u8, ns of the trace clock) are those of the operations, 0 before the run;
-    ``notes`` say what the recording lacked.
+    ``notes`` list what the recording lacked.
     """
 
     program: Program
@@ -29,7 +29,7 @@ class Built:
 def build(recording: Recording, files: Array) -> Built:
     """Return the recording's Program on ``files`` (FILE, one for each of the recording's).
 
-    Raises FollowError for a recording that says more than one of its length can.
+    Raises FollowError for a recording with more data than its length allows.
     """
     found = follow(evidence(recording, files["size"]))
     program = Program(found.operations, found.mappings, found.handles, files)

@@ -1,4 +1,4 @@
-"""What system calls do to an application's struct files and mappings."""
+"""The effect of system calls on an application's struct files and mappings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLOSE_RANGE_CLOEXEC = 4
 
 
 class Calls:
-    """Takes in the system calls of all threads; advice becomes operations of the draft."""
+    """Processes the system calls of all threads; advice becomes operations of the draft."""
 
     def __init__(self, draft: Draft) -> None:
         self.draft = draft
@@ -39,7 +39,7 @@ class Calls:
         image, size = thread.image, self.page_size
         match what:
             case What.OPENED if 0 <= values[0] < LARGEST:
-                # Where the flags are not known, exec is taken to close it, as most programs ask
+                # With unknown flags exec is assumed to close it, as most programs request
                 # for.
                 flags = arguments[0] if entered == What.OPEN else _O_CLOEXEC
                 image.put(values[0], Handle(UNKNOWN), closing=bool(flags & _O_CLOEXEC))
@@ -84,7 +84,7 @@ class Calls:
         image.map(Area(first, end, handle, position // self.page_size, kept))
 
     def learn(self, thread: Thread, file: int) -> None:
-        """A page came in, by no fault, while a thread gave advice: on this file, it must be."""
+        """A page came in without a fault while a thread gave advice, which must be on this file."""
         what, values = thread.entered
         if what == What.MADVISE and values[2] == _WILLNEED:
             first, end = pages_of(values[0], values[1], self.page_size)
@@ -170,7 +170,7 @@ def _returned(image: Image, value: int, entered: What, arguments: tuple[int, ...
 
 
 def _change_descriptors(image: Image, what: What, values: tuple[int, ...]) -> None:
-    """Take in a call that changes descriptors whatever it returns."""
+    """Process a call that changes descriptors whatever it returns."""
     match what:
         case What.DUP_TO:
             if values[0] != values[1]:

@@ -1,6 +1,6 @@
-"""What the processor spends on reading: estimated from pages that were read singly.
+"""The processor's cost of reading, estimated from pages that were read singly.
 
-Each thread's events are followed by themselves; only while it is on a CPU does it compute.
+Each thread's events are followed separately; it computes only while it is on a CPU.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from emulator.linux.timed import CpuCost
 
 _SOONEST = 1  # percentile of the time between events: little else happens in it
 _FEWEST_WAKES = 20
-# Of the time from a completion to the wake-up that it brings. Measured on emulated x86_64 and arm64
+# Of the time from a completion to the wake-up that it causes. Measured on emulated x86_64 and arm64
 # boards with Linux 6.12, where the events of a mapping and its fault follow each other at once:
 # 1.42 of 2.14 µs, and 1.47 of 2.21 µs. On armhf (6.1) this gives 1.63 µs; reads took 1.3 to 1.8 µs
 # longer for each event that was recorded.
 _RECORDED_SHARE = 2 / 3
-_WAKE_SHARE = 25  # percentile: what comes soonest after a completion is the kernel's own work
+_WAKE_SHARE = 25  # percentile: the shortest times after a completion are the kernel's own work
 _MISS = (Kind.FAULT, Kind.INSERT, Kind.BIO_QUEUE)
 
 
 def event_cost(events: Table) -> float:
-    """Return what recording one event takes (ns): how soon another follows on the same CPU.
+    """Return the cost of recording one event (ns): the shortest time to the next on the same CPU.
 
-    Kernels before 6.12 lack events that follow each other at once: there what comes soonest is
-    the wake-up after a completion, and a share of that time is the kernel's own work.
+    Kernels before 6.12 lack events that follow each other immediately. There the shortest time is
+    that from a completion to the wake-up, and a share of it is the kernel's own work.
     """
     order = np.lexsort((events["time_ns"], events["cpu"]))
     time, cpu, kind = (events[name][order] for name in ("time_ns", "cpu", "kind"))
@@ -44,7 +44,7 @@ def event_cost(events: Table) -> float:
 
 @dataclass(frozen=True, eq=False)
 class CpuSamples:
-    """What the processor spent on pages that were read singly (ns, a row a page).
+    """The processor's cost of pages that were read singly (ns, a row for each page).
 
     ``page``: from the fault to the page's insertion; ``submit``: from there until its request was
     issued; ``wake``: from its completion to the thread's next event, NaN if there is none; of it
@@ -55,12 +55,12 @@ class CpuSamples:
     submit: Array
     wake: Array
     wake_share: int = _WAKE_SHARE
-    cached_page: float = 0.0  # by the capture's probe: what a page costs that is new to the cache
+    cached_page: float = 0.0  # by the capture's probe: the cost of inserting a page into the cache
 
     def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
-        """Return what a request and a page cost; with ``rng`` of pages drawn with replacement.
+        """Return the cost of a request and a page; with ``rng`` for pages drawn with replacement.
 
-        Such a draw is a cost that as many others could have shown. Nothing without pages.
+        Such a draw is a possible cost, from an equal number of pages. Zero without pages.
         """
         if not len(self.page):
             return CpuCost()
@@ -75,11 +75,11 @@ class CpuSamples:
 
 
 def cpu_samples(recording: Recording) -> CpuSamples:
-    """Return what the processor spent on pages: one is allocated, its request sent, and over.
+    """Return the processor's cost of pages, from allocation over request to completion.
 
-    Told by faults. Where the kernel has no events of them, by all pages that were read singly: a
-    page is then taken to cost what its bio does, from insertion on (both took 4 to 5 µs on boards
-    that show both), and what follows soonest on a completion is the next insertion.
+    It is measured on faults. If the kernel has no fault events, on all pages that were read singly:
+    the cost of a page is then assumed to be that of its bio, from insertion on (both took 4 to 5 µs
+    on boards that show both), and the first event after a completion is the next insertion.
     """
     events = recording.trace.events
     each = event_cost(events)
@@ -148,7 +148,7 @@ def _took(events: Table, each: float, since: Array, until: Array) -> Array:
 def _left(events: Table, since: Array, until: Array) -> Array:
     """Return the rows where each thread left its CPU between two rows of events, else the later.
 
-    What is done elsewhere (a kernel thread issues the request) is not computed by the thread.
+    Work elsewhere (a kernel thread issues the request) is not computing of the thread.
     """
     found = until.copy()
     for cpu, switches in _switches(events):

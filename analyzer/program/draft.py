@@ -19,7 +19,7 @@ Timed = tuple[int, Row]  # when (ns), OPERATION
 
 
 class Assumed(IntEnum):
-    """What was not in the recording, and assumed instead (enum fw_assumed, core/evidence.h)."""
+    """Assumptions for data that the recording lacks (enum fw_assumed, core/evidence.h)."""
 
     WHOLE = 0
     HEADERS = 1
@@ -43,10 +43,10 @@ ASSUMED = {
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """What was written down: OPERATION, when each was done (u8, ns; 0: before the run), MAPPING.
+    """The result: OPERATION, the time of each (u8, ns; 0: before the run), MAPPING.
 
     ``handles`` (u4) are the files of struct files; ``holes`` (file row, page) were read without
-    I/O; ``assumed`` counts what was not in the recording.
+    I/O; ``assumed`` counts the assumptions.
     """
 
     operations: Array
@@ -64,7 +64,7 @@ class Draft:
         self.page_size = evidence.page_size
         self.assumed: Counter[Assumed] = Counter()
         self.holes: list[tuple[int, int]] = []
-        self.now_ns = 0  # when what is added now was done
+        self.now_ns = 0  # time of the operations added now
         self._rows: list[Timed] = []
         self._handles: list[int] = []
         self._mappings: list[Row] = []  # MAPPING
@@ -73,8 +73,8 @@ class Draft:
         self._inserted: set[tuple[int, int]] = set()
         self._sizes: list[int] = evidence.sizes.tolist()
         self._flags: list[int] = evidence.flags.tolist()
-        self._resident: set[tuple[int, int]] = set()  # before the run, as it says
-        self._cached: set[tuple[int, int]] = set()  # before the run, by what was mapped
+        self._resident: set[tuple[int, int]] = set()  # before the run, by the recording
+        self._cached: set[tuple[int, int]] = set()  # before the run, inferred from mapped pages
         self._loose: list[tuple[int, int, int, int]] = []  # inserts: row, time, file, page
 
     def open(self, file: int) -> Handle:
@@ -123,7 +123,7 @@ class Draft:
     def willneed(self, handle: Handle, file: int, page: int, pages: int) -> None:
         """Add advice that reads; the kernel may take only a part of it.
 
-        So a page of it that did not come in need not have been there before.
+        So a page of it that did not come in was not necessarily cached before.
         """
         self._add(Op.WILLNEED, handle.row, 0, page, pages)
         end = min(page + pages, self.pages_of(file), page + MOST_PAGES)
@@ -145,8 +145,8 @@ class Draft:
     def mapped(self, file: int, first: int, end: int) -> None:
         """Note that fault-around mapped pages: if none of them was read, others were cached.
 
-        Which ones the kernel does not tell. Whoever mapped them before had them mapped in the same
-        blocks, so that all are taken to be there, but for those that are read later.
+        The kernel does not report which ones. An earlier mapping mapped the same blocks, so all
+        pages are assumed to be cached except those that are read later.
         """
         if self._flags[file] & FileFlag.CACHED_KNOWN:
             return
@@ -173,7 +173,7 @@ class Draft:
         return -(-self._sizes[file] // self.page_size)
 
     def followed(self) -> Followed:
-        """Return what was written down."""
+        """Return the result."""
         rows = [*self._before(), *self._with_loose()]
         return Followed(
             np.array([row for _, row in rows], OPERATION),

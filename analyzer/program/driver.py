@@ -1,6 +1,6 @@
-"""What the kernel adds to the time that a disk takes: it hands requests on, and its driver works.
+"""The time that the kernel adds to a disk's: handing on requests, and the driver's work.
 
-Told by the requests of a recording.
+Estimated from the requests of a recording.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from analyzer.program.event_owners import askers
 from emulator.devices.device import FixedCost
 
 FEWEST = 3  # requests that waited for the one before them
-_SHARE = 25  # percentile: what comes soonest after a completion is the kernel's own work
-_LATEST_NS = 1e6  # what is issued later was held back by something else
-MOST_ADDED = 0.05  # by a driver, in parts of what the disk takes
+_SHARE = 25  # percentile: the shortest times after a completion are the kernel's own work
+_LATEST_NS = 1e6  # a request issued later was delayed by something else
+MOST_ADDED = 0.05  # by a driver, in parts of the disk's time
 
 
 def handover_ns(requests: Table, events: Table, each_ns: float) -> float:
-    """Return how long after one request the next is issued that waited for it; 0 if unknown.
+    """Return the time from a completion to the issue of a waiting request; 0 if unknown.
 
-    A kernel worker does that where a disk takes in one request at a time. ``requests`` are one
+    A kernel worker issues it if the disk takes one request at a time. ``requests`` are one
     disk's, in order of issue; recording an event takes ``each_ns``.
     """
     if requests.rows < FEWEST:
@@ -38,11 +38,10 @@ def handover_ns(requests: Table, events: Table, each_ns: float) -> float:
 
 
 def with_driver(given: FixedCost, learnt: FixedCost) -> FixedCost:
-    """Return a given disk with what its driver adds, as far as the recording is of that disk.
+    """Return a given disk with its driver's time added, if the recording is of that disk.
 
-    Figures of a disk do not hold what the processor does between a request's issue and its
-    completion (set it up, copy). It is what recorded requests took longer, if that is little: else
-    they were another disk's.
+    A disk's figures do not include the processor's work between issue and completion (setup, copy).
+    It is the extra time of recorded requests if that is small; otherwise they were another disk's.
     """
     request = learnt.latency_ns - given.latency_ns
     kib = learnt.ns_per_kib - given.ns_per_kib

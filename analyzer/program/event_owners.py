@@ -1,4 +1,4 @@
-"""Which thread did what is recorded: by the times of all its events."""
+"""Assign recorded operations to threads, by the times of all their events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from analyzer.program.schedule import rows_by
 
 
 def askers(requests: Table, events: Table) -> tuple[Array, Array]:
-    """Return which thread asked for each of ``requests``, and when: who queued the first bio.
+    """Return the thread that asked for each of ``requests``, and when: it queued the first bio.
 
     A kernel worker may issue what a thread has queued.
     """
@@ -22,7 +22,7 @@ def askers(requests: Table, events: Table) -> tuple[Array, Array]:
     is_bio = np.arange(len(sector)) < bios.rows
     order = np.lexsort((~is_bio, time, sector))
     latest = np.maximum.accumulate(np.where(is_bio[order], np.arange(len(order)), -1))
-    bio = order[latest]  # the last one before each, of whatever sector
+    bio = order[latest]  # the last one before each, of any sector
     known = ~is_bio[order] & (latest >= 0) & (sector[bio] == sector[order])
     rows, bio = order[known] - bios.rows, bio[known]
     by, at = requests["pid"].copy(), requests["issue_ns"].copy()
@@ -47,9 +47,9 @@ class ThreadEvents:
         self._times = {one: self._time[rows] for one, rows in rows_by(self._pid).items()}
 
     def of(self, times: Array, first: int, threads: Collection[int]) -> Array:
-        """Return which of ``threads`` did what was done at each of ``times``.
+        """Return which of ``threads`` was active at each of ``times``.
 
-        What nobody of them did is given to who did something before, at last to the ``first``.
+        Without one it is the thread that was active before, or finally the ``first``.
         """
         row = np.minimum(np.searchsorted(self._time, times), max(len(self._time) - 1, 0))
         found = self._pid[row] if len(self._pid) else np.zeros(len(times), np.int32)

@@ -1,4 +1,4 @@
-"""What a recording says to those who follow its threads, as arrays of numbers in range."""
+"""The data of a recording for the code that follows its threads, as arrays of checked numbers."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ PIECE = np.dtype([("first", "u8"), ("end", "u8"), ("file", "u4"), ("executable",
 
 
 class FileFlag(IntFlag):
-    """What is known of a file."""
+    """Known properties of a file."""
 
     LINK = 1  # a symbolic link
-    PROGRAM = 2  # program headers say how it is mapped
-    CACHED_KNOWN = 4  # the recording says which of its pages were cached before
+    PROGRAM = 2  # its program headers (ELF) are known
+    CACHED_KNOWN = 4  # the recording lists its pages cached before the run
 
 
 class Shown(IntFlag):
-    """What else the recording shows."""
+    """Further facts of the recording."""
 
     DUPLICATES = 1  # of descriptors
     ADVICE = 2  # fadvise
@@ -46,10 +46,10 @@ class Shown(IntFlag):
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """``moments`` (MOMENT) in order of time, and what is known of pages and files.
+    """``moments`` (MOMENT) in order of time, and facts about pages and files.
 
-    ``inserted`` (INSERTED): of equal pages the last holds. ``segments`` and ``cached`` (PIECE) are
-    in order of files: what program headers say, and what was cached before the run. ``sizes``
+    ``inserted`` (INSERTED): of equal pages the last one counts. ``segments`` and ``cached`` (PIECE)
+    are in order of files: parts by program headers, and pages cached before the run. ``sizes``
     (i8, bytes, negative if unknown) and ``flags`` (u1, FileFlag) are by file.
     """
 
@@ -92,7 +92,7 @@ def _shown(recording: Recording) -> Shown:
 
 
 def _inserted(recording: Recording, entries: list[FileEntry | None]) -> Array:
-    """Return what is known of the pages of the recording's files that were inserted."""
+    """Return the facts about the inserted pages of the recording's files."""
     inserts = recording.inserts
     if inserts is None:
         return np.zeros(0, INSERTED)
@@ -107,7 +107,7 @@ def _inserted(recording: Recording, entries: list[FileEntry | None]) -> Array:
 
 
 def _stored(entries: list[FileEntry | None], inserted: Array, page_size: int) -> Array:
-    """Return which pages have data on the device, as far as that is known."""
+    """Return which pages have data on the device, as far as known."""
     shown = np.array([e is not None and e.extents is not None for e in entries], bool)
     rows = [
         (file, extent.at, min(extent.at + extent.length, _MOST_BYTES))

@@ -1,9 +1,9 @@
-"""Tells faults that write from those that read, by what fault-around did.
+"""Distinguishes write faults from read faults by fault-around.
 
-What reads is mapped around as soon as its page is there (do_read_fault), which is an event of its
-own; what writes is not (do_cow_fault, do_shared_fault), and is done again from the start if its
-page had to be read in. It matters since fault-around takes off mmap_miss (mm/filemap.c): a file
-that is mapped to be written is soon read page by page.
+After a read fault the kernel maps the pages around it as soon as its page is there (do_read_fault),
+with a separate event. A write fault has no fault-around (do_cow_fault, do_shared_fault), and is
+restarted if its page had to be read in. This matters since fault-around reduces mmap_miss
+(mm/filemap.c): a file mapped for writing is soon read page by page.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Faults:
         return True
 
     def mapped(self, thread: Thread, file: int, first: int, last: int) -> None:
-        """Note that fault-around mapped what was cached of some pages."""
+        """Note that fault-around mapped the cached ones of some pages."""
         fault = thread.fault
         reads = fault is not None and fault.file == file and first <= fault.page <= last
         self.over(thread, writes=False if reads else None)
 
     def over(self, thread: Thread, *, writes: bool | None = None) -> None:
-        """A thread has gone on; unless it is known, the fault wrote if its page was there."""
+        """A thread has continued; if unknown, its fault was a write fault if the page was there."""
         fault, thread.fault = thread.fault, None
         if fault is None:
             return

@@ -1,8 +1,8 @@
-"""Which struct file a thread reads from, and through which mapping it faults.
+"""The struct file that a thread reads from, and the mapping through which it faults.
 
-An image is what a process has open and mapped; threads share it. A child that is not a thread has
-copies, of the same struct files. Descriptors and addresses are the application's numbers,
-not to be trusted: what does not fit the pages seen is left aside.
+An image is the set of open files and mappings of a process; threads share it. A child that is not a
+thread has copies, of the same struct files. Descriptors and addresses are the application's
+numbers, not to be trusted: those that contradict the pages seen are ignored.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ class Area:
         return self.start <= page < self.start + self.end - self.first
 
     def copied(self) -> Area:
-        """Return that of a child: its page table is its own, the struct file is shared."""
+        """Return the copy of a child: it has its own page table, and shares the struct file."""
         return Area(self.first, self.end, self.handle, self.start, self.flags)
 
     def part(self, first: int, end: int, flags: MapFlag | None = None) -> Area:
-        """Return a piece of it; a piece is a mapping of its own."""
+        """Return a piece of it, as a separate mapping."""
         new = self.flags if flags is None else flags
         same = (first, end, new) == (self.first, self.end, self.flags)
         start = self.start + first - self.first
@@ -73,10 +73,10 @@ class Image:
     closing: set[int] = field(default_factory=set)  # descriptors that exec closes
     others: dict[int, Handle] = field(default_factory=dict)  # by file: read without a descriptor
     areas: list[Area] = field(default_factory=list)
-    _near: dict[int, Area] = field(default_factory=dict)  # by file: what find returned last
+    _near: dict[int, Area] = field(default_factory=dict)  # by file: the last result of find
 
     def find(self, file: int, page: int) -> Area | None:
-        """Return the latest mapping of a page, or one of which the file is not known yet."""
+        """Return the latest mapping of a page, or one whose file is still unknown."""
         near = self._near.get(file)
         if near is not None and near.holds(page):
             return near
@@ -98,7 +98,7 @@ class Image:
     def forked(self, *, files: bool, memory: bool) -> Image:
         """Return a child's, which shares descriptors (CLONE_FILES) or mappings (CLONE_VM), or not.
 
-        What it does not share it has copies of, of the same struct files.
+        It has copies of what it does not share, with the same struct files.
         """
         child = Image(dict(self.descriptors), set(self.closing), dict(self.others))
         if files:
@@ -110,7 +110,7 @@ class Image:
         return child
 
     def executed(self, kernel_reads: dict[int, Handle]) -> Image:
-        """Return that of a new program: what exec leaves open, and the files that it read."""
+        """Return a new program's image: the descriptors that exec keeps, and the files it read."""
         kept = {d: handle for d, handle in self.descriptors.items() if d not in self.closing}
         return Image(kept, others=kernel_reads)
 
@@ -133,7 +133,7 @@ class Image:
         self.closing.discard(descriptor)
 
     def original_of(self, descriptor: int, file: int) -> Handle | None:
-        """Return what a descriptor that no call opened may be a duplicate of: one below it."""
+        """Return the descriptor that an unopened one may duplicate: a lower one."""
         below = sorted((d for d in self.descriptors if d < descriptor), reverse=True)
         found = (self.descriptors[d] for d in below)
         return next((handle for handle in found if handle.file in (None, file)), None)
@@ -148,7 +148,7 @@ class Image:
         self.add(area)
 
     def add(self, area: Area) -> None:
-        """Add a mapping of which the address is not known; one of no pages is none."""
+        """Add a mapping at an unknown address, unless it is empty."""
         if area.first < area.end:
             self.areas.append(area)
         self._near.clear()
@@ -171,7 +171,7 @@ class Image:
         return taken
 
     def move(self, first: int, end: int, to: int, pages: int) -> None:
-        """mremap: what is mapped at [first, end) is at [to, to + pages), if it grew with more."""
+        """mremap: move the mapping of [first, end) to [to, to + pages), which may be larger."""
         taken = self.cut(first, end)
         self.cut(to, to + pages)
         for area in taken:

@@ -1,4 +1,4 @@
-"""Who waited for the end of which threads, also where that had come already."""
+"""Waits for the end of threads, including those that had already ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind
 from analyzer.program.off_cpu import Off, Why
 
-_ENDING_NS = 200_000  # before its end is recorded a thread wakes those who wait for it
+_ENDING_NS = 200_000  # a thread wakes its waiters before its end is recorded
 
 Join = tuple[int, int, list[int]]
 
@@ -21,9 +21,9 @@ def joins(
 ) -> Iterator[Join]:
     """Yield (thread, when, threads that were over by then and that it presumably waited for).
 
-    Who waits for the end of a thread that it has made, waits for those that are over already, too,
-    which no event tells: it need not sleep for these. And threads that ended by themselves before
-    the ``last`` one, with which the run ends, had to.
+    A parent that joins a child has also joined its children that exited earlier; no event records
+    that, since it did not sleep. And threads that ended by themselves before the ``last`` one,
+    which ends the run, had to end before it.
     """
     events = recording.trace.events
     exits = events.take(events["kind"] == Kind.EXIT)

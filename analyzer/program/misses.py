@@ -1,4 +1,4 @@
-"""Tells reads from faults by how their pages came in, where no event of an access was recorded.
+"""Distinguishes reads from faults by their page-ins, for recordings without access events.
 
 At read_ahead_kb=0 a read(2) has a missing page read by the readahead code, one page at a time, so
 the block read is flagged as readahead ("RA" in rwbs); a fault reads its page by ->read_folio,
@@ -21,8 +21,8 @@ from emulator.linux.filesystems import SQUASHFS_BLOCK
 from emulator.linux.rules import KernelError, version_of
 
 _FORCED_READAHEAD = (5, 10)
-_WHOLE = 128 << 10  # bytes; up to here a file read from end to end is taken as one read(2)
-# What is said of assumptions.
+_WHOLE = 128 << 10  # bytes; up to this size a file read completely is assumed to be one read(2)
+# The texts of assumptions.
 BY_FLAG = "classified as reads or faults by flags of block reads"
 BY_KIND = "classified as reads or faults by system calls and kinds of files"
 BY_UNKNOWN_CALLS = (
@@ -38,12 +38,12 @@ NO_WAY = -1  # no Way
 
 
 class Way(IntEnum):
-    """By what a page was read in."""
+    """The operation that read a page in."""
 
     FAULT = 0
     READ = 1
     ADVICE = 2
-    UNKNOWN = 3  # the block reads do not say
+    UNKNOWN = 3  # the block reads do not show it
     FILLED = 4  # it lies in a compressed block of which another page was touched
 
 
@@ -57,10 +57,10 @@ class Missed:
     way: Way
 
     def extend(self, file: int, page: int, way: Way, most: int | None) -> bool:
-        """Take in a page further on, and return whether it fits.
+        """Add a later page, and return whether it fits.
 
-        The call touches ``most`` pages, between which some may have been cached; if that is not
-        known, only the next page fits.
+        The call touches ``most`` pages, some of which may have been cached; if ``most`` is unknown,
+        only the next page fits.
         """
         end = self.last + 2 if most is None else self.first + most
         fits = (file, way) == (self.file, self.way) and self.last < page < end
@@ -79,7 +79,7 @@ class Missed:
         return position, max(count, last + 1 - position)
 
     def guessed(self, pages: int, page_size: int) -> list[tuple[int, int]]:
-        """Return positions and lengths of reads of which no call tells; the file has ``pages``."""
+        """Return positions and lengths of reads without a recorded call; the file has ``pages``."""
         length = (self.last + 1) * page_size
         if self.first == 0 and self.last + 1 == pages and length <= _WHOLE:
             return [(0, length)]
@@ -87,10 +87,10 @@ class Missed:
 
 
 def ways_of(recording: Recording) -> Array:
-    """Return by what pages were read in (Way, or NO_WAY; i1), by row of the inserts of data.
+    """Return how pages were read in (Way, or NO_WAY; i1), by row of the inserts of data.
 
-    Where events tell of reads or of faults, only what blocks of squashfs filled in. Blocks that
-    others like it read as a whole are left out: which of their pages was touched is not known.
+    If there are events of reads or of faults, only for pages filled by squashfs blocks. Blocks of
+    files that are read in whole blocks are left out: the touched page is unknown.
     """
     inserts = recording.inserts
     if inserts is None or recording.contaminated:
@@ -144,5 +144,5 @@ def _are_told(recording: Recording) -> bool:
 def _flags_reads(recording: Recording) -> bool:
     try:
         return version_of(recording.kernel or "") >= _FORCED_READAHEAD
-    except KernelError:  # a name that is not a release says nothing
+    except KernelError:  # not a kernel release
         return False

@@ -1,4 +1,4 @@
-"""Why threads were off their processors, and what of their time they computed."""
+"""The reasons why threads were off their processors, and the time that they computed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Why(IntEnum):
     """Why a thread was off its processor."""
 
     OTHERS = 0  # it could have run
-    SLEEP = 1  # for what is not known: time, the network, another process
+    SLEEP = 1  # for an unknown reason: time, the network, another process
     THREAD = 2  # until another thread of the application did something
     DISK = 3  # until something was read
     IDLE = 4  # asleep, and nothing depends on how often or how long (idle.py)
@@ -29,11 +29,11 @@ class Why(IntEnum):
 class Off:
     """The times when one thread was off a processor, in order; all columns are equally long.
 
-    ``ready_ns`` is from when on it could run again, ``came_ns`` when it did, and ``latency_ns``
-    what is between them but for recording; for ``others_ns`` of it others worked for the
-    application where it then ran. ``unsent_ns``: time they worked on its request, before
-    the disk did. ``was_running``: it ran before. ``was_free``: the processor it came back to had
-    not been another one's of the application.
+    ``ready_ns`` is when it could run again, ``came_ns`` when it did, and ``latency_ns`` the time
+    between them without recording; during ``others_ns`` of it, others worked for the application on
+    the processor where it then ran. ``unsent_ns``: time they worked on its request, before the disk
+    did. ``was_running``: it ran before. ``was_free``: no other thread of the application had been
+    on the processor it came back to.
     """
 
     left_ns: Array
@@ -49,21 +49,21 @@ class Off:
     was_free: Array
 
     def back_ns(self, usual_ns: float) -> Array:
-        """Return what is computed for coming back: what others work, and as far as is usual.
+        """Return the computing time of coming back: the others' work, plus the typical latency.
 
-        Where it could run throughout, only the others' work.
+        If the thread could run throughout, only the others' work.
         """
         usual = np.where(self.why == Why.OTHERS, 0.0, usual_ns)
         return np.maximum(np.minimum(self.latency_ns, usual), self.others_ns)
 
     def is_known(self) -> Array:
-        """Return of which times it is recorded when they were over."""
+        """Return which of the times have a recorded end."""
         return np.asarray((self.why == Why.DISK) | ((self.why != Why.OTHERS) & (self.woken_ns > 0)))
 
     def computed(
         self, stays: Array, did_ns: Array, issued_ns: Array, usual_ns: float
     ) -> Callable[[Array], Array]:
-        """Return a function of times: what the thread computed up to each (ns).
+        """Return a function of time: the computing time of the thread up to it (ns).
 
         It computed while it was on a processor, except after the issue of a request that it then
         waited for (the disk works already), and while it came back (``back_ns``).
@@ -106,8 +106,8 @@ def off_cpu_intervals(
 ) -> Off:
     """Return when and why a thread was off its processors (``stays``: STAY).
 
-    ``threads`` are the application's, rising; ``reads`` are those of the disk; ``others`` tell what
-    else the processors did.
+    ``threads`` are the application's, rising; ``reads`` are those of the disk; ``others`` are the
+    processors' other work.
     """
     first = stays[:1]
     # Before its first stay a thread is not there; the command's first one is, from the start.
@@ -117,7 +117,7 @@ def off_cpu_intervals(
     came, woken, waker = stays["begin_ns"], stays["woken_ns"], stays["waker"]
     how = np.concatenate(([Left.ASLEEP], stays["left"][:-1]))
     complete, issue = reads.complete_ns, reads.issue_ns
-    row = np.searchsorted(complete[1:], came, side="right")  # the last that was over; 0: none
+    row = np.searchsorted(complete[1:], came, side="right")  # the last that had ended; 0: none
     last = complete[row]
     by_thread = (how != Left.RUNNABLE) & among(waker, threads) & (waker != thread)
     by_disk = (how == Left.BLOCKED) & (last > left) & ~by_thread
@@ -128,7 +128,7 @@ def off_cpu_intervals(
     # A kernel worker may issue what the thread has queued; after others, that is the disk's time.
     idle = by_disk & (complete[np.maximum(row, 1) - 1] <= left)
     unsent = np.where(idle, np.maximum(issue[row] - left.astype(np.float64), 0.0), 0.0)
-    # What came later than that was not computed: a limiter held it back (block/blk-throttle.c).
+    # Later time is not computing: a limiter delayed the request (block/blk-throttle.c).
     unsent[unsent > _LATEST_HANDED_ON_NS] = 0.0
     sent = np.where(unsent > 0, issue[row], left)
     left_cpu = np.concatenate((stays["cpu"][:1], stays["cpu"][:-1]))
@@ -143,7 +143,7 @@ def off_cpu_intervals(
 
 
 def usual_latency(offs: Iterable[Off]) -> float:
-    """Return how long it takes to come back to a processor that is free (ns), the median."""
+    """Return the median time to come back to a free processor (ns)."""
     found = [off.latency_ns[off.was_free & off.is_known()] for off in offs]
     latencies = np.concatenate(found) if found else np.zeros(0)
     return float(np.median(latencies)) if len(latencies) else 0.0

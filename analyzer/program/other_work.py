@@ -1,8 +1,8 @@
-"""What processors did beside the application's computing: others' work for it, recording.
+"""Work of processors other than the application's computing: others' work for it, and recording.
 
-Who works for the application is known from wake-ups: those that its threads woke or made, and whom
-these did (the kernel's workers, a disk's driver, who reads what it writes). They keep a processor
-from its threads, and would again; strangers may be there another time or not.
+Threads that work for the application are found by wake-ups: those that its threads woke or made,
+and so on (kernel workers, a disk's driver, readers of its output). They delay its threads in every
+run; unrelated threads may be absent in another run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from analyzer.program.schedule import IDLE, rows_by
 
 
 class OtherWork:
-    """What each processor of a recording did beside computing for the application (ns).
+    """The other work of each processor of a recording (ns).
 
     ``events`` are of a whole run, in order of time; ``threads`` the application's. Recording an
     event takes ``each_ns``.
@@ -37,7 +37,7 @@ class OtherWork:
             self._beside[cpu] = events["time_ns"][rows[within]]
 
     def recording(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
-        """Return what recording took on each ``cpu`` from ``since_ns`` to before ``until_ns``."""
+        """Return the time of recording on each ``cpu`` from ``since_ns`` to before ``until_ns``."""
         found = np.zeros(len(cpu))
         for one, rows in rows_by(cpu).items():
             found[rows] = self._recorded(self._events, int(one), since_ns[rows], until_ns[rows])
@@ -63,7 +63,7 @@ class OtherWork:
 
 
 def _sums(switched: Array, helps: Array) -> tuple[Array, Array]:
-    """Return times, and for how long who works for the application had been there by then."""
+    """Return times, and the total time that workers for the application had run by then."""
     if len(switched) < 2:
         return np.zeros(1), np.zeros(1)
     worked = np.where(helps[:-1], np.diff(switched).astype(float), 0.0)

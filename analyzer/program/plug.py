@@ -1,4 +1,4 @@
-"""What a page that is read alone takes longer to the driver than one that readahead reads.
+"""The extra time to the driver of a page read alone, compared with one read by readahead.
 
 At window 0 a fault reads its page by ->read_folio, which has no plug: block/blk-mq.c then leaves
 the request to the device's queue, where it may wait for a kernel worker. Readahead has a plug, and
@@ -25,7 +25,7 @@ _FEWEST = 5  # reads of each kind
 def unplugged_ns(recording: Recording, disk: int) -> float:
     """Return how much longer a page read alone takes from its bio to the driver; 0 if not known.
 
-    Of the application's own reads of one page, on one disk (dev_t), medians of both kinds.
+    From medians of the application's one-page reads of both kinds on one disk (dev_t).
     """
     requests = recording.requests.take(recording.requests["dev"] == disk)
     own = requests["sector"][own_requests(recording, requests)]
@@ -48,7 +48,7 @@ def _of_one_page(recording: Recording, kind: Kind, disk: int, sectors: int, own:
 
 
 def with_plugs(run: Run, recorded: Timed, unplugged: float) -> Run:
-    """Return the run without what faults waited for since they had no plug, as ``recorded``."""
+    """Return the run without the extra waits of faults without plug; ``recorded`` has its reads."""
     steps = run.steps.copy()
     operation = steps["operation"]
     faults = (operation >= 0) & (run.program.operations["op"][operation] == Op.FAULT)

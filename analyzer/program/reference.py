@@ -40,7 +40,7 @@ class _Reference:
             self.draft.cached(file, first, end)
 
     def follow(self, moments: Array) -> None:
-        """Take in what happened, in order."""
+        """Process the moments in order."""
         for time_ns, numbers, pid, what in moments.tolist():
             values = tuple(map(int, numbers))
             self.draft.now_ns = time_ns
@@ -73,7 +73,7 @@ class _Reference:
             self._settle(thread)
             self.faults.over(thread)
 
-    # What the kernel did for the application.
+    # Actions of the kernel for the application.
 
     def _pages(self, thread: Thread, file: int, first: int, last: int) -> None:
         """A read(2), or a part of one, has found its pages (mm_filemap_get_pages)."""
@@ -148,14 +148,14 @@ class _Reference:
         return self.draft.fault(found or self._assume(thread, file, page), file, page)
 
     def _mapped(self, thread: Thread, file: int, first: int, last: int) -> None:
-        """Fault-around has mapped what was cached of some pages."""
+        """Fault-around has mapped the cached ones of some pages."""
         if file < 0 or not 0 <= last - first < _MOST_AROUND:
             return
         self.faults.mapped(thread, file, first, last)
         self.draft.mapped(file, first, last + 1)
 
     def _assume(self, thread: Thread, file: int, page: int) -> Area:
-        """Map a file whose mapping was not recorded: as program headers say, or else whole."""
+        """Map a file whose mapping was not recorded: by its program headers, or else whole."""
         handle = thread.image.others.get(file) or self.draft.open(file)
         thread.image.others[file] = handle
         segments = self._evidence.segments[self._evidence.segments["file"] == file]
@@ -194,7 +194,7 @@ class _Reference:
         elif way != Way.FILLED:
             self._missed(thread, file, page, Way(way))
 
-    # What a page read in shows, where reads and faults have no events.
+    # Inference from pages read in, if reads and faults have no events.
 
     def _missed(self, thread: Thread, file: int, page: int, way: Way) -> None:
         """A page was read in; ``way`` is by what."""
@@ -216,7 +216,7 @@ class _Reference:
             thread.missed = Missed(file, page, page, way)
 
     def _likely(self, thread: Thread, file: int) -> Way:
-        """Return what a file's pages are mostly touched by: a mapping, or the call in progress."""
+        """Return how a file's pages are mostly touched: by a mapping, or the call in progress."""
         if thread.reading is not None:
             handle = thread.image.descriptors.get(thread.reading.descriptor)
             return Way.READ if handle is None or handle.file in (None, file) else Way.FAULT
@@ -225,7 +225,7 @@ class _Reference:
         )
 
     def _settle(self, thread: Thread) -> None:
-        """Write down the call that has read in what a thread missed."""
+        """Add the call that has read in the pages that a thread missed."""
         missed, thread.missed = thread.missed, None
         if missed is None:
             return

@@ -1,4 +1,4 @@
-"""When each thread was on a processor, why it left, and who woke it: from scheduler events."""
+"""The stays of threads on processors, their ends and wake-ups, from scheduler events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from analyzer.ingest.tables import Array, Kind, Table
 IDLE = 0  # pid of the tasks that run when nothing else does
 NOBODY = -1
 IN_INTERRUPT = 8 | 16  # common_flags: hard and soft interrupts (include/linux/trace_events.h)
-_SOONER_NS = 20_000  # by so much a wake-up may come before its sleep is recorded, on another CPU
+_SOONER_NS = 20_000  # a wake-up on another CPU may be recorded by so much before its sleep
 
 
 class Left(IntEnum):
@@ -23,7 +23,7 @@ class Left(IntEnum):
     BLOCKED = 2  # uninterruptible: for a device, or a lock of the kernel
 
 
-# A stay on a processor. ``left`` is how it ended, of which the last of a thread says nothing.
+# A stay on a processor. ``left`` is how it ended; undefined for the last one of a thread.
 # ``woken_ns`` is when the thread was woken before it, 0 if it was not or that is unknown, and
 # ``waker`` the thread that did, NOBODY for interrupts. ``follows`` had the processor, ``cpu``,
 # before.
@@ -163,7 +163,7 @@ def _left(state: Array, thread: Array) -> Array:
 
     Its lowest bits are S and D in all kernels, except from 4.15 on until that was corrected
     (4.20 and stable releases), where all letters are one bit further up. The idle task never
-    sleeps: what is said of it is what is said of those who run.
+    sleeps: its state is that of a running task.
     """
     idle = state[thread == IDLE]
     shift = np.uint64(len(idle) > 0 and np.median(idle & np.uint64(0xFF)) == 1)
@@ -208,6 +208,6 @@ def _tell_wakers(found: Array, wakes: Table) -> None:
 
 
 def _tell_parent(found: Array, forks: Table) -> None:
-    """Tell of a thread's first stay who made it."""
+    """Set the creator in a thread's first stay."""
     if forks.rows and forks["time_ns"][0] <= found["begin_ns"][0]:
         found["woken_ns"][0], found["waker"][0] = forks["time_ns"][0], forks["pid"][0]

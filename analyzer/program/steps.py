@@ -1,7 +1,7 @@
-"""A recording as steps in time: what was computed, what was read, what the processor spent on it.
+"""A recording as steps in time: computing, reads, and the processor's cost of reads.
 
-The run is one sequence: what several threads did at the same time is replayed as if one had.
-While the disk served a request nothing counts as computed.
+The run is one sequence: concurrent work of several threads is replayed as that of one. Time while
+the disk served a request does not count as computing.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from emulator.linux.timed import STEP
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """``steps`` (STEP), ``tail_ns`` after the last, and how long the run took (ns).
+    """``steps`` (STEP), ``tail_ns`` after the last, and the duration of the run (ns).
 
-    ``cpus`` are what the threads ran on; with thread ``ends`` the run was over (-1: with all).
-    ``by_thread``: each thread has steps of its own; else all are one sequence. ``back_ns``: what is
-    computed for each wait, for coming back to a processor. ``strangers`` is the thread whose steps
-    are reads of other processes (-1: none has). ``unlinked_ns`` is how long after the start of the
-    run the latest thread begins of which the recording does not say what started it; 0 if none.
+    ``cpus`` is the number of processors that the threads ran on; with thread ``ends`` the run was
+    over (-1: with all). ``by_thread``: each thread has its own steps; otherwise all are one
+    sequence. ``back_ns``: computing time after each wait, for coming back to a processor.
+    ``strangers`` is the thread whose steps are reads of other processes (-1: none has).
+    ``unlinked_ns`` is the latest start of a thread with an unknown parent, from the start of the
+    run; 0 if there is none.
     """
 
     steps: Array
@@ -91,8 +92,8 @@ def steps_of(
 def own_requests(recording: Recording, requests: Table) -> Array:
     """Return a mask of the reads of file data by the application's threads.
 
-    The others are metadata, which ext4 reads ahead without saying so, into pages of the block
-    device, and what threads read that are not the application's.
+    The others are metadata, which ext4 reads ahead without the flag into pages of the block device,
+    and reads of other applications' threads.
     """
     own = (requests["flags"] & (Rwbs.READ | Rwbs.META)) == Rwbs.READ
     inserts = recording.inserts
@@ -111,7 +112,7 @@ def own_requests(recording: Recording, requests: Table) -> Array:
 
 
 def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -> Steps:
-    """Return the steps without what recording the run's events took."""
+    """Return the steps without the cost of recording the run's events."""
     within = (events["time_ns"] >= start_ns) & (events["time_ns"] < end_ns)
     chosen = events.take(within)
     gaps = steps.steps["cpu_ns"]

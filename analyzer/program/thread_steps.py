@@ -1,7 +1,7 @@
-"""A recording as the steps of its threads: what each computed, slept, read, and whom it waited for.
+"""A recording as the steps of its threads: computing, sleeps, reads, and waits for other threads.
 
-Time on a processor is computed. Time in which a thread could have run, but others did, is nobody's,
-and waits for the disk are the replay's own. docs/explanation/replay.md has the rules.
+Time on a processor is computing. Time in which a thread could have run, but others did, is not
+counted, and the replay determines the waits for the disk. docs/explanation/replay.md has the rules.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from emulator.linux.timed import STEP
 _NONE = -1
 _NO_TIMES = np.zeros(0, np.uint64)
 _NO_ROWS = np.zeros(0, np.int64)
-_MOST_THREADS = (1 << 16) - 2  # and two that read what nobody waits for
-# A moment in a thread's life that becomes a step: its operation or request, if any; and what came
-# before it: a sleep, which what thread ``alarm`` did at ``alarm_ns`` would have ended, or what
-# thread ``waker`` did at ``woken_ns``.
+_MOST_THREADS = (1 << 16) - 2  # and two for reads without a waiting thread
+# A moment of a thread that becomes a step: its operation or request, if any; and what preceded it:
+# a sleep, which the action of thread ``alarm`` at ``alarm_ns`` would have ended, or what thread
+# ``waker`` did at ``woken_ns``.
 _MOMENT = np.dtype(
     [
         ("time_ns", "u8"),
@@ -55,7 +55,7 @@ class _Life:
     parts: list[Array] = field(default_factory=list)
 
     def add(self, time_ns: Array, **columns: object) -> None:
-        """Add moments; columns that are not given say nothing."""
+        """Add moments; missing columns are empty."""
         found = np.zeros(len(time_ns), _MOMENT)
         found["time_ns"] = time_ns
         for name in ("operation", "request", "waker", "alarm"):
@@ -75,9 +75,8 @@ def steps_in_time(
 ) -> Steps:
     """Return the operations of a program, and the requests that are not its ``own``, in time.
 
-    ``times`` are those of the operations; ``requests`` are the disk's, in order of issue. By
-    thread where the recording says who was on a processor when, else as one sequence. The
-    recording is a capture.
+    ``times`` are those of the operations; ``requests`` are the disk's, in order of issue. By thread
+    if the recording has scheduler events, otherwise as one sequence. The recording is a capture.
     """
     found = thread_steps(recording, times, requests, own)
     if found is not None:
@@ -180,7 +179,7 @@ class _Threads:
         )
 
     def _unlinked_ns(self) -> float:
-        """Return how late the latest thread begins that no other one is known to have started."""
+        """Return the latest start of a thread with an unknown parent."""
         late = [0.0]
         for thread, off in self.offs.items():
             if thread != self.capture.pid and off.why[0] != Why.THREAD:
@@ -188,10 +187,9 @@ class _Threads:
         return max(late)
 
     def _tail_ns(self) -> float:
-        """Return how long it took until who waited for the command's end had taken it in.
+        """Return the time from the command's end until its waiter had noticed it.
 
-        That is part of the time that a run is said to take. What ends a run otherwise does not
-        wait for a thread.
+        It is part of the duration of a run. A run that ends otherwise does not wait for a thread.
         """
         if self.capture.ended_by != "exit":
             return 0.0
@@ -216,7 +214,7 @@ class _Threads:
             self.lives[waker].add(off.woken_ns[by_thread & (off.waker == waker)])
 
     def _other_reads(self, own: Array, times: Array, owners: Array) -> Iterator[int]:
-        """Add the reads that are not operations to who waited for them; yield the other ones."""
+        """Add reads that are not operations to the threads that waited; yield the others."""
         rows = np.flatnonzero(~own & ((self.requests["flags"] & Rwbs.READ) > 0))
         pids, issued = self.asked_by[rows], self.asked_ns[rows]
         asked, done = rows_by(pids), rows_by(owners)
@@ -229,12 +227,12 @@ class _Threads:
             blocked = np.append(off.left_ns[off.why == Why.DISK], np.iinfo(np.uint64).max)
             waited = blocked[np.searchsorted(blocked, at)] <= did[np.searchsorted(did, at)]
             life.add(at[waited], request=theirs[waited])
-            life.add(at[~waited])  # what the read begins with
+            life.add(at[~waited])  # the beginning of the read
             yield from theirs[~waited].tolist()
         yield from rows[~among(pids, self.threads)].tolist()
 
     def _timed(self, thread: int, life: _Life, usual: float) -> Array:
-        """Return a thread's moments with what it computed and waited for before each."""
+        """Return a thread's moments with its computing and waits before each."""
         off, moments = self.offs[thread], life.moments()
         moments["thread"] = self.number[thread]
         did = moments["time_ns"][moments["operation"] >= 0]
@@ -259,9 +257,9 @@ class _Threads:
         return moments
 
     def _readers(self, rows: list[int]) -> Iterator[Array]:
-        """Return two threads that read what nobody waited for.
+        """Return two threads for the reads that no thread waited for.
 
-        One reads what threads of the command asked for, the other one what other processes did.
+        One has the reads of the command's threads, the other those of other processes.
         """
         asked = np.array(sorted(rows), np.int64)
         theirs = among(self.asked_by[asked], self.threads)
@@ -275,7 +273,7 @@ class _Threads:
                 moments["time_ns"] = moments["woken_ns"] = self.asked_ns[chosen]
                 moments["waker"] = self.asked_by[chosen]
             else:
-                done = np.maximum(complete, issue)[chosen]  # 0 where it is not known
+                done = np.maximum(complete, issue)[chosen]  # 0 if unknown
                 done = np.concatenate(([self.capture.start_ns], done[:-1]))
                 moments["sleep_ns"] = np.maximum(issue[chosen].astype(float) - done, 0.0)
             yield moments

@@ -1,4 +1,4 @@
-"""What is known of a thread between two of its events, and how threads come about."""
+"""The state of a thread between two of its events, and the creation of threads."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from analyzer.program.images import Handle, Image
 from analyzer.program.misses import Missed
 from analyzer.program.timeline import What
 
-ELSEWHERE = -1  # a position that is given, but not known
+ELSEWHERE = -1  # a position that is given, but unknown
 _CLONE_VM, _CLONE_FILES = 0x100, 0x400  # include/uapi/linux/sched.h
 
 
 @dataclass
 class Reading:
-    """What a thread's read(2) in progress is.
+    """A thread's read(2) in progress.
 
-    ``count`` is in bytes, 0 if it is not known; ``position`` is given by the call, else None.
-    ``several``: it goes on from one part to the next by itself (sendfile, splice).
+    ``count`` is in bytes, 0 if unknown; ``position`` is the call's argument, or None. ``several``:
+    the call reads in several parts (sendfile, splice).
     """
 
     descriptor: int
@@ -39,7 +39,7 @@ class Fault:
 
 @dataclass
 class Thread:
-    """What is known of a thread between two of its events."""
+    """The state of a thread between two of its events."""
 
     image: Image
     reading: Reading | None = None
@@ -75,7 +75,7 @@ class Threads:
         self._flags[pid] = flags
 
     def forked(self, parent: Thread, pid: int) -> None:
-        """Add a child; where the flags are not known it shares everything, as a thread does."""
+        """Add a child; with unknown flags it shares everything, as a thread does."""
         flags = self._flags.pop(pid, _CLONE_VM | _CLONE_FILES)
         files, memory = bool(flags & _CLONE_FILES), bool(flags & _CLONE_VM)
         image = parent.image

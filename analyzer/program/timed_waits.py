@@ -1,8 +1,8 @@
-"""Waits with a timeout: what would have ended each of them sooner.
+"""Waits with a timeout: the demand that would have ended each of them earlier.
 
-A thread that waits with a timeout (an idle worker, a virtual machine's watcher) goes on when the
-timeout has passed, and waits again. How often that happens depends on how long the run takes. What
-other threads ask of it does not: that ends the wait in a run of any length.
+A thread that waits with a timeout (an idle worker, a virtual machine's watcher) continues after the
+timeout, and waits again. The number of repetitions depends on the duration of the run. Demands of
+other threads do not: they end the wait in a run of any duration.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _NEVER = np.iinfo(np.uint64).max
 
 @dataclass(frozen=True, eq=False)
 class Demands:
-    """What other threads want of one thread: ``thread`` does something at ``time_ns`` (rising)."""
+    """Demands of other threads on one thread: ``thread`` acts at ``time_ns`` (rising)."""
 
     time_ns: Array
     thread: Array
@@ -39,7 +39,7 @@ class Demands:
 
 
 def demands_by_thread(offs: Mapping[int, Off]) -> dict[int, Demands]:
-    """Return the demands on each thread: others wake it, or begin to wait for what it does."""
+    """Return the demands on each thread: others wake it, or begin to wait for it."""
     found: dict[int, list[tuple[Array, Array]]] = {}
     for thread, off in offs.items():
         rows = np.flatnonzero(off.why == Why.THREAD)

@@ -13,7 +13,7 @@ from analyzer.ingest.tables import Array, Kind, Table
 
 
 class What(IntEnum):
-    """What happened; below 100 the Kind of an event."""
+    """The kind of a moment; below 100 the Kind of an event."""
 
     INSERT = Kind.INSERT
     FAULT = Kind.FAULT
@@ -35,7 +35,7 @@ class What(IntEnum):
     DUPED = 108  # fd
     DUP_TO = 109  # fd, new fd, and flags if it is dup3
     FCNTL = 110  # fd, command, argument
-    FCNTLED = 111  # what it returned
+    FCNTLED = 111  # its result
     CLOSE = 112  # fd
     CLOSE_RANGE = 113  # first fd, last fd, flags
     LSEEK = 114  # fd
@@ -61,7 +61,7 @@ MOMENT = np.dtype(
     [("time_ns", "u8"), ("values", "i8", 5), ("pid", "i4"), ("what", "u1")], align=True
 )
 _LARGEST = np.iinfo(np.int64).max
-_MOST_BYTES = 1 << 62  # of a file: an event of a page beyond that is none
+_MOST_BYTES = 1 << 62  # of a file: an event of a page beyond that is ignored
 
 
 _CALLS: tuple[tuple[What, str, tuple[str, ...]], ...] = (
@@ -110,9 +110,9 @@ _EVENTS = (
 
 
 def moments(recording: Recording) -> Array:
-    """Return what happened (MOMENT), in order.
+    """Return the moments (MOMENT), in order.
 
-    Inserts into known files are those of all threads, the rest is the application's.
+    Inserts into known files are from all threads, everything else from the application.
     """
     parts = [_of_events(recording), *_system_calls(recording)]
     found = np.concatenate(parts)
@@ -158,7 +158,7 @@ def _numbers(column: Array) -> Array:
 
 
 def _last_before_exec(found: Array) -> Array:
-    """Return the reads that are a thread's last call before an exec: what follows, exec reads."""
+    """Return the reads that are a thread's last call before an exec, which reads afterwards."""
     rows = np.flatnonzero((found["what"] == What.EXEC) | (found["what"] >= What.READ))
     rows = rows[np.argsort(found["pid"][rows], kind="stable")]
     what, pid = found["what"][rows], found["pid"][rows]

@@ -1,4 +1,4 @@
-"""Figure of every page read: when, of which file, and what the window reads unused."""
+"""Figure of every page read: time, file, and the unused pages that the window reads."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LABEL_HEIGHT = 0.036  # of the axes' height, at least between two labels
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things lie on y: accesses, unused runs, and each file's low and high end."""
+    """Positions on y: accesses, unused runs, and each file's low and high end."""
 
     access_y: Floats
     run_low: Floats

@@ -1,4 +1,4 @@
-"""The report's first section: which window, why, what it is worth, and what to beware of."""
+"""The report's first section: the window, the reason, the gain, and warnings."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def measured_otherwise(subject: Subject) -> int | None:
 
 
 def _where(subject: Subject) -> Facts:
-    """Return the board and what its disk costs: the answer holds for these."""
+    """Return the board and the cost of its disk, for which the answer holds."""
     capture, prediction = subject.recording.capture, subject.prediction
     kernel = f"Linux {subject.recording.kernel or 'of an unknown version'}"
     rows = [("Board", kernel)]
@@ -92,7 +92,7 @@ def _where(subject: Subject) -> Facts:
 
 
 def _confirmed(subject: Subject) -> list[Block]:
-    """Return what runs at the present and at the proposed window have shown."""
+    """Return the result of the runs at the present and at the proposed window."""
     found = stored(subject.recording.capture)
     proved = [Paragraph(cited_upper(one)) for one in found if one.outcome != "contradicted"]
     against = [cited_upper(one) for one in found if one.outcome == "contradicted"]
@@ -100,7 +100,7 @@ def _confirmed(subject: Subject) -> list[Block]:
 
 
 def _worth(subject: Subject) -> list[str]:
-    """Return what the change brings, measured before predicted, one sentence each."""
+    """Return the gain of the change, first measured, then predicted, in one sentence each."""
     if subject.prediction.verdict.action != "set":
         return _regret(subject)
     total, now, new = subject.prediction.total, subject.current_window, subject.window
@@ -135,7 +135,7 @@ Timed = tuple[int, float | None]  # window in pages, seconds
 
 
 def _measured_pair(subject: Subject) -> tuple[Timed, Timed]:
-    """Return what was measured at the default and at the recommended window; None if it was not."""
+    """Return the measurements at the default and at the recommended window; None without them."""
     assert subject.validation is not None
     points = subject.validation.points
     default_kb = subject.validation.default_read_ahead_kb
@@ -206,7 +206,7 @@ def _answer_kb(subject: Subject) -> int | None:
 
 
 def _windows(subject: Subject) -> Table:
-    """Return the few windows worth comparing, each once, with all the reasons to look at it."""
+    """Return the few windows worth comparing, each once, with all its reasons."""
     total = subject.prediction.total
     wanted = {0: ["no readahead"]}
     current = "in force before" if subject.current_known else "kernel's default"
@@ -305,14 +305,14 @@ def _installing(target: list[str]) -> list[str]:
 def _kb_for(subject: Subject, curve: Curve, only_disk: bool) -> int | None:
     """Return the window for one disk; with several, each disk's own, as the boot script has it.
 
-    None for a disk that keeps the window it has.
+    None for a disk that keeps its window.
     """
     window = subject.window if only_disk else subject.prediction.window_for(curve)
     return None if window is None else int(window * subject.page_kb)
 
 
 def caveats(subject: Subject) -> list[str]:
-    """Return what limits the answer, the gravest first."""
+    """Return the limits of the answer, the most serious first."""
     recording, capture = subject.recording, subject.recording.capture
     found = []
     if recording.contaminated:
@@ -362,7 +362,7 @@ def _model_limits(subject: Subject) -> list[str]:
 
 
 def lost_events(subject: Subject) -> int:
-    """Return how many events were lost, as the capture or else the trace says."""
+    """Return the number of lost events, from the capture or else from the trace."""
     capture = subject.recording.capture
     counted = sum(capture.lost.values()) if capture is not None else 0
     return max(counted, sum(subject.recording.trace.lost.values()))

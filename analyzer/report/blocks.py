@@ -1,7 +1,7 @@
-"""What a report says, before it is a page: sections made of blocks.
+"""The content of a report, independent of the output format: sections made of blocks.
 
 The HTML page and the PDF are two renderings of the same sections. Text in blocks may be hostile
-(paths, commands, mounts): whoever renders makes it harmless.
+(paths, commands, mounts): the renderer escapes it.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ Block = Paragraph | Bullets | Code | Facts | Table | Figure
 
 @dataclass(frozen=True)
 class Section:
-    """A heading and what stands under it."""
+    """A heading with its blocks."""
 
     anchor: str
     title: str

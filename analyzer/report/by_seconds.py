@@ -1,4 +1,4 @@
-"""The report's sections on predicted seconds, and on which of the kernel's rules waste pages."""
+"""The report's sections on predicted seconds, and on the kernel's rules that waste pages."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MEANING = {
 
 
 def start_up(subject: Subject) -> Section:
-    """Return predicted seconds; without blocks where there are none."""
+    """Return predicted seconds; without blocks if there are none."""
     section = Section("seconds", "Start-up time")
     if not predicted_rows(subject):
         return section
@@ -54,7 +54,7 @@ def start_up(subject: Subject) -> Section:
 
 
 def _criteria(subject: Subject) -> Table:
-    """Return what each way to choose a window would cost, predicted and measured."""
+    """Return the cost of each way to choose a window, predicted and measured."""
     total = subject.prediction.total
     known = "in force before" if subject.current_known else "kernel's default"
     alike = total.smallest_within in (None, total.predicted_best)

@@ -109,7 +109,7 @@ def _median_and_worst(median: float | None, worst: float | None) -> str:
 
 
 def windows(subject: Subject) -> Section:
-    """Return what is predicted for every window; without blocks if nothing was accessed."""
+    """Return the predictions for every window; without blocks if nothing was accessed."""
     blocks: list[Block] = []
     if subject.sweep is None:
         blocks += [Figure(plot) for plot in model_plots(subject)]
@@ -163,7 +163,7 @@ def _window_table(subject: Subject, curve: Curve) -> Table:
 
 
 def _models(subject: Subject) -> str:
-    """Return whose figures a table holds, if they are not all the fixed window's."""
+    """Return the source of a table's figures, unless all are from the fixed window."""
     if subject.version is None:
         return ""
     return (

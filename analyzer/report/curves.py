@@ -1,4 +1,4 @@
-"""Figures of what is predicted by window: C_opt, F and G, the Pareto front."""
+"""Figures of the predictions by window: C_opt, F and G, the Pareto front."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of what the disks did during the recorded run: request sizes, bytes over time."""
+"""Figures of the disks during the recorded run: request sizes, bytes over time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from analyzer.report.subject import Subject
 
 BINS = 120
 _METADATA: dict[str, Any] = {"color": ORANGE, "hatch": "////", "edgecolor": "black", "linewidth": 0}
-SECTOR = 512  # bytes; the unit of block events whatever the disk's own sector is
+SECTOR = 512  # bytes; the unit of block events whatever the disk's sector size is
 
 Floats = npt.NDArray[np.float64]
 

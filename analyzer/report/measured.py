@@ -27,7 +27,7 @@ from tracer.formats.sweep import Sweep
 Quantity = Literal["seconds", "requests", "pages"]
 
 _LABEL = {"seconds": "start-up time (s)", "requests": "requests (F)", "pages": "pages read"}
-STEEP = 4  # largest over smallest, from which on a logarithmic axis shows more
+STEEP = 4  # largest over smallest, above which a logarithmic axis is used
 
 
 def against_measured(

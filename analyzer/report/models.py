@@ -23,7 +23,7 @@ Quantity = Literal["requests", "pages"]
 
 
 def by_model(canvas: Canvas, subject: Subject, quantity: Quantity) -> None:
-    """Draw what both models predict for every window, and what was measured if there is a sweep."""
+    """Draw both models' predictions for every window, and the measurements of a sweep, if any."""
     ax = axes(canvas, top=0.36)
     kernel, fixed = subject.compared
     name = "f" if quantity == "requests" else "pages"
@@ -44,7 +44,7 @@ def by_model(canvas: Canvas, subject: Subject, quantity: Quantity) -> None:
 
 
 def _metadata(curve: Curve, quantity: Quantity) -> int | None:
-    """Return what the recorded run read of metadata; None if the recording does not show it."""
+    """Return the metadata that the recorded run read; None if the recording does not show it."""
     return curve.metadata_requests if quantity == "requests" else curve.metadata_pages
 
 

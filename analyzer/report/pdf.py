@@ -46,9 +46,9 @@ def write_pdf(output: Path, title: str, subtitle: str, sections: list[Section]) 
 
 
 def _scale(title: str, subtitle: str, sections: list[Section]) -> float:
-    """Return the height of figures, over what they ask for, that leaves no page half empty.
+    """Return the scale of the figures' heights that leaves no page half empty.
 
-    Only the last page can be: it is filled by at least FULL, else as far as any scale fills it.
+    Only the last page can be half empty: it is filled to at least FULL, or as far as any scale can.
     """
     fills: dict[float, float] = {}
     for scale in SCALES:
@@ -273,7 +273,7 @@ class Sheets:
         self._y += 0.06
 
     def _height(self, plot: Plot) -> float:
-        """Return what a figure takes with title and caption."""
+        """Return the height of a figure with title and caption."""
         caption = wrapped(drawable(plot.caption), SMALL_PT, WIDTH_IN * 72 / 1.02)
         return plot.height_in * self._scale + (len(caption) + 2) * SMALL_PT * LEADING / 72 + 0.1
 

@@ -25,7 +25,7 @@ MOST_DEVICES = 4  # that get figures of their own
 
 @dataclass(frozen=True)
 class Plot:
-    """One figure: file name without suffix, what it shows, and how it is drawn."""
+    """One figure: file name without suffix, its content, and the function that draws it."""
 
     name: str
     title: str
@@ -41,7 +41,7 @@ class Plot:
 
 
 def seconds_plots(subject: Subject) -> list[Plot]:
-    """Return the figures of predicted seconds; none where there are none."""
+    """Return the figures of predicted seconds, if there are any."""
     if not predicted_rows(subject):
         return []
     points = "" if subject.sweep is None else " Each dash is a measured cold run."
@@ -146,7 +146,7 @@ def _drawn_elsewhere(subject: Subject, quantity: Quantity) -> bool:
 
 
 def curve_plots(subject: Subject) -> list[Plot]:
-    """Return the figures of what is predicted by window; none if nothing was accessed."""
+    """Return the figures of predictions by window; none if nothing was accessed."""
     if not subject.prediction.total.tap:
         return []
     plots = [

@@ -1,4 +1,4 @@
-"""The report's sections on where its figures come from: board, recording, how to repeat it."""
+"""The report's sections on the origin of its figures: board, recording, and how to repeat it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tracer.formats.capture import Capture, Device
 from tracer.formats.sweep import Sweep
 
 CAPTURE, SWEEP = "again.capture", "again.sweep.json"  # of the commands that repeat it
-MOST_ROWS = 40  # of lists that a hostile or huge capture could make endless
+MOST_ROWS = 40  # of lists that a hostile or huge capture could make very long
 QUEUE = [
     "scheduler",
     "rotational",
@@ -83,7 +83,7 @@ def _mounts(capture: Capture, devices: list[Device]) -> list[Block]:
 
 
 def recording(subject: Subject) -> Section:
-    """Return how the trace was made, and what it lacks."""
+    """Return how the trace was made, and its gaps."""
     recording, capture = subject.recording, subject.recording.capture
     lost = lost_events(subject)
     window = kib(recording.recorded_read_ahead_kb)

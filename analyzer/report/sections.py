@@ -1,4 +1,4 @@
-"""Everything a report says, in the order in which it is asked for."""
+"""All sections of a report, in the order of a reader's questions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_FILES = 25
 
 
 def sections(subject: Subject) -> list[Section]:
-    """Return the report's sections; those with nothing to say are left out."""
+    """Return the report's sections, without empty ones."""
     made = [
         answer(subject),
         start_up(subject),

@@ -1,4 +1,4 @@
-"""One look for all figures: colours, fonts, axes of windows; and text that cannot break them."""
+"""One look for all figures: colours, fonts, axes of windows, and escaping of text."""
 
 from __future__ import annotations
 

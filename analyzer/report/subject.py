@@ -1,4 +1,4 @@
-"""What one report is about, with what several of its parts ask for."""
+"""The data of one report, with derived data that several of its parts need."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Subject:
 
     @property
     def command(self) -> list[str] | None:
-        """Return what was recorded, if the file says so."""
+        """Return the recorded command, if the file contains it."""
         return self.recording.capture.command if self.recording.capture else None
 
     @property
@@ -60,7 +60,7 @@ class Subject:
 
     @property
     def current_known(self) -> bool:
-        """Whether it is known which window was in force before the recording."""
+        """Whether the window in force before the recording is known."""
         return self._current_kb is not None
 
     @property
@@ -93,7 +93,7 @@ class Subject:
 
     @property
     def model_name(self) -> str:
-        """Return what the pages and requests are those of."""
+        """Return the source of the pages and requests."""
         version = self.version
         return "fixed window" if version is None else f"Linux {'.'.join(map(str, version[:2]))}"
 
@@ -106,9 +106,9 @@ class Subject:
 
     @property
     def compared(self) -> tuple[Curve, Curve]:
-        """The curves by the prediction's model and by the fixed window of what was swept.
+        """The curves by the prediction's model and by the fixed window, for the swept disk.
 
-        That is the one disk whose reads the sweep counted, else all of them.
+        That is the one disk whose reads the sweep counted, or else all disks.
         """
         pairs = [(self.prediction.total, self.fixed_total)]
         if self.validation is not None and self.version is not None:
@@ -130,7 +130,7 @@ class Subject:
 
     @property
     def causes(self) -> list[Caused] | None:
-        """What each of the kernel's rules reads at ``window``; None if there is no such count."""
+        """The pages that each rule of the kernel reads at ``window``; None without such a count."""
         return None if self._of_kernel is None else self._of_kernel[1]
 
     @cached_property
@@ -142,7 +142,7 @@ class Subject:
     def reads(self) -> Array:
         """Which of the recorded requests are reads of the disks that matter.
 
-        All reads where no request is of such a disk: a foreign trace may know partitions only.
+        All reads if no request is of such a disk: a foreign trace may only have partitions.
         """
         requests = self.recording.requests
         reads: Array = (requests["flags"] & Rwbs.READ) != 0

@@ -1,4 +1,4 @@
-"""Figures of predicted seconds by window: with their band and what was measured; where they go."""
+"""Figures of predicted seconds by window: with their band and the measurements, and their parts."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def _measured(subject: Subject) -> dict[int, list[float]]:
 
 
 def _mark(ax: Axes, subject: Subject, seconds: dict[int, float]) -> None:
-    """Mark the windows worth a look; hollow marks, so that none hides another."""
+    """Mark the interesting windows; hollow marks, so that none hides another."""
     total = subject.prediction.total
     known = "in force before" if subject.current_known else "kernel's default"
     marks = [

@@ -1,4 +1,4 @@
-"""The report's sections on what was tuned on the board: what it brings, how it was found."""
+"""The report's sections on a tuning of the board: its gain, and how it was found."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ _ENDED = {
 
 
 def tuning_sections(results: Results | None, capture: Capture | None = None) -> list[Section]:
-    """Return the sections of a tuning; those with nothing to say have no blocks.
+    """Return the sections of a tuning; empty ones have no blocks.
 
-    ``capture``: of the recording that the report is about, too.
+    ``capture``: of the recording, if the report is also about one.
     """
     if results is None:
         return []
@@ -115,7 +115,7 @@ def _answer(results: Results) -> str:
 
 
 def compared(results: Results) -> list[tuple[str, Chromosome]]:
-    """Return what is held against each other: the default, the winner, and what is left of it."""
+    """Return the compared chromosomes: the default, the winner, and its confirmed part."""
     named = [("default", results.space.default()), ("best of the search", results.winner)]
     if results.confirmed.gains:
         named.append(("only genes that matter", results.confirmed.chromosome))

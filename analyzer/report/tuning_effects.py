@@ -1,4 +1,4 @@
-"""The figures of what genes do: intervals of effects, default against best, the Pareto front."""
+"""The figures of the genes' effects: their intervals, default against best, the Pareto front."""
 
 from __future__ import annotations
 

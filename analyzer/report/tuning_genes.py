@@ -44,7 +44,7 @@ def matter(results: Results) -> Section:
 
 
 def _explained(effects: Effects) -> str:
-    """Return how good the fit is; nothing where chromosomes are too few to tell that, either."""
+    """Return the quality of the fit; empty if there are too few chromosomes to estimate it."""
     if not any(level.low is not None for gene in effects.genes for level in gene.levels):
         return ""
     return f"; leave-one-out R²: {percent(effects.explained)}"

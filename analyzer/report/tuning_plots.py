@@ -30,7 +30,7 @@ from analyzer.tuner.space.levels import Level, levels_of
 
 PANELS = 6  # genes a figure
 COLUMNS = 2
-MOST_STEPS = 48  # along the axis of generations; more are taken together
+MOST_STEPS = 48  # along the axis of generations; more are merged
 _LABEL = 22  # characters of a tick's label
 Step = Sequence[tuple[Chromosome, float]]
 
@@ -65,7 +65,7 @@ def _fitness(canvas: Canvas, generations: Sequence[Step]) -> None:
 
 
 def _steps(generations: Sequence[Step]) -> list[tuple[range, list[tuple[Chromosome, float]]]]:
-    """Return generations taken together to at most MOST_STEPS, with their numbers."""
+    """Return generations merged into at most MOST_STEPS, with their numbers."""
     size = -(-len(generations) // MOST_STEPS)
     return [
         (

@@ -1,4 +1,4 @@
-"""How the report words what a tuning found."""
+"""The report's wording of a tuning's results."""
 
 from __future__ import annotations
 
@@ -28,5 +28,5 @@ def value_text(results: Results, cost: float) -> str:
 
 
 def cost_name(results: Results) -> str:
-    """Return what is to become less."""
+    """Return the quantity to minimise."""
     return "the start-up time" if results.spec.objective == "seconds" else "the cost of a unit"

@@ -1,4 +1,4 @@
-"""Tunes what cannot be predicted: genes, the genetic algorithms that set them, what they found."""
+"""Tunes settings that cannot be predicted: genes, genetic algorithms, and their results."""
 
 from analyzer.tuner.engine import Engine, Scored
 from analyzer.tuner.engines.make import make_engine

@@ -1,7 +1,7 @@
-"""What every tuner is: it proposes a generation of chromosomes and receives the fitness of each.
+"""The interface of a tuner: it proposes a generation of chromosomes and receives their fitness.
 
-An engine is deterministic in its space, recipe, seed and the results given to it. To resume one,
-make it again and tell it the stored results (``replay``): nothing else needs to be kept.
+An engine is deterministic in its space, recipe, seed and the results given to it. To resume an
+engine, make it again and give it the stored results (``replay``): no other state is needed.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ class Engine(Protocol):
 
 @runtime_checkable
 class Believer(Engine, Protocol):
-    """A tuner that has its own mind of what is run again, and of which chromosome is best.
+    """A tuner that decides itself which chromosomes to repeat, and which one is best.
 
-    What it asks for again is run once more. It receives every chromosome each time, as what one
-    is worth changes with the default's runs.
+    A chromosome that it requests again is run once more. It receives every chromosome each time,
+    since fitness changes with the default's runs.
     """
 
     def best(self) -> Chromosome:
@@ -55,9 +55,9 @@ class Believer(Engine, Protocol):
 
 
 def run(engine: Engine, score: Callable[[Chromosome], Scored], evaluations: int) -> list[Scored]:
-    """Return what ``engine`` evaluated, in order, until it finished or ``evaluations`` were made.
+    """Return the evaluations of ``engine``, in order, until it ends or ``evaluations`` were made.
 
-    The generation under way when the number is reached is not known.
+    The generation in progress at the limit is not reported to the engine.
     """
     done: list[Scored] = []
     while len(done) < evaluations and (asked := engine.ask()):

@@ -1,4 +1,4 @@
-"""What one evaluation is: a chromosome tried once in a scenario, and how that went.
+"""An evaluation: a chromosome tried once in a scenario, with its outcome.
 
 Evaluators make them (on a machine, on a target, from a measured table); campaigns ask for them.
 """
@@ -24,10 +24,10 @@ LARGEST = 1e15  # of any figure, either way
 
 @dataclass(frozen=True)
 class Attempt:
-    """One evaluation, as the machine made it.
+    """The result of one evaluation.
 
     ``value`` is the objective in its own unit (seconds, or a rate): positive where ``status`` is
-    ``ok``. ``metrics`` are raw figures by name. ValueError for figures that are none.
+    ``ok``. ``metrics`` are raw figures by name. ValueError for invalid figures.
     """
 
     status: Status
@@ -36,7 +36,7 @@ class Attempt:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse what could not be stored or compared: an endless value, or none though ok."""
+        """Refuse values that cannot be stored or compared: infinite, or missing although ok."""
         if self.status not in STATUSES:
             raise ValueError(f"{self.status!r} is not a status of an evaluation")
         if self.value is None and self.status == "ok":
@@ -57,15 +57,15 @@ class Evaluator(Protocol):
     def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
         """Try ``chromosome`` once and leave the machine as it was.
 
-        May raise TargetGone, and CampaignError when nothing can be tried any more; any other
-        exception makes a failed attempt of it.
+        May raise TargetGone, and CampaignError when no further trial is possible; any other
+        exception makes it a failed attempt.
         """
         ...
 
 
 @runtime_checkable
 class Seeded(Protocol):
-    """What an evaluator has besides whose workload, or whose draw, is random."""
+    """The optional interface of an evaluator with a random workload or draw."""
 
     def reseed(self, seed: int) -> None:
         """Take the seed of the next evaluation."""
@@ -78,5 +78,5 @@ def key_of(chromosome: Chromosome) -> str:
 
 
 def chromosome_of(key: str) -> Chromosome:
-    """Return the chromosome of a key; msgspec.MsgspecError for a text that is none."""
+    """Return the chromosome of a key; msgspec.MsgspecError for an invalid text."""
     return msgspec.json.decode(key, type=dict[str, Allele])

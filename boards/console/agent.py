@@ -1,9 +1,9 @@
 """Runs shell lines at a console, by the agent ``agent.sh`` that it starts there.
 
-After each line the host waits for an answer, after each block the agent does, so that nothing
-is sent faster than it is taken. What was lost is asked for again; a command is never begun
-twice, since its line has a number. Who is surprised says nothing until the line is quiet: an
-answer to each surprise would be the next one.
+After each line the host waits for an answer, after each block the agent does, so that data are
+never sent faster than they are read. Lost data are requested again; a command is never started
+twice, since its line has a number. After unexpected data a side is silent until the line is quiet:
+an answer would cause the next confusion.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ BLOCK_S = 0.3
 LARGEST_BLOCK_BYTES = 12_000
 ANSWER_S = 2.0
 STALE_S = 0.2
-# The agent says every five seconds that a command still runs; those of an emulated board can take
-# a busy host a minute.
+# The agent reports every five seconds that a command still runs; those of an emulated board can
+# take a busy host a minute.
 SILENT_S, LOST_S = 12.0, 90.0
 TRIES = 10
 
@@ -86,7 +86,7 @@ class Console:
                 self.line.write(b"exit\n")
 
     def interrupt(self) -> None:
-        """Stop what runs there, and the agent."""
+        """Stop the running command, and the agent."""
         with contextlib.suppress(TargetError):
             self.line.write(INTERRUPT)
 
@@ -140,7 +140,7 @@ class Console:
             raise TargetError("the console stopped answering", _REMEDY)
 
     def _answered(self, line: bytes) -> bool:
-        """Send a line and say whether the agent took it."""
+        """Send a line; return whether the agent accepted it."""
         self._send(line)
         quiet_s = ANSWER_S + len(line) * self.line.byte_s
         while (event := self._hear(quiet_s)) is not None:
@@ -155,7 +155,7 @@ class Console:
         return False
 
     def _follow(self, line: bytes, sinks: dict[str, IO[bytes]]) -> int:
-        """Begin the command by ``line``, take what it prints, and return its status."""
+        """Start the command by ``line``, read its output, and return its status."""
         self._send(line)
         taken = dict.fromkeys(sinks, 0)
         reply, quiet_s = line, ANSWER_S
@@ -180,7 +180,7 @@ class Console:
                 case Answer(number=self._number) | Sign("alive"):
                     reply, quiet_s = b"\n", SILENT_S
                     self._progress()
-                case Answer() | Block() | Ended():  # of an earlier line: this one was not taken
+                case Answer() | Block() | Ended():  # of an earlier line: this one was not accepted
                     reply, quiet_s = line, STALE_S
                 case Sign("damaged"):
                     reply, quiet_s = b"\n", STALE_S
@@ -188,7 +188,7 @@ class Console:
                     raise TargetError("the shell at the console was stopped", _REMEDY)
 
     def _hear(self, quiet_s: float) -> Event | None:
-        """Return what the agent says next, None after ``quiet_s`` without it."""
+        """Return the agent's next message, None after ``quiet_s`` without one."""
         until = time.monotonic() + quiet_s
         while not self._events:
             now = time.monotonic()
@@ -199,7 +199,7 @@ class Console:
             if now >= until:
                 return None
             data = self.line.read(min(until, self._lost_at, self._end or until) - now)
-            heard = self._listener.noise + data  # more than it keeps, if much came at once
+            heard = self._listener.noise + data  # more than it keeps, if much arrived at once
             self._events.extend(self._listener.feed(data))
             if BOOTS.search(heard):
                 raise TargetError("the board restarted", "see its console for the reason")

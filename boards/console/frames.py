@@ -1,7 +1,7 @@
-"""What agent.sh says, picked out of all that a console shows.
+"""Extracts the messages of agent.sh from a console's output.
 
-The kernel writes into the middle of lines, bytes get lost: a block counts only if its sum is
-right, as it came or after what the kernel put into it was taken out.
+The kernel writes into the middle of lines, and bytes get lost: a block is accepted only if its
+checksum is right, as received or after removing the kernel's text.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Began:
 
 @dataclass(frozen=True)
 class Block:
-    """A block that came whole: number of the command, kind, index, and the encoded body.
+    """A complete block: number of the command, kind, index, and the encoded body.
 
     ``packing`` is "raw" or "gzip".
     """
@@ -66,7 +66,7 @@ class Ended:
 
 @dataclass(frozen=True)
 class Sign:
-    """``alive``: nothing new yet; ``damaged``: a block that did not come whole; ``left``."""
+    """``alive``: nothing new yet; ``damaged``: an incomplete block; ``left``."""
 
     what: str
 
@@ -75,7 +75,7 @@ Event = Answer | Began | Block | Ended | Sign
 
 
 class Listener:
-    """Takes bytes as they come and yields events."""
+    """Converts received bytes into events."""
 
     def __init__(self, mark: str, sum_name: str) -> None:
         self._noise = b""
@@ -85,7 +85,7 @@ class Listener:
 
     @property
     def noise(self) -> bytes:
-        """The last of what is neither an answer nor a whole block."""
+        """The end of the text that is neither an answer nor a complete block."""
         return (self._noise + self._buffer)[-NOISE_KEPT:]
 
     @property
@@ -94,7 +94,7 @@ class Listener:
         return self._buffer.startswith(self._mark + b"<")
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """Yield what ``data`` completes."""
+        """Yield the events that ``data`` complete."""
         self._buffer += data.replace(b"\r", b"").replace(b"\0", b"")
         while (event := self._next()) is not None:
             yield event
@@ -103,7 +103,7 @@ class Listener:
         """Take one event off the buffer; None if there is no whole one."""
         while True:
             before, found, after = self._buffer.partition(self._mark)
-            # What may be the first half of a mark is kept.
+            # Keep a possible first half of a mark.
             kept = len(before) if found else max(0, len(before) - len(self._mark) + 1)
             self._note(before[:kept])
             if not found:
@@ -172,7 +172,7 @@ def _parsed(text: bytes) -> Event:
 
 
 def decode(block: Block, form: str) -> bytes:
-    """Return what is in a block whose body is in ``base64`` or ``hex``; raises ValueError."""
+    """Return the content of a block whose body is in ``base64`` or ``hex``; raises ValueError."""
     digits = b"".join(block.body.split())
     try:
         data = bytes.fromhex(digits.decode()) if form == "hex" else base64.b64decode(digits)

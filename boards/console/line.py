@@ -44,7 +44,7 @@ class SerialAddress:
         if tcp is None or not 0 < int(tcp["port"]) <= LARGEST_PORT:
             raise TargetError(
                 f"{url!r} is not a serial target",
-                "say serial:///dev/ttyUSB0?baud=115200, or serial://HOST:PORT for a console"
+                "use serial:///dev/ttyUSB0?baud=115200, or serial://HOST:PORT for a console"
                 " behind TCP",
             )
         return cls(host=tcp["v6"] or tcp["host"], port=int(tcp["port"]))
@@ -62,7 +62,7 @@ class SerialLine:
 
     def __init__(self, address: SerialAddress) -> None:
         self.address = address
-        # What a tty needs for a byte; TCP does not say how fast the line behind it is.
+        # Bits that a tty needs for a byte; the speed of a line behind TCP is unknown.
         self.byte_s = 0.0
         self._end = self._open()
 
@@ -71,7 +71,7 @@ class SerialLine:
         self._end.close()
 
     def read(self, timeout_s: float) -> bytes:
-        """Return what has come, waiting for it; nothing when ``timeout_s`` is over."""
+        """Wait for data and return them; empty after ``timeout_s``."""
         if not self._ready(reading=True, timeout_s=timeout_s):
             return b""
         try:
@@ -130,7 +130,7 @@ class SerialLine:
 
 
 class _Tty:
-    """A tty in raw mode that nobody else opens meanwhile."""
+    """A tty in raw mode, opened exclusively."""
 
     def __init__(self, path: str, baud: int) -> None:
         try:

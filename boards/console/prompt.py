@@ -1,7 +1,7 @@
-"""Finds the shell's prompt at a console, logs in where that is asked for, starts the agent.
+"""Finds the shell's prompt at a console, logs in if requested, and starts the agent.
 
-A person's shell is there: it echoes, edits its line, and shows prompts of any look. So what is
-looked for is never typed as such: ``echo ab''cd`` shows abcd only when a shell has obeyed.
+The shell is interactive: it echoes, edits its line, and has any kind of prompt. So the expected
+text is never typed literally: ``echo ab''cd`` shows abcd only when a shell has executed it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ SHELL = re.compile(rb"[#$] ?(?:\x1b\[[0-9;?]*[a-zA-Z])*\Z")
 ENTER = re.compile(rb"press Enter to activate this console\.\s*\Z")
 BOOTS = re.compile(rb"Linux version \d|Booting Linux on|U-Boot (?:SPL )?20\d\d|\[    0\.000000\]")
 _UP = re.compile(b"|".join(p.pattern for p in (LOGIN, SHELL, ENTER)), re.IGNORECASE)
-# How long a prompt has to stand still until the board is taken to be up; how long none is awaited.
+# The time that a prompt has to be unchanged until the board counts as up; the maximum wait for a
+# prompt.
 STILL_S, STILL_UNSURE_S, NOTHING_S = 1.0, 5.0, 60.0
 _REFUSED = re.compile(rb"login incorrect", re.IGNORECASE)
 _SHOWN = re.compile(b"|".join(p.pattern for p in (LOGIN, PASSWORD, SHELL, ENTER)), re.IGNORECASE)
@@ -89,7 +90,7 @@ class Prompt:
         return found[1].decode("ascii", "replace")
 
     def load(self, mark: str, sum_name: str, block_bytes: int) -> None:
-        """Start what takes the agent line by line and becomes it; raises TargetError."""
+        """Start the loader, which reads the agent by lines and executes it; raises TargetError."""
         half = len(mark) // 2
         said = f"{mark[:half]}''{mark[half:]}"
         loader = f"sh -c '{_LOADER}' {said} {sum_name} {block_bytes}\n".encode()
@@ -112,9 +113,9 @@ class Prompt:
     def _obeys(
         self, command: str, more: str = "", pattern: bytes = b"", tries: int = TRIES
     ) -> re.Match[bytes] | None:
-        """Have the shell run a command and say a new word; return the match of what it said.
+        """Have the shell run a command and print a new word; return the match in its output.
 
-        In a shell of its own, which leaves no variables behind.
+        Runs in a subshell, so that no variables remain.
         """
 
         def line() -> tuple[bytes, re.Pattern[bytes]]:
@@ -127,7 +128,7 @@ class Prompt:
     def _typed(
         self, line: Callable[[], tuple[bytes, re.Pattern[bytes]]], tries: int = TRIES
     ) -> re.Match[bytes] | None:
-        """Type a line until the shell says what it should: what is lost is typed again."""
+        """Type a line, repeatedly if it gets lost, until the shell prints the expected text."""
         for attempt in range(tries):
             typed, pattern = line()
             self._type((INTERRUPT + b"\n" if attempt else b"") + typed)
@@ -142,7 +143,7 @@ class Prompt:
         self._line.write(data, *((UART_BYTES, UART_GAP_S) if paced else ()))
 
     def _wait(self, pattern: re.Pattern[bytes], quiet_s: float) -> re.Match[bytes] | None:
-        """Return the match in what is heard after typing; None if that ends without it."""
+        """Return the match in the output after typing; None if there is none."""
         end = time.monotonic() + LONGEST_S
         while (match := pattern.search(self._heard)) is None and time.monotonic() < end:
             data = self._line.read(quiet_s)
@@ -168,14 +169,14 @@ class Prompt:
             )
         return TargetError(
             f"no shell responds on the console; its last output: {said}",
-            "look at it with a terminal program: it must show a root shell or a login prompt",
+            "open the console with a terminal program: it must show a root shell or a login prompt",
         )
 
 
 def wait_until_up(line: SerialLine, end: float) -> None:
-    """Listen until a prompt stands still; a byte sent before might stop a boot loader.
+    """Listen until a prompt is unchanged; a byte sent earlier might stop a boot loader.
 
-    Gives up at ``end`` (time.monotonic()), or when nothing at all is heard for a minute.
+    Fails at ``end`` (time.monotonic()), or after a minute of silence.
     """
     heard = b""
     while (left := end - time.monotonic()) > 0:

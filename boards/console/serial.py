@@ -1,8 +1,8 @@
 """A target at the end of a serial console: a shell or login prompt, over a tty, TCP or a socket.
 
 Beside what all shells need: printf, dd, mkdir and rm; md5sum, sha1sum or sha256sum; base64,
-uuencode, hexdump or od; and a writable /tmp, /run, /dev/shm, /var/tmp or /dev, which holds what
-goes to a command's stdin and what comes from its stderr.
+uuencode, hexdump or od; and a writable /tmp, /run, /dev/shm, /var/tmp or /dev, which holds a
+command's stdin and stderr.
 """
 
 from __future__ import annotations

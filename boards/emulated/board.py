@@ -21,7 +21,7 @@ class Board(Parts):
     """One architecture with one kernel and one set of application packages."""
 
     def run(self, plan: RunPlan) -> BoardRun:
-        """Boot, make the planned cold runs of the command, and return what came of them."""
+        """Boot, make the planned cold runs of the command, and return their results."""
         image.check_file_system(plan.fs)
         boot, disk = self.boot_files(), self.image(plan.fs)
         check_memory(self, plan.memory_mib, disk)

@@ -1,4 +1,4 @@
-"""Waits until a live board is up, and says how far it came if that fails."""
+"""Waits until a live board is up, and reports the last step reached if that fails."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from boards.target import TargetError
 _SHOWN_LINES = 5
 _POLL_S = 0.1
 _ANSWER_S = 10
-# What the guest says (guest/*.sh) when it begins a step, and what is done then.
+# The guest's messages (guest/*.sh) at the beginning of a step, and the step's description.
 _SAID = re.compile(r"^board: ([a-z ]+)\r?$", re.MULTILINE)
 _STEPS = {
     "modules": "loading the kernel's modules",
@@ -48,7 +48,7 @@ def wait(
 
 
 def step(said: str) -> str | None:
-    """Return the last step that the board says it began, None if its kernel is not up yet."""
+    """Return the last step that the board has begun, None if its kernel is not up yet."""
     found = [name for name in _SAID.findall(said) if name in _STEPS]
     return found[-1] if found else None
 

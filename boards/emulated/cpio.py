@@ -25,7 +25,7 @@ class Entry:
 
 
 def archive(entries: Mapping[str, Entry]) -> bytes:
-    """Return the archive; folders must come before what is in them. Same in, same out."""
+    """Return the archive; folders must come before their content. The result is deterministic."""
     members = [_member(n, name, entry) for n, (name, entry) in enumerate(entries.items(), 1)]
     return _padded(b"".join([*members, _member(0, "TRAILER!!!", Entry(0))]), 512)
 

@@ -1,4 +1,4 @@
-"""What goes wrong with emulated boards."""
+"""The exception of emulated boards."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def call(
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
 ) -> str:
-    """Run a program of this machine and return its stdout; raises BoardError with what it said."""
+    """Run a program here and return its stdout; raises BoardError with its last output."""
     done = subprocess.run(
         words,
         capture_output=True,
@@ -44,7 +44,7 @@ def call(
     )
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip() or "no message").splitlines()
-        # What make and apt say last only sums up; the first error is the cause.
+        # The last lines of make and apt are summaries; the first error is the cause.
         cause = next((line for line in said if _ERROR.search(line)), said[-1])
         raise BoardError(f"{Path(words[0]).name} failed ({done.returncode}): {cause}", remedy)
     return done.stdout

@@ -1,4 +1,4 @@
-"""What is said to the guest (a job) and what comes back from it (a result)."""
+"""The messages to the guest (a job) and from it (a result)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMMAND_NOT_FOUND = 127
 
 @dataclass(frozen=True)
 class RunPlan:
-    """What to run on a board and how: ``latency_ns`` and ``ns_per_kib`` are the disk's cost."""
+    """The job of a board: ``latency_ns`` and ``ns_per_kib`` are the disk's cost."""
 
     command: Sequence[str]
     windows_kb: tuple[int, ...] = (128,)
@@ -32,7 +32,7 @@ class RunPlan:
 
 @dataclass(frozen=True)
 class TimedRun:
-    """One cold run: guest wall time, and what the slow disk served in it."""
+    """One cold run: guest wall time, and the I/O that the slow disk served in it."""
 
     read_ahead_kb: int
     status: int
@@ -74,9 +74,9 @@ def command_script(command: Sequence[str]) -> bytes:
 
 
 def read_result(disk: Path, command: str) -> Result | None:
-    """Return what the guest wrote, None if it did not come to its end.
+    """Return the guest's output, None if it did not finish.
 
-    Raises BoardError for what the guest itself says went wrong.
+    Raises BoardError for an error that the guest reports.
     """
     found = members(disk)
     if "end" not in found:

@@ -28,7 +28,7 @@ class Owner:
 
 
 def add_board_files(tree: Path, busybox: Path) -> None:
-    """Add what the application's root needs besides its packages."""
+    """Add the files that the application's root needs besides its packages."""
     for name in ("bin", "dev", "proc", "tmp"):
         (tree / name).mkdir(exist_ok=True)
     shutil.copy(busybox, tree / "bin/busybox")

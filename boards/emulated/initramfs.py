@@ -8,7 +8,7 @@ from pathlib import Path
 from boards.emulated.cpio import CONSOLE, DIRECTORY, FILE, LINK, PRIVATE, PROGRAM, Entry, archive
 
 GUEST = Path(__file__).parent / "guest"
-# The first processes, by their names in the initramfs, and what they share.
+# The first processes, by their names in the initramfs, and their common part.
 SCRIPTS = {"init": "init.sh", "live": "live.sh", "lib.sh": "lib.sh"}
 APPLETS = tuple(
     "cat chroot cp dd insmod mount reboot sh sleep switch_root sync tar".split()  # noqa: SIM905
@@ -61,5 +61,5 @@ def _modules(order: str, modules: Mapping[str, bytes]) -> dict[str, Entry]:
 
 
 def job_initramfs(files: Mapping[str, bytes]) -> bytes:
-    """Return the part that says what to do: the files of the folder ``job``, for root only."""
+    """Return the part with the job: the files of the folder ``job``, for root only."""
     return archive({f"job/{name}": Entry(PRIVATE, data) for name, data in files.items()})

@@ -1,4 +1,4 @@
-"""The keys of one start of a board: nobody else has them, and they end with it."""
+"""The keys of one start of a board; they are private to it, and deleted with it."""
 
 from __future__ import annotations
 

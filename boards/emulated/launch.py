@@ -22,7 +22,7 @@ from boards.emulated.qemu import Boot, Disk, escaped, qemu_words
 
 HOST = "127.0.0.1"
 OPTIONS, PORT, SERIAL, LOG, QEMU_LOG = "options", "port", "serial", "console", "qemu"
-# Main memory that applications have when nobody says how much there is.
+# Default main memory for applications.
 _ROOM_MIB = 128
 
 Process = subprocess.Popen[bytes]
@@ -32,11 +32,11 @@ Process = subprocess.Popen[bytes]
 class LiveOptions:
     """A live board; ``latency_ns`` and ``ns_per_kib`` are its disk's cost.
 
-    ``init`` is "busybox" or "systemd". Without ``memory_mib`` it has what its disk takes and
+    ``init`` is "busybox" or "systemd". Without ``memory_mib`` it has the memory of its disk plus
     128 MiB. ``append`` are append WORDS to the kernel command line, ``rtc`` is where its clock
-    begins (QEMU's -rtc base=). The swap file is on the slow disk; a squashfs has none. Of
-    ``scratch_mib`` (more of memory) is a second device of the slow disk, /dev/slow1; ``modules``
-    are loaded besides.
+    begins (QEMU's -rtc base=). The swap file is on the slow disk; a squashfs has none.
+    ``scratch_mib`` (additional memory) is the size of a second device of the slow disk, /dev/slow1;
+    ``modules`` are loaded in addition.
     """
 
     board: str
@@ -60,7 +60,7 @@ class LiveOptions:
 
 @dataclass(frozen=True)
 class Made:
-    """What a board boots from, built and kept in the cache."""
+    """The boot files of a board, built and kept in the cache."""
 
     options: LiveOptions
     machine: Machine
@@ -71,7 +71,7 @@ class Made:
 
 
 def make(options: LiveOptions, tell: Callable[[str], None]) -> Made:
-    """Build what is not in the cache; raises BoardError."""
+    """Build the parts that are not in the cache; raises BoardError."""
     image.check_file_system(options.fs)
     if options.init not in INITS:
         raise BoardError(f"no board has {options.init!r} for init", f"use {' or '.join(INITS)}")
@@ -153,7 +153,7 @@ def _spawn(folder: Path, words: list[str], tied: bool) -> Process:
             stdout=log,
             stderr=subprocess.STDOUT,
             cwd=folder,
-            start_new_session=True,  # Ctrl-C is for us, who stop it then
+            start_new_session=True,  # Ctrl-C reaches foreread, which then stops it
         )
     try:
         while process.poll() is None and not state.runs(folder):

@@ -46,19 +46,19 @@ def _silent(step: str) -> None:
 
 
 class LiveBoard:
-    """A board that was started, by the folder that holds what belongs to it."""
+    """A started board, identified by the folder of its files."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """The name of the board."""
         return self.folder.name
 
     @property
     def options(self) -> dict[str, object]:
-        """What it was started with."""
+        """The options of its start."""
         return dict(json.loads((self.folder / launch.OPTIONS).read_text()))
 
     @property
@@ -121,13 +121,13 @@ class LiveBoard:
         return StartedTarget(self)
 
     def stop(self) -> None:
-        """End it and remove what belonged to it."""
+        """End it and remove its files."""
         state.end(self.folder)
         shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class StartedTarget(SshTarget):
-    """A live board as a target; ``disk_cost`` is what its disk was made to cost."""
+    """A live board as a target; ``disk_cost`` is the configured cost of its disk."""
 
     def __init__(self, board: LiveBoard) -> None:
         super().__init__(board.address, board.known_hosts, board.identity)
@@ -161,9 +161,9 @@ def boot(options: LiveOptions, tell: Tell = _silent) -> LiveBoard:
 
 
 def start(options: LiveOptions, name: str | None = None, tell: Tell = _silent) -> LiveBoard:
-    """Boot a board that stays until it is stopped; raises BoardError.
+    """Boot a board that runs until it is stopped; raises BoardError.
 
-    Its name, which is that of the board if none is given, must not be taken.
+    Its name, by default that of the board, must not be in use.
     """
     name = name or options.board
     _check_name(name, options.board)
@@ -219,7 +219,7 @@ def target_of(profile: Profile, board: str, tell: Tell = _silent) -> SshTarget:
 
 
 def options_of(profile: Profile, board: str) -> LiveOptions:
-    """Return how a board of the profile starts; what it does not say is as always."""
+    """Return the launch options of the profile's board, with defaults for missing ones."""
     options = LiveOptions(board)
     if not isinstance(profile.kernel, UnsetType):
         options = replace(options, kernel=profile.kernel.release)

@@ -1,4 +1,4 @@
-"""What the root file system of a live board has besides its packages."""
+"""The files of a live board's root file system besides its packages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from boards.emulated.systemd_root import add_systemd_files
 FREE_MIB = 16
 GUEST = Path(__file__).parent / "guest"
 _OWN = "usr/lib/board"
-# The board's own programs, and by which names init finds them.
+# The board's own programs, and the names under which init finds them.
 _PROGRAMS = ("console", "dropbear", "network", "save")
 _BUSYBOX_SCRIPTS = {"etc/init.d/rcS": "rcS.sh", "etc/init.d/rcK": "rcK.sh"}
 _BUSYBOX_LINKS = {"etc/init.d/S40network": "network", "etc/init.d/S50dropbear": "dropbear"}
@@ -32,7 +32,7 @@ _FILES = {
     "etc/hostname": "board\n",
 }
 _FOLDERS = ("dev", "etc", "proc", "root", "run", "sys", "tmp", _OWN, "var/tmp")
-# Applets stand in busybox by name, sorted, each with a NUL at its end (applet_names).
+# The busybox binary has the sorted names of its applets, each with a NUL (applet_names).
 _APPLETS = re.compile(rb"\0\[\0\[\[\0((?:[a-z0-9][a-z0-9_.-]*\0)+)")
 _SWAP_UUID = "0f1e2d3c-4b5a-4697-8879-6a5b4c3d2e1f"
 
@@ -58,7 +58,7 @@ def add_live_files(tree: Path, init: str, swap_mib: int) -> None:
 
 
 def source_files() -> list[Path]:
-    """Return all that the root is made of besides its packages."""
+    """Return all files of the root besides its packages."""
     return [path for path in sorted(GUEST.rglob("*")) if path.is_file()]
 
 
@@ -86,7 +86,7 @@ def applets(busybox: bytes) -> list[str]:
 
 
 def _add_applets(tree: Path) -> None:
-    """Link the applets that no package has; init lives where the kernel looks for it."""
+    """Link the applets that no package provides, and init where the kernel expects it."""
     folders = [tree / name for name in ("usr/sbin", "usr/bin", "sbin", "bin")]
     for name in applets((tree / "bin/busybox").read_bytes()):
         if not any((folder / name).is_symlink() or (folder / name).exists() for folder in folders):
@@ -97,7 +97,7 @@ def _add_applets(tree: Path) -> None:
 
 
 def _add_swap(file: Path, mib: int) -> None:
-    """Make a swap file without holes: mke2fs makes one of whatever is zero."""
+    """Make a swap file without holes: mke2fs turns zeros into holes."""
     file.write_bytes(b"\xff" * (mib << 20))
     file.chmod(0o600)
     tool = require_tool("mkswap", "util-linux")

@@ -13,9 +13,9 @@ class Machine:
     """One architecture: its QEMU machine and the names Debian gives it.
 
     ``kernels`` are the versions that Debian packages for it. One instruction takes 2 to the
-    power of ``icount_shift`` nanoseconds of guest time. ``idle_skips``: idle time may pass at
-    once (``sleep=off``). With less than ``least_memory_mib`` besides its disk it hangs or ends
-    before it can say why.
+    power of ``icount_shift`` nanoseconds of guest time. ``idle_skips``: idle time may be skipped
+    (``sleep=off``). With less than ``least_memory_mib`` besides its disk it hangs, or ends without
+    a message.
     """
 
     name: str

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-# What mounts the disks; a kernel that has one of these built in has no such module.
+# The modules that mount the disks; a kernel with one built in has no such module.
 DISKS = (
     "virtio_pci",
     "virtio_mmio",
@@ -21,7 +21,7 @@ DISKS = (
     "ext4",
     "squashfs",
 )
-# What a live board has besides: its network, and the schedulers that can be chosen.
+# Additional modules of a live board: its network, and the available schedulers.
 OTHERS = ("virtio_net", "bfq", "kyber_iosched", "mq_deadline", "autofs4")
 
 

@@ -1,7 +1,7 @@
 """Debian packages of any architecture, by this machine's apt and its configured sources.
 
 Nothing is installed here: apt works in a private root with an empty status file, in which
-"install --download-only" fetches a package with the closure of what it depends on.
+"install --download-only" fetches a package with all its dependencies.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ class AptRoot:
         return "add a Debian source that has it (the release's, its security, or backports)"
 
     def _ready(self) -> None:
-        """Fetch the lists once; what half a mirror lacks shows when a package is wanted."""
+        """Fetch the lists once; gaps of an incomplete mirror show when a package is needed."""
         if self._updated:
             return
         for name in ("state/lists/partial", "cache/archives/partial"):

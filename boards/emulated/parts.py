@@ -1,4 +1,4 @@
-"""What an emulated board is made of, built of Debian packages once and kept."""
+"""The parts of an emulated board, built from Debian packages once and kept."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from boards.emulated.image import Owner
 from boards.emulated.machines import MACHINES, host_is, machine
 from boards.emulated.packages import AptRoot, find_kernel, unpack
 
-# A change of what makes the boot files makes them anew.
+# A change of the sources of the boot files rebuilds them.
 _BOOT_CODE = (initramfs.__file__, modules.__file__, slowdisk_build.__file__)
 _CONFIGURE_CODE = (configure.__file__, str(configure.SCRIPT))
 _IMAGE_CODE = (image.__file__, *_CONFIGURE_CODE)
@@ -32,7 +32,7 @@ DEFAULT_PACKAGES = ("madplay",)
 
 
 class Parts:
-    """What boots one architecture with one kernel and one set of application packages.
+    """The boot files of one architecture with one kernel and one set of application packages.
 
     Everything is kept below ``cache``: with it filled, no network is used. Raises BoardError.
     """

@@ -28,7 +28,7 @@ class Disk:
 
 @dataclass(frozen=True)
 class Boot:
-    """What boots; ``append`` are append WORDS to the kernel command line."""
+    """The files to boot; ``append`` are append WORDS to the kernel command line."""
 
     kernel: Path
     initrd: Path
@@ -54,8 +54,8 @@ def qemu_words(machine: Machine, boot: Boot, disks: Sequence[Disk], icount: str)
 def run_qemu(words: list[str], log: Path, time_out_s: float) -> None:
     """Run QEMU to its end with the console in ``log``; raises BoardError on a time-out.
 
-    ``timeout`` stands between and gets a signal when this process is killed, so that QEMU ends then
-    too; -k since a stuck QEMU ignores SIGTERM.
+    ``timeout`` runs QEMU and gets a signal when this process is killed, so that QEMU ends, too; -k
+    since a stuck QEMU ignores SIGTERM.
     """
     tied = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM"]
     limit = [require_tool("timeout", "coreutils"), "-k", str(_KILL_AFTER_S), f"{time_out_s:.3f}"]
@@ -95,7 +95,7 @@ def died(log: Path) -> BoardError:
 
 
 def last_line(log: Path) -> str:
-    """Return what a board said last, as the end of a message."""
+    """Return the last output of a board, as the end of a message."""
     said = log.read_text(errors="replace").strip().splitlines()
     lines = [line for line in said if "terminating on signal" not in line]
     return f"; its last output: {lines[-1]}" if lines else "; it printed nothing"

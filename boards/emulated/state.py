@@ -1,8 +1,7 @@
-"""What is kept of a board that runs: a folder, and which process it is.
+"""The state of a running board: a folder, and the identity of its process.
 
-A process id alone may by now be another program's: the start time stands beside it, and the boot
-of this machine. They are written before QEMU begins, by the process that becomes it, so that
-there is never one that cannot be found.
+A process id alone may have been reused: the start time and this machine's boot id are stored with
+it. The process that becomes QEMU writes them first, so that every QEMU can be found.
 """
 
 from __future__ import annotations
@@ -79,7 +78,7 @@ def _began(folder: Path) -> bool:
 
 
 def recorded(folder: Path, words: list[str]) -> list[str]:
-    """Return the words of a program that writes down which process it is and becomes ``words``."""
+    """Return the words of a program that stores its process id and then executes ``words``."""
     return ["sh", "-c", _RECORD, str(folder / PROCESS), *words]
 
 
@@ -92,7 +91,7 @@ def runs(folder: Path) -> bool:
 
 
 def end(folder: Path) -> None:
-    """End the process of a board's folder, if it still runs, and see it gone."""
+    """End the process of a board's folder, if it still runs, and wait until it has gone."""
     held = _hold(folder)
     if held is None:
         return
@@ -109,7 +108,7 @@ def end(folder: Path) -> None:
 
 
 def _hold(folder: Path) -> int | None:
-    """Return a pidfd of the process, None if it is gone: what it names stays the same one."""
+    """Return a pidfd, which always refers to the same process; None if the process is gone."""
     try:
         written = (folder / PROCESS).read_text()
         pid = int(written.split()[0])

@@ -1,4 +1,4 @@
-"""The cache of downloaded packages and of what is built from them, all checksummed."""
+"""The cache of downloaded packages and of files built from them, all checksummed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def default_store() -> Path:
 
 
 def digest(*parts: bytes | str) -> str:
-    """Return a short name for what is made of ``parts``."""
+    """Return a short name for the result of ``parts``."""
     whole = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -32,7 +32,7 @@ def digest(*parts: bytes | str) -> str:
 def folder(path: Path, fill: Callable[[Path], None]) -> Path:
     """Return the folder ``path``, filled by ``fill`` the first time, checked every time.
 
-    It appears whole or not at all. Raises BoardError if a file is not what it was.
+    It appears atomically. Raises BoardError if a file has changed.
     """
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,12 +48,12 @@ def folder(path: Path, fill: Callable[[Path], None]) -> Path:
 
 
 def sums(path: Path) -> str:
-    """Return the manifest of a folder: what its content is named by."""
+    """Return the manifest of a folder, which identifies its content."""
     return (path / _SUMS).read_text()
 
 
 def _settle(scratch: Path, path: Path) -> None:
-    """Rename; where another process was faster, its folder stands."""
+    """Rename; if another process was faster, its folder is kept."""
     try:
         scratch.rename(path)
     except OSError:

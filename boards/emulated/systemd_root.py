@@ -1,4 +1,4 @@
-"""What a live board's root has when its init is systemd: units, and what postinst would make."""
+"""Changes of a live board's root for systemd: units, and the files that postinst would make."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 
 
 def merge_usr(tree: Path) -> None:
-    """Move what packages put beside /usr into it, as this release of Debian has it installed."""
+    """Move the packages' files outside /usr into it, as in an installed system of this release."""
     for name in _MERGED:
         beside = tree / name
         if beside.is_dir() and not beside.is_symlink():
@@ -22,7 +22,7 @@ def merge_usr(tree: Path) -> None:
 
 
 def add_systemd_files(tree: Path) -> None:
-    """Add the board's units, and see that it comes up as it is each time."""
+    """Add the board's units, and make every boot the same."""
     (tree / _WANTED).mkdir(parents=True)
     for unit in sorted(_UNITS.iterdir()):
         shutil.copyfile(unit, tree / _ETC / unit.name)
@@ -30,7 +30,7 @@ def add_systemd_files(tree: Path) -> None:
     (tree / _ETC / "default.target").symlink_to("/usr/lib/systemd/system/multi-user.target")
     # Without a D-Bus, logind's ttys cannot be there either.
     (tree / _ETC / "getty.target").symlink_to("/dev/null")
-    # busybox's shell would take its own reboot for systemd's.
+    # busybox's shell would run its own reboot instead of systemd's.
     (tree / "bin/sh").unlink()
     (tree / "bin/sh").symlink_to("dash")
     # Empty: a new one for each board, and yet no "first boot", which would enable every unit.

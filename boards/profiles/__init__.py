@@ -1,1 +1,1 @@
-"""Board profiles as data: what boards.profile reads."""
+"""Board profiles as data, read by boards.profile."""

@@ -1,1 +1,1 @@
-"""Models of disks: how long a device takes to serve requests."""
+"""Models of disks: the time that a device takes to serve requests."""

@@ -1,4 +1,4 @@
-"""How long a storage device takes to serve requests: models of it, each with a queue that works.
+"""Models of the time that a storage device takes to serve requests, each with a working queue.
 
 Times are nanoseconds as floats, lengths 512-byte sectors. docs/explanation/disk.md has formulas and
 sources.
@@ -20,15 +20,15 @@ class DeviceQueue(Protocol):
     def submit(
         self, now_ns: float, sector: int, sectors: int, bios: int = 1, meta: bool = False
     ) -> float:
-        """Take in a read; return when it completes.
+        """Submit a read; return its completion time.
 
-        Calls come in the order of their times. ``bios`` are what the request was put together
-        from; ``meta``: it reads metadata (REQ_META), which a limiter lets pass first.
+        Calls come in the order of their times. ``bios`` is the number of bios in the request;
+        ``meta``: it reads metadata (REQ_META), which a limiter prefers.
         """
 
 
 class DeviceModel(Protocol):
-    """What a device is like."""
+    """The parameters of a device."""
 
     def queue(self) -> DeviceQueue:
         """Return an idle device of this kind."""
@@ -56,7 +56,7 @@ class FixedCost:
     handover_ns: float = 0.0
 
     def service_ns(self, sectors: int) -> float:
-        """Return the time that a request of so many sectors takes."""
+        """Return the time of a request of so many sectors."""
         return self.latency_ns + self.ns_per_kib * sectors / _SECTORS_PER_KIB
 
     def queue(self) -> FixedQueue:

@@ -14,10 +14,10 @@ _SECTORS_PER_KIB = 2
 
 @dataclass(frozen=True)
 class Point:
-    """What requests of ``kib`` took, each where the last one ended (``sequential``) or elsewhere.
+    """Times of requests of ``kib``, each where the last one ended (``sequential``) or elsewhere.
 
-    ``latency_ns`` from one alone to its completion; ``occupancy_ns`` between completions when
-    many are under way.
+    ``latency_ns`` from a single request to its completion; ``occupancy_ns`` between completions
+    with many in flight.
     """
 
     kib: float
@@ -31,7 +31,7 @@ class Measured:
     """A request completes at max(now + latency, when the device is free + occupancy).
 
     Between the sizes of ``points`` logarithms are interpolated, beyond the largest the time goes
-    with the size. Where one of the two patterns was not measured, the other stands for it.
+    with the size. If one of the two patterns was not measured, the other one is used.
     ``band`` is the standard error of all times together, in parts of them.
     """
 
@@ -49,7 +49,7 @@ class Measured:
         return MeasuredQueue(self)
 
     def describe(self) -> str:
-        """Return the range of what was measured in words."""
+        """Return the range of the measurements in words."""
         chosen = self._of(sequential=False)
         ends = (chosen[0], chosen[-1])
         each = ", ".join(f"{one.latency_ns / 1000:,.0f} µs for {one.kib:g} KiB" for one in ends)

@@ -1,4 +1,4 @@
-"""A device that a rate holds back: so many requests and so many bytes a second.
+"""A rate-limited device: so many requests and so many bytes a second.
 
 With a slice it is the kernel's blkio limiter, which grants each slice's budget at once; without
 one a device that lets requests pass evenly. After block/blk-throttle.c of Linux 6.18.
@@ -22,11 +22,12 @@ _WHEEL = 63  # ticks that the first level of the timer wheel reaches, each level
 
 @dataclass(frozen=True)
 class Paced:
-    """Limits that overlap: the stricter one of the two holds; ``base`` is the device behind them.
+    """Two simultaneous limits, of which the stricter one counts; ``base`` is the device behind
+    them.
 
     A request counts once for each of its bios. ``slice_ns`` is the time whose budget is granted at
-    once, 0 if requests pass evenly; ``tick_ns`` what waits are rounded up to. ``band`` is the
-    standard error of the rates, in parts of them.
+    once, 0 if requests pass evenly; ``tick_ns`` the granularity of waits, which are rounded up.
+    ``band`` is the standard error of the rates, in parts of them.
     """
 
     requests_per_second: float = inf
@@ -73,7 +74,7 @@ class Paced:
 
 @dataclass
 class EvenQueue:
-    """Each request takes its part of the stricter rate, and no less than the base device needs."""
+    """Each request takes its time at the stricter rate, but at least that of the base device."""
 
     model: Paced
     free_ns: float = 0.0
@@ -94,7 +95,7 @@ class EvenQueue:
 
 @dataclass
 class LimiterQueue:
-    """struct throtl_grp: what was let pass since ``start``, in ticks of the clock."""
+    """struct throtl_grp: the I/O granted since ``start``, in ticks of the clock."""
 
     model: Paced
     start: int = 0
@@ -128,7 +129,7 @@ class LimiterQueue:
         queued = False
         while wait := self._wait(int(at // self.model.tick_ns), size, queued):
             if meta:
-                self._charge(size)  # metadata goes on credit
+                self._charge(size)  # metadata passes in advance of its budget
                 return at
             queued = True
             at = _expiry(int(at // self.model.tick_ns), wait) * self.model.tick_ns
@@ -178,7 +179,7 @@ class LimiterQueue:
         return max(granted - elapsed, int(1 / rate) + 1)
 
     def _trim(self, now: int) -> None:
-        """throtl_trim_slice: forget slices that are over, and their unused budget, but for one."""
+        """throtl_trim_slice: forget expired slices and their unused budget, except the last one."""
         if not self.start <= now <= self.end:
             return
         self.end = _up(now + self._slice, self._slice)

@@ -29,7 +29,7 @@ class Folio:
 
 
 class PageCache:
-    """Folios by page index. Nothing is ever removed: memory is taken to suffice."""
+    """Folios by page index. Nothing is ever removed: memory is assumed to suffice."""
 
     def __init__(self) -> None:
         self._folios: dict[int, Folio] = {}
@@ -56,9 +56,9 @@ class PageCache:
         return True
 
     def slot(self, shift: int, number: int) -> Folio | bool:
-        """Return what slot ``number`` (index >> shift) of the nodes of ``shift`` has.
+        """Return the content of slot ``number`` (index >> shift) of the nodes of ``shift``.
 
-        A folio, or True for a node below, or False for nothing.
+        It is a folio, True for a node below, or False if empty.
         """
         folio = self._folios.get(number << shift)
         if folio is not None and folio.shift == shift:
@@ -112,9 +112,9 @@ class Cursor:
         self._offset = -1  # slot in the node; -1: not yet in the tree
 
     def step(self, by: int) -> bool:
-        """Go to the next (1) or previous (-1) index; return whether something is there.
+        """Go to the next (1) or previous (-1) index; return whether the slot is in use.
 
-        The first step looks at the index itself. Not to be called again after a miss.
+        The first step examines the index itself. Must not be called again after a miss.
         """
         if self._offset < 0:
             return self._load()

@@ -1,4 +1,4 @@
-"""The kernel with a device and a clock: pages under way, and what the device's time went into."""
+"""The kernel with a device and a clock: pages in flight, and the use of the device's time."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ class Request:
 
 @dataclass
 class TimedKernel(Kernel):
-    """A kernel that knows what time it is."""
+    """A kernel with a clock."""
 
     layout: Layout = field(kw_only=True)
     limits: Limits = field(kw_only=True)
     queue: DeviceQueue = field(kw_only=True)
     files: npt.NDArray[np.void] = field(kw_only=True)
     clock_ns: float = 0.0
-    held_ns: float = 0.0  # until when ->readahead itself, or a full queue, holds the reader
+    held_ns: float = 0.0  # until when ->readahead itself, or a full queue, blocks the reader
     sent: list[Request] = field(default_factory=list)
-    pages: int = 0  # read so far; what lies after the end of a compressed file is not
+    pages: int = 0  # read so far; nothing after the end of a compressed file is
     _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
     _used: set[tuple[int, int]] = field(default_factory=set)
     _first: int = 0  # insert that the run in progress began with
@@ -107,15 +107,15 @@ class TimedKernel(Kernel):
                 self._by_page.update({(file, page): last for page in pages})
 
     def _hold(self, sent: int) -> None:
-        """Hold the thread that sent so many requests until the queue has taken in the last."""
+        """Block the thread that sent so many requests until the queue has accepted the last."""
         before = len(self.sent) - 1 - self.limits.nr_requests
         if sent and before >= 0:
             self.held_ns = max(self.held_ns, self.sent[before].done_ns)
 
     def _read_blocks(self, file: int, pages: list[int]) -> None:
-        """squashfs_readahead, squashfs_readpage_block: each block is read and waited for.
+        """squashfs_readahead, squashfs_readpage_block: each block is read synchronously.
 
-        A block without an extent is in the file system's own cache (a fragment).
+        A block without an extent is in the file system's cache (a fragment).
         """
         size, page_size = self._block_pages[file], self.machine.page_size
         self.pages += sum(page * page_size < self._sizes[file] for page in pages)
@@ -131,10 +131,10 @@ class TimedKernel(Kernel):
 
 
 def _chain(sent: Sequence[Request], cut: Sequence[tuple[int, int, int, int]]) -> None:
-    """Let the requests that were cut from one bio be there together.
+    """Complete the requests that were split from one bio together.
 
-    What goes on where the request before ended was cut from the same bio; of two bios that meet in
-    a request the second is taken to begin after it.
+    A request that continues the previous one was split from the same bio; if two bios meet in a
+    request, the second is assumed to begin after it.
     """
     there = 0.0
     for row in range(len(sent) - 1, -1, -1):
@@ -145,9 +145,9 @@ def _chain(sent: Sequence[Request], cut: Sequence[tuple[int, int, int, int]]) ->
 
 
 def wasted(sent: Sequence[Request], spans: Sequence[Span]) -> float:
-    """Return how much of ``spans`` the device spent on pages that nobody used.
+    """Return the part of ``spans`` that the device spent on unused pages.
 
-    A request counts with the share that these have of its pages. Both are in order of time.
+    A request counts by its share of unused pages. Both are in order of time.
     """
     total, first = 0.0, 0
     for request in sent:

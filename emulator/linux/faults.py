@@ -38,8 +38,8 @@ class Mapping:
 def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterator[Needed]:
     """Touch a page of a mapping (do_fault); yield the page when it is needed.
 
-    It is if it has its entry already, too: fault-around maps pages here as soon as they are asked
-    for, the kernel only once they have been read (next_uptodate_folio).
+    Also if the page has its entry already: fault-around maps pages here as soon as they are
+    requested, the kernel only after they have been read (next_uptodate_folio).
     """
     inode = mapping.file.inode
     if page > inode.last:

@@ -1,4 +1,4 @@
-"""What file systems do with readahead of their own."""
+"""Readahead rules of specific file systems."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LARGE_FOLIOS: dict[str, Version] = {
 }
 # ubifs_bdi and mtd_bdi have no window, whatever read_ahead_kb is.
 WITHOUT_WINDOW = frozenset({"ubifs", "jffs2"})
-SQUASHFS_BLOCK = 128 << 10  # bytes: what mksquashfs makes by default
+SQUASHFS_BLOCK = 128 << 10  # bytes: the default of mksquashfs
 
 
 def has_large_folios(fstype: str, options: str, version: Version) -> bool:

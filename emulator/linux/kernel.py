@@ -1,4 +1,4 @@
-"""What all parts of the emulation share: rules, files, and reading ranges into the cache."""
+"""The common part of the emulation: rules, files, and reading ranges into the cache."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Inode:
     cache: PageCache = field(default_factory=PageCache)
 
 
-# Pages [first, behind) of one folio that must have been read before an operation goes on.
+# Pages [first, behind) of one folio that must have been read before an operation continues.
 Needed = tuple[Inode, int, int]
 
 
@@ -45,7 +45,7 @@ class Kernel:
     machine: Machine
     window: int
     outcome: Outcome = field(default_factory=Outcome)
-    cause: Cause = Cause.ALONE  # of what is read now
+    cause: Cause = Cause.ALONE  # of the current read
 
     @property
     def max_order(self) -> int:
@@ -62,7 +62,7 @@ class Kernel:
             self._end_run()
 
     def _fill(self, inode: Inode, start: int, end: int) -> None:
-        """squashfs_copy_cache: what else came with the blocks of the pages up to ``end``.
+        """squashfs_copy_cache: the other pages of the blocks of the pages up to ``end``.
 
         It counts bytes down, and past the end of the file only an exact 0 stops it.
         """

@@ -1,4 +1,4 @@
-"""On-demand readahead, 2.6.23 and later: what a miss and a marker lead to (mm/readahead.c)."""
+"""On-demand readahead, 2.6.23 and later: what a miss or a marker triggers (mm/readahead.c)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from emulator.linux.window import initial_size, next_size
 
 _TWO_MIB = 2 << 20
 _RAMP_STEP = 2
-PLENTY = 1 << 20  # pages: up to 3.14 memory is the limit, which is taken to be this
+PLENTY = 1 << 20  # pages: up to 3.14 memory is the limit, which is assumed to be this
 
 
 def miss(kernel: Kernel, file: OpenFile, page: int, request: int) -> None:

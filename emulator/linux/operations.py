@@ -1,4 +1,4 @@
-"""What goes into the emulation: what an application did, on which files, on what device."""
+"""The input of the emulation: an application's operations, its files, and the device."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 
 class Op(IntEnum):
-    """What an operation does; the comment lists the columns it uses."""
+    """The kind of an operation; the comment lists the columns it uses."""
 
     OPEN = 0  # handle: a new struct file
     READ = 1  # handle, at: byte position, length: bytes
@@ -24,7 +24,7 @@ class Op(IntEnum):
 
 
 class MapFlag(IntFlag):
-    """What a mapping is to readahead (vm_flags)."""
+    """Properties of a mapping that matter to readahead (vm_flags)."""
 
     EXEC = 1
     SEQUENTIAL = 2  # MADV_SEQUENTIAL
@@ -34,10 +34,10 @@ class MapFlag(IntFlag):
 
 
 class Cause(IntEnum):
-    """By which of the kernel's rules a page was read."""
+    """The kernel's rule that read a page."""
 
     ALONE = 0  # by itself: nothing was read ahead
-    ASKED = 1  # what a read(2) asked for and no more: it is not sequential
+    ASKED = 1  # exactly the pages of a read(2), which is not sequential
     SEQUENTIAL = 2  # a sequential read begins, or leaves its window
     HISTORY = 3  # cached pages before a miss: taken for a sequential read
     MARKER = 4  # the next window, at a marked page (up to 2.6.22: the ahead window)
@@ -45,20 +45,20 @@ class Cause(IntEnum):
     EXEC = 6  # from a fault in executable code on (6.17)
     HUGE = 7  # a fault where huge pages were asked for
     ADVICE = 8  # fadvise, madvise, readahead
-    BLOCK = 9  # what else a compressed block holds
+    BLOCK = 9  # the other pages of a compressed block
 
 
 OPERATION = np.dtype(
     [("op", "u1"), ("handle", "u4"), ("mapping", "u4"), ("at", "u8"), ("length", "u8")],
     align=True,
 )
-# start and pages: what of the file is mapped; address: first virtual page number.
+# start and pages: the mapped part of the file; address: first virtual page number.
 MAPPING = np.dtype(
     [("handle", "u4"), ("start", "u8"), ("pages", "u8"), ("address", "u8"), ("flags", "u1")],
     align=True,
 )
 # size in bytes, -1 if unknown; block_pages: pages that a squashfs block fills, else 0.
-# window: pages, where the file system has one of its own (UBIFS: 0); -1: the device's.
+# window: pages, if the file system has its own one (UBIFS: 0); -1: the device's.
 FILE = np.dtype(
     [("size", "i8"), ("large_folios", "u1"), ("block_pages", "u4"), ("window", "i4")], align=True
 )
@@ -96,7 +96,7 @@ def _at(values: npt.NDArray[np.uint32], rows: npt.NDArray[np.int64]) -> npt.NDAr
 
 @dataclass(frozen=True)
 class Machine:
-    """What the application has set in the kernel: sizes are in pages unless they say otherwise.
+    """Kernel settings by the application: sizes are in pages unless noted.
 
     ``io_pages`` is the device's largest request (max_sectors_kb); ``fault_around`` the pages of
     fault_around_bytes; ``exec_order`` that of executable folios (arm64: 64 KiB).
@@ -112,13 +112,13 @@ class Machine:
 
 @dataclass
 class Outcome:
-    """What the kernel did under one window.
+    """The kernel's actions at one window.
 
-    ``inserts`` are the folios (file, index, order, run) in order of insertion. Those of one
-    ``run`` (numbered from 0) were read by one ->readahead or ->read_folio call with a plug of
-    its own. ``windows`` are the readahead decisions (file, start, size, async size) before
-    end of file and cached pages cut them: what ra_submit and page_cache_ra_order were given.
-    ``causes`` are the rules (Cause) that the inserts follow.
+    ``inserts`` are the folios (file, index, order, run) in order of insertion. Those of one ``run``
+    (numbered from 0) were read by one ->readahead or ->read_folio call with its own plug.
+    ``windows`` are the readahead decisions (file, start, size, async size) before end of file and
+    cached pages cut them: the arguments of ra_submit and page_cache_ra_order. ``causes`` are the
+    rules (Cause) that the inserts follow.
     """
 
     inserts: list[tuple[int, int, int, int]] = field(default_factory=list)

@@ -36,7 +36,7 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[
 
 
 def _next_page(kernel: Kernel, file: OpenFile, page: int, behind: int) -> int:
-    """filemap_get_pages: bring in ``page``; return the first page after what it is in."""
+    """filemap_get_pages: bring in ``page``; return the first page after its folio."""
     cache = file.inode.cache
     if cache.get(page) is None:
         ondemand.miss(kernel, file, page, behind - page)

@@ -1,4 +1,4 @@
-"""The kernel's readahead, plain and slow: what the C core must agree with.
+"""The kernel's readahead, plain and slow: the reference for the C core.
 
 One pass over the operations for one window, with the kernel's own functions in Python.
 """
@@ -20,7 +20,7 @@ _UNKNOWN_SIZE = 1 << 48  # bytes: no clip at the end of the file
 
 
 def emulate(program: Program, rules: Rules, window: int, machine: Machine | None = None) -> Outcome:
-    """Return what a kernel of ``rules`` reads with a window of ``window`` pages."""
+    """Return the reads of a kernel of ``rules`` with a window of ``window`` pages."""
     return Replay(program, rules, window, machine or Machine()).run()
 
 

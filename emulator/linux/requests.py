@@ -13,10 +13,10 @@ from emulator.linux.operations import Outcome, Program
 
 SECTOR = 512
 BIO_FOLIOS = 256  # BIO_MAX_VECS (include/linux/bio.h): a bio holds no more
-_FILE_BITS = 40  # apart on the device: files of which the place is not known
-# Where a file is on its device, in 512-byte sectors: ``at`` in the file, ``sector`` on the
-# device. ``read`` is 0 for extents that were never written (FIEMAP_EXTENT_UNWRITTEN).
-# Of a file in compressed blocks each extent is a block: ``sectors`` are what it takes there.
+_FILE_BITS = 40  # distance on the device of files at unknown places
+# Where a file is on its device, in 512-byte sectors: ``at`` in the file, ``sector`` on the device.
+# ``read`` is 0 for extents that were never written (FIEMAP_EXTENT_UNWRITTEN). Each extent of a file
+# in compressed blocks is a block: ``sectors`` is its compressed size.
 EXTENT = np.dtype(
     [("file", "u4"), ("at", "u8"), ("sector", "u8"), ("sectors", "u8"), ("read", "u1")],
     align=True,
@@ -40,7 +40,7 @@ class Limits:
 
 @dataclass(slots=True)
 class Bio:
-    """What one bio reads: from ``sector`` on, ``folios`` are lengths in sectors."""
+    """The read of one bio: from ``sector`` on; ``folios`` are lengths in sectors."""
 
     sector: int
     folios: list[int]
@@ -52,7 +52,7 @@ class Bio:
 
 
 class Layout:
-    """Where files are: ``extents`` (EXTENT), sorted. A file without is taken to be in one piece."""
+    """The places of files: sorted ``extents`` (EXTENT). A file without extents is contiguous."""
 
     def __init__(self, extents: npt.NDArray[np.void]) -> None:
         self.extents = np.sort(extents, order=["file", "at"])
@@ -69,7 +69,7 @@ class Layout:
         return extents[row][1], extents[row][2]
 
     def pieces(self, file: int, first: int, behind: int) -> Iterator[tuple[int, int, int]]:
-        """Yield (sector in the file, on the device, sectors) of what is read of a range."""
+        """Yield (sector in the file, on the device, sectors) of the reads of a range."""
         extents = self._by_file.get(file)
         if extents is None:
             yield first, (file << _FILE_BITS) + first, behind - first
@@ -92,12 +92,11 @@ def requests(
 ) -> list[tuple[int, int, int, int]]:
     """Return the requests (file, first sector, sectors, bios), in order.
 
-    A bio ends where the next block of the file is not the next one of the device, and where it
-    holds BIO_FOLIOS. A plug merges the bios of one ->readahead call, and nothing across two.
-    ``bios`` counts what a limiter sees: each part of a bio that is split for the device is
-    submitted again. A folio is a segment, unless ``joined`` says of its insert that it lies after
-    the one before it in memory, too: that is chance, and matters only above max_segments folios.
-    Without it all lie apart.
+    A bio ends where the next block of the file is not the next one of the device, and at BIO_FOLIOS
+    folios. A plug merges the bios of one ->readahead call, but not those of two. ``bios`` counts as
+    a limiter does: each part of a bio that is split for the device is submitted again. A folio is a
+    segment, unless ``joined`` marks its insert as adjacent in memory to the one before: that is
+    random, and matters only above max_segments folios. Without it no folios are adjacent.
     """
     found: list[tuple[int, int, int, int]] = []
     at = 0

@@ -1,8 +1,8 @@
-"""Which readahead rule holds from which kernel version: one table.
+"""The readahead rules of each kernel version: one table.
 
-The rules themselves stand where they are used. A version is a tuple as in the release string:
-(2, 6, 32), (6, 18, 44). ``source`` names the tree in which a rule was read, and the newest one
-read without it; the border between them is the first version believed to have it.
+The rules are implemented where they are used. A version is a tuple as in the release string:
+(2, 6, 32), (6, 18, 44). ``source`` names the tree in which a rule was read, and the newest tree
+read without it; the version in the table is the first one believed to have it.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ Version = tuple[int, ...]
 
 
 class KernelError(EmulatorError, ValueError):
-    """A kernel release that no rule is known for; ``remedy`` says what to do."""
+    """A kernel release without a known rule; ``remedy`` says what to do."""
 
 
 class Algorithm(IntEnum):
-    """What decides about a window (mm/readahead.c)."""
+    """The rule that decides about a window (mm/readahead.c)."""
 
     ADAPTIVE = 0  # page_cache_readahead: a current and an ahead window
     MARKER = 1  # ondemand_readahead of 2.6.23: first markers, no history
-    STRAY = 2  # 2.6.24: markers that the state does not know are followed up
-    ONDEMAND = 3  # 2.6.31: also looks for cached history
+    STRAY = 2  # 2.6.24: markers unknown to the state trigger readahead, too
+    ONDEMAND = 3  # 2.6.31: also examines cached history
     SPLIT = 4  # 6.11: page_cache_sync_ra and page_cache_async_ra
 
 
@@ -39,7 +39,7 @@ class NoHole(IntEnum):
 
 
 class Merge(IntEnum):
-    """What happens to a window whose first page would carry its own marker."""
+    """The treatment of a window whose first page would carry its own marker."""
 
     NONE = 0
     WHOLE = 1  # the next window is added
@@ -47,7 +47,7 @@ class Merge(IntEnum):
 
 
 class Context(IntEnum):
-    """What is made of k cached pages before a miss (try_context_readahead)."""
+    """The use of k cached pages before a miss (try_context_readahead)."""
 
     NONE = 0
     ANY = 1  # any history starts a window
@@ -63,7 +63,7 @@ class Orders(IntEnum):
 
 
 class PrevPos(IntEnum):
-    """What a read(2) leaves in prev_pos."""
+    """The value of prev_pos after a read(2)."""
 
     LAST_PAGE = 0  # the last page touched, when the call ends
     EVERY_PAGE = 1  # the next byte, after each page
@@ -80,7 +80,7 @@ class Forced(IntEnum):
 
 
 class Fault(IntEnum):
-    """What an mmap fault on an absent page does (mm/filemap.c)."""
+    """The handling of an mmap fault on an absent page (mm/filemap.c)."""
 
     HIT_COUNT = 0  # filemap_nopage: misses against hits, read-around without state
     MARKER_HIT_COUNT = 1  # filemap_fault of 2.6.23: the same with markers
@@ -90,7 +90,7 @@ class Fault(IntEnum):
 
 
 class Around(IntEnum):
-    """What fault-around (filemap_map_pages) takes off mmap_miss."""
+    """The reduction of mmap_miss by fault-around (filemap_map_pages)."""
 
     NONE = 0  # there is no fault-around
     FILLED = 1  # each page table entry that was empty
@@ -106,7 +106,7 @@ class Rules:
     off_is_negative: bool = True  # ADAPTIVE: "off" is a size of -1; a first read at 0 only
     two_mib_window: bool = False  # a window has at most 2 MiB
     grows_to_io: bool = False  # a larger read gets a window up to the device's largest request
-    runs_apart: bool = False  # each run of absent pages is a ->readahead call of its own
+    runs_apart: bool = False  # each run of absent pages is a separate ->readahead call
     zero_is_forced: bool = False  # without a window a page is a forced read, not ->readpage
     clamps_first: bool = False  # the marker is placed after the window was cut at end of file
     xarray: bool = False  # the history scan stops one page short of M

@@ -1,4 +1,4 @@
-"""What a timed replay is given, and what it returns."""
+"""The input and the result of a timed replay."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ STEP = np.dtype(
 
 @dataclass(frozen=True)
 class CpuCost:
-    """What the processor spends on reading: for each request, and for each page of it."""
+    """The processor's cost of reading: per request, and per page of it."""
 
     request_ns: float = 0.0
     page_ns: float = 0.0
@@ -48,10 +48,10 @@ class CpuCost:
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """What is replayed: ``steps`` (STEP) in the order recorded, of threads on ``cpus``.
+    """The steps to replay: ``steps`` (STEP) in the order recorded, of threads on ``cpus``.
 
-    The run is over when thread ``ends`` is (-1: when all are). ``tail_ns`` is what that thread (-1:
-    that of the last step) computes after its last step.
+    The run ends with thread ``ends`` (-1: with all). ``tail_ns`` is the computing time of that
+    thread (-1: that of the last step) after its last step.
     """
 
     program: Program
@@ -94,13 +94,13 @@ def _damaged(message: str) -> EmulationError:
 
 @dataclass(frozen=True, eq=False)
 class Timed:
-    """How long a run takes, and what of that time was spent how.
+    """The duration of a run, and its parts.
 
     While ``compute_ns`` at least one thread computed; while ``waited_ns`` none did, and at least
-    one waited for the device; while ``behind_ns`` of that the device read pages that nobody used
-    in the whole run. In what is left of ``total_ns`` all slept.
-    ``ends_ns`` (by thread) is when each was over, NaN if it was not. ``work`` (steps × 2) are the
-    requests and the pages that each step read.
+    one waited for the device; while ``behind_ns`` of that the device read pages that were unused in
+    the whole run. In the rest of ``total_ns`` all slept. ``ends_ns`` (by thread) is when each
+    ended, NaN if it did not. ``work`` (steps × 2) are the requests and the pages that each step
+    read.
     """
 
     total_ns: float

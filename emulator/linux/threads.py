@@ -1,10 +1,10 @@
 """Threads on processors, one event after another.
 
-A thread is an iterator of what it waits for next. It holds a CPU while it computes, and goes on at
-the end of that: what it does takes no time, and happens in order of time, at the same time in
-order of rows. A thread that has to compute takes a free CPU, or that of the thread that has held
-its own longest, if for a slice or more; else it stands in a queue, first come, first served. Who
-has held a CPU for a slice leaves it to the first in the queue, and queues after the last.
+A thread is an iterator of its waits. It occupies a CPU while it computes, and continues at the end
+of that. Its actions take no time, and happen in order of time, simultaneous ones in order of rows.
+A thread that has to compute takes a free CPU, or the CPU occupied longest by another thread if that
+is a slice or more; otherwise it waits in a FIFO queue. A thread that has occupied a CPU for a slice
+yields it to the first in the queue, and queues at the end.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Compute:
 
 @dataclass(frozen=True)
 class Sleep:
-    """Sleep until then: for a device, or for what is not known.
+    """Sleep until then: for a device, or for an unknown reason.
 
-    The end of step ``woken_by`` ends the sleep sooner (-1: no step does).
+    The end of step ``woken_by`` ends the sleep earlier (-1: no step does).
     """
 
     until_ns: float
@@ -43,7 +43,7 @@ class Sleep:
 
 @dataclass(frozen=True)
 class Over:
-    """Sleep until a step is over."""
+    """Sleep until a step has ended."""
 
     row: int
 
@@ -74,7 +74,7 @@ class Threads:
     """All threads; ``spans`` are the times when none computed and one waited for a device."""
 
     cpus: int
-    tell: Callable[[float], None]  # what the time is
+    tell: Callable[[float], None]  # the current time
     now_ns: float = 0.0
     compute_ns: float = 0.0
     waited_ns: float = 0.0
@@ -87,7 +87,7 @@ class Threads:
     _sleepers: dict[int, list[Thread]] = field(default_factory=dict)  # by row they wait for
 
     def run(self, threads: Sequence[Thread], last: Thread | None) -> None:
-        """Run threads until ``last`` is over, or all are."""
+        """Run threads until ``last`` has ended, or all have."""
         if len(threads) > self.cpus:
             self._slice_ns = SLICE_NS * min(self.cpus, _MOST_FACTOR).bit_length()
         for thread in threads:
@@ -101,7 +101,7 @@ class Threads:
                 self._go_on(thread)
 
     def wake(self, row: int) -> None:
-        """Wake those that wait for a step, which is over."""
+        """Wake the threads that wait for a step, which has ended."""
         for thread in self._sleepers.pop(row, []):
             if thread.woken_by >= 0:
                 thread.woken_by = -1
@@ -127,7 +127,7 @@ class Threads:
             self.tell(time)
 
     def _go_on(self, thread: Thread) -> None:
-        """Let a thread do what it does now, and begin to wait for what comes next."""
+        """Execute a thread's current step, and begin to wait for the next one."""
         self._waiting -= thread.waits
         thread.waits = False
         if thread.woken_by >= 0:
@@ -182,7 +182,7 @@ class Threads:
         self._at(min(thread.end_ns, turn), thread)
 
     def _take_turns(self, thread: Thread) -> None:
-        """A slice is over, and a thread has not computed all."""
+        """A slice has expired, and a thread has computing time left."""
         if self._queue:
             self._stop(thread)
             self._take(self._queue.popleft())
@@ -190,7 +190,7 @@ class Threads:
             self._at(thread.end_ns, thread)
 
     def _stop(self, thread: Thread) -> None:
-        """Let a thread stand in the queue with what it has not computed."""
+        """Queue a thread with its remaining computing time."""
         thread.left_ns = thread.end_ns - self.now_ns
         self._queue.append(thread)
         self._lose(thread)

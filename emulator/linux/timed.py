@@ -1,9 +1,9 @@
 """The kernel's readahead in time: a run on one device, step by step, under one window.
 
-What is emulated is what reference.py emulates; here each request is served by a device, and whoever
-needs a page that is under way waits for it. Asynchronous readahead is waited for only by those who
-need its pages. Threads run at the same time (threads.py) and share the kernel's state. Plain and
-slow: what the C core must agree with.
+It emulates the same as reference.py; in addition a device serves each request, and a thread that
+needs a page in flight waits for it. Only threads that need its pages wait for asynchronous
+readahead. Threads run at the same time (threads.py) and share the kernel's state. Plain and slow:
+the reference for the C core.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ def timed(
 ) -> Timed:
     """Replay a run under ``window`` (pages).
 
-    What steps compute holds the processor's work of reading as it was when ``recorded``: the
-    ``cpu`` cost of requests and pages that a step does not need now is taken off what its thread
-    computes after it, and added for those that it needs more. Without ``recorded`` all is
-    computed as it is. Raises EmulationError for steps that no run can have.
+    The computing time of steps includes the processor's cost of reading as ``recorded``: for
+    requests and pages that a step no longer needs, their ``cpu`` cost is subtracted from its
+    thread's next computing; for additional ones it is added. Without ``recorded`` computing is
+    unchanged. Raises EmulationError for impossible steps.
     """
     run.check()
     return _Replay(run, window, device, cpu or CpuCost(), recorded).timed()
@@ -86,10 +86,10 @@ class _Replay(Replay):
         self.kernel.clock_ns = now_ns
 
     def _live(self, thread: Thread, rows: list[int], tail_ns: float) -> Life:
-        """Do a thread's steps; what computing is too short to save, later computing saves."""
+        """Execute a thread's steps; savings that exceed computing are carried over."""
         kernel = self.kernel
         saved = 0.0
-        behind = 0.0  # change of what is computed next
+        behind = 0.0  # change of the next computing time
         for row in rows:
             thread.row = row
             cpu_ns, sleep_ns, operation, waits_for, woken_by, *read = self._steps[row]
@@ -110,7 +110,7 @@ class _Replay(Replay):
         yield Compute(max(tail_ns + behind + saved, 0.0))
 
     def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[float]:
-        """Do what a step does; yield the times until which it has to wait."""
+        """Execute a step; yield the times until which it has to wait."""
         kernel, work = self.kernel, self._work[row]
         if operation < 0:
             sector, sectors, bios, _, meta = read

@@ -36,7 +36,7 @@ class Emulated:
 
 
 class Emulation:
-    """A program on files whose place is known, ready for any window.
+    """A program on files at known places, ready for any window.
 
     ``extents`` (EXTENT) may come in any order; ``group`` (u4) is the row of the counts that each
     file adds to. Raises EmulationError for arrays of other kinds; an emulation does so for
@@ -104,7 +104,7 @@ def tables(
     limits: Limits,
     extents: npt.NDArray[np.void],
 ) -> list[npt.NDArray[Any]]:
-    """Return what the core's functions take first, checked; operations are the first of it."""
+    """Return the first arguments of the core's functions, checked; operations come first."""
     extents = np.sort(extents, order=["file", "at"])
     arrays = {
         "operations": (program.operations, OPERATION),

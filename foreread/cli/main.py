@@ -40,7 +40,7 @@ EXIT_USAGE = 2
 
 
 class Command(Protocol):
-    """What each module of foreread.cli.commands offers."""
+    """The interface of each module of foreread.cli.commands."""
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
         """Declare the command's arguments."""
@@ -117,7 +117,7 @@ def _run(args: argparse.Namespace) -> int:
         sys.stdout.flush()
         return code
     except BrokenPipeError:
-        # The reader of our output went away (| head): nothing to say, and nobody to say it to.
+        # The reader of our output has exited (| head): no message is needed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return EXIT_FAILED
     except UsageError as error:
@@ -164,7 +164,7 @@ def _usage_errors() -> tuple[type[BaseException], ...]:
 
 
 def _message(error: BaseException) -> str:
-    """Return what happened; an OSError without its number."""
+    """Return the error's message; an OSError without its number."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)

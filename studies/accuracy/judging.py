@@ -11,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.predict.disk.device_model import read_device_model
@@ -32,10 +34,10 @@ def judged(capture: Path, sweep: Path, device: Path | None) -> Document:
     prediction = _predicted(capture, device)
     found = validate(prediction, read_sweep(sweep), _command(capture))
     curve = _compared(prediction, found.device)
-    document = found.to_json()
+    document: Document = msgspec.to_builtins(found)
     document["points"] = [{**point, **_band(curve, point)} for point in document["points"]]
     document["why"] = prediction.verdict.why if found.seconds_error_median is None else None
-    document["verdict"] = prediction.to_json()["verdict"]
+    document["verdict"] = msgspec.to_builtins(prediction.verdict)
     return document
 
 

@@ -2,11 +2,11 @@
 
 import shutil
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from adbd import Adbd, client_of
+from waiting import wait_until
 
 from boards.adb import AdbAddress, AdbTarget
 from boards.target import TargetError
@@ -101,14 +101,7 @@ def test_addresses(serial):
 @pytest.mark.parametrize(
     "url", ["adb:", "adb://-s", "adb://a b", "adb://a\nb", "adb://a%20b", "adb://a/b", "adb://a\0"]
 )
-def test_what_is_not_an_address(url):
+def test_invalid_addresses(url):
     with pytest.raises(TargetError) as refused:
         AdbAddress.parse(url)
     assert refused.value.remedy
-
-
-def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "timeout"
-        time.sleep(0.01)

@@ -34,7 +34,7 @@ def test_the_noun_and_its_verb_follow_the_number(number, words, said):
     assert plural(number, *words) == said
 
 
-def test_no_message_counts_without_it():
+def test_messages_without_the_mark_are_ignored():
     found = [
         f"{file.relative_to(ROOT)}: {line.strip()}"
         for package in PACKAGES

@@ -43,7 +43,7 @@ def test_this_machine_has_a_profile_that_reads_back():
     assert decode_profile(encode_profile(profile).encode(), "F") == profile
 
 
-def test_what_a_machine_says_is_taken(tmp_path):
+def test_reported_facts_are_used(tmp_path):
     queue = {"read_ahead_kb": "128\n", "scheduler": "none [mq-deadline] bfq\n"}
     devices, proc = machine(tmp_path, queue)
     (proc / "cpuinfo").write_text(CPUINFO)
@@ -57,7 +57,7 @@ def test_what_a_machine_says_is_taken(tmp_path):
     assert profile.memory.size_mib == 497
 
 
-def test_what_a_machine_does_not_say_is_absent(tmp_path):
+def test_unreported_facts_are_absent(tmp_path):
     devices, proc = machine(tmp_path, {})
     text = encode_profile(live_profile(devices, proc))
     for unknown in ("read_ahead_kb", "scheduler", "memory", "model", "defaults", "cost"):
@@ -66,7 +66,7 @@ def test_what_a_machine_does_not_say_is_absent(tmp_path):
     assert decode_profile(text.encode(), "F")
 
 
-def test_a_target_says_of_this_machine_what_it_says_itself():
+def test_target_and_local_facts_of_this_machine_agree():
     there, here = target_profile(LocalTarget()), live_profile()
     assert (there.name, there.cpu, there.memory, there.kernel) == (
         here.name,
@@ -139,7 +139,7 @@ answers = st.dictionaries(
 @example(answers={"/proc/self/mountinfo": SENSE[11], "sh": SENSE[18]})
 @example(answers={"/proc/self/mountinfo": SENSE[12], "sh": SENSE[18]})
 @example(answers=dict.fromkeys(["uname", *KNOBS], SENSE[4]))
-def test_what_a_hostile_target_says_is_absent_or_refused(answers):
+def test_hostile_facts_of_a_target_are_dropped_or_refused(answers):
     try:
         profile = target_profile(Liar(answers))
     except ProfileError as error:

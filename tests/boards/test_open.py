@@ -80,7 +80,7 @@ def test_a_serial_or_adb_url_and_a_profile_with_it(url, kind, tmp_path):
         "serial:///dev/ttyS0#x",
     ],
 )
-def test_what_cannot_be_reached_says_how_to_go_on(text):
+def test_an_unreachable_target_has_a_remedy(text):
     with pytest.raises(TargetError) as refused:
         open_target(text)
     assert refused.value.remedy

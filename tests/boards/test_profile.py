@@ -138,7 +138,7 @@ storages = st.builds(
 
 
 @given(title=anything, notes=st.lists(anything, max_size=3), storage=st.lists(storages, max_size=3))
-def test_what_is_written_reads_back_the_same(title, notes, storage):
+def test_written_data_read_back_unchanged(title, notes, storage):
     profile = Profile(
         schema=1, name="a", title=title, measured_here=True, notes=notes, storage=storage
     )

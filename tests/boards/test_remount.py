@@ -33,7 +33,7 @@ def test_a_mount_option_names_its_alternatives(knob, words):
         "mount::/mnt",
     ],
 )
-def test_what_is_none(knob):
+def test_other_paths_are_not_mount_options(knob):
     assert not is_mount_option(knob)
 
 

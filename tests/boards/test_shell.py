@@ -10,7 +10,6 @@ import os
 import shutil
 import stat
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -19,6 +18,7 @@ from console_board import ConsoleBoard
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from ssh_servers import SshServer, can_mount, missing
+from waiting import wait_until
 
 from boards.console.line import SerialAddress
 from boards.console.serial import SerialTarget
@@ -161,7 +161,7 @@ def test_a_large_file_goes_and_comes_back(target, kind, tmp_path):
     assert back.read_bytes() == sent.read_bytes()
 
 
-def test_what_is_missing_is_not_pulled_and_nothing_is_left(target, tmp_path):
+def test_missing_files_are_not_pulled_and_leave_nothing(target, tmp_path):
     with pytest.raises(FileNotFoundError):
         target.pull(f"{tmp_path}/absent", tmp_path / "back")
     with pytest.raises(OSError):
@@ -225,10 +225,3 @@ def test_a_time_out_names_the_step(target):
         target.run(["sleep", "5"], timeout_s=0.3)
     assert slow.value.remedy
     assert target.run(["true"]).status == 0
-
-
-def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "timeout"
-        time.sleep(0.01)

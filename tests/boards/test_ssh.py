@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 from ssh_servers import SshServer, missing
+from waiting import wait_until
 
 import boards.shell
 import boards.ssh_connection
@@ -281,7 +282,7 @@ def test_addresses(url, address):
         "ssh://us\ner@board",
     ],
 )
-def test_what_is_not_an_address(url):
+def test_invalid_addresses(url):
     with pytest.raises(TargetError) as refused:
         SshAddress.parse(url)
     assert refused.value.remedy
@@ -295,10 +296,3 @@ def masters(folder):
             if os.fsencode(folder) in (entry / "cmdline").read_bytes():
                 found.append(entry.name)
     return found
-
-
-def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "timeout"
-        time.sleep(0.01)

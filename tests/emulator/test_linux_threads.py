@@ -87,7 +87,7 @@ def test_a_timed_wait_does_not_begin_after_the_step_that_ends_it():
     assert timed(run_of(two_files(), rows, cpus=2), 0, DEVICE).total_ns == 5007
 
 
-def test_what_is_over_is_not_waited_for():
+def test_ended_threads_are_not_waited_for():
     rows = [
         {"cpu_ns": 10, "operation": 2},
         {"cpu_ns": 5000, "operation": -1, "thread": 1},
@@ -96,7 +96,7 @@ def test_what_is_over_is_not_waited_for():
     assert timed(run_of(two_files(), rows, cpus=2), 0, DEVICE).total_ns == 5007
 
 
-def test_a_sleeping_thread_needs_no_cpu_and_what_all_sleep_is_nobody_s():
+def test_sleep_needs_no_cpu_and_common_sleep_is_not_charged():
     rows = [
         {"sleep_ns": 100, "cpu_ns": 10, "operation": -1},
         {"cpu_ns": 60, "operation": -1, "thread": 1},

@@ -80,7 +80,7 @@ def test_a_full_queue_holds_the_thread_that_submits(room, total_ns):
     assert found.total_ns == total_ns
 
 
-def test_the_processor_s_work_counts_from_what_was_recorded():
+def test_the_processor_s_work_is_relative_to_the_recording():
     """1810 + 10 for a page more + 10: asked at 1830, there at 4430.
 
     After that 30 of computing, and 10 for a page more; in a file of 6 pages the last read finds
@@ -95,7 +95,7 @@ def test_the_processor_s_work_counts_from_what_was_recorded():
     assert again.total_ns == recorded.total_ns
 
 
-def test_what_others_read_waits_its_turn_and_is_waited_for():
+def test_reads_by_others_share_the_disks_queue():
     """After pages 2-5, which are there at 4420: metadata of 4 KiB asked for at 1825."""
     script = Script()
     handle = script.open(script.file(8))

@@ -199,7 +199,7 @@ def replay(arrays, window=0, cpus=2, last=-1):
     return arrays
 
 
-def test_what_the_core_is_given_is_enough():
+def test_the_buffers_of_the_core_suffice():
     """3 pages of 1400, one after the other; then another one."""
     assert replay(arguments(a_run()))["times"].tolist() == [4 * 1400 + 30, 30, 4 * 1400, 0]
 

@@ -10,6 +10,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from shells import BASH, BUSYBOX, DASH, each_shell
 
 from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
@@ -28,9 +29,9 @@ KNOBS = ("scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb")
 class LoopBoard:
     """A loop device, and the script for it with /run replaced: another test may run one too."""
 
-    def __init__(self, directory: Path, shell: str, loop: str) -> None:
+    def __init__(self, directory: Path, shell: tuple[str, ...], loop: str) -> None:
         self.directory = directory
-        self.shell = shell.split()
+        self.shell = shell
         self.name = Path(loop).name
         self.disk = Disk(self.name, IMAGE_BYTES)
         self.queue = Path("/sys/block", self.name, "queue")
@@ -69,13 +70,16 @@ def loop(tmp_path):
     subprocess.run(["losetup", "--detach", name], check=True)
 
 
-@pytest.fixture(params=["busybox ash", "dash", "bash --posix"])
+@pytest.fixture(params=each_shell(of=(BUSYBOX, DASH, BASH)))
 def board(request, tmp_path, loop):
-    if shutil.which(request.param.split()[0]) is None:
-        pytest.skip(f"{request.param} is not installed: the boot script was not run under it")
+    if shutil.which(request.param[0]) is None:
+        pytest.skip(f"{request.param[0]} is not installed: the boot script was not run under it")
     return LoopBoard(tmp_path, request.param, loop)
 
 
+@pytest.mark.parametrize(
+    "board", each_shell(DASH, BUSYBOX, of=(BUSYBOX, DASH, BASH)), indirect=True
+)
 def test_start_then_stop_restores_exactly(board):
     board.install(board.setting("read_ahead_kb", "512"))
     before = board.values()
@@ -174,6 +178,9 @@ def test_read_only_attribute_is_reported(board):
     assert board.run("stop").returncode == 0
 
 
+@pytest.mark.parametrize(
+    "board", each_shell(DASH, BUSYBOX, of=(BUSYBOX, DASH, BASH)), indirect=True
+)
 def test_full_run(board):
     board.install(board.setting("read_ahead_kb", "512"))
     mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(board.run_directory)]
@@ -224,7 +231,7 @@ def udev_change(rules: Path, disk: str) -> str:
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-@pytest.mark.parametrize("board", ["dash"], indirect=True)
+@pytest.mark.parametrize("board", [DASH], indirect=True)
 def test_udev_rule_sets_the_window_on_this_kernel_only(board, tmp_path):
     if shutil.which("udevadm") is None:
         pytest.skip("udevadm is not installed: the udev rule was not run")

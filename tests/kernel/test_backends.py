@@ -321,7 +321,7 @@ def test_perf_counts_what_it_loses(tmp_path: Path) -> None:
     assert any(recorded.lost.values()) == ("LOST" in text)
 
 
-def test_what_a_killed_supervisor_left_goes_with_the_next_recording(tmp_path: Path) -> None:
+def test_remains_of_a_killed_supervisor_are_removed_by_the_next_recording(tmp_path: Path) -> None:
     dead = Path("/dev/shm") / f"{tracefs_mount.PREFIX}999999999-1-test"
     dead.mkdir(exist_ok=True)
     assert str(dead) in leftovers()
@@ -372,7 +372,7 @@ def test_a_recording_that_outgrows_its_space_is_refused(
     assert traces_of(os.getpid()) == []
 
 
-def test_the_drain_does_not_take_pages_of_its_own_reads_without_end(tmp_path: Path) -> None:
+def test_the_drain_stops_at_pages_of_its_own_reads(tmp_path: Path) -> None:
     backend = TracefsBackend()
     if not backend.probe().works:
         pytest.skip("tracefs cannot record here: what its drain takes was not checked")

@@ -67,7 +67,7 @@ def test_a_disk_is_only_read(loop, tmp_path):
     assert sorted(p.name for p in (tmp_path / "mnt").iterdir()) == ["large", "lost+found"]
 
 
-def test_what_is_not_a_disk_is_reported(tmp_path):
+def test_a_place_that_is_not_a_disk_is_reported(tmp_path):
     """A pipe is neither disk nor file."""
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(CalibrateError, match="not a disk"):

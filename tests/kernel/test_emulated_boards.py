@@ -68,7 +68,7 @@ def test_every_window(name, fs, capsys):
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_without_readahead_the_disk_costs_what_it_says(name, capsys):
+def test_without_readahead_the_disk_has_its_configured_cost(name, capsys):
     """No two requests overlap, and nothing is computed meanwhile: their costs add up."""
     plans = (
         RunPlan(PLAY, windows_kb=(0,), latency_ns=latency, ns_per_kib=per_kib)

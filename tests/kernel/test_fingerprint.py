@@ -9,7 +9,8 @@ import subprocess
 import sys
 
 import pytest
-from watched_disks import FEW_S, LOADS, SHELLS, a_disk, load, until, whole_period
+from shells import BUSYBOX, DASH
+from watched_disks import FEW_S, LOADS, a_disk, load, until, whole_period
 
 from analyzer.tuner.engines.fingerprint import Snapshot
 from boards.target import LocalTarget
@@ -31,7 +32,7 @@ def loop(tmp_path_factory):
 
 @pytest.fixture
 def shell():
-    return SHELLS[0]
+    return BUSYBOX
 
 
 @pytest.mark.parametrize("expected", LOADS)
@@ -44,7 +45,7 @@ def test_a_load_has_its_fingerprint(loop, shell, expected):
 
 
 def test_a_posix_shell_sees_the_same(loop):
-    test_a_load_has_its_fingerprint(loop, SHELLS[1], "write-random-large")
+    test_a_load_has_its_fingerprint(loop, DASH, "write-random-large")
 
 
 def test_a_disk_that_is_not_there(shell):
@@ -67,7 +68,7 @@ def test_other_disks_do_not_count(loop, shell, tmp_path):
     assert {parse_period(fact).fingerprint for fact in said if fact.key == "period"} == {""}
 
 
-def test_the_command_tells_one_period(loop, capsys):
+def test_the_command_prints_one_period(loop, capsys):
     with load(loop, "read", "128k"):
         words = ["fingerprint", "--interval", "3", "--device", f"/dev/{loop.name}"]
         assert main([*words, "--json"]) == 0

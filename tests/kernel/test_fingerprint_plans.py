@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from shells import BUSYBOX, each_shell
 from tuned_stores import spec_of
 from watched_disks import (
     FEW_S,
-    SHELLS,
     WAIT_S,
     WINDOW_KB,
     a_disk,
@@ -46,10 +46,10 @@ def loop(tmp_path_factory):
 
 @pytest.fixture
 def shell():
-    return SHELLS[0]
+    return BUSYBOX
 
 
-@pytest.fixture(params=SHELLS, ids=lambda words: words[0])
+@pytest.fixture(params=each_shell())
 def any_shell(request):
     return request.param
 
@@ -214,7 +214,7 @@ def test_a_resident_watcher_needs_no_host(loop, resident):
     assert "no watcher is running" in resident("status", check=False)
 
 
-def test_what_a_killed_resident_left_is_put_back_by_the_next_one(loop, resident):
+def test_changes_of_a_killed_resident_are_restored_by_the_next_one(loop, resident):
     with load(loop, "randread", "4k"):
         resident("start")
         assert eventually(loop.window_kb, 16)
@@ -239,7 +239,7 @@ def tuning(loop, tmp_path):
     return path
 
 
-def test_what_is_learnt_is_applied_until_ctrl_c(loop, tuning):
+def test_learnt_settings_are_applied_until_ctrl_c(loop, tuning):
     command = [sys.executable, "-m", "foreread", "fingerprint", "--interval", "2"]
     command += ["--device", loop.name]
     with load(loop, "read", "128k"):

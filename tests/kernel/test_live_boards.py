@@ -223,7 +223,7 @@ def test_a_guest_without_network_has_its_console(state_home):
         ({"append": "init=/nosuch", "time_out_s": 5}, "failed at .*not up after 5 s"),
     ],
 )
-def test_what_does_not_come_up_says_where_it_stopped(options, message):
+def test_a_board_that_does_not_come_up_reports_its_last_step(options, message):
     with pytest.raises(BoardError, match=message) as caught:
         EmulatedTarget(LiveOptions("arm64", **options))
     assert caught.value.remedy

@@ -9,6 +9,7 @@ import time
 import pytest
 from loop_image import loop_image
 from prefetch_replayers import SHELLS, cached_pages, compiled, forget, scripted
+from shells import BUSYBOX, DASH, each_shell
 
 from analyzer.ingest.load import inodes_of, load
 from analyzer.prefetch import Listing, Range, encode, find_ranges
@@ -38,7 +39,7 @@ def loop(tmp_path_factory):
 @pytest.fixture(scope="module")
 def replayers(tmp_path_factory):
     found = {"c": compiled(tmp_path_factory.mktemp("replayer"))}
-    return found | {shell: scripted(shell) for shell in SHELLS}
+    return found | {shell[0]: scripted(shell) for shell in SHELLS}
 
 
 def wait_for(what):
@@ -58,8 +59,8 @@ def replayed(command, listing, tmp_path):
     return done.stdout
 
 
-@pytest.mark.parametrize("which", ["c", *SHELLS])
-def test_pages_of_hostile_names_are_brought_in(loop, replayers, tmp_path, which):
+@pytest.mark.parametrize("shell", [("c",), *each_shell(DASH, BUSYBOX, of=SHELLS)])
+def test_pages_of_hostile_names_are_brought_in(loop, replayers, tmp_path, shell):
     files = [loop.mountpoint / name for name in NAMES]
     for file in files:
         forget(file)
@@ -67,16 +68,16 @@ def test_pages_of_hostile_names_are_brought_in(loop, replayers, tmp_path, which)
     ranges = [Range(str(file), at * PAGE, 3 * PAGE) for at in (40, 8) for file in files]
     ranges += [Range(str(files[0]), 96 * PAGE, PAGE), Range(f"{files[0]}.gone", 0, PAGE)]
     ranges += [Range(str(files[1]), 1000 * PAGE, PAGE)]
-    replayed(replayers[which], Listing(tuple(ranges)), tmp_path)
+    replayed(replayers[shell[0]], Listing(tuple(ranges)), tmp_path)
     wanted = {*range(8, 11), *range(40, 43)}
     for file in files:
         needed = wanted | ({96} if file == files[0] else set())
         assert wait_for(lambda file=file, needed=needed: needed <= {*cached_pages(file)}), file
-        if which == "c":
+        if shell == ("c",):
             assert {*cached_pages(file)} == needed
 
 
-def test_ranges_larger_than_a_request_come_whole(loop, replayers, tmp_path):
+def test_ranges_larger_than_a_request_are_read_completely(loop, replayers, tmp_path):
     """The kernel drops what goes beyond the device's largest request."""
     file = loop.mountpoint / "large"
     file.write_bytes(os.urandom(4 << 20))

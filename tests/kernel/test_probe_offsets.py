@@ -26,7 +26,7 @@ UNAME = {
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_the_table_is_what_the_headers_say(name, tmp_path):
+def test_the_table_agrees_with_the_headers(name, tmp_path):
     parts = Parts(name)
     parts.boot_files()  # for which the headers are fetched
     debs = max((parts.cache / name).glob("debs-headers-6.1.*"))
@@ -39,7 +39,7 @@ def test_the_table_is_what_the_headers_say(name, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["x86_64", "arm64"])
-def test_the_table_is_what_the_kernels_btf_says(name, tmp_path):
+def test_the_table_agrees_with_the_kernels_btf(name, tmp_path):
     with closing(EmulatedTarget(LiveOptions(name))) as target:
         release, machine = target.run(["uname", "-rm"]).stdout.decode().split()
         target.pull("/sys/kernel/btf/vmlinux", tmp_path / "btf")

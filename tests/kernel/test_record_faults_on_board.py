@@ -12,6 +12,7 @@ import threading
 import time
 
 import pytest
+from waiting import wait_until
 
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.emulated.state import PROCESS
@@ -46,8 +47,7 @@ def once_recording(target, then):
 
     def watch():
         with target.board.target() as second:
-            while second.read_knob(KNOB) == DEFAULT_KB:
-                time.sleep(0.2)
+            wait_until(lambda: second.read_knob(KNOB) != DEFAULT_KB, 300.0)
             then()
 
     watcher = threading.Thread(target=watch)

@@ -12,7 +12,8 @@ import pytest
 from cold_runs import until_cold
 from loop_image import WINDOW_KB, loop_image
 from raw_pages import read_events
-from target_recordings import SHELLS, WAIT_S, is_running, record_here
+from shells import BUSYBOX, DASH, each_shell
+from target_recordings import WAIT_S, is_running, record_here
 
 from analyzer.ingest import tracefs as tracefs_pages
 from analyzer.ingest.tables import Kind
@@ -41,7 +42,7 @@ def loop(tmp_path):
         yield image
 
 
-@pytest.fixture(params=SHELLS, ids=lambda words: words[0])
+@pytest.fixture(params=each_shell())
 def shell(request):
     return request.param
 
@@ -74,6 +75,7 @@ def pages_on(trace, path, pid=None):
     ]
 
 
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
 def test_the_capture_is_that_of_the_local_recorder(loop, tmp_path, shell):
     # To /dev/null in both: the code that cat runs depends on what its output is.
     command = [loop.busybox, "sh", "-c", f"exec {loop.busybox} cat {loop.data} >/dev/null"]
@@ -239,7 +241,7 @@ def test_the_command_runs_as_another_user(loop, tmp_path, shell, capfd):
         ({"command": ["true"], "ending": Ending(output="a{2,1}")}, "regular"),
     ],
 )
-def test_what_cannot_be_run_is_refused_and_touches_nothing(loop, tmp_path, shell, run, message):
+def test_an_unrunnable_command_is_refused_before_any_change(loop, tmp_path, shell, run, message):
     with pytest.raises(RecordError, match=message) as error:
         record_here(tmp_path / "capture", shell=shell, **run)
     assert error.value.remedy

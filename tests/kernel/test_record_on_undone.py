@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from target_recordings import SHELLS, WAIT_S, is_running, jobs, record_here, until
+from shells import each_shell
+from target_recordings import WAIT_S, is_running, jobs, record_here, until
 
 import tracer
 from boards.target import LocalTarget
@@ -132,7 +133,7 @@ def test_a_dead_guard_is_noticed_by_the_host(recording, loop, tmp_path):
     assert_undone(job, instances, pid, loop)
 
 
-def test_what_dead_processes_left_is_put_back_by_the_next_recording(recording, loop, tmp_path):
+def test_changes_of_dead_processes_are_restored_by_the_next_recording(recording, loop, tmp_path):
     driver, pid, job = recording
     instances = instances_of(job)
     for victim in (
@@ -169,8 +170,8 @@ def test_the_guard_hears_no_hangup(recording, loop):
     assert loop.window_kb() == 0
 
 
-@pytest.mark.parametrize("shell", SHELLS, ids=lambda words: words[0])
-def test_all_is_put_back_also_when_nobody_hears_of_it(loop, shell, tmp_path):
+@pytest.mark.parametrize("shell", each_shell())
+def test_everything_is_restored_even_without_a_reader(loop, shell, tmp_path):
     job, queue = tmp_path / "job", loop.knob.parent
     job.mkdir()
     (job / "job.sh").write_text(f'{script(PARTS)}\nkeep=\nundo "$job" restored\n')

@@ -118,9 +118,10 @@ def test_a_cut_connection_leaves_no_capture_and_nothing_changed(loop, server, ta
 
 
 def test_a_full_memory_file_system_is_said(loop, target, tmp_path):
+    target.run(["mount", "-t", "tmpfs", "-o", "size=80k", "none", "/dev/shm"])
     filled = target.run(["sh", "-c", "mount -o remount,size=80k /run && cat /dev/zero >/run/full"])
     assert b"space" in filled.stderr
-    with pytest.raises(RecordError, match="cannot be written") as error:
+    with pytest.raises(RecordError, match="no writable folder in memory has") as error:
         record_there(target, tmp_path / "capture", ["true"])
     assert "room" in error.value.remedy
     assert not (tmp_path / "capture").exists()

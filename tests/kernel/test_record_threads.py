@@ -77,7 +77,7 @@ def test_each_wake_up_and_each_switch_is_there(name, tmp_path):
     assert slept > ROUNDS / 2
 
 
-def test_what_stands_in_for_an_event_is_recorded_in_its_place(tmp_path, monkeypatch):
+def test_a_replacement_event_is_recorded(tmp_path, monkeypatch):
     events = tuple(
         "sched:no_such" if name == "sched:sched_waking" else name for name in base.WANTED_EVENTS
     )

@@ -106,7 +106,7 @@ def can_be_had(chromosome, image):
 
 
 @pytest.mark.parametrize("file_system", HERE)
-def test_what_the_rules_allow_can_be_made_and_mounted(file_system, image):
+def test_allowed_file_systems_can_be_made_and_mounted(file_system, image):
     need(file_system)
     all_of_it = [one for one in configurations(RULES) if one["file_system"] == file_system]
     for chromosome in random.Random(1).sample(all_of_it, 8):
@@ -123,7 +123,7 @@ def void(chromosome, gene):
 
 
 @pytest.mark.parametrize("file_system", HERE)
-def test_what_the_rules_refuse_is_refused(file_system, image):
+def test_forbidden_file_systems_are_refused(file_system, image):
     need(file_system)
     rng = random.Random(2)
     genes = [gene for gene in storage_space(RULES).genes if gene.name != "file_system"]
@@ -162,7 +162,7 @@ def scheduler(device):
     return Path("/sys/class/block", Path(device).name, "queue/scheduler").read_text()
 
 
-def test_what_mkfs_or_mount_refuse_is_invalid(device):
+def test_refusals_of_mkfs_and_mount_are_invalid(device):
     bench = StorageBench(LocalTarget(), device, JOB, seconds=0.3)
     no_size = bench.run(FileSystem("ext4", ("-b", "1000")))
     assert no_size.status == "invalid" and "mkfs.ext4" in no_size.note
@@ -206,7 +206,7 @@ def test_a_device_that_is_not_blank_is_refused_unless_it_may_be_overwritten(devi
 
 
 def test_a_file_is_not_a_device(image):
-    with pytest.raises(StorageError, match="no block device"):
+    with pytest.raises(StorageError, match="is not a block device"):
         StorageBench(LocalTarget(), str(image), JOB, overwrite=True).run(FileSystem("ext4"))
 
 

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
-from target_recordings import SHELLS, WAIT_S, is_running, jobs, until
+from shells import each_shell
+from target_recordings import WAIT_S, is_running, jobs, until
 
 import tracer
 from boards.target import LocalTarget
@@ -50,7 +51,7 @@ def loop(tmp_path):
         yield image
 
 
-@pytest.fixture(params=SHELLS, ids=" ".join)
+@pytest.fixture(params=each_shell())
 def trials(request, loop):
     with open(os.devnull, "wb") as file:  # noqa: PTH123
         nowhere = Streams(stdout=file.fileno(), stderr=file.fileno())
@@ -80,7 +81,7 @@ def test_announced_trials_are_made_in_order_each_at_its_window(loop, trials):
     assert reads[0] > reads[64]
 
 
-def test_what_was_announced_may_be_left(loop, trials):
+def test_announced_trials_may_be_dropped(loop, trials):
     before = set(jobs())
     with trials() as bench:
         bench.announce([at(loop, 16)] * 4)

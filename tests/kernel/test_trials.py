@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from shells import each_shell
 
 import tracer
 from analyzer.tuner.engines.fingerprint import Snapshot
@@ -105,7 +106,7 @@ def test_a_trial_has_its_settings_and_they_are_put_back(loop, trials):
         assert loop.window_kb() == WINDOW_KB
 
 
-@pytest.mark.parametrize("shell", [("busybox", "sh"), ("dash",)], ids=lambda words: words[0])
+@pytest.mark.parametrize("shell", each_shell())
 def test_the_bios_of_a_trial_make_its_fingerprint(loop, nowhere, shell):
     window = ((queue(loop, "read_ahead_kb"), "16"),)
     run = RunOptions([str(loop.busybox), "cat", str(loop.data)], streams=nowhere, allow_warm=True)
@@ -341,7 +342,7 @@ def test_the_writer_writes_and_leaves_nothing(loop, trials):
 
 def test_the_writer_finds_where_the_disk_can_be_written_to(loop, trials):
     subprocess.run(["mount", "-o", "remount,ro", loop.mountpoint], check=True)
-    with trials() as bench, pytest.raises(RecordError, match="written to"):
+    with trials() as bench, pytest.raises(RecordError, match="is mounted writable"):
         bench.run(Trial(scenario=Scenario.parse("writer")))
 
 
@@ -356,7 +357,7 @@ def test_a_reader_that_reads_nothing_is_not_a_load(tmp_path, trials):
     os.mkfifo(tmp_path / "fifo")
     # What lives stays in memory: the program that reads is not itself read from the disk.
     living = subprocess.Popen(["cat"], stdin=subprocess.PIPE)
-    with living, trials() as bench, pytest.raises(RecordError, match="does nothing"):
+    with living, trials() as bench, pytest.raises(RecordError, match="has no effect"):
         bench.run(Trial(scenario=Scenario.parse(f"reader:{tmp_path / 'fifo'}")))
 
 
@@ -404,12 +405,12 @@ def test_a_hanging_command_is_ended_at_the_limit(loop, trials):
         assert bench.run(Trial()).status == "hung"
 
 
-def test_a_run_that_is_ended_by_a_duration_is_none_that_hangs(loop, trials):
+def test_a_run_ended_by_a_duration_is_not_hung(loop, trials):
     with trials("sleep", "1000", ending=Ending(duration_s=0.1)) as bench:
         assert bench.run(Trial()).status in MEASURED
 
 
-def test_what_others_read_during_the_start_is_reported(loop, trials):
+def test_reads_by_others_during_the_start_are_reported(loop, trials):
     big = loop.mountpoint / "big"
     big.write_bytes(os.urandom(8 << 20))
     started = loop.mountpoint / "started"
@@ -460,7 +461,7 @@ def test_a_killed_foreread_takes_its_load_with_it(loop):
         time.sleep(0.05)
 
 
-def test_what_a_killed_host_left_in_memory_is_removed_once_its_lease_is_over(loop, nowhere):
+def test_the_folder_of_a_killed_host_is_removed_after_its_lease(loop, nowhere):
     run = RunOptions([str(loop.busybox), "true"], streams=nowhere)
     with Job(LocalTarget(), PARTS) as job:
         memory = Path(job.folder).parent
@@ -477,7 +478,7 @@ def test_what_a_killed_host_left_in_memory_is_removed_once_its_lease_is_over(loo
             shutil.rmtree(place, ignore_errors=True)
 
 
-def test_knobs_are_free_while_a_host_fetches_what_came_of_its_run(loop, nowhere):
+def test_knobs_are_free_while_a_host_fetches_its_result(loop, nowhere):
     run = RunOptions([str(loop.busybox), "true"], streams=nowhere, allow_warm=True)
     wait_s = 20.0  # less than the lease of one that fetches
     with Job(LocalTarget(), PARTS) as job:

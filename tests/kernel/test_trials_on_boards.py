@@ -81,7 +81,7 @@ def test_fewer_requests_than_can_be_written_come_back_with_the_tunables(board, t
     assert board.read_knob(f"{QUEUE}/iosched/fifo_batch") == "7"
 
 
-def test_so_they_do_by_the_journal_of_a_foreread_there(board, tmp_path):
+def test_a_local_journal_restores_reset_knobs(board, tmp_path):
     board.write_knob(f"{QUEUE}/iosched/fifo_batch", "7")
     depth = board.read_knob(f"{QUEUE}/iosched/async_depth")
     with Journal(board, tmp_path) as journal:
@@ -92,7 +92,7 @@ def test_so_they_do_by_the_journal_of_a_foreread_there(board, tmp_path):
     assert board.read_knob(f"{QUEUE}/iosched/fifo_batch") == "7"
 
 
-def test_so_they_do_by_a_boot_script(board, tmp_path):
+def test_a_boot_script_restores_reset_knobs(board, tmp_path):
     depth = board.read_knob(f"{QUEUE}/iosched/async_depth")
     plan = ApplyPlan((Setting("queue/nr_requests", "64", "tested", Disk("slow0")),))
     board.push(write_scripts(plan, tmp_path)[0], "/run/apply", 0o700)

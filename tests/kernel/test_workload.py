@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from shells import each_shell
 
 from analyzer.tuner.engines.fingerprint import Snapshot
 from boards.target import LocalTarget
@@ -64,7 +65,7 @@ def test_fio_does_it(workload, ground):
     assert 0 < done.latency_s * done.requests < workload.processes * done.seconds * 1.1
 
 
-def test_what_a_disk_sees_is_reported(loop):
+def test_requests_at_the_disk_are_counted(loop):
     ground = Ground(str(loop.mountpoint / "ground"), 4 << 20)
     lay_out(LocalTarget(), ground)
     window = settings(loop, read_ahead_kb="16")
@@ -102,7 +103,7 @@ def script(folder, shell, fio, *words):
     return done.stdout
 
 
-@pytest.mark.parametrize("shell", [("busybox", "sh"), ("dash",)], ids=lambda words: words[0])
+@pytest.mark.parametrize("shell", each_shell())
 def test_settings_are_in_force_during_the_run(loop, tmp_path, shell):
     (scheduler, _), (window, _) = knobs = settings(
         loop, scheduler="mq-deadline", read_ahead_kb="64"

@@ -87,9 +87,9 @@ class ConsoleBoard:
 
     def hang_up(self) -> None:
         """Cut the client's connection."""
-        if self._client:
+        if client := self._client:
             with contextlib.suppress(OSError):
-                self._client.shutdown(socket.SHUT_RDWR)
+                client.shutdown(socket.SHUT_RDWR)
 
     def stop(self) -> None:
         """End everything."""
@@ -129,10 +129,11 @@ class ConsoleBoard:
             client.close()
 
     def _to_client(self, data: bytes) -> None:
-        if self._client and not self.faults.silent:
-            # One at a time: else what firmware says comes in pieces, between those of the shell.
-            with self._sending, contextlib.suppress(OSError):
-                self._client.sendall(data)
+        # One at a time: else what firmware says comes in pieces, between those of the shell.
+        with self._sending, contextlib.suppress(OSError):
+            client = self._client  # the other thread forgets it as soon as the line is cut
+            if client and not self.faults.silent:
+                client.sendall(data)
 
 
 class Faults:

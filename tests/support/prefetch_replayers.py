@@ -9,8 +9,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from shells import BASH, BUSYBOX, DASH
+
 REPLAYERS = Path(__file__).parents[2] / "analyzer/apply/replayer"
-SHELLS = {"ash": ["busybox", "ash"], "dash": ["dash"], "bash": ["bash", "--posix"]}
+SHELLS = (BUSYBOX, DASH, BASH)
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
@@ -26,9 +28,9 @@ def compiled(folder: Path) -> list[str]:
     return [str(program)]
 
 
-def scripted(shell: str) -> list[str]:
+def scripted(shell: tuple[str, ...]) -> list[str]:
     """Return the command of the shell replayer under one of SHELLS."""
-    name, *options = SHELLS[shell]
+    name, *options = shell
     path = shutil.which(name)
     return [path, *options, str(REPLAYERS / "foreread-prefetch.sh")] if path else []
 

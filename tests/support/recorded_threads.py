@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from capture_builder import ROOT_PID, capture_of
 from event_table import BLOCKS, DEAD, SOFTIRQ, R, event, insert, read, switch, table, wake
-from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tracer.remote.watch import WatchOptions, parse_period
 
-SHELLS = (("busybox", "sh"), ("dash",))
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
 WAIT_S = 300.0  # for another foreread on this machine
 FEW_S = 2 * WAIT_S  # what anything here takes at most

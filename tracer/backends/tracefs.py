@@ -242,10 +242,10 @@ def missed_marks(
 def is_partial(
     page: bytes, byte_order: str = sys.byteorder, long_size: int = struct.calcsize("l")
 ) -> bool:
-    """Return whether less than half of a page holds events:
+    """Return whether less than half of a page holds events: its writer is still filling it.
 
-    its writer is still filling it. The writer moves to the next page when an event does not fit,
-    and every event is smaller than half a page.
+    The writer moves to the next page when an event does not fit, and every event is smaller than
+    half a page.
     """
     form, low = ("<I", 8) if byte_order == "little" else (">I", 8 + long_size - 4)
     commit: int = struct.unpack_from(form, page, low)[0]

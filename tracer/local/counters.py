@@ -1,10 +1,9 @@
-"""Counters of a machine, read before and after a run:
+"""Counters of a machine, read before and after a run: disks, memory, stalls.
 
-disks, memory, stalls. Names are the same here and on a target: ``disk.*``
-(Documentation/block/stat.rst, the sum over some
-disks), ``vmstat.*`` (/proc/vmstat, events only), ``pressure.RESOURCE.some|full`` (seconds in
-which tasks were stalled, Documentation/accounting/psi.rst) and ``cpu.idle`` (seconds of all
-CPUs, waiting for a disk included).
+Names are the same here and on a target: ``disk.*`` (Documentation/block/stat.rst, the sum over some
+disks), ``vmstat.*`` (/proc/vmstat, events only), ``pressure.RESOURCE.some|full`` (seconds in which
+tasks were stalled, Documentation/accounting/psi.rst) and ``cpu.idle`` (seconds of all CPUs, waiting
+for a disk included).
 """
 
 from __future__ import annotations

@@ -156,10 +156,9 @@ OpenTrials = Callable[[TrialOptions], AbstractContextManager[TrialBench]]
 
 @dataclass(frozen=True)
 class Seen:
-    """Counters of a trial:
+    """Counters of a trial: during the check before its start, and during the start.
 
-    during the check before its start, and during the start. ``own_bytes`` were read by the command
-    and the load; None if the kernel does not count them.
+    ``own_bytes`` were read by the command and the load; None if the kernel does not count them.
     """
 
     look: Counters
@@ -290,10 +289,11 @@ def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:
 
 
 def disks_to_count(disks: list[str], devices: Devices) -> list[str]:
-    """Return those of ``disks`` on which no other of them is built:
+    """Return those of ``disks`` on which no other of them is built.
 
-    a read of a loop or dm device would be counted twice. Reads by other processes from these disks
-    are counted too.
+    Otherwise a read of a loop or dm device would be counted twice.
+
+    Reads by other processes from these disks are counted too.
     """
     below = {lower for disk in disks for lower in devices.below(disk)}
     return [disk for disk in disks if disk not in below]

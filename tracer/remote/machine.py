@@ -1,6 +1,6 @@
-"""A target's description of itself for a capture:
+"""A target's description of itself for a capture: kernel, CPU, memory, mounts, disks.
 
-kernel, CPU, memory, mounts, disks. The answer is not trusted: invalid data raise a RecordError.
+The answer is not trusted: invalid data raise a RecordError.
 """
 
 from __future__ import annotations

@@ -27,10 +27,10 @@ _SIGNALLED = 128
 
 @dataclass(frozen=True)
 class Setting:
-    """The outcome for the knobs:
+    """The outcome for the knobs.
 
-    values found; accepted, each when it was set; in force after all were set; reasons for those not
-    in force.
+    Values found; accepted, each when it was set; in force after all were set; reasons for those
+    not in force.
     """
 
     before: dict[str, str]

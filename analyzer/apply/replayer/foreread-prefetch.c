@@ -1,13 +1,13 @@
-/* foreread-prefetch: brings what a prefetch list names into the page cache.
+/* foreread-prefetch: reads the ranges of a prefetch list into the page cache.
  *
  *     cc -std=c11 -O2 -static -o foreread-prefetch foreread-prefetch.c
  *     foreread-prefetch LIST
  *
- * Reads are asked for in the order of the list, MOST_UNDER_WAY ahead of what the disk has done: it
- * always has work, and whoever reads something else waits for that much only. The list
- * (docs/explanation/prefetch.md) is checked whole before the first file is opened: one that is
- * damaged is refused, by line. Files that are missing, that became shorter or that are not regular
- * files are skipped. At most half of the memory that is available is filled.
+ * Reads are asked for in the order of the list, at most MOST_UNDER_WAY ahead of the disk: the disk
+ * always has work, and other readers wait only for that much. The list
+ * (docs/explanation/prefetch.md) is checked completely before the first file is opened: a damaged
+ * list is refused, with the line. Files that are missing, that became shorter or that are not
+ * regular files are skipped. At most half of the memory that is available is filled.
  *
  * Exit status: 0 done, whatever was missing; 1 the list cannot be read; 2 wrong usage.
  */
@@ -34,7 +34,7 @@ enum {
     MOST_DIGITS = 18,
     MOST_ASKED = 32,
     MOST_UNDER_WAY = 512 << 10,
-    USUAL_CHUNK = 128 << 10, /* of disks that do not say how large a request may be */
+    USUAL_CHUNK = 128 << 10, /* for disks that do not report their largest request */
 };
 
 static const char magic[] = "foreread-prefetch 1\n";
@@ -112,7 +112,7 @@ is_octal(char c)
     return c >= '0' && c <= '7';
 }
 
-/* Take a character, which may be written as \0 and three octal digits. -1 if it is none. */
+/* Read a character, which may be written as \0 and three octal digits. -1 if invalid. */
 static int
 take_character(struct text *word)
 {
@@ -156,7 +156,7 @@ is_header(struct text line)
     return line.size > 0 && line.at[0] >= 'a' && line.at[0] <= 'z';
 }
 
-/* Return what is wrong with a line that should be a range, or NULL. */
+/* Return the error in a line that should be a range, or NULL. */
 static const char *
 parse_range(struct text line, struct range *range)
 {
@@ -175,7 +175,7 @@ parse_range(struct text line, struct range *range)
     return range->path[0] == '/' ? NULL : "not an absolute path";
 }
 
-/* Begin a list, after its head. Returns what is wrong, or NULL. */
+/* Begin a list, after its head. Returns the error, or NULL. */
 static const char *
 begin_list(struct cursor *cursor, const char *list, size_t size)
 {
@@ -199,8 +199,8 @@ begin_list(struct cursor *cursor, const char *list, size_t size)
     return NULL;
 }
 
-/* Read the next range; false at the end, and where ``why`` says what is wrong. ``range`` is the
- * one before, all zeros at first. */
+/* Read the next range; false at the end, and after an error, which is in ``why``. ``range`` holds
+ * the previous one, all zeros at first. */
 static bool
 next_range(struct cursor *cursor, struct range *range, const char **why)
 {
@@ -212,7 +212,7 @@ next_range(struct cursor *cursor, struct range *range, const char **why)
     return *why == NULL;
 }
 
-/* Return what is wrong with a list, and in which line, or NULL. */
+/* Return the error in a list, and its line, or NULL. */
 static const char *
 check_list(const char *list, size_t size, unsigned long *line)
 {
@@ -234,14 +234,14 @@ struct asked {
     uint64_t length;
 };
 
-/* What is under way, oldest first from ``oldest`` on. */
+/* Requests in flight, oldest first from ``oldest`` on. */
 struct under_way {
     struct asked asked[MOST_ASKED];
     unsigned oldest, count;
     uint64_t bytes;
 };
 
-/* The file that is open, and what was done. */
+/* The open file, and the counts of finished work. */
 struct replay {
     int fd;
     uint64_t size;
@@ -347,7 +347,7 @@ go_to_file(struct replay *replay, const char *path)
     }
 }
 
-/* Wait until the disk has read what was asked for first. */
+/* Wait until the disk has completed the oldest request. */
 static void
 wait_for_oldest(struct under_way *under_way)
 {
@@ -369,7 +369,7 @@ make_room(struct under_way *under_way, uint64_t length)
     }
 }
 
-/* Note what was asked for; without a descriptor to wait with, nobody waits for it. */
+/* Note a request; without a descriptor to wait with, nothing waits for it. */
 static void
 note_asked(struct under_way *under_way, int fd, uint64_t at, uint64_t length)
 {

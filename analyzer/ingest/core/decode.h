@@ -1,4 +1,4 @@
-/* From places of records to rows of columns: what every reader does after its first pass.
+/* From places of records to rows of columns: the second pass of every reader.
  *
  * A reader's first pass notes where the wanted records lie (struct ev_place), in runs that are
  * each in time order (one a CPU). ev_sort_runs repairs a run that is not; ev_decode merges the

@@ -1,4 +1,4 @@
-/* What a reader needs to know of an event, and where it puts what it finds.
+/* A reader's input for an event, and its output.
  *
  * Offsets come from libtraceevent, once per trace; the readers walk records with them.
  * Nothing here knows Python.

@@ -111,7 +111,7 @@ fmt_parse(const struct fmt_text *texts, size_t n, struct fmt_target target,
     return ret;
 }
 
-/* What the child sends before its fields. */
+/* The header that the child sends before its fields. */
 struct answer {
     int32_t ret;
     uint32_t failed;
@@ -146,7 +146,7 @@ child(int fd, const struct fmt_text *texts, size_t n, struct fmt_target target,
     for (int number = 1; number < NSIG; number++)
         signal(number, SIG_DFL);
     setrlimit(RLIMIT_CORE, &no_core);
-    close(STDERR_FILENO); /* libtraceevent prints what it thinks of a format */
+    close(STDERR_FILENO); /* libtraceevent prints its complaints about a format */
     answer.ret = fmt_parse(texts, n, target, fields);
     answer.failed = fields->failed;
     answer.n = fields->n;

@@ -1,8 +1,8 @@
 /* Event format descriptions, parsed by libtraceevent in a process of its own.
  *
- * libtraceevent (1.7.1, 1.8.4) dies of truncated descriptions. So each text is checked for
- * completeness before the call, and the call is made in a child process with a time limit:
- * whatever happens there is an error here.
+ * libtraceevent (1.7.1, 1.8.4) crashes on truncated descriptions. So each text is checked for
+ * completeness before the call, and the call is made in a child process with a time limit: any
+ * failure there is an error here.
  */
 #ifndef FOREREAD_FORMATS_H
 #define FOREREAD_FORMATS_H
@@ -21,7 +21,7 @@ enum fmt_flag {
     FMT_REL_LOC = 16  /* __rel_loc: the same, offset from the field's end */
 };
 
-/* One field of one event: a row of what the child sends. */
+/* One field of one event: a row of the child's output. */
 struct fmt_field {
     uint32_t event; /* index of the text */
     uint32_t id;    /* common_type of the event */

@@ -27,7 +27,7 @@ expand_zlib(struct ev_data source, uint8_t *target, size_t size)
 static int
 expand_zstd(ZSTD_DCtx *context, struct ev_data source, uint8_t *target, size_t size)
 {
-    /* an error is a huge size: no need to tell it from a wrong one */
+    /* an error is a huge size, and handled like a wrong one */
     if (ZSTD_decompressDCtx(context, target, size, source.bytes, source.size) != size)
         return EV_ERR_COMPRESSION;
     return EV_OK;

@@ -1,7 +1,7 @@
 /* Expands the compressed parts of a trace.dat v7: Documentation/trace-cmd/trace-cmd.dat.v7.5.txt.
  *
  * A section is one block. Trace data is a count (4 bytes) and so many chunks of: compressed size,
- * uncompressed size (4 bytes each), data. Sizes are promises of the file and are held to.
+ * uncompressed size (4 bytes each), data. Sizes are claims of the file and are checked.
  */
 #ifndef FOREREAD_INFLATE_H
 #define FOREREAD_INFLATE_H

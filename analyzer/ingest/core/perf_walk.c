@@ -130,7 +130,8 @@ count_lost(const struct perf_shape *shape, const struct perf_record *r, struct p
         tally->lost_unknown += lost;
 }
 
-/* PERF_RECORD_LOST_SAMPLES: lost. What perf record writes when it ends has a CPU of 0 always. */
+/* PERF_RECORD_LOST_SAMPLES: lost. The record that perf record writes at its end always has CPU 0.
+ */
 static void
 count_lost_samples(const struct perf_record *r, struct perf_tally *tally, bool swap)
 {

@@ -9,7 +9,7 @@
 
 #include "decode.h"
 
-/* Where a sample of one kind of event keeps what is needed; offsets from the record's start. */
+/* The positions of the needed fields in a sample of one kind; offsets from the record's start. */
 struct perf_layout {
     uint16_t wanted;     /* 0: samples of this layout are passed over */
     uint16_t time, cpu;  /* PERF_SAMPLE_TIME, PERF_SAMPLE_CPU */
@@ -33,7 +33,7 @@ struct perf_shape {
 
 enum perf_stop { PERF_END, PERF_TRUNCATED, PERF_DAMAGED };
 
-/* What the first pass finds. events and lost are indexed by CPU and have n_cpus values. */
+/* The result of the first pass. events and lost are indexed by CPU and have n_cpus values. */
 struct perf_tally {
     uint64_t *events, *lost;
     size_t n_cpus;

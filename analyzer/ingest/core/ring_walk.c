@@ -43,7 +43,7 @@ layout_valid(const struct ring_layout *layout)
            layout->subbuf_size > layout->data_offset && layout->subbuf_size <= COMMIT_MASK;
 }
 
-/* What rb_read_page stored after the data: the number of lost events, if there was room. */
+/* Stored by rb_read_page after the data: the number of lost events, if there was room. */
 static void
 count_lost(const struct walk *walk, uint32_t commit, const uint8_t *end, size_t room, bool swap)
 {

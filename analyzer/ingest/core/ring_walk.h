@@ -9,7 +9,7 @@
 
 #include "decode.h"
 
-/* What events/header_page says of a sub-buffer. */
+/* The layout of a sub-buffer, from events/header_page. */
 struct ring_layout {
     uint32_t subbuf_size; /* bytes, header included */
     uint32_t data_offset; /* bytes before the first event */
@@ -23,11 +23,11 @@ struct ring_stream {
     uint16_t cpu;
 };
 
-/* What a walk found; on an error, how far it came. */
+/* The result of a walk; after an error, up to where it got. */
 struct ring_found {
     uint64_t records; /* wanted ones */
-    uint64_t lost;    /* events lost before a sub-buffer, where it tells how many */
-    uint64_t gaps;    /* sub-buffers that say events were lost, but not how many */
+    uint64_t lost;    /* events lost before a sub-buffer, if it has their number */
+    uint64_t gaps;    /* sub-buffers that report lost events, but not their number */
     uint64_t offset;  /* of the last sub-buffer looked at, within the data */
 };
 

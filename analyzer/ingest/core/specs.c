@@ -1,4 +1,4 @@
-/* Which events are wanted, checked, with a look-up by common_type. */
+/* The wanted events, checked, with a look-up by common_type. */
 #include "specs.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Which events are wanted, checked, with a look-up by common_type. */
+/* The wanted events, checked, with a look-up by common_type. */
 #ifndef FOREREAD_SPECS_H
 #define FOREREAD_SPECS_H
 

@@ -1,8 +1,8 @@
-"""Which kind of device explains what was measured of a disk, and how well.
+"""Fits the kinds of device to a disk's measurements.
 
-Every kind is held against the same figure: the requests a second of each trial, by the same rule
-as the trials' own. The simplest kind that explains them is chosen; a table always does, more or
-less, and is the last resort.
+Every kind is compared with the same figure: the requests a second of each trial, computed by one
+rule for device and trial. The simplest kind that explains them is chosen; a table, which always
+fits more or less, is the last resort.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from emulator.devices.paced import THROTL_SLICE_NS, Paced
 
 EXPLAINED = 0.05  # median error of the trials up to which a kind explains them
 SMALLEST_BAND = 0.005
-_STALL_NS = 8e6  # between completions, longer than any one request of a disk that works
+_STALL_NS = 8e6  # between completions, longer than any request of an unlimited disk
 _STALL_SHARE = 0.5  # of a trial's time in stalls, where a limiter is at work
 _FEWEST_STALLS, _FEWEST_BURSTS = 2, 5  # of a trial, and of all together
 _SLICES = (0.9, 1.1)  # stalls' distance in slices of the limiter
 _CUT, _EDGES = 0.5, 0.7  # distance where bursts are cut; part of the time stalled at edges
-_BINDS = 0.95  # part of the highest rate at which a trial is taken to be held by it
+_BINDS = 0.95  # a trial at this part of the highest rate counts as limited by it
 _TELLS_APART = 0.97  # medians of rates that differ by less may be the same limit
 _SECTOR = 512
 _APART = 1 << 20  # sectors between requests at random
@@ -36,7 +36,7 @@ _MOST_SIMULATED = 20_000  # requests of a trial
 
 @dataclass(frozen=True, eq=False)
 class Trial:
-    """Requests of ``kib``, in order or at random, always ``depth`` under way.
+    """Requests of ``kib``, in order or at random, always ``depth`` in flight.
 
     ``done_ns``: when each completed, rising; ``latency_ns``: how long it took.
     """
@@ -48,7 +48,7 @@ class Trial:
     latency_ns: Array
 
     def per_second(self) -> float:
-        """Return the requests a second: from stall to stall, else the usual rate."""
+        """Return the requests a second: from stall to stall, or without stalls the typical rate."""
         starts = self.bursts()
         if len(starts) >= _FEWEST_STALLS:
             took = self.done_ns[starts[-1]] - self.done_ns[starts[0]]
@@ -56,7 +56,7 @@ class Trial:
         return 1e9 / max(self.each_ns(), 1.0)
 
     def each_ns(self) -> float:
-        """Return the usual time between completions, which no few late ones spoil."""
+        """Return the typical time between completions, robust against a few late ones."""
         if self.depth == 1:
             waits = self.latency_ns[self.latency_ns > _STALL_NS]
             stalled = waits.sum() > _STALL_SHARE * self.latency_ns.sum()
@@ -71,7 +71,7 @@ class Trial:
         return took / windows / usual
 
     def bursts(self) -> Array:
-        """Return the rows of requests that completed after a stall, if stalls take the time."""
+        """Return the rows of requests after a stall, if stalls take most of the time."""
         gaps = np.diff(self.done_ns)
         stalled = gaps > max(_STALL_NS, 4 * float(np.percentile(gaps, 25)) if len(gaps) else 0)
         if gaps[stalled].sum() < _STALL_SHARE * gaps.sum():
@@ -81,7 +81,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Found:
-    """The device, and its errors: of each trial's requests a second, in parts of them."""
+    """The device, and the relative errors of its requests a second in each trial."""
 
     device: FixedCost | Paced | Measured
     errors: tuple[float, ...]
@@ -98,20 +98,20 @@ class Found:
 
     @property
     def figures(self) -> int:
-        """Return the number of figures that were chosen to fit; a table has no fit."""
+        """Return the number of fitted figures; a table has none."""
         if isinstance(self.device, Paced):
             return 3
         return 2 if isinstance(self.device, FixedCost) else 0
 
     @property
     def explains(self) -> bool:
-        """Return whether nearly all trials are as the device would have them."""
+        """Return whether the device explains nearly all trials."""
         most = float(np.percentile(np.abs(self.errors), 90))
         return self.median <= EXPLAINED and most <= 4 * EXPLAINED
 
     @property
     def band(self) -> float:
-        """Return what the figures may be off by, as a standard error in parts of them."""
+        """Return the relative standard error of the figures."""
         return min(max(self.median, SMALLEST_BAND), 1.0)
 
     def with_band(self) -> FixedCost | Paced | Measured:
@@ -128,7 +128,7 @@ def explain(trials: Sequence[Trial]) -> Found:
     simple = [_held(_fixed(trials), trials), _held(_even(trials), trials)]
     explaining = [found for found in simple if found.explains]
     if explaining:
-        # Not the median: it does not see the few trials that one kind is wrong about.
+        # Not the median: it misses a kind that is wrong about only a few trials.
         return min(explaining, key=lambda found: np.mean(np.abs(found.errors)))
     return _held(_table(trials), trials)
 
@@ -139,7 +139,7 @@ def _held(device: FixedCost | Paced | Measured, trials: Sequence[Trial]) -> Foun
 
 
 def simulate(device: DeviceModel, trial: Trial) -> Trial:
-    """Return what a trial would be on a device, in the same time."""
+    """Return the trial as simulated on a device, for the same duration."""
     queue = device.queue()
     until = float(trial.done_ns[-1]) + 1
     sectors = trial.kib * 1024 // _SECTOR
@@ -162,7 +162,7 @@ def _alone(trials: Sequence[Trial]) -> list[Trial]:
 
 
 def _line(trials: Sequence[Trial], each: Sequence[float]) -> FixedCost:
-    """Return latency and time per KiB of one request at a time, by the trials' usual times."""
+    """Return latency and time per KiB of one request at a time, from the trials' typical times."""
     kib = np.array([trial.kib for trial in trials], np.float64)
     latency, per_kib = fit_line(kib, np.array(each), 1 / np.array(each))
     return FixedCost(latency, per_kib)
@@ -174,7 +174,7 @@ def _fixed(trials: Sequence[Trial]) -> FixedCost:
 
 
 def _even(trials: Sequence[Trial]) -> Paced:
-    """Return an even pace: the highest rates of all, and the latency of one request alone."""
+    """Return a constant pace: the highest rates, and the latency of a single request."""
     turns = np.array([trial.per_second() for trial in trials])
     sizes = turns * np.array([trial.kib * 1024 for trial in trials])
     small = min(trial.kib for trial in _alone(trials))
@@ -184,9 +184,9 @@ def _even(trials: Sequence[Trial]) -> Paced:
 
 
 def _limiter(trials: Sequence[Trial]) -> Paced | None:
-    """Return the limiter that makes the trials stall; None if the stalls are not like its own.
+    """Return the limiter that makes the trials stall; None if the stalls do not match one.
 
-    A limit is known where it holds a trial that the other one does not hold.
+    A limit is known if it delays a trial that the other limit does not.
     """
     stalled = [trial for trial in trials if len(trial.bursts()) >= _FEWEST_STALLS]
     apart = [np.median(np.diff(one.done_ns[one.bursts()])) / THROTL_SLICE_NS for one in stalled]
@@ -210,7 +210,7 @@ def _limiter(trials: Sequence[Trial]) -> Paced | None:
 
 
 def _at_edges(trial: Trial) -> float:
-    """Return which part of the time stalled ends at one phase of the limiter's slices."""
+    """Return the part of the stalled time that ends at one phase of the limiter's slices."""
     starts = trial.bursts()
     stalled = np.diff(trial.done_ns)[starts - 1]
     phase = trial.done_ns[starts] % THROTL_SLICE_NS
@@ -220,7 +220,7 @@ def _at_edges(trial: Trial) -> float:
 
 
 def _highest(rates: Array) -> Array:
-    """Return which rates are the highest one, which a limit explains."""
+    """Return which rates equal the highest one, as under a limit."""
     limit = np.median(rates[rates >= _BINDS**2 * rates.max()])
     return np.asarray(rates >= _BINDS * limit)
 
@@ -230,7 +230,7 @@ def _rate(found: Array) -> float:
 
 
 def _behind(trials: Sequence[Trial]) -> FixedCost:
-    """Return the cost of the device behind a limiter, by what it did not make wait."""
+    """Return the cost of the device behind a limiter, from the requests that it did not delay."""
     alone = _alone(trials)
     let_pass = [trial.latency_ns[trial.latency_ns < _STALL_NS] for trial in alone]
     known = [row for row, passed in enumerate(let_pass) if len(passed) >= 3]
@@ -241,7 +241,7 @@ def _behind(trials: Sequence[Trial]) -> FixedCost:
 
 
 def _table(trials: Sequence[Trial]) -> Measured:
-    """Return the table of what was measured."""
+    """Return the table of the measurements."""
     alone = {(one.kib, one.sequential): one.each_ns() for one in _alone(trials)}
     deep = {(one.kib, one.sequential): one.each_ns() for one in trials if one.depth > 1}
     points = [

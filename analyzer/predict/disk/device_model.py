@@ -41,7 +41,7 @@ _BY_HAND = (
 
 
 class DeviceModelError(AnalyzerError, ValueError):
-    """A device whose cost is not known; ``remedy`` says what to do."""
+    """A device of unknown cost; ``remedy`` says what to do."""
 
     def __init__(self, message: str, remedy: str = REMEDY) -> None:
         super().__init__(message, remedy)
@@ -50,7 +50,7 @@ class DeviceModelError(AnalyzerError, ValueError):
 def read_device_model(name_or_file: str) -> DeviceModel:
     """Return the device in a TOML file, or that of the storage of a board profile.
 
-    The file has a ``kind`` and what boards/cost.py wants of that kind, or is a board profile.
+    The file is a board profile, or has a ``kind`` and its parameters (boards/cost.py).
     Raises DeviceModelError or ProfileError.
     """
     path = Path(name_or_file)
@@ -155,7 +155,7 @@ def cost_of(device: DeviceModel, band: float, calibration: Calibration) -> Cost:
 
 
 def _figure(value: float) -> float:
-    """Return a measured figure without the digits that mean nothing."""
+    """Return a measured figure without insignificant digits."""
     return float(f"{value:.4g}")
 
 
@@ -223,9 +223,9 @@ def _service(requests: Table) -> Array:
 def _fit(kib: Array, service: Array) -> FixedCost:
     """Fit service = latency + kib × slope with equal weight for each size.
 
-    Least absolute deviations, by least squares that are weighted again and again: a few requests
-    that took long, since the machine was busy, do not count. Without the sizes' weight thousands
-    of small requests would outvote the few large ones.
+    Least absolute deviations, by least squares that are weighted again and again: so a few requests
+    that took long because the machine was busy have no effect. Without the weights per size,
+    thousands of small requests would outvote the few large ones.
     """
     latency, per_kib = _line(kib, service)
     spread = float(np.median(np.abs(service - latency - per_kib * kib)))
@@ -239,9 +239,9 @@ def _line(kib: Array, service: Array) -> tuple[float, float]:
 
 
 def _standard_error(kib: Array, service: Array) -> float:
-    """Return how far the time of a page, and of a request of the largest size, can be off.
+    """Return the relative errors of the time of a page, and of a request of the largest size.
 
-    In parts of it: from lines through requests that are drawn with replacement.
+    They come from lines through requests that are drawn with replacement.
     """
     rng = np.random.default_rng(_SEED)
     draws = rng.integers(len(kib), size=(_FITS, len(kib)))

@@ -1,8 +1,8 @@
-"""A measured disk by the requests that the recorded run sent to it, one at a time.
+"""Corrects a measured disk by the requests that the recorded run sent to it one at a time.
 
 A probe times its reads from user space: the system call, the wake-up and the reader itself are in
-its times. In the replay the processor's part of a request is counted by itself, so the disk must
-not hold it a second time; how much it is, the run's own requests show.
+its times. The replay counts the processor's part of a request separately, so the disk's time must
+not contain it, too. The requests of the run show how much it is.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import numpy as np
 from analyzer.ingest.tables import Array, Table
 from emulator.devices.measured import Measured, Point
 
-FEWEST = 30  # requests of a pattern that show by how much it differs
-_MOST = 0.5  # part of the measured time; what differs by more was another disk's
+FEWEST = 30  # requests needed of a pattern to measure its difference
+_MOST = 0.5  # part of the measured time; with a larger difference it was another disk
 _LEAST_LEFT = 0.05
-_TAIL = 10  # times the median: what takes longer is a stall, not the disk's usual time
+_TAIL = 10  # times the median: a longer time is a stall, not the disk's typical time
 _PARTS = 10  # of a run, whose latencies are compared
 
 
@@ -26,10 +26,10 @@ def as_in_run(device: Measured, requests: Table, each_ns: float, same_disk: bool
     """Return a measured disk whose latencies are those of the run's requests.
 
     ``requests`` are one disk's, in order of issue; recording one event takes ``each_ns``. All
-    sizes change by the same time. The band then holds by how much the latency changed during the
-    run: disks that others use, too, drift. The disk is returned as it is where the run has too few
-    requests with nothing else under way; and, if it is not known to be the ``same_disk``, where
-    the requests took much longer, or much less long.
+    sizes change by the same time. The band then includes the change of latency during the run:
+    shared disks drift. The disk is returned unchanged if the run has too few requests with no other
+    in flight; and, unless it is known to be the ``same_disk``, if the requests took much more or
+    much less time.
     """
     alone, sequential = _alone(requests), _sequential(requests)
     shifts: dict[bool, float] = {}
@@ -67,9 +67,9 @@ def _sequential(requests: Table) -> Array:
 def _shift(
     device: Measured, requests: Table, each_ns: float, sequential: bool
 ) -> tuple[float, float]:
-    """Return by how much the run's requests took longer (ns, mean), and which part of their time.
+    """Return by how much the run's requests took longer (ns, mean), and as a part of their time.
 
-    The mean, since the run waited for all of them: a tail is part of what a disk takes.
+    The mean, since the run waited for all of them: the tail belongs to the disk's cost.
     """
     latency, _ = device.times(sequential)
     known = {sectors: latency.at(sectors / 2) for sectors in np.unique(requests["sectors"])}
@@ -80,7 +80,7 @@ def _shift(
 
 
 def _drift(requests: Table) -> float:
-    """Return by how much the usual latency differs between parts of the run, in parts of it."""
+    """Return the relative difference of the typical latency between parts of the run."""
     took = _took(requests)
     number = min(_PARTS, len(took) // FEWEST)
     if number < 2:

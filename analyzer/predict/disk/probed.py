@@ -1,4 +1,4 @@
-"""The disk that a capture's own probe shows: the raw requests, explained as `calibrate`'s are."""
+"""The disk's cost from the capture's probe: its raw requests are fitted as those of `calibrate`."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from emulator.devices.measured import Measured
 from tracer.formats.capture import Capture
 from tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
 
-_FEWEST = 3  # requests of a trial that says anything
+_FEWEST = 3  # requests that a trial needs to be usable
 _FEWEST_TRIALS = 2
 _SLICES_NS = 4e8
 _EXPLAINED, _MOST_ERROR = 0.15, 1.0  # median and 90th percentile of the trials' errors
-_MORE_TRIALS = 2  # than figures that they are explained by: fewer are always explained
+_MORE_TRIALS = 2  # than fitted figures: fewer always fit
 _ONE_SIZE = 0.95  # part of the run's requests that are of one size
 _REMEDY = "give the disk's cost (--device-model FILE; `foreread calibrate` writes one)"
 
 
 @dataclass(frozen=True)
 class Probed:
-    """The disk by a capture's probe; ``how`` says where it is from, and how well it is known."""
+    """The disk by a capture's probe; ``how`` names the source, and its accuracy."""
 
     device: DeviceModel
     how: str
@@ -35,7 +35,7 @@ class Probed:
 
 
 class LimiterUnknownError(DeviceModelError):
-    """A limiter holds the disk, and what was measured does not tell its limits."""
+    """A limiter delays the disk, and the measurements do not determine its limits."""
 
 
 def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
@@ -62,7 +62,7 @@ def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
         )
     device = found.with_band()
     if isinstance(device, Measured):
-        # A table repeats what it was made of: how well it is known, the trials' halves say.
+        # A table reproduces its input; its accuracy comes from comparing the halves of trials.
         device = replace(device, band=min(max(found.band, _scatter(trials_of(disk))), 1.0))
     return Probed(device, _how(disk), found)
 
@@ -81,7 +81,7 @@ def _limited(disk: DiskProbe, trials: list[Trial], own: Held | None) -> Probed:
 
 
 def _held_run(requests: Table) -> Held | None:
-    """Return how the limiter held the run's own requests, nearly all of which are of one size."""
+    """Return how the limiter delayed the run's requests, nearly all of one size."""
     sectors, counts = np.unique(requests["sectors"], return_counts=True)
     if not counts.sum() or counts.max() < _ONE_SIZE * counts.sum() or not is_held_back(requests):
         return None
@@ -124,7 +124,7 @@ def _requests_of(disk: DiskProbe) -> Table:
 
 
 def page_cost(disk: DiskProbe | None, page_bytes: int) -> float:
-    """Return what a page costs (ns) beside its transfer because it is new to the page cache.
+    """Return the cost (ns) of inserting a page into the page cache, without its transfer.
 
     Reads into the cache take longer than direct reads. The cost is the growth of that difference
     from the smaller to the larger reads, per page; 0.0 where the probe has no such reads.
@@ -144,12 +144,12 @@ def _size(reads: PageReads) -> int:
 
 
 def _longer(reads: PageReads) -> float:
-    """Return by how much the usual read into the cache took longer than the one past it (ns)."""
+    """Return how much longer (ns) the typical read into the cache took than a direct read."""
     return float(np.median(reads.cached_ns) - np.median(reads.direct_ns))
 
 
 def probe_text(disk: DiskProbe) -> str:
-    """Return one line on a capture's probe: what it read, and the device that this shows."""
+    """Return one line on a capture's probe: its reads, and the resulting device."""
     read = f"{disk.name}: "
     if disk.known is None:
         group = f" in cgroup {disk.group}" if disk.group else ""
@@ -161,7 +161,7 @@ def probe_text(disk: DiskProbe) -> str:
 
 
 def _longest(trials: list[Trial]) -> list[Trial]:
-    """Return the trials that a limiter held for several slices, if there are such; else all."""
+    """Return the trials that a limiter delayed for several slices, or all if there are none."""
     held = [trial for trial in trials if trial.done_ns[-1] > _SLICES_NS]
     if len(held) < 2:
         return trials

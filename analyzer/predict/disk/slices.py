@@ -1,7 +1,7 @@
-"""The kernel's limiter, seen in its slices: how many requests it lets pass in each.
+"""Finds the kernel's limiter by the number of requests that pass in each of its slices.
 
-A busy machine makes a trial slower, never faster, and cuts its bursts in pieces. What the limiter
-allows is the number of requests that slice after slice agrees on, each ended by a long wait.
+A busy machine makes a trial slower, never faster, and splits its bursts. The limit is the number of
+requests that several slices have in common, each followed by a long wait.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Held:
 
 
 def held(kib: float, times_ns: Array) -> Held | None:
-    """Return the rate that a limiter holds requests to; None where no slices agree on one.
+    """Return the rate of a limiter; None if slices do not agree on one.
 
     ``times_ns`` are rising: when the disk got each request, or completed it.
     """
@@ -64,7 +64,7 @@ def held(kib: float, times_ns: Array) -> Held | None:
 
 
 def held_trial(trial: Trial) -> Held | None:
-    """Return the rate that a limiter holds a probe's trial to; None where none is seen."""
+    """Return the rate of a limiter in a probe's trial; None if there is none."""
     return held(trial.kib, trial.done_ns)
 
 
@@ -99,10 +99,10 @@ def _exceeds(times_ns: Array, in_slice: float) -> bool:
 
 
 def limiter(trials: Sequence[Trial], own: Held | None) -> tuple[Paced, float] | None:
-    """Return the limiter and its band; None if what it held does not determine both its limits.
+    """Return the limiter and its band; None if the trials do not determine both of its limits.
 
-    ``own`` are the requests of the recorded run. Small and large requests must have been held:
-    a limit that held no trial may be anywhere.
+    ``own`` are the requests of the recorded run. Small and large requests must have been delayed: a
+    limit that no trial hit is unknown.
     """
     seen = {id(one): found for one in trials if (found := held_trial(one)) is not None}
     known = [*seen.values(), own] if own is not None else [*seen.values()]
@@ -139,7 +139,7 @@ def _faster(trial: Trial, device: Paced) -> bool:
 
 
 def _unlimited(trials: Sequence[Trial]) -> FixedCost:
-    """Return the cost of the disk without its limiter, by the reads alone that need not wait."""
+    """Return the cost of the disk without its limiter, from the reads that did not wait."""
     passed = {
         one.kib: float(np.median(fast))
         for one in trials

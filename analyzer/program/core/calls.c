@@ -1,4 +1,4 @@
-/* What system calls do to struct files and mappings; see ../calls.py. */
+/* The effect of system calls on struct files and mappings; see ../calls.py. */
 #include "calls.h"
 
 #include "descriptors.h"

@@ -1,4 +1,4 @@
-/* What system calls do to struct files and mappings. */
+/* The effect of system calls on struct files and mappings. */
 #ifndef FOREREAD_FOLLOW_CALLS_H
 #define FOREREAD_FOLLOW_CALLS_H
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What happened: enum What of ../timeline.py. */
+/* Kinds of moments: enum What of ../timeline.py. */
 enum fw_what {
     FW_INSERT = 1,
     FW_FAULT = 3,
@@ -55,15 +55,15 @@ struct fw_moment {
     uint8_t what;
 };
 
-/* By what a page was read in: enum Way of ../misses.py. */
+/* How a page was read in: enum Way of ../misses.py. */
 enum fw_way { FW_NO_WAY = -1, FW_BY_FAULT, FW_BY_READ, FW_BY_ADVICE, FW_UNKNOWN, FW_FILLED };
 
-/* INSERTED of ../evidence.py: what is known of a page that entered the page cache. */
+/* INSERTED of ../evidence.py: facts about a page that entered the page cache. */
 struct fw_inserted {
     uint64_t page;
     uint32_t file;
     uint8_t unread; /* no block read filled it */
-    uint8_t stored; /* it has data on the device, as far as that is known */
+    uint8_t stored; /* it has data on the device, as far as known */
     int8_t way;
 };
 
@@ -133,7 +133,7 @@ struct fw_page {
     uint32_t file, unused;
 };
 
-/* What was assumed, in the order of ASSUMED of ../draft.py. */
+/* Assumptions, in the order of ASSUMED of ../draft.py. */
 enum fw_assumed {
     FW_WHOLE,
     FW_HEADERS,

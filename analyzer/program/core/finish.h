@@ -4,7 +4,7 @@
 
 #include "draft.h"
 
-/* Add what was there before, and what nothing explains: the program is complete. */
+/* Add pages cached before the run, and unexplained reads; the program is then complete. */
 void fw_draft_finish(struct fw_draft *draft);
 
 #endif

@@ -78,7 +78,7 @@ faulted(struct fw_state *state, struct fw_thread *thread, const int64_t *values)
     bring(thread, file, page, page + 1);
 }
 
-/* Fault-around has mapped what was cached of some pages. */
+/* Fault-around has mapped the cached ones of some pages. */
 static void
 mapped(struct fw_state *state, struct fw_thread *thread, const int64_t *values)
 {

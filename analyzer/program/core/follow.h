@@ -1,4 +1,4 @@
-/* From what threads of a recording did to the operations that the emulation of the kernel runs.
+/* From the actions of a recording's threads to the operations that the kernel's emulation runs.
  *
  * The readable version of the same is ../reference.py, and says why; the two give equal results.
  * Numbers of the trace (addresses, descriptors, lengths) are hostile. Memory is bounded by the

@@ -1,4 +1,4 @@
-/* What is known of threads between two of their events; see ../threads.py. */
+/* The state of threads between two of their events; see ../threads.py. */
 #ifndef FOREREAD_FOLLOW_STATE_H
 #define FOREREAD_FOLLOW_STATE_H
 

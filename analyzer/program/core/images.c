@@ -98,7 +98,7 @@ fw_image_shared(struct fw_images *images, struct fw_image of)
     return of;
 }
 
-/* Where a memory keeps what it knows of a file; NULL after an error. */
+/* A memory's record of a file; NULL after an error. */
 struct fw_of_file *
 fw_of_file(struct fw_images *images, uint32_t row, uint32_t file)
 {

@@ -1,4 +1,4 @@
-/* What processes have open and mapped; threads share it. See Image in ../images.py. */
+/* Open files and mappings of processes; threads share them. See Image in ../images.py. */
 #ifndef FOREREAD_FOLLOW_IMAGES_H
 #define FOREREAD_FOLLOW_IMAGES_H
 
@@ -27,12 +27,12 @@ struct fw_table {
     size_t n, room;
 };
 
-/* What a memory knows of one file. */
+/* A memory's record of one file. */
 struct fw_of_file {
     uint32_t file;
     uint32_t root;  /* of its mappings, FW_BY_PAGE */
     uint32_t other; /* the struct file that is read without a descriptor, FW_NONE: none */
-    uint32_t near;  /* what was found last, if ``age`` is the memory's */
+    uint32_t near;  /* the last result, if ``age`` is the memory's */
     uint64_t age;
 };
 
@@ -67,7 +67,7 @@ struct fw_images {
 int fw_images_init(struct fw_images *images, size_t most);
 void fw_images_free(struct fw_images *images);
 
-/* Each returns a row; after an error one that is there, but of no use. */
+/* Each returns a row; after an error a valid but meaningless one. */
 uint32_t fw_handle_new(struct fw_images *images);
 uint32_t fw_table_new(struct fw_images *images);
 uint32_t fw_memory_new(struct fw_images *images);
@@ -78,7 +78,7 @@ struct fw_image fw_image_shared(struct fw_images *images, struct fw_image of);
 uint32_t fw_other(const struct fw_images *images, uint32_t memory, uint32_t file);
 void fw_other_set(struct fw_images *images, uint32_t memory, uint32_t file, uint32_t handle);
 
-/* What a memory knows of a file: a new place for it (NULL: error), or NULL if it knows nothing. */
+/* A memory's record of a file: a new one (NULL: error), or NULL if there is none. */
 struct fw_of_file *fw_of_file(struct fw_images *images, uint32_t memory, uint32_t file);
 const struct fw_of_file *fw_if_of_file(const struct fw_images *images, uint32_t memory,
                                        uint32_t file);

@@ -17,7 +17,7 @@ void fw_move(struct fw_images *images, struct fw_image image, int64_t first, int
              int64_t to, int64_t pages);
 void fw_change(struct fw_images *images, struct fw_image image, int64_t first, int64_t end,
                uint8_t clear, uint8_t put);
-/* Forget an area that is in no tree by address any more. */
+/* Forget an area that is no longer in any tree by address. */
 void fw_area_forget(struct fw_images *images, uint32_t area);
 /* In images->scratch: rows that stay valid until mappings change. */
 void fw_over(struct fw_images *images, struct fw_image image, int64_t first, int64_t end);

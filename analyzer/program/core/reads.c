@@ -1,4 +1,4 @@
-/* Reads, faults, and pages of which no event tells how they were read; see ../reference.py. */
+/* Reads, faults, and pages whose kind of read no event shows; see ../reference.py. */
 #include "reads.h"
 
 #include "descriptors.h"
@@ -52,7 +52,7 @@ fw_read_at(struct fw_state *state, uint32_t handle, uint32_t file, const struct 
         state->images.handles[handle].position = end;
 }
 
-/* Map a file whose mapping was not recorded: as its program headers say, or else whole. */
+/* Map a file whose mapping was not recorded: by its program headers, or else whole. */
 static uint32_t
 assume(struct fw_state *state, struct fw_thread *thread, uint32_t file, int64_t page)
 {
@@ -105,7 +105,7 @@ fw_fault_on(struct fw_state *state, struct fw_thread *thread, uint32_t file, int
     return fw_draft_fault(&state->draft, area, file, page);
 }
 
-/* How many pages the call in progress can touch; 0: that is not known. */
+/* The number of pages that the call in progress can touch; 0: unknown. */
 static int64_t
 most_of(const struct fw_state *state, const struct fw_thread *thread)
 {
@@ -118,7 +118,7 @@ most_of(const struct fw_state *state, const struct fw_thread *thread)
     return (count - 2) / state->evidence->page_size + 2;
 }
 
-/* By what a file's pages are mostly touched: a mapping, or the call in progress. */
+/* How a file's pages are mostly touched: by a mapping, or by the call in progress. */
 static int8_t
 likely(const struct fw_state *state, const struct fw_thread *thread, uint32_t file)
 {
@@ -181,7 +181,7 @@ read_around(struct fw_state *state, const struct fw_missed *missed, uint32_t han
     fw_read_at(state, handle, missed->file, reading, position, count);
 }
 
-/* Reads of which no call tells. */
+/* Reads without a recorded call. */
 static void
 read_guessed(struct fw_state *state, const struct fw_missed *missed, uint32_t handle,
              const struct fw_reading *reading)

@@ -68,7 +68,7 @@ fw_cloned(struct fw_state *state, int64_t pid, int64_t flags)
         state->error = FW_NO_MEMORY;
 }
 
-/* The flags a child is made with; threads share everything, and so does one of which nothing tells.
+/* The flags a child is made with; threads share everything, and so does a child with unknown flags.
  */
 static int64_t
 flags_of(struct fw_state *state, int64_t pid)

@@ -1,4 +1,4 @@
-"""One attempt: asked for, made, and dated; what fails in it, and what ends a campaign."""
+"""One attempt: requested, made, and dated; its errors, and those that end a campaign."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from analyzer.tuner.evaluation import BLAMING, Attempt, Evaluator, Seeded, Targe
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
 
-_NOTES = 20  # of an attempt, and characters of each; a target may say anything
+_NOTES = 20  # of an attempt, and characters of each; a target's text is not trusted
 _NOTE_LENGTH = 500
 _METRICS = 1000
 
@@ -38,10 +38,10 @@ class Due:
 def evaluated(
     evaluator: Evaluator, due: Due, interrupts: tuple[type[BaseException], ...] = ()
 ) -> Evaluation:
-    """Make an attempt; what fails in that costs the chromosome alone.
+    """Make an attempt; a failure affects only its chromosome.
 
-    Not so ``interrupts``, nor a CampaignError: then no chromosome could be evaluated. The seed of
-    the attempt follows from the campaign's, the scenario and the repeat.
+    Except ``interrupts`` and CampaignError, after which no chromosome could be evaluated. The seed
+    of the attempt follows from the campaign's, the scenario and the repeat.
     """
     seed = random.Random(f"{due.seed}/{due.scenario}/{due.repeat}").getrandbits(32)
     started, clock = time.time(), time.monotonic()
@@ -55,7 +55,7 @@ def evaluated(
 
 
 def failed_for_good(what: str, last: Attempt) -> CampaignError:
-    """Return the error of what cannot be measured; DisturbedError where others are to blame."""
+    """Return the error of a failed measurement; DisturbedError if other processes caused it."""
     notes = "; ".join(last.notes) or "no details are known"
     kind = CampaignError if last.status in BLAMING else DisturbedError
     return kind(

@@ -1,8 +1,8 @@
-"""The default's runs in one scenario, by which all others are judged, and whether they drift.
+"""The default's runs in one scenario, the baseline of all others, and their drift.
 
-The default is run again and again. When its last runs all lie beyond all that went before (an
-extreme case of the rank test of Mann and Whitney, 1947), the machine is no longer what it was: what
-ran from there on is compared with the default from there on.
+The default is run repeatedly. When its last runs all lie beyond all earlier ones (an extreme case
+of the rank test of Mann and Whitney, 1947), the machine has changed: runs from there on are
+compared with the default's runs from there on.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from bisect import bisect_right
 from statistics import median
 
 LATEST = 4  # runs that must lie beyond all others …
-UNLIKELY = 0.01  # … where chance does that no more often than this
+UNLIKELY = 0.01  # … if chance does that at most this often
 
 
 class Baseline:

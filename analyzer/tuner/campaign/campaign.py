@@ -1,9 +1,8 @@
 """A campaign: the engine is asked, its chromosomes are tried, and it receives their fitness.
 
-The course of a campaign follows from its spec and from what was measured, and from nothing else.
-To resume one, the same course is gone again from its beginning with a new engine of the same seed,
-the attempts being taken from the store as long as it has some; so the random stream is the same,
-and nothing is measured twice.
+The course of a campaign depends only on its spec and on the measured values. To resume a campaign,
+its course is repeated from the beginning with a new engine of the same seed, and attempts come from
+the store while it has some. So the random stream is the same, and nothing is measured twice.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from analyzer.tuner.store.store import Store
 
 DEFAULT_FIRST = 3  # rounds of it before all else, where the engine can ask for more
 DEFAULT_EVERY = 12  # rounds of other chromosomes between two of the default
-IDLE_GENERATIONS = 100  # without a single attempt: the engine proposes what it has proposed
+IDLE_GENERATIONS = 100  # without a new attempt: the engine repeats its proposals
 
 
 class _Spent(Exception):
@@ -39,10 +38,10 @@ class _Spent(Exception):
 
 @dataclass(frozen=True)
 class Rules:
-    """When a campaign ends, and what ends it at once.
+    """When a campaign ends, and what ends it immediately.
 
-    ``patience``: None goes on whatever the noise. ``interrupts``: exceptions of the evaluator that
-    are not failures of an evaluation (a signal's); they end the campaign, as Ctrl-C does.
+    ``patience``: None continues whatever the noise. ``interrupts``: exceptions of the evaluator
+    that are not failures of an evaluation (a signal's); they end the campaign, as Ctrl-C does.
     """
 
     budget: Budget = field(default_factory=Budget)
@@ -51,10 +50,10 @@ class Rules:
 
 
 class Campaign:
-    """Runs what ``store.spec`` says, from where the store is.
+    """Runs the campaign of ``store.spec``, continuing the store.
 
-    ``engine`` must be new, made of the spec's recipe, space and seed; ``turns`` is the recipe's,
-    too (turns.py). ``on_progress`` is called after every attempt that is made.
+    ``engine`` must be new, made of the spec's recipe, space and seed; ``turns`` is that of the
+    recipe (turns.py). ``on_progress`` is called after every attempt that is made.
     """
 
     def __init__(
@@ -83,16 +82,17 @@ class Campaign:
 
     @property
     def standings(self) -> Standings:
-        """What is known in the scenarios that are in force."""
+        """The standings in the scenarios in force."""
         return self._contest.standings
 
     def run(self) -> Ended:
-        """Go on until the engine or the budget ends, or the gain is below the noise; say which.
+        """Continue until the engine or the budget ends, or the gain is below the noise.
 
-        CampaignError when the default cannot be measured (any more; DisturbedError when others are
-        to blame), when the store holds another course, or when the evaluator raises one.
-        StoreError when an attempt cannot be stored. What the evaluator raises for Ctrl-C, and
-        ``interrupts``, pass through. The campaign can be resumed after any of them.
+        Return which of these ended it. Raises CampaignError when the default cannot be measured
+        (DisturbedError when other processes are the cause), when the store holds another course, or
+        when the evaluator raises one. StoreError when an attempt cannot be stored.
+        KeyboardInterrupt and ``interrupts`` pass through. The campaign can be resumed after any of
+        them.
         """
         try:
             ended = self._search()
@@ -152,7 +152,7 @@ class Campaign:
         self._contest.stages.append(Stage(self.best, self.standings.measured()))
 
     def _inform(self, scored: list[Scored]) -> None:
-        """Tell the engine of a generation, or, if it has a mind of its own, of all."""
+        """Give the engine the results of a generation, or of all if it ranks chromosomes itself."""
         if self._believer is None:
             self._engine.tell(scored)
             return
@@ -187,7 +187,7 @@ class Campaign:
         return Scored(chromosome, self.standings.fitness(key), metrics, gains, final)
 
     def _race(self, chromosome: Chromosome) -> None:
-        """Measure a chromosome as often as it is worth, and what it is compared with."""
+        """Measure a chromosome as often as useful, and the one it is compared with."""
         key = key_of(chromosome)
         while (runner := self.standings.next_to_run(key)) is not None:
             if self._default_due():
@@ -212,7 +212,7 @@ class Campaign:
         return due
 
     def _run_best(self) -> None:
-        """Run the best again until it has all its repeats: chance may have put it there."""
+        """Repeat the best until it has all its repeats: it may be the best by chance."""
         best = self.standings.best()
         if not self.standings.exhausted(best):
             self._run(chromosome_of(best))
@@ -270,7 +270,7 @@ class Campaign:
             raise _Spent("seconds")
 
     def _default_failed(self) -> CampaignError:
-        """Take back what failed together with the default, since that was the target's fault."""
+        """Withdraw attempts that failed together with the default: the target was the cause."""
         attempts = self._store.evaluations()
         self._store.withdraw_after(max(map(self._shown_sound, attempts), default=0))
         return failed_for_good("the default cannot be measured", attempts[-1].attempt)

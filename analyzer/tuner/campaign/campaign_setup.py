@@ -1,7 +1,7 @@
-"""What a campaign was begun with: its recipe, its genes, and what was predicted of windows.
+"""The input of a campaign: its recipe, its genes, and the predicted seconds of windows.
 
-The store keeps it as text, so that a resumed campaign goes over the same ground although a board's
-own values have changed, and a report knows the genes without the board.
+The store keeps it as text, so that a resumed campaign is the same although the board's values have
+changed, and a report knows the genes without the board.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where a campaign is, for whoever waits for it."""
+"""The progress of a campaign, for display."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ class Progress:
     """One line's worth.
 
     ``improvement`` over the default, in parts of the default's value: fewer seconds, or a higher
-    rate; ``interval`` is its bootstrap interval (5 to 95 %), None where nothing was repeated yet.
-    ``most`` evaluations are made, None where that is not limited. ``seconds`` were spent in
-    attempts; ``seconds_left`` is None without a budget. Where scenarios take turns, ``scenario``
-    is in force, and what is said of the best is said of that. ``returned`` are genes that came
-    back in this generation, since the workload changed.
+    rate; ``interval`` is its bootstrap interval (5 to 95 %), None without repeats. ``most`` is the
+    limit of evaluations, None without a limit. ``seconds`` were spent in attempts; ``seconds_left``
+    is None without a budget. If scenarios take turns, ``scenario`` is the one in force, and the
+    best is that of this scenario. ``returned`` are genes that came back in this generation, since
+    the workload changed.
     """
 
     generation: int

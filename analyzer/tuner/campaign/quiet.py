@@ -14,7 +14,7 @@ _PAUSES_S = (5.0, 10.0, 20.0, 40.0)  # the last one again and again
 
 
 def patiently(resume: Callable[[], T], good: Callable[[], int], tell: Callable[[str], None]) -> T:
-    """Return what ``resume`` does, which is called again while others disturb it.
+    """Return the result of ``resume``, which is repeated while other processes disturb it.
 
     ``good`` returns the number of good attempts so far. Raises the DisturbedError after pauses of
     PATIENCE_S in all without another one.

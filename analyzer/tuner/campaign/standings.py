@@ -1,4 +1,4 @@
-"""What the attempts of a campaign say: who is best, by how much, and how sure that is.
+"""The ranking of a campaign's chromosomes by its attempts, with gains and their errors.
 
 Everything is compared in logarithms. The *gain* of a run is log(default's value / its value), of a
 rate the reverse; that of a chromosome is the median over its good runs, then the mean over
@@ -37,9 +37,9 @@ class _Runs:
 
 @dataclass(frozen=True)
 class _Summary:
-    """What is known of a chromosome: good runs in the scenario that has the fewest, and its gain.
+    """The standing of a chromosome: good runs in the scenario with the fewest, and its gain.
 
-    ``gain`` is None where a scenario lacks, ``gains`` are those of the good runs.
+    ``gain`` is None if a scenario is missing; ``gains`` are those of the good runs.
     """
 
     repeats: int
@@ -48,7 +48,7 @@ class _Summary:
 
 
 class Standings:
-    """Fed with attempts in their order (``add``), tells what they say; the same for the same."""
+    """Computed from attempts in their order (``add``); deterministic."""
 
     def __init__(self, spec: Spec) -> None:
         self.default = key_of(spec.default)
@@ -112,7 +112,7 @@ class Standings:
         return key in self._condemned or self._of(key, scenario).bad_in_a_row >= TRIES
 
     def next_to_run(self, key: str) -> str | None:
-        """Return who should be run next to know what ``key`` is worth (racing.py); None: nobody.
+        """Return the chromosome to run next to assess ``key`` (racing.py); None if none.
 
         That is ``key``, or the best of the others.
         """
@@ -144,7 +144,7 @@ class Standings:
         return -math.inf if key in self._condemned else self._gain(key)
 
     def best(self, apart_from: str | None = None) -> str:
-        """Return the first of the ranking, or of all others; the default where there is none."""
+        """Return the first of the ranking, or of all others; the default if there is none."""
         return next((key for key in self.ranking() if key != apart_from), self.default)
 
     def measured(self) -> int:
@@ -154,7 +154,7 @@ class Standings:
     def ranking(self) -> Sequence[str]:
         """Return the chromosomes that have their fewest repeats, by falling gain.
 
-        Those that failed are left out. Of equals the one that was tried first comes first.
+        Failed ones are left out. Equal ones are in the order of their first attempt.
         """
         if not self._ranking:
             gains = {key: self.gain(key) for key in self._runs}
@@ -170,8 +170,8 @@ class Standings:
         """Return the bootstrap interval (5 to 95 %) of a gain, or of its lead over another.
 
         Errors of medians are drawn from the residuals of all repeats of a scenario (residual
-        bootstrap, Efron and Tibshirani 1993, 9.4), which holds for one that was run only once.
-        None where a chromosome has no gain, or nothing was repeated yet.
+        bootstrap, Efron and Tibshirani 1993, 9.4), which is valid even after a single run. None if
+        a chromosome has no gain, or without repeats.
         """
         base = self.default if other is None else other
         lead = self.gain(key) - self.gain(base)
@@ -191,9 +191,9 @@ class Standings:
         return float(low), float(high)
 
     def best_from_second(self) -> float:
-        """Return the noise in telling the two best apart: half of the interval of the lead.
+        """Return the noise of the difference of the two best: half of the interval of the lead.
 
-        0 where nothing was repeated, or there are no two.
+        It is 0 without repeats, or without two chromosomes.
         """
         ranking = self.ranking()[:2]
         interval = self.interval(*ranking) if len(ranking) == 2 else None

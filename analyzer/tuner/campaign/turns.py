@@ -1,9 +1,9 @@
 """Scenarios in turn: one is in force for some generations, then the next one.
 
-So the workload changes under a search, as in Moilanen, *I/O Workload Fingerprinting in the
-Genetic-Library* (Linux Symposium 2006), section 6. What is said of a chromosome is then said of one
-scenario: by the runs in it, beside the default's there. Otherwise every chromosome is measured in
-all scenarios, which are one contest.
+So the workload changes during a search, as in Moilanen, *I/O Workload Fingerprinting in the
+Genetic-Library* (Linux Symposium 2006), section 6. A chromosome's standing then refers to one
+scenario: its runs there, against the default's there. Otherwise every chromosome is measured in all
+scenarios, which are one contest.
 """
 
 from __future__ import annotations
@@ -18,8 +18,7 @@ from analyzer.tuner.store.records import Spec
 class Contest:
     """Runs that are compared with each other: those in the scenarios of ``spec``.
 
-    ``believed``: the chromosome that the engine believes best, if it has a mind of its own and was
-    given any results.
+    ``believed``: the best chromosome by the engine's own estimate, if it makes one and has results.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -30,7 +29,7 @@ class Contest:
 
     @property
     def best(self) -> str:
-        """The best chromosome by what was measured, or by what the engine makes of that."""
+        """The best chromosome by the measurements, or by the engine's estimate from them."""
         return self.believed or self.standings.best()
 
 
@@ -57,7 +56,7 @@ class Turns:
 
 
 def turn_of(generation: int, generations: int, contests: int) -> int:
-    """Return which contest is in force, when each is for so many generations."""
+    """Return the contest in force, if each lasts so many generations."""
     return generation // generations % contests
 
 

@@ -5,13 +5,13 @@ sections 3 and 4: metrics of every I/O go into a snapshot, snapshots are consoli
 over a period decide each of the three dimensions.
 
 The paper averages the distance of an I/O from the sector where the one before it *started*: that
-is ``Snapshot.distance``, and ``published`` decides by it. Today it finds hardly anything
-sequential. A stream of bios of 128 KiB is 256 sectors from start to start, and the limit is 25; and
-one look at a file system's metadata, a million sectors away, moves the average of ten thousand
-bios beyond it. So by default an I/O is a *jump* if it starts more than 25 sectors from where the
-one before it *ended*, and a workload is random if most of its I/Os are jumps.
+is ``Snapshot.distance``, and ``published`` decides by it. Today it classifies hardly any workload
+as sequential. A stream of bios of 128 KiB is 256 sectors from start to start, and the limit is 25;
+and one access to a file system's metadata, a million sectors away, moves the average of ten
+thousand bios beyond it. So by default an I/O is a *jump* if it starts more than 25 sectors from
+where the one before it *ended*, and a workload is random if most of its I/Os are jumps.
 
-The sums of a snapshot are made where the I/Os are seen (tracer/remote/bios.sh).
+The sums of a snapshot are computed where the I/Os are recorded (tracer/remote/bios.sh).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ Size = Literal["small", "large"]
 
 
 class Fingerprint(NamedTuple):
-    """What a workload is like; one of eight."""
+    """The class of a workload; one of eight."""
 
     type: Type
     pattern: Pattern
@@ -93,7 +93,7 @@ class Snapshot:
     def fingerprint(
         self, page_bytes: int = PAGE_BYTES, published: bool = False
     ) -> Fingerprint | None:
-        """Return what the period was like, None without any I/O.
+        """Return the class of the period, None without any I/O.
 
         ``published``: let the average distance decide about the pattern, not the jumps.
         """
@@ -112,5 +112,5 @@ class Snapshot:
 
     @classmethod
     def from_metrics(cls, metrics: Mapping[str, float]) -> Self:
-        """Return the snapshot in what :meth:`metrics` gave; sums not there are 0."""
+        """Return the snapshot of :meth:`metrics`; missing sums are 0."""
         return cls(*(metrics.get(f"io_{one.name}", 0.0) for one in fields(cls)))

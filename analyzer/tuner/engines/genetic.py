@@ -17,9 +17,9 @@ from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
 class GeneticEngine:
     """A population under selection, crossover and mutation.
 
-    ``seeds`` stand first in the first generation. ``replaces = "worst"`` asks for children only:
-    what their parents were worth is known; otherwise the whole population is asked again, so that
-    a workload that changes is noticed.
+    ``seeds`` come first in the first generation. ``replaces = "worst"`` requests children only, as
+    the fitness of their parents is known; otherwise the whole population is requested again, so
+    that a change of the workload is noticed.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class GeneticEngine:
         return [] if last and self.generation >= last else list(self.asked)
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        """Make the next generation from what this one was worth."""
+        """Make the next generation from the fitness of this one."""
         self.generation += 1
         self._set_rate(sum(child.fitness for child in scored) / max(len(scored), 1))
         breed = {"all": self._generational, "worse-half": self._steady, "worst": self._merged}

@@ -25,8 +25,8 @@ def make_engine(
     """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
 
     ``predicted``: seconds by read_ahead_kb, which the recipe start-up begins with; ``page_bytes``:
-    more than that makes I/Os large.
-    Raises RecipeError where the recipe does not fit the space, or needs what is not installed.
+    larger I/Os count as large. Raises RecipeError where the recipe does not fit the space, or needs
+    what is not installed.
     """
     if isinstance(recipe, StartUp):
         return StartUpEngine(recipe, space, seed, seeds, predicted)

@@ -1,8 +1,8 @@
 """Selection, crossover and mutation: pure functions of an explicit random generator.
 
-Fitness is larger for the better. Operators on genes keep to each gene's alleles but know nothing of
-what goes together: ``Space.repair`` follows them, or the evaluation gives zero fitness.
-Tests hold them against DEAP's (docs/decisions/006).
+Fitness is larger for the better. Operators on genes keep to each gene's alleles but ignore
+dependencies between genes: ``Space.repair`` follows them, or the evaluation gives zero fitness.
+Tests compare them with DEAP's (docs/decisions/006).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LARGEST_CHANGE = 1.0  # of a value, when it is changed by a random percentage
 
 
 def random_child(space: Space, rng: Random) -> Child:
-    """Return a valid chromosome: each gene any of its options beside those before it."""
+    """Return a valid chromosome: each gene is a random option of those the earlier genes leave."""
     child: Child = {}
     for gene in space.genes:
         child[gene.name] = rng.choice(space.options(gene, child))
@@ -28,7 +28,7 @@ def random_child(space: Space, rng: Random) -> Child:
 def spread(space: Space, count: int, rng: Random) -> list[Child]:
     """Return ``count`` valid chromosomes that spread each gene's values evenly over its range.
 
-    Moilanen and Williams 2005, 2.2.1; which value of one gene meets which of another is chance.
+    Moilanen and Williams 2005, 2.2.1; values of different genes are combined at random.
     """
     columns = {gene.name: rng.sample(_evenly(gene.alleles, count), count) for gene in space.genes}
     return [
@@ -72,7 +72,7 @@ def blend(space: Space, one: Chromosome, other: Chromosome, rng: Random) -> Chil
     """Return a child with X % of one parent's gene and 100 − X % of the other's, X anew by gene.
 
     Moilanen and Williams 2005, 2.2.6. Shares are taken of the place among the gene's alleles (for
-    powers of two: of the exponent); what has no order comes from one parent or the other.
+    powers of two: of the exponent); unordered alleles come from one parent or the other.
     """
     return {
         gene.name: _blended(gene, one[gene.name], other[gene.name], rng) for gene in space.genes
@@ -90,7 +90,7 @@ def _blended(gene: Gene, one: Allele, other: Allele, rng: Random) -> Allele:
 def single_point(
     space: Space, one: Chromosome, other: Chromosome, rng: Random
 ) -> tuple[Child, Child]:
-    """Return two children: what lies after a random cut between two genes changes places."""
+    """Return two children: the genes after a random cut are exchanged."""
     names = space.names
     cut = rng.randint(1, max(len(names) - 1, 1))
     head, tail = names[:cut], names[cut:]
@@ -110,12 +110,12 @@ def uniform(space: Space, one: Chromosome, other: Chromosome, rng: Random) -> tu
 
 
 def mutate(gene: Gene, allele: Allele, rng: Random, how: Mutation = "any") -> Allele:
-    """Return another allele of ``gene`` (the same where it has one only).
+    """Return another allele of ``gene`` (the same if it has only one).
 
     ``new``: any other; ``percent``: the value up or down by a random percentage, the neighbour if
     that is too little; ``any``: one of these two (Moilanen and Williams 2005, 2.2.7); ``step``: a
-    neighbour; ``flip``: one bit of its place among the alleles. What has no order, or none as its
-    allele, gets any other.
+    neighbour; ``flip``: one bit of its place among the alleles. A gene without order, or with the
+    allele NONE, gets any other.
     """
     others = len(gene.alleles) - (allele != NONE)
     if not others:
@@ -152,7 +152,7 @@ def encode_gene(gene: Gene, allele: Allele) -> str:
 
 
 def decode_gene(gene: Gene, bits: str) -> Allele:
-    """Return the allele that ``bits`` stand for: every pattern stands for one."""
+    """Return the allele that ``bits`` encode: every pattern encodes one."""
     alleles = gene.alleles
     return (
         alleles[_scaled(int(bits, 2), (1 << len(bits)) - 1, len(alleles) - 1)]
@@ -172,7 +172,7 @@ def encode(space: Space, chromosome: Chromosome) -> str:
 
 
 def decode(space: Space, bits: str) -> Child:
-    """Return the chromosome that ``bits`` stand for."""
+    """Return the chromosome that ``bits`` encode."""
     chromosome: Child = {}
     start = 0
     for gene in space.genes:
@@ -183,7 +183,7 @@ def decode(space: Space, bits: str) -> Child:
 
 
 def single_point_bits(one: str, other: str, rng: Random) -> tuple[str, str]:
-    """Return two binary chromosomes: what lies after a random cut changes places."""
+    """Return two binary chromosomes: the bits after a random cut are exchanged."""
     cut = rng.randint(1, max(len(one) - 1, 1))
     return one[:cut] + other[cut:], other[:cut] + one[cut:]
 
@@ -195,9 +195,9 @@ def flip(bits: str, rng: Random) -> str:
 
 
 def average(space: Space, population: Sequence[Chromosome]) -> Child:
-    """Return the population's mean gene: of numbers the mean place, else what is most frequent.
+    """Return the mean gene: for numbers the mean place, otherwise the most frequent allele.
 
-    What a fingerprint remembers (Moilanen 2006, 5.4). The result is repaired.
+    A fingerprint remembers it (Moilanen 2006, 5.4). The result is repaired.
     """
     return space.repair({gene.name: _mean(gene, population) for gene in space.genes})
 

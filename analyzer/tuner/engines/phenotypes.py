@@ -1,4 +1,4 @@
-"""Phenotypes of the genetic-library: what a child's genes bring about, measured apart.
+"""Phenotypes of the genetic-library: effects of a child's genes, measured separately.
 
 Moilanen and Williams, *Using genetic algorithms to autonomically tune the kernel* (Linux Symposium
 2005), 2.4, 3.1.3 and 3.2.1. Each phenotype ranks the children by one figure. A ``uid`` is a bitmask
@@ -60,8 +60,8 @@ def weighted(places: Sequence[float], weights: Sequence[float]) -> float:
 def general_fitness(phenotypes: Sequence[Phenotype], children: Sequence[Scored]) -> list[float]:
     """Return the fitness of each child in the phenotype with the largest mask.
 
-    The general phenotype holds the genes; those under it only measure. One whose figures no child
-    has is left out; without any, it is the given fitness.
+    The general phenotype holds the genes; those under it only measure. A phenotype whose figures no
+    child has is left out; without any, it is the given fitness.
     """
     general = max(phenotypes, key=lambda each: each.uid.bit_count(), default=None)
     under = [

@@ -1,4 +1,4 @@
-"""What a prediction of start-up seconds by window says to a tuner."""
+"""Use of predicted start-up seconds by window in a tuner."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Prediction:
         return Space(tuple(genes), space.left_out)
 
     def window(self, space: Space, aside: int = 0) -> dict[str, Allele]:
-        """Return the predicted window, or the one so many places aside, of each window gene."""
+        """Return the predicted window, or the one so many places away, of each window gene."""
         chosen: dict[str, Allele] = {}
         for gene in filter(is_window, space.genes):
             seconds = list(map(self.seconds, gene.alleles))

@@ -1,15 +1,15 @@
 """How often a chromosome is measured: clear losers and winners few times, close ones more often.
 
 A chromosome races against the best one known. Both are run again, the one with fewer runs first,
-until it cannot be better by more than is worth having (lead + z·error ≤ NEGLIGIBLE), or is better
-(lead − z·error ≥ 0), or both have had all their repeats. The lead is the difference of the
+until it cannot be better by more than a negligible amount (lead + z·error ≤ NEGLIGIBLE), or is
+better (lead − z·error ≥ 0), or both have had all their repeats. The lead is the difference of the
 logarithms of fitness, its error comes from the noise pooled over all repeats of the campaign.
 
 That is a race under Gaussian errors (Maron and Moore, *The Racing Algorithm*, 1997) with the
 incumbent only (Hutter, Hoos and Leyton-Brown, *Sequential Model-Based Optimization for General
 Algorithm Configuration*, 2011, algorithm 2) and with an indifference zone (Kim and Nelson 2001):
-what is as good as the best is not measured for ever. The rule depends on measured values alone, so
-a resumed campaign races alike.
+equally good ones are not measured for ever. The rule depends on measured values alone, so a resumed
+campaign races alike.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-Z = 1.645  # one as good as the best is taken for worse in one look of twenty
-NEGLIGIBLE = 0.005  # of the objective: less is not worth a setting
+Z = 1.645  # an equal one is judged worse in one look of twenty
+NEGLIGIBLE = 0.005  # of the objective: a smaller gain does not justify a setting
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,8 @@ def decided(lead: float, error: float) -> bool:
 def error_of_difference(samples: Iterable[Sample]) -> float:
     """Return the standard error of the difference of two mean (over scenarios) medians.
 
-    The variance of a median is π/2 times that of a mean; less for few runs, so on the safe side.
+    The variance of a median is π/2 times that of a mean; less for few runs, so this is
+    conservative.
     """
     variances = [
         math.pi / 2 * one.noise**2 * (1 / one.runs + 1 / one.other_runs) for one in samples
@@ -50,7 +51,7 @@ def error_of_difference(samples: Iterable[Sample]) -> float:
 def noise(squares: float, freedom: int) -> float:
     """Return the standard deviation of one run, from squared residuals and degrees of freedom.
 
-    Widened as Student's t is wider than a normal distribution; infinite where too little is known.
+    Widened as Student's t is wider than a normal distribution; infinite with too few data.
     """
     if freedom <= 2:
         return math.inf

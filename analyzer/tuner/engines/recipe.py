@@ -27,11 +27,11 @@ Bounds = tuple[int, int]
 
 
 class RecipeError(AnalyzerError, ValueError):
-    """A recipe that is not there or makes no sense; ``remedy`` says what to do."""
+    """A missing or invalid recipe; ``remedy`` says what to do."""
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table of a recipe; what is unknown or out of range in it is refused."""
+    """A table of a recipe; unknown keys and values out of range are refused."""
 
 
 class Crossover(Part, frozen=True, kw_only=True):
@@ -74,8 +74,8 @@ class Niches(Part, frozen=True, kw_only=True):
 class Fingerprints(Part, frozen=True, kw_only=True):
     """Genes come back with the workload that they suited (reintroduction.py).
 
-    ``decay``: what is left of a top fitness after a generation. ``published``: the average distance
-    decides what is random, else how many I/Os are jumps (fingerprint.py).
+    ``decay``: the part of a top fitness left after a generation. ``published``: the average
+    distance decides what is random, otherwise the share of jumps (fingerprint.py).
     """
 
     decay: Share
@@ -87,12 +87,12 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
 
     ``first``: how the first generation is spread over the space: ``random``, or ``spread`` (each
     gene's range evenly). ``chromosome``: whether crossover and mutation work on genes or on bits.
-    ``repair``: whether children are made valid; else they get what the evaluation gives.
-    ``parents``: how they are chosen. ``replaces``: the whole population; its worse half, the
-    other half being the parents; or the worst of parents and children together.
-    ``generations``: after how many it ends, and rates have gone to their last ones; 0: never.
-    ``turns``: for how many of them a scenario is in force before the next one is (turns.py); 0:
-    every chromosome is measured in all.
+    ``repair``: whether children are made valid; otherwise they get the fitness of the evaluation.
+    ``parents``: how they are chosen. ``replaces``: the whole population; its worse half, the other
+    half being the parents; or the worst of parents and children together. ``generations``: the
+    number after which it ends and rates reach their last values; 0: never. ``turns``: the number of
+    generations of a scenario before the next one (turns.py); 0: every chromosome is measured in
+    all.
     """
 
     name: Text
@@ -138,12 +138,12 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
 
 
 class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start-up"):
-    """foreread's own (start_up.py).
+    """foreread's own algorithm (start_up.py).
 
-    ``founders``: how many are spread over the space at first; ``strange``: of so many children
-    one is that which is least like all others, the rest are the most promising of a ``brood``;
-    ``population``: how many may be parents, chosen by ``tournament``; ``hopeless``: by how much
-    (parts of the best) a window must be predicted to be slower so as not to be tried.
+    ``founders``: number of first chromosomes, spread over the space; ``strange``: one of so many
+    children is the one least similar to all others, the rest are the most promising of a ``brood``;
+    ``population``: number of possible parents, chosen by ``tournament``; ``hopeless``: a window
+    predicted to be slower by this (parts of the best) is not tried.
     """
 
     name: Text

@@ -19,9 +19,9 @@ from analyzer.tuner.store.records import TopGenes
 class Fingerprinting:
     """A genetic engine whose first child gets genes back when the fingerprint changes.
 
-    ``decay``: what is left of a fingerprint's top fitness after each generation of it, which the
-    paper does not say. A fingerprint not seen yet has the space's default (5.1, 6.1).
-    ``page_bytes`` and ``published``: as ``Snapshot.fingerprint`` takes them.
+    ``decay``: the part of a fingerprint's top fitness left after each of its generations; the paper
+    gives no value. A new fingerprint has the space's default (5.1, 6.1). ``page_bytes`` and
+    ``published``: as ``Snapshot.fingerprint`` takes them.
     """
 
     def __init__(
@@ -34,7 +34,7 @@ class Fingerprinting:
         unknown = TopGenes(engine.space.default(), 0.0)
         self.top: dict[Fingerprint, TopGenes] = dict.fromkeys(FINGERPRINTS, unknown)
         self.fingerprint: Fingerprint | None = None  # of the last generation with any I/O
-        self.returned: Chromosome | None = None  # what comes back in the next one
+        self.returned: Chromosome | None = None  # genes that return in the next generation
         self._engine = engine
         self._decay = decay
         self._page_bytes, self._published = page_bytes, published
@@ -44,10 +44,10 @@ class Fingerprinting:
         return self._engine.ask()
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        """Take the generation's results; remember its genes, and bring others back.
+        """Process the generation's results; remember its genes, and bring others back.
 
-        What comes back is what was known before this generation: its own genes are about to be
-        the parents anyway.
+        Those brought back were stored before this generation, whose own genes are about to be the
+        parents in any case.
         """
         self._engine.tell(scored)
         self.returned = None

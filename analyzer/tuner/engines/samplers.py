@@ -15,14 +15,14 @@ from analyzer.tuner.engines.operators import random_child
 from analyzer.tuner.engines.recipe import RecipeError, Sampler
 from analyzer.tuner.space.genes import NONE, Allele, Chromosome, Gene, Space
 
-KNOWN_IN_A_ROW = 50  # known chromosomes that TPE may propose before chance proposes one
-RARE = 1000  # draws after which what is left of the space is enumerated
+KNOWN_IN_A_ROW = 50  # known chromosomes that TPE may propose before a random one is taken
+RARE = 1000  # draws after which the rest of the space is enumerated
 
 
 def make_sampler(
     recipe: Sampler, space: Space, seed: int, seeds: Sequence[Chromosome] = ()
 ) -> Engine:
-    """Return the sampler of ``recipe``; raises RecipeError where it needs what is not installed."""
+    """Return the sampler of ``recipe``; raises RecipeError if it needs an uninstalled package."""
     if recipe.kind == "tpe":
         return TpeSampler(space, seed, seeds)
     first = (space.repair(seed) for seed in seeds)
@@ -31,7 +31,7 @@ def make_sampler(
 
 
 class ListSampler:
-    """Asks for what an iterator yields, whatever results it gets."""
+    """Requests the chromosomes of an iterator, whatever the results."""
 
     def __init__(self, chromosomes: Iterator[Chromosome], batch: int) -> None:
         self._rest, self._batch = chromosomes, batch
@@ -54,7 +54,7 @@ def distinct(space: Space, chromosomes: Iterator[Chromosome]) -> Iterator[Chromo
 
 
 def shuffled(space: Space, rng: Random) -> Iterator[Chromosome]:
-    """Yield random chromosomes, and what is left of the space when new ones have become rare."""
+    """Yield random chromosomes, and the rest of the space when new ones have become rare."""
     seen = set()
     unlucky = 0
     while unlucky < RARE:
@@ -74,7 +74,7 @@ class TpeSampler:
     """Optuna's tree-structured Parzen estimator, one chromosome at a time.
 
     Genes are suggested in order, those that apply, numbers by their place among the gene's
-    alleles. What it proposes again is answered from memory.
+    alleles. Repeated proposals are answered from memory.
     """
 
     def __init__(self, space: Space, seed: int, seeds: Sequence[Chromosome] = ()) -> None:

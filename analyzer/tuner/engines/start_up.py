@@ -1,19 +1,19 @@
 """foreread's own genetic algorithm for start-ups: few evaluations, few genes that matter.
 
 A cold start takes seconds to minutes to measure and a child takes none to breed. So a whole brood
-is bred, and the one child of it is measured from which most can be expected, according to a model
-of all that was measured (pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary
-computation*, 2011, section 2). A space that is small enough is its own brood. The genes that the
-model finds to matter mutate more often.
+is bred, and only its most promising child is measured, according to a model of all measurements
+(pre-selection by a surrogate: Jin, *Surrogate-assisted evolutionary computation*, 2011, section 2).
+A space that is small enough is its own brood. The genes that the model finds to matter mutate more
+often.
 
-Runs differ, and the same model tells when another run of one that was measured tells more than a
-new child; it averages over whatever is alike, so most chromosomes are run once. The best is the one
-whose expected value is highest, not the one that was lucky.
+Runs differ, and the same model decides when repeating a measured chromosome is more informative
+than a new child; it averages over similar chromosomes, so most of them are run once. The best is
+the one with the highest expected value, not the luckiest one.
 
-Genes that do nothing by themselves may do much together, of which the model can know nothing
-before it has seen them together. So every few children one is measured that is as unlike all others
-as can be, whatever the model says. The first ones are the default, it with the predicted window,
-and a spread over the space; windows that the prediction says cannot win are not alleles at all.
+Genes without effect alone may have a large effect together, which the model cannot know before it
+has seen them together. So every few children the one most different from all others is measured,
+whatever the model predicts. The first ones are the default, it with the predicted window,
+and a spread over the space; windows that cannot win according to the prediction are not alleles.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from analyzer.tuner.engines.surrogate import (
 )
 from analyzer.tuner.space.genes import Allele, Chromosome, Mutation, Space
 
-WHOLE = 2000  # chromosomes: of a space that is no larger, all are looked at
+WHOLE = 2000  # chromosomes: in a space up to this size all are considered
 CLUTCHES = 8  # times the brood's size are bred at most: most of a late brood is known already
 FAR = math.log(2.0)  # from the best's log fitness
 EQUAL = 1e-6  # parts of a value, so that the last bits of a sum, which vary by CPU, decide nothing
@@ -49,7 +49,7 @@ Key = tuple[Allele, ...]
 
 
 class StartUpEngine:
-    """A population that remembers all it has measured.
+    """A population that remembers all measurements.
 
     ``predicted``: seconds by read_ahead_kb.
     """
@@ -74,7 +74,7 @@ class StartUpEngine:
         self._founders = list(distinct(self.space, self._found(seeds)))
 
     def ask(self) -> list[Chromosome]:
-        """Return the founders, then one at a time: a child, or one that is run again.
+        """Return the founders, then one at a time: a child, or a repeat.
 
         None when all are known, and had all their runs.
         """
@@ -87,7 +87,7 @@ class StartUpEngine:
         return [asked] if asked else []
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        """Take what chromosomes are worth by now."""
+        """Process the present fitness of the chromosomes."""
         self._founders = []
         self.told.update({self.space.key(one.chromosome): one for one in scored})
         self._learn()
@@ -104,11 +104,11 @@ class StartUpEngine:
         yield from operators.spread(self.space, self.recipe.founders, self.rng)
 
     def _learn(self) -> None:
-        """Teach the model what is known.
+        """Train the model with the results.
 
-        What is ``FAR`` worse than the best, or failed, counts as just that: how much worse does not
-        help to find the best, and beside a start that takes fifty times as long all others would
-        seem alike.
+        One that is ``FAR`` worse than the best, or failed, counts as exactly ``FAR`` worse: more
+        detail does not help to find the best, and compared with a start that takes fifty times as
+        long all others would seem equal.
         """
         known = list(self.told.values())
         gains = [_gains(one) for one in known]
@@ -156,7 +156,7 @@ class StartUpEngine:
         return self.rng.choice(np.flatnonzero(values >= values.max() * (1 - EQUAL)).tolist())
 
     def _unknown(self, children: Iterator[Child]) -> list[Chromosome]:
-        """Return a brood of what was not measured: all of a small space, else of ``children``."""
+        """Return a brood of unmeasured chromosomes: all of a small space, else ``children``."""
         if self._every:
             return [one for key, one in self._every.items() if key not in self.told]
         fresh = (child for child in children if self.space.key(child) not in self.told)

@@ -1,10 +1,10 @@
-"""When a campaign has done enough: its budget is used up, or going on is not worth the noise.
+"""When to stop a campaign: its budget is used up, or the expected gain is below the noise.
 
-What going on brings is expected to be what the last stretch brought, since a search that
-converges gains less and less. When that is no more than the noise in telling the best from the
-second (half of the bootstrap interval of their difference), further evaluations would choose by
-chance. The principle, to end when the gain expected falls below the statistical error of what is
-known, is that of Makarova et al., *Automatic Termination for Hyperparameter Optimization* (2022).
+The expected gain of continuing is at most that of the last stretch, since a converging search gains
+less and less. When it does not exceed the noise of the difference between best and second (half of
+its bootstrap interval), further evaluations would choose by chance. The principle, to end when the
+expected gain falls below the statistical error of the estimate, is that of Makarova et al.,
+*Automatic Termination for Hyperparameter Optimization* (2022).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Patience:
 
 @dataclass(frozen=True)
 class Stage:
-    """Where a campaign was at the end of a generation: its best, and how many were measured."""
+    """A campaign at the end of a generation: its best, and the number of evaluations."""
 
     best: str
     chromosomes: int
@@ -47,7 +47,7 @@ def gained_too_little(
 ) -> bool:
     """Return whether the best gained no more in the last stretch than the noise.
 
-    ``gain`` gives a chromosome's log fitness by all that is known now, ``half_interval`` the noise.
+    ``gain`` gives a chromosome's log fitness by all present data, ``half_interval`` the noise.
     """
     then = _a_stretch_ago(stages, patience)
     if then is None:

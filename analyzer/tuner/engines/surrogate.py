@@ -1,15 +1,14 @@
-"""What chromosomes are probably worth, guessed from those that were measured.
+"""Estimates the fitness of chromosomes from those that were measured.
 
 A Gaussian process over log fitness (Rasmussen and Williams, *Gaussian Processes for Machine
 Learning*, 2006, algorithm 2.1) whose kernel is a product over the genes of 1 − s + s·r: r is the
 correlation of two alleles, s how much the gene matters. The product expands into the constant, all
-main effects and all interactions (as in functional ANOVA); a gene with s = 0 does not matter.
-Besides that, each chromosome has a part of its *own*, of which no other one tells anything, and
-each run has its noise.
+main effects and all interactions (as in functional ANOVA); a gene with s = 0 does not matter. In
+addition each chromosome has a part of its *own*, independent of all others, and each run has noise.
 
-A few dozen runs leave it open what s, own and noise are; the values that are most likely would be
-believed too much. So guesses are averaged over several *views* of them, drawn by Gibbs sampling
-from what the runs leave likely (Snoek, Larochelle and Adams, *Practical Bayesian Optimization of
+A few dozen runs do not determine s, own and noise; relying on the most likely values would be
+overconfident. So estimates are averaged over several *views* of them, drawn by Gibbs sampling from
+their posterior distribution (Snoek, Larochelle and Adams, *Practical Bayesian Optimization of
 Machine Learning Algorithms*, 2012, section 3.2, who slice a continuous scale).
 """
 
@@ -29,18 +28,18 @@ from analyzer.tuner.space.genes import Chromosome, Gene, Space
 Floats = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
-# What a view may be made of; variances are in parts of the process's own.
+# The possible values of a view; variances are relative to that of the process.
 MATTERS = np.array([0.002, 0.02, 0.06, 0.15, 0.35, 0.7])
 OWN = np.array([1e-6, 0.01, 0.03, 0.1, 0.3])
 NOISE = np.array([1e-4, 1e-3, 3e-3, 1e-2, 3e-2, 0.1, 0.3, 1.0])
-# Logarithms of how likely that is beforehand, up to a constant: few genes matter, little is own.
+# Logarithms of the prior, up to a constant: few genes matter, the own part is small.
 MATTERS_PRIOR = -2.0 * MATTERS
 OWN_PRIOR = np.array([0.0, -0.5, -1.0, -1.5, -2.5])
 NOISE_PRIOR = np.zeros(len(NOISE))
 VIEWS = 10
-BEFORE_THE_FIRST = 3  # draws that are left out, since they still know of where they began
-UNLEARNT = 0.5  # s of every gene for who has learnt nothing
-REACH = 0.4  # of a gene's range, over which alleles are alike
+BEFORE_THE_FIRST = 3  # burn-in: draws that still depend on the starting point
+UNLEARNT = 0.5  # s of every gene before any data
+REACH = 0.4  # of a gene's range: correlation length of alleles
 TRUST = 0.5  # standard deviation of the slope of what is expected, about 1
 TINY = 1e-8  # variance of log fitness, so that equal values are not special case
 
@@ -61,7 +60,7 @@ def correlation(gene: Gene) -> Floats:
 
 @dataclass(frozen=True)
 class Points:
-    """Chromosomes as the surrogate knows them.
+    """Chromosomes in the surrogate's representation.
 
     ``places``: of their alleles, NONE last: chromosomes × genes. ``expected``: their log fitness.
     """
@@ -72,9 +71,9 @@ class Points:
 
 @dataclass(frozen=True)
 class Runs:
-    """What was measured of chromosomes: how often, their mean log fitness.
+    """Measurements of chromosomes: number of runs, mean log fitness.
 
-    ``squares``: of what single runs are off their chromosome's mean, all added up.
+    ``squares``: sum of squared deviations of single runs from their chromosome's mean.
     """
 
     counts: Floats
@@ -99,7 +98,7 @@ class _View:
 
 
 class Surrogate:
-    """Learns from measured chromosomes (``learn``), guesses what others are worth (``guess``)."""
+    """Learns from measured chromosomes (``learn``), estimates the fitness of others (``guess``)."""
 
     def __init__(self, space: Space, rng: Random) -> None:
         self._tables = {
@@ -126,7 +125,7 @@ class Surrogate:
         return Points(np.array(rows, dtype=np.intp).reshape(shape), expected)
 
     def learn(self, points: Points, runs: Runs) -> None:
-        """Take all that is known; views change by one draw."""
+        """Train with all data; views change by one draw."""
         self._points, self._runs = points, runs
         self._level = float(np.mean(runs.means - points.expected))
         self._rest = runs.means - points.expected - self._level
@@ -147,7 +146,7 @@ class Surrogate:
         self._variance = squares / runs.counts.sum()
 
     def guess(self, points: Points) -> Guess:
-        """Return what chromosomes are probably worth, whether they were measured or not."""
+        """Return the estimated fitness of chromosomes, measured or not."""
         same = (points.places[:, None] == self._points.places).all(axis=2)
         across = self._covariance(points, self._matters) + self._own * same
         pull = across @ self._inverse
@@ -161,9 +160,9 @@ class Surrogate:
         )
 
     def strangeness(self, points: Points) -> Floats:
-        """Return how unlike all that was measured chromosomes are, from 0 to 1.
+        """Return how different chromosomes are from all measured ones, from 0 to 1.
 
-        That is the variance left to who takes every gene, and every combination, to matter.
+        It is the remaining variance if every gene and every combination matters.
         """
         unlearnt = np.full((1, len(self._alike)), UNLEARNT)
         known = self._product(self._points.places, unlearnt)[0]
@@ -172,7 +171,7 @@ class Surrogate:
         return np.asarray(np.maximum(1 - ((across @ inverse) * across).sum(axis=1), 0.0))
 
     def _covariance(self, points: Points, matters: Floats) -> Floats:
-        """Return that of points with the known ones, by view; without own parts and noise."""
+        """Return the covariance of points with known ones by view, without own parts and noise."""
         trust = self._trust * np.outer(points.expected, self._points.expected)
         return self._product(points.places, matters) + trust
 
@@ -187,7 +186,7 @@ class Surrogate:
         return self._alike[gene][np.ix_(places[:, gene], self._points.places[:, gene])]
 
     def _drawn(self, view: _View) -> _View:
-        """Return the next view: each part of it drawn in turn, beside the others as they are."""
+        """Return the next view: each part is drawn in turn, given the others."""
         matters, own, noise = view.matters.copy(), view.own, view.noise
         counts, places = self._runs.counts, self._points.places
         trust = self._trust * np.outer(self._points.expected, self._points.expected)
@@ -207,10 +206,10 @@ class Surrogate:
         return _View(matters, own, float(NOISE[self._draw(tried, NOISE, NOISE_PRIOR)]))
 
     def _draw(self, covariances: Floats, noise: float | Floats, prior: Floats) -> int:
-        """Return which of several covariances (× known × known) it is, by chance.
+        """Return the index of a covariance (× known × known), drawn at random.
 
-        Each has the chance that it has by its marginal likelihood, the process's variance
-        integrated out (prior 1/variance), and its prior.
+        Each has a probability by its marginal likelihood, the process's variance integrated out
+        (prior 1/variance), and its prior.
         """
         factors = np.linalg.cholesky(covariances)
         rest = np.broadcast_to(self._rest[:, None], (*covariances.shape[:2], 1))
@@ -224,12 +223,12 @@ class Surrogate:
 
 
 def expected_improvement(guess: Guess, best: Floats) -> Floats:
-    """Return what one more run of each can be expected to improve on ``best`` (views × 1).
+    """Return the expected improvement on ``best`` (views × 1) by one more run of each.
 
-    Averaged over the views. It is the augmented one of Huang, Allen, Notz and Zeng (*Global
-    optimization of stochastic black-box systems via sequential kriging meta-models*, 2006,
-    equation 12): that of Jones, Schonlau and Welch, less where a run would tell little beside its
-    noise. So one that was measured is worth another run only where that tells more than a new one.
+    Averaged over the views. It is the augmented expected improvement of Huang, Allen, Notz and Zeng
+    (*Global optimization of stochastic black-box systems via sequential kriging meta-models*, 2006,
+    equation 12): that of Jones, Schonlau and Welch, reduced if a run adds little information beyond
+    its noise. So a measured chromosome is repeated only if that is more informative than a new one.
     """
     z = (guess.mean - best) / guess.deviation
     density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)

@@ -25,7 +25,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Change:
-    """What one chromosome costs more than another, relative to it: -0.12 is 12 % less.
+    """The cost of one chromosome relative to another: -0.12 is 12 % less.
 
     ``low`` and ``high`` are the interval, None where no chromosome was run twice.
     """
@@ -85,11 +85,11 @@ class Runs:
         return list({key_of(run.chromosome): run.chromosome for run in self.all}.values())
 
     def costs(self, chromosome: Chromosome, scenario: str) -> list[float]:
-        """Return what its good runs in a scenario cost."""
+        """Return the costs of its good runs in a scenario."""
         return [math.exp(log) for log in self._logs.get((key_of(chromosome), scenario), [])]
 
     def count(self, chromosome: Chromosome, scenarios: Iterable[str]) -> int:
-        """Return how many good runs it has in that of ``scenarios`` where it has the fewest."""
+        """Return its number of good runs in the one of ``scenarios`` with the fewest."""
         key = key_of(chromosome)
         return min((len(self._logs.get((key, one), [])) for one in scenarios), default=0)
 
@@ -109,11 +109,11 @@ class Runs:
         scenario: str | None = None,
         confidence: float = CONFIDENCE,
     ) -> Change | None:
-        """Return what ``chromosome`` costs more than ``other``; None where one was not run.
+        """Return the extra cost of ``chromosome`` over ``other``; None if one was not run.
 
-        Over several scenarios, those in which both were run, it is the geometric mean. The
-        interval (two-sided) takes the noise of each scenario from all chromosomes
-        that were repeated in it, for a handful of runs cannot tell their own.
+        Over several scenarios, those in which both were run, it is the geometric mean. The interval
+        (two-sided) takes the noise of each scenario from all chromosomes that were repeated in it,
+        as a handful of runs cannot show their own noise.
         """
         pairs = [
             (self._spread[name], self._logs[one], self._logs[two])

@@ -1,10 +1,10 @@
-"""What of the winner matters, confirmed: only those genes are kept without which it is slower.
+"""Confirms the winner, and keeps only the genes without which it is slower.
 
-A search ends with a chromosome in which most genes have some value by chance, and which was
-picked because its runs were good. Both are put right by runs of their own: the winner, the
-default, the winner with only the genes that likely save something, and that one with each of its
-genes taken back. Nothing that the search measured enters the figures, so that luck which made a
-chromosome the winner is not counted as its gain.
+A search ends with a chromosome in which most genes have random values, and which was selected
+because its runs were good. Separate runs correct both: the winner, the default, the winner with
+only the genes that likely save something, and that one with each of its genes reset. The
+measurements of the search do not enter the figures, so the luck that made a chromosome the winner
+does not count as its gain.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from analyzer.tuner.findings.effects import Effects, GeneEffect
 from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space, applies
 
 REPEATS = 5  # runs of each chromosome in each scenario
-_SURE = 0.99  # that a gene is missed, before one that was not shown to save is taken back
+_SURE = 0.99  # that a gene is missed, before a gene without a shown saving is reset
 
 
 @dataclass(frozen=True)
 class Gain:
-    """A gene that is kept; ``change``: what the chromosome costs beside one without it."""
+    """A gene that is kept; ``change``: the relative cost compared with a chromosome without it."""
 
     gene: str
     allele: Allele
@@ -34,9 +34,9 @@ class Gain:
 
 @dataclass(frozen=True)
 class Confirmed:
-    """The chromosome with only the genes that matter, as far as it is settled.
+    """The chromosome with only the genes that matter, as far as decided.
 
-    ``to_run``: what has to be run before more can be said; empty when all is settled.
+    ``to_run``: chromosomes to run before the next decision; empty when all is decided.
     """
 
     chromosome: Chromosome
@@ -64,17 +64,17 @@ def confirm(
     scenarios: Sequence[str],
     repeats: int = REPEATS,
 ) -> Confirmed:
-    """Return what is confirmed of ``winner`` by ``runs``, made for that, and what is to be run.
+    """Return the genes of ``winner`` confirmed by ``runs``, and the chromosomes to run next.
 
-    ``effects`` are those of the search. Called again with the runs that were asked for, it goes
-    on; with the same runs it says the same.
+    ``effects`` are those of the search. Called again with the requested runs, it continues; with
+    the same runs it returns the same.
     """
     ranked = _ranked(space, effects, winner)
     return _Confirmation(space, winner, runs, scenarios, repeats).result(ranked)
 
 
 def _ranked(space: Space, effects: Effects, winner: Chromosome) -> list[tuple[str, bool]]:
-    """Return the winner's genes, what likely saves most first, and whether it likely saves."""
+    """Return the winner's genes by likely saving, and whether each likely saves."""
     by_name = {effect.gene: effect for effect in effects.genes}
     found = [
         (gene.name, *_likely(by_name.get(gene.name), winner[gene.name]))
@@ -138,7 +138,7 @@ class _Confirmation:
         )
 
     def _enough(self, ranked: list[str], kept: list[str]) -> list[str]:
-        """Return so many of the ranked genes that they are as good as all of them."""
+        """Return the shortest prefix of the ranked genes that is as good as all of them."""
         self._need([self._space.default(), self._winner, self._only(kept)])
         while len(kept) < len(ranked) and self._worse(kept, self._winner):
             kept = ranked[: max(2 * len(kept), 1)]
@@ -146,9 +146,9 @@ class _Confirmation:
         return kept
 
     def _gains(self, kept: list[str]) -> dict[str, Change]:
-        """Return what each gene does: the cost with all of them, beside that with the others.
+        """Return the effect of each gene: the cost with all genes against that without the gene.
 
-        Their intervals hold together (Bonferroni's correction).
+        The intervals are simultaneous (Bonferroni's correction).
         """
         confidence = 1 - (1 - CONFIDENCE) / max(len(kept), 1)
         without = {name: self._only([k for k in kept if k != name]) for name in kept}

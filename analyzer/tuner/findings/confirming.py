@@ -1,4 +1,4 @@
-"""Makes the runs that confirm a search's winner, and stores them beside the search's own."""
+"""Makes the runs that confirm a search's winner, and stores them with those of the search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from analyzer.tuner.store.store import Store
 
 @dataclass(frozen=True)
 class Confirming:
-    """Where a confirmation is: runs made, and those that what is known so far still wants."""
+    """The progress of a confirmation: runs made, and runs still needed by present knowledge."""
 
     made: int
     wanted: int
@@ -44,11 +44,11 @@ class Confirmation:
         self._made = list(self._search.confirmation)
 
     def run(self) -> Confirmed:
-        """Run what is lacking until all is settled; what the store holds is not run again.
+        """Make the missing runs until all is decided; stored runs are not repeated.
 
-        Chromosomes that are held against each other are run in turn, so that a drift of the
-        machine meets them alike. Raises CampaignError for one that cannot be run any more,
-        DisturbedError when others are to blame for that.
+        Chromosomes that are compared are run in turn, so that a drift of the machine affects them
+        equally. Raises CampaignError for one that cannot be run any more, DisturbedError when other
+        processes are the cause.
         """
         scenarios = self._search.spec.scenarios
         while (found := self._confirmed()).to_run:

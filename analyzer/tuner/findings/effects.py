@@ -2,17 +2,17 @@
 
 An additive model of log cost on the levels of all genes at once, fitted by ridge regression
 (Hoerl and Kennard 1970; its strength by generalised cross-validation, Golub, Heath and Wahba
-1979). Repeats of a chromosome count once, by their mean: they share what the model does not know.
-Intervals are a wild bootstrap's (Liu 1988), widened so that all of them hold at once (by the
-largest studentised deviation, as Romano and Wolf 2005): else one gene in twenty would matter by
-chance.
+1979). Repeats of a chromosome count once, by their mean: they share the error of the model.
+Intervals are a wild bootstrap's (Liu 1988), widened so that they are simultaneous (by the
+largest studentised deviation, as Romano and Wolf 2005): otherwise one gene in twenty would matter
+by chance.
 
-A genetic search samples unevenly. Fitting all genes at once keeps a gene from taking credit for
-others that merely came along in the same chromosomes, as the mean by level would give it. Where
-two genes always came along together no method can tell whose the effect is: such genes are named
-as inseparable and nothing is claimed for them. Levels that few chromosomes had are left without an
-estimate, and so are all where there are hardly more chromosomes than levels: confirm.py finds out
-by more runs. Effects are means over the chromosomes that were tried, which crowd around good ones.
+A genetic search samples unevenly. Fitting all genes at once keeps the effects of other genes in the
+same chromosomes from being attributed to a gene, unlike a mean by level. If two genes always
+changed together, no method can separate their effects: such genes are reported as inseparable,
+without an effect. Levels of few chromosomes have no estimate, and no level has one if there are
+hardly more chromosomes than levels: confirm.py makes more runs. Effects are means over the
+chromosomes that were tried, which crowd around good ones.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _PENALTIES = np.concatenate([[0.0], np.logspace(-3, 3, 25)])
 
 @dataclass(frozen=True)
 class LevelEffect:
-    """What one level of a gene costs relative to the gene's default: -0.12 is 12 % less.
+    """The cost of one level of a gene relative to the gene's default: -0.12 is 12 % less.
 
     ``low`` and ``high`` are the interval, None where too few chromosomes had the level or the
     default's.
@@ -75,7 +75,7 @@ class GeneEffect:
 
     @property
     def largest(self) -> LevelEffect:
-        """The level whose effect is the largest of those that are known, else of all."""
+        """The level with the largest of the known effects, or of all."""
         told = [level for level in self.levels if level.low is not None]
         return max(told or self.levels, key=lambda level: abs(level.effect))
 
@@ -162,7 +162,7 @@ class _Fit:
         self.explained = _explained(y, left, influence)
         rng = np.random.default_rng(0)  # resampling only: the same runs give the same intervals
         signs = rng.choice([-1.0, 1.0], (_RESAMPLES, len(y)))
-        # A residual shrinks by what its own row weighs in the fit (HC3: MacKinnon, White 1985).
+        # A residual shrinks by the weight of its own row in the fit (HC3: MacKinnon, White 1985).
         deviations = (signs * (left / np.maximum(1 - influence, 0.1))) @ solve.T
         error = np.sqrt(np.mean(deviations**2, axis=0) + 1e-18)
         self.counts = np.count_nonzero(indicators, axis=0)
@@ -237,7 +237,7 @@ def _level_effect(level: Level, column: int, fit: _Fit) -> LevelEffect:
 def _partners(
     one: _Columns, all_of: Sequence[_Columns], fit: _Fit, told: Sequence[int]
 ) -> tuple[str, ...]:
-    """Return the genes that a gene's levels came along with; none if they can be distinguished.
+    """Return the genes that changed together with a gene; none if they can be distinguished.
 
     By the adjusted share of explained variance, since many genes explain anything by chance.
     """

@@ -17,10 +17,10 @@ Plans = dict[str, list[tuple[str, str]]]
 
 
 def read_plans(path: Path, disks: Sequence[str] = ()) -> Plans:
-    """Return (knob, value) by fingerprint, of what a TUNING file has top genes for.
+    """Return (knob, value) by fingerprint, for the fingerprints with top genes in a TUNING file.
 
-    Only what differs from the values that the campaign found there is set. ``disks``: others
-    than the campaign's. Raises StoreError, GeneError.
+    Only values that differ from those the campaign found are set. ``disks``: if others than the
+    campaign's. Raises StoreError, GeneError.
     """
     with Store.read(path) as store:
         space, top = CampaignSetup.of(store.spec).space, store.top_genes()
@@ -38,8 +38,8 @@ def read_plans(path: Path, disks: Sequence[str] = ()) -> Plans:
 def learn(path: Path, fingerprint: Fingerprint) -> Chromosome:
     """Store the best of a TUNING file as the top genes of a fingerprint; return it.
 
-    That is what was confirmed of the winner, if anything was. Raises StoreError, also where
-    scenarios took turns, GeneError.
+    It is the confirmed part of the winner, if any. Raises StoreError, also if scenarios took turns,
+    and GeneError.
     """
     with Store.resume(path) as store:
         results = Results.of(store)

@@ -1,4 +1,4 @@
-"""What came out of a campaign: everything that a report or a boot script says of a TUNING file."""
+"""The results of a campaign: everything that a report or a boot script uses of a TUNING file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from analyzer.tuner.store.store import Store
 
 @dataclass(frozen=True)
 class Results:
-    """A campaign as it is in its store.
+    """A stored campaign.
 
     ``search``: the attempts of the search, ``confirmation``: those made of its winner afterwards;
-    ``generations``: the results given to the engine, fitness beside each chromosome; ``believed``:
-    what it holds to be the best, None where that is what was measured to be it.
+    ``generations``: the results given to the engine, fitness with each chromosome; ``believed``:
+    the best by the engine's estimate, None if it is the measured best.
     """
 
     spec: Spec
@@ -37,7 +37,7 @@ class Results:
 
     @classmethod
     def of(cls, store: Store) -> Results:
-        """Return what an open store holds."""
+        """Return the results in an open store."""
         return cls(
             store.spec,
             store.ended,
@@ -49,7 +49,7 @@ class Results:
 
     @cached_property
     def contests(self) -> list[Results]:
-        """What was searched by itself: all of it, or each scenario that had its turn."""
+        """The separate searches: the whole campaign, or each scenario that had its turn."""
         if not self.takes_turns:
             return [self]
         parts = map(self._of_turn, range(len(self.spec.scenarios)))
@@ -61,7 +61,7 @@ class Results:
         return CampaignSetup.of(self.spec).turns > 0 and len(self.spec.scenarios) > 1
 
     def _of_turn(self, number: int) -> Results:
-        """Return what is of the ``number``-th scenario alone."""
+        """Return the part of the ``number``-th scenario."""
         turns, scenarios = CampaignSetup.of(self.spec).turns, self.spec.scenarios
         return replace(
             self,
@@ -82,7 +82,7 @@ class Results:
 
     @cached_property
     def standings(self) -> Standings:
-        """Who is best by the search's attempts."""
+        """The ranking by the search's attempts."""
         standings = Standings(self.spec)
         for one in self.search:
             standings.add(one)
@@ -119,13 +119,13 @@ class Results:
 
 
 def read_results(path: Path) -> Results:
-    """Return what the TUNING file ``path`` holds; raises StoreError and GeneError."""
+    """Return the results in the TUNING file ``path``; raises StoreError and GeneError."""
     with Store.read(path) as store:
         return Results.of(store)
 
 
 def good_runs(evaluations: Sequence[Evaluation], objective: Objective) -> Runs:
-    """Return the good runs with what they cost."""
+    """Return the good runs with their costs."""
     return Runs(
         [
             Run(one.chromosome, one.scenario, cost_of(one.attempt.value, objective))
@@ -136,5 +136,5 @@ def good_runs(evaluations: Sequence[Evaluation], objective: Objective) -> Runs:
 
 
 def cost_of(value: float, objective: Objective) -> float:
-    """Return what a value costs: seconds, or one over a rate; and of a cost its value."""
+    """Return the cost of a value: seconds, or one over a rate; and the value of a cost."""
     return value if objective == "seconds" else 1 / value

@@ -1,1 +1,1 @@
-"""What is tuned: genes, their alleles, and the catalogue of known genes."""
+"""The search space: genes, their alleles, and the catalogue of known genes."""

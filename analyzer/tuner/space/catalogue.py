@@ -85,12 +85,12 @@ def space_of(
 ) -> Space:
     """Return the genes that a board has, with the values found as their defaults.
 
-    ``probe``: what each knob of ``knobs`` said, unreadable ones missing. ``names``: the genes
+    ``probe``: the value of each knob of ``knobs``, without unreadable ones. ``names``: the genes
     wanted, by default all; those that the board lacks are in ``left_out``. ``levels``: alleles to
     use in place of the catalogue's, by gene; the value found is added. ``windows``: the
     read_ahead_kb files that govern the disks (btrfs has its own). ``mounted``: as in ``knobs``.
-    Where there are several disks each has a window of its own, ``read_ahead_kb:NAME``.
-    Raises GeneError for names that nobody knows.
+    With several disks each has its own window, ``read_ahead_kb:NAME``. Raises GeneError for unknown
+    names.
     """
     known = [entry.name for entry in entries()]
     for name in (*(names or ()), *(levels or {})):
@@ -115,7 +115,7 @@ class _Lacking(Exception):
 
 
 class _Board:
-    """What a probe found of some disks."""
+    """The result of a probe of some disks."""
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class _Board:
         return [level for level in values if most is None or level <= most], value
 
     def _requires(self, entry: Entry) -> dict[str, tuple[Allele, ...]]:
-        """Return what the gene requires of others; nothing where that is given, and not tuned."""
+        """Return the gene's requirements of other genes, without given ones that are not tuned."""
         required = {
             name: allowed
             for name, allowed in entry.requires.items()
@@ -223,7 +223,7 @@ def _number(text: str) -> int:
 def _without_orphans(
     genes: Sequence[Gene], left_out: Mapping[str, str]
 ) -> tuple[tuple[Gene, ...], dict[str, str]]:
-    """Leave out tunables of what is not chosen here; a limit by what is not tuned is none."""
+    """Leave out tunables of schedulers not chosen here; drop limits by genes that are not tuned."""
     kept: dict[str, Gene] = {}
     missing = dict(left_out)
     for gene in genes:

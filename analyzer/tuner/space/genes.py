@@ -1,4 +1,4 @@
-"""Genes and the space they span: what a tuner may set, which values go together, how it is written.
+"""Genes and the space they span: settings, their dependencies, and how they are written.
 
 A chromosome gives each gene of a space an allele. A gene that does not apply (a tunable of a
 scheduler that is not chosen) has the allele ``NONE``, as in Zadok et al., *Parametric Optimization
@@ -37,20 +37,20 @@ _DISK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
 
 
 class GeneError(AnalyzerError, ValueError):
-    """A gene, space or chromosome that makes no sense; ``remedy`` says what to do."""
+    """An invalid gene, space or chromosome; ``remedy`` says what to do."""
 
 
 class Gene(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """One thing that may be set.
+    """One setting.
 
-    Its alleles are ``choices``, else what ``lowest`` to ``highest`` holds of its kind: every
+    Its alleles are ``choices``, or else those of its kind from ``lowest`` to ``highest``: every
     integer (``integer``, ``bits``), the powers of two (``power2``), or 0 and 1 (``boolean``).
     ``requires``: other genes' alleles under one of which it applies. ``below``: a gene whose
     allele its own must stay under. ``knob``: the file it is written to, ``{disk}`` being the
-    kernel's name of ``disk``, or of each disk where that is empty; it is written to ``more_knobs``
-    as well; a mount option is a knob, too (boards.remount). ``mutation``: its own way to mutate
+    kernel's name of ``disk``, or of each disk if that is empty; it is written to ``more_knobs`` as
+    well; a mount option is a knob, too (boards.remount). ``mutation``: its own mutation operator
     (see operators.py).
     """
 
@@ -69,7 +69,7 @@ class Gene(
     unit: str = ""
 
     def __post_init__(self) -> None:
-        """Raise GeneError for a gene without alleles, or whose default is none of them."""
+        """Raise GeneError for a gene without alleles, or whose default is not one of them."""
         if len(set(self.choices)) < len(self.choices):
             raise self._wrong("has the same choice twice")
         if self.ordered and self.choices:
@@ -121,10 +121,10 @@ def knob_paths(knob: str, disks: Sequence[str]) -> list[str]:
 
 
 def nearest(gene: Gene, options: Sequence[Allele], wanted: Allele) -> Allele:
-    """Return which of ``options`` comes next to ``wanted``.
+    """Return the closest of ``options`` to ``wanted``.
 
-    For a number the nearest (the lower one of two), with the default's where ``wanted`` is no
-    number; else the default where it is offered, or the first.
+    For a number the nearest (the lower of two), or the nearest to the default if ``wanted`` is not
+    a number; otherwise the default if offered, or the first.
     """
     if wanted in options or len(options) == 1:
         return wanted if wanted in options else options[0]
@@ -167,7 +167,8 @@ class Space:
     def options(self, gene: Gene, chromosome: Chromosome) -> Sequence[Allele]:
         """Return the alleles that ``gene`` may have beside the genes before it.
 
-        Never empty: (NONE,) where the gene does not apply, its lowest allele where none is below.
+        Never empty: (NONE,) if the gene does not apply, its lowest allele if none is below the
+        limit.
         """
         for other, allowed in gene.requires.items():
             if chromosome[other] not in allowed:
@@ -178,7 +179,7 @@ class Space:
         return gene.alleles[: max(bisect_left(gene.alleles, limit), 1)]
 
     def repair(self, chromosome: Chromosome) -> dict[str, Allele]:
-        """Return the valid chromosome next to ``chromosome``; one that is valid comes back as is.
+        """Return the closest valid chromosome; a valid one is returned unchanged.
 
         An allele that is not allowed becomes the nearest number that is, or else the gene's
         default; genes of other spaces are dropped.
@@ -200,7 +201,7 @@ class Space:
         )
 
     def key(self, chromosome: Chromosome) -> tuple[Allele, ...]:
-        """Return what is equal for equal chromosomes: the alleles in the genes' order."""
+        """Return a key that is equal for equal chromosomes: the alleles in the genes' order."""
         return tuple(chromosome[name] for name in self.names)
 
     def enumerate(self) -> Iterator[dict[str, Allele]]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from analyzer.tuner.space.genes import Allele
 
-MOST_LEVELS = 12  # of a gene with numbers; more of them are taken together by size
+MOST_LEVELS = 12  # of a gene with numbers; more of them are grouped by size
 RANGES = 5  # that they are then cut into
 
 

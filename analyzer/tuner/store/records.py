@@ -1,4 +1,4 @@
-"""What a store holds: the campaign's spec, its evaluations, and top genes."""
+"""The records of a store: the campaign's spec, its evaluations, and top genes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class BoardDisk:
 
 @dataclass(frozen=True)
 class Hardware:
-    """What tells one board from another: ``machine`` as uname has it, ``model`` of CPU or board."""
+    """The identity of a board: ``machine`` as uname has it, ``model`` of CPU or board."""
 
     machine: str = ""
     model: str = ""
@@ -33,7 +33,7 @@ class Hardware:
 
 @dataclass(frozen=True)
 class Board:
-    """What the evaluations are made on; those of another are not compared with them."""
+    """The setup of evaluations; those of different setups are not compared."""
 
     name: str
     kernel: str = ""
@@ -44,9 +44,9 @@ class Board:
 
 @dataclass(frozen=True, kw_only=True)
 class Spec:
-    """What a campaign is; its course follows from this and from what is measured.
+    """A campaign; its course depends on this and on the measurements.
 
-    ``recipe`` and ``space`` are kept as text, for who makes the engine again. ``fewest`` and
+    ``recipe`` and ``space`` are kept as text, to make the engine again. ``fewest`` and
     ``most`` are the repeats of a chromosome in each scenario (racing.py).
     """
 
@@ -84,7 +84,7 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class TopGenes:
-    """What suited a fingerprint's workloads best so far; its fitness decays."""
+    """The best genes for a fingerprint's workloads so far; their fitness decays."""
 
     chromosome: Chromosome
     fitness: float

@@ -1,4 +1,4 @@
-"""The tables of a TUNING file. Each table holds for itself what may be in it.
+"""The tables of a TUNING file. Each table checks its own content.
 
 Ranges are CHECKs, so that ``PRAGMA integrity_check`` finds what a damaged or forged file breaks.
 """

@@ -37,7 +37,8 @@ class Store:
     """An open store; a context manager. All methods raise StoreError.
 
     ``spec`` is the campaign's; ``ended`` says why it ended, None while it can go on; ``best`` is
-    the chromosome that its engine believes best (evaluation.key_of), None where it only measures.
+    the chromosome that its engine believes best (evaluation.key_of), None if it relies on
+    measurements.
     """
 
     def __init__(self, connection: sqlite3.Connection, name: str, lock: int | None) -> None:
@@ -179,7 +180,7 @@ class Store:
         return {name: TopGenes(self._chromosome(genes), fitness) for name, genes, fitness in rows}
 
     def put_top_genes(self, fingerprint: str, top: TopGenes) -> None:
-        """Store the top genes of a fingerprint in place of what it had."""
+        """Replace the top genes of a fingerprint."""
         with self._transaction():
             store_rows.put_top_genes(self._connection, fingerprint, top)
 

@@ -1,7 +1,7 @@
-"""The TUNING file as a file: made whole, opened by one writer, and checked before it is believed.
+"""The TUNING file as a file: created atomically, opened by one writer, and checked before use.
 
-SQLite in WAL mode with full syncing: what is committed survives a kill and a power cut, and a
-report can be read beside a running campaign. A store that was closed is one plain file.
+SQLite in WAL mode with full syncing: commits survive a kill and a power cut, and a report can be
+read during a campaign. A closed store is a single file.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def write_new(path: Path, image: bytes) -> None:
 def is_store(path: Path) -> bool:
     """Return whether ``path`` looks like a TUNING file; opening it finds out."""
     try:
-        if not path.is_file():  # reading would take what a pipe holds
+        if not path.is_file():  # reading would consume the content of a pipe
             return False
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
@@ -90,9 +90,9 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, int]:
 
 
 def open_to_read(path: Path) -> sqlite3.Connection:
-    """Return a checked copy in memory of what is committed now.
+    """Return a checked copy in memory of the committed state.
 
-    A copy, since SQLite leaves out CHECKs where a file cannot be written to.
+    A copy, since SQLite skips CHECKs on a read-only file.
     """
     _check_is_file(path)
     with ExitStack() as undo, refused(path, "read"):
@@ -118,7 +118,7 @@ def close(connection: sqlite3.Connection, lock: int | None) -> None:
 
 @contextmanager
 def refused(path: Path | str, done: str) -> Iterator[None]:
-    """Make StoreErrors of what SQLite raises; ``done`` is what the file could not be."""
+    """Turn SQLite's exceptions into StoreErrors; ``done`` names the failed operation."""
     try:
         yield
     except sqlite3.OperationalError as error:
@@ -143,9 +143,9 @@ def _check_is_file(path: Path) -> None:
 
 
 def _lock(path: Path) -> int:
-    """Return a descriptor that holds the store; it ends with its process, however that ends.
+    """Return a descriptor that holds the store; the kernel releases it when the process ends.
 
-    flock, which on Linux SQLite's own locks (fcntl) neither see nor break.
+    Uses flock, which on Linux is independent of SQLite's locks (fcntl).
     """
     try:
         lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
@@ -164,9 +164,9 @@ def _lock(path: Path) -> int:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    """Return a connection that can write where the file can be written to.
+    """Return a connection that can write if the file is writable.
 
-    To read, too: what a kill left half done is undone, or done, by the next one that opens it.
+    Also for reading: after a kill the next opener rolls back or completes the last transaction.
     """
     uri = f"file:{quote(str(path.absolute()))}?mode=rw"
     return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S)

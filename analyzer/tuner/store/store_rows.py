@@ -15,7 +15,7 @@ from analyzer.tuner.store.records import Evaluation, Spec, Stage, TopGenes
 
 
 def insert_campaign(connection: sqlite3.Connection, spec: Spec) -> None:
-    """Write what the campaign is."""
+    """Write the campaign."""
     board = spec.board
     cursor = connection.execute(
         "INSERT INTO boards (name, kernel, page_bytes, disks, hardware) VALUES (?, ?, ?, ?, ?)",
@@ -71,7 +71,7 @@ def put_best(connection: sqlite3.Connection, best: str) -> None:
 
 
 def put_top_genes(connection: sqlite3.Connection, fingerprint: str, top: TopGenes) -> None:
-    """Write the top genes of a fingerprint in place of what it had."""
+    """Replace the top genes of a fingerprint."""
     connection.execute(
         "INSERT INTO fingerprints (name) VALUES (?) ON CONFLICT (name) DO NOTHING", (fingerprint,)
     )
@@ -96,5 +96,5 @@ def _json(value: object) -> str:
 
 
 def _printed(value: object) -> str:
-    """Return what a target said as JSON; it may have said bytes that are not text."""
+    """Return a target's text as JSON; it may contain bytes that are not text."""
     return _json(value).encode(errors="replace").decode()

@@ -143,7 +143,7 @@ flush(struct walk *w)
     w->n_steps = 0;
 }
 
-/* Whether a step goes on where the step before ended: see MAX_RUN. */
+/* Whether a step continues where the previous one ended: see MAX_RUN. */
 static bool
 continues(const struct step *before, const struct step *step)
 {
@@ -204,7 +204,7 @@ place(struct walk *w, const struct touch *items, uint32_t i)
         step.parent = slot(w, w->top - 1);
         step.distance = (uint16_t)(items[i].page - parent->page);
         if (parent->next_lower == items[i].next_lower)
-            w->top--; /* the last child: nobody else will ask for the parent's vector */
+            w->top--; /* the last child: the parent's vector is no longer needed */
     }
     step.self = slot(w, w->top);
     w->chain[w->top++ & (w->ring - 1)] = i;
@@ -235,7 +235,7 @@ walk_file(struct walk *w, const struct touch *items, size_t n, int64_t length)
         w->tail = tail_of(w, items[n - 1].page, length);
 }
 
-/* A last step closes the last file's tail; as it misses under every window, it is taken off. */
+/* A last step closes the last file's tail; as it misses under every window, it is subtracted. */
 static void
 finish(struct walk *w, struct fw_counts *counts)
 {

@@ -11,7 +11,7 @@ struct cursor {
 
 enum found { NOTHING, FOLIO, NODE };
 
-/* What slot ``number`` of the nodes of ``shift`` has; the order of a folio into ``order``. */
+/* The content of slot ``number`` of the nodes of ``shift``; the order of a folio into ``order``. */
 static enum found
 slot(struct lx_tree *tree, int shift, int64_t number, unsigned *order)
 {

@@ -1,4 +1,4 @@
-/* How long a device takes to serve requests: emulator/devices. */
+/* The service times of a device: emulator/devices. */
 #ifndef LX_DEVICE_H
 #define LX_DEVICE_H
 
@@ -20,7 +20,7 @@ struct lx_device {
     struct lx_measured measured;
 };
 
-/* Let a device be what kind and numbers (which stay the caller's) say, idle; false: none is so. */
+/* Initialise an idle device from kind and numbers (which the caller keeps); false if invalid. */
 bool lx_device_set(struct lx_device *device, const double *numbers, size_t n);
 
 /* Take in a read; return when it completes. */

@@ -98,7 +98,7 @@ split(struct lx_disk *disk, struct cut *cut)
     cut->open = next_request(disk);
 }
 
-/* Add what is stored of a folio in one place. */
+/* Add the contiguously stored part of a folio. */
 static void
 add(struct lx_kernel *k, struct cut *cut, uint64_t sector, int64_t sectors)
 {
@@ -125,7 +125,7 @@ add(struct lx_kernel *k, struct cut *cut, uint64_t sector, int64_t sectors)
     cut->folios++;
 }
 
-/* Add what is stored of sectors [first, behind) of a file; whether anything is. */
+/* Add the stored part of sectors [first, behind) of a file; whether there is any. */
 static bool
 add_folio(struct lx_kernel *k, const struct lx_inode *inode, struct cut *cut, uint64_t first,
           uint64_t behind)
@@ -156,7 +156,7 @@ expect(struct lx_kernel *k, struct lx_inode *inode, uint64_t index, unsigned ord
     disk->requests[disk->n_requests].pages += UINT32_C(1) << order;
 }
 
-/* The pages of a run that lie in [first, end) come with the request that is sent next. */
+/* The next request brings the pages of a run that lie in [first, end). */
 static void
 expect_block(struct lx_kernel *k, struct lx_inode *inode, uint64_t first, uint64_t end)
 {
@@ -199,7 +199,7 @@ read_blocks(struct lx_kernel *k, struct lx_inode *inode)
     }
 }
 
-/* TimedKernel._hold: of those that were sent since there were ``before``. */
+/* TimedKernel._hold: for the requests sent since there were ``before``. */
 static void
 hold(struct lx_kernel *k, size_t before)
 {

@@ -1,4 +1,4 @@
-/* What is under way from a device: emulator/linux/disk.py. */
+/* Requests in flight on a device: emulator/linux/disk.py. */
 #ifndef LX_DISK_H
 #define LX_DISK_H
 
@@ -14,7 +14,7 @@ struct lx_request {
     uint32_t pages, used;
 };
 
-/* A time in which nobody computed, and somebody waited. */
+/* A time in which no thread computed, and at least one waited. */
 struct lx_span {
     double from_ns, until_ns;
 };
@@ -22,7 +22,7 @@ struct lx_span {
 struct lx_disk {
     struct lx_device device;
     double now_ns, busy_ns; /* ``busy_ns``: when the device will have done all */
-    double held_ns;         /* until when ->readahead itself, or a full queue, holds the reader */
+    double held_ns;         /* until when ->readahead itself, or a full queue, blocks the reader */
     struct lx_request *requests;
     size_t n_requests, room;
     struct lx_span *spans;
@@ -39,7 +39,7 @@ double lx_disk_use(struct lx_kernel *k, struct lx_needed needed);
 
 void lx_disk_add_span(struct lx_disk *disk, double from_ns, double until_ns);
 
-/* How much of the spans the device spent on pages that nobody used. */
+/* The part of the spans that the device spent on unused pages. */
 double lx_disk_wasted(const struct lx_disk *disk);
 void lx_disk_free(struct lx_disk *disk);
 

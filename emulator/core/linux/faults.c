@@ -106,7 +106,7 @@ map_around(struct lx_kernel *k, struct lx_area *area, int64_t page)
     return is_filled(area, page);
 }
 
-/* Read around unless misses outweigh hits; whether the page came that way. */
+/* Read around unless misses outweigh hits; whether that brought the page in. */
 static bool
 read_around_by_counts(struct lx_kernel *k, struct lx_handle *file, int64_t page)
 {

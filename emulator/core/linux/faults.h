@@ -4,7 +4,7 @@
 
 #include "kernel.h"
 
-/* What is left to do of a fault once its page has been read. */
+/* The rest of a fault after its page has been read. */
 enum lx_fault_left { LX_FAULT_OVER, LX_FAULT_MAPPED, LX_FAULT_FINISH, LX_FAULT_AGAIN };
 
 enum lx_fault_left lx_fault_begin(struct lx_kernel *k, struct lx_area *area, int64_t page,

@@ -1,4 +1,4 @@
-/* A device of fixed cost, and what holds of all devices: emulator/devices/device.py. */
+/* A device of fixed cost, and the common part of all devices: emulator/devices/device.py. */
 #ifndef LX_FIXED_COST_H
 #define LX_FIXED_COST_H
 
@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LX_MOST_NS 1e14 /* that anything takes that is given: more than a day */
+#define LX_MOST_NS 1e14 /* upper bound of any duration passed in (about 28 h) */
 
 static inline bool
 lx_is_time(double ns)

@@ -1,6 +1,6 @@
 /*
  * The kernel's own readahead under one window: the algorithm of emulator/linux/ in C.
- * Function by function the same as the plain Python there, which says what each one is.
+ * Function by function the same as the plain Python there, which documents each function.
  */
 #ifndef LX_KERNEL_H
 #define LX_KERNEL_H
@@ -112,7 +112,7 @@ struct lx_program {
     size_t n_extents;
     const uint32_t *group; /* of each file, or NULL: nothing is counted */
     size_t n_groups;
-    bool by_file; /* operations on one file stand together */
+    bool by_file; /* operations on one file are adjacent */
 };
 
 /* Counts by group, one window after the other; ``inserts`` is NULL, or a growing log. */
@@ -124,7 +124,8 @@ struct lx_counts {
 };
 
 struct lx_inode {
-    struct lx_tree tree, coming; /* ``coming``: what reads each page, where there is a disk */
+    struct lx_tree tree,
+        coming; /* ``coming``: the request that reads each page, if there is a disk */
     uint32_t row, block_pages;
     int64_t last, window; /* last page, -1 of an empty file */
     uint64_t size;
@@ -172,10 +173,10 @@ struct lx_kernel {
     int64_t window;
     int64_t *requests, *pages; /* of the window */
     uint64_t stamp;            /* files, handles and areas of another one are as new */
-    struct lx_piece *run;      /* what the ->readahead call in progress reads, in order */
+    struct lx_piece *run;      /* the reads of the ->readahead call in progress, in order */
     size_t run_length, run_room;
     uint32_t runs;
-    struct lx_disk *disk; /* NULL: what is read is counted, and takes no time */
+    struct lx_disk *disk; /* NULL: reads are counted, and take no time */
 };
 
 static inline int64_t
@@ -196,7 +197,7 @@ lx_divide_up(int64_t a, int64_t b)
     return a / b + (a % b > 0);
 }
 
-/* Pages [first, behind) of one folio that must have been read before an operation goes on. */
+/* Pages [first, behind) of one folio that must have been read before an operation continues. */
 struct lx_needed {
     struct lx_inode *inode;
     int64_t first, behind;

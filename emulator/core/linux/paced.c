@@ -1,11 +1,10 @@
-/* A device that a rate holds back: emulator/devices/paced.py, after block/blk-throttle.c. */
+/* A rate-limited device: emulator/devices/paced.py, after block/blk-throttle.c. */
 #include "paced.h"
 
 #include <math.h>
 
 enum { SECTOR = 512, WHEEL = 63, LEVEL = 8 };
-static const double LARGEST =
-    4e18; /* ticks, bytes: what fits into 63 bits, and more than any run */
+static const double LARGEST = 4e18; /* ticks, bytes: fits into 63 bits, and exceeds any run */
 
 bool
 lx_paced_set(struct lx_paced *paced, const double *numbers)
@@ -27,7 +26,7 @@ lx_paced_set(struct lx_paced *paced, const double *numbers)
     return sound;
 }
 
-/* int() of what is not negative. */
+/* int() of a non-negative number. */
 static int64_t
 whole(double value)
 {

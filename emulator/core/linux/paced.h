@@ -1,10 +1,10 @@
-/* A device that a rate holds back: emulator/devices/paced.py. */
+/* A rate-limited device: emulator/devices/paced.py. */
 #ifndef LX_PACED_H
 #define LX_PACED_H
 
 #include "fixed_cost.h"
 
-/* Paced and its queues; struct throtl_grp. Ticks are whole numbers, slices so many of them. */
+/* Paced and its queues; struct throtl_grp. Ticks are integers; a slice is a number of ticks. */
 struct lx_paced {
     double requests_per_second, bytes_per_second, slice_ns, tick_ns;
     struct lx_fixed base;

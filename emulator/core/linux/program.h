@@ -1,10 +1,10 @@
-/* Whether a program can run, what it runs on, and what went wrong. */
+/* Checks of a program, its memory, and its errors. */
 #ifndef LX_PROGRAM_H
 #define LX_PROGRAM_H
 
 #include "kernel.h"
 
-/* Whether a program can run, and what it runs on. Negative: an error. */
+/* Checks a program and allocates its memory. Negative: an error. */
 LX_WARN_UNUSED int lx_check(const struct lx_kernel *k, const int64_t *windows, size_t n_windows);
 LX_WARN_UNUSED int lx_set_up(struct lx_kernel *k);
 void lx_tear_down(struct lx_kernel *k);

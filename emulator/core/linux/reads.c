@@ -27,7 +27,7 @@ read_adaptive(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *neede
     return true;
 }
 
-/* filemap_get_pages: bring in a page; return the first page after what it is in. */
+/* filemap_get_pages: bring in a page; return the first page after its folio. */
 static int64_t
 next_page(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t behind)
 {

@@ -12,7 +12,7 @@ struct lx_reading {
 
 struct lx_reading lx_read_begin(const struct lx_kernel *k, struct lx_handle *file,
                                 uint64_t position, uint64_t count);
-/* Go on up to the next page that is needed; false: the read is over. */
+/* Continue up to the next page that is needed; false: the read has ended. */
 bool lx_read_on(struct lx_kernel *k, struct lx_reading *reading, struct lx_needed *needed);
 void lx_read(struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count);
 

@@ -22,7 +22,7 @@ close_bio(struct lx_kernel *k, uint32_t group, struct bio *bio)
     *bio = (struct bio){0};
 }
 
-/* Add a folio's sectors to a bio that goes on with them: bio_split_rw. */
+/* Add a folio's sectors to a bio that they continue: bio_split_rw. */
 static void
 add_folio(struct lx_kernel *k, uint32_t group, struct bio *bio, int64_t sectors)
 {
@@ -67,8 +67,8 @@ add(struct lx_kernel *k, uint32_t group, struct bio *bio, uint64_t sector, int64
 }
 
 /*
- * Add what is stored of sectors [first, behind) of a file, in folios of ``folio`` sectors.
- * Counts the pages of ``unit`` sectors that it is in.
+ * Add the stored part of sectors [first, behind) of a file, in folios of ``folio`` sectors. *
+ * Counts its pages of ``unit`` sectors.
  */
 static void
 add_range(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group, struct bio *bio,

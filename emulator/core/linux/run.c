@@ -5,7 +5,7 @@
 #include "program.h"
 #include "submit.h"
 
-/* file_ra_state_init: what a struct file has after open. */
+/* file_ra_state_init: the state of a struct file after open. */
 static void
 open_file(const struct lx_kernel *k, struct lx_handle *file)
 {
@@ -176,7 +176,7 @@ file_of(const struct lx_program *p, const struct lx_operation *o)
     return p->handles[o->op == LX_FAULT ? p->mappings[o->mapping].handle : o->handle];
 }
 
-/* All windows over what is done to one file, then the next file: little memory stays in use. */
+/* All windows for the operations on one file, then the next file: this needs little memory. */
 static int
 run_all(struct lx_kernel *k, const int64_t *windows, size_t n_windows)
 {

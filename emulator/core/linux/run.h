@@ -5,7 +5,7 @@
 #include "faults.h"
 #include "reads.h"
 
-/* An operation, which can be left where it needs a page and be gone on with. */
+/* An operation that can be suspended where it needs a page, and resumed. */
 struct lx_call {
     const struct lx_operation *operation;
     struct lx_reading reading;
@@ -14,10 +14,10 @@ struct lx_call {
     bool begun;
 };
 
-/* Begin with one window (pages); nothing is left of what ran before. */
+/* Begin with one window (pages), with all state reset. */
 void lx_start(struct lx_kernel *k, int64_t window);
 void lx_begin(struct lx_kernel *k, struct lx_call *call, const struct lx_operation *operation);
-/* Go on up to the next pages needed; false: the operation is over. */
+/* Continue up to the next pages needed; false: the operation has ended. */
 bool lx_go_on(struct lx_kernel *k, struct lx_call *call, struct lx_needed *needed);
 
 /* Run the program with each of the windows (pages). Negative: an error. */

@@ -6,9 +6,9 @@
 
 /* The last extent that starts at or before a sector of the file. */
 size_t lx_extent_at(const struct lx_extent *extents, size_t n, uint64_t sector);
-/* What is stored of sectors [first, behind) of a file that has extents, part by part. */
+/* The stored parts of sectors [first, behind) of a file that has extents, one by one. */
 struct lx_stored {
-    const struct lx_extent *extent, *end; /* the next one to look at, and after the last */
+    const struct lx_extent *extent, *end; /* the next extent to examine, and the end */
     uint64_t first, behind;
     uint64_t low, high, sector; /* the part: sectors [low, high), stored from sector on */
 };

@@ -77,7 +77,7 @@ sleep_until_step(struct lx_threads *t, struct lx_thread *thread, size_t row)
     t->sleepers[row] = thread;
 }
 
-/* A sleep is over before the step that would have ended it. */
+/* A sleep ends before the step that would have ended it. */
 static void
 forget_step(struct lx_threads *t, struct lx_thread *thread)
 {
@@ -152,7 +152,7 @@ first_of_queue(struct lx_threads *t)
     return first;
 }
 
-/* Let a thread stand in the queue with what it has not computed. */
+/* Queue a thread with its remaining computing time. */
 static void
 stop(struct lx_threads *t, struct lx_thread *thread)
 {
@@ -171,7 +171,7 @@ leave(struct lx_threads *t, struct lx_thread *thread)
         take_cpu(t, first);
 }
 
-/* A slice is over, and a thread has not computed all. */
+/* A slice has expired, and a thread has computing time left. */
 static void
 take_turns(struct lx_threads *t, struct lx_thread *thread)
 {
@@ -214,7 +214,7 @@ want_cpu(struct lx_threads *t, struct lx_thread *thread)
     take_cpu(t, thread);
 }
 
-/* Let a thread do what it does now, and begin to wait for what comes next. */
+/* Execute a thread's current step, and begin to wait for the next one. */
 static void
 go_on(struct lx_threads *t, struct lx_thread *thread)
 {

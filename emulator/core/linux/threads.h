@@ -5,7 +5,7 @@
 #include "disk.h"
 #include "run.h"
 
-/* A thread, and what it does when it goes on. */
+/* A thread, and the function that continues it. */
 enum lx_phase {
     LX_NEXT,
     LX_SLEPT,
@@ -31,7 +31,7 @@ struct lx_thread {
     struct lx_thread *next; /* in the queue, or among those that wait for the same step */
 };
 
-/* What a thread waits for next. */
+/* The next wait of a thread. */
 enum lx_wait { LX_COMPUTE, LX_SLEEP, LX_DEVICE, LX_STEP, LX_OVER };
 
 struct lx_waits {
@@ -60,12 +60,12 @@ struct lx_threads {
     void *self;
 };
 
-/* Run threads until ``last`` is over, or all are. There is room for each among the events and the
- * running. */
+/* Run threads until ``last`` has ended, or all have. The arrays of events and of running threads *
+ * have room for all of them. */
 void lx_threads_run(struct lx_threads *threads, struct lx_thread *all, size_t n,
                     const struct lx_thread *last);
 
-/* Wake those that wait for a step, which is over. */
+/* Wake the threads that wait for a step, which has ended. */
 void lx_threads_wake(struct lx_threads *threads, size_t row);
 
 #endif

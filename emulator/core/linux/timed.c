@@ -60,7 +60,7 @@ change(const struct replay *r, size_t row)
            (double)(work[1] - recorded[1]) * r->run->page_ns;
 }
 
-/* A read that is as it was; until when it has to be waited for. */
+/* A read at its recorded place; the time until which to wait for it. */
 static double
 read_as_it_was(struct replay *r, size_t row)
 {
@@ -73,7 +73,7 @@ read_as_it_was(struct replay *r, size_t row)
     return lx_disk_send(&r->disk, read);
 }
 
-/* Go on with a thread's operation; until when it has to wait, or -1 if it is over. */
+/* Continue a thread's operation; the time until which it has to wait, or -1 if it has ended. */
 static double
 operate(struct replay *r, struct lx_thread *thread)
 {
@@ -104,7 +104,7 @@ end_step(struct replay *r, struct lx_thread *thread)
     return next_step(r, thread);
 }
 
-/* Do what a step does, as far as it goes. */
+/* Execute a step as far as possible. */
 static struct lx_waits
 do_step(struct replay *r, struct lx_thread *thread, bool begins)
 {
@@ -131,7 +131,7 @@ do_step(struct replay *r, struct lx_thread *thread, bool begins)
     return (struct lx_waits){.what = LX_DEVICE, .ns = held};
 }
 
-/* Compute what is due; what it is too short to save, later computing saves. */
+/* Compute the due time; a saving that exceeds it is carried over to later computing. */
 static struct lx_waits
 compute(struct lx_thread *thread, double cpu_ns, enum lx_phase phase)
 {

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Memory of one emulation: far above what start-ups need, and a bound for captures that lie. */
+/* Memory of one emulation: far above the needs of start-ups, and a bound for hostile captures. */
 #ifndef LX_MOST_BYTES
 #define LX_MOST_BYTES (UINT64_C(2) << 30)
 #endif
@@ -31,7 +31,7 @@ struct lx_arena {
     bool failed;
 };
 
-/* What leaves are: struct lx_leaf, only ``present`` of it (no folios, no marks), or a uint32_t
+/* Kinds of leaves: struct lx_leaf, only its ``present`` (no folios, no marks), or a uint32_t *
  * each. */
 enum lx_leaves { LX_FOLIOS, LX_BITS, LX_NUMBERS };
 
@@ -62,7 +62,7 @@ lx_own_shift(unsigned order)
 void *lx_alloc(struct lx_arena *arena, size_t size);
 void lx_free(struct lx_arena *arena);
 
-/* Forget all that was allocated, and keep memory for what comes. */
+/* Forget all allocations, but keep the memory for later ones. */
 void lx_reset(struct lx_arena *arena);
 
 /* lx_leaf_of for a leaf that was not used last. */

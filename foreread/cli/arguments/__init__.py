@@ -7,7 +7,7 @@ import math
 import re
 from pathlib import Path
 
-LARGEST_WINDOW_PAGES = 16383  # what the emulator counts (emulator/core/fixed/fixed_window.h)
+LARGEST_WINDOW_PAGES = 16383  # limit of the emulator (emulator/core/fixed/fixed_window.h)
 _LARGEST_PID = (1 << 31) - 1
 _LARGEST_KIB = (1 << 31) - 1
 _NUMBER = r"(\d{1,9})(k?)"
@@ -15,7 +15,7 @@ _ITEM = re.compile(rf"{_NUMBER}(?:-{_NUMBER})?")
 
 
 class UsageError(ValueError):
-    """Arguments that only prove wrong once the input is known; exit code 2."""
+    """Arguments whose error shows only when the input is known; exit code 2."""
 
 
 def parse_windows(text: str, page_size: int) -> list[int]:

@@ -10,7 +10,7 @@ from boards.emulated.parts import DEFAULT_PACKAGES
 
 
 def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
-    """Add the board, what is on it, its memory and the cost of its disk."""
+    """Add the board, its packages, its memory and the cost of its disk."""
     parser.add_argument("board", metavar="BOARD", help=", ".join(MACHINES))
     parser.add_argument("--kernel", default="6.1", metavar="X.Y", help="Debian kernel (6.1)")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Arguments of the commands that run an application: what to run, and when it is over."""
+"""Arguments of the commands that run an application: what to run, and what ends the run."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from tracer.local.run import RunOptions
 def add_run(parser: argparse.ArgumentParser, own_stdout: bool = False) -> None:
     """Add the command and the conditions that end its run.
 
-    ``own_stdout``: what the command prints there goes to stderr, as it does with --json.
+    ``own_stdout``: the command's output to stdout goes to stderr, as with --json.
     """
     parser.set_defaults(own_stdout=own_stdout)
     parser.usage = f"{parser.prog} [options] -o OUTPUT -- COMMAND [ARGUMENT ...]"
     _add_conditions(parser)
     add_wait(parser)
-    printed = "; what it prints goes to stderr" if own_stdout else ""
+    printed = "; its output goes to stderr" if own_stdout else ""
     parser.add_argument(
         "command_line", metavar="COMMAND", nargs="+", help=f"the command and its arguments{printed}"
     )
@@ -61,7 +61,7 @@ def _add_conditions(parser: argparse.ArgumentParser) -> None:
 
 
 def run_options(args: argparse.Namespace) -> RunOptions:
-    """Return what ``add_run`` parsed; raises UsageError for an expression that is none."""
+    """Return what ``add_run`` parsed; raises UsageError for an invalid expression."""
     if args.until_output is not None:
         try:
             re.compile(args.until_output)

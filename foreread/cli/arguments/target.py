@@ -36,5 +36,5 @@ def target_words(args: argparse.Namespace) -> list[str]:
 
 
 def tell(step: str) -> None:
-    """Say what is being done, on stderr."""
+    """Print the current step on stderr."""
     print(f"foreread: {printable(step)}", file=sys.stderr, flush=True)

@@ -91,7 +91,7 @@ def add_search(parser: argparse.ArgumentParser) -> None:
 
 
 def _genes(text: str) -> dict[str, list[Allele]]:
-    """Return the alleles asked for by gene; an empty list stands for the catalogue's."""
+    """Return the requested alleles by gene; an empty list means the catalogue's."""
     known = {entry.name: entry.kind for entry in entries()}
     found: dict[str, list[Allele]] = {}
     for item in text.split(","):

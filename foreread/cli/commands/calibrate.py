@@ -1,20 +1,17 @@
-"""``foreread calibrate``: what requests of a disk cost, measured with fio."""
+"""``foreread calibrate``: the cost of a disk's requests, measured with fio."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from analyzer.predict.disk.calibration import Found, Trial, explain
 from analyzer.predict.disk.device_model import cost_of
+from analyzer.predict.disk.document import CalibrationDocument, TrialDocument, trial_documents
 from boards.cost import Calibration, Cost
 from boards.open import open_target
 from boards.profile import builtin_names, read_profile, with_cost
@@ -74,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
     if args.profile is not None:
         changed = with_cost(read_profile(args.profile), place.disk, cost)
         args.profile.write_text(encode_profile(changed), encoding="utf-8")
-    rows = [_row(trial, error) for trial, error in zip(trials, found.errors, strict=True)]
-    print(json.dumps(_document(place, found, cost, rows)) if args.json else _text(found, rows))
+    rows = trial_documents(trials, found)
+    print(_document(place, found, cost, rows).to_json() if args.json else _text(found, rows))
     return 0
 
 
@@ -114,45 +111,31 @@ def _show_progress(line: ProgressLine, done: int, total: int) -> None:
         line.part("measuring", done, total)
 
 
-def _row(trial: Trial, error: float) -> dict[str, Any]:
-    each = trial.per_second()
-    return {
-        "request_kib": trial.kib,
-        "sequential": trial.sequential,
-        "depth": trial.depth,
-        "requests": len(trial.done_ns),
-        "per_second": each,
-        "bytes_per_second": each * trial.kib * 1024,
-        "error": error,
-    }
-
-
 def _document(
-    place: Place, found: Found, cost: Cost, rows: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "device": place.path,
-        "size_bytes": place.size,
-        "cost": msgspec.to_builtins(cost),
-        "summary": found.device.describe(),
-        "error_median": found.median,
-        "error_worst": found.worst,
-        "trials": list(rows),
-    }
+    place: Place, found: Found, cost: Cost, rows: list[TrialDocument]
+) -> CalibrationDocument:
+    return CalibrationDocument(
+        device=place.path,
+        size_bytes=place.size,
+        cost=cost,
+        summary=found.device.describe(),
+        error_median=found.median,
+        error_worst=found.worst,
+        trials=rows,
+    )
 
 
-def _text(found: Found, rows: Sequence[dict[str, Any]]) -> str:
+def _text(found: Found, rows: Sequence[TrialDocument]) -> str:
     head = ("KiB", "order", "under way", "requests", "a second", "MB/s", "model's error")
     cells = [
         (
-            str(row["request_kib"]),
-            "in order" if row["sequential"] else "at random",
-            str(row["depth"]),
-            str(row["requests"]),
-            f"{row['per_second']:,.1f}",
-            f"{row['bytes_per_second'] / 1e6:,.1f}",
-            f"{100 * row['error']:+.1f} %",
+            str(row.request_kib),
+            "in order" if row.sequential else "at random",
+            str(row.depth),
+            str(row.requests),
+            f"{row.per_second:,.1f}",
+            f"{row.bytes_per_second / 1e6:,.1f}",
+            f"{100 * row.error:+.1f} %",
         )
         for row in rows
     ]

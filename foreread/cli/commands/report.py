@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
+from foreread.documents.report import ReportDocument
 from tracer.formats.sweep import Sweep, read_sweep
 
 DRAWING = "drawing figures"
@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the report and say where it is."""
+    """Write the report and print its path."""
     # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)
     line = ProgressLine()
@@ -71,8 +71,8 @@ def run(args: argparse.Namespace) -> int:
     finally:
         line.end()
     if args.json:
-        told = {"html": str(files.html), "pdf": str(files.pdf), "json": str(files.json)}
-        print(json.dumps({"schema": 1, **told}))
+        paths = (str(files.html), str(files.pdf), str(files.json))
+        print(ReportDocument(html=paths[0], pdf=paths[1], json=paths[2]).to_json())
     else:
         print(f"report: {files.html}")
     return 0
@@ -127,7 +127,7 @@ def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
 def _listed(
     recording: Recording, prediction: Prediction, args: argparse.Namespace
 ) -> Listed | None:
-    """Return what the prefetch list of the recording does; None where none can be made."""
+    """Return the effect of the recording's prefetch list; None if none can be made."""
     runs = None if args.prefetch is None else read_measurement(args.prefetch)
     try:
         if not prediction.model.startswith(PREFIX):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from pathlib import Path
+
+from msgspec import UNSET
 
 from analyzer.apply import (
     ApplyError,
@@ -36,6 +37,13 @@ from foreread.cli.arguments import UsageError, add_capture, window_kb
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
+from foreread.documents.script import (
+    InstalledPart,
+    PrefetchPart,
+    ScriptDocument,
+    UninstalledDocument,
+    WrittenSetting,
+)
 
 AUTO = "auto"
 
@@ -115,7 +123,7 @@ def _add_installing(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files and say what they set; install them, or remove them, where asked to."""
+    """Write the files and print the settings; install or remove them if requested."""
     _check_usage(args)
     if args.uninstall:
         return _uninstall(args)
@@ -124,7 +132,7 @@ def run(args: argparse.Namespace) -> int:
     files = write_scripts(plan, args.output)
     done = _install(args, plan) if args.install else None
     if args.json:
-        print(json.dumps(_document(plan, files, done)))
+        print(_document(plan, files, done).to_json())
         return 0
     for setting in plan.settings:
         where = f"{setting.disk.name}/" if setting.disk else ""
@@ -182,7 +190,7 @@ def _plan(args: argparse.Namespace) -> ApplyPlan:
 def _check_contradicted(
     args: argparse.Namespace, recording: Recording, asked_kb: int | None, verdict: Verdict
 ) -> None:
-    """Refuse a window that measured runs speak against; say what runs show about any other."""
+    """Refuse a window that measured runs contradict; print the runs' result for any other."""
     kb = verdict.read_ahead_kb if asked_kb is None else asked_kb
     against = None if kb is None else contradicting(recording.capture, kb)
     if against is not None and not args.force:
@@ -213,7 +221,7 @@ def _plan_of_tuning(args: argparse.Namespace) -> ApplyPlan:
 
 
 def _prefetch(listing: Path, replayer: Path | None) -> Prefetch:
-    """Return what replays a list; PrefetchError if it is none."""
+    """Return the replayer of a list; PrefetchError if it is invalid."""
     text = read_listing(listing)
     return Prefetch(text, shipped(REPLAYER_SCRIPT) if replayer is None else replayer.read_bytes())
 
@@ -229,28 +237,29 @@ def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
         return install(target, plan, init, force=args.force)
 
 
-def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> dict[str, object]:
+def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> ScriptDocument:
     settings = [
-        {"disk": s.disk and s.disk.name, "knob": s.knob, "value": s.value, "phase": s.phase}
+        WrittenSetting(s.disk.name if s.disk else None, s.knob, s.value, s.phase)
         for s in plan.settings
     ]
-    document: dict[str, object] = {
-        "schema": 1,
-        "settings": settings,
-        "files": [str(file) for file in files],
-    }
-    if plan.prefetch:
-        document["prefetch"] = {"list_bytes": len(plan.prefetch.listing)}
-    if done:
-        document["installed"] = {
-            "init": done.manifest.init,
-            "paths": done.manifest.paths,
-            "lines": done.manifest.lines,
-            "fits": done.fits,
-            "check": done.would_do,
-            "notes": done.notes,
-        }
-    return document
+    return ScriptDocument(
+        settings=settings,
+        files=[str(file) for file in files],
+        prefetch=PrefetchPart(len(plan.prefetch.listing)) if plan.prefetch else UNSET,
+        installed=_installed(done) if done else UNSET,
+    )
+
+
+def _installed(done: Installed) -> InstalledPart:
+    manifest = done.manifest
+    return InstalledPart(
+        init=manifest.init,
+        paths=manifest.paths,
+        lines=manifest.lines,
+        fits=done.fits,
+        check=done.would_do,
+        notes=done.notes,
+    )
 
 
 def _print_installed(done: Installed, target: list[str]) -> None:
@@ -277,7 +286,7 @@ def _uninstall(args: argparse.Namespace) -> int:
     with open_target(args.target, identity=args.identity, tell=tell) as target:
         removed = uninstall(target, force=args.force)
     if args.json:
-        print(json.dumps({"schema": 1, "removed": removed.paths, "restored": removed.said}))
+        print(UninstalledDocument(removed=removed.paths, restored=removed.said).to_json())
         return 0
     for line in removed.said:
         print(printable(line))
@@ -296,7 +305,7 @@ def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:
 
 
 def _asked(read_ahead_kb: int | None, verdict: Verdict) -> int | None:
-    """Return the value to pin: with the verdict to keep, what the board has."""
+    """Return the value to pin: with the verdict "keep", the board's."""
     if read_ahead_kb is None and verdict.action == "keep":
         print(
             "foreread: the verdict is to keep the board's window; the script sets that value",

@@ -1,9 +1,8 @@
-"""``foreread tune``: genetic tuning of what cannot be predicted, measured on the board."""
+"""``foreread tune``: genetic tuning of settings that cannot be predicted, measured on the board."""
 
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -45,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Search, confirm what was found, and say what it is."""
+    """Search, confirm the result, and print it."""
     line = TuningLine(sys.stderr)
 
     def told(step: str) -> None:
@@ -61,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         confirming=line.confirming,
     )
     line.end()
-    print(json.dumps(document(results)) if args.json else outcome_text(results))
+    print(document(results).to_json() if args.json else outcome_text(results))
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from analyzer.ingest.load import load
@@ -31,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     validation = validate(
         question_of(args).predicted(recording), sweep, command, target_words(recording.capture)
     )
-    print(json.dumps(validation.to_json()) if args.json else _text(validation))
+    print(validation.to_json() if args.json else _text(validation))
     return 0
 
 

@@ -29,7 +29,7 @@ class ProgressLine:
         self.say(text)
 
     def part(self, text: str, done: int, total: int) -> None:
-        """Say that ``done`` of ``total`` equal parts of the step are over."""
+        """Report that ``done`` of ``total`` equal parts of the step are finished."""
         now_s = time.monotonic()
         if not self.on_terminal and now_s - self._said_s < _EVERY_S:
             return

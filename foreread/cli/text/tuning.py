@@ -1,4 +1,4 @@
-"""What ``foreread tune`` says: a progress line while it works, and at its end what came out."""
+"""The output of ``foreread tune``: a progress line, and at the end the result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class TuningLine(ProgressLine):
         self._returned_in: int | None = None
 
     def searching(self, progress: Progress) -> None:
-        """Say where the search is; once a generation, what came back in it."""
+        """Print the progress of the search; once a generation, the genes that came back."""
         if progress.returned is not None and progress.generation != self._returned_in:
             self._returned_in = progress.generation
             self.end()
@@ -59,13 +59,13 @@ def change_text(change: Change | None) -> str:
 
 
 def _returned_text(progress: Progress) -> str:
-    """Return what came back, and when."""
+    """Return the genes that came back, and when."""
     genes = ", ".join(f"{name} {allele}" for name, allele in (progress.returned or {}).items())
     return f"generation {progress.generation}: the workload changed; restored {genes}"
 
 
 def outcome_text(results: Results) -> str:
-    """Return the outcome as tables, and how the runs went."""
+    """Return the outcome as tables, with the statistics of the runs."""
     statuses = Counter(one.attempt.status for one in [*results.search, *results.confirmation])
     good = statuses.pop("ok", 0)
     bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))

@@ -1,4 +1,4 @@
-"""Sentences that several sub-commands say."""
+"""Sentences that several sub-commands print."""
 
 from __future__ import annotations
 

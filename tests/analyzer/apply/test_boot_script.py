@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
+from shells import BASH, BUSYBOX, DASH, each_shell
 
 from analyzer.apply import ApplyPlan, Board, Disk, Setting
 
@@ -16,6 +17,12 @@ def one(knob, value, disk=DISK, reason="why"):
     return ApplyPlan((Setting(knob, value, reason, disk),))
 
 
+ESSENTIAL = pytest.mark.parametrize(
+    "board", each_shell(DASH, BUSYBOX, of=(BUSYBOX, DASH, BASH)), indirect=True
+)
+
+
+@ESSENTIAL
 def test_start_sets_and_stop_restores(board):
     board.start()
     assert board.window == "2048"
@@ -32,6 +39,7 @@ def test_two_starts_restore_the_first_old_value(board):
     assert board.window == "128"
 
 
+@ESSENTIAL
 def test_two_phases(board):
     board.start()
     assert board.run("boot-done").returncode == 0
@@ -59,7 +67,7 @@ def test_stop_without_start(board):
     assert "nothing to put back" in board.err
 
 
-def test_status_tells_started_and_holding(board):
+def test_status_shows_started_and_in_force(board):
     assert board.run("status").returncode == 3
     board.start()
     result = board.run("status")
@@ -71,6 +79,7 @@ def test_status_tells_started_and_holding(board):
     assert "64 (wanted 2048" in result.stdout
 
 
+@ESSENTIAL
 def test_dry_run_shows_the_change_with_its_reason_and_changes_nothing(board):
     result = board.run("dry-run")
     assert result.returncode == 0
@@ -96,6 +105,7 @@ def test_no_kernel_log_is_made_where_there_is_none(board):
     assert not board.path("dev/kmsg").exists()
 
 
+@ESSENTIAL
 def test_start_needs_no_other_program(board):
     assert board.run("start", PATH="/nonexistent").returncode == 0
     assert board.window == "2048"
@@ -158,6 +168,7 @@ def test_saved_file_cannot_reach_other_files(board, where):
     assert board.get("etc/passwd") == "root"
 
 
+@ESSENTIAL
 def test_truncated_saved_line_is_not_used(board):
     board.start()
     board.path("run/foreread.saved").write_text(f"{board.root}/{WINDOW} 12")
@@ -235,6 +246,7 @@ def test_renamed_disk_is_found_again(board):
     assert board.get("sys/block/mmcblk1/queue/read_ahead_kb") == "2048"
 
 
+@ESSENTIAL
 def test_names_swapped_between_two_disks(board):
     board.path("sys/block/mmcblk0").rename(board.path("sys/block/mmcblk1"))
     board.add_disk("mmcblk0", sectors=1000, model="EMMC")
@@ -243,7 +255,7 @@ def test_names_swapped_between_two_disks(board):
     assert board.window == "128"
 
 
-def test_two_disks_alike_are_both_left_alone(board):
+def test_two_indistinguishable_disks_are_left_alone(board):
     board.path("sys/block/mmcblk0").rename(board.path("sys/block/mmcblk1"))
     board.add_disk("mmcblk2", sectors=7_818_182_656 // 512, model="SD8GB")
     board.start()
@@ -281,7 +293,7 @@ def test_absent_disk_is_reported_once(board):
 # ---- /run, and whatever happens ----
 
 
-def test_var_run_where_there_is_no_run(board):
+def test_var_run_is_used_without_run(board):
     board.path("run").rmdir()
     board.path("var/run").mkdir(parents=True)
     board.start()
@@ -307,6 +319,7 @@ def test_state_that_cannot_be_written_does_not_stop_start(board):
     assert "cannot be written" in board.err
 
 
+@ESSENTIAL
 def test_closed_standard_files(board):
     command = 'exec "$@" <&- >&- 2>&-'
     board.command = ["sh", "-c", command, "sh", *board.command]
@@ -331,6 +344,7 @@ def test_an_error_in_the_script_does_not_fail_the_boot(board):
     assert "no_such_variable" in board.err
 
 
+@ESSENTIAL
 def test_keep_does_not_restore_on_stop_but_restore_does(board):
     plan = one("queue/read_ahead_kb", "2048")
     board.install(ApplyPlan(plan.settings, restore_on_stop=False))
@@ -371,7 +385,7 @@ def test_a_run_that_outlives_a_boot_is_not_believed(board):
     assert not list(board.path("run").iterdir())
 
 
-def test_dry_run_tells_by_its_status_whether_all_would_be_set(board):
+def test_dry_run_status_shows_whether_all_would_be_set(board):
     assert board.run("dry-run").returncode == 0
     board.put("proc/cmdline", "foreread=off")
     assert board.run("dry-run").returncode == 0, "of this boot only"

@@ -73,7 +73,7 @@ def test_odd_model_is_compared_letter_by_letter(board, model):
 
 
 @pytest.mark.parametrize("text", TEXTS)
-def test_no_wrapper_is_steered_by_a_text(tmp_path, text):
+def test_texts_cannot_inject_into_wrappers(tmp_path, text):
     def wrappers(folder, text):
         board = Board("armv7l", "6.1", text)
         of_text = ApplyPlan(plan(reason=text).settings, board, created_from=text)

@@ -172,10 +172,14 @@ def test_another_version_is_replaced(board):
 
 
 def test_the_same_files_put_there_by_hand_are_taken_over(board):
+    before = board.tree()
     install(board, plan())
+    listed = board.get(MANIFEST.lstrip("/"))
     (board.root / MANIFEST.lstrip("/")).unlink()
     install(board, plan())
+    assert board.get(MANIFEST.lstrip("/")) == listed
     uninstall(board)
+    assert board.tree() == before
 
 
 @pytest.mark.parametrize("act", [lambda board, **more: install(board, plan(64), **more), uninstall])
@@ -376,7 +380,7 @@ def test_a_serial_console_is_enough(tmp_path):
     assert board.tree() == before
 
 
-def test_what_an_interrupted_installation_left_is_cleared(board):
+def test_remains_of_an_interrupted_installation_are_removed(board):
     board.put("etc/init.d/.S05foreread.foreread-new.part", "half")
     board.put("usr/sbin/.foreread-apply.foreread-new", "old")
     install(board, plan())

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from capture_builder import capture_of, device_of, host_of
 
 from analyzer.apply import ApplyError, Board, Disk, plan_from
 from analyzer.predict.prediction import Curve, Prediction, Verdict
-from tracer.formats.capture import Capture, Cold, Device, Host, Mount
+from tracer.formats.capture import Mount
 
 WINDOWS = [0, 32, 128]
 
@@ -33,7 +34,7 @@ def curve(dev="179:0", name="mmcblk0", tap=100, **changes):
         turning_points=1,
         pareto=[0, 32, 128],
     )
-    return replace(made, **changes)
+    return msgspec.structs.replace(made, **changes)
 
 
 def prediction(*curves, action="set", read_ahead_kb=128):
@@ -43,46 +44,18 @@ def prediction(*curves, action="set", read_ahead_kb=128):
 
 
 def capture(**changes):
-    made = Capture(
-        foreread="0",
-        created="2026-01-01T00:00:00Z",
-        backend="tracefs",
-        host=Host(
+    made = capture_of(
+        host=host_of(
             kernel="6.1.25-vendor",
-            version="#1",
             machine="armv7l",
-            page_size=4096,
-            byte_order="little",
             long_size=4,
             cpu_model="Some Board",
             cpu_count=4,
-            memory_kib=1 << 20,
         ),
         command=["app", "--now"],
-        cwd="/",
-        pid=1,
-        exit_status=0,
-        ended_by="exit",
-        wall_seconds=1.0,
-        start_ns=0,
         end_ns=1,
-        clock="mono",
-        read_ahead_kb=0,
-        events=[],
-        events_missing=[],
-        lost={},
-        cold=Cold(proven=True, how="", resident_pages=0, resident=[]),
         devices=[
-            Device(
-                dev="179:0",
-                name="mmcblk0",
-                filesystems=["179:2"],
-                size_bytes=1024,
-                read_ahead_kb_before=128,
-                read_ahead_kb=0,
-                queue={},
-                model="SD8GB",
-            )
+            device_of("179:0", "mmcblk0", filesystems=["179:2"], size_bytes=1024, model="SD8GB")
         ],
         mounts=[],
     )
@@ -137,7 +110,7 @@ def test_a_disk_without_predicted_seconds_keeps_its_window():
 
 def test_the_published_criterion_sets_every_disk_when_asked_for():
     found = prediction(curve(predicted_best=128), curve("8:0", "sda"))
-    published = replace(found.verdict, by="criterion")
+    published = msgspec.structs.replace(found.verdict, by="criterion")
     settings = plan_from(replace(found, published=published).by_criterion()).settings
     assert [(s.disk.name, s.value) for s in settings] == [("mmcblk0", "128"), ("sda", "128")]
 

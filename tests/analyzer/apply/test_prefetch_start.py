@@ -69,7 +69,7 @@ def test_start_replays_the_list_and_sets_the_values_without_waiting(prefetching)
     assert not list(prefetching.path("run").iterdir())
 
 
-def test_a_process_that_has_the_number_by_now_is_left_alone(prefetching):
+def test_a_process_with_a_reused_pid_is_left_alone(prefetching):
     prefetching.start()
     wait_for(prefetching.path("called").exists)
     link = process(prefetching)
@@ -101,14 +101,14 @@ def test_nothing_is_prefetched_where_nothing_is_set(prefetching, why):
 
 
 @pytest.mark.parametrize("missing", ["replayer", "listing"])
-def test_what_is_missing_is_said_and_the_values_are_set(prefetching, missing):
+def test_missing_prefetch_files_are_reported_and_values_set(prefetching, missing):
     getattr(prefetching, missing).unlink()
     prefetching.start()
     assert prefetching.window == "2048"
     assert "absent, nothing prefetched" in prefetching.err
 
 
-def test_dry_run_says_it_and_does_not(prefetching):
+def test_dry_run_announces_but_does_not_change(prefetching):
     done = prefetching.run("dry-run")
     assert done.returncode == 0
     assert f"{prefetching.listing}: brought into memory by {prefetching.replayer}" in done.stdout

@@ -19,7 +19,7 @@ def results(tmp_path_factory):
     return tuned(tmp_path_factory.mktemp("tuned") / "app.tuning", runs=160)
 
 
-def test_what_matters_is_set_and_nothing_else(results):
+def test_only_confirmed_genes_are_set(results):
     plan = plan_of_tuning(results)
     set_to = {setting.knob: setting.value for setting in plan.settings}
     assert set_to["queue/scheduler"] == "bfq" and set_to["queue/iosched/slice_idle"] == "0"
@@ -45,14 +45,14 @@ def test_the_script_holds_it_and_is_a_script(results, tmp_path):
     subprocess.run(["shellcheck", script], check=True)
 
 
-def test_what_was_not_confirmed_is_refused(tmp_path):
+def test_unconfirmed_tunings_are_refused(tmp_path):
     found = tuned(tmp_path / "app.tuning", runs=60, confirm=False)
     with pytest.raises(ApplyError, match="not confirmed") as caught:
         plan_of_tuning(found)
     assert "--resume" in caught.value.remedy
 
 
-def test_where_nothing_matters_there_is_nothing_to_set(tmp_path):
+def test_without_effects_there_is_nothing_to_set(tmp_path):
     found = tuned(tmp_path / "app.tuning", runs=12)
     nothing = replace(
         found, search=[one for one in found.search if one.chromosome == found.spec.default]

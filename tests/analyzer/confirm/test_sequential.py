@@ -143,7 +143,7 @@ def test_a_coarse_clock_widens_the_interval():
 
 
 @pytest.mark.parametrize("pair", [(0.0, 1.0), (-1.0, 1.0), (1.0, math.inf), (math.nan, 1.0)])
-def test_seconds_that_are_none_are_refused(pair):
+def test_invalid_seconds_are_refused(pair):
     with pytest.raises(ValueError, match="positive"):
         assess([pair])
 

@@ -53,7 +53,9 @@ def test_perf_data_goes_to_its_reader(tmp_path: Path, magic: bytes) -> None:
         (b"dear diary\n", "text without"),
     ],
 )
-def test_what_is_not_a_trace_is_named(tmp_path: Path, content: bytes, found: str) -> None:
+def test_files_that_are_not_traces_are_described(
+    tmp_path: Path, content: bytes, found: str
+) -> None:
     path = tmp_path / "trace.dat"
     path.write_bytes(content)
     with pytest.raises(TraceError, match=found) as caught:
@@ -62,7 +64,7 @@ def test_what_is_not_a_trace_is_named(tmp_path: Path, content: bytes, found: str
     assert "trace.dat" in caught.value.remedy
 
 
-def test_what_cannot_be_opened_is_named(tmp_path: Path) -> None:
+def test_an_unopenable_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(TraceError, match="No such file"):
         open_trace(tmp_path / "nothing")
     os.mkfifo(tmp_path / "pipe")

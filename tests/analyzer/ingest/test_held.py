@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from capture_builder import ROOT_PID, capture_of
 from event_table import BDEV, BLOCKS, DISK, SOFTIRQ, R, event, insert, read, switch, table, wake
 from hypothesis import given
 from hypothesis import strategies as st
-from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.held import Places, with_askers
 from analyzer.ingest.inserts import of_block_device

@@ -6,14 +6,13 @@ import json
 import lzma
 import shutil
 import tarfile
-from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from capture_builder import ROOT_PID, capture_of
 from event_table import DISK, event, insert, metadata_insert, read, table
 from msgspec import structs
-from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.load import inodes_of, interpret, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
@@ -59,7 +58,7 @@ def test_only_the_run_counts():
     assert recording.accesses["page"].tolist() == [1]
 
 
-def test_what_is_not_an_access_is_distinguished():
+def test_pages_that_are_not_accesses_are_classified():
     recording = recording_of(
         mine(insert, 6, 0), mine(metadata_insert, 3), mine(insert, 5, 0), mine(read, 0, 1)
     )
@@ -136,10 +135,11 @@ def test_damaged_archives_are_reported(capture, tmp_path, pack):
         tar.add(capture, arcname="c")
     packed = pack((tmp_path / "c.tar").read_bytes())
     path = tmp_path / "damaged"
-    for at in range(20, len(packed), len(packed) // 40):
-        path.write_bytes(packed[:at] + b"XXXX" + packed[at + 4 :])
-        with suppress(TraceError, CaptureError):
+    for at in range(20, len(packed) - 4, len(packed) // 40):
+        path.write_bytes(packed[:at] + b"\xaa\x55\xaa\x55" + packed[at + 4 :])
+        with pytest.raises((TraceError, CaptureError)) as error:
             load_any(path)
+        assert error.value.remedy
 
 
 def test_a_disk_whose_window_could_not_be_set_contaminates():
@@ -216,7 +216,7 @@ def test_readahead_is_taken_out_where_access_events_tell():
     assert any("fault-around" in note for note in recording.notes)
 
 
-def test_readahead_stays_in_where_nothing_tells_and_is_said():
+def test_readahead_without_evidence_is_kept_with_a_note():
     recording = recording_of(*contaminated(), read_ahead_kb=128)
     assert recording.accesses.rows == 32
     assert any("without access events" in note for note in recording.notes)
@@ -316,10 +316,22 @@ def test_a_damaged_archive_is_an_error_with_a_remedy(packing, capture, tmp_path)
     whole = archive.read_bytes()
     for at in range(0, len(whole), len(whole) // 12):
         archive.write_bytes(whole[:at] + bytes([whole[at] ^ 0x10]) + whole[at + 1 :])
-        try:
+        with pytest.raises((TraceError, CaptureError)) as error:
             load(archive)
-        except (TraceError, CaptureError) as error:
-            assert error.remedy
+        assert error.value.remedy
+
+
+def test_an_archive_with_a_damaged_member_is_an_error_with_a_remedy(capture, tmp_path):
+    archive = tmp_path / "a.tar"
+    with tarfile.open(archive, "w") as tar:
+        tar.add(capture, arcname="c")
+    with tarfile.open(archive) as tar:
+        last = tar.getmembers()[-1].offset
+    whole = archive.read_bytes()
+    archive.write_bytes(whole[:last] + b"\xff" + whole[last + 1 :])
+    with pytest.raises(TraceError, match="no member begins at byte") as error:
+        load(archive)
+    assert error.value.remedy
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"schema": 1}', '{"schema": "x"}', "[" * 100000])

@@ -44,14 +44,14 @@ def adopted(*events, slack=0):
     return adopt(made, find_inserts(made, PAGE, {DISK: "ext4"}), PAGE, slack)
 
 
-def test_a_fault_has_to_name_the_page_that_came():
+def test_a_fault_must_name_the_page_read_in():
     right = (fault(5, 3), *page(5, 3))
     assert checks(*right) == {Kind.PROBED_FAULT: Check(1, 0)}
     for wrong in (fault(5, 4), fault(6, 3), fault(5, 3, dev=DISK + 1)):
         assert checks(*right, wrong, *page(5, 3)) == {Kind.PROBED_FAULT: Check(2, 1)}
 
 
-def test_what_was_cached_proves_nothing():
+def test_cached_pages_do_not_confirm_a_probe():
     assert checks(fault(5, 3), fault(5, 4), *page(5, 4)) == {Kind.PROBED_FAULT: Check(1, 0)}
     check = checks(fault(5, 3))[Kind.PROBED_FAULT]
     assert check == Check(0, 0) and not check.accepted
@@ -65,7 +65,7 @@ def test_threads_written_pages_and_metadata_are_kept_apart():
     assert seen == {Kind.PROBED_FAULT: Check(1, 0)}
 
 
-def test_a_read_has_to_name_all_pages_that_came_and_no_more():
+def test_a_read_must_name_exactly_the_pages_read_in():
     pages = (*page(5, 0), *page(5, 1), *page(5, 2))
     more = (call(5, 3 * PAGE, PAGE), *page(5, 3))  # the file is longer
     assert checks(call(5, 100, 3 * PAGE - 100), *pages, *more)[Kind.PROBED_READ] == Check(2, 0)
@@ -164,7 +164,7 @@ def _place(fields, name):
         "file_read: something else of that name",
     ],
 )
-def test_lines_of_text_that_are_none_of_ours_are_counted(tmp_path, line):
+def test_unknown_lines_of_text_are_counted(tmp_path, line):
     good = "mm_filemap_add_to_page_cache: dev 7:0 ino 5 pfn=0x1 ofs=0 order=0"
     path = tmp_path / "trace.txt"
     path.write_text("".join(f"  sh-1 [000] ..... 1.000001: {one}\n" for one in (good, line)))

@@ -58,7 +58,7 @@ def test_where_bios_are_not_reported_metadata_is_read_block_by_block():
     assert find_requests(table(metadata, issue(0, 32)))["bios"].tolist() == [4, 1]
 
 
-def test_whoever_queued_the_bio_asked_even_if_a_kernel_worker_issues_it():
+def test_a_request_belongs_to_the_thread_that_queued_its_bio():
     found = find_requests(
         table(
             event(Kind.BIO_QUEUE, pid=7, index=8, value=8),
@@ -84,7 +84,7 @@ def test_a_bio_of_another_disk_sector_or_time_does_not_name_the_thread():
     assert found["pid"].tolist() == [39, 40, 9]
 
 
-def test_the_rest_of_a_bio_that_was_split_is_of_whoever_queued_it():
+def test_the_rest_of_a_split_bio_belongs_to_its_thread():
     found = find_requests(
         table(
             event(Kind.BIO_QUEUE, pid=7, index=8, value=24),

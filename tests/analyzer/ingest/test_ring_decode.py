@@ -114,7 +114,7 @@ def test_many_blocks_of_many_cpus(packed: bool) -> None:
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_a_clock_that_goes_back_is_said(packed: bool) -> None:
+def test_a_clock_that_goes_back_is_reported(packed: bool) -> None:
     within, between = RingPages(), RingPages()
     within.subbuf(100, within.event(events(within, [0], 1)[0], 5))
     within.subbuf(90, within.event(events(within, [0], 1)[0], 5))

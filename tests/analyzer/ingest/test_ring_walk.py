@@ -84,7 +84,7 @@ def event_lists(draw: st.DrawFn) -> list[Event]:
 
 
 @given(LAYOUTS, event_lists())
-def test_what_is_written_is_found(pages: RingPages, events: list[Event]) -> None:
+def test_stored_entries_are_found(pages: RingPages, events: list[Event]) -> None:
     written = pages.write(events)
     found = reference(pages)
     data = pages.data

@@ -71,7 +71,7 @@ def test_pages_are_what_the_kernel_prints() -> None:
     assert min(kinds.count(Kind.SWITCH), kinds.count(Kind.WAKING)) > 20
 
 
-def test_trace_dat_is_what_trace_cmd_prints() -> None:
+def test_trace_dat_decodes_as_trace_cmd_prints() -> None:
     found = of_scheduler(tracedat.read(FIXTURES / "v7.trace.dat").events)
     expected = of_scheduler(text.read(FIXTURES / "v7.report.txt").events)
     names = ("time_ns", "cpu", "kind", "pid", "value")
@@ -81,7 +81,7 @@ def test_trace_dat_is_what_trace_cmd_prints() -> None:
     assert found.rows > 200
 
 
-def test_perf_data_is_what_perf_prints(tmp_path: Path) -> None:
+def test_perf_data_decodes_as_perf_prints(tmp_path: Path) -> None:
     data = tmp_path / "perf.data"
     data.write_bytes(lzma.decompress((FIXTURES / "perf.data.xz").read_bytes()))
     events = perfdata.read(data).events

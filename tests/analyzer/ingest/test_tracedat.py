@@ -194,7 +194,7 @@ def test_a_file_without_wanted_events_is_read() -> None:
     assert trace.event_names == {"sched:x"}
 
 
-def test_what_cannot_be_read_is_refused_with_a_remedy() -> None:
+def test_unreadable_input_is_refused_with_a_remedy() -> None:
     refused = {
         "latency": small().build().replace(b"flyrecord\0", b"latency  \0"),
         "version b'5'": b"\x17\x08\x44tracing5\0" + small().build()[12:],

@@ -37,7 +37,7 @@ def test_pages_and_text_of_one_buffer_are_the_same() -> None:
             assert of_cpu[name].tolist() == text_of_cpu[name].tolist(), name
 
 
-def test_what_the_directory_says_of_itself() -> None:
+def test_the_directory_s_metadata() -> None:
     trace = tracefs.read(PAGES)
     assert (trace.format, trace.page_size, trace.lost) == ("tracefs pages", 4096, {})
     assert len(trace.event_names) == 13

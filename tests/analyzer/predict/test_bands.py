@@ -27,7 +27,7 @@ def test_the_band_is_of_the_draws_and_of_the_replay_and_never_below_nothing():
     assert high.tolist() == pytest.approx([4 + half[0], 2 + half[1], 1 + half[2], 0.1 + half[3]])
 
 
-def test_what_all_windows_share_tells_none_apart():
+def test_errors_shared_by_all_windows_do_not_affect_their_difference():
     """A slower disk makes all starts longer: 1.05 s stays more than 1 s, whatever the disk."""
     seconds = np.array([4, 1.05, 1.0, 3])
     found = bands(seconds, np.outer([0.8, 0.9, 1.1, 1.2], seconds))
@@ -49,7 +49,7 @@ def test_a_change_below_the_difference_of_two_starts_is_not_a_difference():
     assert bands(exact[0], exact).smallest_within() == 32
 
 
-def test_only_what_was_asked_for_is_chosen():
+def test_only_requested_settings_are_chosen():
     found = bands([4, 1.0, 1.1, 3], [[4, 1.0, 1.1, 3]], candidates=[0, 32])
     assert (found.best, found.smallest_within()) == (32, 32)
 

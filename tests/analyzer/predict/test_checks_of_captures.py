@@ -7,8 +7,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from capture_builder import ROOT_PID, capture_of
 from event_table import BLOCKS, DEAD, SLEEPS, SOFTIRQ, R, event, insert, read, switch, table, wake
-from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from capture_builder import capture_of
 from event_table import insert, read, table
 from msgspec import structs
-from run_metadata import capture_of
 
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
@@ -27,7 +27,7 @@ JUDGED = {(6, 12): {"x86_64": frozenset({"ext4", "xfs"})}}
         ((6, 12), "x86_64", {"f2fs", "ext4"}, ["f2fs with Linux 6.12 on x86_64"]),
     ],
 )
-def test_what_was_not_judged_is_named(version, machine, filesystems, said):
+def test_unjudged_setups_are_named(version, machine, filesystems, said):
     assert list(unlike(Setting(version, machine, frozenset(filesystems)), JUDGED)) == said
 
 

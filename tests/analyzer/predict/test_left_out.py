@@ -32,6 +32,6 @@ def test_with_a_limiter_a_shorter_start_is_known_worse_in_parts(one, other):
 
 
 @given(some_seconds, some_seconds)
-def test_what_a_window_changes_is_known_worse(seconds, recorded):
+def test_savings_by_a_window_have_a_wider_error(seconds, recorded):
     same, changed = (left_out(LIMITER, np.array([seconds]), at)[0] for at in (seconds, recorded))
     assert changed**2 - same**2 == pytest.approx((CHANGED * (seconds - recorded)) ** 2, abs=1e-9)

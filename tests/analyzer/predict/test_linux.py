@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from capture_builder import capture_of
 from event_table import event, insert, read, table
 from msgspec import structs
-from run_metadata import capture_of
 
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace

@@ -4,9 +4,9 @@ from dataclasses import replace
 from math import sqrt
 
 import pytest
+from capture_builder import ROOT_PID, capture_of
 from event_table import insert, read, table
 from msgspec import structs
-from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Recording, Trace
@@ -58,7 +58,7 @@ def test_other_readers_of_the_same_disk_are_a_doubt() -> None:
     assert not found.unusable
 
 
-def test_few_pages_of_others_and_other_disks_are_none() -> None:
+def test_few_pages_of_others_and_other_disks_are_ignored() -> None:
     assert list(of_recording(recorded(*pages(1, pid=999, ino=6)))) == []
     assert list(of_recording(recorded(*pages(PAGES, pid=999, ino=6, dev=OTHER_DISK)))) == []
 
@@ -75,7 +75,7 @@ def test_a_replay_that_takes_longer_than_the_run(
     assert [one.unusable for one in found] == ([] if spread is None else [unusable])
 
 
-def test_a_replay_may_be_shorter_by_what_recording_took() -> None:
+def test_a_replay_may_be_shorter_by_the_cost_of_recording() -> None:
     """80 events, 1 µs apart at the closest: 80 µs of 10 ms are 0.8 %."""
     recording = recorded(start_ns=0, end_ns=10**7)
     assert list(of_replay(recording, 0.00985)) == []

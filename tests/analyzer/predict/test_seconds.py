@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from capture_builder import capture_of, device_of, host_of
 from event_table import R, event, insert, read, table
 
 from analyzer.ingest.load import interpret
@@ -16,7 +17,7 @@ from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.linux import predict_linux
 from analyzer.predict.start import prepare
 from emulator.devices.device import FixedCost
-from tracer.formats.capture import Capture, Cold, Device, FileEntry, Host
+from tracer.formats.capture import Capture, FileEntry
 
 PAGE = 4096
 PAGES = 64
@@ -29,46 +30,14 @@ def captured(
     end_ns: int, current: int, devices: int = 1, kernel="6.12.1", machine="x86_64"
 ) -> Capture:
     disks = [
-        Device(
-            dev=f"{7 + row}:0",
-            name=f"disk{row}",
-            filesystems=[],
-            size_bytes=1 << 30,
-            read_ahead_kb_before=current,
-            read_ahead_kb=0,
-            queue={},
-        )
+        device_of(f"{7 + row}:0", f"disk{row}", read_ahead_kb_before=current)
         for row in range(devices)
     ]
-    host = Host(
-        kernel=kernel,
-        version="#1",
-        machine=machine,
-        page_size=PAGE,
-        byte_order="little",
-        long_size=8,
-        cpu_count=2,
-        memory_kib=1 << 20,
-    )
-    return Capture(
-        foreread="0",
-        created="2026-11-21T00:00:00Z",
-        backend="tracefs",
-        host=host,
+    return capture_of(
+        host=host_of(kernel=kernel, machine=machine),
         command=["true"],
-        cwd="/",
         pid=1,
-        exit_status=0,
-        ended_by="exit",
-        wall_seconds=1.0,
-        start_ns=0,
         end_ns=end_ns,
-        clock="mono",
-        read_ahead_kb=0,
-        events=[],
-        events_missing=[],
-        lost={},
-        cold=Cold(proven=True, how="", resident_pages=0, resident=[]),
         devices=disks,
         mounts=[],
     )
@@ -117,7 +86,7 @@ def recorded(
     return interpret(trace, captured(now + 50, current, **host), [ENTRY], "all")
 
 
-def test_without_readahead_the_run_takes_what_it_took():
+def test_without_readahead_the_replay_takes_the_recorded_time():
     """64 × 1.5 ms, less what recording 320 events, 10 ns apart at the closest, took."""
     found = predict_linux(recorded(), windows=[0, 32], device=DEVICE)
     assert found.total.seconds is not None

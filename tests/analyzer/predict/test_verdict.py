@@ -1,12 +1,12 @@
 """The verdict: set, keep or none, and a sentence with the figures."""
 
-from dataclasses import replace
 from math import isqrt
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.predict.bands import Bands
 from analyzer.predict.criterion import c_opt, quasi_optimal
@@ -118,7 +118,7 @@ def test_too_few_pages_to_gain_anything(tap: int) -> None:
     assert (verdict.action, verdict.read_ahead_kb) == ("none", None)
 
 
-def test_one_page_more_is_worth_a_look() -> None:
+def test_one_page_more_is_worth_a_mark() -> None:
     assert decided([FEW_PAGES + 1] * 4, 124, FEW_PAGES + 1).action == "set"
 
 
@@ -145,7 +145,7 @@ def test_without_seconds_no_window_is_recommended(current: int | None) -> None:
     assert verdict.remedy == "foreread calibrate"
 
 
-def test_where_nothing_can_gain_nothing_is_to_be_measured() -> None:
+def test_without_possible_gain_no_measurement_is_proposed() -> None:
     whole = curve([3, 2, 1, 1], 12, tap=3)
     assert decide_without_seconds(whole, "why", "command").action == "none"
 
@@ -208,7 +208,7 @@ def test_with_an_unknown_window_the_fewest_seconds_are_set() -> None:
     assert by_seconds([4.0, 2.0, 3.0, 3.0], None).action == "set"
 
 
-def test_where_nothing_can_gain_seconds_change_nothing() -> None:
+def test_without_possible_gain_seconds_do_not_change_the_verdict() -> None:
     whole = replace(curve([3, 2, 1, 1], 12, tap=3), seconds=[4.0, 2.0, 3.0, 3.0], predicted_best=1)
     seconds = np.array([4.0, 2.0, 3.0, 3.0])
     bands = Bands(WINDOWS, seconds, seconds[None], WINDOWS, REPLAY * seconds)

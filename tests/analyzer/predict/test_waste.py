@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
+from capture_builder import recording_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analyzer.ingest.recording import Recording, Trace
-from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Table
 from analyzer.predict.waste import waste
 from emulator.reference import fixed_window_at
 
@@ -16,26 +14,8 @@ PAGE = 4096
 
 
 def recording(accesses, file_pages):
-    table = Table.empty(ACCESSES, len(accesses))
-    table["time_ns"][:] = np.arange(len(accesses)) + 1
-    table["file"][:] = [file for file, _ in accesses]
-    table["page"][:] = [page for _, page in accesses]
-    files = Table.empty(FILES, len(file_pages))
-    files["size_bytes"][:] = [-1 if n < 0 else n * PAGE for n in file_pages]
-    return Recording(
-        trace=Trace("tracefs text", Table.empty(EVENTS)),
-        capture=None,
-        accesses=table,
-        requests=Table.empty(REQUESTS),
-        files=files,
-        paths=(None,) * len(file_pages),
-        page_size=PAGE,
-        kernel=None,
-        recorded_read_ahead_kb=None,
-        contaminated=False,
-        counts={},
-        devices={},
-    )
+    sizes = [-1 if n < 0 else n * PAGE for n in file_pages]
+    return recording_of(accesses, sizes, kernel=None, recorded_read_ahead_kb=None)
 
 
 touches = st.lists(

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from prefetch_replayers import SHELLS, compiled, scripted
+from shells import DASH, each_shell
 
 from analyzer.prefetch.listing import (
     LARGEST_RANGE,
@@ -86,7 +87,7 @@ def test_known_text():
         Range("/a", MOST_OFFSET, 1),
     ],
 )
-def test_what_no_replayer_would_take_is_not_written(bad):
+def test_lists_beyond_the_replayers_limits_are_not_written(bad):
     with pytest.raises(PrefetchError):
         encode(Listing((bad,)))
 
@@ -145,12 +146,12 @@ def test_damaged_lists_are_refused_by_line(program, line, text):
     assert done.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("shell", each_shell(of=SHELLS))
 @pytest.mark.parametrize(("line", "text"), REFUSED)
 def test_the_shell_refuses_them_too(shell, line, text):
     command = scripted(shell)
     if not command:
-        pytest.skip(f"{shell} is not installed: the script was not run under it")
+        pytest.skip(f"{shell[0]} is not installed: the script was not run under it")
     done = run(command, text)
     assert (done.returncode, done.stdout) == (1, "")
     assert f":{line}: " in done.stderr
@@ -205,7 +206,7 @@ def test_usage(program, words):
 
 @pytest.mark.parametrize("place", ["/nowhere", "/", "/dev/zero"])
 def test_a_list_that_is_not_a_file(program, place):
-    for command in (program, scripted("dash")):
+    for command in (program, scripted(DASH)):
         done = subprocess.run([*command, place], capture_output=True, text=True, check=False)
         assert done.returncode == 1
         assert done.stderr.count("\n") == 1
@@ -220,4 +221,4 @@ def test_nothing_but_regular_files_is_opened(program, tmp_path):
     done = run(program, text)
     assert done.returncode == 0
     assert "0 KiB in 0 ranges, files opened 0 times; skipped 4" in done.stdout
-    assert run(scripted("dash"), text).returncode == 0
+    assert run(scripted(DASH), text).returncode == 0

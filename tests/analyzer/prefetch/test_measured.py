@@ -19,7 +19,7 @@ def document(**changes):
     return {"schema": 1, "kernel": "6.1", "command": ["app"], "cases": cases} | changes
 
 
-def test_what_was_written_is_read(tmp_path):
+def test_written_data_are_read_back(tmp_path):
     path = tmp_path / "measured.json"
     path.write_text(json.dumps(document()))
     found = read_measurement(path)

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
+from capture_builder import recording_of
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analyzer.ingest.recording import Recording, Trace
-from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Table
 from analyzer.prefetch import PrefetchError, Range, decode, encode, find_ranges
 from analyzer.prefetch.ranges import LARGEST_GAP, cheapest_gap
 from emulator.devices.device import FixedCost
@@ -19,31 +17,12 @@ from tracer.formats.capture import Extent, FileEntry
 PAGE = 4096
 
 
-def table(schema, rows, **columns):
-    filled = {c.name: np.zeros(rows, c.dtype) for c in schema.columns}
-    for name, values in columns.items():
-        filled[name][:] = values
-    return Table(schema, filled)
-
-
 def recording(accesses, sizes, paths=None):
     """Return a recording of (file row, page) accesses, in order; ``sizes`` are the files'."""
-    rows = [row for row, _ in accesses]
-    pages = [page for _, page in accesses]
-    files = table(FILES, len(sizes), dev=7 << 20, ino=range(len(sizes)), size_bytes=sizes)
-    return Recording(
-        trace=Trace("perf.data", Table.empty(EVENTS)),
-        capture=None,
-        accesses=table(ACCESSES, len(accesses), file=rows, page=pages),
-        requests=Table.empty(REQUESTS),
-        files=files,
+    return recording_of(
+        accesses,
+        sizes,
         paths=tuple(paths or (f"/{row}" for row in range(len(sizes)))),
-        page_size=PAGE,
-        kernel="6.1",
-        recorded_read_ahead_kb=0,
-        contaminated=False,
-        counts={},
-        devices={},
         entries=(None,) * len(sizes),
     )
 
@@ -59,7 +38,7 @@ def test_runs_come_when_their_first_page_was_accessed():
     assert (found.needed_bytes, found.wasted_bytes) == (6 * PAGE, 0)
 
 
-def test_gaps_are_read_over_up_to_what_they_may_be():
+def test_gaps_up_to_the_limit_are_merged():
     accesses = [(0, 0), (0, 3), (0, 7)]
     one = recording(accesses, [100 * PAGE])
     assert listed(find_ranges(one, gap_bytes=2 * PAGE - 1)) == [(0, 0, 1), (0, 3, 1), (0, 7, 1)]

@@ -66,7 +66,7 @@ def test_the_replayer_reads_metadata_and_then_all_at_once():
     assert run.program.operations[-1].tolist()[0] == Op.WILLNEED
 
 
-def test_the_processor_is_spared_what_the_replayer_does():
+def test_work_of_the_replayer_is_taken_off_the_processor():
     """110 less after each read: nothing of the 10 and the 30 is left, and 290 of the 500."""
     base = one_file()
     run = with_replayer(base, [(0, 0, 3)], cpus=2)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from capture_builder import ROOT_PID, capture_of
 from event_table import event, insert, read, table
 from msgspec import structs
-from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
@@ -67,7 +67,7 @@ def test_a_symbolic_link_is_a_page_that_is_read_with_its_inode():
     assert (counts.requests.tolist(), counts.pages.tolist()) == ([[1]], [[BLOCK]])  # not the link's
 
 
-def test_blocks_that_nobody_read_share_the_room_between():
+def test_unread_blocks_are_interpolated_between_read_ones():
     found = rows(
         recorded(*block_read(0, 1000, 100), *block_read(3, 1240, 60, begin_ns=2_000_000), pages=128)
     )
@@ -88,7 +88,7 @@ def test_blocks_before_and_after_are_packed_as_the_others():
     ]
 
 
-def test_metadata_that_is_read_for_a_block_is_none_of_it():
+def test_metadata_read_for_a_block_is_not_part_of_it():
     touched, *others = block_read(0, 1000, 90)
     before = read(7, 1, pid=ROOT_PID, time_ns=500)
     behind = read(9, 1, pid=ROOT_PID, time_ns=950_000)
@@ -98,7 +98,7 @@ def test_metadata_that_is_read_for_a_block_is_none_of_it():
     assert found.reads(np.array([7, 1000, 9], np.uint64)).tolist() == [False, True, False]
 
 
-def test_what_unpacking_costs_is_seen_where_something_follows_soon():
+def test_unpacking_cost_is_taken_from_the_shortest_gaps():
     events = [*block_read(0, 1000, 90), *block_read(1, 1090, 70, begin_ns=2_500_000)]
     events += block_read(2, 1160, 70, begin_ns=9_000_000)
     found = blocks_of(recorded(*events, pages=96), np.array([BLOCK]))
@@ -106,7 +106,7 @@ def test_what_unpacking_costs_is_seen_where_something_follows_soon():
     assert found.cpu.page_ns == np.percentile(unpacking, 25) + 40_000 / BLOCK
 
 
-def test_a_file_of_which_no_block_was_read_is_nowhere():
+def test_a_file_without_read_blocks_has_no_place():
     assert rows(recorded(insert(5, 0, pid=ROOT_PID), pages=3)) == []
 
 

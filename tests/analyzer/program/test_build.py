@@ -109,7 +109,7 @@ def test_a_file_that_was_never_read_is_known_by_its_first_fault():
     assert built.program.mappings.tolist() == [(0, 4, 5, BASE // PAGE, flags)]
 
 
-def test_what_exec_reads_is_mapped_by_the_new_program():
+def test_files_read_by_exec_are_mapped_by_the_new_program():
     events = [event(Kind.FORK, value=2), *brought(1, 0, pid=2), pages(1, 0, 0, pid=2)]
     events += [event(Kind.EXEC, pid=2, value=2), fault(1, 4, pid=2), *brought(1, 4, pid=2)]
     built = made(events, [entry(1, segments=PROGRAM)])
@@ -180,7 +180,7 @@ def test_invalid_system_call_arguments_are_ignored(value):
     assert done(made(events, [entry(1)], calls))[-1] == (Op.FAULT, 4, 0)
 
 
-def test_what_is_mapped_without_a_read_was_cached_before():
+def test_pages_mapped_without_a_read_were_cached_before():
     """Pages 16-31 were mapped, 20 was read later: the others were there before the run."""
     events = [
         event(Kind.MAP_PAGES, ino=5, index=16, value=31),
@@ -205,7 +205,7 @@ def test_pages_that_the_recording_says_were_cached_are_there_from_the_start():
     ]
 
 
-def test_nothing_is_guessed_of_a_file_of_which_it_is_known_what_was_cached():
+def test_no_pages_are_inferred_for_files_with_known_residency():
     around = event(Kind.MAP_PAGES, ino=1, index=16, value=31)
     events = [fault(1, 50), *brought(1, 50), around]
     assert done(made(events, [entry(1)])) == [(Op.PRESENT, 16, 16), (Op.FAULT, 50, 0)]

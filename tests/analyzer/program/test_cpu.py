@@ -89,7 +89,7 @@ def test_threads_are_followed_one_by_one_and_only_while_they_have_a_cpu():
     assert (found.page_ns, found.request_ns) == (30 - 5, 20 - 2 * 5 + 10 - 5)
 
 
-def test_what_comes_soonest_after_a_completion_is_in_part_the_kernel_s_own_work():
+def test_shortest_times_after_a_completion_are_partly_kernel_work():
     """A hundred completions, each 3,000 ns before its wake-up, and events far from these."""
     rows = []
     for time in range(0, 100_000_000, 1_000_000):

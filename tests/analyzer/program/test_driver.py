@@ -42,17 +42,17 @@ def test_requests_that_wait_for_none_are_not_handed_on():
     assert found(queued(times, [at + 10 for at in times], 0)) == 0
 
 
-def test_what_a_limiter_holds_back_is_not_handed_on():
+def test_requests_delayed_by_a_limiter_are_not_counted_as_handover():
     later = 50_000_000
     assert found(queued(range(20), [100 + later * row for row in range(20)], 0)) == 0
 
 
-def test_a_driver_adds_what_the_same_disk_took_longer():
+def test_driver_time_is_the_extra_time_on_the_same_disk():
     given = FixedCost(1000, 100, band=0.1)
     assert with_driver(given, FixedCost(1030, 102)) == FixedCost(1030, 102, band=0.1)
 
 
-def test_another_disk_says_nothing_of_a_given_one():
+def test_requests_of_another_disk_do_not_correct_a_given_one():
     given = FixedCost(1000, 100)
     for other in (FixedCost(1100, 100), FixedCost(900, 100), FixedCost(1000, 120)):
         assert with_driver(given, other) == given

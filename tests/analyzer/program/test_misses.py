@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from capture_builder import ROOT_PID, capture_of
 from event_table import R, event, insert, read, table
 from msgspec import structs
-from run_metadata import ROOT_PID, capture_of
 
 from analyzer.ingest.load import interpret
 from analyzer.ingest.recording import Trace
@@ -61,7 +61,7 @@ def done(built):
     return [(Op(op), at, length) for op, _, _, at, length in built.program.operations.tolist()]
 
 
-def test_the_flag_tells_a_read_from_a_fault_and_calls_how_long_it_was():
+def test_the_flag_distinguishes_reads_from_faults_and_calls_give_the_length():
     events = [*in_at(1000, 1, 0), *in_at(3000, 1, 4, flags=R)]
     calls = {"sys_exit_openat": [(500, 3)], "sys_enter_read": [(900, 3, 832)]}
     built = made(events, [entry(1, segments=PROGRAM)], calls)
@@ -70,7 +70,7 @@ def test_the_flag_tells_a_read_from_a_fault_and_calls_how_long_it_was():
     assert built.notes == [f"2 {BY_FLAG}", "1 mapped as in their program headers"]
 
 
-def test_a_mapping_of_which_no_call_tells_shares_the_struct_file_that_was_read():
+def test_an_unrecorded_mapping_shares_the_struct_file_that_was_read():
     events = [*in_at(1000, 1, 0), *in_at(3000, 1, 4, flags=R)]
     calls = {
         "sys_exit_openat": [(500, 3), (2000, 3)],
@@ -95,7 +95,7 @@ def test_the_pages_that_one_call_missed_are_one_read():
     ]
 
 
-def test_what_exec_reads_is_not_a_read_of_the_last_call():
+def test_reads_by_exec_do_not_belong_to_the_last_call():
     events = [*in_at(1000, 1, 0), event(Kind.EXEC, pid=ROOT_PID, value=ROOT_PID, time_ns=2000)]
     built = made(events, [entry(1)], {"sys_enter_read": [(900, 0, 1)]})
     assert done(built) == [(Op.READ, 0, PAGE)]
@@ -117,14 +117,14 @@ def test_without_calls_a_small_file_is_read_whole_and_a_larger_one_by_the_page()
 
 
 @pytest.mark.parametrize("kernel,fstype", [("5.4.0", "ext4"), ("6.1.0", "btrfs"), ("own", "ext4")])
-def test_where_flags_say_nothing_the_kind_of_file_does(kernel, fstype):
+def test_without_flags_the_kind_of_file_decides(kernel, fstype):
     events = [*in_at(1000, 5, 4), *in_at(2000, 6, 7, flags=R)]
     built = made(events, [entry(5, segments=PROGRAM), entry(6)], kernel=kernel, fstype=fstype)
     assert done(built) == [(Op.FAULT, 4, 0), (Op.READ, 7 * PAGE, PAGE)]
     assert f"2 {BY_KIND}" in built.notes
 
 
-def test_where_flags_say_nothing_a_call_in_progress_does():
+def test_without_flags_the_call_in_progress_decides():
     """A loader reads the header of a library and faults on it after mapping it."""
     events = [*in_at(1000, 1, 0, flags=R), *in_at(3000, 1, 4, flags=R)]
     calls = {
@@ -136,7 +136,7 @@ def test_where_flags_say_nothing_a_call_in_progress_does():
     assert done(built) == [(Op.READ, 0, 832), (Op.FAULT, 4, 0)]
 
 
-def test_of_a_block_of_squashfs_the_page_that_came_first_was_touched():
+def test_the_first_page_of_a_squashfs_block_was_touched():
     events = [insert(1, page, pid=ROOT_PID) for page in (4, 0, 1, 2, 3, 5)]
     built = made([*events, read(1000, 6, pid=ROOT_PID)], [entry(1)], fstype="squashfs")
     assert done(built) == [(Op.READ, 4 * PAGE, PAGE)]

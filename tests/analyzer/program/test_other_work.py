@@ -46,7 +46,7 @@ def test_recording_is_taken_off_where_it_happened():
     assert worked(others, 1100, 1200) == 0
 
 
-def test_strangers_work_for_nobody():
+def test_unrelated_threads_do_not_count_as_workers():
     others = OtherWork(
         events(
             (100, Kind.SWITCH, APPLICATION, STRANGER),

@@ -33,17 +33,17 @@ def recorded(reads):
     return interpret(Trace("tracefs pages", table(*events), page_size=4096), None, [], "all")
 
 
-def test_reads_without_a_plug_are_held_against_those_with_one():
+def test_reads_without_a_plug_are_compared_with_plugged_ones():
     reads = [(R, 16_500)] * 9 + [(R, 90_000), *[(AHEAD, 7_200)] * 5]
     assert unplugged_ns(recorded(reads), DISK) == 9_300
 
 
-def test_what_is_sooner_without_a_plug_costs_nothing():
+def test_a_faster_unplugged_read_has_no_extra_cost():
     assert unplugged_ns(recorded([(R, 300)] * 9 + [(AHEAD, 800)] * 9), DISK) == 0
 
 
 @pytest.mark.parametrize("reads", [[(R, 16_500)] * 9, [(R, 16_500)] * 9 + [(AHEAD, 7_200)] * 4])
-def test_too_few_of_a_kind_tell_nothing(reads):
+def test_too_few_requests_of_a_kind_do_not_correct_the_disk(reads):
     assert unplugged_ns(recorded(reads), DISK) == 0
 
 

@@ -40,7 +40,7 @@ def test_while_the_disk_serves_nothing_is_computed():
     assert busy.computed(moments).tolist() == [50, 100, 100, 100, 100, 100, 300]
 
 
-def test_steps_are_operations_and_what_others_read_in_time():
+def test_steps_are_operations_and_reads_by_others_in_order_of_time():
     """Run 1000-3000; own read 1100-1400, metadata 1500-1900, an operation without at 2200."""
     requests = served(request(0, 1100, 1400), request(800, 1500, 1900, 16))
     own = np.array([True, False])
@@ -60,7 +60,7 @@ def test_metadata_is_distinguished_from_data():
     assert found.steps[["sector", "sectors", "bios", "meta"]].tolist() == [(800, 16, 2, 1)]
 
 
-def test_what_recording_took_is_taken_off():
+def test_the_cost_of_recording_is_subtracted():
     """Eleven events 10 ns apart at their closest: 110 of the 1300 ns computed."""
     requests = served(request(0, 1100, 1400), request(800, 1500, 1900, 16))
     times = np.array([1090, 2200], np.uint64)

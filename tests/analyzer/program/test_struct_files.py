@@ -58,7 +58,7 @@ def test_a_duplicate_is_the_same_struct_file(calls):
 @pytest.mark.parametrize(
     "calls", [{"sys_enter_close": [(2100, 1, 3)]}, {"sys_enter_close_range": [(2100, 1, 3, 9, 0)]}]
 )
-def test_what_was_closed_is_gone(calls):
+def test_closed_descriptors_are_removed(calls):
     calls = {f"syscalls:{name}": rows for name, rows in calls.items()}
     calls["syscalls:sys_enter_dup2"] = [(1, 1, 98, 99)]  # they have events
     events = [*one_read(2000, 0), *one_read(3000, 1)]
@@ -102,7 +102,7 @@ def mapped(time):
     }
 
 
-def test_what_is_unmapped_is_no_longer_faulted_through():
+def test_unmapped_areas_are_not_used_for_faults():
     events = [*one_read(2000, 0), fault(1, 5, time_ns=7000), *brought(1, 5, time_ns=7001)]
     calls = opened(1500, 3) | reads_of((2000, 1, 3)) | mapped(5000)
     calls["syscalls:sys_enter_munmap"] = [(6000, 1, BASE + 4 * PAGE, 5 * PAGE)]
@@ -127,7 +127,7 @@ def test_a_new_program_inherits_what_exec_does_not_close(flags, expected):
     assert handles(made(events, [entry(1)], calls)) == expected
 
 
-def test_what_exec_faults_on_is_not_sought_in_mappings_of_the_old_program():
+def test_faults_of_exec_do_not_use_mappings_of_the_old_program():
     events = [*brought(2, 0, time_ns=6000), pages(2, 0, 0, time_ns=6001)]
     events += [fault(2, 5, time_ns=6100), *brought(2, 5, time_ns=6101)]
     events += [event(Kind.EXEC, value=1, time_ns=6200)]
@@ -209,7 +209,7 @@ def test_advice_before_the_first_page_counts():
     assert done(built) == [(Op.SEQUENTIAL, 0, 0), (Op.READ, 0, PAGE)]
 
 
-def test_what_advice_did_not_bring_in_need_not_have_been_there():
+def test_advised_pages_that_did_not_come_in_need_not_be_cached():
     """The kernel caps what it reads for one call."""
     events = [*one_read(2000, 0)]
     events += [insert(1, page, time_ns=3000 + page) for page in (1, 2)]
@@ -219,7 +219,7 @@ def test_what_advice_did_not_bring_in_need_not_have_been_there():
     assert done(made(events, [entry(1)], calls)) == [(Op.READ, 0, PAGE), (Op.WILLNEED, 1, 90)]
 
 
-def test_advice_that_reads_tells_of_which_file_it_is():
+def test_advice_that_reads_identifies_its_file():
     events = [insert(1, page, time_ns=2000 + page) for page in range(4)]
     events.append(read(0, 4, time_ns=2010))
     calls = opened(1500, 3)

@@ -39,7 +39,7 @@ def test_a_runnable_thread_that_does_not_run_computes_nothing():
     assert rows(found, "sleep_ns", "cpu_ns", "waits_for") == [(0, 2000, -1)]
 
 
-def test_what_others_work_for_a_thread_that_could_run_keeps_it_from_computing():
+def test_others_work_delays_a_runnable_thread():
     """A wakes OTHER, which wakes 8: both run in A's place; 7 does, too, and was woken by nobody."""
     found, _ = steps(
         switch(0, IDLE, A),
@@ -191,7 +191,7 @@ def test_the_blocked_thread_waits_for_metadata(waited):
         assert (asked["thread"], asked["operation"], asked["cpu_ns"]) == (0, -1, 1000)
 
 
-def test_what_other_processes_read_keeps_its_time():
+def test_reads_by_other_processes_keep_their_time():
     """Others read at 1000 and 4000, served for 500: they sleep 2500 between."""
     reads = []
     for at in (1000, 4000):
@@ -214,7 +214,7 @@ def test_without_switches_all_is_one_sequence():
 
 
 @pytest.mark.parametrize(("later", "computed"), [(20_000, 20_000), (97_000_000, 0)])
-def test_what_a_limiter_holds_back_is_not_computed(later, computed):
+def test_time_delayed_by_a_limiter_is_not_computing(later, computed):
     """A fault sleeps at 1500; a kernel worker issues its read 20 µs later, or 97 ms later."""
     issued = 1500 + later
     found, _ = steps(

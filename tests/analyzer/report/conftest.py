@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import msgspec
 import numpy as np
 import pytest
+from capture_builder import capture_of, device_of, host_of, recording_of
 
-from analyzer.ingest.recording import Recording, Trace
-from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Rwbs, Table
+from analyzer.ingest.recording import Trace
+from analyzer.ingest.tables import EVENTS, REQUESTS, Rwbs, Table
 from analyzer.predict.prediction import Curve, Prediction, Verdict
 from analyzer.predict.waste import waste
-from tracer.formats.capture import Capture, Cold, Device, Host, Mount, Resident
+from tracer.formats.capture import Cold, Mount, Resident
 from tracer.formats.sweep import Point, Sweep
 
 PAGE = 4096
@@ -38,54 +38,35 @@ def dev_t(dev: str) -> int:
 
 
 def make_capture(devices=("7:0",), **changes):
-    disks = [
-        Device(
-            dev=dev,
-            name=f"loop{row}",
-            filesystems=[dev],
-            size_bytes=1 << 30,
-            read_ahead_kb_before=128,
-            read_ahead_kb=0,
-            queue={"scheduler": "[mq-deadline] none", "rotational": "0", "nr_requests": "64"},
-        )
-        for row, dev in enumerate(devices)
-    ]
-    capture = Capture(
+    queue = {"scheduler": "[mq-deadline] none", "rotational": "0", "nr_requests": "64"}
+    capture = capture_of(
         foreread="0.1.0",
         created="2026-11-20T10:11:12Z",
-        backend="tracefs",
-        host=Host(
+        host=host_of(
             kernel="6.1.0-41-arm64",
             version="#1 SMP Debian 6.1.158-1",
             machine="aarch64",
             nodename="kitchen-tv",
-            page_size=PAGE,
-            byte_order="little",
-            long_size=8,
             cpu_model="ARM Cortex-A53",
             cpu_count=4,
-            memory_kib=1 << 20,
         ),
         command=["/usr/bin/python3", "-c", "import this; print('$(reboot)')"],
-        cwd="/",
         pid=1000,
-        exit_status=0,
-        ended_by="exit",
         wall_seconds=12.345,
         start_ns=5_000_000_000,
         end_ns=17_345_000_000,
-        clock="mono",
-        read_ahead_kb=0,
         events=["filemap:mm_filemap_add_to_page_cache", "block:block_rq_issue"],
         events_missing=["filemap:mm_filemap_fault"],
-        lost={},
         cold=Cold(
             proven=True,
             how="mincore of 12 mapped files",
             resident_pages=3,
             resident=[Resident(dev=devices[0], ino=9, path="/lib/libc.so.6", pages=3)],
         ),
-        devices=disks,
+        devices=[
+            device_of(dev, f"loop{row}", filesystems=[dev], queue=queue)
+            for row, dev in enumerate(devices)
+        ],
         mounts=[
             Mount(
                 dev=dev,
@@ -113,18 +94,10 @@ def make_recording(
     """Return a recording of ``accesses``: (file row, page) in order; files alternate devices."""
     rows = len(accesses)
     file = np.array([f for f, _ in accesses], "u4")
-    page = np.array([p for _, p in accesses], "u8")
     count = max(len(paths) if paths else 0, int(file.max()) + 1 if rows else 0)
     start = 5_000_000_000
     time_ns = start + step_ns * np.arange(1, rows + 1, dtype="u8")
     file_dev = np.array([dev_t(devices[row % len(devices)]) for row in range(count)], "u4")
-    table = Table.empty(ACCESSES, rows)
-    table["time_ns"][:], table["file"][:], table["page"][:] = time_ns, file, page
-    files = Table.empty(FILES, count)
-    files["dev"][:] = file_dev
-    files["ino"][:] = np.arange(count) + 100
-    files["size_bytes"][:] = -1 if sizes is None else sizes
-    files["accessed"][:] = np.bincount(file, minlength=count)
     requests = Table.empty(REQUESTS, rows)
     requests["issue_ns"][:] = time_ns - np.uint64(step_ns // 2)
     requests["complete_ns"][:] = time_ns
@@ -136,18 +109,21 @@ def make_recording(
     fields = {
         "trace": Trace(format="tracefs pages", events=Table.empty(EVENTS)),
         "capture": made,
-        "accesses": table,
         "requests": requests,
-        "files": files,
         "paths": tuple(paths) if paths else tuple(f"/usr/lib/file{row}.so" for row in range(count)),
-        "page_size": PAGE,
         "kernel": made.host.kernel if made else None,
         "recorded_read_ahead_kb": 0 if made else None,
-        "contaminated": False,
         "counts": {"written": 2, "metadata": 31},
         "devices": {dev_t(dev): dev_t(dev) for dev in devices},
     }
-    return Recording(**{**fields, **changes})
+    found = recording_of(
+        accesses, [-1] * count if sizes is None else sizes, **{**fields, **changes}
+    )
+    found.accesses["time_ns"][:] = time_ns
+    found.files["dev"][:] = file_dev
+    found.files["ino"][:] = np.arange(count) + 100
+    found.files["accessed"][:] = np.bincount(file, minlength=count)
+    return found
 
 
 def make_curve(recording, dev="total", name="total", mask=None, seconds=False):
@@ -189,7 +165,7 @@ def make_curve(recording, dev="total", name="total", mask=None, seconds=False):
 def make_prediction(recording, *, seconds=False, action="set", notes=()):
     capture = recording.capture
     total = make_curve(recording, seconds=seconds)
-    devices = [replace(total, dev="7:0", name="loop0")]
+    devices = [msgspec.structs.replace(total, dev="7:0", name="loop0")]
     if capture is not None and len(capture.devices) > 1:
         dev = recording.files["dev"][recording.accesses["file"]]
         devices = [

@@ -74,7 +74,7 @@ def test_figures_of_both_models_and_of_seconds_are_there(decided, tmp_path):
     assert all(sum(f["by_rule"].values()) == f["pages_wasted"] for f in told["waste"]["files"])
 
 
-def test_the_published_criterion_stands_beside_with_its_regret(decided):
+def test_the_published_criterion_is_shown_with_its_regret(decided):
     said = text_of(start_up(decided))
     total = decided.prediction.total
     best, quasi, default = (
@@ -85,7 +85,7 @@ def test_the_published_criterion_stands_beside_with_its_regret(decided):
     assert decided.prediction.regret_quasi_optimal == pytest.approx((quasi - best) / default)
 
 
-def test_unconfirmed_seconds_decide_and_the_doubt_stands_in_the_answer(unconfirmed):
+def test_unconfirmed_seconds_decide_and_the_answer_has_the_doubt(unconfirmed):
     assert unconfirmed.prediction.verdict.by == "seconds"
     assert "The predicted seconds are unconfirmed for Linux 6.6" in text_of(answer(unconfirmed))
 

@@ -98,6 +98,6 @@ def test_figures_shrink_or_grow_rather_than_leave_the_last_page_half_empty(figur
     assert chosen == next(one for one in SCALES if fills[one] >= FULL)
 
 
-def test_a_report_that_no_scale_fills_is_as_full_as_can_be():
+def test_an_unfillable_last_page_is_filled_as_far_as_possible():
     with drawing():
         assert _scale("t", "s", [Section("one", "One", lines(2))]) in SCALES

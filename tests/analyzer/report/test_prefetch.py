@@ -62,7 +62,7 @@ def test_measured_beside_predicted():
     assert "medians of 3 cold runs" in found["bullets"].items[1]
 
 
-def test_what_does_not_belong_together_is_said():
+def test_mismatched_inputs_are_reported():
     other = measurement(kb=(128, 64, 128, 64), command=("other",))
     items = blocks(Listed(comparison(unnamed=8192), other))["bullets"].items
     assert any("paths are unknown: 8 KiB" in item for item in items)
@@ -70,7 +70,7 @@ def test_what_does_not_belong_together_is_said():
     assert any("other windows: 128 KiB, 64 KiB" in item for item in items)
 
 
-def test_nothing_is_said_without_a_list_and_no_seconds_without_a_device():
+def test_no_section_without_a_list_and_no_seconds_without_a_device():
     assert not prefetch(None, None).blocks
     found = blocks(Listed(comparison(seconds=(None,) * 4)))
     assert [row[2] for row in found["table"].rows] == ["–"] * 4

@@ -34,7 +34,7 @@ def test_shortened_is_short_enough(text, length):
 
 
 @given(st.lists(st.binary(min_size=1, max_size=12).filter(lambda b: 0 not in b), max_size=3))
-def test_shell_words_says_the_same_words_to_a_shell(arguments):
+def test_shell_words_round_trip_through_a_shell(arguments):
     words = [argument.decode(errors="surrogateescape") for argument in arguments]
     line = wording.shell_words(["printf", r"%s\0", *words])
     assert wording.plain(line) == line

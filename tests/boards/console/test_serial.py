@@ -7,12 +7,12 @@ import socket
 import sys
 import termios
 import threading
-import time
 from pathlib import Path
 
 import pytest
 from console_board import PRINTK, ConsoleBoard, tty_to
 from hypothesis import strategies as st
+from waiting import wait_until
 
 import boards.console.agent
 import boards.shell
@@ -115,7 +115,7 @@ def test_over_a_tty_and_over_a_socket_file(own_board, tmp_path):
         assert target.run(["cat"], b"in").stdout == b"in"
 
 
-def test_what_is_not_there_is_said(tmp_path):
+def test_unusable_consoles_are_reported(tmp_path):
     (tmp_path / "file").touch()
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -156,7 +156,7 @@ def test_without_stty_the_terminal_echoes_and_nothing_is_lost(tmp_path):
 @pytest.mark.parametrize(
     ("more", "lacking"), [("base64", "md5sum"), ("md5sum", "none of base64, uuencode")]
 )
-def test_what_is_missing_is_named(tmp_path, more, lacking):
+def test_missing_parts_are_named(tmp_path, more, lacking):
     with (
         console(tmp_path, applets(tmp_path / "bin", f"{APPLETS} {more}")) as board,
         connect(board) as target,
@@ -270,7 +270,7 @@ def test_a_console_that_wants_enter_first(tmp_path):
         (["sh", "-c", "while read -r x; do echo '=> '; done"], "=>"),
     ],
 )
-def test_what_is_not_a_shell_is_said(tmp_path, monkeypatch, command, said):
+def test_a_missing_shell_is_reported(tmp_path, monkeypatch, command, said):
     monkeypatch.setattr("boards.console.prompt.SHOWN_S", 0.1)
     monkeypatch.setattr("boards.console.prompt.LONGEST_QUIET_S", 0.3)
     silent = ["sh", "-c", f"stty -echo; trap '' INT; {' '.join(command)}"]
@@ -303,10 +303,3 @@ def test_one_host_after_another_finds_the_console(own_board, tmp_path):
     with connect(own_board) as second:
         assert second.run(["true"]).status == 0
     assert not list((tmp_path / "home").glob("foreread-*"))
-
-
-def wait_until(condition, seconds=10):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "timeout"
-        time.sleep(0.01)

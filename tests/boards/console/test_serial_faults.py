@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from console_board import ConsoleBoard, session_of
+from waiting import wait_until
 
 import boards.console.agent
 import boards.console.prompt
@@ -200,10 +201,3 @@ def test_a_board_that_does_not_come_back_is_said(board, target, tmp_path, reboot
         target.reboot(timeout_s=2)
     powering.join()
     assert gone.value.remedy
-
-
-def wait_until(condition, seconds=20):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "timeout"
-        time.sleep(0.01)

@@ -42,7 +42,7 @@ def test_a_whole_result(tmp_path):
 
 
 @pytest.mark.parametrize("cut", [0, 100, 700, 1500])
-def test_a_result_cut_short_is_none(tmp_path, cut):
+def test_a_truncated_result_is_refused(tmp_path, cut):
     assert read_result(disk(tmp_path / "r", WHOLE, cut), "x") is None
 
 
@@ -51,7 +51,7 @@ def test_noise_is_not_a_result(tmp_path):
     assert read_result(tmp_path / "r", "x") is None
 
 
-def test_the_guest_says_what_failed(tmp_path):
+def test_the_guest_reports_the_failed_step(tmp_path):
     members = {"failed": b"mount -t ext4\n", "end": b""}
     with pytest.raises(BoardError, match="mount -t ext4"):
         read_result(disk(tmp_path / "r", members), "x")
@@ -79,7 +79,7 @@ def test_arguments_survive_the_shell(words):
     assert printed == b"".join(word.encode() + b"\0" for word in words)
 
 
-def test_settings_are_what_the_shell_reads():
+def test_settings_read_back_in_the_shell_unchanged():
     plan = RunPlan(["x"], windows_kb=(0, 128), repeat=3, latency_ns=5, ns_per_kib=7, fs="squashfs")
     script = settings(plan) + b'echo "$WINDOWS,$REPEAT,$LATENCY_NS,$NS_PER_KIB,$FS"'
     printed = subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout

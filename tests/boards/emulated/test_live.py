@@ -38,7 +38,7 @@ def failure(folder, said, qemu_said=None, time_out_s=0.0):
     return str(caught.value)
 
 
-def test_what_fails_is_reported_with_its_step_and_the_last_lines(tmp_path):
+def test_a_failure_is_reported_with_its_step_and_last_lines(tmp_path):
     up = "[ 0.1] x\r\nboard: modules\r\nboard: slow disk\r\n"
     assert "booting the kernel: it was not up after 0 s; its last output: nothing" in failure(
         tmp_path, ""

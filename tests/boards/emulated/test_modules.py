@@ -9,7 +9,7 @@ def module(*needs):
     return b"\x7fELF\0license=GPL\0depends=" + ",".join(needs).encode() + b"\0intree=Y\0"
 
 
-def test_what_is_needed_comes_first(tmp_path):
+def test_dependencies_come_first(tmp_path):
     files = {"a": module("b-b", "c"), "b-b": module("c"), "c": module(), "other": module()}
     for name, content in files.items():
         (tmp_path / f"{name}.ko").write_bytes(content)

@@ -2,10 +2,10 @@
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from boards.emulated.error import BoardError
 from boards.emulated.machines import MACHINES, machine
@@ -29,7 +29,7 @@ def words(name, tmp_path, memory_mib=256):
 
 
 @pytest.mark.parametrize("name", MACHINES)
-def test_only_what_is_writable_is_written_to(name, tmp_path, qemu):
+def test_only_writable_knobs_are_written(name, tmp_path, qemu):
     drives = [word for word in words(name, tmp_path) if word.startswith("id=")]
     assert ["read-only=on" in drive for drive in drives] == [True, False]
     assert drives[0].endswith("/a,,b")
@@ -57,7 +57,7 @@ def test_one_that_ignores_sigterm_is_killed(tmp_path, monkeypatch):
     assert "--time-out" in caught.value.remedy
 
 
-def test_one_that_says_nothing(tmp_path):
+def test_a_board_that_reports_nothing(tmp_path):
     run_qemu(["true"], tmp_path / "log", 10)
     assert "it printed nothing" in str(died(tmp_path / "log"))
 
@@ -92,18 +92,9 @@ def test_it_ends_when_we_are_killed(tmp_path):
     log = tmp_path / "log"
     root = Path(__file__).parents[3]
     with subprocess.Popen([sys.executable, "-c", code, log], cwd=root) as killed:
-        pid = until(lambda: log.exists() and log.read_text().strip())
+        pid = wait_until(lambda: log.exists() and log.read_text().strip())
         killed.kill()
-    assert until(lambda: not running(pid))
-
-
-def until(condition):
-    """Return what the condition gives once it is true, or fail after a minute."""
-    for _ in range(6000):
-        if value := condition():
-            return value
-        time.sleep(0.01)
-    raise AssertionError("it did not come true")
+    wait_until(lambda: not running(pid))
 
 
 def running(pid):

@@ -2,9 +2,9 @@
 
 import signal
 import subprocess
-import time
 
 import pytest
+from waiting import wait_until
 
 from boards.emulated import state
 
@@ -16,9 +16,8 @@ def begin(tmp_path):
 
     def start(script, folder=tmp_path):
         begun.append(subprocess.Popen(state.recorded(folder, ["sh", "-c", script])))
-        while not state.runs(folder):
-            assert begun[-1].poll() is None
-            time.sleep(0.01)
+        wait_until(lambda: state.runs(folder) or begun[-1].poll() is not None)
+        assert begun[-1].poll() is None
         return begun[-1]
 
     yield start
@@ -39,18 +38,18 @@ def test_it_is_known_by_the_id_that_it_wrote(begin, tmp_path):
 def test_one_that_ignores_sigterm_is_killed(begin, tmp_path, monkeypatch):
     monkeypatch.setattr("boards.emulated.state._KILL_AFTER_S", 0.1)
     process = begin(f"trap '' TERM; : >{tmp_path}/deaf; while :; do sleep 0.05; done")
-    while not (tmp_path / "deaf").exists():
-        time.sleep(0.01)
+    wait_until((tmp_path / "deaf").exists)
     state.end(tmp_path)
     assert process.wait() == -signal.SIGKILL
 
 
-def test_one_that_ended_is_not_waited_for(begin, tmp_path):
+def test_one_that_ended_is_not_waited_for(begin, tmp_path, monkeypatch):
     process = begin("exec sleep 60")
     process.kill()
-    while state.runs(tmp_path):  # it is a zombie until we wait for it
-        time.sleep(0.01)
+    wait_until(lambda: not state.runs(tmp_path))  # it is a zombie until we wait for it
+    monkeypatch.setattr("boards.emulated.state.select.select", pytest.fail)
     state.end(tmp_path)
+    assert process.wait() == -signal.SIGKILL
 
 
 @pytest.mark.parametrize("field", ["start", "boot"])

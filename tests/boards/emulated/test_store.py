@@ -21,7 +21,7 @@ def test_is_filled_once(tmp_path):
     assert (place / "a").read_bytes() == b"one"
 
 
-def test_the_manifest_is_what_sha256sum_prints(tmp_path):
+def test_the_manifest_has_the_format_of_sha256sum(tmp_path):
     place = folder(tmp_path / "x", fill)
     first = sums(place).splitlines()[0]
     assert first == "7692c3ad3540bb803c020b3aee66cd8887123234ea0c6e7143c0add73ff431ed  a"
@@ -44,7 +44,7 @@ def lose_the_manifest(place):
 
 
 @pytest.mark.parametrize("damage", [change, remove, add, lose_the_manifest])
-def test_what_changed_is_refused_with_the_folder_to_remove(tmp_path, damage):
+def test_a_changed_cache_is_refused_with_the_folder_to_remove(tmp_path, damage):
     place = folder(tmp_path / "x", fill)
     damage(place)
     with pytest.raises(BoardError, match="checksum") as caught:
@@ -74,7 +74,7 @@ def test_the_second_to_fill_the_cache_uses_the_first_result(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
 
 
-def test_digest_tells_where_parts_end():
+def test_digest_depends_on_where_parts_end():
     assert digest("ab", "c") != digest("a", "bc")
     assert digest("ab", "c") == digest(b"ab", b"c")
 

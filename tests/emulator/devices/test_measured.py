@@ -18,7 +18,7 @@ TABLE = Measured(
 )
 
 
-def test_one_alone_takes_its_latency():
+def test_a_single_request_takes_its_latency():
     queue = TABLE.queue()
     assert queue.submit(0, 1000, 8) == pytest.approx(100 * US)
     assert queue.submit(1000 * US, 1008, 8) == pytest.approx(1050 * US)
@@ -57,7 +57,7 @@ def test_all_times_are_drawn_together():
 
 
 @pytest.mark.parametrize("points", [(), (Point(0, True, 1, 1),), (Point(4, True, 0, 1),)])
-def test_what_is_not_a_table_is_refused(points):
+def test_invalid_tables_are_refused(points):
     with pytest.raises(ValueError, match="above 0"):
         Measured(points)
 

@@ -60,7 +60,7 @@ def test_limits_overlap():
     assert alone == pytest.approx(904 * MS)
 
 
-def test_metadata_goes_on_credit():
+def test_metadata_passes_before_its_budget():
     """It never waits, and what comes after it pays: 150 of 100 a slice are over at 200 ms."""
     model = Paced(requests_per_second=1000, base=BASE)
     queue = model.queue()
@@ -75,7 +75,7 @@ def test_metadata_goes_on_credit():
     assert queue.submit(at, 0, 8, 1, meta=True) < 205 * MS
 
 
-def test_what_was_not_used_is_kept_for_one_slice():
+def test_unused_budget_is_kept_for_one_slice():
     """Idle for 300 ms, and the slice is forgotten: 100 at once again, and no more."""
     queue = Paced(requests_per_second=1000).queue()
     assert queue.submit(0, 0, 8) == 0
@@ -134,7 +134,7 @@ def test_the_rates_are_drawn_from_the_band():
 
 
 @pytest.mark.parametrize("arguments", [{"requests_per_second": 0}, {"tick_ns": 0}])
-def test_what_is_not_a_pace_is_refused(arguments):
+def test_invalid_paces_are_refused(arguments):
     with pytest.raises(ValueError, match="above 0"):
         Paced(**arguments)
 

@@ -61,7 +61,7 @@ def test_times_that_never_come_are_refused(text):
             kind(text)
 
 
-def test_nothing_lasts_no_time_but_waiting_may():
+def test_only_waiting_may_take_no_time():
     assert seconds("0") == 0
     assert duration("0.5") == 0.5
     with pytest.raises(argparse.ArgumentTypeError, match="10"):

@@ -85,7 +85,7 @@ def test_numbers_out_of_range_are_wrong_usage(words, capsys):
     assert stop.value.code == 2
 
 
-def test_unknown_board_says_which_there_are():
+def test_unknown_board_lists_the_known_ones():
     with pytest.raises(BoardError) as caught:
         boards_run.run(parse("sparc", "--", "x"))
     assert "mipsel" in caught.value.remedy

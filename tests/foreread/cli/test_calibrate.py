@@ -42,7 +42,7 @@ def disk(monkeypatch):
     return devices
 
 
-def test_what_was_measured_is_shown(disk, capsys):
+def test_measurements_are_shown(disk, capsys):
     assert main(["calibrate", "/dev/sdb1"]) == 0
     text = capsys.readouterr().out
     assert "one request at a time, 1,000 µs a request and 50.0 µs a KiB" in text
@@ -99,7 +99,7 @@ def test_a_profile_without_that_disk_gets_one(disk, tmp_path):
         (["-o", "{tmp}/no/where"], 1, "not a directory"),
     ],
 )
-def test_what_cannot_be_written_is_reported_before_measuring(
+def test_an_unwritable_output_is_reported_before_measuring(
     words, code, message, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "there").touch()

@@ -134,7 +134,7 @@ def test_undecided_says_how_to_continue_and_resumes(folder, confirming, capsys):
     assert len(read(folder)[0].confirmations) == 2
 
 
-def test_nothing_to_resume_is_said(folder, confirming):
+def test_nothing_to_resume_is_reported(folder, confirming):
     assert "no undecided result" in confirming(bench_of(folder, 0.9), "--resume", code=1)
 
 
@@ -222,7 +222,7 @@ def test_a_sweep_of_a_capture_runs_its_command(folder, confirming, tmp_path, cap
     assert {0, 16} <= kib
 
 
-def test_a_capture_whose_options_make_no_sense(folder):
+def test_a_capture_with_invalid_options(folder):
     metadata = folder / "capture.json"
     for options in (["--duration", "soon"], ["--until-output", "("], ["--duration"]):
         document = json.loads(metadata.read_text()) | {"options": options}

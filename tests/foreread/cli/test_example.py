@@ -57,7 +57,7 @@ def test_the_kernels_own_readahead_answers_unless_another_is_asked_for(capsys):
         assert document["total"][key] == fixed["total"][key]
 
 
-def test_what_the_seconds_rest_on_is_said_first_and_the_criterion_s_minima_last(capsys):
+def test_assumptions_of_the_seconds_come_first_and_criterion_notes_last(capsys):
     said = run(capsys, "predict", "--windows", "0,1,2,8,32,640", CAPTURE)
     notes = [line for line in said.splitlines() if line.startswith("note: ")]
     assert notes[0].startswith("note: seconds: limited to 1,000 requests/s")
@@ -78,7 +78,7 @@ def test_total_is_the_sum_of_the_devices(capsys):
 
 
 @pytest.mark.parametrize("window", [0, 2, 33])
-def test_prediction_is_what_the_plain_reference_says(capsys, window):
+def test_prediction_equals_the_plain_reference(capsys, window):
     from analyzer.ingest.load import load
 
     recording = load(CAPTURE)
@@ -160,7 +160,7 @@ def test_several_captures_need_seconds(capsys, model):
     assert capsys.readouterr().err.count("\n") == 1
 
 
-def test_the_script_sets_what_predict_says(capsys, tmp_path):
+def test_the_script_sets_the_predicted_window(capsys, tmp_path):
     for words in (["--criterion", "published"], ["--device-model", "arm64"]):
         said = json.loads(run(capsys, "predict", "--json", *words, BOARD))["verdict"]
         out = tmp_path / "boot"

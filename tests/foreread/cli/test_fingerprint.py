@@ -34,7 +34,7 @@ def test_a_disk_is_named_by_its_name(capsys):
         (["--learn", "a.tuning", "--watch"], "one period"),
     ],
 )
-def test_what_does_not_go_together(words, why, capsys):
+def test_incompatible_options_are_refused(words, why, capsys):
     assert main(["fingerprint", *words]) == 2
     assert why in capsys.readouterr().err
 

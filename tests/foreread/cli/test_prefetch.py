@@ -24,7 +24,7 @@ def run(capsys, *words):
     return out
 
 
-def test_the_list_is_what_the_document_says(tmp_path, capsys):
+def test_the_list_has_the_documented_format(tmp_path, capsys):
     path = tmp_path / "list"
     document = json.loads(run(capsys, "prefetch", "--json", CAPTURE, "-o", path))
     listing = decode(path.read_bytes())
@@ -124,7 +124,7 @@ def test_a_boot_script_takes_the_list(tmp_path, capsys):
         (["--prefetch", "gone"], 1, "gone: No such file"),
     ],
 )
-def test_what_is_not_a_list_is_refused(words, code, said, tmp_path, monkeypatch, capsys):
+def test_invalid_lists_are_refused(words, code, said, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     Path("list").write_bytes(b"foreread-prefetch 1\n0 1 no\n")
     assert main(["script", CAPTURE, "-o", "out", *words]) == code

@@ -104,7 +104,7 @@ def test_genes_that_the_machine_lacks_are_said(bench, tmp_path, capsys):
     assert not (tmp_path / "none.tuning").exists()
 
 
-def test_scenarios_take_turns_and_one_alone_is_said(bench, tmp_path, capsys):
+def test_taking_turns_needs_several_scenarios(bench, tmp_path, capsys):
     more = ["--budget", "120", "--recipe", "fingerprinting"]
     assert main(words(tmp_path / "one.tuning", *more)) == 0
     assert "add another --scenario" in capsys.readouterr().err

@@ -43,7 +43,7 @@ def test_windows_that_were_run_once_have_no_spread(modules):
     assert modules["figures"].spread([[1.0], [2.0]]) is None
 
 
-def test_figures_are_held_against_their_targets(modules):
+def test_figures_are_compared_with_their_targets(modules):
     figures = modules["figures"]
     found = figures.seconds_figures(validation(), figures.FIXED_COST)
     assert [(one.name, one.met) for one in found] == [
@@ -142,7 +142,7 @@ def test_a_cell_that_fails_is_reported_and_made_again(modules, tmp_path):
     assert store.finished(cell) is None
 
 
-def test_a_cell_that_cannot_be_made_says_why(modules, tmp_path):
+def test_an_impossible_cell_reports_the_reason(modules, tmp_path):
     cell = modules["store"].Cell("area", "name", "title", lambda work: {}, lambda: "needs root")
     found = modules["run"].make(cell, modules["store"].Store(tmp_path))
     assert modules["tables"].text([(cell, found)]) == "## area\n\n- name skipped: needs root"
@@ -169,7 +169,7 @@ def seconds_cell(modules, **row):
     return cell, {"sweep": [], "spread": {"median": 0.001, "worst": 0.01}, "rows": [whole]}
 
 
-def test_the_table_has_both_regrets_and_what_was_met(modules):
+def test_the_table_has_both_regrets_and_met_targets(modules):
     lines = modules["tables"].text([seconds_cell(modules)]).splitlines()
     cells = [text.strip() for text in lines[4].strip("|").split("|")]
     assert cells == [
@@ -298,7 +298,7 @@ def test_every_cell_has_a_name_of_its_own(modules):
     assert {cell.area for cell in cells} == {"pages", "board-pages", "boards", "loop", "disk"}
 
 
-def test_what_is_given_to_predict_is_what_the_board_was_started_with(modules, tmp_path):
+def test_predict_gets_the_boards_start_options(modules, tmp_path):
     on_boards = modules["on_boards"]
     board = on_boards.Board("armhf", "6.1", ("lua5.4",), on_boards.EMMC)
     text = board.device.write(tmp_path).read_text()

@@ -78,7 +78,7 @@ def test_the_devices_differ_by_their_cost(outcome):
     assert seconds == pytest.approx(dearer / 1e6, rel=0.01)
 
 
-def test_what_is_printed_has_the_papers_figures(outcome):
+def test_the_output_has_the_papers_figures(outcome):
     last = [line for line in outcome[1].splitlines() if line.startswith("player")]
     assert [line.split()[-1] for line in last] == ["0.37", "0.37"]
     assert [line.split()[1] for line in last] == ["nand", "sd"]

@@ -39,7 +39,7 @@ def test_a_number_always_makes_the_same_landscape(made_up):
 
 
 @pytest.mark.parametrize("number", range(48, 56))
-def test_its_space_and_noise_are_what_they_should_be(made_up, number):
+def test_its_space_and_noise_are_as_specified(made_up, number):
     made = made_up.made_up(number)
     assert made.kind == made_up.KINDS[number % len(made_up.KINDS)]
     assert 150 <= made.landscape.points <= 1000

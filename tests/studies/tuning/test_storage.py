@@ -53,7 +53,7 @@ def landscape(study, tmp_path):
     return tmp_path / "landscape.json"
 
 
-def test_the_part_has_every_default_and_is_as_small_as_the_readme_says(study):
+def test_the_part_has_every_default_and_the_documented_size(study):
     rules = study["storage_places"].a_few(RULES)
     points = list(configurations(rules))
     assert {one["file_system"] for one in points} == set(FILE_SYSTEMS)
@@ -72,7 +72,7 @@ def test_the_part_has_every_default_and_is_as_small_as_the_readme_says(study):
         ("schedulers", "plain", SCHEDULERS, 24),
     ],
 )
-def test_the_landscapes_that_are_kept_are_whole(study, name, part, schedulers, points):
+def test_stored_landscapes_are_complete(study, name, part, schedulers, points):
     kept = read_landscape(FOLDER / f"raw/storage-{name}.json")
     rules = study["storage_places"].PARTS[part](RULES)
     assert kept.space == storage_space(rules, schedulers)

@@ -75,7 +75,7 @@ def test_storage_v2_has_as_many_as_the_paper_with_three_schedulers_and_three_dis
     ],
 )
 @pytest.mark.parametrize("rules", [published(), TODAY], ids=["published", "today"])
-def test_what_the_paper_found_is_among_them(rules, file_system, block, group, inode, journal):
+def test_the_papers_result_is_among_them(rules, file_system, block, group, inode, journal):
     found = {
         "file_system": file_system,
         "block_size": block,
@@ -116,7 +116,7 @@ def test_every_default_is_valid_and_ext4_comes_first():
     ],
     ids=str,
 )
-def test_what_mkfs_or_mount_refuse_is_invalid(changes):
+def test_refusals_of_mkfs_and_mount_are_invalid(changes):
     assert not is_valid(default_of(**changes), TODAY)
 
 

@@ -38,7 +38,7 @@ def report(*jobs, error=0):
     return json.dumps({"jobs": made}).encode()
 
 
-def test_operations_are_counted_until_the_sync_is_over():
+def test_operations_are_counted_until_the_sync_ends():
     jobs = report((2000, (30, 3000, 10.0), (10, 500, 50.0)), (1900, (0, 0, 0.0), (60, 600, 20.0)))
     measured = bench(Answers(b"measured 50\nfio: a warning\n" + jobs)).run(FileSystem("ext4"))
     assert (measured.operations, measured.transferred_bytes) == (100, 4100)
@@ -75,7 +75,7 @@ def test_what_could_not_be_measured(answer, status, note):
         (Answers(stderr=b"unshare: unshare failed: Operation not permitted", status=1), "no mount"),
     ],
 )
-def test_where_nothing_can_be_tried_it_says_what_to_do(answers, said):
+def test_without_possible_trials_the_error_has_a_remedy(answers, said):
     with pytest.raises(StorageError, match=said) as refused:
         bench(answers).run(FileSystem("ext4"))
     assert refused.value.remedy

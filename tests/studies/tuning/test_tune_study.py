@@ -66,7 +66,7 @@ def test_without_a_scheduler_there_are_no_requests_to_choose(compete):
     assert bare == {"none"}
 
 
-def test_what_is_not_measured_yet_is_reported(compete):
+def test_missing_measurements_are_reported(compete):
     with pytest.raises(ValueError, match="1 combinations are not measured yet"):
         compete.landscape_of(lines()[2:])
 
@@ -116,7 +116,7 @@ def test_every_setting_once_a_round_and_scenario(measure):
     assert all({one[1:] for one in part} == set(settings) for part in parts)
 
 
-def test_a_study_goes_on_where_it_was_and_gives_a_start_up_once(measure):
+def test_a_study_resumes_and_yields_each_start_up_once(measure):
     first, second, *_ = next(measure.todo({"reader": 1}, []))
     done = [started(measure, first), started(measure, second, status=137)]
     parts = list(measure.todo({"reader": 2}, done))
@@ -124,7 +124,7 @@ def test_a_study_goes_on_where_it_was_and_gives_a_start_up_once(measure):
 
 
 @pytest.mark.parametrize("name", ["madplay", "php"])
-def test_the_study_has_measured_all_that_it_says(measure, compete, name):
+def test_the_study_has_all_documented_measurements(measure, compete, name):
     study = measure.STUDIES[name]
     done = measure.read_raw(study.raw)
     assert list(measure.todo(study.rounds, done)) == []

@@ -27,7 +27,7 @@ def study(monkeypatch):
         yield modules
 
 
-def test_a_turn_takes_what_it_takes_until_children_are_good(study):
+def test_a_turn_counts_evaluations_until_children_are_good(study):
     taken = study["turns"].taken
     assert taken([[1, 1, 0, 0], [1, 1, 1, 1]]) == {"converged": 0, "found": 0}
     assert taken([[0.9, 0.5, 0, 0], [0.96, 0.9, 0, 0], [0.96, 0.95, 0, 0]]) == {

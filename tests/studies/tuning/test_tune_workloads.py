@@ -62,7 +62,7 @@ def test_a_flat_landscape_has_converged_at_once(study, ranked):
     assert all(one == {"converged": 0, "found": 0} for passes in taken.values() for one in passes)
 
 
-def test_what_cannot_be_reached_counts_whole_phases(study, monkeypatch):
+def test_unreached_goals_count_whole_phases(study, monkeypatch):
     module, table = study["fingerprints"], landscape(study, lambda name, one: 1_000_000)
     monkeypatch.setattr(module, "CLOSE", 1.1)
     recipe = module.recipe_ranked("genetic-library", "counters")
@@ -150,7 +150,7 @@ def test_a_trial_is_made_on_a_file_system_mounted_anew(study, monkeypatch):
     assert (one.rate, one.counters["waited_ms"], one.bios["jumps"]) == (1_536_000, 5, 11)
 
 
-def test_live_runs_are_held_against_the_table(study):
+def test_live_runs_are_compared_with_the_table(study):
     module, table = study["fingerprints"], landscape(study, opposite_windows)
     faster = landscape(study, lambda name, one: 2 * opposite_windows(name, one))
     found = module.confirmed(table, faster.run, generations=2)
@@ -159,7 +159,7 @@ def test_live_runs_are_held_against_the_table(study):
     assert found["live"].keys() == found["on_the_table"].keys()
 
 
-def test_the_genetic_library_gains_what_there_is_on_average(study):
+def test_the_genetic_library_reaches_the_possible_gain_on_average(study):
     module, table = study["genetic_library"], landscape(study, opposite_windows)
     found = module.summary(table, "rate", seeds=2)
     possible = 10_000_000 / 3_000_000 - 1  # the default's window is the best one nowhere
@@ -202,7 +202,7 @@ def test_ioperf_counts_what_improved(study):
     assert "| within clearance | 1 | 100.0% | +50.00% " in text
 
 
-def test_no_setting_brings_more_than_the_disk_moves(study):
+def test_gain_is_bounded_by_the_disks_throughput(study):
     rows = [row(1, 1.0, True), row(1, 1.0, True) | {"default": done(1 << 30)}]
     costs = {"latency_ns": 1_000_000, "ns_per_kib": 50_000}
     found = study["ioperf_figures"].ceiling(rows, costs)

@@ -85,7 +85,7 @@ def test_each_process_has_a_part_of_the_file():
     assert "filename=/a\\:b" in job_text(Ground("/a:b", 64 << 20), READS, 1.0)
 
 
-def test_what_is_not_a_knob_is_not_written(tmp_path):
+def test_paths_that_are_not_knobs_are_not_written(tmp_path):
     with pytest.raises(RecordError, match="not a knob"):
         run(LocalTarget(), GROUND, READS, 1.0, [(str(tmp_path / "file"), "1")])
 

@@ -56,7 +56,7 @@ def test_losses_that_perf_does_not_place_are_kept(monkeypatch: pytest.MonkeyPatc
 
 
 @given(st.integers(1, 1 << 24))
-def test_the_buffer_is_a_power_of_two_and_holds_what_was_asked(buffer_kib: int) -> None:
+def test_the_buffer_is_the_next_power_of_two(buffer_kib: int) -> None:
     pages = perf.buffer_pages(buffer_kib)
     page_kib = perf.os.sysconf("SC_PAGE_SIZE") // 1024
     assert pages & (pages - 1) == 0

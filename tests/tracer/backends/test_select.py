@@ -27,7 +27,7 @@ class Fake:
         raise AssertionError
 
 
-def test_auto_takes_the_first_that_works_and_says_what_came_before() -> None:
+def test_auto_takes_the_first_working_back_end_and_reports_the_others() -> None:
     chosen, why = choose("auto", [Fake("tracefs", False), Fake("perf", True)])
     assert chosen.name == "perf"
     assert "tracefs lacks a thing" in why
@@ -49,7 +49,7 @@ def test_an_unknown_one_is_refused_with_the_known_ones() -> None:
     assert error.value.remedy == "use one of: auto, tracefs"
 
 
-def test_auto_without_any_that_works_says_why_of_each() -> None:
+def test_auto_without_a_working_back_end_reports_each_reason() -> None:
     with pytest.raises(RecordError, match=r"tracefs lacks.*perf lacks") as error:
         choose("auto", [Fake("tracefs", False), Fake("perf", False)])
     assert error.value.remedy == "give tracefs the thing"

@@ -49,7 +49,7 @@ def is_running(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] != "Z"
 
 
-def test_what_was_recorded_is_delivered_and_the_scratch_goes(
+def test_the_recording_is_delivered_and_the_scratch_removed(
     recording: Supervised, tmp_path: Path
 ) -> None:
     recording.start(command(recording))

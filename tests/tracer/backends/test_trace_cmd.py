@@ -39,7 +39,7 @@ def test_overwritten_and_dropped_events_are_lost_ones() -> None:
     assert trace_cmd.parse_lost(STAT) == {0: 5 + 7 + 11}
 
 
-def test_nothing_is_lost_where_nothing_is_said() -> None:
+def test_without_notes_no_event_was_lost() -> None:
     assert trace_cmd.parse_lost("") == {}
 
 

@@ -62,7 +62,7 @@ def test_it_is_mounted_for_the_block(place):
     assert tracefs_mount.unmount_leftover() == []
 
 
-def test_what_the_system_mounted_stays(place):
+def test_a_system_mount_is_kept(place):
     (place / "events").mkdir()
     with tracefs_mount.mounted() as found:
         assert found == place
@@ -82,7 +82,7 @@ def test_the_last_of_several_users_unmounts_it(place, user):
     assert tracefs_mount.find() is None
 
 
-def test_what_a_killed_user_left_is_unmounted_when_asked(place, user):
+def test_a_mount_of_a_killed_user_is_unmounted_on_request(place, user):
     killed = user()
     killed.kill()
     killed.wait()
@@ -91,7 +91,7 @@ def test_what_a_killed_user_left_is_unmounted_when_asked(place, user):
     assert tracefs_mount.find() is None
 
 
-def test_what_a_killed_user_left_goes_with_the_next_user(place, user):
+def test_a_mount_of_a_killed_user_is_unmounted_by_the_next_user(place, user):
     killed = user()
     killed.kill()
     killed.wait()

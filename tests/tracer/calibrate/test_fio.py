@@ -49,7 +49,7 @@ def test_each_request_has_its_time():
         GOOD + b"\xff\xfe",
     ],
 )
-def test_what_is_not_an_answer_is_refused(answer):
+def test_invalid_answers_are_refused(answer):
     with pytest.raises(CalibrateError, match="output of fio"):
         parse(JOB, answer)
 
@@ -73,7 +73,7 @@ def test_fio_only_reads_and_past_the_cache():
     assert {"--rw=read", "--offset=256m", "--iodepth=16"} <= set(target.asked[1])
 
 
-def test_a_failing_fio_tells_why():
+def test_a_failing_fio_reports_the_reason():
     target = Answering(1, b"", b"fio: pid=0, err=1\nfile:filesetup.c: Operation not permitted\n")
     with pytest.raises(CalibrateError, match="Operation not permitted") as caught:
         measure(target, PLACE, JOB)
@@ -106,7 +106,7 @@ def fio_here(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(fio.parent), prepend=":")
 
 
-def test_a_file_is_found_and_a_directory_stands_for_its_largest_one(fio_here, tmp_path):
+def test_a_directory_means_its_largest_file(fio_here, tmp_path):
     """Where the disk can be opened it is taken instead, which is not a file."""
     folder = tmp_path / "a b"
     folder.mkdir()

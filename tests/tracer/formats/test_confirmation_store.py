@@ -80,7 +80,7 @@ def test_they_are_kept_in_an_archive_with_all_else(folder, tmp_path, kind):
             assert other.read_bytes() == path.read_bytes()
 
 
-def test_what_a_newer_foreread_stored_stays(folder):
+def test_data_of_a_newer_foreread_are_kept(folder):
     metadata = folder / "capture.json"
     document = json.loads(metadata.read_text()) | {"of_tomorrow": [1, 2]}
     metadata.write_text(json.dumps(document))
@@ -115,7 +115,7 @@ HOSTILE = [
 
 
 @pytest.mark.parametrize("entry", HOSTILE)
-def test_a_stored_result_that_is_none_is_a_clear_error(folder, entry):
+def test_an_invalid_stored_result_is_a_clear_error(folder, entry):
     metadata = folder / "capture.json"
     metadata.write_text(json.dumps({**json.loads(metadata.read_text()), "confirmations": entry}))
     for use in (read, lambda path: change_stored(path, lambda all_: all_)):

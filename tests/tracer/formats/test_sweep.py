@@ -29,7 +29,7 @@ def test_a_sweep_comes_back_as_it_was_written(tmp_path):
         {"pages": ["9"]},
     ],
 )
-def test_numbers_that_nobody_measures_are_refused(damage, tmp_path):
+def test_impossible_measurements_are_refused(damage, tmp_path):
     (tmp_path / "s").write_text(json.dumps({"points": [POINT | damage]}))
     with pytest.raises(SweepError) as error:
         read_sweep(tmp_path / "s")

@@ -10,7 +10,7 @@ from tracer.formats.sweep import Point, Sweep, SweepError, read_sweep, write_swe
 GOOD = Point(read_ahead_kb=4, seconds=[1.0], requests=[2], pages=[3.0])
 
 
-def test_what_was_written_is_read(tmp_path):
+def test_written_data_are_read_back(tmp_path):
     sweep = Sweep(points=[GOOD])
     write_sweep(tmp_path / "sweep", sweep)
     assert read_sweep(tmp_path / "sweep") == sweep

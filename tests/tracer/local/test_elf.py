@@ -40,7 +40,7 @@ def segments(tmp_path, content):
 
 @pytest.mark.parametrize("word", [32, 64])
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_what_is_mapped_of_programs_of_all_kinds(tmp_path, word, order):
+def test_mapped_parts_of_all_kinds_of_programs(tmp_path, word, order):
     assert segments(tmp_path, elf(word, order, [CODE, DATA])) == [CODE, DATA]
 
 

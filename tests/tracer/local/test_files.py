@@ -48,7 +48,7 @@ def test_every_name_is_found_with_its_size(tree):
     )
 
 
-def test_what_does_not_exist_has_no_path(tree):
+def test_missing_inodes_have_no_path(tree):
     (entry,), complete = find_files({(DEV, 2**40)}, [mount(tree)], {})
     assert (entry.path, entry.size_bytes, complete) == (None, -1, True)
 

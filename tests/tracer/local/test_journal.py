@@ -217,6 +217,6 @@ def test_a_link_in_place_of_the_directory_is_not_trusted(machine):
         machine.restore()
 
 
-def test_only_what_was_not_put_back_is_worth_a_note():
+def test_only_unrestored_knobs_get_a_note():
     knobs = [Restored("/sys/a", "128"), Restored("/sys/b", "128", GONE)]
     assert unrestored(knobs) == [f"/sys/b was not restored: {GONE}"]

@@ -33,7 +33,7 @@ def test_each_release_has_its_generation(release: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("release", ["", "linux", "6", "v6.1"])
-def test_what_is_not_a_release_has_none(release: str) -> None:
+def test_an_invalid_release_has_no_generation(release: str) -> None:
     assert generation_of(release) is None
 
 

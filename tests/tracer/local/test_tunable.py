@@ -48,7 +48,7 @@ def test_a_machine_that_has_it_all():
         ({"accounting": False}, "tune others' reads"),
     ],
 )
-def test_what_is_lacking_is_reported_with_its_remedy(lack, name):
+def test_missing_parts_are_reported_with_their_remedy(lack, name):
     findings = found(replace(ALL, **lack))
     (one,) = (one for one in findings.values() if not one.ok)
     assert one.name == name

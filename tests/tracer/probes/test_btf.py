@@ -82,7 +82,7 @@ def test_circles_end():
         (BtfFile(types=[b"\0" * 5]).data, "cut off"),
     ],
 )
-def test_what_is_not_btf_is_refused(data, why):
+def test_invalid_btf_is_refused(data, why):
     with pytest.raises(ProbeError, match=why) as caught:
         Btf(data)
     assert caught.value.remedy

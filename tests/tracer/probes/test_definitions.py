@@ -54,7 +54,7 @@ def test_btf_counts_before_the_table():
     ]
 
 
-def test_only_what_is_wanted_is_defined():
+def test_only_requested_probes_are_defined():
     found = plan(*ARMHF, None, [OPEN, READ])
     assert list(found.bodies) == [READ, OPEN]
     assert [line.split()[0] for line in found.definitions] == [
@@ -85,7 +85,7 @@ def test_arguments_on_the_stack_and_the_function_of_older_kernels():
         ("", "armv7l", "not a kernel release"),
     ],
 )
-def test_what_is_not_known_is_said(release, machine, message):
+def test_unknown_facts_are_reported(release, machine, message):
     with pytest.raises(ProbeError, match=message) as caught:
         plan(release, machine, None)
     assert caught.value.remedy

@@ -58,7 +58,7 @@ def test_hostile_words_stay_text(tmp_path):
     assert read_table(path) == [entry]
 
 
-def test_a_tree_that_is_none_is_said(tree, tmp_path, capsys):
+def test_an_invalid_tree_is_an_error(tree, tmp_path, capsys):
     assert main([str(tmp_path / "none"), "--machine", "mips"]) == 1
     assert "names no kernel release" in capsys.readouterr().err
     (tree / "include/linux/fs.h").write_text("#error not configured\n")

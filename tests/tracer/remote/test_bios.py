@@ -9,10 +9,11 @@ from tempfile import TemporaryDirectory
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shells import BUSYBOX, DASH, each_shell
 
 from tracer.remote.bios import SUMS, parse_sums
 
-SHELLS = pytest.mark.parametrize("shell", [["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
+SHELLS = pytest.mark.parametrize("shell", each_shell())
 DISKS = "8,0=0 8,1=0 259,3=1"
 _SCRIPT = """
 [ "$1" != busybox ] || awk() { busybox awk "$@"; }
@@ -60,14 +61,14 @@ def test_a_jump_is_more_than_25_sectors_from_the_end(shell, gap, jumps, back):
 
 
 @SHELLS
-def test_what_moves_no_data_does_not_count(shell):
+def test_requests_without_data_do_not_count(shell):
     found = summed(
         shell, bio(0, 8), bio(0, 0, "FWS"), bio(500, 64, "DS"), bio(9, 8, dev="7,7"), bio(8, 8)
     )
     assert found == sums(2, 0, 16, 1, 8, 0)
 
 
-@SHELLS
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
 def test_a_partition_is_part_of_its_disk_and_heads_of_two_are_kept_apart(shell):
     lines = [bio(0, 8, dev="8,1"), bio(10**9, 8, dev="259,3"), bio(8, 8), bio(10**9 + 8, 8, "R")]
     found = summed(shell, *lines[:3], bio(10**9 + 8, 8, dev="259,3"))

@@ -40,7 +40,7 @@ GOOD = {
 }
 
 
-def test_this_machine_as_a_target_is_what_it_is_found_to_be():
+def test_this_machine_as_a_target_has_the_local_facts():
     there = examine_target(LocalTarget())
     here = doctor.examine()
     assert (there.kernel, there.generation) == (here.kernel, here.generation)
@@ -74,7 +74,7 @@ def test_a_board_that_has_all_it_takes():
         ({"writable": GOOD["writable"][1:]}, "drop_caches"),
     ],
 )
-def test_what_is_in_the_way_is_named_with_its_remedy(change, finding):
+def test_obstacles_are_named_with_their_remedy(change, finding):
     diagnosis = examine_target(Liar(lines(**GOOD | change)))
     (found,) = (one for one in diagnosis.findings if one.name == finding)
     assert not found.ok
@@ -92,7 +92,7 @@ answers = st.lists(st.tuples(keys, st.text(max_size=40)))
 
 
 @given(answer=st.binary() | answers.map(lambda pairs: "\n".join(map(" ".join, pairs)).encode()))
-def test_no_answer_breaks_it(answer):
+def test_random_answers_do_not_crash_it(answer):
     diagnosis = examine_target(Liar(answer, release=os.fsdecode(answer)))
     assert diagnosis.findings
 

@@ -7,13 +7,14 @@ import subprocess
 from importlib import resources
 
 import pytest
+from shells import each_shell
 
 from boards.mounts import parse_mount
 from boards.target import Result
 from tracer.remote.files import find_files
 
 
-@pytest.fixture(params=[["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
+@pytest.fixture(params=each_shell())
 def search(request, tmp_path):
     """Return how to search for an inode below a folder, with settings of the job."""
     parts = ("lib.sh", "record.sh", "verb.sh")

@@ -49,7 +49,7 @@ def test_mappings_side_by_side_are_one_piece():
     assert found == {("179:2", 77): [(0, 2)], ("179:2", 78): [(0, 1)]}
 
 
-def test_what_any_process_maps_counts():
+def test_pages_mapped_by_any_process_count():
     maps = line(1, BASE, 1) + line(22, BASE + 8, 1, offset=1)
     pieces = piece(1, BASE, 1, 1) + piece(22, BASE + 8, 1, 1)
     assert parsed(maps, pieces, entries(here(1), here(2))) == {("179:2", 77): [(0, 2)]}
@@ -62,7 +62,7 @@ def test_a_process_that_has_ended_maps_nothing():
     assert parsed(maps, pieces, entries(here(1))) == {("179:2", 77): [(9, 1)]}
 
 
-def test_what_was_cut_short_tells_nothing():
+def test_truncated_trials_are_ignored():
     assert parse_mapped("", "", b"", PAGE, "little") is None
     maps, pieces = line(1, BASE, 1), piece(1, BASE, 1, 1)
     assert parse_mapped(maps, pieces, entries(here(1)), PAGE, "little") is None
@@ -75,7 +75,7 @@ def test_an_answer_that_is_not_whole_is_refused(sent):
 
 
 def test_damaged_answers_are_refused_or_read():
-    rng = random.Random(3)
+    rng, read, refused = random.Random(3), 0, 0
     sent = entries(*map(here, range(6)))
     pieces = piece(1, BASE, 4, 1) + piece(2, BASE + 1, 2, 2)
     text = line(1, BASE, 4) + line(2, BASE + 1, 2)
@@ -85,6 +85,10 @@ def test_damaged_answers_are_refused_or_read():
             for _ in range(rng.randrange(3)):
                 part[rng.randrange(len(part))] = rng.choice("0f9-:/ \n+\udcff")
         try:
-            parsed(*("".join(part) for part in damaged), sent)
+            found = parsed(*("".join(part) for part in damaged), sent)
         except ValueError:
-            continue
+            refused += 1
+        else:
+            read += 1
+            assert all(length > 0 for runs in (found or {}).values() for _, length in runs)
+    assert read > 10 and refused > 10

@@ -6,6 +6,7 @@ from importlib import resources
 from types import SimpleNamespace
 
 import pytest
+from shells import each_shell
 
 from tracer.local import knobs
 
@@ -28,7 +29,7 @@ def attributes():
     return sorted({*found, *knobs._RESETS, "read_ahead_kb", "iostats"})
 
 
-@pytest.mark.parametrize("shell", [["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
+@pytest.mark.parametrize("shell", each_shell())
 @pytest.mark.parametrize("attribute", attributes())
 def test_a_target_resets_what_this_machine_resets(shell, attribute):
     knob = f"{QUEUE}/{attribute}"

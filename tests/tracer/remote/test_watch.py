@@ -8,6 +8,7 @@ from importlib import resources
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from shells import BUSYBOX, DASH, each_shell
 
 from tracer.error import RecordError
 from tracer.remote.bios import SUMS
@@ -15,7 +16,7 @@ from tracer.remote.job import Fact
 from tracer.remote.watch import WatchOptions, parse_period, resident_script
 
 KNOB = "/sys/block/sda/queue/read_ahead_kb"
-SHELLS = pytest.mark.parametrize("shell", [["busybox", "sh"], ["dash"]], ids=lambda words: words[0])
+SHELLS = pytest.mark.parametrize("shell", each_shell())
 PLANS = {"read-random-small": [(KNOB, "16")], "read-sequential-large": [(KNOB, "1024")]}
 
 
@@ -56,12 +57,12 @@ def test_anything_may_be_answered(value):
         WatchOptions(plans={"read-random-small": [(KNOB, "$(reboot)")]}),
     ],
 )
-def test_what_is_not_a_plan_never_reaches_a_shell(options):
+def test_invalid_plans_never_reach_a_shell(options):
     with pytest.raises(RecordError):
         resident_script(options)
 
 
-@SHELLS
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
 def test_the_resident_script_is_one_for_any_posix_shell(shell, tmp_path):
     script = tmp_path / "foreread-fingerprint"
     script.write_text(resident_script(WatchOptions(plans=PLANS, disks=["sda"])))
@@ -147,7 +148,7 @@ def test_a_plan_is_judged_by_what_is_done_in_most_periods(shell, periods, expect
     assert decided(shell, periods) == expected
 
 
-@SHELLS
+@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
 def test_a_plan_waits_for_a_period_in_which_the_disk_says_how_long_it_was_busy(shell):
     """Its clock ticks every few ms: a plan in force without a rate would never be judged."""
     periods = [(1000, 0)] * 4 + [SAME] + [LESS] * 3
@@ -159,5 +160,5 @@ def test_a_plan_waits_for_a_period_in_which_the_disk_says_how_long_it_was_busy(s
 @pytest.mark.parametrize(
     "periods", [[SAME, SEEN_TWICE, SAME, SAME], [SAME, SAME, (0, 1), SAME, SAME]]
 )
-def test_of_two_periods_neither_alone_undoes_a_plan(shell, periods):
+def test_a_single_bad_period_does_not_undo_a_plan(shell, periods):
     assert decided(shell, periods, patience=2) == [APPLIED]

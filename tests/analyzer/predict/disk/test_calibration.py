@@ -92,7 +92,7 @@ def flash():
     return Measured(tuple(points))
 
 
-def test_what_no_rule_explains_becomes_a_table():
+def test_unexplained_devices_become_a_table():
     known = flash()
     found = explain(trials_on(known, noise=0.05))
     assert isinstance(found.device, Measured)
@@ -114,7 +114,7 @@ def test_a_trial_of_one_request_is_a_trial():
     assert one.per_second() == pytest.approx(1)
 
 
-def test_what_waits_for_most_of_the_time_is_as_slow_as_that():
+def test_waiting_most_of_the_time_bounds_the_speed():
     """Half of the requests at once, the others after 20 ms: 100 a second."""
     latency = np.tile([10_000.0, 19_990_000.0], 20)
     trial = Trial(16, False, 1, np.cumsum(latency)[:40], latency)

@@ -50,7 +50,7 @@ def test_a_noisy_device_is_learnt(latency, per_kib, noise, late, queued):
         assert found.service_ns(2 * size) == pytest.approx(latency + per_kib * size, rel=0.03)
 
 
-def test_the_spread_is_what_is_left():
+def test_the_spread_is_the_remaining_error():
     kib = [4] * 20 + [64] * 4
     service = [1_000_000 + 50_000 * k for k in kib]
     assert learn(requests(kib, service)).spread_ns == pytest.approx(0, abs=2)
@@ -104,7 +104,7 @@ def test_computing_between_reads_is_not_a_limiter():
         (Table.empty(REQUESTS), "only 0 reads"),
     ],
 )
-def test_what_cannot_be_determined_is_refused(table, message):
+def test_undeterminable_costs_are_refused(table, message):
     with pytest.raises(DeviceModelError, match=message) as caught:
         learn(table)
     assert "--device-model" in caught.value.remedy

@@ -104,7 +104,7 @@ def reads(size, direct_us, cached_us):
     )
 
 
-def test_a_page_costs_what_reads_into_the_cache_take_longer():
+def test_page_cost_is_the_extra_time_of_cached_reads():
     small = reads(4096, [90, 100, 500], [104, 105, 900])
     large = reads(131072, [300, 310, 320], [410, 439, 440])
     disk = DiskProbe(dev="7:0", name="vda", pages=[large, small])

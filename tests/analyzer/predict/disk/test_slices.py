@@ -66,7 +66,7 @@ def test_the_limits_are_found_with_the_requests_of_the_run(name):
     assert device.base.service_ns(8) < 50e3
 
 
-def test_a_limit_that_held_no_trial_is_not_guessed():
+def test_a_limit_that_no_trial_hit_is_not_estimated():
     with pytest.raises(LimiterUnknownError, match="busy"):
         device_of_probe(probe_of("libreoffice"), requests_of("libreoffice"))
 
@@ -138,7 +138,7 @@ def test_a_limiter_on_a_busy_machine_is_found_or_refused(requests, mb_s, share, 
 
 
 @given(requests=st.integers(100, 5000), slices=st.integers(4, 30), lost=st.integers(0, 1))
-def test_what_slices_agree_on_is_the_rate(requests, slices, lost):
+def test_the_rate_is_common_to_several_slices(requests, slices, lost):
     in_slice = requests // 10
     one = np.arange(in_slice) * 10e3
     times = np.concatenate([n * 100e6 + one[lost if n % 3 == 1 else 0 :] for n in range(slices)])

@@ -50,7 +50,7 @@ def run(store, engine, evaluator=None):
 
 
 @pytest.mark.parametrize(("fewest", "expected"), [(1, 2), (2, 3), (3, 4)])
-def test_what_it_asks_for_again_is_run_once_more(fewest, expected):
+def test_a_repeated_request_is_run_once_more(fewest, expected):
     with Store.in_memory(tuning.spec(fewest=fewest)) as store:
         run(store, Stubborn(BEST, OTHER, BEST))
         assert runs(store) == {

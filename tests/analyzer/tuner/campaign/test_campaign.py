@@ -159,7 +159,7 @@ def test_a_bad_attempt_is_repeated_and_never_averaged_in(status):
         (Attempt("contended", 1.0), 3, "contended"),
     ],
 )
-def test_what_fails_again_and_again_costs_that_chromosome_only(happens, attempts, kept):
+def test_repeated_failures_affect_only_their_chromosome(happens, attempts, kept):
     evaluator = Scripted(of=tuning.BEST, then=happens)
     with Store.in_memory(tuning.spec()) as store:
         run = campaign(store, evaluator)
@@ -174,7 +174,7 @@ def test_what_fails_again_and_again_costs_that_chromosome_only(happens, attempts
         assert told[BEST] == 0
 
 
-def test_the_note_says_what_was_raised():
+def test_the_note_has_the_text_of_the_exception():
     with Store.in_memory(tuning.spec()) as store:
         campaign(store, Scripted({3: TargetGone("rebooted"), 5: KeyError("x" * 9999)})).run()
         notes = [one.attempt.notes for one in store.evaluations() if one.attempt.notes]

@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import tuning
 import tuning_process
+from waiting import wait_until
 
 from analyzer.tuner.campaign.campaign import Campaign, Rules
 from analyzer.tuner.store.store import Store, StoreError
@@ -35,9 +35,12 @@ def running(tmp_path):
     path = tmp_path / "board.tuning"
     process = start("run", path, 0.1)
     calls = path.with_suffix(".calls")
-    while not (calls.exists() and calls.stat().st_size >= 4):
+
+    def has_called():
         assert process.poll() is None, process.communicate()
-        time.sleep(0.01)
+        return calls.exists() and calls.stat().st_size >= 4
+
+    wait_until(has_called)
     yield path, process
     process.kill()
     process.communicate()
@@ -114,7 +117,7 @@ def test_a_full_disk_loses_the_running_evaluation_at_most(small_disk, tmp_path):
         )
         with pytest.raises(StoreError, match="cannot be written") as raised:
             run.run()
-        assert "make room" in raised.value.remedy
+        assert "check the free space" in raised.value.remedy
     with Store.read(path) as store:
         assert [one.number for one in store.evaluations()] == told
         assert store.ended is None

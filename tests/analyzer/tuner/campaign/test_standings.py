@@ -109,7 +109,7 @@ def test_noise_alone_is_not_drift():
 
 
 @pytest.mark.parametrize("repeats", [1, 3])
-def test_intervals_hold_the_truth_as_often_as_they_say(repeats):
+def test_intervals_have_their_nominal_coverage(repeats):
     """Nine of ten; few repeats widen them, also where there is one only."""
     held = 0
     for seed in range(150):

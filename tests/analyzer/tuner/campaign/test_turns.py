@@ -187,10 +187,10 @@ def test_one_scenario_takes_no_turns():
     assert results.contests == [results]
 
 
-def test_what_is_said_of_it(results):
-    idle, reader = document(results)["turns"]
-    assert reader["chromosome"]["scheduler"] == "bfq" and reader["confirmed"]
-    assert idle["runs"] + reader["runs"] == document(results)["runs"]
+def test_each_turn_has_its_own_outcome(results):
+    idle, reader = document(results).turns
+    assert reader.chromosome["scheduler"] == "bfq" and reader.confirmed
+    assert idle.runs + reader.runs == document(results).runs
     text = outcome_text(results)
     assert text.index("idle") < text.index("reader") and text.count("runs: ") == 1
     sections = [section for section in tuning_sections(results) if section.blocks]

@@ -33,7 +33,7 @@ def still(recipe):
     return changed(recipe, mutation=mutation)
 
 
-def test_the_better_half_stays_and_breeds_what_lies_between():
+def test_the_better_half_stays_and_breeds_intermediate_values():
     engine = make_engine(still(LIBRARY), BOARD, 3)
     asked = tell(engine, lambda chromosome: chromosome["ratio"])
     best = sorted(asked, key=lambda chromosome: -chromosome["ratio"])[:4]

@@ -71,7 +71,7 @@ def test_a_mutation_is_another_allele_wherever_there_is_one(parents, rng, how):
             assert mutant != one[gene.name]
 
 
-def test_mutations_reach_what_they_say():
+def test_mutations_reach_their_documented_alleles():
     gene = Gene(name="g", kind="integer", highest=1000, default=100)
     rng = Random(3)
     steps = {operators.mutate(gene, 100, rng, "step") for _ in range(50)}

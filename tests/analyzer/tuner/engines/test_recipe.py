@@ -44,7 +44,7 @@ def test_the_papers_figures():
         ("[niches]", "[niches", "ioperf: "),
     ],
 )
-def test_what_makes_no_sense_is_refused(old, new, message):
+def test_invalid_recipes_are_refused(old, new, message):
     assert old in GOOD
     with pytest.raises(RecipeError, match=message) as caught:
         decode_recipe(GOOD.replace(old, new, 1).encode(), "ioperf")

@@ -110,7 +110,7 @@ def test_it_ends_when_all_have_had_all_their_runs():
     assert len(runs) == small.size and set(runs.values()) == {2}
 
 
-def test_where_runs_differ_the_best_are_run_again_and_no_others():
+def test_with_noise_only_the_best_are_repeated():
     rng, gains = Random(1), {}
 
     def scored(chromosome):

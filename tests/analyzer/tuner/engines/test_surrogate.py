@@ -41,7 +41,7 @@ def guessed(model, chromosomes, expected=None):
     return guess.mean.mean(axis=0), guess.deviation.mean(axis=0)
 
 
-def test_it_knows_what_was_measured_and_is_less_sure_of_the_rest(rng):
+def test_estimates_are_exact_at_measured_points_and_uncertain_elsewhere(rng):
     measured = spread(NUMBERS, 12, rng)
     worth = [0.02 * one["slope"] for one in measured]
     model = learnt(NUMBERS, measured, worth)
@@ -57,7 +57,7 @@ def test_it_finds_which_genes_matter(rng):
     assert model.matters[0] > 5 * max(model.matters[1:])
 
 
-def test_what_was_expected_counts_where_nothing_was_measured(rng):
+def test_expected_values_are_used_without_measurements(rng):
     measured = [one for one in spread(NUMBERS, 20, rng) if one["slope"] < 6]
     expected = np.array([0.05 * one["slope"] for one in measured])
     model = learnt(NUMBERS, measured, expected.tolist(), expected)
@@ -73,7 +73,7 @@ def test_an_expectation_that_proved_wrong_counts_less(rng):
     assert guessed(model, beyond, np.array([0.45]))[0][0] < 0.3
 
 
-def test_repeats_tell_it_what_the_noise_is(rng):
+def test_repeats_determine_the_noise(rng):
     """Four runs each, which differ by 5 %; their means do as well, and say nothing of genes."""
     measured = spread(NUMBERS, 20, rng)
     worth = [rng.gauss(0, 0.025) for _ in measured]
@@ -136,6 +136,6 @@ def test_expected_improvement_is_that_of_a_normal_distribution():
     assert hoped(0.3, 0.2, 0.0, 0.4) == pytest.approx(expected, rel=0.02)
 
 
-def test_a_run_that_tells_little_beside_its_noise_improves_little():
+def test_a_noisy_run_has_a_small_expected_improvement():
     sure = hoped(0.3, 0.2, 0.0, 0.4)
     assert hoped(0.3, 0.2, 0.15, 0.4) == pytest.approx(sure * (1 - 0.15 / 0.25))

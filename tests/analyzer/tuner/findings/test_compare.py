@@ -18,7 +18,7 @@ def test_student_t_is_that_of_the_tables():
         assert student_t(freedom) == pytest.approx(t, abs=0.001)
 
 
-def test_the_interval_covers_the_truth_as_often_as_it_says():
+def test_the_interval_has_its_nominal_coverage():
     rng = random.Random(0)
     covered = 0
     for _ in range(400):
@@ -55,7 +55,7 @@ def test_without_repeats_there_is_no_interval():
     assert change.low is None and not change.saves and not change.costs
 
 
-def test_what_was_not_run_in_the_same_scenario_is_not_compared():
+def test_runs_of_different_scenarios_are_not_compared():
     runs = Runs([Run(A, "idle", 1.0), Run(B, "reader", 0.1)])
     assert runs.change(B, A) is None and runs.change(C, A) is None
     assert runs.count(A, ("idle", "reader")) == 0 and runs.count(A, ("idle",)) == 1

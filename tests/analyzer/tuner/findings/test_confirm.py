@@ -27,7 +27,7 @@ def settle(winner, evaluate, effects=UNTOLD, space=SPACE) -> tuple[Confirmed, li
     raise AssertionError("it asks and asks")
 
 
-def test_only_what_matters_is_kept():
+def test_only_genes_that_matter_are_kept():
     rng = random.Random(1)
     winner = {**BEST, **dict.fromkeys(USELESS, 1), "swappiness": 133}
     found, runs = settle(winner, lambda one: run(one, rng), main_effects(Runs(bred(3)), SPACE))

@@ -41,7 +41,7 @@ def test_the_true_effect_of_bfq_is_within_its_interval():
     assert sum(level.low <= truth <= level.high for level in levels) >= 11
 
 
-def test_what_matters_is_found(found):
+def test_genes_that_matter_are_found(found):
     for gene in ("scheduler", "window"):
         verdicts = [effect(one, gene).verdict for one in found]
         assert verdicts.count("matters") >= 7 and "not shown" not in verdicts[:3]
@@ -71,7 +71,7 @@ def test_genes_predict_their_own_effect_and_no_noise():
     assert median(of_noise) < 0.1
 
 
-def test_a_gene_that_came_along_gets_no_credit():
+def test_a_correlated_gene_without_effect_gets_no_effect():
     """Useless0 is 0 in most good chromosomes: its mean by level would speak for it."""
     rng = random.Random(3)
     runs = []

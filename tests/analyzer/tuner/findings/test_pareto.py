@@ -12,7 +12,7 @@ COSTS = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(1, 6))
 
 
 @given(st.lists(COSTS, max_size=30))
-def test_the_front_is_what_nothing_beats(costs):
+def test_the_front_has_the_undominated_points(costs):
     found = [Point({"g": i}, tuple(map(float, one))) for i, one in enumerate(costs)]
     on = front(found)
     for point in found:
@@ -46,6 +46,6 @@ def test_a_difference_within_the_noise_is_not_a_disagreement():
     assert not disagree(runs({0: (1.0, 1.0), 1: (2.0, 2.0)}, 0.01))
 
 
-def test_what_was_not_run_everywhere_is_left_out():
+def test_chromosomes_not_run_in_all_scenarios_are_left_out():
     some = Runs([Run({"g": 0}, "idle", 1.0), Run({"g": 1}, "reader", 1.0)])
     assert points(some) == [] and not disagree(some)

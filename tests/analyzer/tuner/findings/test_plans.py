@@ -21,7 +21,7 @@ def tuning(tmp_path_factory):
     return path
 
 
-def test_what_has_learnt_nothing_says_how(tuning, tmp_path):
+def test_without_learnt_settings_the_remedy_says_how_to_learn(tuning, tmp_path):
     path = tmp_path / "new.tuning"
     path.write_bytes(tuning.read_bytes())
     with pytest.raises(StoreError) as error:
@@ -49,7 +49,7 @@ def test_other_disks_than_the_campaigns(tuning):
     assert not any("sda" in knob for knob, _ in plan)
 
 
-def test_a_fingerprint_that_is_none(tuning, tmp_path):
+def test_an_invalid_fingerprint(tuning, tmp_path):
     path = tmp_path / "forged.tuning"
     learn(tuning, READS)
     path.write_bytes(tuning.read_bytes())

@@ -70,7 +70,7 @@ def test_without_a_scheduler_requests_are_the_disks_own_number(text, tuned, sche
     assert genes["nr_requests"].requires == ({"scheduler": schedulers} if schedulers else {})
 
 
-def test_only_what_the_board_has_becomes_a_gene_with_the_value_found_as_default():
+def test_only_knobs_of_the_board_become_genes_with_found_values_as_defaults():
     space = space_of(PROBE, ["sda"], mounted="/")
     genes = found(space)
     assert space.default() == {
@@ -127,7 +127,7 @@ def test_a_board_with_an_invalid_reply_lacks_the_gene():
         st.one_of(st.text(max_size=30), st.integers(0, 1 << 60).map(str)),
     )
 )
-def test_whatever_a_board_says_makes_a_space(probe):
+def test_any_probe_of_a_board_makes_a_space(probe):
     space = space_of(probe, ["sda"], mounted="/")
     assert space.valid(space.default())
     space.settings(space.default(), ["sda"])
@@ -147,7 +147,7 @@ def test_mount_options_are_of_the_file_system_that_can_be_remounted():
     assert not [knob for knob in knobs(["sda"]) if knob.startswith("mount:")]
 
 
-def test_what_may_lose_data_is_tuned_only_if_it_is_asked_for():
+def test_settings_that_may_lose_data_are_tuned_only_on_request():
     assert "barrier" not in usual_names()
     assert {"atime", "commit", "scheduler"} <= set(usual_names())
 

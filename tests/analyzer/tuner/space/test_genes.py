@@ -33,7 +33,7 @@ def test_a_range_holds_what_its_kind_says(kind, lowest, highest, alleles):
         {"kind": "categorical", "choices": ("none",), "default": "none", "requires": {"o": (1,)}},
     ],
 )
-def test_a_gene_that_makes_no_sense_is_refused(wrong):
+def test_an_invalid_gene_is_refused(wrong):
     with pytest.raises(GeneError, match="gene g ") as caught:
         Gene(name="g", **wrong)
     assert caught.value.remedy

@@ -48,7 +48,7 @@ def forge(path, *statements):
     connection.close()
 
 
-def test_what_is_put_in_comes_out(tmp_path):
+def test_archived_files_are_extracted_unchanged(tmp_path):
     path = tmp_path / "a?b#c%20.tuning"
     spec = tuning.spec(recipe="r = 1\n", space="[]", objective="rate", fewest=2, most=3)
     failed = Attempt("failed", notes=("kernel says: ☠ 'x'\n",))
@@ -114,7 +114,7 @@ def test_no_file_is_written_over(path):
     assert path.read_bytes() == before
 
 
-def test_what_is_not_a_store_is_refused(tmp_path):
+def test_a_file_that_is_not_a_store_is_refused(tmp_path):
     assert "does not exist" in refusal(tmp_path / "none")
     assert "is not a file" in refusal(tmp_path)
     for content in (b"", b"x", b"text\n" * 5000, b"SQLite format 3\0" + b"\xff" * 4096):
