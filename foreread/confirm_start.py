@@ -11,7 +11,7 @@ from analyzer.confirm.sequential import BLOCK
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.proposal import Proposal
 from boards.open import LOCAL, open_target
-from foreread.checks import StrPath, checked_number, checked_path, silent
+from foreread.checks import StrPath, checked_number, checked_path, key_of, silent
 from foreread.confirming import Confirming, Limits, Progress, Windows
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from tracer.error import RecordError
@@ -63,7 +63,7 @@ def confirm(
     *,
     read_ahead_kb: int | None = None,
     target: str | None = None,
-    identity: Path | None = None,
+    identity: StrPath | None = None,
     question: Question | None = None,
     runs: int = MOST_RUNS,
     seconds: float | None = None,
@@ -118,7 +118,7 @@ def confirm(
     name = of.target if target is None else target
     with (
         orderly_exit(),
-        open_target(name, identity=identity, tell=tell) as machine,
+        open_target(name, identity=key_of(identity), tell=tell) as machine,
         bench_on(machine, options, of.capture) as bench,
     ):
         if not force:

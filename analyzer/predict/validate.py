@@ -16,8 +16,10 @@ import msgspec
 
 from analyzer.error import AnalyzerError
 from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
+from analyzer.predict.remedy import target_words
 from boards.counted import plural
 from boards.document import Document, says
+from tracer.formats.capture import Capture
 from tracer.formats.sweep import Point, Sweep
 
 METADATA_UNKNOWN = (
@@ -87,8 +89,7 @@ class Validation(Document, frozen=True, kw_only=True, rename=_NAMES):
 def validate(
     prediction: Prediction,
     sweep: Sweep,
-    command: list[str] | None = None,
-    target: Sequence[str] = (),
+    capture: Capture | None = None,
 ) -> Validation:
     """Compare ``prediction`` with the cold runs measured in ``sweep``.
 
@@ -96,12 +97,18 @@ def validate(
     The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
     at the default window: the 2010 paper's missed optimisation, as a fraction. It is None for a
     window that was not measured; if the default window was not, the nearest measured one below it
-    is used (or the smallest), with a note. ``command`` is the recorded one, if known: a sweep of
-    another command is compared, too, and a note says it. ``target`` are the options that name the
-    swept board in commands that are shown.
+    is used (or the smallest), with a note.
 
-    Raises ValidationError when the sweep has no complete point.
+    Args:
+        prediction: from :func:`foreread.predict`.
+        sweep: from :func:`foreread.sweep` or :func:`foreread.read_sweep`.
+        capture: what was recorded (``Recording.capture``): a sweep of another command gets a note,
+            and commands that notes show name the recorded target.
+
+    Raises:
+        ValidationError: the sweep has no complete point.
     """
+    command = capture.command if capture else []
     notes = [*sweep.notes, *_unlike(prediction, sweep)]
     if command and sweep.command and sweep.command != command:
         notes.append(
@@ -124,7 +131,7 @@ def validate(
     default_kb = _measured_default(_default_kb(prediction, sweep, notes), seconds, notes)
     proposed_kb = _whole_pages(prediction.verdict.read_ahead_kb, page_kb, seconds)
     wanted = {"proposed": proposed_kb, "chosen": chosen_kb, "published criterion's": quasi_kb}
-    notes += _unmeasured(wanted, seconds, sweep, target)
+    notes += _unmeasured(wanted, seconds, sweep, target_words(capture))
 
     def regret(kb: int | None) -> float | None:
         if kb is None or kb not in seconds:

@@ -32,7 +32,7 @@ def judged(capture: Path, sweep: Path, device: Path | None) -> Document:
     ValueError if the device model or the sweep cannot be used.
     """
     prediction = _predicted(capture, device)
-    found = validate(prediction, read_sweep(sweep), _command(capture))
+    found = validate(prediction, read_sweep(sweep), _loaded(capture).capture)
     curve = _compared(prediction, found.device)
     document: Document = msgspec.to_builtins(found)
     document["points"] = [{**point, **_band(curve, point)} for point in document["points"]]
@@ -62,11 +62,6 @@ def picks(capture: Path, device: Path | None) -> list[int]:
 def _predicted(capture: Path, device: Path | None) -> Prediction:
     model = None if device is None else read_device_model(str(device))
     return predict_linux(_loaded(capture), device=model)
-
-
-def _command(capture: Path) -> list[str] | None:
-    metadata = _loaded(capture).capture
-    return metadata.command if metadata else None
 
 
 @lru_cache(maxsize=1)

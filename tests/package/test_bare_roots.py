@@ -48,6 +48,8 @@ def check_use(out: Path, place: str) -> None:
     assert {"tracer.remote.record", "tracer.remote.watch"} <= set(seen["programs"])
     assert min(seen["programs"].values()) > 1000
     assert set(seen["modules_without"].values()) <= {"serial", "optuna"}
+    pages = {Path(line).name.removesuffix(".gz") for line in (out / "manual").read_text().split()}
+    assert pages == {path.name for path in (ROOT / "docs/man").glob("*.1")}
     assert document(out, "doctor")["schema"]
     check_answers(out)
 

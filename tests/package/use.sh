@@ -29,6 +29,8 @@ esac
 shared=$PWD
 cd /root
 python3 "$shared/look.py" >"$shared/out/look.json"
+manual=$(dirname "$(dirname "$(command -v foreread)")")/share/man/man1
+find "$manual" -name 'foreread*' >"$shared/out/manual"
 foreread --version >"$shared/out/version"
 status=0
 foreread doctor --json >"$shared/out/doctor.json" || status=$?

@@ -75,8 +75,9 @@ def write_sweep(path: Path, sweep: Sweep) -> None:
     temporary.replace(path)
 
 
-def read_sweep(path: Path) -> Sweep:
-    """Return the sweep in ``path``; raises SweepError."""
+def read_sweep(path: str | os.PathLike[str]) -> Sweep:
+    """Return the sweep in the file ``path``; raises SweepError."""
+    path = Path(path)
     if path.exists() and not path.is_file():  # a device or pipe might never end
         raise SweepError(
             f"{path} is not a sweep: it is not a regular file", "give a file of foreread sweep"

@@ -6,8 +6,7 @@ import argparse
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.predict.disk.device_model import read_device_model
-from analyzer.prefetch import Case, Comparison, Found, compare, encode
+from analyzer.prefetch import Case, Comparison, Found, compare, write_listing
 from analyzer.prefetch.ranges import ORDERS
 from boards.counted import plural
 from foreread.cli.arguments import add_capture
@@ -40,9 +39,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the list, and print its cost and gain."""
     recording = load(args.capture, args.pids)
-    device = None if args.device_model is None else read_device_model(args.device_model)
-    compared = compare(recording, args.order, device)
-    args.output.write_bytes(encode(compared.found.listing))
+    compared = compare(recording, args.order, args.device_model)
+    write_listing(args.output, compared.found.listing)
     if args.json:
         print(_document(compared, args.output).to_json())
     else:
