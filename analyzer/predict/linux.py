@@ -133,8 +133,8 @@ def _notes(taken: Inputs) -> list[str]:
             f"assumed for accesses that the capture does not describe: {'; '.join(taken.notes)}"
         )
     capture = taken.recording.capture
-    told = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
-    if capture is not None and capture.cold.resident_pages and not told:
+    listed = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
+    if capture is not None and capture.cold.resident_pages and not listed:
         found.append(
             f"{plural(capture.cold.resident_pages, 'page')} that running processes map stayed "
             "cached, which ones is not in the capture: windows that reach them are predicted to "

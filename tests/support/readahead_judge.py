@@ -214,7 +214,7 @@ def _parse(text: str, inodes: dict[int, int]) -> Seen:
 
 @contextmanager
 def judge(tracefs: Path, mountpoint: Path, device: str) -> Iterator[Judge]:
-    """Yield a Judge of what is mounted from a loop device."""
+    """Yield a Judge of the file system mounted from a loop device."""
     dev = mountpoint.stat().st_dev
     kernel_dev = os.major(dev) << 20 | os.minor(dev)
     instance = tracefs / "instances" / f"judge-{os.getpid()}"

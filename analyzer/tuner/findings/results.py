@@ -70,8 +70,8 @@ class Results:
             search=[one for one in self.search if one.scenario == scenarios[number]],
             confirmation=[one for one in self.confirmation if one.scenario == scenarios[number]],
             generations=[
-                told
-                for generation, told in enumerate(self.generations)
+                scored
+                for generation, scored in enumerate(self.generations)
                 if turn_of(generation, turns, len(scenarios)) == number
             ],
         )

@@ -47,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     """Search, confirm the result, and print it."""
     line = TuningLine(sys.stderr)
 
-    def told(step: str) -> None:
+    def report_step(step: str) -> None:
         line.end()
         tell(step)
 
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         _options(args),
         args.output,
         resume=args.resume,
-        tell=told,
+        tell=report_step,
         searching=line.searching,
         confirming=line.confirming,
     )

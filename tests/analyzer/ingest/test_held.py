@@ -1,4 +1,4 @@
-"""Reads that a limiter held back are those of the thread that asked, at the time that it did."""
+"""Reads delayed by a limiter belong to the thread that asked, at the time of its request."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Blocks of squashfs by a recording: where they are, what they cost, what of them was touched."""
+"""Blocks of squashfs from a recording: their places, their cost, and the touched pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads and faults distinguished by the readahead flag of block reads, or by what the files are."""
+"""Reads and faults distinguished by the readahead flag of block reads, or by the kind of file."""
 
 from __future__ import annotations
 
