@@ -114,6 +114,12 @@ class Results:
         """The winner with only the genes that matter, as far as it was confirmed."""
         return confirm(self.space, self.effects, self.winner, self.confirming, self.spec.scenarios)
 
+    def to_json(self) -> str:
+        """Return the document of ``foreread tune --json``."""
+        from analyzer.tuner.findings.document import document  # noqa: PLC0415  (made of Results)
+
+        return document(self).to_json()
+
     def values(self, costs: Sequence[float]) -> list[float]:
         """Return costs in the objective's own unit."""
         return [cost_of(cost, self.spec.objective) for cost in costs]

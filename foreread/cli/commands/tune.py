@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.tuner.findings.document import document
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
 from foreread.cli.arguments.run import add_run, run_options
@@ -60,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         confirming=line.confirming,
     )
     line.end()
-    print(document(results).to_json() if args.json else outcome_text(results))
+    print(results.to_json() if args.json else outcome_text(results))
     return 0
 
 
