@@ -80,6 +80,7 @@ test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and
 
 docs: $(SITE_READY) ## the documentation as a site, in build/site; broken links are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -n -j auto -c docs -d build/site-cache . build/site
+	@mkdir -p build/site/docs/reference/schemas && cp docs/reference/schemas/*.json build/site/docs/reference/schemas
 	@echo "the site: file://$(CURDIR)/build/site/index.html"
 
 man: $(READY) ## write the man pages in docs/man from the command line's parsers

@@ -12,3 +12,7 @@ class AnalyzerError(Exception):
     def __init__(self, message: str, remedy: str) -> None:
         super().__init__(message)
         self.remedy = remedy
+
+
+class ArgumentError(AnalyzerError, ValueError):
+    """Arguments of a call that make no sense, by themselves or together: wrong usage."""

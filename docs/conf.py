@@ -17,7 +17,7 @@ author = "the foreread authors"
 copyright = "the foreread authors"
 version = release = VERSION
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docs.tools.site"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "docs.tools.site"]
 root_doc = "docs/index"
 ROOMS = ["analyzer", "boards", "emulator", "foreread", "tracer", "examples", "bench", "fuzz"]
 include_patterns = [
@@ -31,6 +31,15 @@ exclude_patterns = ["build/**", ".venv/**", "docs/README.md"]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 nitpicky = True
+smartquotes = False  # two hyphens are an option
+# Types that have no page here: of Python and of other packages, which an offline build cannot look
+# up, and of the packages that the library uses.
+nitpick_ignore_regex = [
+    (r"py:.*", r"(collections|contextlib|msgspec|numpy|os|pandas|pathlib|polars|pyarrow)\..*"),
+    (r"py:.*", r"(analyzer|boards|emulator|foreread|tracer)\.\w+\..*|_\w+"),
+    (r"py:.*", r"(dict|list|tuple)\[.*"),
+    (r"py:exc", r"\w+Error"),  # the one base class that callers catch has an entry
+]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"

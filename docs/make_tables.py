@@ -1,14 +1,18 @@
 """Writes the page of the tables: ``python docs/make_tables.py > docs/reference/tables.md``."""
 
 from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Kind, Rwbs, Schema
+from analyzer.predict.tables import COMPARED, RUNS, WINDOWS
 
 
 def text() -> str:
     """Return the page."""
     parts = [
         "# Tables",
-        "Made by `python docs/make_tables.py` from `analyzer/ingest/tables.py`.",
+        "Made by `python docs/make_tables.py` from `analyzer/ingest/tables.py` and "
+        "`analyzer/predict/tables.py`. In Python each is a mapping of numpy columns; "
+        "[python.md](python.md) says how to get them, and how they go to Arrow, pandas and polars.",
         *(_schema(schema) for schema in (EVENTS, ACCESSES, REQUESTS, FILES)),
+        *(_schema(schema) for schema in (WINDOWS, RUNS, COMPARED)),
         "## Kind\n\n" + "\n".join(f"- {kind.value}: {kind.name}" for kind in Kind),
         "## Rwbs\n\n" + "\n".join(f"- {flag.value}: {flag.name}" for flag in Rwbs),
     ]

@@ -1,1 +1,195 @@
-"""The command line, and the public API re-exported."""
+"""Which readahead window starts an application fastest: the library.
+
+One recorded cold start says what every window would read, and how long the start would take:
+
+>>> import foreread
+>>> start = foreread.load("examples/python-start/python-start.capture.tar.xz")
+>>> prediction = foreread.predict(start)
+>>> prediction.verdict.action, prediction.verdict.read_ahead_kb
+('set', 32)
+
+What was predicted is compared with what was measured:
+
+>>> measured = foreread.read_sweep("examples/python-start/python-start.sweep.json")
+>>> validation = foreread.validate(prediction, measured, start.capture)
+>>> abs(validation.regret_proposed) < 0.05
+True
+
+Results become tables of numpy columns, which go on to Arrow, pandas and polars without a copy:
+
+>>> windows = foreread.table(prediction)
+>>> windows["read_ahead_kb"][:4].tolist(), windows["requests"][:4].tolist()
+([0, 4, 8, 12], [3513, 2167, 1573, 1198])
+>>> timed = windows.to_pandas().dropna().set_index("read_ahead_kb")
+>>> int(timed["seconds"].idxmin()), round(float(timed["seconds"].min()), 2)
+(32, 0.97)
+
+``record``, ``sweep``, ``confirm``, ``calibrate`` and ``tune`` run on this machine or on a board and
+need root there; ``report``, ``script`` and ``prefetch`` write files. All errors are in ``ERRORS``
+and say in ``remedy`` what to do. Nothing is imported before it is used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from foreread.version import VERSION as __version__
+
+TYPE_CHECKING = False  # type checkers know the name; typing takes longer to import than all of this
+if TYPE_CHECKING:
+    from analyzer.apply.install import install as install
+    from analyzer.apply.install import uninstall as uninstall
+    from analyzer.apply.make import Script as Script
+    from analyzer.apply.make import script as script
+    from analyzer.ingest.load import load as load
+    from analyzer.ingest.recording import Recording as Recording
+    from analyzer.ingest.tables import Table as Table
+    from analyzer.predict.choice import predict_by as predict
+    from analyzer.predict.prediction import Curve as Curve
+    from analyzer.predict.prediction import Prediction as Prediction
+    from analyzer.predict.prediction import Verdict as Verdict
+    from analyzer.predict.tables import table as table
+    from analyzer.predict.validate import Validation as Validation
+    from analyzer.predict.validate import validate as validate
+    from analyzer.prefetch.cases import Comparison as Comparison
+    from analyzer.prefetch.cases import compare as prefetch
+    from analyzer.prefetch.listing import write_listing as write_listing
+    from analyzer.report.make import report as report
+    from analyzer.report.write import ReportFiles as ReportFiles
+    from analyzer.tuner.engines.stopping import Budget as Budget
+    from analyzer.tuner.findings.results import Results as Tuning
+    from analyzer.tuner.findings.results import read_results as read_tuning
+    from boards.open import open_target as open_target
+    from boards.profile import Profile as Profile
+    from boards.profile import known_profiles as boards
+    from boards.profile import load_profile as load_board
+    from boards.target import Target as Target
+    from foreread.calibrating import Calibrated as Calibrated
+    from foreread.calibrating import calibrate as calibrate
+    from foreread.confirm_start import Confirmed as Confirmed
+    from foreread.confirm_start import confirm as confirm
+    from foreread.error import ERRORS as ERRORS
+    from foreread.error import ForereadError as ForereadError
+    from foreread.recorded import Question as Question
+    from foreread.recording import record as record
+    from foreread.sweeping import sweep as sweep
+    from foreread.tuning import TuneOptions as TuneOptions
+    from foreread.tuning import tune as tune
+    from tracer.formats.capture import Capture as Capture
+    from tracer.formats.confirmation import Confirmation as Confirmation
+    from tracer.formats.sweep import Sweep as Sweep
+    from tracer.formats.sweep import read_sweep as read_sweep
+    from tracer.local.ending import Ending as Ending
+    from tracer.local.run import RunOptions as RunOptions
+
+__all__ = [
+    "ERRORS",
+    "Budget",
+    "Calibrated",
+    "Capture",
+    "Comparison",
+    "Confirmation",
+    "Confirmed",
+    "Curve",
+    "Ending",
+    "ForereadError",
+    "Prediction",
+    "Profile",
+    "Question",
+    "Recording",
+    "ReportFiles",
+    "RunOptions",
+    "Script",
+    "Sweep",
+    "Table",
+    "Target",
+    "TuneOptions",
+    "Tuning",
+    "Validation",
+    "Verdict",
+    "__version__",
+    "boards",
+    "calibrate",
+    "confirm",
+    "install",
+    "load",
+    "load_board",
+    "open_target",
+    "predict",
+    "prefetch",
+    "read_sweep",
+    "read_tuning",
+    "record",
+    "report",
+    "script",
+    "sweep",
+    "table",
+    "tune",
+    "uninstall",
+    "validate",
+    "write_listing",
+]
+
+# Where each public name is, and what it is called there if not the same.
+_EXPORTS = {
+    "Budget": "analyzer.tuner.engines.stopping",
+    "Calibrated": "foreread.calibrating",
+    "Capture": "tracer.formats.capture",
+    "Comparison": "analyzer.prefetch.cases",
+    "Confirmation": "tracer.formats.confirmation",
+    "Confirmed": "foreread.confirm_start",
+    "Curve": "analyzer.predict.prediction",
+    "ERRORS": "foreread.error",
+    "Ending": "tracer.local.ending",
+    "ForereadError": "foreread.error",
+    "Prediction": "analyzer.predict.prediction",
+    "Profile": "boards.profile",
+    "Question": "foreread.recorded",
+    "Recording": "analyzer.ingest.recording",
+    "ReportFiles": "analyzer.report.write",
+    "RunOptions": "tracer.local.run",
+    "Script": "analyzer.apply.make",
+    "Sweep": "tracer.formats.sweep",
+    "Table": "analyzer.ingest.tables",
+    "Target": "boards.target",
+    "TuneOptions": "foreread.tuning",
+    "Tuning": "analyzer.tuner.findings.results:Results",
+    "Validation": "analyzer.predict.validate",
+    "Verdict": "analyzer.predict.prediction",
+    "boards": "boards.profile:known_profiles",
+    "calibrate": "foreread.calibrating",
+    "confirm": "foreread.confirm_start",
+    "install": "analyzer.apply.install",
+    "load": "analyzer.ingest.load",
+    "load_board": "boards.profile:load_profile",
+    "open_target": "boards.open",
+    "predict": "analyzer.predict.choice:predict_by",
+    "prefetch": "analyzer.prefetch.cases:compare",
+    "read_sweep": "tracer.formats.sweep",
+    "read_tuning": "analyzer.tuner.findings.results:read_results",
+    "record": "foreread.recording",
+    "report": "analyzer.report.make",
+    "script": "analyzer.apply.make",
+    "sweep": "foreread.sweeping",
+    "table": "analyzer.predict.tables",
+    "tune": "foreread.tuning",
+    "uninstall": "analyzer.apply.install",
+    "validate": "analyzer.predict.validate",
+    "write_listing": "analyzer.prefetch.listing",
+}
+
+
+if not TYPE_CHECKING:  # with this function, type checkers would accept any name
+
+    def __getattr__(name: str) -> object:
+        """Import a public name when it is first used."""
+        if name not in _EXPORTS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        module, _, called = _EXPORTS[name].partition(":")
+        value = getattr(import_module(module), called or name)
+        globals()[name] = value
+        return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -24,6 +24,11 @@ def checked_path(path: object, what: str) -> Path:
     return Path(path)
 
 
+def key_of(identity: StrPath | None) -> Path | None:
+    """Return the path of an ssh key, if one is given."""
+    return None if identity is None else checked_path(identity, "identity")
+
+
 def checked_run(run: object) -> RunOptions:
     """Return what is to be run; raises ArgumentError for anything but a command."""
     if isinstance(run, RunOptions):

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from analyzer.confirm.document import confirmation_document
 from analyzer.confirm.sequential import BLOCK
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.proposal import Proposal
 from boards.open import LOCAL, open_target
-from foreread.checks import StrPath, checked_number, checked_path, silent
+from foreread.checks import StrPath, checked_number, checked_path, key_of, silent
 from foreread.confirming import Confirming, Limits, Progress, Windows
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from tracer.error import RecordError
@@ -41,6 +42,11 @@ class Confirmed:
         """The predicted share of the present window's time that the proposed one saves."""
         return self.proposal.predicted_gain(self.result.present_kb)
 
+    def to_json(self) -> str:
+        """Return the ``confirm --json`` document."""
+        command = self.capture.command
+        return confirmation_document(self.result, command, self.predicted_gain).to_json()
+
 
 @dataclass(frozen=True)
 class _Asked:
@@ -57,7 +63,7 @@ def confirm(
     *,
     read_ahead_kb: int | None = None,
     target: str | None = None,
-    identity: Path | None = None,
+    identity: StrPath | None = None,
     question: Question | None = None,
     runs: int = MOST_RUNS,
     seconds: float | None = None,
@@ -112,7 +118,7 @@ def confirm(
     name = of.target if target is None else target
     with (
         orderly_exit(),
-        open_target(name, identity=identity, tell=tell) as machine,
+        open_target(name, identity=key_of(identity), tell=tell) as machine,
         bench_on(machine, options, of.capture) as bench,
     ):
         if not force:

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 from analyzer.ingest.seen import SeenTrace
 from boards.open import LOCAL, open_target
-from foreread.checks import Command, StrPath, checked_number, checked_path, checked_run, silent
+from foreread.checks import (
+    Command,
+    StrPath,
+    checked_number,
+    checked_path,
+    checked_run,
+    key_of,
+    silent,
+)
 from foreread.run_words import target_words, words_of
 from foreread.version import VERSION
 from tracer.backends.select import AUTO
@@ -21,7 +28,7 @@ def record(
     output: StrPath,
     *,
     target: str = LOCAL,
-    identity: Path | None = None,
+    identity: StrPath | None = None,
     backend: str = AUTO,
     read_ahead_kb: int = 0,
     buffer_kib: int | None = None,
@@ -57,7 +64,7 @@ def record(
         boards.target.TargetError: the target cannot be reached.
     """
     options = checked_run(run)
-    words = (*target_words(target, identity), *(["--probes"] if probes else []))
+    words = (*target_words(target, key_of(identity)), *(["--probes"] if probes else []))
     asked = RecordOptions(
         run=options,
         read_ahead_kb=checked_number(read_ahead_kb, "read_ahead_kb"),
@@ -70,7 +77,7 @@ def record(
         tell=tell,
     )
     folder = checked_path(output, "output")
-    with open_target(target, identity=identity, tell=tell) as opened:
+    with open_target(target, identity=key_of(identity), tell=tell) as opened:
         recorder = recorder_for(opened, backend)
         if recorder.why:
             tell(recorder.why)

@@ -10,7 +10,15 @@ from functools import partial
 from pathlib import Path
 
 from boards.open import LOCAL, open_target
-from foreread.checks import Command, StrPath, checked_number, checked_path, checked_run, silent
+from foreread.checks import (
+    Command,
+    StrPath,
+    checked_number,
+    checked_path,
+    checked_run,
+    key_of,
+    silent,
+)
 from foreread.error import ArgumentError
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from foreread.version import VERSION
@@ -39,7 +47,7 @@ def sweep(
     seed: int = 0,
     devices: Sequence[str] = (),
     target: str = LOCAL,
-    identity: Path | None = None,
+    identity: StrPath | None = None,
     ending: Ending | None = None,
     question: Question | None = None,
     force: bool = False,
@@ -96,7 +104,7 @@ def sweep(
                 check_board(bench, of.capture)
             yield bench
 
-    with open_target(place, identity=identity, tell=tell) as machine:
+    with open_target(place, identity=key_of(identity), tell=tell) as machine:
         return run_sweep(options, opened, partial(write_sweep, file), progress)
 
 

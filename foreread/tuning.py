@@ -20,14 +20,14 @@ from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
 from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.findings.confirming import Confirmation, Confirming
 from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.catalogue import knobs, space_of, usual_names
+from analyzer.tuner.space.catalogue import entries, knobs, space_of, usual_names
 from analyzer.tuner.space.genes import Allele, Space
 from analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.store.store import Store
 from analyzer.tuner.store.store_file import StoreError
 from boards.counted import plural
 from boards.open import LOCAL, open_target
-from foreread.checks import Command, StrPath, checked_path, checked_run, silent
+from foreread.checks import Command, StrPath, checked_path, checked_run, key_of, silent
 from foreread.error import ArgumentError
 from foreread.evaluator import TrialEvaluator
 from foreread.version import VERSION
@@ -60,7 +60,7 @@ class TuneOptions:
     scenarios: tuple[str, ...] = ("idle",)
     devices: tuple[str, ...] = ()
     target: str = LOCAL
-    identity: Path | None = None
+    identity: StrPath | None = None
     recipe: str = START_UP
     genes: Mapping[str, Sequence[Allele]] = field(default_factory=dict)
     predicted: Mapping[int, float] = field(default_factory=dict)
@@ -99,6 +99,7 @@ def tune(
         analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
     """
     asked = options if isinstance(options, TuneOptions) else TuneOptions(checked_run(options))
+    _check(asked)
     file = checked_path(output, "output")
     scenarios = {text: Scenario.parse(text) for text in asked.scenarios}
     recipe = _recipe(asked, file, resume)
@@ -119,6 +120,21 @@ def tune(
             return Results.of(store)
 
 
+def _check(asked: TuneOptions) -> None:
+    """Raise ArgumentError for options that no machine could be tuned with."""
+    fewest, most = asked.repeats
+    if not 1 <= fewest <= most:
+        raise ArgumentError(
+            f"repeats {asked.repeats} are not a range", "give (fewest, most) of 1 or more"
+        )
+    known = {entry.name for entry in entries()}
+    if unknown := [name for name in asked.genes if name not in known]:
+        raise ArgumentError(
+            f"no setting to tune is called {unknown[0]!r}",
+            f"use some of: {', '.join(sorted(known))}",
+        )
+
+
 def _recipe(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
     """Return the recipe asked for; that of a campaign that is resumed is in its store."""
     if resume:
@@ -136,7 +152,7 @@ def _bench(
     asked: TuneOptions, trials: TrialOptions, tell: Callable[[str], None]
 ) -> Iterator[TrialBench]:
     with (
-        open_target(asked.target, identity=asked.identity, tell=tell) as opened,
+        open_target(asked.target, identity=key_of(asked.identity), tell=tell) as opened,
         bench_on(opened, trials) as bench,
     ):
         yield bench

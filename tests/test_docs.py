@@ -62,6 +62,7 @@ def test_a_schema_becomes_tables():
                     "schema": {"const": 1},
                     "points": {"type": "array", "items": {"$ref": "#/$defs/Point"}},
                     "kernel": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+                    "seconds": {"type": "array", "items": {"type": ["number", "null"]}},
                 },
                 "required": ["schema", "points"],
             },
@@ -72,7 +73,23 @@ def test_a_schema_becomes_tables():
     assert "| `schema` | `1` |  |" in lines
     assert "| `points` | list of Point |  |" in lines
     assert "| `kernel` | text or null (optional) |  |" in lines
+    assert "| `seconds` | list of (number or null) (optional) |  |" in lines
     assert lines.index("**Sweep**") < lines.index("**Point**")
+
+
+def test_of_several_documents_each_comes_before_what_they_hold():
+    names = ["Part", "Written", "Removed"]
+    schema = {
+        "oneOf": [{"$ref": "#/$defs/Written"}, {"$ref": "#/$defs/Removed"}],
+        "$defs": {name: {"type": "object", "properties": {}} for name in names},
+    }
+    lines = schemas.schema_lines(json.dumps(schema))
+    assert lines[0] == "One of: Written, Removed."
+    assert [line for line in lines if line.startswith("**")] == [
+        "**Written**",
+        "**Removed**",
+        "**Part**",
+    ]
 
 
 @pytest.mark.parametrize("name", transcripts.PAGES)

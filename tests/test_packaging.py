@@ -114,6 +114,12 @@ def test_sdist_holds_every_file_of_the_repository(built):
 
 
 @pytest.mark.package
+def test_the_wheel_installs_a_man_page_for_each_command(installed):
+    pages = {path.name for path in (installed.parent / "share/man/man1").glob("foreread*.1")}
+    assert pages == {path.name for path in (ROOT / "docs/man").iterdir()}
+
+
+@pytest.mark.package
 def test_installed_commands_work_away_from_the_checkout(installed, tmp_path):
     capture = ROOT / "tests/analyzer/ingest/data/ftrace/v7-zstd.trace.dat"
     foreread = installed / "foreread"

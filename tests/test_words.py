@@ -24,7 +24,7 @@ spec.loader.exec_module(words)
         ("emulator/a.c", "int a;\n/* a page\n * that is no page */\n", 3),
         ("docs/a.md", "Text.\n\n```\ntold\n```\n\nGenes foretell effects.\n", 7),
         ("boards/a.sh", "a=1\n# the reply is nonsense\n", 2),
-        ("tests/a.py", "def test_an_error_is_reported():\n    pass\n", 1),
+        ("tests/a.py", "def test_an_error_is_told():\n    pass\n", 1),
     ],
 )
 def test_a_bad_word_is_found_with_its_line(path, text, line):

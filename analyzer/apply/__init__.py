@@ -2,6 +2,7 @@
 
 from analyzer.apply.board_access import InstallError
 from analyzer.apply.install import Installed, Removed, install, uninstall
+from analyzer.apply.make import Script, script
 from analyzer.apply.plan import ApplyError, ApplyPlan, Board, Disk, Prefetch, Setting, plan_from
 from analyzer.apply.tuned import plan_of_tuning
 from analyzer.apply.write import write_scripts
@@ -15,10 +16,12 @@ __all__ = [
     "Installed",
     "Prefetch",
     "Removed",
+    "Script",
     "Setting",
     "install",
     "plan_from",
     "plan_of_tuning",
+    "script",
     "uninstall",
     "write_scripts",
 ]

@@ -6,15 +6,29 @@ table of columns is made from the schemas below.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import IntEnum, IntFlag
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from analyzer.error import AnalyzerError
+from boards.document import encode
+
+if TYPE_CHECKING:
+    import pandas
+    import polars
+    import pyarrow
+
 Array = npt.NDArray[Any]
+
+
+class MissingLibrary(AnalyzerError, ImportError):
+    """A library that a conversion needs is not installed."""
 
 
 class Kind(IntEnum):
@@ -180,3 +194,55 @@ class Table(Mapping[str, Array]):
         if selection.dtype == np.bool_:
             selection = np.flatnonzero(selection)  # once, not once a column
         return Table(self.schema, {name: array[selection] for name, array in self.items()})
+
+    def to_arrow(self) -> pyarrow.Table:
+        """Return a pyarrow Table that shares the columns' memory; units are in its fields.
+
+        Raises MissingLibrary without pyarrow.
+        """
+        arrow = _optional("pyarrow")
+        fields = [
+            arrow.field(
+                column.name,
+                arrow.from_numpy_dtype(np.dtype(column.dtype)),
+                metadata={"unit": column.unit, "meaning": column.meaning},
+            )
+            for column in self.schema.columns
+        ]
+        return arrow.table([arrow.array(self[f.name]) for f in fields], arrow.schema(fields))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Return a pandas DataFrame that shares the columns' memory.
+
+        Raises MissingLibrary without pandas.
+        """
+        return _optional("pandas").DataFrame(dict(self), copy=False)
+
+    def to_polars(self) -> polars.DataFrame:
+        """Return a polars DataFrame that shares the columns' memory.
+
+        Raises MissingLibrary without polars.
+        """
+        return _optional("polars").DataFrame(dict(self))
+
+    def to_json(self) -> str:
+        """Return the columns as JSON: a list by name, where an unknown number (NaN) is null."""
+        return encode({name: _listed(array) for name, array in self.items()})
+
+
+def _listed(array: Array) -> list[Any]:
+    values: list[Any] = array.tolist()
+    if array.dtype.kind != "f":
+        return values
+    return [None if math.isnan(value) else value for value in values]
+
+
+def _optional(library: str) -> Any:
+    """Return a library that foreread does not need by itself; raises MissingLibrary without it."""
+    try:
+        return import_module(library)
+    except ImportError as error:
+        extra = "arrow" if library == "pyarrow" else library
+        raise MissingLibrary(
+            f"{library} is not installed", f"pip install 'foreread[{extra}]'"
+        ) from error

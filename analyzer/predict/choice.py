@@ -5,19 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from analyzer.error import AnalyzerError
+from analyzer.error import ArgumentError
+from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
-from analyzer.predict.disk.device_model import read_device_model
+from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.linux import FIXED, model_for, predict_linux
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.window import predict
+from emulator.devices.device import DeviceModel
 
 Criterion = Literal["seconds", "published"]
 SECONDS: Criterion = "seconds"
 PUBLISHED: Criterion = "published"
 
 
-class ChoiceError(AnalyzerError, ValueError):
+class ChoiceError(ArgumentError):
     """The request needs another model; ``remedy`` names it."""
 
 
@@ -25,20 +27,34 @@ def predict_by(
     recording: Recording,
     model: str | None = None,
     windows: list[int] | None = None,
-    device_model: str | None = None,
+    device_model: DeviceModel | StrPath | None = None,
     more: Sequence[Recording] = (),
     criterion: Criterion = SECONDS,
 ) -> Prediction:
-    """Return the prediction of one start.
+    """Predict what every readahead window would read, and how long the start would take with it.
 
-    ``model``: fixed, linux or linux-X.Y; None: that of the recording's kernel, else fixed.
-    ``windows`` are pages. ``device_model``: a file with the disk's cost. ``more``: further
-    recordings of the same start on the same board. ``criterion`` decides the verdict: predicted
-    seconds, or the 2010 paper's F² + G² (published), which ignores the speed of the disk.
+    Args:
+        recording: a start, read by :func:`foreread.load`.
+        model: "fixed" (the 2010 paper's fixed window), "linux" (the readahead of the recording's
+            kernel, with seconds) or "linux-X.Y" (that of another kernel); None: linux for a capture
+            of a known kernel made at read_ahead_kb=0, else fixed.
+        windows: windows in pages; None: 0 to 1023.
+        device_model: what requests of the disk cost: a device, a file that ``foreread calibrate``
+            wrote, or a board profile; None: learnt from the recording.
+        more: further recordings of the same start on the same board; they narrow the band.
+        criterion: what decides the verdict: predicted "seconds", or "published", the 2010 paper's
+            F² + G², which ignores the speed of the disk.
 
-    Raises ChoiceError for recordings of different starts and for options that the fixed model
-    lacks, and what reading the file raises.
+    Raises:
+        ChoiceError: recordings of different starts, an unknown criterion, or options that the fixed
+            model lacks.
+        DeviceModelError, ProfileError: the device model cannot be read.
+        KernelError: the readahead of this kernel is unknown.
     """
+    if criterion not in (SECONDS, PUBLISHED):
+        raise ChoiceError(
+            f"{criterion!r} is not a criterion", f"choose {SECONDS!r} or {PUBLISHED!r}"
+        )
     for other in more:
         _check_same(recording, other)
     found = _predicted(recording, model or model_for(recording), windows, device_model, more)
@@ -49,12 +65,11 @@ def _predicted(
     recording: Recording,
     model: str,
     windows: list[int] | None,
-    device_model: str | None,
+    device_model: DeviceModel | StrPath | None,
     more: Sequence[Recording],
 ) -> Prediction:
     if model != FIXED:
-        device = None if device_model is None else read_device_model(device_model)
-        return predict_linux(recording, model, windows, device, more)
+        return predict_linux(recording, model, windows, device_from(device_model), more)
     if device_model is not None:
         raise ChoiceError(
             "a device model is for seconds, which the fixed model does not predict",

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.recording import Recording
@@ -114,7 +115,7 @@ def _total(total: Curve, devices: Sequence[Curve]) -> Curve:
 def _replaced(curve: Curve, f: list[int], pages: list[int]) -> Curve:
     wasted = [max(n - curve.tap, 0) for n in pages]
     front = pareto_front(curve.windows, f, wasted)
-    return replace(curve, f=f, pages=pages, g=wasted, pareto=front)
+    return structs.replace(curve, f=f, pages=pages, g=wasted, pareto=front)
 
 
 def _columns(version: Version) -> str:

@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from boards.document import Document, says
+from tracer.formats.confirmation import Confirmation
 
 MINOR_SHARE = 0.05
 KERNEL_DEFAULT_KB = 128  # VM_READAHEAD_PAGES, include/linux/pagemap.h
 
+Seconds = Annotated[list[float | None], says("seconds by window; null where not replayed")]
 
-@dataclass(frozen=True)
-class Spent:
+
+class Spent(msgspec.Struct, frozen=True):
     """The parts of the seconds by window: computing, waiting for the device, asleep.
 
     ``behind`` is the part of ``waited`` in which the device served pages that nobody used.
     """
 
-    compute: list[float | None]
-    waited: list[float | None]
-    behind: list[float | None]
-    asleep: list[float | None]
+    compute: Seconds
+    waited: Seconds
+    behind: Seconds
+    asleep: Seconds
 
 
-@dataclass(frozen=True)
-class Curve:
+_NAMES = {"f": "F", "g": "G", "g_formula": "G_formula", "c_opt": "C_opt", "f_fixed": "F_fixed"}
+
+
+class Curve(msgspec.Struct, frozen=True, rename=_NAMES):
     """One device's (or the total's) figures by window; lists are of one length.
 
     ``windows`` are in pages (Rws), ``g_formula`` is equation 3 of the 2010 paper, ``g`` the
@@ -37,30 +46,36 @@ class Curve:
     window, which g_formula and c_opt are computed from.
     """
 
-    dev: str
-    name: str
-    tap: int
-    windows: list[int]
-    read_ahead_kb: list[int]
-    f: list[int]
-    g: list[int]
-    g_formula: list[int]
-    pages: list[int]
-    c_opt: list[int]
-    seconds: list[float | None] | None
-    quasi_optimal: int
-    predicted_best: int | None
-    iterated: int
-    turning_points: int
-    pareto: list[int]  # windows on the Pareto front of (F, G)
-    current_read_ahead_kb: int | None = None  # as found on the board before the recording
-    seconds_low: list[float | None] | None = None
-    seconds_high: list[float | None] | None = None
-    smallest_within: int | None = None
+    dev: Annotated[str, says("major:minor of the disk; total for all of them")]
+    name: Annotated[str, says("name of the disk")]
+    tap: Annotated[int, says("distinct pages accessed (Tap)")]
+    windows: Annotated[list[int], says("windows in pages (Rws); the other lists have one each")]
+    read_ahead_kb: Annotated[list[int], says("the same windows in KiB")]
+    f: Annotated[list[int], says("read requests of file data (F)")]
+    g: Annotated[list[int], says("pages loaded and never accessed (G)")]
+    g_formula: Annotated[list[int], says("G by equation 3 of the 2010 paper: F·(Rws+1) − Tap")]
+    pages: Annotated[list[int], says("distinct pages of file data loaded")]
+    c_opt: Annotated[list[int], says("F² + G² of the fixed window, equation 7")]
+    seconds: Annotated[Seconds | None, says("predicted start-up time in seconds")]
+    quasi_optimal: Annotated[int, says("window in pages with the smallest C_opt")]
+    predicted_best: Annotated[int | None, says("window in pages with the fewest seconds")]
+    iterated: Annotated[int, says("window in pages that the paper's iteration finds")]
+    turning_points: Annotated[int, says("local minima of C_opt")]
+    pareto: Annotated[list[int], says("windows in pages on the Pareto front of F and G")]
+    current_read_ahead_kb: Annotated[
+        int | None, says("window in KiB found on the board before the recording")
+    ] = None
+    seconds_low: Annotated[Seconds | None, says("lower bound of the seconds' band")] = None
+    seconds_high: Annotated[Seconds | None, says("upper bound of the seconds' band")] = None
+    smallest_within: Annotated[
+        int | None, says("smallest window in pages within the band of the predicted best")
+    ] = None
     spent: Spent | None = None
-    metadata_requests: int | None = None
-    metadata_pages: int | None = None
-    f_fixed: list[int] | None = None
+    metadata_requests: Annotated[
+        int | None, says("metadata requests of the recorded run; the same at every window")
+    ] = None
+    metadata_pages: Annotated[int | None, says("metadata pages of the recorded run")] = None
+    f_fixed: Annotated[list[int] | None, says("F of the fixed window")] = None
 
     @property
     def known_seconds(self) -> dict[int, float]:
@@ -75,8 +90,7 @@ class Curve:
         return self.seconds[self.windows.index(window)]
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(msgspec.Struct, frozen=True):
     """The recommendation, its reason and its basis.
 
     ``set`` and ``keep`` name a window. ``none``: there is nothing to tune. ``measure``: the
@@ -90,9 +104,32 @@ class Verdict:
     by: Literal["criterion", "seconds"] | None = None
     remedy: str | None = None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the verdict as it stands in the ``predict --json`` document."""
-        return asdict(self)
+
+class PredictionDocument(Document, frozen=True, kw_only=True):
+    """The prediction for one start: ``predict --json``, and part of a report's figures.
+
+    ``verdict`` is decided by predicted seconds, or by F² + G² with ``--criterion published``;
+    ``published`` is always that of F² + G². ``doubts`` widen the band of the seconds.
+    """
+
+    kernel: Annotated[str | None, says("uname -r of the recorded kernel; null if unknown")]
+    page_size: Annotated[int, says("bytes of a page")]
+    model: Annotated[str, says("fixed, or linux-X.Y for the readahead of that kernel")]
+    recorded_read_ahead_kb: Annotated[int | None, says("window in KiB during the recording")]
+    contaminated: Annotated[bool, says("true: recorded with readahead on")]
+    devices: Annotated[list[Curve], says("one entry per disk")]
+    total: Annotated[Curve, says("all disks together")]
+    verdict: Verdict
+    published: Verdict
+    predicted_regret_quasi_optimal: Annotated[
+        float | None,
+        says("predicted seconds lost by F² + G², as a part of the default window's seconds"),
+    ]
+    notes: list[str]
+    doubts: list[str]
+    confirmations: Annotated[
+        list[Confirmation] | UnsetType, says("measured proofs stored in the capture")
+    ] = UNSET
 
 
 @dataclass(frozen=True)
@@ -161,49 +198,24 @@ class Prediction:
         best = None if total.predicted_best is None else total.seconds_at(total.predicted_best)
         return None if not default or quasi is None or best is None else (quasi - best) / default
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the ``predict --json`` document, schema 1 (docs/design.md)."""
-        return {
-            "schema": 1,
-            "kernel": self.kernel,
-            "page_size": self.page_size,
-            "model": self.model,
-            "recorded_read_ahead_kb": self.recorded_read_ahead_kb,
-            "contaminated": self.contaminated,
-            "devices": [_curve_json(curve) for curve in self.devices],
-            "total": _curve_json(self.total),
-            "verdict": self.verdict.to_json(),
-            "published": self.published.to_json(),
-            "predicted_regret_quasi_optimal": self.regret_quasi_optimal,
-            "notes": list(self.ordered_notes),
-            "doubts": list(self.doubts),
-        }
+    def document(self, confirmations: list[Confirmation] | UnsetType = UNSET) -> PredictionDocument:
+        """Return the ``predict --json`` document."""
+        return PredictionDocument(
+            kernel=self.kernel,
+            page_size=self.page_size,
+            model=self.model,
+            recorded_read_ahead_kb=self.recorded_read_ahead_kb,
+            contaminated=self.contaminated,
+            devices=self.devices,
+            total=self.total,
+            verdict=self.verdict,
+            published=self.published,
+            predicted_regret_quasi_optimal=self.regret_quasi_optimal,
+            notes=list(self.ordered_notes),
+            doubts=list(self.doubts),
+            confirmations=confirmations,
+        )
 
-
-def _curve_json(curve: Curve) -> dict[str, Any]:
-    return {
-        "dev": curve.dev,
-        "name": curve.name,
-        "tap": curve.tap,
-        "windows": curve.windows,
-        "read_ahead_kb": curve.read_ahead_kb,
-        "F": curve.f,
-        "G": curve.g,
-        "G_formula": curve.g_formula,
-        "pages": curve.pages,
-        "C_opt": curve.c_opt,
-        "seconds": curve.seconds,
-        "quasi_optimal": curve.quasi_optimal,
-        "predicted_best": curve.predicted_best,
-        "iterated": curve.iterated,
-        "turning_points": curve.turning_points,
-        "pareto": curve.pareto,
-        "current_read_ahead_kb": curve.current_read_ahead_kb,
-        "seconds_low": curve.seconds_low,
-        "seconds_high": curve.seconds_high,
-        "smallest_within": curve.smallest_within,
-        "spent": None if curve.spent is None else asdict(curve.spent),
-        "F_fixed": curve.f_fixed,
-        "metadata_requests": curve.metadata_requests,
-        "metadata_pages": curve.metadata_pages,
-    }
+    def to_json(self) -> str:
+        """Return the ``predict --json`` document as JSON, without confirmations."""
+        return self.document().to_json()

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from msgspec import structs
 
 from analyzer.ingest.load import dev_of
 from analyzer.ingest.tables import Array
@@ -179,7 +180,7 @@ def _with(curve: Curve, seconds: Seconds) -> Curve:
         return [known.get(window) for window in curve.windows]
 
     low, high = bands.band()
-    return replace(
+    return structs.replace(
         curve,
         seconds=column(bands.seconds),
         seconds_low=column(low),

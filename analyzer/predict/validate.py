@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Annotated
+
+import msgspec
 
 from analyzer.error import AnalyzerError
 from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
+from analyzer.predict.remedy import target_words
 from boards.counted import plural
+from boards.document import Document, says
+from tracer.formats.capture import Capture
 from tracer.formats.sweep import Point, Sweep
 
 METADATA_UNKNOWN = (
@@ -28,8 +32,7 @@ class ValidationError(AnalyzerError, ValueError):
     """A sweep that cannot be compared; ``remedy`` says what to do."""
 
 
-@dataclass(frozen=True)
-class Figures:
+class Figures(msgspec.Struct, frozen=True, rename={"f": "F"}):
     """F (requests), pages read and start-up seconds at one window; None where unknown.
 
     Metadata included: a disk's counters do not separate it.
@@ -39,34 +42,22 @@ class Figures:
     pages: float | None
     seconds: float | None
 
-    def to_json(self) -> dict[str, float | None]:
-        """Return the three figures under the field's names."""
-        return {"F": self.f, "pages": self.pages, "seconds": self.seconds}
 
-
-@dataclass(frozen=True)
-class WindowResult:
+class WindowResult(msgspec.Struct, frozen=True):
     """One measured window with its prediction; ``error`` holds fractions."""
 
-    read_ahead_kb: int
-    window: int  # pages
+    read_ahead_kb: Annotated[int, says("the window in KiB")]
+    window: Annotated[int, says("the window in pages")]
     predicted: Figures
-    measured: Figures
-    error: Figures
-
-    def to_json(self) -> dict[str, Any]:
-        """Return one entry of ``points``."""
-        return {
-            "read_ahead_kb": self.read_ahead_kb,
-            "window": self.window,
-            "predicted": self.predicted.to_json(),
-            "measured": self.measured.to_json(),
-            "error": self.error.to_json(),
-        }
+    measured: Annotated[Figures, says("medians over the runs")]
+    error: Annotated[Figures, says("(predicted − measured) / measured")]
 
 
-@dataclass(frozen=True)
-class Validation:
+Fraction = Annotated[float | None, says("a fraction: 0.034 is 3.4 %; null if unknown")]
+_NAMES = {"f_error_median": "F_error_median", "f_error_max": "F_error_max"}
+
+
+class Validation(Document, frozen=True, kw_only=True, rename=_NAMES):
     """The comparison of one prediction with one sweep; errors and regrets are fractions.
 
     ``device`` is the curve that was compared. ``chosen_read_ahead_kb`` is the predicted-best
@@ -75,51 +66,30 @@ class Validation:
     measure is None, and a note says so.
     """
 
-    device: str
+    device: Annotated[str, says("name of the disk that was compared, or total")]
     points: list[WindowResult]
-    f_error_median: float | None
-    f_error_max: float | None
-    pages_error_median: float | None
-    seconds_error_median: float | None
-    seconds_error_max: float | None
-    regret: float | None
-    regret_quasi_optimal: float | None
-    chosen_read_ahead_kb: int | None
-    quasi_optimal_read_ahead_kb: int
-    best_read_ahead_kb: int
-    default_read_ahead_kb: int
+    f_error_median: Fraction
+    f_error_max: Fraction
+    pages_error_median: Fraction
+    seconds_error_median: Fraction
+    seconds_error_max: Fraction
+    regret: Annotated[Fraction, says("of the predicted-best window")]
+    regret_quasi_optimal: Annotated[Fraction, says("of the window by F² + G²")]
+    regret_proposed: Annotated[Fraction, says("of the window that the verdict proposes")] = None
+    proposed_read_ahead_kb: Annotated[
+        int | None, says("window in KiB that the verdict sets or keeps")
+    ] = None
+    chosen_read_ahead_kb: Annotated[int | None, says("predicted-best window in KiB")]
+    quasi_optimal_read_ahead_kb: Annotated[int, says("window in KiB by F² + G²")]
+    best_read_ahead_kb: Annotated[int, says("window in KiB with the fewest measured seconds")]
+    default_read_ahead_kb: Annotated[int, says("window in KiB that regrets are relative to")]
     notes: tuple[str, ...] = ()
-    regret_proposed: float | None = None
-    proposed_read_ahead_kb: int | None = None
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the ``validate --json`` document, schema 1 (docs/design.md)."""
-        return {
-            "schema": 1,
-            "device": self.device,
-            "points": [point.to_json() for point in self.points],
-            "F_error_median": self.f_error_median,
-            "F_error_max": self.f_error_max,
-            "pages_error_median": self.pages_error_median,
-            "seconds_error_median": self.seconds_error_median,
-            "seconds_error_max": self.seconds_error_max,
-            "regret": self.regret,
-            "regret_quasi_optimal": self.regret_quasi_optimal,
-            "regret_proposed": self.regret_proposed,
-            "proposed_read_ahead_kb": self.proposed_read_ahead_kb,
-            "chosen_read_ahead_kb": self.chosen_read_ahead_kb,
-            "quasi_optimal_read_ahead_kb": self.quasi_optimal_read_ahead_kb,
-            "best_read_ahead_kb": self.best_read_ahead_kb,
-            "default_read_ahead_kb": self.default_read_ahead_kb,
-            "notes": list(self.notes),
-        }
 
 
 def validate(
     prediction: Prediction,
     sweep: Sweep,
-    command: list[str] | None = None,
-    target: Sequence[str] = (),
+    capture: Capture | None = None,
 ) -> Validation:
     """Compare ``prediction`` with the cold runs measured in ``sweep``.
 
@@ -127,12 +97,18 @@ def validate(
     The regret is (seconds at the chosen window - seconds at the measured best window) / seconds
     at the default window: the 2010 paper's missed optimisation, as a fraction. It is None for a
     window that was not measured; if the default window was not, the nearest measured one below it
-    is used (or the smallest), with a note. ``command`` is the recorded one, if known: a sweep of
-    another command is compared, too, and a note says it. ``target`` are the options that name the
-    swept board in commands that are shown.
+    is used (or the smallest), with a note.
 
-    Raises ValidationError when the sweep has no complete point.
+    Args:
+        prediction: from :func:`foreread.predict`.
+        sweep: from :func:`foreread.sweep` or :func:`foreread.read_sweep`.
+        capture: what was recorded (``Recording.capture``): a sweep of another command gets a note,
+            and commands that notes show name the recorded target.
+
+    Raises:
+        ValidationError: the sweep has no complete point.
     """
+    command = capture.command if capture else []
     notes = [*sweep.notes, *_unlike(prediction, sweep)]
     if command and sweep.command and sweep.command != command:
         notes.append(
@@ -155,7 +131,7 @@ def validate(
     default_kb = _measured_default(_default_kb(prediction, sweep, notes), seconds, notes)
     proposed_kb = _whole_pages(prediction.verdict.read_ahead_kb, page_kb, seconds)
     wanted = {"proposed": proposed_kb, "chosen": chosen_kb, "published criterion's": quasi_kb}
-    notes += _unmeasured(wanted, seconds, sweep, target)
+    notes += _unmeasured(wanted, seconds, sweep, target_words(capture))
 
     def regret(kb: int | None) -> float | None:
         if kb is None or kb not in seconds:

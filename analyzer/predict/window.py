@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
+from msgspec import structs
 
 from analyzer.error import AnalyzerError
 from analyzer.ingest.recording import Recording
@@ -201,7 +202,7 @@ def _disk_curve(recording: Recording, disk: int, windows: list[int], counts: Cou
     beside = metadata_reads(recording, disk)
     if beside is None:
         return curve
-    return replace(curve, metadata_requests=beside.requests, metadata_pages=beside.pages)
+    return structs.replace(curve, metadata_requests=beside.requests, metadata_pages=beside.pages)
 
 
 def _with_metadata(total: Curve, devices: list[Curve]) -> Curve:
@@ -210,7 +211,7 @@ def _with_metadata(total: Curve, devices: list[Curve]) -> Curve:
     pages = [device.metadata_pages for device in devices]
     if None in requests or None in pages or not devices:
         return total
-    return replace(
+    return structs.replace(
         total,
         metadata_requests=sum(filter(None, requests)),
         metadata_pages=sum(filter(None, pages)),

@@ -1,7 +1,7 @@
 """The prefetch list of a start-up: made from a recording, written down, predicted."""
 
 from analyzer.prefetch.cases import CASES, Case, Comparison, compare
-from analyzer.prefetch.listing import Listing, PrefetchError, Range, decode, encode
+from analyzer.prefetch.listing import Listing, PrefetchError, Range, decode, encode, write_listing
 from analyzer.prefetch.ranges import Found, Order, find_ranges
 
 __all__ = [
@@ -17,4 +17,5 @@ __all__ = [
     "decode",
     "encode",
     "find_ranges",
+    "write_listing",
 ]

@@ -8,8 +8,9 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
-from analyzer.predict.disk.device_model import DeviceModelError
+from analyzer.predict.disk.device_model import DeviceModelError, device_from
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.linux import PREFIX, on_disk, predict_linux
 from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Prediction, Verdict
@@ -56,17 +57,26 @@ class Comparison:
 def compare(
     recording: Recording,
     order: Order = "access",
-    device: DeviceModel | None = None,
+    device_model: DeviceModel | StrPath | None = None,
     prediction: Prediction | None = None,
 ) -> Comparison:
     """Make a recording's list, and predict it against the proposed window.
 
-    ``device`` is learnt from the recording if it is None. ``prediction`` is that of the kernel's
-    readahead for the recording, made here if it is None. Its verdict proposes the window; where it
-    proposes none, all cases have the present window, and a note says why. The cases have seconds
-    where the prediction has usable ones. For an unknown kernel only the list is returned.
-    Raises as find_ranges and predict_linux.
+    The four cases are a start with neither, with the proposed window, with the list, with both.
+    They have seconds where the prediction has usable ones; where the verdict proposes no window,
+    all cases have the present window, and a note says why. Of a kernel that is unknown there is the
+    list alone.
+
+    Args:
+        recording: a start, read by :func:`foreread.load`.
+        order: "access" (as the start accesses the ranges) or "disk" (by place on the disk).
+        device_model: what requests of the disk cost, as in :func:`foreread.predict`.
+        prediction: that of the kernel's readahead for ``recording``; None: made here.
+
+    Raises:
+        PrefetchError: nothing can be listed; and what ``predict`` raises.
     """
+    device = device_from(device_model)
     try:
         prediction = prediction or predict_linux(recording, device=device)
     except KernelError as error:

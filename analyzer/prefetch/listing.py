@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.error import AnalyzerError
+from analyzer.ingest.arguments import StrPath
 
 MAGIC = "foreread-prefetch 1"
 # Limits that the replayers enforce (foreread-prefetch.c).
@@ -136,6 +137,11 @@ def decode(text: bytes) -> Listing:
         else:
             ranges.append(_range(line, number, ranges[-1].path if ranges else None))
     return Listing(tuple(ranges), **{key: told[key] for key in _KEYS if key in told})
+
+
+def write_listing(path: StrPath, listing: Listing) -> None:
+    """Write the list that a replayer reads. Raises PrefetchError as ``encode``, and OSError."""
+    Path(path).write_bytes(encode(listing))
 
 
 def read_listing(path: Path) -> bytes:

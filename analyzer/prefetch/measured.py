@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +9,10 @@ import msgspec
 
 from analyzer.prefetch.cases import CASES, CaseName, Comparison
 from analyzer.prefetch.listing import PrefetchError
+from boards.document import Document, OtherSchemaError, decode
 from tracer.formats.capture import Count
 from tracer.formats.sweep import Measured
 
-SCHEMA = 1
 _LARGEST_FILE = 16 << 20
 _REMEDY = "give measured.json of studies/prefetch/measure.py"
 
@@ -31,12 +30,11 @@ class MeasuredCase(msgspec.Struct, frozen=True, kw_only=True):
     read_bytes: list[Count]
 
 
-class Measurement(msgspec.Struct, frozen=True, kw_only=True):
+class Measurement(Document, frozen=True, kw_only=True):
     """The cases in the order of CASES."""
 
-    schema: int = SCHEMA
     kernel: str = ""
-    command: list[str] = []
+    command: list[str] = msgspec.field(default_factory=list)
     cases: list[MeasuredCase]
 
 
@@ -53,10 +51,12 @@ def read_measurement(path: Path) -> Measurement:
     with path.open("rb") as file:
         text = file.read(_LARGEST_FILE + 1)
     try:
-        found = msgspec.convert(json.loads(text), type=Measurement)
+        found = decode(text, Measurement)
+    except OtherSchemaError as error:
+        raise PrefetchError(f"{path} {error}", error.remedy) from error
     except (ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise PrefetchError(f"{path}: {error}", _REMEDY) from error
-    if found.schema != SCHEMA or tuple(case.name for case in found.cases) != CASES:
+    if tuple(case.name for case in found.cases) != CASES:
         raise PrefetchError(f"{path}: not the cases {', '.join(CASES)}", _REMEDY)
     for case in found.cases:
         if not case.seconds or {len(case.requests), len(case.read_bytes)} != {len(case.seconds)}:

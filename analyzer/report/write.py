@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.validate import Validation
 from analyzer.prefetch.measured import Listed
 from analyzer.report.blocks import Block, Figure, Section
+from analyzer.report.document import ReportFigures, figures_of
 from analyzer.report.page import render
 from analyzer.report.pdf import write_pdf
 from analyzer.report.sections import sections
@@ -73,7 +70,7 @@ def write_report(
     """
     subject = Subject(recording, prediction, sweep, validation, listed, tuned)
     head = Head(_title(subject.command), _subtitle(subject), _version(subject))
-    return _write(output, head, sections(subject), document(subject), drawn)
+    return _write(output, head, sections(subject), figures_of(subject), drawn)
 
 
 def write_tuning_report(tuned: Results, output: Path, drawn: Drawn = _unheard) -> ReportFiles:
@@ -82,11 +79,11 @@ def write_tuning_report(tuned: Results, output: Path, drawn: Drawn = _unheard) -
     kernel = f", Linux {spec.board.kernel}" if spec.board.kernel else ""
     head = Head(_title(list(spec.command)), f"{spec.board.name}{kernel}", spec.foreread)
     said = [section for section in tuning_sections(tuned) if section.blocks]
-    return _write(output, head, said, {"schema": 1, "tuning": tuning_document(tuned)}, drawn)
+    return _write(output, head, said, ReportFigures(tuning=tuning_document(tuned)), drawn)
 
 
 def _write(
-    output: Path, head: Head, said: list[Section], figures: dict[str, Any], drawn: Drawn
+    output: Path, head: Head, said: list[Section], figures: ReportFigures, drawn: Drawn
 ) -> ReportFiles:
     said = _counting(said, drawn)
     output.mkdir(parents=True, exist_ok=True)
@@ -96,7 +93,7 @@ def _write(
         html.write_text(page, encoding="utf-8")
         write_pdf(pdf, head.title, head.subtitle, said)
         pictures = _write_figures(said, output)
-    numbers.write_text(json.dumps(figures) + "\n", encoding="utf-8")
+    numbers.write_text(figures.to_json() + "\n", encoding="utf-8")
     return ReportFiles(html, pdf, numbers, pictures)
 
 
@@ -117,36 +114,6 @@ def _counting(said: list[Section], drawn: Drawn) -> list[Section]:
         return Figure(replace(plot, draw=draw))
 
     return [replace(one, blocks=[counted(block) for block in one.blocks]) for one in said]
-
-
-def document(subject: Subject) -> dict[str, Any]:
-    """Return the figures, schema 1: prediction, validation, tuning, waste by file and rule."""
-    validation = subject.validation
-    return {
-        "schema": 1,
-        "prediction": subject.prediction.to_json(),
-        "validation": None if validation is None else validation.to_json(),
-        "tuning": None if subject.tuned is None else tuning_document(subject.tuned),
-        "waste": {
-            "window": subject.window,
-            "model": subject.prediction.model if subject.causes is not None else "fixed",
-            "files": [_file(subject, row) for row in np.flatnonzero(subject.waste.wasted).tolist()],
-        },
-    }
-
-
-def _file(subject: Subject, row: int) -> dict[str, Any]:
-    of_rules = {
-        one.cause.name.lower(): int(one.wasted[row])
-        for one in subject.causes or []
-        if one.wasted[row]
-    }
-    return {
-        "path": subject.path(row),
-        "requests": int(subject.waste.requests[row]),
-        "pages_wasted": int(subject.waste.wasted[row]),
-        "by_rule": of_rules,
-    }
 
 
 def _write_figures(said: list[Section], output: Path) -> tuple[Path, ...]:

@@ -12,11 +12,12 @@ def schema_lines(text: str) -> list[str]:
     """Return the Markdown of a schema as msgspec writes it: a reference and ``$defs``."""
     schema: dict[str, Any] = json.loads(text)
     structures: dict[str, Any] = schema.get("$defs", {})
-    first = _name_of(schema)
-    names = ([first] if first in structures else []) + [n for n in structures if n != first]
+    first = [n for n in map(_name_of, schema.get("oneOf", [schema])) if n in structures]
+    names = first + [n for n in structures if n not in first]
     if not names:
         return _structure_lines(str(schema.get("title", "document")), schema)
-    return [line for name in names for line in _structure_lines(name, structures[name])]
+    choice = [f"One of: {', '.join(first)}.", ""] if len(first) > 1 else []
+    return choice + [line for name in names for line in _structure_lines(name, structures[name])]
 
 
 def _structure_lines(name: str, structure: dict[str, Any]) -> list[str]:
@@ -61,7 +62,7 @@ def _by_name(value: dict[str, Any]) -> str:
         items = value.get("items") or {}
         parts = value.get("prefixItems")
         inside = ", ".join(map(_type, parts)) if parts else _type(items) if items else "anything"
-        return f"list of {inside}"
+        return f"list of ({inside})" if " or " in inside else f"list of {inside}"
     if kind == "object":
         inner = value.get("additionalProperties")
         return f"object of {_type(inner)}" if isinstance(inner, dict) and inner else "object"

@@ -10,6 +10,7 @@ from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
+from docs.tools import api
 from docs.tools.manual import manuals
 from docs.tools.options import command_lines
 from docs.tools.schemas import schema_lines
@@ -57,4 +58,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     """Register the directives."""
     app.add_directive("foreread-command", Command)
     app.add_directive("json-schema", Schema)
+    # Before napoleon, which has priority 500.
+    app.connect("autodoc-process-docstring", api.complete_docstring, priority=400)
+    app.connect("autodoc-process-signature", api.short_signature)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -156,11 +156,11 @@ def _complain(error: BaseException) -> int:
 
 
 def _usage_errors() -> tuple[type[BaseException], ...]:
-    """Return what the library raises for arguments that do not fit each other."""
-    from analyzer.predict.choice import ChoiceError  # noqa: PLC0415  (on failure only: numpy)
-    from foreread.error import ArgumentError  # noqa: PLC0415
+    """Return what the library raises for arguments that make no sense."""
+    from analyzer import error as of_analyzer  # noqa: PLC0415
+    from foreread import error as of_library  # noqa: PLC0415  (on failure only: numpy)
 
-    return (ChoiceError, ArgumentError)
+    return (of_analyzer.ArgumentError, of_library.ArgumentError)
 
 
 def _message(error: BaseException) -> str:

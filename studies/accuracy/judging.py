@@ -11,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.predict.disk.device_model import read_device_model
@@ -30,12 +32,12 @@ def judged(capture: Path, sweep: Path, device: Path | None) -> Document:
     ValueError if the device model or the sweep cannot be used.
     """
     prediction = _predicted(capture, device)
-    found = validate(prediction, read_sweep(sweep), _command(capture))
+    found = validate(prediction, read_sweep(sweep), _loaded(capture).capture)
     curve = _compared(prediction, found.device)
-    document = found.to_json()
+    document: Document = msgspec.to_builtins(found)
     document["points"] = [{**point, **_band(curve, point)} for point in document["points"]]
     document["why"] = prediction.verdict.why if found.seconds_error_median is None else None
-    document["verdict"] = prediction.to_json()["verdict"]
+    document["verdict"] = msgspec.to_builtins(prediction.verdict)
     return document
 
 
@@ -60,11 +62,6 @@ def picks(capture: Path, device: Path | None) -> list[int]:
 def _predicted(capture: Path, device: Path | None) -> Prediction:
     model = None if device is None else read_device_model(str(device))
     return predict_linux(_loaded(capture), device=model)
-
-
-def _command(capture: Path) -> list[str] | None:
-    metadata = _loaded(capture).capture
-    return metadata.command if metadata else None
 
 
 @lru_cache(maxsize=1)

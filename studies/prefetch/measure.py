@@ -29,6 +29,7 @@ from analyzer.apply.plan import READ_AHEAD
 from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
 from analyzer.predict.prediction import KERNEL_DEFAULT_KB
 from boards.device import SECTOR_BYTES
+from boards.document import SCHEMA
 from studies.accuracy.loop_board import Limit, LoopBoard, missing
 from studies.accuracy.starts import SEEN, Start
 from tracer.interrupts import orderly_exit
@@ -120,7 +121,7 @@ def measured(
                     for name, value in found.items():
                         row[name].append(value)
     command = [*board.words, *application.command]
-    return {"schema": 1, "kernel": os.uname().release, "command": command, "cases": rows}
+    return {"schema": SCHEMA, "kernel": os.uname().release, "command": command, "cases": rows}
 
 
 def _cold_run(command: list[str], disk: str) -> Document:
@@ -173,7 +174,7 @@ def main() -> None:
             found = [_compared(board, one, args) for one in _chosen(args.applications)]
         finally:
             loop.end()
-    document = {"schema": 1, "limit": vars(limit), "shell": args.shell, "applications": found}
+    document = {"schema": SCHEMA, "limit": vars(limit), "shell": args.shell, "applications": found}
     (args.output / "prefetch.json").write_text(json.dumps(document, indent=1) + "\n")
 
 

@@ -27,6 +27,7 @@ import numpy as np
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.space.genes import NONE, Allele, Gene, Space
+from boards.document import SCHEMA
 from studies.tuning.competition import Curve, MakeEngine, compete
 from studies.tuning.landscape import Landscape, Row, Table
 from studies.tuning.study_recipes import load_recipe
@@ -216,7 +217,9 @@ def main() -> int:
         found.append(outcome(landscape, curves, exhaustive))
         print(f"\n{table(found[-1])}\n\n{json.dumps(found[-1]['gains'])}", flush=True)
     if args.output:
-        args.output.write_text(json.dumps({"schema": 1, "competitions": found}, indent=1) + "\n")
+        args.output.write_text(
+            json.dumps({"schema": SCHEMA, "competitions": found}, indent=1) + "\n"
+        )
     return 0
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.make import make_engine
+from boards.document import SCHEMA
 from studies.tuning.competition import compete
 from studies.tuning.made_up import KINDS, NOISES, PREDICTIONS, MadeUp, made_up
 from studies.tuning.study_recipes import load_recipe
@@ -133,7 +134,7 @@ def main() -> int:
     print(f"\n{table(found, RECIPES)}\n\n{json.dumps(aims(found, RECIPES))}")
     if args.output:
         document = {
-            "schema": 1,
+            "schema": SCHEMA,
             **aims(found, RECIPES),
             "found": [one.landscape | one.regrets for one in found],
         }

@@ -25,6 +25,7 @@ import msgspec
 from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.engines.recipe import Genetic
 from analyzer.tuner.space.genes import Chromosome
+from boards.document import SCHEMA
 from studies.tuning.fingerprint_table import Table, read_raw
 from studies.tuning.fingerprint_trials import SPACE, WORKLOADS, Measured, Trials
 from studies.tuning.study_recipes import load_recipe
@@ -175,7 +176,7 @@ def counted(table: Table) -> dict[str, Any]:
     for ranked, figures in variants.items():
         print(f"{as_markdown(figures, ranked)}\n", flush=True)
     return {
-        "schema": 1,
+        "schema": SCHEMA,
         "seeds": SEEDS,
         "generations": GENERATIONS,
         "close": CLOSE,
@@ -192,7 +193,7 @@ def live(table: Table, generations: int) -> dict[str, Any]:
             table, lambda name, asked: [trials.run(name, one) for one in asked], generations
         )
     print(json.dumps(found), flush=True)
-    return {"schema": 1, **found}
+    return {"schema": SCHEMA, **found}
 
 
 def main() -> None:

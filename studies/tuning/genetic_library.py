@@ -18,6 +18,7 @@ from statistics import fmean
 from typing import Any
 
 from analyzer.tuner.engines.make import make_engine
+from boards.document import SCHEMA
 from studies.tuning.fingerprint_table import Table, read_raw
 from studies.tuning.fingerprint_trials import SPACE, WORKLOADS
 from studies.tuning.fingerprints import RANKED, WITHOUT, recipe_ranked
@@ -95,7 +96,7 @@ def main() -> None:
     table = Table(read_raw())
     ranked_by = {ranked: summary(table, ranked) for ranked in RANKED}
     document = {
-        "schema": 1,
+        "schema": SCHEMA,
         "seeds": SEEDS,
         "generations": GENERATIONS,
         "paper": PAPER,

@@ -22,6 +22,7 @@ from typing import Any
 
 from analyzer.tuner import Chromosome, Scored, Space, make_engine
 from analyzer.tuner.engines.genetic import GeneticEngine
+from boards.document import SCHEMA
 from studies.tuning.ioperf_chromosomes import (
     PATTERN,
     fitness,
@@ -69,7 +70,7 @@ def main() -> None:
     default = {gene.name: gene.default for gene in space.genes[len(PATTERN) :]}
     costs = {"latency_ns": BOARD.latency_ns, "ns_per_kib": BOARD.ns_per_kib}
     document: dict[str, Any] = {
-        "schema": 1,
+        "schema": SCHEMA,
         "board": {"name": BOARD.board, "kernel": kernel, "nr_requests": QUEUE},
         "disk": costs,
         "default": default,

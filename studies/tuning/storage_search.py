@@ -15,6 +15,7 @@ from typing import Any
 from analyzer.tuner.engine import Engine, Scored
 from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.space.genes import Allele, Chromosome
+from boards.document import SCHEMA
 from studies.tuning.landscape import Landscape
 from studies.tuning.storage_runs import (
     by_file_system,
@@ -180,7 +181,7 @@ def document_of(landscape: Landscape, runs: Sequence[Course]) -> dict[str, Any]:
     """Return a landscape's ends, and what single runs made of it, as JSON."""
     table = landscape.table
     return {
-        "schema": 1,
+        "schema": SCHEMA,
         "workload": table.scenarios[0],
         "board": table.board,
         "kernel": table.kernel,

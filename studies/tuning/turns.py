@@ -24,6 +24,7 @@ from analyzer.tuner.engines.fingerprint import Snapshot
 from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.engines.recipe import Genetic
 from analyzer.tuner.evaluation import key_of
+from boards.document import SCHEMA
 from studies.tuning.compete import RAW, landscape_of
 from studies.tuning.landscape import Landscape
 from studies.tuning.study_recipes import load_recipe
@@ -136,7 +137,7 @@ def main() -> None:
     args = parser.parse_args()
     found = counted()
     print(as_markdown(found))
-    args.output.write_text(json.dumps({"schema": 1, **found}, indent=1) + "\n")
+    args.output.write_text(json.dumps({"schema": SCHEMA, **found}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

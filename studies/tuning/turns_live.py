@@ -31,6 +31,7 @@ from analyzer.tuner.space.catalogue import knobs, space_of
 from analyzer.tuner.space.genes import Allele, Chromosome
 from analyzer.tuner.store.records import Board, Spec, TopGenes
 from analyzer.tuner.store.store import Store
+from boards.document import SCHEMA
 from boards.emulated.live import EmulatedTarget
 from foreread.evaluator import TrialEvaluator
 from studies.tuning.measure import STUDIES
@@ -189,7 +190,7 @@ def main() -> None:
     search(path)
     with Store.read(path) as store:
         found = course(Results.of(store), store.top_genes())
-    args.output.write_text(json.dumps({"schema": 1, **found}, indent=1) + "\n")
+    args.output.write_text(json.dumps({"schema": SCHEMA, **found}, indent=1) + "\n")
     if args.figure:
         draw(found, args.figure)
 

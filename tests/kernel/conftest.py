@@ -3,6 +3,7 @@
 import time
 
 import pytest
+from json_outputs import checked_documents  # noqa: F401  (an autouse fixture)
 from machine_state import differences, state
 
 SETTLED_S = 20.0  # guards of jobs that were cut off put things back when they notice it

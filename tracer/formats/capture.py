@@ -14,12 +14,13 @@ Strings that come from the target (paths, commands) are decoded with surrogatees
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import field
 
+from boards.document import Document, OtherSchemaError, decode, encode, says
 from tracer.error import TracerError
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.disk_probe import DiskProbe
@@ -30,7 +31,6 @@ PageBytes = Annotated[int, msgspec.Meta(ge=1024, le=1 << 20)]
 FileSize = Annotated[int, msgspec.Meta(ge=-1, le=(1 << 63) - 1)]  # -1 if unknown
 ThreadId = Annotated[int, msgspec.Meta(ge=0, le=(1 << 31) - 1)]
 
-SCHEMA = 1
 METADATA = "capture.json"
 FILES = "files.json"
 DISK = "disk.json"
@@ -140,37 +140,55 @@ class Cold(msgspec.Struct, frozen=True, kw_only=True):
     resident: list[Resident]
 
 
-class Capture(msgspec.Struct, frozen=True, kw_only=True):
-    """Metadata of one recorded run; ``disk`` is kept in a file of its own."""
+class RunMetadata(Document, frozen=True, kw_only=True):
+    """What is known of one recorded run, except its disk's probe."""
 
-    schema: int = SCHEMA
-    foreread: str
-    created: str  # ISO 8601, UTC
+    foreread: Annotated[str, says("version of foreread")]
+    created: Annotated[str, says("ISO 8601, UTC")]
     backend: Literal["tracefs", "trace-cmd", "perf"]
     backend_version: str = ""
     host: Host
     command: list[str]
     cwd: str
-    pid: ThreadId  # of the command's first process
-    exit_status: int | None  # None while it still ran when recording ended
-    signal: int | None = None
-    options: list[str] = []  # of foreread record, as given; needed to repeat the run
-    environment: dict[str, str] = {}  # variables of the command that change how it starts
-    cgroups: list[str] = []  # of the command, as in /proc/PID/cgroup
-    ended_by: Literal["exit", "signal", "duration", "idle", "output"]
-    wall_seconds: float  # from exec to the end of recording or of the command
-    start_ns: Count  # trace clock just before exec
-    end_ns: Count
-    clock: str  # trace clock, "mono"
-    read_ahead_kb: Count
-    events: list[str]  # "system:name" recorded
-    events_missing: list[str]  # wanted, absent on this kernel
-    lost: dict[str, Count]  # CPU -> lost events
+    pid: Annotated[ThreadId, says("process id of the command's first process")]
+    exit_status: Annotated[
+        int | None, says("null if the command still ran when the recording ended")
+    ]
+    signal: Annotated[int | None, says("number of the signal that ended the command")] = None
+    options: Annotated[list[str], says("options of foreread record that repeat the run")] = field(
+        default_factory=list
+    )
+    environment: Annotated[
+        dict[str, str], says("variables of the command that change how it starts")
+    ] = field(default_factory=dict)
+    cgroups: Annotated[list[str], says("of the command, as in /proc/PID/cgroup")] = field(
+        default_factory=list
+    )
+    ended_by: Annotated[
+        Literal["exit", "signal", "duration", "idle", "output"], says("what ended the recording")
+    ]
+    wall_seconds: Annotated[
+        float, says("seconds from exec to the end of the recording or of the command")
+    ]
+    start_ns: Annotated[Count, says("trace clock just before exec, in ns")]
+    end_ns: Annotated[Count, says("trace clock at the end, in ns")]
+    clock: Annotated[str, says("name of the trace clock: mono")]
+    read_ahead_kb: Annotated[Count, says("the window that was asked for, in KiB")]
+    events: Annotated[list[str], says("recorded events, as system:name")]
+    events_missing: Annotated[list[str], says("wanted events that this kernel does not have")]
+    lost: Annotated[dict[str, Count], says("lost events by CPU")]
     cold: Cold
     devices: list[Device]
     mounts: list[Mount]
-    notes: list[str] = []
-    confirmations: list[Confirmation] = []  # runs that prove or disprove the proposed window
+    notes: list[str] = field(default_factory=list)
+    confirmations: Annotated[list[Confirmation], says("measured proofs of the proposed window")] = (
+        field(default_factory=list)
+    )
+
+
+class Capture(RunMetadata, frozen=True, kw_only=True):
+    """Metadata of one recorded run; ``disk`` is kept in a file of its own."""
+
     disk: DiskProbe | None = None
 
 
@@ -199,11 +217,6 @@ def read(directory: Path) -> tuple[Capture, list[FileEntry]]:
             "the recording was interrupted: record again",
         )
     capture = _read_json(metadata, Capture)
-    if capture.schema != SCHEMA:
-        raise CaptureError(
-            f"{metadata} has schema {capture.schema}, this foreread reads {SCHEMA}",
-            "update foreread",
-        )
     if (directory / DISK).exists():
         capture = msgspec.structs.replace(capture, disk=_read_json(directory / DISK, DiskProbe))
     return capture, _read_json(directory / FILES, list[FileEntry])
@@ -211,8 +224,7 @@ def read(directory: Path) -> tuple[Capture, list[FileEntry]]:
 
 def _write_json(path: Path, value: Any, indent: int | None = 1) -> None:
     temporary = path.with_name(path.name + ".part")
-    # json, not msgspec, writes and reads the text: only it carries surrogate escapes.
-    temporary.write_text(json.dumps(msgspec.to_builtins(value), indent=indent) + "\n")
+    temporary.write_text(encode(value, indent) + "\n")
     temporary.replace(path)
 
 
@@ -220,6 +232,8 @@ def _read_json(path: Path, kind: Any) -> Any:
     if path.exists() and not path.is_file():  # a device or pipe might never end
         raise CaptureError(f"{path} is not a file", "the capture is damaged: record again")
     try:
-        return msgspec.convert(json.loads(path.read_bytes()), type=kind)
+        return decode(path.read_bytes(), kind)
+    except OtherSchemaError as error:
+        raise CaptureError(f"{path} {error}", error.remedy) from error
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise CaptureError(f"{path}: {error}", "the capture is damaged: record again") from error

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
+from msgspec import field
 
+from boards.document import Document, OtherSchemaError, decode, encode, says
 from tracer.error import TracerError
 from tracer.formats.capture import Count, PageBytes
 
-SCHEMA = 1
 Measured = Annotated[float, msgspec.Meta(ge=0, le=1e15)]  # and no NaN, which JSON lets through
 
 
@@ -23,25 +23,30 @@ class Point(msgspec.Struct, frozen=True, kw_only=True):
     included (from their I/O statistics).
     """
 
-    read_ahead_kb: Count
-    seconds: list[Measured]
-    requests: list[Count]
-    pages: list[Measured]
+    read_ahead_kb: Annotated[Count, says("the window in KiB")]
+    seconds: Annotated[list[Measured], says("start-up time of each run, in seconds")]
+    requests: Annotated[list[Count], says("read requests of each run, metadata included")]
+    pages: Annotated[list[Measured], says("pages that each run read, metadata included")]
 
 
-class Sweep(msgspec.Struct, frozen=True, kw_only=True):
+class Sweep(Document, frozen=True, kw_only=True):
     """One sweep: where it ran, what was run, and its points by rising window."""
 
-    schema: int = SCHEMA
-    foreread: str = ""
-    created: str = ""
-    kernel: str = ""
-    page_size: PageBytes = 4096
-    command: list[str] = []
-    devices: list[str] = []  # names of the disks whose window was set
-    default_read_ahead_kb: Count | None = None  # as found before the sweep
-    complete: bool = True  # False: interrupted, points lack runs
-    notes: list[str] = []
+    foreread: Annotated[str, says("version of foreread")] = ""
+    created: Annotated[str, says("ISO 8601, UTC")] = ""
+    kernel: Annotated[str, says("uname -r")] = ""
+    page_size: Annotated[PageBytes, says("bytes of a page")] = 4096
+    command: Annotated[list[str], says("the command and its arguments")] = field(
+        default_factory=list
+    )
+    devices: Annotated[list[str], says("names of the disks whose window was set")] = field(
+        default_factory=list
+    )
+    default_read_ahead_kb: Annotated[
+        Count | None, says("the window in KiB before the sweep; null if unknown")
+    ] = None
+    complete: Annotated[bool, says("false: interrupted, points lack runs")] = True
+    notes: list[str] = field(default_factory=list)
     points: list[Point]
 
 
@@ -66,24 +71,22 @@ def check_writable(path: Path) -> None:
 def write_sweep(path: Path, sweep: Sweep) -> None:
     """Write ``sweep`` as JSON, atomically: an interrupted sweep keeps its last points."""
     temporary = path.with_name(path.name + ".part")
-    temporary.write_text(json.dumps(msgspec.to_builtins(sweep), indent=1) + "\n")
+    temporary.write_text(encode(sweep, indent=1) + "\n")
     temporary.replace(path)
 
 
-def read_sweep(path: Path) -> Sweep:
-    """Return the sweep in ``path``; raises SweepError."""
+def read_sweep(path: str | os.PathLike[str]) -> Sweep:
+    """Return the sweep in the file ``path``; raises SweepError."""
+    path = Path(path)
     if path.exists() and not path.is_file():  # a device or pipe might never end
         raise SweepError(
             f"{path} is not a sweep: it is not a regular file", "give a file of foreread sweep"
         )
     try:
-        sweep = msgspec.convert(json.loads(path.read_bytes()), type=Sweep)
+        return decode(path.read_bytes(), Sweep)
+    except OtherSchemaError as error:
+        raise SweepError(f"{path} {error}", error.remedy) from error
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise SweepError(
             f"{path} is not a sweep: {error}", "give a file of foreread sweep"
         ) from error
-    if sweep.schema != SCHEMA:
-        raise SweepError(
-            f"{path} has schema {sweep.schema}, this foreread reads {SCHEMA}", "update foreread"
-        )
-    return sweep

@@ -35,7 +35,7 @@ _CAPABILITIES = {
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """All findings of one machine; ``dataclasses.asdict`` makes it JSON."""
+    """All findings of one machine."""
 
     kernel: str
     generation: str  # "A", "B", "C1" …, empty if the release is not a version

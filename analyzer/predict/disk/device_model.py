@@ -5,6 +5,7 @@ The kinds of cost are those of boards/cost.py; emulator/ has a model of each.
 
 from __future__ import annotations
 
+import os
 import tomllib
 from math import inf
 from pathlib import Path
@@ -14,6 +15,7 @@ import numpy as np
 from msgspec import UNSET, UnsetType
 
 from analyzer.error import AnalyzerError
+from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.tables import Array, Rwbs, Table
 from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost
 from boards.cost import FixedCost as FixedFigures
@@ -47,15 +49,20 @@ class DeviceModelError(AnalyzerError, ValueError):
         super().__init__(message, remedy)
 
 
-def read_device_model(name_or_file: str) -> DeviceModel:
+def device_from(given: DeviceModel | StrPath | None) -> DeviceModel | None:
+    """Return a device as it is, or the one that a name or a file stands for; None for None."""
+    return read_device_model(given) if isinstance(given, (str, os.PathLike)) else given
+
+
+def read_device_model(name_or_file: StrPath) -> DeviceModel:
     """Return the device in a TOML file, or that of the storage of a board profile.
 
     The file is a board profile, or has a ``kind`` and its parameters (boards/cost.py).
     Raises DeviceModelError or ProfileError.
     """
-    path = Path(name_or_file)
+    path, name = Path(name_or_file), str(name_or_file)
     if not path.is_file():
-        return _of_profile(load_profile(name_or_file), name_or_file)
+        return _of_profile(load_profile(name), name)
     with path.open("rb") as file:
         data = file.read(_LARGEST_FILE + 1)
     if len(data) > _LARGEST_FILE:
@@ -63,7 +70,7 @@ def read_device_model(name_or_file: str) -> DeviceModel:
     try:
         found = tomllib.loads(data.decode())
         if "kind" not in found and ("storage" in found or "schema" in found):
-            return _of_profile(load_profile(str(path.absolute())), name_or_file)
+            return _of_profile(load_profile(str(path.absolute())), name)
         return device_of(_cost(found))
     # tomllib recurses, and fails on hostile nesting with RecursionError.
     except (msgspec.ValidationError, ValueError, RecursionError) as error:

@@ -2,26 +2,109 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from analyzer.tuner.findings.compare import Change
-from analyzer.tuner.findings.effects import GeneEffect
+from analyzer.tuner.findings.effects import GeneEffect, Verdict
 from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Allele
+from analyzer.tuner.store.records import Objective
+from boards.document import Document, says
+
+Part = Annotated[float | None, says("part of the cost: -0.12 saves 12 %; null if unknown")]
+Settings = dict[str, Allele]
 
 
-def document(results: Results) -> dict[str, Any]:
-    """Return the outcome, schema 1; changes and effects are parts of the cost, -0.12 saves 12 %.
+class Effect(msgspec.Struct, frozen=True, kw_only=True):
+    """A change of the cost, with its interval."""
 
-    Where scenarios take turns there is an outcome for each, in "turns".
+    effect: Part
+    low: Part
+    high: Part
+
+
+class GeneGain(Effect, frozen=True, kw_only=True):
+    """A gene that differs from the default, and what it changes."""
+
+    gene: str
+    value: Allele
+    default: Allele
+
+
+class ScenarioResult(Effect, frozen=True, kw_only=True):
+    """The confirming runs of one scenario, in the objective's unit."""
+
+    scenario: str
+    default: Annotated[list[float], says("runs with the default settings")]
+    tuned: Annotated[list[float], says("runs with the tuned settings")]
+
+
+class LevelResult(Effect, frozen=True, kw_only=True):
+    """One level of a gene against the gene's default."""
+
+    alleles: list[Allele]
+    chromosomes: Annotated[int, says("number of chromosomes that had the level")]
+
+
+class GeneResult(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether a gene matters, by the search's runs."""
+
+    gene: str
+    default: list[Allele]
+    verdict: Verdict
+    inseparable_from: list[str]
+    levels: list[LevelResult]
+
+
+class TuningDocument(Document, frozen=True, kw_only=True):
+    """The outcome of a campaign; changes and effects are parts of the cost, -0.12 saves 12 %.
+
+    Where scenarios take turns, ``turns`` has an outcome for each in place of the fields after it.
     """
-    outcomes = [{**_campaign(one), **_outcome(one)} for one in results.contests]
-    return {**_campaign(results), "turns": outcomes} if results.takes_turns else outcomes[0]
+
+    command: list[str]
+    board: str
+    kernel: str
+    recipe: str
+    seed: int
+    objective: Annotated[Objective, says("seconds, or a rate: more is better")]
+    ended: Annotated[str | None, says("why the search ended; null: it did not")]
+    runs: Annotated[int, says("runs of the search")]
+    runs_of_confirmation: int
+    turns: list[TuningDocument] | UnsetType = UNSET
+    confirmed: Annotated[bool | UnsetType, says("false: confirming runs are missing")] = UNSET
+    default: Settings | UnsetType = UNSET
+    winner: Annotated[Settings | UnsetType, says("best settings of the search")] = UNSET
+    chromosome: Annotated[
+        Settings | UnsetType, says("the winner with only the genes that matter")
+    ] = UNSET
+    genes: list[GeneGain] | UnsetType = UNSET
+    over_default: Effect | UnsetType = UNSET
+    over_winner: Effect | UnsetType = UNSET
+    scenarios: list[ScenarioResult] | UnsetType = UNSET
+    effects: list[GeneResult] | UnsetType = UNSET
+    noise: Annotated[
+        float | UnsetType | None, says("standard deviation of a run relative to its cost")
+    ] = UNSET
+    left_out: Annotated[dict[str, str] | UnsetType, says("genes that were not tuned, and why")] = (
+        UNSET
+    )
+
+
+def document(results: Results) -> TuningDocument:
+    """Return the outcome; an outcome for each scenario where scenarios take turns."""
+    outcomes = [TuningDocument(**_campaign(one), **_outcome(one)) for one in results.contests]
+    if results.takes_turns:
+        return TuningDocument(**_campaign(results), turns=outcomes)
+    return outcomes[0]
 
 
 def _campaign(results: Results) -> dict[str, Any]:
     spec = results.spec
     return {
-        "schema": 1,
         "command": list(spec.command),
         "board": spec.board.name,
         "kernel": spec.board.kernel,
@@ -42,11 +125,11 @@ def _outcome(results: Results) -> dict[str, Any]:
         "winner": dict(results.winner),
         "chromosome": dict(confirmed.chromosome),
         "genes": [
-            {"gene": g.gene, "value": g.allele, "default": g.default, **_change(g.change)}
+            GeneGain(gene=g.gene, value=g.allele, default=g.default, **_change(g.change))
             for g in confirmed.gains
         ],
-        "over_default": _change(confirmed.over_default),
-        "over_winner": _change(confirmed.over_winner),
+        "over_default": Effect(**_change(confirmed.over_default)),
+        "over_winner": Effect(**_change(confirmed.over_winner)),
         "scenarios": [_scenario(results, scenario) for scenario in spec.scenarios],
         "effects": [_effect(effect) for effect in results.effects.genes],
         "noise": results.effects.noise,
@@ -60,31 +143,31 @@ def _change(change: Change | None) -> dict[str, float | None]:
     return {"effect": change.effect, "low": change.low, "high": change.high}
 
 
-def _scenario(results: Results, scenario: str) -> dict[str, Any]:
+def _scenario(results: Results, scenario: str) -> ScenarioResult:
     default, chromosome = results.space.default(), results.confirmed.chromosome
     runs = results.confirming
-    return {
-        "scenario": scenario,
-        "default": results.values(runs.costs(default, scenario)),
-        "tuned": results.values(runs.costs(chromosome, scenario)),
+    return ScenarioResult(
+        scenario=scenario,
+        default=results.values(runs.costs(default, scenario)),
+        tuned=results.values(runs.costs(chromosome, scenario)),
         **_change(runs.change(chromosome, default, scenario)),
-    }
+    )
 
 
-def _effect(effect: GeneEffect) -> dict[str, Any]:
-    return {
-        "gene": effect.gene,
-        "default": list(effect.default.alleles),
-        "verdict": effect.verdict,
-        "inseparable_from": list(effect.inseparable_from),
-        "levels": [
-            {
-                "alleles": list(one.level.alleles),
-                "effect": one.effect,
-                "low": one.low,
-                "high": one.high,
-                "chromosomes": one.chromosomes,
-            }
+def _effect(effect: GeneEffect) -> GeneResult:
+    return GeneResult(
+        gene=effect.gene,
+        default=list(effect.default.alleles),
+        verdict=effect.verdict,
+        inseparable_from=list(effect.inseparable_from),
+        levels=[
+            LevelResult(
+                alleles=list(one.level.alleles),
+                effect=one.effect,
+                low=one.low,
+                high=one.high,
+                chromosomes=one.chromosomes,
+            )
             for one in effect.levels
         ],
-    }
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from analyzer.ingest.arguments import StrPath
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.standings import Standings
 from analyzer.tuner.campaign.turns import contested, turn_of
@@ -118,9 +119,9 @@ class Results:
         return [cost_of(cost, self.spec.objective) for cost in costs]
 
 
-def read_results(path: Path) -> Results:
+def read_results(path: StrPath) -> Results:
     """Return the results in the TUNING file ``path``; raises StoreError and GeneError."""
-    with Store.read(path) as store:
+    with Store.read(Path(path)) as store:
         return Results.of(store)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 from importlib import import_module
 from pathlib import Path
@@ -13,6 +12,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from analyzer.predict.disk.device_model import device_of
+from boards.document import encode
 from boards.emulated.live import ended, running
 from boards.live import live_profile, target_profile
 from boards.open import LOCAL, open_target, transport_of
@@ -22,6 +22,7 @@ from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.commands import boards_start
 from foreread.cli.main import printable
 from foreread.cli.text import table
+from foreread.documents.boards import BoardsDocument
 
 MORE = {
     "run": "start an emulated board and run a command on it",
@@ -70,8 +71,8 @@ def _add_json(parser: argparse.ArgumentParser) -> None:
 def _list(args: argparse.Namespace) -> int:
     profiles, started = known_profiles(), running()
     if args.json:
-        document = {"schema": 1, "boards": msgspec.to_builtins(profiles)}
-        print(json.dumps(document | {"running": [boards_start.document(b) for b in started]}))
+        running_now = [boards_start.document(board) for board in started]
+        print(BoardsDocument(boards=profiles, running=running_now).to_json())
         return 0
     head = ("board", "CPU", "cost model", "facts", "what")
     rows = [(p.name, _architecture(p), _cost_models(p), _origin(p), p.title) for p in profiles]
@@ -88,7 +89,7 @@ def _list(args: argparse.Namespace) -> int:
 def _show(args: argparse.Namespace) -> int:
     profile = load_profile(args.board)
     if args.json:
-        print(json.dumps(msgspec.to_builtins(profile)))
+        print(encode(profile))
     else:
         print("\n".join(printable(line) for line in _lines(profile)))
     return 0
@@ -104,7 +105,7 @@ def _new(args: argparse.Namespace) -> int:
     if args.output is not None:
         _write_new(args.output, text)
     if args.json:
-        print(json.dumps(msgspec.to_builtins(profile)))
+        print(encode(profile))
     elif args.output is None:
         print(text, end="")
     return 0

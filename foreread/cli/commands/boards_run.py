@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 import base64
-import json
 import sys
-from dataclasses import asdict
 
 from boards.emulated import Board, BoardError, BoardRun, RunPlan
 from boards.emulated.board import DEFAULT_PACKAGES
@@ -14,6 +12,7 @@ from foreread.cli.arguments import add_windows, parse_windows
 from foreread.cli.arguments.board import add_board, positive
 from foreread.cli.arguments.target import tell
 from foreread.cli.text.table import render
+from foreread.documents.boards import BoardRunDocument
 
 _GUEST_PAGE_SIZE = 4096
 _DEFAULT_WINDOWS = "128k"
@@ -45,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     board = Board(args.board, args.kernel, args.packages or DEFAULT_PACKAGES, tell=tell)
     result = board.run(_plan(args))
     if args.json:
-        print(json.dumps(_document(args, result)))
+        print(_document(args, result).to_json())
     else:
         _pass_on(result)
         print(_table(result))
@@ -75,18 +74,17 @@ def _check_status(result: BoardRun) -> None:
         )
 
 
-def _document(args: argparse.Namespace, result: BoardRun) -> dict[str, object]:
-    return {
-        "schema": 1,
-        "board": args.board,
-        "kernel": args.kernel,
-        "fs": args.fs,
-        "latency_us": args.latency_us,
-        "ns_per_kib": args.ns_per_kib,
-        "runs": [asdict(one) for one in result.runs],
-        "stdout_base64": base64.b64encode(result.stdout).decode(),
-        "stderr_base64": base64.b64encode(result.stderr).decode(),
-    }
+def _document(args: argparse.Namespace, result: BoardRun) -> BoardRunDocument:
+    return BoardRunDocument(
+        board=args.board,
+        kernel=args.kernel,
+        fs=args.fs,
+        latency_us=args.latency_us,
+        ns_per_kib=args.ns_per_kib,
+        runs=result.runs,
+        stdout_base64=base64.b64encode(result.stdout).decode(),
+        stderr_base64=base64.b64encode(result.stderr).decode(),
+    )
 
 
 def _pass_on(result: BoardRun) -> None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 
 from boards.emulated.live import LiveBoard, LiveOptions, start
 from boards.emulated.parts import DEFAULT_PACKAGES
 from foreread.cli.arguments.board import add_board, positive
 from foreread.cli.arguments.target import tell
+from foreread.documents.boards import StartedBoard
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     """Boot the board and print how to reach it."""
     board = start(_options(args), args.name, tell)
     if args.json:
-        print(json.dumps(document(board)))
+        print(document(board).to_json())
     else:
         print(f"{board.name} is running: use --target {board.name} to reach it.")
         print(f"  log in:  {shlex.join(board.ssh_words())}")
@@ -51,17 +51,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def document(board: LiveBoard) -> dict[str, object]:
+def document(board: LiveBoard) -> StartedBoard:
     """Return how a started board is reached, for JSON."""
-    return {
-        "name": board.name,
-        "url": str(board.address),
-        "known_hosts": str(board.known_hosts),
-        "identity": str(board.identity),
-        "console": board.console,
-        "log": str(board.log),
-        "options": board.options,
-    }
+    return StartedBoard(
+        name=board.name,
+        url=str(board.address),
+        known_hosts=str(board.known_hosts),
+        identity=str(board.identity),
+        console=board.console,
+        log=str(board.log),
+        options=board.options,
+    )
 
 
 def _options(args: argparse.Namespace) -> LiveOptions:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from boards.emulated import BoardError
 from boards.emulated.live import LiveBoard, ended, running
 from foreread.cli.arguments import UsageError
+from foreread.documents.boards import StoppedDocument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     for board in boards:
         board.stop()
     names = [board.name for board in boards]
-    print(json.dumps({"schema": 1, "stopped": names}) if args.json else _sentence(names))
+    print(StoppedDocument(stopped=names).to_json() if args.json else _sentence(names))
     return 0
 
 

@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
 
-import msgspec
-
-from analyzer.predict.disk.calibration import Found, Trial, explain
-from analyzer.predict.disk.device_model import cost_of
-from boards.cost import Calibration, Cost
-from boards.open import open_target
 from boards.profile import builtin_names, read_profile, with_cost
-from boards.profile_toml import encode_cost, encode_profile
+from boards.profile_toml import encode_profile
+from foreread.calibrating import Calibrated, calibrate
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
-from foreread.version import VERSION
-from tracer.calibrate.fio import Place, find_place
-from tracer.calibrate.limits import Limit, limits_elsewhere
-from tracer.calibrate.run import measure_all
+from tracer.calibrate.limits import Limit
 from tracer.formats.sweep import check_writable
 
 
@@ -56,30 +45,26 @@ def run(args: argparse.Namespace) -> int:
         _check_profile(args.profile)
     if args.output is not None:
         check_writable(args.output)
-    with open_target(args.target, identity=args.identity, tell=tell) as target:
-        place = find_place(target, args.device)
-        limits = limits_elsewhere(target, place.disk) if place.disk else []
-        _warn(limits, args)
-        line = ProgressLine(sys.stderr)
-        seen = measure_all(target, place, partial(_show_progress, line))
-        line.end()
-    trials = [
-        Trial(one.job.kib, one.job.sequential, one.job.depth, one.done_ns, one.latency_ns)
-        for one in seen
-    ]
-    found = explain(trials)
-    cost = cost_of(found.device, found.band, _calibration(place, found))
+    line = ProgressLine(sys.stderr)
+    done = calibrate(
+        args.device,
+        target=args.target,
+        identity=args.identity,
+        tell=tell,
+        limited=partial(_warn, args),
+        progress=partial(_show_progress, line),
+    )
+    line.end()
     if args.output is not None:
-        args.output.write_text(encode_cost(cost), encoding="utf-8")
+        done.write(args.output)
     if args.profile is not None:
-        changed = with_cost(read_profile(args.profile), place.disk, cost)
+        changed = with_cost(read_profile(args.profile), done.place.disk, done.cost)
         args.profile.write_text(encode_profile(changed), encoding="utf-8")
-    rows = [_row(trial, error) for trial, error in zip(trials, found.errors, strict=True)]
-    print(json.dumps(_document(place, found, cost, rows)) if args.json else _text(found, rows))
+    print(done.to_json() if args.json else _text(done))
     return 0
 
 
-def _warn(limits: Sequence[Limit], args: argparse.Namespace) -> None:
+def _warn(args: argparse.Namespace, limits: Sequence[Limit]) -> None:
     options = target_words(args)
     options += ["-o", str(args.output)] if args.output else []
     for limit in limits:
@@ -96,17 +81,6 @@ def _check_profile(path: Path) -> None:
     read_profile(path)
 
 
-def _calibration(place: Place, found: Found) -> Calibration:
-    return Calibration(
-        date=datetime.now(UTC).date().isoformat(),
-        kernel=place.kernel,
-        tool=f"{place.fio}, foreread {VERSION}",
-        device=place.path,
-        error_median=round(found.median, 4),
-        error_worst=round(found.worst, 4),
-    )
-
-
 def _show_progress(line: ProgressLine, done: int, total: int) -> None:
     if done == 0:
         line.step(f"measuring {total} kinds of requests")
@@ -114,45 +88,18 @@ def _show_progress(line: ProgressLine, done: int, total: int) -> None:
         line.part("measuring", done, total)
 
 
-def _row(trial: Trial, error: float) -> dict[str, Any]:
-    each = trial.per_second()
-    return {
-        "request_kib": trial.kib,
-        "sequential": trial.sequential,
-        "depth": trial.depth,
-        "requests": len(trial.done_ns),
-        "per_second": each,
-        "bytes_per_second": each * trial.kib * 1024,
-        "error": error,
-    }
-
-
-def _document(
-    place: Place, found: Found, cost: Cost, rows: Sequence[dict[str, Any]]
-) -> dict[str, Any]:
-    return {
-        "schema": 1,
-        "device": place.path,
-        "size_bytes": place.size,
-        "cost": msgspec.to_builtins(cost),
-        "summary": found.device.describe(),
-        "error_median": found.median,
-        "error_worst": found.worst,
-        "trials": list(rows),
-    }
-
-
-def _text(found: Found, rows: Sequence[dict[str, Any]]) -> str:
+def _text(done: Calibrated) -> str:
+    found, rows = done.found, done.document.trials
     head = ("KiB", "order", "under way", "requests", "a second", "MB/s", "model's error")
     cells = [
         (
-            str(row["request_kib"]),
-            "in order" if row["sequential"] else "at random",
-            str(row["depth"]),
-            str(row["requests"]),
-            f"{row['per_second']:,.1f}",
-            f"{row['bytes_per_second'] / 1e6:,.1f}",
-            f"{100 * row['error']:+.1f} %",
+            str(row.request_kib),
+            "in order" if row.sequential else "at random",
+            str(row.depth),
+            str(row.requests),
+            f"{row.per_second:,.1f}",
+            f"{row.bytes_per_second / 1e6:,.1f}",
+            f"{100 * row.error:+.1f} %",
         )
         for row in rows
     ]

@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 
-import msgspec
-
-from analyzer.confirm.sequential import CONFIDENCE
 from analyzer.confirm.text import board_text, gain_text, interval_text, percent
 from analyzer.tuner.engines.stopping import Budget
 from boards.counted import plural
@@ -87,7 +83,7 @@ def run(args: argparse.Namespace) -> int:
     )
     print(file=sys.stderr)
     if args.json:
-        print(json.dumps({"schema": 1, **_document(found)}))
+        print(found.to_json())
     else:
         print(_text(found, args))
     return 0
@@ -104,16 +100,6 @@ def _show_progress(progress: Progress) -> None:
         f"at most {duration_text(progress.left_s)} left"
     )
     ProgressLine(sys.stderr).say(line)
-
-
-def _document(found: Confirmed) -> dict[str, object]:
-    document: dict[str, object] = msgspec.to_builtins(found.result)
-    return {
-        "command": found.capture.command,
-        "confidence": CONFIDENCE,
-        "predicted_gain": found.predicted_gain,
-        **document,
-    }
 
 
 def _text(found: Confirmed, args: argparse.Namespace) -> str:

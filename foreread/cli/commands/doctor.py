@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict
 
 from boards.open import LOCAL, open_target
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
+from foreread.documents.doctor import DoctorDocument
 from tracer.local.doctor import Diagnosis
 from tracer.local.journal import Restored, restore_leftovers
 from tracer.machines import diagnosis_of
@@ -36,11 +35,21 @@ def run(args: argparse.Namespace) -> int:
     with open_target(args.target, identity=args.identity, tell=tell) as target:
         diagnosis = diagnosis_of(target)
     if args.json:
-        document = {"schema": 1, **asdict(diagnosis), "can_record": diagnosis.can_record}
-        print(json.dumps({**document, "restored": [asdict(one) for one in restored]}))
+        print(_document(diagnosis, restored).to_json())
     else:
         print("\n".join([*_restored_text(restored, args.restore), *_text(diagnosis)]))
     return 0 if diagnosis.can_record else 1
+
+
+def _document(of: Diagnosis, restored: list[Restored]) -> DoctorDocument:
+    return DoctorDocument(
+        kernel=of.kernel,
+        generation=of.generation,
+        backend=of.backend,
+        findings=of.findings,
+        can_record=of.can_record,
+        restored=restored,
+    )
 
 
 def _restored_text(restored: list[Restored], asked: bool) -> list[str]:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
-from typing import Any
 
 from analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
 from analyzer.tuner.findings.plans import Plans, learn, read_plans
@@ -13,6 +11,7 @@ from boards.open import open_target
 from foreread.cli.arguments import UsageError, seconds
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
+from foreread.documents.fingerprint import DoneDocument, PeriodDocument, WatchScriptDocument
 from tracer.interrupts import orderly_exit
 from tracer.machines import restore_settings
 from tracer.remote.job import Fact
@@ -158,8 +157,9 @@ def _plans(paths: list[Path], disks: list[str]) -> Plans:
 def _write_script(args: argparse.Namespace, options: WatchOptions) -> int:
     args.output.write_text(resident_script(options), encoding="utf-8")
     args.output.chmod(0o755)
-    document = {"schema": 1, "script": str(args.output), "plans": options.plans}
-    print(json.dumps(document) if args.json else f"script: {printable(str(args.output))}")
+    path = str(args.output)
+    document = WatchScriptDocument(script=path, plans=options.plans)
+    print(document.to_json() if args.json else f"script: {printable(path)}")
     return 0
 
 
@@ -178,26 +178,25 @@ def _learn(args: argparse.Namespace, period: Period) -> None:
 def _show_json(period_s: int, fact: Fact) -> None:
     """Print a period or an action as a line of JSON."""
     if fact.key == "period":
-        print(json.dumps(_document(period_s, parse_period(fact))), flush=True)
+        print(_document(period_s, parse_period(fact)).to_json(), flush=True)
     elif fact.key in _DONE:
-        print(json.dumps({"schema": 1, "done": fact.key, "what": fact.value}), flush=True)
+        print(DoneDocument(done=fact.key, what=fact.value).to_json(), flush=True)
 
 
-def _document(period_s: int, period: Period) -> dict[str, Any]:
+def _document(period_s: int, period: Period) -> PeriodDocument:
     snapshot = Snapshot(**period.sums)
     # The watcher on the target decides whether a period has a workload.
     published = snapshot.fingerprint(published=True) if period.fingerprint else None
-    return {
-        "schema": 1,
-        "fingerprint": period.fingerprint or None,
-        "pattern_published": published.pattern if published else None,
-        "seconds": period_s,
-        "reads": snapshot.reads,
-        "writes": snapshot.writes,
-        "size_bytes": snapshot.size_bytes,
-        "distance_sectors": snapshot.distance,
-        "jump_share": snapshot.jump_share,
-    }
+    return PeriodDocument(
+        fingerprint=period.fingerprint or None,
+        pattern_published=published.pattern if published else None,
+        seconds=period_s,
+        reads=snapshot.reads,
+        writes=snapshot.writes,
+        size_bytes=snapshot.size_bytes,
+        distance_sectors=snapshot.distance,
+        jump_share=snapshot.jump_share,
+    )
 
 
 def _show_text(period_s: int, fact: Fact) -> None:

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Sequence
-
-import msgspec
 
 from analyzer.confirm.text import cited, stored
 from analyzer.ingest.load import load
@@ -36,8 +33,7 @@ def run(args: argparse.Namespace) -> int:
     prediction = question_of(args).predicted(recording, windows, more)
     confirmations = stored(recording.capture)
     if args.json:
-        found = [msgspec.to_builtins(one) for one in confirmations]
-        print(json.dumps({**prediction.to_json(), "confirmations": found}))
+        print(prediction.document(list(confirmations)).to_json())
     else:
         print(_text(prediction, confirmations))
     return 0

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
-from dataclasses import asdict
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.predict.disk.device_model import read_device_model
-from analyzer.prefetch import Case, Comparison, Found, compare, encode
+from analyzer.prefetch import Case, Comparison, Found, compare, write_listing
 from analyzer.prefetch.ranges import ORDERS
 from boards.counted import plural
 from foreread.cli.arguments import add_capture
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
+from foreread.documents.prefetch import PrefetchDocument
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,32 +39,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the list, and print its cost and gain."""
     recording = load(args.capture, args.pids)
-    device = None if args.device_model is None else read_device_model(args.device_model)
-    compared = compare(recording, args.order, device)
-    args.output.write_bytes(encode(compared.found.listing))
+    compared = compare(recording, args.order, args.device_model)
+    write_listing(args.output, compared.found.listing)
     if args.json:
-        print(json.dumps(_document(compared, args.output)))
+        print(_document(compared, args.output).to_json())
     else:
         print(_text(compared, args.output))
     return 0
 
 
-def _document(compared: Comparison, output: Path) -> dict[str, object]:
+def _document(compared: Comparison, output: Path) -> PrefetchDocument:
     found = compared.found
-    return {
-        "schema": 1,
-        "list": str(output),
-        "order": found.listing.order,
-        "ranges": len(found.listing.ranges),
-        "files": found.listing.files,
-        "bytes": found.listing.size_bytes,
-        "needed_bytes": found.needed_bytes,
-        "wasted_bytes": found.wasted_bytes,
-        "unnamed_bytes": found.unnamed_bytes,
-        "gap_bytes": found.gap_bytes,
-        "cases": [asdict(case) for case in compared.cases],
-        "notes": list(compared.notes),
-    }
+    return PrefetchDocument(
+        list=str(output),
+        order=found.listing.order,
+        ranges=len(found.listing.ranges),
+        files=found.listing.files,
+        bytes=found.listing.size_bytes,
+        needed_bytes=found.needed_bytes,
+        wasted_bytes=found.wasted_bytes,
+        unnamed_bytes=found.unnamed_bytes,
+        gap_bytes=found.gap_bytes,
+        cases=compared.cases,
+        notes=compared.notes,
+    )
 
 
 def _text(compared: Comparison, output: Path) -> str:

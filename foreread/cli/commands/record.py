@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
-from typing import Any
-
-import msgspec
 
 from boards.counted import plural
 from boards.open import LOCAL
@@ -17,6 +13,7 @@ from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
 from foreread.cli.text.wording import ended_text
+from foreread.documents.record import record_document
 from foreread.recording import record
 from tracer.backends.select import AUTO
 from tracer.formats.capture import Capture
@@ -90,18 +87,10 @@ def run(args: argparse.Namespace) -> int:
         tell=tell,
     )
     if args.json:
-        print(json.dumps(_document(capture, args.output)))
+        print(record_document(capture, str(args.output)).to_json())
     else:
         print(_text(capture, args.output), file=sys.stderr)
     return 0
-
-
-def _document(capture: Capture, output: Path) -> dict[str, Any]:
-    """Return the capture's metadata; of the probe of the disk its size only."""
-    disk = capture.disk
-    probe = None if disk is None else {"name": disk.name, "requests": disk.requests}
-    metadata = msgspec.to_builtins(msgspec.structs.replace(capture, disk=None))
-    return {"capture": str(output), **metadata, "disk": probe}
 
 
 def _text(capture: Capture, output: Path) -> str:

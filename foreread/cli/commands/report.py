@@ -3,31 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 import logging
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import PUBLISHED
-from analyzer.predict.disk.device_model import read_device_model
-from analyzer.predict.linux import PREFIX
-from analyzer.predict.prediction import Prediction
-from analyzer.predict.remedy import target_words
-from analyzer.predict.validate import validate
-from analyzer.prefetch import PrefetchError, compare
-from analyzer.prefetch.measured import Listed, read_measurement
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.store.store_file import is_store
 from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
+from foreread.documents.report import ReportDocument
 from tracer.formats.sweep import Sweep, read_sweep
-
-DRAWING = "drawing figures"
 
 if TYPE_CHECKING:
     from analyzer.report import ReportFiles  # which imports matplotlib
@@ -71,8 +60,8 @@ def run(args: argparse.Namespace) -> int:
     finally:
         line.end()
     if args.json:
-        told = {"html": str(files.html), "pdf": str(files.pdf), "json": str(files.json)}
-        print(json.dumps({"schema": 1, **told}))
+        paths = (str(files.html), str(files.pdf), str(files.json))
+        print(ReportDocument(html=paths[0], pdf=paths[1], json=paths[2]).to_json())
     else:
         print(f"report: {files.html}")
     return 0
@@ -85,11 +74,9 @@ def _of_tuning(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
         raise UsageError(
             f"{args.capture} is a TUNING: give it alone without other options, or after a CAPTURE"
         )
-    from analyzer.report import write_tuning_report  # noqa: PLC0415
+    from analyzer.report import report  # noqa: PLC0415  (matplotlib)
 
-    line.step(DRAWING)
-    results = read_results(args.capture)
-    return write_tuning_report(results, args.output, partial(line.part, DRAWING))
+    return report(read_results(args.capture), args.output, step=line.step, part=line.part)
 
 
 def _of_capture(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
@@ -97,18 +84,20 @@ def _of_capture(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
     recording = load(args.capture, args.pids)
     line.step("predicting every window")
     prediction = question_of(args).predicted(recording)
-    sweep, tuned = _measured(args.measured)
-    command = recording.capture.command if recording.capture else None
-    validation = (
-        validate(prediction, sweep, command, target_words(recording.capture)) if sweep else None
-    )
-    line.step("predicting window against prefetch list")
-    listed = _listed(recording, prediction, args)
-    from analyzer.report import write_report  # noqa: PLC0415
+    sweep, tuning = _measured(args.measured)
+    from analyzer.report import report  # noqa: PLC0415  (matplotlib)
 
-    line.step(DRAWING)
-    told = partial(line.part, DRAWING)
-    return write_report(recording, prediction, sweep, validation, args.output, listed, tuned, told)
+    return report(
+        recording,
+        args.output,
+        prediction=prediction,
+        sweep=sweep,
+        tuning=tuning,
+        device_model=args.device_model,
+        prefetch_runs=args.prefetch,
+        step=line.step,
+        part=line.part,
+    )
 
 
 def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
@@ -122,19 +111,3 @@ def _measured(paths: list[Path]) -> tuple[Sweep | None, Results | None]:
         read_sweep(sweeps[0]) if sweeps else None,
         read_results(tunings[0]) if tunings else None,
     )
-
-
-def _listed(
-    recording: Recording, prediction: Prediction, args: argparse.Namespace
-) -> Listed | None:
-    """Return the effect of the recording's prefetch list; None if none can be made."""
-    runs = None if args.prefetch is None else read_measurement(args.prefetch)
-    try:
-        if not prediction.model.startswith(PREFIX):
-            raise PrefetchError("a prefetch list needs the kernel's model", "add --model linux")
-        device = None if args.device_model is None else read_device_model(args.device_model)
-        return Listed(compare(recording, device=device, prediction=prediction), runs)
-    except PrefetchError:
-        if runs is not None:
-            raise
-        return None

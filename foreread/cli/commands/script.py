@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
-import sys
+from collections.abc import Sequence
 from pathlib import Path
 
-from analyzer.apply import (
-    ApplyError,
-    ApplyPlan,
-    Installed,
-    Prefetch,
-    install,
-    plan_from,
-    plan_of_tuning,
-    uninstall,
-    write_scripts,
-)
+from msgspec import UNSET
+
+from analyzer.apply import ApplyPlan, Installed, Script, install, script, uninstall
 from analyzer.apply.init_system import INITS
-from analyzer.apply.write import REPLAYER_SCRIPT, shipped
-from analyzer.confirm.text import cited, contradicting, stored
 from analyzer.ingest.load import load
-from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import PUBLISHED
-from analyzer.predict.prediction import Verdict
-from analyzer.prefetch.listing import read_listing
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store_file import is_store
 from boards.emulated.live import EmulatedTarget
@@ -36,6 +22,13 @@ from foreread.cli.arguments import UsageError, add_capture, window_kb
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
+from foreread.documents.script import (
+    InstalledPart,
+    PrefetchPart,
+    ScriptDocument,
+    UninstalledDocument,
+    WrittenSetting,
+)
 
 AUTO = "auto"
 
@@ -119,12 +112,11 @@ def run(args: argparse.Namespace) -> int:
     _check_usage(args)
     if args.uninstall:
         return _uninstall(args)
-    tuning = is_store(args.capture)
-    plan = _plan_of_tuning(args) if tuning else _plan(args)
-    files = write_scripts(plan, args.output)
+    written = _of_tuning(args) if is_store(args.capture) else _of_capture(args)
+    plan, files = written.plan, written.files
     done = _install(args, plan) if args.install else None
     if args.json:
-        print(json.dumps(_document(plan, files, done)))
+        print(_document(plan, files, done).to_json())
         return 0
     for setting in plan.settings:
         where = f"{setting.disk.name}/" if setting.disk else ""
@@ -161,43 +153,24 @@ def _published(args: argparse.Namespace) -> str | None:
     return PUBLISHED if args.criterion == PUBLISHED else None
 
 
-def _plan(args: argparse.Namespace) -> ApplyPlan:
+def _of_capture(args: argparse.Namespace) -> Script:
     recording = load(args.capture, args.pids)
-    for kb in (args.read_ahead_kb, args.after_boot_kb):
-        _check_whole_pages(kb, recording.page_size)
-    prediction = question_of(args).predicted(recording)
-    asked_kb = _asked(args.read_ahead_kb, prediction.verdict)
-    _check_contradicted(args, recording, asked_kb, prediction.verdict)
-    return plan_from(
-        prediction,
-        recording.capture,
-        read_ahead_kb=asked_kb,
-        after_boot_read_ahead_kb=args.after_boot_kb,
-        boot_done_seconds=args.after_seconds,
+    return script(
+        question_of(args).predicted(recording),
+        args.output,
+        capture=recording.capture,
+        read_ahead_kb=args.read_ahead_kb,
+        after_boot_kb=args.after_boot_kb,
+        after_seconds=args.after_seconds,
         restore_on_stop=not args.no_restore,
-        prefetch=None if args.prefetch is None else _prefetch(args.prefetch, args.replayer),
+        prefetch=args.prefetch,
+        replayer=args.replayer,
+        force=args.force,
+        tell=tell,
     )
 
 
-def _check_contradicted(
-    args: argparse.Namespace, recording: Recording, asked_kb: int | None, verdict: Verdict
-) -> None:
-    """Refuse a window that measured runs contradict; print the runs' result for any other."""
-    kb = verdict.read_ahead_kb if asked_kb is None else asked_kb
-    against = None if kb is None else contradicting(recording.capture, kb)
-    if against is not None and not args.force:
-        raise ApplyError(
-            f"the window is {cited(against)}",
-            f"keep the present window with --read-ahead-kb {against.present_kb}, or write the "
-            "script "
-            "anyway with --force",
-        )
-    for one in stored(recording.capture):
-        if one.proposed_kb == kb:
-            print(f"foreread: {printable(cited(one))}", file=sys.stderr)
-
-
-def _plan_of_tuning(args: argparse.Namespace) -> ApplyPlan:
+def _of_tuning(args: argparse.Namespace) -> Script:
     for given, name in (
         *((args.model, "--model"), (args.device_model, "--device-model")),
         *((args.read_ahead_kb, "--read-ahead-kb"), (args.after_boot_kb, "--after-boot-kb")),
@@ -205,17 +178,13 @@ def _plan_of_tuning(args: argparse.Namespace) -> ApplyPlan:
     ):
         if given is not None:
             raise UsageError(f"{name} cannot be used with a TUNING, only with a CAPTURE")
-    return plan_of_tuning(
+    return script(
         read_results(args.capture),
+        args.output,
         restore_on_stop=not args.no_restore,
-        prefetch=None if args.prefetch is None else _prefetch(args.prefetch, args.replayer),
+        prefetch=args.prefetch,
+        replayer=args.replayer,
     )
-
-
-def _prefetch(listing: Path, replayer: Path | None) -> Prefetch:
-    """Return the replayer of a list; PrefetchError if it is invalid."""
-    text = read_listing(listing)
-    return Prefetch(text, shipped(REPLAYER_SCRIPT) if replayer is None else replayer.read_bytes())
 
 
 def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
@@ -229,28 +198,29 @@ def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:
         return install(target, plan, init, force=args.force)
 
 
-def _document(plan: ApplyPlan, files: list[Path], done: Installed | None) -> dict[str, object]:
+def _document(plan: ApplyPlan, files: Sequence[Path], done: Installed | None) -> ScriptDocument:
     settings = [
-        {"disk": s.disk and s.disk.name, "knob": s.knob, "value": s.value, "phase": s.phase}
+        WrittenSetting(s.disk.name if s.disk else None, s.knob, s.value, s.phase)
         for s in plan.settings
     ]
-    document: dict[str, object] = {
-        "schema": 1,
-        "settings": settings,
-        "files": [str(file) for file in files],
-    }
-    if plan.prefetch:
-        document["prefetch"] = {"list_bytes": len(plan.prefetch.listing)}
-    if done:
-        document["installed"] = {
-            "init": done.manifest.init,
-            "paths": done.manifest.paths,
-            "lines": done.manifest.lines,
-            "fits": done.fits,
-            "check": done.would_do,
-            "notes": done.notes,
-        }
-    return document
+    return ScriptDocument(
+        settings=settings,
+        files=[str(file) for file in files],
+        prefetch=PrefetchPart(len(plan.prefetch.listing)) if plan.prefetch else UNSET,
+        installed=_installed(done) if done else UNSET,
+    )
+
+
+def _installed(done: Installed) -> InstalledPart:
+    manifest = done.manifest
+    return InstalledPart(
+        init=manifest.init,
+        paths=manifest.paths,
+        lines=manifest.lines,
+        fits=done.fits,
+        check=done.would_do,
+        notes=done.notes,
+    )
 
 
 def _print_installed(done: Installed, target: list[str]) -> None:
@@ -277,30 +247,10 @@ def _uninstall(args: argparse.Namespace) -> int:
     with open_target(args.target, identity=args.identity, tell=tell) as target:
         removed = uninstall(target, force=args.force)
     if args.json:
-        print(json.dumps({"schema": 1, "removed": removed.paths, "restored": removed.said}))
+        print(UninstalledDocument(removed=removed.paths, restored=removed.said).to_json())
         return 0
     for line in removed.said:
         print(printable(line))
     for path in removed.paths:
         print(f"removed: {path}")
     return 0
-
-
-def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:
-    if read_ahead_kb is not None and read_ahead_kb * 1024 % page_size:
-        raise UsageError(
-            f"{read_ahead_kb} KiB is not a multiple of the page size ({page_size} bytes): the "
-            "kernel "
-            "would round it down"
-        )
-
-
-def _asked(read_ahead_kb: int | None, verdict: Verdict) -> int | None:
-    """Return the value to pin: with the verdict "keep", the board's."""
-    if read_ahead_kb is None and verdict.action == "keep":
-        print(
-            "foreread: the verdict is to keep the board's window; the script sets that value",
-            file=sys.stderr,
-        )
-        return verdict.read_ahead_kb
-    return read_ahead_kb

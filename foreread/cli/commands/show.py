@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +20,7 @@ from foreread.cli.arguments import add_capture
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import ended_text
+from foreread.documents.show import ShowDocument, ShownFile, Slice
 from tracer.formats.capture import dev_text
 
 _TIMELINE_BINS = 20
@@ -47,41 +46,40 @@ def run(args: argparse.Namespace) -> int:
     recording = load_any(args.capture, args.pids)
     at_window = _waste(recording)
     if args.json:
-        print(json.dumps(to_json(recording, at_window)))
+        print(document(recording, at_window).to_json())
     else:
         print(_text(recording, at_window, args.files, args.by))
     return 0
 
 
-def to_json(recording: Recording, at_window: Waste) -> dict[str, Any]:
-    """Return the document of ``show``, schema 1."""
+def document(recording: Recording, at_window: Waste) -> ShowDocument:
+    """Return all that ``show`` prints."""
     capture = recording.capture
     trace = recording.trace
-    return {
-        "schema": 1,
-        "format": trace.format,
-        "kernel": recording.kernel,
-        "page_size": recording.page_size,
-        "recorded_read_ahead_kb": recording.recorded_read_ahead_kb,
-        "contaminated": recording.contaminated,
-        "command": capture.command if capture else None,
-        "exit_status": capture.exit_status if capture else None,
-        "ended_by": capture.ended_by if capture else None,
-        "wall_seconds": capture.wall_seconds if capture else None,
-        "backend": capture.backend if capture else None,
-        "cold": capture.cold.proven if capture else None,
-        "resident_pages": capture.cold.resident_pages if capture else None,
-        "events": event_counts(recording),
-        "lost": {str(cpu): n for cpu, n in sorted(trace.lost.items())},
-        "accesses": recording.accesses.rows,
-        "not_accesses": recording.counts,
-        "window": at_window.window,
-        "files": [_file_json(recording, row, at_window) for row in _order(recording)],
-        "disk": probe_text(capture.disk) if capture and capture.disk else None,
-        "requests_by_sectors": request_sizes(recording),
-        "timeline": timeline(recording),
-        "notes": list(recording.notes) + (list(capture.notes) if capture else []),
-    }
+    return ShowDocument(
+        format=trace.format,
+        kernel=recording.kernel,
+        page_size=recording.page_size,
+        recorded_read_ahead_kb=recording.recorded_read_ahead_kb,
+        contaminated=recording.contaminated,
+        command=capture.command if capture else None,
+        exit_status=capture.exit_status if capture else None,
+        ended_by=capture.ended_by if capture else None,
+        wall_seconds=capture.wall_seconds if capture else None,
+        backend=capture.backend if capture else None,
+        cold=capture.cold.proven if capture else None,
+        resident_pages=capture.cold.resident_pages if capture else None,
+        events=event_counts(recording),
+        lost={str(cpu): n for cpu, n in sorted(trace.lost.items())},
+        accesses=recording.accesses.rows,
+        not_accesses=recording.counts,
+        window=at_window.window,
+        files=[_file_of(recording, row, at_window) for row in _order(recording)],
+        disk=probe_text(capture.disk) if capture and capture.disk else None,
+        requests_by_sectors=request_sizes(recording),
+        timeline=timeline(recording),
+        notes=list(recording.notes) + (list(capture.notes) if capture else []),
+    )
 
 
 def event_counts(recording: Recording) -> dict[str, int]:
@@ -104,17 +102,17 @@ def _order(recording: Recording, wasted: Array | None = None) -> list[int]:
     return rows
 
 
-def _file_json(recording: Recording, row: int, at_window: Waste) -> dict[str, Any]:
+def _file_of(recording: Recording, row: int, at_window: Waste) -> ShownFile:
     files = recording.files
-    return {
-        "dev": dev_text(int(files["dev"][row])),
-        "ino": int(files["ino"][row]),
-        "path": recording.paths[row],
-        "size_bytes": int(files["size_bytes"][row]),
-        "pages_accessed": int(files["accessed"][row]),
-        "requests": int(at_window.requests[row]),
-        "pages_wasted": int(at_window.wasted[row]),
-    }
+    return ShownFile(
+        dev=dev_text(int(files["dev"][row])),
+        ino=int(files["ino"][row]),
+        path=recording.paths[row],
+        size_bytes=int(files["size_bytes"][row]),
+        pages_accessed=int(files["accessed"][row]),
+        requests=int(at_window.requests[row]),
+        pages_wasted=int(at_window.wasted[row]),
+    )
 
 
 def request_sizes(recording: Recording) -> dict[int, int]:
@@ -127,7 +125,7 @@ def request_sizes(recording: Recording) -> dict[int, int]:
     return dict(zip(sizes.tolist(), counts.tolist(), strict=True))
 
 
-def timeline(recording: Recording) -> list[dict[str, float]]:
+def timeline(recording: Recording) -> list[Slice]:
     """Return pages accessed in equal slices of the run: start (s) and pages."""
     time = recording.accesses["time_ns"]
     if not len(time):
@@ -137,30 +135,27 @@ def timeline(recording: Recording) -> list[dict[str, float]]:
     end = capture.end_ns if capture else int(time[-1])
     seconds = (time.astype(np.float64) - start) / 1e9
     pages, edges = np.histogram(seconds, _TIMELINE_BINS, (0.0, max((end - start) / 1e9, 1e-9)))
-    return [
-        {"start_seconds": float(edge), "pages": int(n)}
-        for edge, n in zip(edges[:-1], pages, strict=True)
-    ]
+    return [Slice(float(edge), int(n)) for edge, n in zip(edges[:-1], pages, strict=True)]
 
 
 def _text(recording: Recording, at_window: Waste, files: int, by: str) -> str:
-    summary = to_json(recording, at_window)
+    summary = document(recording, at_window)
     order = _order(recording, at_window.wasted if by == "wasted" else None)[:files]
     parts = [
         "\n".join(_facts(recording, summary)),
         _files_text(recording, order, at_window),
-        _sizes_text(summary["requests_by_sectors"]),
-        _timeline_text(summary["timeline"]),
+        _sizes_text(summary.requests_by_sectors),
+        _timeline_text(summary.timeline),
     ]
-    parts += [f"note: {printable(note)}" for note in summary["notes"]]
+    parts += [f"note: {printable(note)}" for note in summary.notes]
     return "\n\n".join(part for part in parts if part)
 
 
-def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
+def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
     capture = recording.capture
     lost = sum(recording.trace.lost.values())
-    window = summary["recorded_read_ahead_kb"]
-    lines = [f"format      {summary['format']}", f"kernel      {summary['kernel'] or 'unknown'}"]
+    window = summary.recorded_read_ahead_kb
+    lines = [f"format      {summary.format}", f"kernel      {summary.kernel or 'unknown'}"]
     if capture:
         host = capture.host
         lines += [
@@ -174,13 +169,12 @@ def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
     lines.append(f"window      {'unknown' if window is None else f'{window} KiB'} when recorded")
     if recording.contaminated:
         lines.append("            CONTAMINATED: pages of the kernel's own readahead are mixed in")
-    counts = ", ".join(f"{n} {name}" for name, n in summary["events"].items())
+    counts = ", ".join(f"{n} {name}" for name, n in summary.events.items())
     lines += [
         f"events      {counts or 'none that foreread uses'}",
         f"lost        {plural(lost, 'event')}"
         + ("" if lost == 0 else ": THE RESULT IS INCOMPLETE"),
-        f"accessed    {plural(summary['accesses'], 'page')} of "
-        f"{plural(recording.files.rows, 'file')}",
+        f"accessed    {plural(summary.accesses, 'page')} of {plural(recording.files.rows, 'file')}",
     ]
     if capture and capture.disk:
         lines.append(f"disk        {printable(probe_text(capture.disk))}")
@@ -191,11 +185,11 @@ def _facts(recording: Recording, summary: dict[str, Any]) -> list[str]:
 def _files_text(recording: Recording, order: list[int], at_window: Waste) -> str:
     rows = []
     for row in order:
-        entry = _file_json(recording, row, at_window)
-        size = entry["size_bytes"]
+        entry = _file_of(recording, row, at_window)
+        size = entry.size_bytes
         pages = "?" if size < 0 else str(-(-size // recording.page_size))
-        name = entry["path"] or f"inode {entry['ino']} on {entry['dev']}"
-        counts = (entry["pages_accessed"], entry["requests"], entry["pages_wasted"])
+        name = entry.path or f"inode {entry.ino} on {entry.dev}"
+        counts = (entry.pages_accessed, entry.requests, entry.pages_wasted)
         rows.append((*map(str, counts), pages, name))
     kib = at_window.window * recording.page_size // 1024
     head = ("accessed", f"requests at {kib} KiB", "unused", "of pages", "file")
@@ -207,12 +201,11 @@ def _sizes_text(sizes: dict[int, int]) -> str:
     return render(("KiB a read", "requests"), rows[:16]) if rows else ""
 
 
-def _timeline_text(slices: list[dict[str, float]]) -> str:
-    most = max((s["pages"] for s in slices), default=0)
+def _timeline_text(slices: list[Slice]) -> str:
+    most = max((s.pages for s in slices), default=0)
     if not most:
         return ""
     rows = [
-        (f"{s['start_seconds']:.3f}", str(s["pages"]), "#" * round(40 * s["pages"] / most))
-        for s in slices
+        (f"{s.start_seconds:.3f}", str(s.pages), "#" * round(40 * s.pages / most)) for s in slices
     ]
     return render(("from s", "pages", ""), rows)

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from functools import partial
 from pathlib import Path
 from statistics import median
-
-import msgspec
 
 from foreread.cli.arguments import UsageError, add_windows, parse_windows
 from foreread.cli.arguments.model import add_model, question_of
@@ -83,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     )
     print(file=sys.stderr)
     if args.json:
-        print(json.dumps(msgspec.to_builtins(result)))
+        print(result.to_json())
     else:
         print(_text(result))
     return 0

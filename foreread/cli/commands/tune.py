@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -61,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         confirming=line.confirming,
     )
     line.end()
-    print(json.dumps(document(results)) if args.json else outcome_text(results))
+    print(document(results).to_json() if args.json else outcome_text(results))
     return 0
 
 

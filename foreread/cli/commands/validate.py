@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.predict.remedy import target_words
 from analyzer.predict.validate import Validation, validate
 from foreread.cli.arguments import add_capture
 from foreread.cli.arguments.model import add_model, question_of
@@ -27,11 +25,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the comparison."""
     sweep = read_sweep(args.sweep)
     recording = load(args.capture, args.pids)
-    command = recording.capture.command if recording.capture else None
-    validation = validate(
-        question_of(args).predicted(recording), sweep, command, target_words(recording.capture)
-    )
-    print(json.dumps(validation.to_json()) if args.json else _text(validation))
+    prediction = question_of(args).predicted(recording)
+    validation = validate(prediction, sweep, recording.capture)
+    print(validation.to_json() if args.json else _text(validation))
     return 0
 
 

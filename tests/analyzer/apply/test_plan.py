@@ -34,7 +34,7 @@ def curve(dev="179:0", name="mmcblk0", tap=100, **changes):
         turning_points=1,
         pareto=[0, 32, 128],
     )
-    return replace(made, **changes)
+    return msgspec.structs.replace(made, **changes)
 
 
 def prediction(*curves, action="set", read_ahead_kb=128):
@@ -110,7 +110,7 @@ def test_a_disk_without_predicted_seconds_keeps_its_window():
 
 def test_the_published_criterion_sets_every_disk_when_asked_for():
     found = prediction(curve(predicted_best=128), curve("8:0", "sda"))
-    published = replace(found.verdict, by="criterion")
+    published = msgspec.structs.replace(found.verdict, by="criterion")
     settings = plan_from(replace(found, published=published).by_criterion()).settings
     assert [(s.disk.name, s.value) for s in settings] == [("mmcblk0", "128"), ("sda", "128")]
 

@@ -23,7 +23,7 @@ def test_the_fixed_model_is_that_of_predict(recording):
 
 
 def test_without_a_model_the_recordings_kernel_decides(recording):
-    assert predict_by(recording, None, WINDOWS).to_json()["model"].startswith("linux")
+    assert predict_by(recording, None, WINDOWS).model.startswith("linux")
 
 
 def test_the_fixed_model_refuses_what_only_seconds_use(recording):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
+import msgspec
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 
 from analyzer.predict.prediction import Curve, Prediction, Verdict
 from analyzer.predict.validate import METADATA_UNKNOWN, ValidationError, validate
@@ -112,7 +113,7 @@ def test_predicted_best_is_chosen_before_quasi_optimal():
 
 
 def test_without_predicted_seconds_their_errors_are_null():
-    document = validate(prediction(curve()), MEASURED).to_json()
+    document = json.loads(validate(prediction(curve()), MEASURED).to_json())
     assert document["seconds_error_median"] is None
     assert document["seconds_error_max"] is None
     assert json.loads(json.dumps(document)) == document
@@ -121,7 +122,11 @@ def test_without_predicted_seconds_their_errors_are_null():
 def test_medians_over_the_repeats():
     runs = sweep(point(8, [30.0, 10.0, 11.0], [90, 40, 50], [1.0, 120.0, 130.0]))
     result = validate(prediction(curve()), runs)
-    assert result.points[0].measured.to_json() == {"F": 50, "pages": 120.0, "seconds": 11.0}
+    assert msgspec.to_builtins(result.points[0].measured) == {
+        "F": 50,
+        "pages": 120.0,
+        "seconds": 11.0,
+    }
 
 
 def test_the_regret_of_a_window_that_was_not_measured_is_unknown_and_said():

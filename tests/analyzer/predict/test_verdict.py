@@ -1,12 +1,12 @@
 """The verdict: set, keep or none, and a sentence with the figures."""
 
-from dataclasses import replace
 from math import isqrt
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from analyzer.predict.bands import Bands
 from analyzer.predict.criterion import c_opt, quasi_optimal

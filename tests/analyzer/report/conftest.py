@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import SimpleNamespace
 
 import msgspec
@@ -166,7 +165,7 @@ def make_curve(recording, dev="total", name="total", mask=None, seconds=False):
 def make_prediction(recording, *, seconds=False, action="set", notes=()):
     capture = recording.capture
     total = make_curve(recording, seconds=seconds)
-    devices = [replace(total, dev="7:0", name="loop0")]
+    devices = [msgspec.structs.replace(total, dev="7:0", name="loop0")]
     if capture is not None and len(capture.devices) > 1:
         dev = recording.files["dev"][recording.accesses["file"]]
         devices = [

@@ -183,7 +183,7 @@ def test_figures_of_the_answer_are_the_predictions(app, make):
 
 def test_measurements_that_contradict_are_said_before_all_else(swept):
     predicted = swept.prediction
-    wrong = replace(predicted, verdict=replace(predicted.verdict, read_ahead_kb=0))
+    wrong = replace(predicted, verdict=msgspec.structs.replace(predicted.verdict, read_ahead_kb=0))
     section = answer(replace(swept, prediction=wrong))
     assert section.blocks[0].warning
     assert section.blocks[0].items[0].startswith("The measurements contradict this")
@@ -292,7 +292,7 @@ def test_hostile_board_is_harmless(make, tmp_path):
     )
     recording = make.recording([(0, 0), (1, 1)], capture=made)
     subject = subject_of(make, recording, notes=(evil,))
-    curve = replace(subject.prediction.total, name=evil)
+    curve = msgspec.structs.replace(subject.prediction.total, name=evil)
     named = replace(subject.prediction, devices=[curve, curve])
     _, page = write(replace(subject, prediction=named), tmp_path)
     assert "script" not in page.tags
@@ -315,7 +315,9 @@ def test_one_window_and_large_pages(make):
     total = subject.prediction.total
     lists = ("windows", "f", "g", "g_formula", "pages", "c_opt")
     one = {name: getattr(total, name)[4:5] for name in lists}
-    curve = replace(total, **one, read_ahead_kb=[64], quasi_optimal=total.windows[4], pareto=[])
+    curve = msgspec.structs.replace(
+        total, **one, read_ahead_kb=[64], quasi_optimal=total.windows[4], pareto=[]
+    )
     prediction = replace(subject.prediction, page_size=16384, devices=[curve], total=curve)
     assert "64 KiB" in page_of(replace(subject, prediction=prediction))
 

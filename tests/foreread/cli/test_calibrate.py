@@ -12,7 +12,7 @@ from analyzer.predict.disk.device_model import read_device_model
 from boards.profile import load_profile
 from emulator.devices.device import FixedCost
 from emulator.devices.paced import Paced
-from foreread.cli.commands import calibrate
+from foreread import calibrating
 from foreread.cli.main import main
 from tracer.calibrate.fio import CalibrateError, Place, Seen
 from tracer.calibrate.run import jobs
@@ -37,8 +37,8 @@ def disk(monkeypatch):
         return found
 
     place = Place("/dev/sdb1", 1 << 30, "sdb", "6.1.0", "fio-3.33")
-    monkeypatch.setattr(calibrate, "find_place", lambda target, device: place)
-    monkeypatch.setattr(calibrate, "measure_all", seen)
+    monkeypatch.setattr(calibrating, "find_place", lambda target, device: place)
+    monkeypatch.setattr(calibrating, "measure_all", seen)
     return devices
 
 
@@ -103,7 +103,7 @@ def test_an_unwritable_output_is_reported_before_measuring(
     words, code, message, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "there").touch()
-    monkeypatch.setattr(calibrate, "find_place", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr(calibrating, "find_place", lambda *_: pytest.fail("measured"))
     words = [word.replace("{tmp}", str(tmp_path)) for word in words]
     assert main(["calibrate", "/dev/sdb1", *words]) == code
     assert message in capsys.readouterr().err
@@ -113,6 +113,6 @@ def test_a_disk_that_cannot_be_measured_is_one_line(monkeypatch, capsys):
     def refuse(*_):
         raise CalibrateError("no disk", "name one")
 
-    monkeypatch.setattr(calibrate, "find_place", refuse)
+    monkeypatch.setattr(calibrating, "find_place", refuse)
     assert main(["calibrate", "nothing"]) == 1
     assert capsys.readouterr().err == "foreread: no disk -- name one\n"

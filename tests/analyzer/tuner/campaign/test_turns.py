@@ -188,9 +188,9 @@ def test_one_scenario_takes_no_turns():
 
 
 def test_each_turn_has_its_own_outcome(results):
-    idle, reader = document(results)["turns"]
-    assert reader["chromosome"]["scheduler"] == "bfq" and reader["confirmed"]
-    assert idle["runs"] + reader["runs"] == document(results)["runs"]
+    idle, reader = document(results).turns
+    assert reader.chromosome["scheduler"] == "bfq" and reader.confirmed
+    assert idle.runs + reader.runs == document(results).runs
     text = outcome_text(results)
     assert text.index("idle") < text.index("reader") and text.count("runs: ") == 1
     sections = [section for section in tuning_sections(results) if section.blocks]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tuned_stores import KnownLandscape, spec_of, tuned
 from tuner_landscapes import SPACE, USELESS
@@ -112,14 +114,14 @@ def test_of_a_rate_more_is_better():
         results = Results.of(store)
     assert results.confirmed.chromosome["scheduler"] == "bfq"
     found = document(results)
-    assert found["over_default"]["effect"] < -0.2
-    scenario = found["scenarios"][0]
-    assert min(scenario["tuned"]) > max(scenario["default"]) > 0.1
+    assert found.over_default.effect < -0.2
+    scenario = found.scenarios[0]
+    assert min(scenario.tuned) > max(scenario.default) > 0.1
 
 
 def test_the_document_is_json_of_the_same(path):
     results = read_results(path)
-    found = document(results)
+    found = json.loads(document(results).to_json())
     assert found["confirmed"] and found["runs"] == len(results.search)
     assert [gene["gene"] for gene in found["genes"]] == [g.gene for g in results.confirmed.gains]
     assert {effect["gene"] for effect in found["effects"]} <= set(SPACE.names)

@@ -1,0 +1,140 @@
+"""Makes the boot script of a prediction or a tuning: decided, checked by measurements, written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.apply.plan import ApplyError, ApplyPlan, Prefetch, plan_from
+from analyzer.apply.tuned import plan_of_tuning
+from analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_scripts
+from analyzer.confirm.text import cited, contradicting, stored
+from analyzer.error import ArgumentError
+from analyzer.ingest.arguments import StrPath
+from analyzer.predict.prediction import Prediction
+from analyzer.prefetch.listing import read_listing
+from analyzer.tuner.findings.results import Results
+from tracer.formats.capture import Capture
+
+
+def _silent(note: str) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Script:
+    """The files that were written, the script first, and what they set."""
+
+    plan: ApplyPlan
+    files: tuple[Path, ...]
+
+
+def script(
+    of: Prediction | Results,
+    output: StrPath,
+    *,
+    capture: Capture | None = None,
+    read_ahead_kb: int | None = None,
+    after_boot_kb: int | None = None,
+    after_seconds: int | None = None,
+    restore_on_stop: bool = True,
+    prefetch: StrPath | None = None,
+    replayer: StrPath | None = None,
+    force: bool = False,
+    tell: Callable[[str], None] = _silent,
+) -> Script:
+    """Write the boot script that applies a prediction or a tuning, and files to install it.
+
+    Nothing is changed on any machine: :func:`foreread.install` puts the script on a board.
+
+    Args:
+        of: what :func:`foreread.predict` or :func:`foreread.tune` found.
+        output: the folder to write to.
+        capture: of a prediction, what was recorded (``Recording.capture``): the script then checks
+            that it runs on the recorded board.
+        read_ahead_kb: set this window instead of the predicted one.
+        after_boot_kb: switch to this window when the board has booted.
+        after_seconds: switch so many seconds after boot; None: when the script is called with
+            ``boot-done``.
+        restore_on_stop: ``stop`` restores the values that the script found.
+        prefetch: a list that ``prefetch`` wrote, to be read while the board boots.
+        replayer: the program that reads the list; None: a shell script, which needs dd.
+        force: write a window that measured runs contradict.
+        tell: is called with notes about the window, in words.
+
+    Raises:
+        ArgumentError: a window that is not a whole number of pages.
+        ApplyError: there is nothing to set, or it must not be set; ``remedy`` says what to do.
+        PrefetchError: ``prefetch`` is not a list.
+    """
+    replayed = None if prefetch is None else _prefetch(Path(prefetch), replayer)
+    if isinstance(of, Results):
+        if capture or (read_ahead_kb, after_boot_kb, after_seconds) != (None, None, None):
+            raise ApplyError(
+                "a tuning sets its own values: a capture or a window cannot be given with it",
+                "leave these arguments out, or give a prediction",
+            )
+        plan = plan_of_tuning(of, restore_on_stop=restore_on_stop, prefetch=replayed)
+        return Script(plan, tuple(write_scripts(plan, Path(output))))
+    for kb in (read_ahead_kb, after_boot_kb):
+        _check_whole_pages(kb, of.page_size)
+    asked_kb = _asked(of, read_ahead_kb, tell)
+    _check_contradicted(of, capture, asked_kb, force, tell)
+    plan = plan_from(
+        of,
+        capture,
+        read_ahead_kb=asked_kb,
+        after_boot_read_ahead_kb=after_boot_kb,
+        boot_done_seconds=after_seconds,
+        restore_on_stop=restore_on_stop,
+        prefetch=replayed,
+    )
+    return Script(plan, tuple(write_scripts(plan, Path(output))))
+
+
+def _prefetch(listing: Path, replayer: StrPath | None) -> Prefetch:
+    """Return what replays a list; PrefetchError if it is none."""
+    text = read_listing(listing)
+    program = shipped(REPLAYER_SCRIPT) if replayer is None else Path(replayer).read_bytes()
+    return Prefetch(text, program)
+
+
+def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:
+    if read_ahead_kb is not None and read_ahead_kb * 1024 % page_size:
+        raise ArgumentError(
+            f"{read_ahead_kb} KiB is not a multiple of the page size ({page_size} bytes): the "
+            "kernel would round it down",
+            f"give a multiple of {page_size // 1024} KiB",
+        )
+
+
+def _asked(
+    prediction: Prediction, read_ahead_kb: int | None, tell: Callable[[str], None]
+) -> int | None:
+    """Return the value to pin: with the verdict to keep, what the board has."""
+    if read_ahead_kb is None and prediction.verdict.action == "keep":
+        tell("the verdict is to keep the board's window; the script sets that value")
+        return prediction.verdict.read_ahead_kb
+    return read_ahead_kb
+
+
+def _check_contradicted(
+    prediction: Prediction,
+    capture: Capture | None,
+    asked_kb: int | None,
+    force: bool,
+    tell: Callable[[str], None],
+) -> None:
+    """Refuse a window that measured runs speak against; say what runs show about any other."""
+    kb = prediction.verdict.read_ahead_kb if asked_kb is None else asked_kb
+    against = None if kb is None else contradicting(capture, kb)
+    if against is not None and not force:
+        raise ApplyError(
+            f"the window is {cited(against)}",
+            f"keep the present window with --read-ahead-kb {against.present_kb}, or write the "
+            "script anyway with --force",
+        )
+    for one in stored(capture):
+        if one.proposed_kb == kb:
+            tell(cited(one))

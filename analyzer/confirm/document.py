@@ -1,0 +1,30 @@
+"""The document of ``foreread confirm --json``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from analyzer.confirm.sequential import CONFIDENCE
+from boards.document import SCHEMA, Encoded, says
+from tracer.formats.confirmation import Confirmation
+
+
+class ConfirmationDocument(Confirmation, Encoded, frozen=True, kw_only=True):
+    """A measured proof with the command that was run and what had been predicted."""
+
+    schema: Literal[1] = SCHEMA
+    command: list[str]
+    confidence: Annotated[float, says("of the interval, at every look")] = CONFIDENCE
+    predicted_gain: Annotated[
+        float | None, says("predicted share of the present time that is saved")
+    ]
+
+
+def confirmation_document(
+    of: Confirmation, command: list[str], predicted_gain: float | None
+) -> ConfirmationDocument:
+    """Return the document of a result."""
+    fields = msgspec.structs.asdict(of)
+    return ConfirmationDocument(**fields, command=command, predicted_gain=predicted_gain)

@@ -1,0 +1,64 @@
+"""The figures of a report: report.json."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from msgspec import UNSET, UnsetType
+
+from analyzer.predict.prediction import PredictionDocument
+from analyzer.predict.validate import Validation
+from analyzer.report.subject import Subject
+from analyzer.tuner.findings.document import TuningDocument
+from analyzer.tuner.findings.document import document as tuning_document
+from boards.document import Document, says
+
+
+class WastedFile(msgspec.Struct, frozen=True):
+    """A file of which a window reads pages that nobody uses."""
+
+    path: str
+    requests: Annotated[int, says("read requests of the window")]
+    pages_wasted: int
+    by_rule: Annotated[dict[str, int], says("unused pages by the kernel's rule that read them")]
+
+
+class WasteDocument(msgspec.Struct, frozen=True):
+    """Unused pages by file."""
+
+    window: Annotated[int, says("in pages")]
+    model: Annotated[str, says("model of the readahead")]
+    files: list[WastedFile]
+
+
+class ReportFigures(Document, frozen=True, kw_only=True):
+    """The numbers of a report; that of a TUNING alone has ``tuning`` only."""
+
+    prediction: PredictionDocument | UnsetType = UNSET
+    validation: Validation | UnsetType | None = UNSET
+    tuning: TuningDocument | None
+    waste: WasteDocument | UnsetType = UNSET
+
+
+def figures_of(subject: Subject) -> ReportFigures:
+    """Return prediction, validation, tuning, and waste by file and rule."""
+    model = subject.prediction.model if subject.causes is not None else "fixed"
+    files = [_file(subject, row) for row in np.flatnonzero(subject.waste.wasted).tolist()]
+    return ReportFigures(
+        prediction=subject.prediction.document(),
+        validation=subject.validation,
+        tuning=None if subject.tuned is None else tuning_document(subject.tuned),
+        waste=WasteDocument(subject.window, model, files),
+    )
+
+
+def _file(subject: Subject, row: int) -> WastedFile:
+    of_rules = {
+        one.cause.name.lower(): int(one.wasted[row])
+        for one in subject.causes or []
+        if one.wasted[row]
+    }
+    waste = subject.waste
+    return WastedFile(subject.path(row), int(waste.requests[row]), int(waste.wasted[row]), of_rules)

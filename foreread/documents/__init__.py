@@ -1,0 +1,1 @@
+"""What the commands print with ``--json``, where no other package declares it."""

@@ -1,0 +1,20 @@
+"""The document of ``foreread doctor --json``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from boards.document import Document, says
+from tracer.local.journal import Restored
+from tracer.local.tunable import Finding
+
+
+class DoctorDocument(Document, frozen=True, kw_only=True):
+    """What can be recorded on a machine, and what is in the way."""
+
+    kernel: Annotated[str, says("uname -r")]
+    generation: Annotated[str, says("generation of the readahead code; empty if unknown")]
+    backend: Annotated[str, says("what auto would record with; empty if nothing works")]
+    findings: list[Finding]
+    can_record: bool
+    restored: Annotated[list[Restored], says("with --restore: settings put back")]

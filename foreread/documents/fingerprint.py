@@ -1,0 +1,39 @@
+"""The documents of ``foreread fingerprint --json``: one to a line with ``--watch``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated
+
+from boards.document import Document, says
+
+
+class PeriodDocument(Document, frozen=True, kw_only=True):
+    """What the disks did in one period."""
+
+    fingerprint: Annotated[str | None, says("null if there was too little to be a workload")]
+    pattern_published: Annotated[
+        str | None, says("random or sequential by the average distance, as published")
+    ]
+    seconds: Annotated[int, says("length of the period")]
+    reads: float
+    writes: float
+    size_bytes: Annotated[float, says("average size of a request")]
+    distance_sectors: Annotated[float, says("average from start to start, 512-byte sectors")]
+    jump_share: Annotated[float, says("part of the requests that begin far from the last one")]
+
+
+class DoneDocument(Document, frozen=True, kw_only=True):
+    """What the watcher did about the settings."""
+
+    done: Annotated[str, says("applied, defaults, undone, knob, unset, note or restored")]
+    what: str
+
+
+class WatchScriptDocument(Document, frozen=True, kw_only=True):
+    """The script that watches on a board without foreread."""
+
+    script: Annotated[str, says("path")]
+    plans: Annotated[
+        Mapping[str, Sequence[tuple[str, str]]], says("knobs and values by fingerprint")
+    ]

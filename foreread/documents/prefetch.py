@@ -1,0 +1,24 @@
+"""The document of ``foreread prefetch --json``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from analyzer.prefetch.cases import Case
+from boards.document import Document, says
+
+
+class PrefetchDocument(Document, frozen=True, kw_only=True):
+    """The list of what a start reads, and the start with window, list, both and neither."""
+
+    list: Annotated[str, says("path of the written list")]
+    order: Annotated[str, says("order of the ranges: access or disk")]
+    ranges: int
+    files: int
+    bytes: Annotated[int, says("bytes of all ranges")]
+    needed_bytes: Annotated[int, says("bytes that the start accesses")]
+    wasted_bytes: Annotated[int, says("bytes of gaps that are cheaper to read than to skip")]
+    unnamed_bytes: Annotated[int, says("bytes of files whose path is unknown: not in the list")]
+    gap_bytes: Annotated[int, says("the longest gap that is read")]
+    cases: Annotated[tuple[Case, ...], says("empty where the kernel is unknown")]
+    notes: tuple[str, ...]

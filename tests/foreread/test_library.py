@@ -1,0 +1,185 @@
+"""`import foreread`: what it imports, what it offers, and how it refuses wrong arguments."""
+
+from __future__ import annotations
+
+import ast
+import doctest
+import inspect
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from msgspec import structs
+
+import foreread
+from analyzer.predict.choice import ChoiceError
+from foreread.error import ERRORS, ArgumentError
+
+ROOT = Path(__file__).parents[2]
+CAPTURE = ROOT / "examples/python-start/python-start.capture.tar.xz"
+SWEEP = ROOT / "examples/python-start/python-start.sweep.json"
+HEAVY = ("numpy", "matplotlib", "msgspec", "jinja2", "analyzer", "tracer", "emulator", "boards")
+
+
+@pytest.fixture(scope="module")
+def start():
+    return foreread.load(CAPTURE)
+
+
+@pytest.fixture(scope="module")
+def prediction(start):
+    return foreread.predict(start)
+
+
+def _printed(code):
+    words = [sys.executable, "-c", code]
+    return subprocess.run(words, capture_output=True, check=True, text=True, cwd=ROOT).stdout
+
+
+def test_import_loads_nothing_heavy():
+    code = f"import sys, foreread; print([m for m in {HEAVY} if m in sys.modules])"
+    assert _printed(code) == "[]\n"
+
+
+def test_reading_a_capture_does_not_load_matplotlib():
+    code = (
+        f"import sys, foreread; foreread.predict(foreread.load({str(CAPTURE)!r}), model='fixed'); "
+        "print([m for m in ('matplotlib', 'jinja2', 'pyarrow') if m in sys.modules])"
+    )
+    assert _printed(code) == "[]\n"
+
+
+def test_type_checkers_see_every_name_where_it_is_imported_from():
+    tree = ast.parse(Path(foreread.__file__).read_text())
+    block = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {
+        alias.asname: (node.module, alias.name)
+        for node in block.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    lazy = {}
+    for name, place in foreread._EXPORTS.items():
+        module, _, called = place.partition(":")
+        lazy[name] = (module, called or name)
+    assert typed == lazy
+    assert set(foreread.__all__) == {*lazy, "__version__"}
+
+
+@pytest.mark.parametrize("name", foreread.__all__)
+def test_every_public_name_is_there_and_documented(name):
+    found = getattr(foreread, name)
+    assert name in dir(foreread)
+    if inspect.isfunction(found) or inspect.isclass(found):
+        assert inspect.getdoc(found)
+    page = (ROOT / "docs/reference/python.md").read_text()
+    assert f"`{name}" in page or name == "__version__"
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="nosuch"):
+        _ = foreread.nosuch
+
+
+@pytest.mark.parametrize(
+    "page", ["foreread/__init__.py", "foreread/README.md", "docs/reference/python.md"]
+)
+def test_examples_give_what_they_show(page, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    if page.endswith(".py"):
+        done = doctest.testmod(foreread)
+    else:
+        done = doctest.testfile(str(ROOT / page), module_relative=False)
+    assert done.attempted > 3
+    assert done.failed == 0
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda f: f.load(CAPTURE, None),
+        lambda f: f.load(None),
+        lambda f: f.record("true", "/tmp/never"),
+        lambda f: f.record([], "/tmp/never"),
+        lambda f: f.record(["true"], None),
+        lambda f: f.record(["true"], "/tmp/never", read_ahead_kb=-1),
+        lambda f: f.record(["true"], "/tmp/never", target=""),
+        lambda f: f.sweep(["true"], "/tmp/never", windows_kb=[]),
+        lambda f: f.sweep(["true"], "/tmp/never", windows_kb=["8"]),
+        lambda f: f.sweep(["true"], "/tmp/never", repeat=0),
+        lambda f: f.sweep(None, "/tmp/never"),
+        lambda f: f.confirm(None),
+        lambda f: f.confirm(CAPTURE, runs=0),
+        lambda f: f.calibrate(""),
+        lambda f: f.tune(7, "/tmp/never"),
+        lambda f: f.tune(["true"], ""),
+        lambda f: f.tune(f.TuneOptions(f.RunOptions(["true"]), repeats=(3, 1)), "/tmp/never"),
+        lambda f: f.tune(f.TuneOptions(f.RunOptions(["true"]), genes={"wings": []}), "/tmp/never"),
+        lambda f: f.read_sweep("/tmp/never"),
+        lambda f: f.read_tuning("/tmp/never"),
+        lambda f: f.table("text"),
+        lambda f: f.open_target(""),
+        lambda f: f.load_board("nosuch"),
+    ],
+)
+def test_wrong_arguments_are_refused_with_a_remedy(call):
+    with pytest.raises(ERRORS) as error:
+        call(foreread)
+    assert error.value.remedy
+    assert "\n" not in str(error.value)
+    assert not Path("/tmp/never").exists()
+
+
+def test_an_unknown_criterion_is_refused(start):
+    with pytest.raises(ChoiceError, match="not a criterion"):
+        foreread.predict(start, criterion="luck")
+
+
+def test_recordings_of_different_starts_are_refused(start):
+    other = replace(start, capture=structs.replace(start.capture, command=["other"]))
+    with pytest.raises(ChoiceError, match="its command differs"):
+        foreread.predict(start, more=[other])
+
+
+def test_results_are_frozen(start, prediction):
+    for one, field in ((start, "path"), (prediction, "notes"), (prediction.total, "tap")):
+        with pytest.raises(AttributeError):
+            setattr(one, field, None)
+
+
+def test_the_criterion_decides_the_verdict(start, prediction):
+    published = foreread.predict(start, criterion="published")
+    assert published.verdict == prediction.published != prediction.verdict
+
+
+def test_a_prediction_is_validated_reported_and_scripted(start, prediction, tmp_path):
+    measured = foreread.read_sweep(str(SWEEP))
+    validation = foreread.validate(prediction, measured, start.capture)
+    assert not any("command of the sweep differs" in note for note in validation.notes)
+    steps = []
+    files = foreread.report(
+        start, str(tmp_path / "report"), prediction=prediction, sweep=measured, step=steps.append
+    )
+    assert files.html.exists() and files.pdf.exists() and steps
+    written = foreread.script(prediction, tmp_path / "boot", capture=start.capture)
+    assert written.plan.settings[0].value == "32"
+    assert written.files[0].read_text().startswith("#!/bin/sh")
+
+
+def test_a_start_is_listed_and_written(start, prediction, tmp_path):
+    compared = foreread.prefetch(start, prediction=prediction)
+    assert [case.name for case in compared.cases] == ["neither", "window", "list", "both"]
+    foreread.write_listing(tmp_path / "list", compared.found.listing)
+    assert (tmp_path / "list").read_bytes().startswith(b"foreread-prefetch 1\n")
+
+
+def test_boards_are_listed():
+    assert "arm64" in {board.name for board in foreread.boards()}
+
+
+def test_errors_of_arguments_are_wrong_usage():
+    assert issubclass(ArgumentError, foreread.ForereadError)
+    assert issubclass(ArgumentError, ValueError)

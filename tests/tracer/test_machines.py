@@ -1,0 +1,101 @@
+"""This machine or a target: which bench, recorder and diagnosis each gets."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from boards.target import LocalTarget
+from tracer import machines
+from tracer.error import RecordError
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
+from tracer.local.trial import TrialOptions
+
+ELSEWHERE = SimpleNamespace()  # any target but this machine
+RUN = RunOptions(["true"])
+
+
+@pytest.fixture
+def opened(monkeypatch):
+    """The names of what was opened, in order."""
+    found = []
+
+    def opening(name):
+        @contextmanager
+        def opened(*args):
+            found.append(name)
+            yield name
+
+        return opened
+
+    for name in ("local_trials", "trials_on", "repeated"):
+        monkeypatch.setattr(machines, name, opening(name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("target", "bios", "expected"),
+    [
+        (LocalTarget(), False, ["repeated", "local_trials"]),
+        (LocalTarget(), True, ["trials_on"]),
+        (ELSEWHERE, False, ["trials_on"]),
+    ],
+)
+def test_bench_of_this_machine_and_of_a_target(target, bios, expected, opened):
+    like = SimpleNamespace(environment={}, cgroups=[])
+    with machines.bench_on(target, TrialOptions(RUN, bios=bios), like) as bench:
+        assert bench == expected[-1]
+    assert opened == expected
+
+
+def test_bench_without_a_recorded_run_keeps_the_environment(opened):
+    with machines.bench_on(LocalTarget(), TrialOptions(RUN)):
+        pass
+    assert opened == ["local_trials"]
+
+
+def test_recorder_of_this_machine_takes_the_chosen_back_end(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(machines, "choose", lambda name: (f"back-end {name}", "the best"))
+    monkeypatch.setattr(machines, "record", lambda *args: calls.append(args))
+    seen = SimpleNamespace(inodes="inodes", reads="reads")
+    chosen = machines.recorder_for(LocalTarget(), "perf")
+    assert chosen.why == ""
+    assert machines.recorder_for(LocalTarget()).why == "the best"
+    options = RecordOptions(RUN)
+    chosen.record(options, tmp_path, seen)
+    chosen.record(options, tmp_path, seen, probe_disk=False)
+    assert calls == [
+        (options, "back-end perf", tmp_path, "inodes", "reads"),
+        (options, "back-end perf", tmp_path, "inodes", None),
+    ]
+    with pytest.raises(RecordError, match="probes are for targets"):
+        chosen.record(RecordOptions(RUN, probes=True), tmp_path, seen)
+
+
+def test_recorder_of_a_target_has_one_back_end(monkeypatch, tmp_path):
+    calls = []
+    monkeypatch.setattr(
+        machines, "record_on", lambda *args, **more: calls.append((args, more)) or "capture"
+    )
+    seen = SimpleNamespace(inodes="inodes")
+    options = RecordOptions(RUN)
+    assert machines.recorder_for(ELSEWHERE).record(options, tmp_path, seen) == "capture"
+    assert calls == [((ELSEWHERE, options, tmp_path, "inodes"), {"seen": seen})]
+    with pytest.raises(RecordError, match="perf does not record a target") as error:
+        machines.recorder_for(ELSEWHERE, "perf")
+    assert "tracefs" in error.value.remedy
+
+
+def test_diagnosis_and_leftovers(monkeypatch):
+    monkeypatch.setattr(machines, "examine", lambda: "here")
+    monkeypatch.setattr(machines, "examine_target", lambda target: "there")
+    monkeypatch.setattr(machines, "restore_leftovers", lambda: [SimpleNamespace()])
+    monkeypatch.setattr(machines, "unrestored", lambda found: [f"{len(found)} left"])
+    assert machines.diagnosis_of(LocalTarget()) == "here"
+    assert machines.diagnosis_of(ELSEWHERE) == "there"
+    assert machines.restore_settings(LocalTarget()) == ["1 left"]
+    assert machines.restore_settings(ELSEWHERE) == []
