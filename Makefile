@@ -75,7 +75,7 @@ tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, Q
 	@.ci/packages $(PYTHON) boards
 	$(BIN)/python -m studies.tuning.run $(ONLY)
 
-test-package: $(READY) ## build sdist and wheel, install the wheel elsewhere and use it (network)
+test-package: $(READY) ## wheel and Debian package, installed and used in bare roots (root; network)
 	$(BIN)/python -m pytest -q -rfEs --timeout 0 -m package
 
 docs: $(SITE_READY) ## the documentation as a site, in build/site; broken links are errors

@@ -80,9 +80,9 @@ class AdbTarget(ShellTarget):
         """Run one line of the device's shell; one given up after ``timeout_s`` may go on."""
         self._check()
         line, stdin = through_stdin(line, stdin, LONGEST_LINE)
-        told = f'(\n{line}\n); echo "foreread: ended with $?" >&2'
+        reporting = f'(\n{line}\n); echo "foreread: ended with $?" >&2'
         try:
-            done = run_client(self._words("shell", "-T", told), stdin, stdout, timeout_s)
+            done = run_client(self._words("shell", "-T", reporting), stdin, stdout, timeout_s)
         except TimeoutError:
             raise too_slow(self.place, step, timeout_s or 0) from None
         ended = _ENDED.search(done.stderr)

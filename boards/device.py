@@ -230,7 +230,8 @@ class Devices:
 
 
 def _block_dev(source: str) -> str | None:
-    """Return "major:minor" of the block device node ``source``, or None if it is none."""
+    """Return "major:minor" of the block device node ``source``, or None if it is another kind of
+    file."""
     try:
         status = os.stat(source)  # noqa: PTH116  the source may hold any bytes
     except (OSError, ValueError):

@@ -1,19 +1,19 @@
 # shellcheck shell=sh disable=SC2034
-# Mount options as knobs, for whoever includes this: a knob "mount:WORDS:DIRECTORY" is of what is
-# mounted on that directory. WORDS are alternatives, of which one is in force
-# (relatime,noatime,strictatime), or a key whose value is a number (commit=). What the kernel does
-# not show is not a knob: its default is not known.
+# Mount options as knobs; included by other scripts. A knob "mount:WORDS:DIRECTORY" belongs to the
+# file system mounted on that directory. WORDS are alternatives, one of which is in force
+# (relatime,noatime,strictatime), or a key whose value is a number (commit=). Options that the
+# kernel does not show are not knobs, since their defaults are unknown.
 
-# show_mount DIRECTORY: set flags (of the mount) and options (all that are in force there).
+# show_mount DIRECTORY: set flags (of the mount) and options (all options in force).
 show_mount() {
     flags=''
     while read -r _ _ device _ point own rest; do
         [ "$point" != "$1" ] || flags=$own super=${rest##* } node=$device
     done </proc/self/mountinfo
-    # One that is read-only while its file system is not cannot be remounted without changing that.
+    # A read-only mount of a writable file system cannot be remounted without changing that.
     [ -n "$flags" ] && [ "${flags%%,*}" = "${super%%,*}" ] || return
     options=,$flags,$super,
-    # ext4 shows what differs from its defaults, and all in a file of its own.
+    # ext4 shows options that differ from its defaults, and all of them in a separate file.
     node=$(cd -P "/sys/dev/block/$node" && pwd)
     while read -r own; do
         options=$options$own,
@@ -22,7 +22,7 @@ show_mount() {
     case $options in *,lazytime,*) ;; *) options=${options}nolazytime, ;; esac
 } 2>/dev/null
 
-# mount_value KNOB: set value to what is in force; fails where that cannot be determined.
+# mount_value KNOB: set value to the option in force; fails if that cannot be determined.
 mount_value() {
     words=${1#mount:}
     show_mount "${words#*:}" || return
@@ -44,7 +44,7 @@ mount_value() {
     esac
 }
 
-# mount_write KNOB VALUE: remount with that value; fails, and says why, if it is not taken.
+# mount_write KNOB VALUE: remount with that value; fails with a message if it is refused.
 mount_write() {
     mount_value "$1" || return
     case $words,$2 in
@@ -56,7 +56,7 @@ mount_write() {
     esac
     # The last word counts, but noatime outlasts relatime.
     case $rest in noatime | relatime | strictatime) rest=atime,$rest ;; esac
-    # All flags are given, or those of fstab would come with it.
+    # All flags are given; otherwise those of fstab would be added.
     mount -o "remount,$flags,$rest" "${1##*:}" >/dev/null 2>&1 && return
     echo "the file system does not take $rest" >&2
     return 1

@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# How a scheduler is chosen anew, for whoever includes this.
+# Restarts a disk's scheduler; included by other scripts.
 
-# choose_anew QUEUE: have its scheduler begin again, with the tunables that it has. The kernel gives
-# it as many nr_requests as suit the disk: 2 for one that takes one request at a time (a USB stick),
-# of which nobody can write less than 4 (BLKDEV_MIN_RQ).
+# choose_anew QUEUE: restart its scheduler, and keep the tunables. The kernel sets nr_requests by
+# the disk: 2 for a disk that accepts one request at a time (a USB stick), although less than 4
+# (BLKDEV_MIN_RQ) cannot be written.
 choose_anew() {
     tunables=''
     for tunable in "$1"/iosched/*; do

@@ -18,7 +18,7 @@ def silent(step: str) -> None:
 
 
 def checked_path(path: object, what: str) -> Path:
-    """Return the path called ``what``; raises ArgumentError if it is none."""
+    """Return the path called ``what``; raises ArgumentError if it is invalid."""
     if not isinstance(path, (str, os.PathLike)) or not str(path):
         raise ArgumentError(f"{what} {path!r} is not a path", f"give the path of {what} as text")
     return Path(path)

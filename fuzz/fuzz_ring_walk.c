@@ -1,4 +1,4 @@
-/* libFuzzer target: the ring-buffer walk and the decoding of what it finds.
+/* libFuzzer target: the ring-buffer walk and the decoding of its records.
  *
  * Input: 4 bytes that choose the layout, then sub-buffers. Built with -fsanitize=fuzzer,address,
  * undefined; the data is copied to the heap, so that one byte too far is a finding.

@@ -1,1 +1,1 @@
-"""Studies: what the models and the tuner are worth, measured."""
+"""Studies: the measured accuracy of the models, and gain of the tuner."""

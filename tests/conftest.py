@@ -1,4 +1,4 @@
-"""What the caller's environment would spoil for the tests, and for what they start."""
+"""Keeps the caller's environment from affecting the tests and their child processes."""
 
 import os
 import re

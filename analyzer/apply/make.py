@@ -94,7 +94,7 @@ def script(
 
 
 def _prefetch(listing: Path, replayer: StrPath | None) -> Prefetch:
-    """Return what replays a list; PrefetchError if it is none."""
+    """Return the replayer of a list; PrefetchError if it is invalid."""
     text = read_listing(listing)
     program = shipped(REPLAYER_SCRIPT) if replayer is None else Path(replayer).read_bytes()
     return Prefetch(text, program)

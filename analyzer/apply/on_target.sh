@@ -1,8 +1,7 @@
 #!/bin/sh
-# What installing asks of a board; busybox ash runs it from its standard input. Paths are
-# absolute. A file waits as .NAME.foreread-new beside its place until all are there (no init
-# system looks at such names), and what it replaces is kept as .NAME.foreread-old until all are
-# in place.
+# The board's part of an installation; busybox ash runs it from its standard input. Paths are
+# absolute. A new file is first written as .NAME.foreread-new beside its place (init systems ignore
+# such names); the file it replaces is kept as .NAME.foreread-old until all new files are in place.
 set -u
 export LC_ALL=C
 
@@ -14,7 +13,7 @@ beside() {
 
 is_there() { [ -e "$1" ] || [ -h "$1" ]; }
 
-# look DIRECTORY... -- PATH...: print what there is, one fact to a line.
+# look DIRECTORY... -- PATH...: print facts about the board, one per line.
 look() {
 	echo "exe $(readlink /proc/1/exe)"
 	while [ "$1" != -- ]; do
@@ -45,7 +44,7 @@ states() {
 	done
 }
 
-# prepare PATH...: make the directories of the paths, and print those that were not there.
+# prepare PATH...: make the directories of the paths, and print the ones that were missing.
 prepare() {
 	discard "$@"
 	made=''
@@ -63,7 +62,7 @@ prepare() {
 	[ -z "$made" ] || printf '%s\n' $made
 }
 
-# links PATH TARGET ...: make links that wait.
+# links PATH TARGET ...: make new links under their temporary names.
 links() {
 	while [ $# -gt 0 ]; do
 		beside "$1"
@@ -72,7 +71,7 @@ links() {
 	done
 }
 
-# discard PATH...: remove what waits, and what was kept.
+# discard PATH...: remove new and old files under their temporary names.
 discard() {
 	for path; do
 		beside "$path"
@@ -80,7 +79,8 @@ discard() {
 	done
 }
 
-# commit PATH... -- OBSOLETE...: put in place what waits, all or nothing, and remove the rest.
+# commit PATH... -- OBSOLETE...: move the new files into place, all or none, and remove the obsolete
+# ones.
 commit() {
 	for path; do
 		[ "$path" != -- ] || break
@@ -115,7 +115,7 @@ take_back() {
 	done
 }
 
-# remove PATH... -- DIRECTORY...: remove files and links, and directories that are empty then.
+# remove PATH... -- DIRECTORY...: remove files and links, then empty directories.
 remove() {
 	while [ "$1" != -- ]; do
 		rm -f "$1" || exit 1

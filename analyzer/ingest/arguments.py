@@ -13,14 +13,14 @@ StrPath = str | os.PathLike[str]
 
 
 def checked_path(path: object) -> Path:
-    """Return the path; raises TraceError if it is none."""
+    """Return the path; raises TraceError if it is invalid."""
     if not isinstance(path, (str, os.PathLike)):
         raise TraceError(f"not a path: {path!r}", "give the path of a capture or of a trace file")
     return Path(path)
 
 
 def checked_pids(pids: object) -> Pids:
-    """Return the choice of threads; raises TraceError if it is none."""
+    """Return the choice of threads; raises TraceError if it is invalid."""
     if isinstance(pids, str) and pids in ("tree", "all"):
         return cast(Literal["tree", "all"], pids)
     if isinstance(pids, frozenset) and all(isinstance(pid, int) for pid in pids):

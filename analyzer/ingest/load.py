@@ -2,38 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from dataclasses import replace
 from pathlib import Path
-
-import numpy as np
 
 from analyzer.ingest import accesses as acc
 from analyzer.ingest.archive import is_archive, unpack
 from analyzer.ingest.arguments import Pids, StrPath, checked_path, checked_pids
 from analyzer.ingest.detect import open_trace
-from analyzer.ingest.held import Places, with_askers
-from analyzer.ingest.inserts import (
-    MINOR_BITS,
-    READ_ONLY_FILE_SYSTEMS,
-    Inserts,
-    devices_of,
-    find_inserts,
-    folio_pages,
-    of_block_device,
-)
-from analyzer.ingest.probes import adopt
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Recording, Trace, TraceError
-from analyzer.ingest.requests import find_requests
-from analyzer.ingest.tables import FILES, Array, Kind, Table
+from analyzer.ingest.tables import Kind, Table
 from tracer.formats import capture as capture_format
-from tracer.formats.capture import Capture, Device, FileEntry
 
-_MAJOR_BITS = 12  # of a dev_t
-_DEFAULT_WINDOW_KB = 128
-MINOR_PAGES = 0.05  # share of the pages: a disk with no more than that does not decide
-_WINDOWS_BESIDE = 4  # a read-around begins half a window before, the next window two after
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -74,127 +55,6 @@ def _is_bare_trace(directory: Path) -> bool:
     return not (directory / capture_format.TRACE).exists()
 
 
-def interpret(
-    trace: Trace, capture: Capture | None, entries: list[FileEntry], pids: Pids
-) -> Recording:
-    """Turn a decoded trace into a Recording; see DESIGN's 'What an access is'."""
-    page_size = capture.host.page_size if capture else trace.page_size or 4096
-    kernel = capture.host.kernel if capture else trace.kernel
-    notes = list(trace.notes)
-    if trace.page_size is None and capture is None:
-        notes.append("the file does not contain the page size: 4096 bytes assumed")
-    events = _within_run(trace.events, capture)
-    fstypes = {dev_of(m.dev): m.fstype for m in capture.mounts} if capture else {}
-    first_sectors = {m.first_sector for m in capture.mounts} if capture else set()
-    events = _with_askers(events, capture, entries)
-    inserts = find_inserts(events, page_size, fstypes, first_sectors, _disks(capture))
-    if not inserts.reads_recorded and inserts.data.rows:
-        notes.append(
-            "no block events in the trace: written pages cannot be distinguished from pages read"
-        )
-    mask, threads = _threads(events, inserts, capture, pids, notes)
-    files, pages = acc.read_pages(inserts, mask)
-    read_ahead_kb = _window_in_force(capture, files)
-    batched = acc.batched_share(inserts, mask)
-    contaminated = read_ahead_kb != 0 if capture else batched > acc.BATCHED_AT_ZERO
-    new, matters = _disks_read_ahead(capture, inserts, mask)
-    if new:
-        contaminated |= matters
-        notes.append(
-            f"disk {', '.join(new)} was mounted during the run, with its readahead on, and the "
-            f"command read {'much' if matters else 'little'} from it: mount it before the run"
-        )
-    files, paths, known = _name_files(files, entries, trace)
-    slack_pages = _slack(read_ahead_kb, page_size) if contaminated else 0
-    events, said = adopt(events, inserts, page_size, slack_pages)
-    notes += said
-    accesses = pages
-    if contaminated:
-        accesses = _decontaminate(files, pages, events, threads, notes)
-    elif capture and batched > acc.BATCHED_AT_ZERO:
-        notes.append(
-            f"{batched:.0%} of the pages came in reads of several pages although readahead was "
-            "off, as compressed blocks (squashfs, erofs, btrfs) and explicit readahead do: all "
-            "of them count as accessed"
-        )
-    accesses = accesses.take(_within_file(accesses, files, page_size, fstypes))
-    files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
-    counts = _tell_apart(inserts, mask, threads, pages, accesses)
-    return Recording(
-        trace=replace(trace, events=events),
-        capture=capture,
-        accesses=accesses,
-        requests=find_requests(events),
-        files=files,
-        paths=paths,
-        page_size=page_size,
-        kernel=kernel,
-        recorded_read_ahead_kb=read_ahead_kb,
-        contaminated=contaminated,
-        counts=counts,
-        devices=_disks(capture),
-        notes=tuple(notes),
-        threads=threads,
-        inserts=inserts,
-        entries=known,
-    )
-
-
-def _window_in_force(capture: Capture | None, files: Table) -> int | None:
-    """Return the largest window (KiB) of the disks read from; None if the file does not say.
-
-    A disk whose knob could not be written kept its own, whatever was asked for; it matters if more
-    than MINOR_PAGES of the pages came from it.
-    """
-    if capture is None:
-        return None
-    least = MINOR_PAGES * int(files["accessed"].sum())
-
-    def pages(disk: Device) -> int:
-        own = np.isin(files["dev"], [dev_of(fs) for fs in disk.filesystems])
-        return int(files["accessed"][own].sum())
-
-    disks = [disk for disk in capture.devices if pages(disk) > least]
-    return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
-
-
-def _slack(read_ahead_kb: int | None, page_size: int) -> int:
-    """Return how many pages beside an access the kernel's readahead may begin to read."""
-    window_kb = _DEFAULT_WINDOW_KB if read_ahead_kb is None else read_ahead_kb
-    return _WINDOWS_BESIDE * (window_kb * 1024 // page_size + 1)
-
-
-def _disks_read_ahead(
-    capture: Capture | None, inserts: Inserts, mask: Array
-) -> tuple[list[str], bool]:
-    """Return the disks that were mounted during the run and read several pages a time.
-
-    Only what the command itself read counts (``mask``): a disk that only others read spoils
-    nothing. The second value is whether the command read more than MINOR_PAGES of its pages there.
-    """
-    if capture is None:
-        return [], False
-    known = _disks(capture)
-    devs = [dev for dev in np.unique(inserts.data["dev"][mask]).tolist() if dev >> MINOR_BITS]
-    unknown = [dev for dev in devs if dev not in known]
-    own = {dev: mask & (inserts.data["dev"] == dev) for dev in unknown}
-    new = [dev for dev in unknown if acc.batched_share(inserts, own[dev]) > acc.BATCHED_AT_ZERO]
-    pages = sum(int(inserts.pages[own[dev]].sum()) for dev in new)
-    names = [f"{dev >> MINOR_BITS}:{dev & ((1 << MINOR_BITS) - 1)}" for dev in new]
-    return names, pages > MINOR_PAGES * int(inserts.pages[mask].sum())
-
-
-def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
-    """Return a mask of the accesses that are not beyond the end of a file that cannot change.
-
-    squashfs inserts the pages of a whole block, also after the end of a shorter file.
-    """
-    fixed = np.isin(files["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
-    size = np.where(fixed, files["size_bytes"], -1)
-    pages = np.where(size < 0, np.iinfo(np.int64).max, -(-size // page_size))
-    return np.asarray(accesses["page"] < pages[accesses["file"]].astype(np.uint64))
-
-
 def _check_usable(recording: Recording) -> None:
     """Raise TraceError, naming event, kernel and remedy, if nothing can be emulated."""
     trace = recording.trace
@@ -214,121 +74,6 @@ def _check_usable(recording: Recording) -> None:
 def _some(names: frozenset[str]) -> str:
     shown = sorted(names)[:6]
     return ", ".join(shown) + (" …" if len(names) > len(shown) else "") if shown else "none"
-
-
-def _within_run(events: Table, capture: Capture | None) -> Table:
-    if capture is None:
-        return events
-    time = events["time_ns"]
-    low, high = np.searchsorted(time, np.array([capture.start_ns, capture.end_ns], np.uint64))
-    return events.take(np.arange(low, high))
-
-
-def _with_askers(events: Table, capture: Capture | None, entries: list[FileEntry]) -> Table:
-    """Return the events with reads that a limiter held back given to the threads that asked."""
-    if capture is None:
-        return events
-    places = Places(
-        {(dev_of(one.dev), one.ino): one.extents for one in entries if one.extents},
-        {dev_of(mount.dev): mount.first_sector for mount in capture.mounts},
-        _disks(capture),
-        capture.host.page_size,
-    )
-    inserts = events.take(events["kind"] == Kind.INSERT)
-    return with_askers(events, of_block_device(events, inserts), places)
-
-
-def _threads(
-    events: Table, inserts: Inserts, capture: Capture | None, pids: Pids, notes: list[str]
-) -> tuple[Array, frozenset[int] | None]:
-    """Return the mask of the inserts that count, and the threads (None: all)."""
-    if pids == "tree" and capture is None:
-        notes.append("the file does not name the command: pages of all processes count")
-    if pids == "all" or (pids == "tree" and capture is None):
-        return np.ones(inserts.data.rows, bool), None
-    if isinstance(pids, frozenset):
-        threads = pids
-    else:
-        assert capture is not None
-        threads = frozenset(acc.process_tree(events, capture.pid))
-    return acc.of_threads(inserts.data, threads), threads
-
-
-def _decontaminate(
-    files: Table,
-    pages: Table,
-    events: Table,
-    threads: frozenset[int] | None,
-    notes: list[str],
-) -> Table:
-    """Keep the pages that access events touched, where the kernel has such events."""
-    kinds = events["kind"]
-    has_events = bool(((kinds == Kind.FAULT) | (kinds == Kind.GET_PAGES)).any())
-    if not has_events:
-        notes.append(
-            "recorded with readahead on and without access events: pages that the kernel read "
-            "ahead count as accessed. Record at read_ahead_kb=0"
-        )
-        return pages
-    notes.append(
-        "recorded with readahead on: accesses come from fault and read events, and pages that "
-        "fault-around mapped are missing (up to nine in ten). Record at read_ahead_kb=0"
-    )
-    chosen = events if threads is None else events.take(acc.of_threads(events, threads))
-    return acc.touched(files, pages, chosen)
-
-
-def _counts(files: Table, accesses: Table) -> Array:
-    return np.bincount(accesses["file"], minlength=files.rows).astype(np.uint64)
-
-
-def _tell_apart(
-    inserts: Inserts,
-    mask: Array,
-    threads: frozenset[int] | None,
-    pages: Table,
-    accesses: Table,
-) -> dict[str, int]:
-    size = folio_pages(inserts.data)
-    metadata = inserts.metadata
-    own = metadata.rows if threads is None else int(acc.of_threads(metadata, threads).sum())
-    return {
-        "written_or_hole": int(size[mask & (inserts.pages == 0)].sum()),
-        "metadata": own,
-        "other_process": int(inserts.pages[~mask].sum()),
-        "readahead": pages.rows - accesses.rows,
-    }
-
-
-def _name_files(
-    files: Table, entries: list[FileEntry], trace: Trace
-) -> tuple[Table, tuple[str | None, ...], tuple[FileEntry | None, ...]]:
-    """Fill in sizes, and return paths and entries by row of ``files``."""
-    known = {(dev_of(entry.dev), entry.ino): entry for entry in entries}
-    found: list[str | None] = []
-    size = np.full(files.rows, -1, np.int64)
-    for row, inode in enumerate(zip(files["dev"].tolist(), files["ino"].tolist(), strict=True)):
-        entry = known.get(inode)
-        found.append(entry.path if entry else trace.paths.get(inode))
-        if entry:
-            size[row] = entry.size_bytes
-    rows = zip(files["dev"].tolist(), files["ino"].tolist(), strict=True)
-    of_row = tuple(known.get(inode) for inode in rows)
-    return Table(FILES, {**files, "size_bytes": size}), tuple(found), of_row
-
-
-def _disks(capture: Capture | None) -> dict[int, int]:
-    if capture is None:
-        return {}
-    return {dev_of(fs): dev_of(disk.dev) for disk in capture.devices for fs in disk.filesystems}
-
-
-def dev_of(text: str) -> int:
-    """Return the kernel's dev_t of "major:minor"."""
-    match = re.fullmatch(r"([0-9]{1,4}):([0-9]{1,7})", text)
-    if match is None or int(match[1]) >> _MAJOR_BITS or int(match[2]) >> MINOR_BITS:
-        raise TraceError(f"no device number: {text!r}", "the capture is damaged: record again")
-    return (int(match[1]) << MINOR_BITS) | int(match[2])
 
 
 def open_recorded(directory: Path) -> Trace:

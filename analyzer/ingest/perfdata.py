@@ -186,8 +186,8 @@ def _lost(by_cpu: Array, tally: Mapping[str, int]) -> dict[int, int]:
     counts losses that no record followed.
     """
     found = {int(cpu): int(by_cpu[cpu]) for cpu in np.flatnonzero(by_cpu)}
-    told = sum(found.values())
-    unknown = max(tally["lost_unknown"], tally["lost_samples"] - told)
+    known = sum(found.values())
+    unknown = max(tally["lost_unknown"], tally["lost_samples"] - known)
     return found | {-1: unknown} if unknown > 0 else found
 
 

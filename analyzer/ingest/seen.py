@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.ingest.accesses import of_threads, process_tree
-from analyzer.ingest.load import dev_of, inodes_in, open_recorded
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.load import inodes_in, open_recorded
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Rwbs, Table
 from tracer.formats.capture import dev_text

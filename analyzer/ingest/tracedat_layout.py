@@ -289,7 +289,7 @@ def _chosen_clock(text: bytes) -> str | None:
 
 
 def _c_number(text: str) -> int:
-    """Return a number as strtoll with base 0 reads it; 0 if it is none or too large."""
+    """Return a number as strtoll with base 0 reads it; 0 if it is invalid or too large."""
     try:
         number = int(text.strip()[:40], 0)
     except ValueError:

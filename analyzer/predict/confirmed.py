@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from analyzer.ingest.load import dev_of
+from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from emulator.linux.rules import Version
 

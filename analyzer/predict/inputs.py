@@ -7,7 +7,7 @@ from dataclasses import astuple, dataclass
 
 import numpy as np
 
-from analyzer.ingest.load import dev_of
+from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.predict.window import disks_of_files

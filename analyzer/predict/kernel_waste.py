@@ -109,7 +109,7 @@ def _by_file(read: npt.NDArray[np.void], files: int) -> Ints:
 
 
 def _waste(taken: Inputs, window: int, requests: Ints, vain: npt.NDArray[np.void]) -> Waste:
-    """Return the unused pages as runs of what one operation read."""
+    """Return the unused pages as runs read by one operation."""
     vain = vain[np.lexsort((vain["page"], vain["operation"], vain["file"]))]
     new = np.ones(len(vain), bool)
     new[1:] = np.diff(vain["page"]) != 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from msgspec import structs
 
-from analyzer.ingest.load import dev_of
+from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.predict.confirmed import PAGES, setting_of, unlike
 from analyzer.predict.criterion import pareto_front
@@ -130,11 +130,11 @@ def _notes(taken: Inputs) -> list[str]:
     found = []
     if taken.notes:
         found.append(
-            f"assumed, because the capture does not contain it: accesses {'; '.join(taken.notes)}"
+            f"assumed for accesses that the capture does not describe: {'; '.join(taken.notes)}"
         )
     capture = taken.recording.capture
-    told = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
-    if capture is not None and capture.cold.resident_pages and not told:
+    listed = any(e is not None and e.cached_pages is not None for e in taken.recording.entries)
+    if capture is not None and capture.cold.resident_pages and not listed:
         found.append(
             f"{plural(capture.cold.resident_pages, 'page')} that running processes map stayed "
             "cached, which ones is not in the capture: windows that reach them are predicted to "

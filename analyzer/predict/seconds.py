@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from msgspec import structs
 
-from analyzer.ingest.load import dev_of
+from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.tables import Array
 from analyzer.predict.bands import SEED, Bands, resampled
 from analyzer.predict.check_replay import disagreement, replay_findings

@@ -128,15 +128,15 @@ def decode(text: bytes) -> Listing:
         raise _refused(1, f"not {MAGIC!r}")
     if lines[-1]:
         raise _refused(len(lines), "cut off")
-    told: dict[str, str] = {}
+    headers: dict[str, str] = {}
     ranges: list[Range] = []
     for number, line in enumerate(lines[1:-1], 2):
         if not ranges and _HEADER.fullmatch(line):
             key, _, value = line.partition(b" ")
-            told[key.decode()] = _unescaped(value, number)
+            headers[key.decode()] = _unescaped(value, number)
         else:
             ranges.append(_range(line, number, ranges[-1].path if ranges else None))
-    return Listing(tuple(ranges), **{key: told[key] for key in _KEYS if key in told})
+    return Listing(tuple(ranges), **{key: headers[key] for key in _KEYS if key in headers})
 
 
 def write_listing(path: StrPath, listing: Listing) -> None:

@@ -83,19 +83,19 @@ def cpu_samples(recording: Recording) -> CpuSamples:
     """
     events = recording.trace.events
     each = event_cost(events)
-    told = bool((events["kind"] == Kind.FAULT).any())
-    first, insert, bio, behind = _singles(events, _MISS if told else _MISS[1:])
+    has_faults = bool((events["kind"] == Kind.FAULT).any())
+    first, insert, bio, behind = _singles(events, _MISS if has_faults else _MISS[1:])
     issue, complete = _request_rows(recording, bio)
     known = complete >= 0
     first, insert, bio, behind = (rows[known] for rows in (first, insert, bio, behind))
     issue, complete = issue[known], complete[known]
-    page = _took(events, each, *((first, insert) if told else (insert, bio)))
+    page = _took(events, each, *((first, insert) if has_faults else (insert, bio)))
     submit = _took(events, each, insert, _left(events, insert, issue))
     wake = np.full(len(insert), np.nan)
     last = behind > complete
     complete, behind = complete[last], behind[last]
     wake[last] = _took(events, each, _back(events, complete, behind), behind)
-    if told:
+    if has_faults:
         return CpuSamples(page, submit, wake)
     soonest = float(np.median(page)) if len(page) else 0.0
     return CpuSamples(page, submit, wake - soonest, _SOONEST)

@@ -98,7 +98,7 @@ class Image:
     def forked(self, *, files: bool, memory: bool) -> Image:
         """Return a child's, which shares descriptors (CLONE_FILES) or mappings (CLONE_VM), or not.
 
-        It has copies of what it does not share, with the same struct files.
+        It has copies of the rest, with the same struct files.
         """
         child = Image(dict(self.descriptors), set(self.closing), dict(self.others))
         if files:

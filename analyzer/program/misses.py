@@ -14,7 +14,7 @@ from enum import IntEnum
 import numpy as np
 
 from analyzer.ingest.inserts import PLAIN_FILE_SYSTEMS, READ_ONLY_FILE_SYSTEMS, devices_of
-from analyzer.ingest.load import dev_of
+from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Table
 from emulator.linux.filesystems import SQUASHFS_BLOCK
@@ -108,7 +108,7 @@ def ways_of(recording: Recording) -> Array:
     plain = np.isin(data["dev"], devices_of(fstypes, PLAIN_FILE_SYSTEMS))
     flags_tell = inserts.reads_recorded and _flags_reads(recording)
     way = np.where((plain & flags_tell) | filled, way, Way.UNKNOWN)
-    if _are_told(recording):
+    if _have_events(recording):
         wanted = filled
     else:
         by_blocks = np.isin(data["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
@@ -134,7 +134,7 @@ def _filled(data: Table, in_blocks: Array, block_pages: int) -> Array:
     return filled
 
 
-def _are_told(recording: Recording) -> bool:
+def _have_events(recording: Recording) -> bool:
     trace = recording.trace
     if any(name in trace.event_names for name in _EVENTS.values()):
         return True

@@ -197,7 +197,7 @@ class _Reference:
     # Inference from pages read in, if reads and faults have no events.
 
     def _missed(self, thread: Thread, file: int, page: int, way: Way) -> None:
-        """A page was read in; ``way`` is by what."""
+        """A page was read in; ``way`` is how."""
         self.draft.assumed[Assumed.KINDS if way == Way.UNKNOWN else Assumed.FLAGS] += 1
         most = None
         if way != Way.ADVICE and thread.reading is not None:

@@ -180,7 +180,7 @@ def _label_files(
                 "shrinkB": 0,
             },
         )
-    for at, text in ((ACCESSED_AT, "pages\naccessed"), (WASTED_AT, "in\nvain")):
+    for at, text in ((ACCESSED_AT, "pages\naccessed"), (WASTED_AT, "\nunused")):
         ax.text(at, 1.01, text, size=7, ha="right", va="bottom", transform=ax.transAxes)
 
 

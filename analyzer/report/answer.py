@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-from statistics import median
-
 from analyzer.confirm.sequential import TOO_SMALL
 from analyzer.confirm.text import cited_upper, contradicting, stored
 from analyzer.predict.prediction import Curve
 from analyzer.predict.remedy import target_words
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
+from analyzer.report.caveats import caveats, sentence
 from analyzer.report.subject import Subject, row_of
-from analyzer.report.wording import count, kib, percent, seconds, shell_words, size
-from boards.counted import plural
-
-UNANSWERED = 0.01  # share of reads without a completion from which on the report warns
+from analyzer.report.wording import count, kib, seconds, shell_words, size
+from analyzer.report.worth import contradiction, measured_s, predicted_s, worth
 
 
 def answer(subject: Subject) -> Section:
     """Return the section that a reader with a minute reads."""
     blocks: list[Block] = []
-    against = _contradiction(subject)
+    against = contradiction(subject)
     if against:
         blocks.append(Bullets([against], warning=True))
     predicted = "Predicted: " if measured_otherwise(subject) is not None else ""
-    blocks.append(Paragraph(_sentence(predicted + subject.prediction.verdict.why)))
+    blocks.append(Paragraph(sentence(predicted + subject.prediction.verdict.why)))
     blocks.append(_where(subject))
     blocks += _confirmed(subject)
     if subject.prediction.verdict.remedy:
         blocks += [Paragraph("To get an answer, run:"), Code([subject.prediction.verdict.remedy])]
-    blocks += [Paragraph(text) for text in _worth(subject)]
+    blocks += [Paragraph(text) for text in worth(subject)]
     if subject.prediction.total.tap:
         blocks.append(_windows(subject))
     if subject.prediction.verdict.action == "set" and measured_otherwise(subject) is None:
@@ -99,112 +96,6 @@ def _confirmed(subject: Subject) -> list[Block]:
     return [*proved, *([Bullets(against, warning=True)] if against else [])]
 
 
-def _worth(subject: Subject) -> list[str]:
-    """Return the gain of the change, first measured, then predicted, in one sentence each."""
-    if subject.prediction.verdict.action != "set":
-        return _regret(subject)
-    total, now, new = subject.prediction.total, subject.current_window, subject.window
-    predicted = _gain(
-        "Predicted", subject, (now, _predicted(total, now)), (new, _predicted(total, new))
-    )
-    return _measured_gain(subject) + predicted + _counts(subject) + _regret(subject)
-
-
-def _measured_gain(subject: Subject) -> list[str]:
-    if subject.validation is None or _contradiction(subject):
-        return []
-    return _gain("Measured", subject, *_measured_pair(subject))
-
-
-def _contradiction(subject: Subject) -> str | None:
-    """Say so when the sweep found the recommended window slower than the one in force."""
-    validation = subject.validation
-    if subject.prediction.verdict.action != "set" or validation is None:
-        return None
-    (now, now_s), (new, new_s) = _measured_pair(subject)
-    if now_s is None or new_s is None or new_s <= now_s:
-        return None
-    return (
-        f"The measurements contradict this: start-up took {seconds(new_s)} with "
-        f"{kib(new * subject.page_kb)} and {seconds(now_s)} with {kib(now * subject.page_kb)}; "
-        f"the shortest start-up had {kib(validation.best_read_ahead_kb)}."
-    )
-
-
-Timed = tuple[int, float | None]  # window in pages, seconds
-
-
-def _measured_pair(subject: Subject) -> tuple[Timed, Timed]:
-    """Return the measurements at the default and at the recommended window; None without them."""
-    assert subject.validation is not None
-    points = subject.validation.points
-    default_kb = subject.validation.default_read_ahead_kb
-    default = next(p for p in points if p.read_ahead_kb == default_kb)
-    chosen = (subject.window, _measured(subject, subject.window))
-    return (default.window, default.measured.seconds), chosen
-
-
-def _gain(what: str, subject: Subject, now: Timed, new: Timed) -> list[str]:
-    if not now[1] or new[1] is None:
-        return []
-    gain = (now[1] - new[1]) / now[1]
-    change = f"{percent(abs(gain))} {'shorter' if gain >= 0 else 'longer'}"
-    return [
-        f"{what} start-up: {seconds(now[1])} with {kib(now[0] * subject.page_kb)}, "
-        f"{seconds(new[1])} with {kib(new[0] * subject.page_kb)}, {change}."
-    ]
-
-
-def _predicted(curve: Curve, window: int) -> float | None:
-    row = row_of(curve, window)
-    return None if curve.seconds is None or row is None else curve.seconds[row]
-
-
-def _measured(subject: Subject, window: int) -> float | None:
-    points = [] if subject.validation is None else subject.validation.points
-    return next((p.measured.seconds for p in points if p.window == window), None)
-
-
-def _counts(subject: Subject) -> list[str]:
-    total = subject.prediction.total
-    now, new = row_of(total, subject.current_window), row_of(total, subject.window)
-    if now is None or new is None or not total.f[now]:
-        return []
-    reference = "now" if subject.current_known else "with the kernel's default"
-    change = (total.f[new] - total.f[now]) / total.f[now]
-    return [
-        f"Predicted requests: {count(total.f[now])} {reference}, {count(total.f[new])} with the "
-        f"recommended window ({percent(change, signed=True)}); unused pages read: "
-        f"{count(total.g[now])} and {count(total.g[new])}."
-    ]
-
-
-def _regret(subject: Subject) -> list[str]:
-    validation = subject.validation
-    if validation is None:
-        return []
-    chosen, best = _answer_kb(subject), validation.best_read_ahead_kb
-    if chosen is None:
-        return [f"The fastest window measured was {kib(best)}."]
-    regret = validation.regret_proposed
-    if regret is None:
-        return [
-            f"The fastest window measured was {kib(best)}; {kib(chosen)} was not measured, so "
-            "its regret is unknown."
-        ]
-    if chosen == best:
-        return [f"The sweep agrees: {kib(best)} was the fastest window measured."]
-    return [
-        f"The fastest window measured was {kib(best)}; the recommended one, {kib(chosen)}, misses "
-        f"{percent(regret)} of the default's start-up time (regret)."
-    ]
-
-
-def _answer_kb(subject: Subject) -> int | None:
-    """Return the window that the verdict sets or keeps, in KiB; None if it names none."""
-    return subject.prediction.verdict.read_ahead_kb
-
-
 def _windows(subject: Subject) -> Table:
     """Return the few windows worth comparing, each once, with all its reasons."""
     total = subject.prediction.total
@@ -246,7 +137,7 @@ def _window_row(subject: Subject, window: int, what: str) -> list[str]:
     counts = ["–"] * 3
     if row is not None:
         counts = [count(total.f[row]), count(total.pages[row]), count(total.g[row])]
-    times = [seconds(_predicted(total, window)), seconds(_measured(subject, window))]
+    times = [seconds(predicted_s(total, window)), seconds(measured_s(subject, window))]
     return [kib(window * subject.page_kb), what, *counts, *times]
 
 
@@ -309,79 +200,3 @@ def _kb_for(subject: Subject, curve: Curve, only_disk: bool) -> int | None:
     """
     window = subject.window if only_disk else subject.prediction.window_for(curve)
     return None if window is None else int(window * subject.page_kb)
-
-
-def caveats(subject: Subject) -> list[str]:
-    """Return the limits of the answer, the most serious first."""
-    recording, capture = subject.recording, subject.recording.capture
-    found = []
-    if recording.contaminated:
-        found.append(
-            "The recording is contaminated: it was not made at read_ahead_kb=0, so pages that the "
-            "kernel's readahead brought in are mixed with those the application touched. "
-            "Record again at read_ahead_kb=0."
-        )
-    lost = lost_events(subject)
-    if lost:
-        found.append(
-            f"{plural(lost, 'event')} lost: pages are missing from every figure here. Record again "
-            "with larger buffers."
-        )
-    if capture is None:
-        found.append(
-            "A foreign trace without foreread's metadata: board, command, file sizes and cold "
-            "caches are unknown."
-        )
-    elif not capture.cold.proven:
-        found.append(
-            "The caches could not be shown to be cold before the run: pages may be missing."
-        )
-    if capture is not None and (capture.signal or capture.exit_status):
-        end = f"signal {capture.signal}" if capture.signal else f"status {capture.exit_status}"
-        found.append(
-            f"The command failed ({end}): the recording may not contain a complete start-up."
-        )
-    if subject.unanswered > UNANSWERED * subject.reads.sum():
-        found.append(f"{plural(subject.unanswered, 'read')} without a recorded completion.")
-    return found + _model_limits(subject)
-
-
-def _model_limits(subject: Subject) -> list[str]:
-    limits = []
-    if subject.prediction.model == "fixed":
-        limits.append(
-            "The fixed-window model reads a whole window at every miss and no metadata; the "
-            "kernel grows and shrinks its window, and reads metadata too."
-        )
-    if subject.prediction.verdict.by == "criterion":
-        limits.append(
-            "The published criterion F² + G² gave the answer, as asked: it ignores the speed of "
-            "the disk and gives a request and an unused page the same weight."
-        )
-    return limits + [_sentence(doubt) for doubt in subject.prediction.doubts]
-
-
-def lost_events(subject: Subject) -> int:
-    """Return the number of lost events, from the capture or else from the trace."""
-    capture = subject.recording.capture
-    counted = sum(capture.lost.values()) if capture is not None else 0
-    return max(counted, sum(subject.recording.trace.lost.values()))
-
-
-def spread_of(values: list[float]) -> str:
-    """Return the range of repeated seconds around their median: ``−1.2 … +3.4 %``.
-
-    ``–`` of a single run; where every run took the median's time, that.
-    """
-    middle = median(values)
-    if len(values) < 2 or not middle:
-        return "–"
-    low, high = (min(values) - middle) / middle, (max(values) - middle) / middle
-    if percent(low) == percent(high) == percent(0.0):
-        return "less than 0.1 %"
-    return f"{percent(low, signed=True).removesuffix(' %')} … {percent(high, signed=True)}"
-
-
-def _sentence(text: str) -> str:
-    text = text.strip()
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from analyzer.predict.prediction import Curve
 from analyzer.predict.validate import Validation, WindowResult
-from analyzer.report.answer import spread_of, without_empty
+from analyzer.report.answer import without_empty
 from analyzer.report.blocks import Block, Bullets, Column, Facts, Figure, Paragraph, Section, Table
 from analyzer.report.plots import curve_plots, measured_plots, model_plots
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, percent, power, seconds
+from analyzer.report.worth import spread_of
 from boards.counted import plural
 
 FEW_WINDOWS = 40  # up to which a table shows them all

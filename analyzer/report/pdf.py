@@ -21,6 +21,7 @@ from analyzer.report.blocks import (
     Section,
     Table,
 )
+from analyzer.report.pdf_text import MOST_LINES, cell_lines, width_of, wrapped
 from analyzer.report.plots import Plot
 from analyzer.report.style import WIDTH_IN, drawable, text_width_pt
 
@@ -29,9 +30,8 @@ MARGIN_IN = (A4_IN[0] - WIDTH_IN) / 2
 TOP_IN, BOTTOM_IN = 0.7, 0.7
 BODY_PT, SMALL_PT = 8.5, 7.0
 LEADING = 1.4  # line height over font size
-FULL = 0.55  # of the last page
+FULL = 0.55  # of the emptiest page
 SCALES = (1.0, 0.97, 1.03, 0.94, 1.06, 0.91, 1.09, 0.88, 1.12, 0.85)  # of the height of figures
-MOST_LINES = 4  # of one table cell
 
 
 def write_pdf(output: Path, title: str, subtitle: str, sections: list[Section]) -> None:
@@ -48,7 +48,7 @@ def write_pdf(output: Path, title: str, subtitle: str, sections: list[Section]) 
 def _scale(title: str, subtitle: str, sections: list[Section]) -> float:
     """Return the scale of the figures' heights that leaves no page half empty.
 
-    Only the last page can be half empty: it is filled to at least FULL, or as far as any scale can.
+    The emptiest page is filled to at least FULL, or as far as any scale can.
     """
     fills: dict[float, float] = {}
     for scale in SCALES:
@@ -59,7 +59,7 @@ def _scale(title: str, subtitle: str, sections: list[Section]) -> float:
 
 
 def _set(sheets: Sheets, title: str, subtitle: str, sections: list[Section]) -> float:
-    """Set the whole report; return how full its last page is."""
+    """Set the whole report; return how full its emptiest page is."""
     sheets.lines(title, BODY_PT, weight="bold")
     sheets.lines(subtitle, SMALL_PT)
     for number, section in enumerate(sections):
@@ -79,6 +79,7 @@ class Sheets:
         self._scale = scale
         self._running_title = running_title
         self._number = 0
+        self._least = 1.0
         self._new_page()
 
     def section(self, section: Section, size_pt: float) -> None:
@@ -108,11 +109,12 @@ class Sheets:
         waiting[:] = figures
 
     def finish(self) -> float:
-        """Save the last page; return which part of it is filled."""
+        """Save the last page; return which part of the emptiest page is filled."""
         self._save()
-        return (self._y - TOP_IN) / (A4_IN[1] - TOP_IN - BOTTOM_IN)
+        return self._least
 
     def _save(self) -> None:
+        self._least = min(self._least, (self._y - TOP_IN) / (A4_IN[1] - TOP_IN - BOTTOM_IN))
         if self._pdf is not None:
             self._pdf.savefig(self._page)  # type: ignore[no-untyped-call]
 
@@ -238,7 +240,7 @@ class Sheets:
     def _row_height(
         self, columns: list[Column], cells: list[str], size_pt: float, most_lines: int
     ) -> float:
-        lines = max(len(cell) for cell in _cells(columns, cells, size_pt, most_lines))
+        lines = max(len(cell) for cell in cell_lines(columns, cells, size_pt, most_lines))
         return lines * size_pt * LEADING / 72
 
     def _row(
@@ -252,14 +254,16 @@ class Sheets:
     ) -> None:
         self._need(self._row_height(columns, cells, size_pt, most_lines))
         top, bottom, left = self._y, self._y, MARGIN_IN
-        for column, cell in zip(columns, _cells(columns, cells, size_pt, most_lines), strict=True):
+        for column, cell in zip(
+            columns, cell_lines(columns, cells, size_pt, most_lines), strict=True
+        ):
             self._y = top
-            at = left if column.align == "left" else left + _width(columns, column) - 0.06
+            at = left if column.align == "left" else left + width_of(columns, column) - 0.06
             for line in cell:
                 self._text(line, at, size_pt, weight=weight, align=column.align)
                 self._y += size_pt * LEADING / 72
             bottom = max(bottom, self._y)
-            left += _width(columns, column)
+            left += width_of(columns, column)
         self._y = bottom
 
     def _figure(self, plot: Plot) -> None:
@@ -288,44 +292,3 @@ class Sheets:
             height_ratios=(self._y, height, below),
         )
         plot.draw(self._page.add_subfigure(grid[1, 1]))
-
-
-def wrapped(text: str, size_pt: float, room_pt: float) -> list[str]:
-    """Return ``text`` (drawable) in lines of at most ``room_pt``; too long words are cut."""
-    lines, line = [], ""
-    for word in text.split(" "):
-        candidate = f"{line} {word}" if line else word
-        if text_width_pt(candidate, size_pt) <= room_pt:
-            line = candidate
-            continue
-        if line:
-            lines.append(line)
-        *full, line = _cut(word, size_pt, room_pt)
-        lines += full
-    return [*lines, line]
-
-
-def _cut(word: str, size_pt: float, room_pt: float) -> list[str]:
-    pieces = [""]
-    for character in word:
-        if pieces[-1] and text_width_pt(pieces[-1] + character, size_pt) > room_pt:
-            pieces.append("")
-        pieces[-1] += character
-    return pieces
-
-
-def _width(columns: list[Column], column: Column) -> float:
-    return WIDTH_IN * column.share / sum(each.share for each in columns)
-
-
-def _cells(
-    columns: list[Column], cells: list[str], size_pt: float, most_lines: int
-) -> list[list[str]]:
-    """Return each cell's lines, at most ``most_lines``."""
-    made = []
-    for column, cell in zip(columns, cells, strict=True):
-        room_pt = (_width(columns, column) - 0.08) * 72 / 1.08  # bold runs wider
-        lines = wrapped(drawable(cell), size_pt, room_pt)
-        cut = len(lines) > most_lines
-        made.append([*lines[: most_lines - 1], lines[most_lines - 1] + "…"] if cut else lines)
-    return made

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from analyzer.predict.remedy import target_words
-from analyzer.report.answer import lost_events
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
+from analyzer.report.caveats import lost_events
 from analyzer.report.subject import Subject
 from analyzer.report.wording import count, kib, seconds, shell_words, size
 from boards.counted import plural

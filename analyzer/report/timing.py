@@ -100,10 +100,10 @@ def predicted_rows(subject: Subject) -> list[tuple[int, float, float, float]]:
 def spent_rows(subject: Subject) -> list[tuple[int, tuple[float, float, float, float]]]:
     """Return (window, seconds of each of PARTS) of each window that was replayed."""
     total = subject.prediction.total
-    told = total.spent
-    if told is None:
+    parts = total.spent
+    if parts is None:
         return []
-    columns = zip(told.compute, told.asleep, told.waited, told.behind, strict=True)
+    columns = zip(parts.compute, parts.asleep, parts.waited, parts.behind, strict=True)
     return [
         (window, (compute, asleep, waited - behind, behind))
         for window, (compute, asleep, waited, behind) in zip(total.windows, columns, strict=True)

@@ -42,7 +42,7 @@ def effects_plot(effects: Effects) -> Plot | None:
     shown = [g for g in genes if any(one.low is not None for one in g.levels)][:MOST_GENES]
     if not shown:
         return None
-    rows = sum(len(_told(gene)) + 1 for gene in shown)
+    rows = sum(len(_estimated(gene)) + 1 for gene in shown)
     return Plot(
         name="gene-effects",
         title="Effects of the genes that matter or may",
@@ -55,7 +55,7 @@ def effects_plot(effects: Effects) -> Plot | None:
     )
 
 
-def _told(gene: GeneEffect) -> list[LevelEffect]:
+def _estimated(gene: GeneEffect) -> list[LevelEffect]:
     return [level for level in gene.levels if level.low is not None]
 
 
@@ -66,7 +66,7 @@ def _effects(canvas: Canvas, genes: Sequence[GeneEffect], noise: float) -> None:
     labels, at = [], 0
     for gene in genes:
         labels.append((at, f"{shortened(gene.gene, _LABEL)} (default {gene.default})"))
-        for level in _told(gene):
+        for level in _estimated(gene):
             at += 1
             labels.append((at, shortened(str(level.level), _LABEL)))
             _interval(ax, at, level, gene.verdict == "matters", noise)

@@ -58,7 +58,7 @@ def _effects_table(genes: tuple[GeneEffect, ...]) -> Table:
         Column("effect"),
         Column("from"),
         Column("to"),
-        Column("chromosomes"),
+        Column("chromosomes", share=1.3),
         Column("", "left", share=1.8),
     ]
     rows = [[g.gene, str(g.default), *_level_cells(g.largest), _verdict(g)] for g in genes]

@@ -1,11 +1,11 @@
 #!/bin/sh
-# Runs at a board's console for foreread: takes checked lines, runs commands, and answers in
-# checked blocks, since a console loses bytes and the kernel writes into its middle.
-# $0: the mark that begins all answers; $1: md5sum or another one; $2: bytes in a block;
-# $3: the number of the last line; $4: how the terminal was set
+# Runs at a board's console for foreread: reads checksummed lines, runs commands, and answers in
+# checksummed blocks, since a console loses bytes and the kernel writes in between. $0: the mark
+# that begins all answers; $1: md5sum or another one; $2: bytes in a block; $3: the number of the
+# last line; $4: how the terminal was set
 #
-# A line is "SUM NUMBER VERB PAYLOAD"; SUM is that of the rest. What is not understood is answered
-# by the last answer once more, and no number is obeyed twice.
+# A line is "SUM NUMBER VERB PAYLOAD"; SUM is that of the rest. After an invalid line the last
+# answer is repeated; no number is executed twice.
 set -f
 mark=$0 sum=$1 size=$2 last=$3 saved=$4 dir='' pulse='' timed=''
 exec 3<&0
@@ -33,7 +33,7 @@ stty icanon isig -echo 2>/dev/null
 : >"$dir/input"
 : >"$dir/waiting"
 
-# Only what proves to work is taken: applets of the same name differ.
+# Use only programs that pass a test: applets of the same name differ.
 if [ "$(printf 'ok' | base64 2>/dev/null)" = b2s= ]; then
     form=base64
     encode() { base64; }
@@ -50,15 +50,15 @@ else
     echo "$mark! none of base64, uuencode, hexdump and od"
     exit 1
 fi
-# A trace shrinks to a fifth, and with it the time that it takes.
+# Compression reduces a trace, and its transfer time, to a fifth.
 squeezed=raw
 [ "$(printf 'ok' | gzip -c 2>/dev/null | gzip -d -c 2>/dev/null)" != ok ] || squeezed=gzip
-# A host that went away: in five minutes the console is the user's again.
-# shellcheck disable=SC3045  # a shell without it says so
+# If the host is gone, return the console to the user after five minutes.
+# shellcheck disable=SC3045  # shells without it report an error
 read -r -t 1 _ </dev/null 2>/dev/null
 [ $? -gt 1 ] || timed='-t 300'
 
-# While a command says nothing this tells that the board is alive.
+# Reports that the board is alive while a command prints nothing.
 beat() {
     trap 'kill $nap; exit' TERM
     while kill -0 $$; do
@@ -73,7 +73,8 @@ beat() {
 hear() { IFS= read -r $timed line <&3; }
 say() { printf '%s\n' "$answer"; }
 
-# The sum of a text. A here-document costs one process less than a pipe, where each costs.
+# The sum of a text. A here-document needs one process less than a pipe; processes are expensive
+# here.
 sum_of() {
     check=$(
         $sum <<end
@@ -83,8 +84,7 @@ end
     check=${check%% *}
 }
 
-# Sends stdin block by block; each waits until the host says that it came whole. Only what is
-# long is worth squeezing.
+# Sends stdin block by block; each waits until the host confirms it. Only long data are compressed.
 send() {
     block=0 kind=raw
     while
@@ -138,7 +138,7 @@ obey() {
     case $verb in
         script | input) printf "$payload" >>"$dir/$verb" || answer="$mark $number failed" ;;
         run)
-            # What is run with is the end of the script.
+            # The commands are at the end of the script.
             if printf "$payload" >>"$dir/script"; then run; else answer="$mark $number failed"; fi
             ;;
     esac

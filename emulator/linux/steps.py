@@ -16,11 +16,10 @@ LONGEST_NS = 1e14  # upper bound of any duration passed in (about 28 h)
 MOST_CPUS = 1 << 16
 MOST_BIOS = 1 << 20
 # One thing that a thread does. Before it the thread sleeps for sleep_ns or until step woken_by (any
-# row, or -1) is over, waits until step waits_for (an earlier row, or -1) is over, and computes for
-# cpu_ns.
-# operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, in ``bios``, of
-# metadata (``meta``) or not, that is as it was, whatever the window (metadata, other processes),
-# and is waited for; of 0 sectors: nothing is done.
+# row, or -1) has ended, waits until step waits_for (an earlier row, or -1) has ended, and computes
+# for cpu_ns. operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, in
+# ``bios``, of metadata (``meta``) or not, that is as it was, whatever the window (metadata, other
+# processes), and is waited for; of 0 sectors: nothing is done.
 STEP = np.dtype(
     [
         ("cpu_ns", "f8"),

@@ -116,9 +116,9 @@ def tables(
     for name, (array, dtype) in arrays.items():
         if array.dtype != dtype or array.ndim != 1:
             raise _wrong(name, dtype)
-    told = np.array([int(value) for value in astuple(rules)], np.int32)
+    rule_values = np.array([int(value) for value in astuple(rules)], np.int32)
     numbers = np.array([*astuple(machine), *astuple(limits)], np.int64)
-    return [*(np.ascontiguousarray(array) for array, _ in arrays.values()), told, numbers]
+    return [*(np.ascontiguousarray(array) for array, _ in arrays.values()), rule_values, numbers]
 
 
 def _wrong(name: str, dtype: np.dtype[Any]) -> EmulationError:

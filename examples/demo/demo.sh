@@ -1,8 +1,8 @@
 #!/bin/sh
 # The main job on a real application: a Python interpreter and its library, copied into an ext4
 # image, on a loop device whose reads are limited as slow flash would limit them. One cold run is
-# recorded, the window predicted, report and boot script written; a short sweep then shows
-# prediction beside measurement.
+# recorded, the window predicted, report and boot script written; a short sweep then compares
+# prediction and measurement.
 #
 # Usage: demo.sh [OUTPUT]     needs foreread in PATH, and root for the real thing
 # Set BYTES_PER_S, REQUESTS_PER_S, WINDOWS (KiB as 16k), REPEAT to change the board.

@@ -9,7 +9,7 @@ from boards.document import Document, says
 
 
 class PrefetchDocument(Document, frozen=True, kw_only=True):
-    """The list of what a start reads, and the start with window, list, both and neither."""
+    """The list of a start's reads, and the start with window, list, both and neither."""
 
     list: Annotated[str, says("path of the written list")]
     order: Annotated[str, says("order of the ranges: access or disk")]

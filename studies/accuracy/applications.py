@@ -1,13 +1,13 @@
-"""Judges a prediction of what an application reads: by cold runs of it at every window.
+"""Compares the predicted reads of an application with cold runs at every window.
 
     python -m studies.accuracy.applications -o DIR [--windows KiB,KiB] [--on PATH] [--twice]
         -- COMMAND [ARGUMENT ...]
 
-One run at read_ahead_kb=0 is recorded, and one at each window; what the emulation of this kernel's
-readahead makes of the first is held against what the kernel did in the others. Only files of the
-file system that has PATH count (default: that of the command). ``--twice`` adds a second run at
-each window: how much two runs of the application themselves differ. Needs root. DIR gets the
-captures and applications.json; stdout has its rows.
+One run at read_ahead_kb=0 is recorded, and one at each window; the emulation of this kernel's
+readahead on the first is compared with the kernel's reads in the others. Only files of the file
+system that has PATH count (default: that of the command). ``--twice`` adds a second run at each
+window: how much two runs of the application themselves differ. Needs root. DIR gets the captures
+and applications.json; stdout has its rows.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from pathlib import Path
 
 import numpy as np
 
-from analyzer.ingest.load import dev_of, inodes_of, load
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.load import inodes_of, load
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind
 from analyzer.predict.inputs import Inputs, inputs
@@ -48,7 +49,7 @@ _CALLS = "readahead:page_cache_ra_order"  # a readahead decision, Linux 6.18
 
 @dataclass(frozen=True)
 class Reads:
-    """What was read of one file system, predicted or measured.
+    """The reads of one file system, predicted or measured.
 
     ``folios`` are (inode, page index, order), ``calls`` (inode, start, size, async size), in
     order; ``requests`` are of file data.
@@ -59,7 +60,7 @@ class Reads:
     requests: int
 
     def pages(self) -> set[tuple[int, int]]:
-        """Return what entered the page cache, as (inode, page index)."""
+        """Return the pages that entered the page cache, as (inode, page index)."""
         return {
             (ino, page)
             for ino, index, order in self.folios
@@ -141,7 +142,7 @@ def _record(command: Sequence[str], kb: int, directory: Path) -> None:
         options = RecordOptions(
             run, wait_s=_WAIT_S, read_ahead_kb=kb, events=(*WANTED_EVENTS, _CALLS)
         )
-        # Where files are matters to the prediction only, and to look for them takes long.
+        # Only the prediction needs the places of files, and finding them takes long.
         record(options, TracefsBackend(), directory, None if kb else inodes_of)
     finally:
         os.close(quiet)
@@ -169,7 +170,7 @@ def _look_again(directory: Path) -> None:
 
 
 def prediction(taken: Inputs, dev: int, kb: int) -> Reads:
-    """Return what the emulation says of a window."""
+    """Return the emulation of a window."""
     recording = taken.recording
     machine, limits = taken.machine(taken.disks.index(recording.devices.get(dev, dev)))
     rules = rules_for(version_of(recording.kernel or ""))
@@ -185,7 +186,7 @@ def prediction(taken: Inputs, dev: int, kb: int) -> Reads:
 
 
 def measured(recording: Recording, dev: int) -> Reads:
-    """Return what the kernel did for the application in a run."""
+    """Return the kernel's reads for the application in a run."""
     assert recording.inserts is not None
     data = recording.inserts.data
     data = data.take((data["dev"] == dev) & _own(recording, data["pid"]))
@@ -228,7 +229,7 @@ def _requests(recording: Recording, dev: int) -> int:
 
 
 def compare(kb: int, of: str, one: Reads, other: Reads) -> Row:
-    """Hold what was predicted (or seen in another run) against what was measured."""
+    """Compare a prediction (or another run) with the measurement."""
     mine, theirs = one.pages(), other.pages()
     both = len(mine | theirs)
     same = sorted(one.folios) == sorted(other.folios)

@@ -36,8 +36,8 @@ class Foreread:
         line = [*under, *within, sys.executable, "-m", "foreread", *texts]
         done = subprocess.run(line, capture_output=True, text=True, check=False)
         if done.returncode:
-            told = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-            raise CommandError(f"{texts[0]}: {told[-1]}")
+            messages = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+            raise CommandError(f"{texts[0]}: {messages[-1]}")
         return done.stdout
 
     def first_run(self, command: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""One capture, one device model, and the measured runs: what the prediction is off by.
+"""The errors of a prediction from one capture and one device model, against the measured runs.
 
 The prediction is made in this process by the functions that ``foreread validate`` calls, so that
 stored captures and sweeps are judged again in seconds.

@@ -193,8 +193,8 @@ def _pages(live: Live, board: Board, application: Application) -> Cell:
         target = live.target(board, foreread)
         found = page_sets.on_board(target, application, folder, foreread)
         wanted = figures.page_figures(found["rows"], SINGLE_THREADED)
-        told = {"figures": [one.to_json() for one in wanted], "commands": foreread.lines}
-        return {**found, **told}
+        extra = {"figures": [one.to_json() for one in wanted], "commands": foreread.lines}
+        return {**found, **extra}
 
     name = f"{board.machine}-{board.kernel}-{board.fs}-{application.name}"
     title = f"{application.name}, {board.machine} {board.kernel}, {board.fs}"

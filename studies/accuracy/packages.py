@@ -1,4 +1,4 @@
-"""Installed Debian packages: what they depend on, and which files they consist of."""
+"""Installed Debian packages: their dependencies and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A cell of pages: what runs at every window read, held against the prediction from one at 0."""
+"""A cell of pages: the reads at every window, compared with the prediction from a run at 0."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import Protocol
 
 import numpy as np
 
-from analyzer.ingest.load import dev_of, load
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
 from analyzer.predict.inputs import Inputs, inputs
@@ -126,7 +127,7 @@ def _requests(taken: Inputs, disk: int, kb: int) -> int:
 
 
 def _measured(run: Recording, dev: int, disk: int, rest: int) -> Reads:
-    """Return what a run read; requests without the ``rest`` that is not file data.
+    """Return the reads of a run; requests without the ``rest`` that is not file data.
 
     Without FIEMAP, which busybox lacks, an extent does not tell file data from metadata.
     """
@@ -135,7 +136,7 @@ def _measured(run: Recording, dev: int, disk: int, rest: int) -> Reads:
 
 
 def _plain(recording: Recording, dev: int) -> bool:
-    """Return whether metadata is read through the page cache, by which it can be determined."""
+    """Return whether metadata is read through the page cache, so that it can be determined."""
     mounts = recording.capture.mounts if recording.capture else []
     return not any(m.fstype == "squashfs" for m in mounts if dev_of(m.dev) == dev)
 
@@ -149,14 +150,14 @@ def _own(recording: Recording, disk: int) -> int:
 
 
 def issued(recording: Recording, disk: int) -> int:
-    """Return how many reads a disk was sent, whatever they read."""
+    """Return the number of reads sent to a disk."""
     table = recording.requests
     reads = (table["flags"] & Rwbs.READ) > 0
     return int(np.count_nonzero(reads & (table["dev"] == disk)))
 
 
 def _root(recording: Recording) -> int:
-    """Return the file system that most of what was accessed is on."""
+    """Return the file system with most of the accessed pages."""
     return _commonest(recording.files["dev"][recording.accesses["file"]].tolist())
 
 

@@ -32,7 +32,7 @@ def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
 
 
 def make(cell: Cell, store: Store) -> Document:
-    """Return what came of a cell, now or before."""
+    """Return the result of a cell, from now or before."""
     found = store.finished(cell)
     if found is not None:
         return found

@@ -1,4 +1,4 @@
-"""A cell of seconds: captures, cold runs at every window, and predictions held against them."""
+"""A cell of seconds: captures, cold runs at every window, and their comparison with predictions."""
 
 from __future__ import annotations
 

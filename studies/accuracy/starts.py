@@ -57,7 +57,7 @@ SEEN_ON_DISK = (
     Start("inkscape", ("inkscape",), ("/usr/bin/inkscape", "--action-list")),
 )
 
-# Chosen for the accuracy suite after the models (studies/accuracy/results.md says what came of it).
+# Chosen for the accuracy suite after the models (results in studies/accuracy/results.md).
 LIBREOFFICE = Start(  # four processes, threads; 27,000 pages at 128 KiB
     "libreoffice",
     ("libreoffice-writer-nogui",),

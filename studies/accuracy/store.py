@@ -1,4 +1,4 @@
-"""Where finished cells are kept, so that what was measured is not measured again."""
+"""The store of finished cells, so that they are not measured again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Cell:
 
     @property
     def id(self) -> str:
-        """What ``--only`` names it by."""
+        """Its name for ``--only``."""
         return f"{self.area}/{self.name}"
 
 
@@ -45,7 +45,7 @@ class Store:
         return place
 
     def finished(self, cell: Cell) -> Document | None:
-        """Return what came of a cell that was made."""
+        """Return the result of a finished cell."""
         file = self._file(cell)
         if not file.exists():
             return None
@@ -53,7 +53,7 @@ class Store:
         return found
 
     def keep(self, cell: Cell, document: Document) -> None:
-        """Keep what came of a cell, at once or not at all."""
+        """Store the result of a cell atomically."""
         file = self._file(cell)
         part = file.with_name(file.name + ".part")
         part.write_text(json.dumps(document, indent=1) + "\n")

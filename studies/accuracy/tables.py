@@ -20,7 +20,7 @@ _PAGES_HEAD = ("cell", "Jaccard", "pages", "requests", "calls", "requests beyond
 
 
 def text(results: Sequence[tuple[Cell, Document]]) -> str:
-    """Return every area's table, the coverage of bands, and what was not measured and why."""
+    """Return every area's table, the coverage of bands, and missing measurements with reasons."""
     parts = []
     for area in dict.fromkeys(cell.area for cell, _ in results):
         rows = [one for one in results if one[0].area == area]

@@ -1,4 +1,4 @@
-"""What came of an experiment on a device, and how it is shown."""
+"""The result of an experiment on a device, and its presentation."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Outcome:
 
 
 def answer(device: str, rows: list[Row], predicted: dict[str, Any], default: int) -> Answer:
-    """Return what the picked windows gain and miss; KeyError if one was not measured.
+    """Return the gain and loss of the picked windows; KeyError if one was not measured.
 
     ``predicted`` is the total of ``foreread predict --json`` for the device.
     """

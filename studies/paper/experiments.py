@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class PaperTable:
-    """What the paper measured: seconds by window, and what it says came of it."""
+    """The paper's measurements: seconds by window, and the paper's result."""
 
     seconds: dict[int, float]
     default: int
@@ -17,7 +17,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Device:
-    """What a read costs: a fixed time for each request and one for each KiB."""
+    """The cost of a read: a fixed time for each request and one for each KiB."""
 
     name: str
     latency_us: int
@@ -88,7 +88,7 @@ PLAYER = PaperTable(  # table 6
 )
 
 _PLAY = ("madplay", "-Q", "-o", "null:", "-t", "1", "/sample.mp3")
-# The browser has no end of its own: it is over when its log says that the page is shown. It is
+# The browser does not exit by itself: the run ends when its log says that the page is shown. It is
 # waited for, since what an ending program still has mapped would stay in memory. The shell and the
 # tools are not busybox's: the live board's init is that, and holds it in memory.
 _BROWSE = (

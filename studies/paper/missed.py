@@ -27,7 +27,7 @@ def best_window(seconds: Mapping[int, float]) -> int:
 
 
 def judge(seconds: Mapping[int, float], window: int, default: int) -> Pick:
-    """Return what came of ``window``; raises KeyError if it or the default was not measured."""
+    """Return the result of ``window``; raises KeyError if it or the default was not measured."""
     gain = _optimisation(seconds, window, default)
     best = _optimisation(seconds, best_window(seconds), default)
     return Pick(window, seconds[window], gain, best - gain)

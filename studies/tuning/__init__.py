@@ -1,1 +1,1 @@
-"""What tuning brings, and which engine finds it in the fewest runs."""
+"""The gain of tuning, and the engine that finds it in the fewest runs."""

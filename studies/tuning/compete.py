@@ -1,4 +1,4 @@
-"""Samplers against each other on starts that were measured: who finds the best in fewest runs.
+"""Competition of samplers on measured starts: which one finds the best in the fewest runs.
 
     python -m studies.tuning.compete [--raw RAW] [--predicted FILE] [--seeds N] [-o FILE]
         [SCENARIO,SCENARIO...]

@@ -1,9 +1,9 @@
-"""Samplers against each other on made-up landscapes, of which many can be had: made_up.py.
+"""Competition of samplers on any number of made-up landscapes: made_up.py.
 
     python -m studies.tuning.compete_made_up [--first N] [--landscapes N] [--seeds N] [-o FILE]
 
 As in compete.py each sampler runs in a campaign as it would on a board, all runs are counted, and
-regret is that of what the campaign believes best. The recipe start-up is given the prediction that
+regret is that of the campaign's believed best. The recipe start-up is given the prediction that
 the landscape has, if any, be it right or misleading. For each group of landscapes the table has the
 share of searches that are within 2 % of the optimum after 10 % of the runs, and the mean regret.
 """

@@ -1,4 +1,4 @@
-"""What can go wrong while a board is tuned, made to go wrong on an emulated one that stays up.
+"""Injects the faults that can happen during tuning, on an emulated board that stays up.
 
 `foreread tune` runs as a user runs it, is disturbed in the middle of a trial, and goes on, or is
 resumed. After every fault all that can be read of the board (faults_state.sh) must be what it was;
@@ -96,9 +96,9 @@ def endless(bench: Bench, times: int) -> Iterator[Observed]:
 
 
 def stuck(bench: Bench, times: int) -> Iterator[Observed]:
-    """Freeze the file system at one allele: whatever writes to it, and every sync, waits for ever.
+    """Freeze the file system at one allele: every write to it, and every sync, blocks for ever.
 
-    Nothing can end the command then, nor put back what it had; a restart can.
+    Then only a restart can end the command and restore its changes.
     """
     what, frozen = "the root is frozen at one allele; with --reset", "fsfreeze --freeze /; echo >/x"
     yield from hanging(bench, times, what, frozen, *reset_words(bench))
@@ -140,15 +140,15 @@ def switch_off() -> None:
 
 
 def summary(found: list[Observed]) -> list[dict[str, object]]:
-    """Return what was seen of each fault: medians and worst of all times that it was made."""
+    """Return the results of each fault: medians and worst over all its repeats."""
     first: dict[str, int] = {}
     for one in found:
         first.setdefault(one.what, len(first))
-    told = []
+    rows = []
     for what, group in groupby(sorted(found, key=lambda one: first[one.what]), lambda o: o.what):
         ones = list(group)
         seconds = sorted(one.back_s for one in ones)
-        told.append(
+        rows.append(
             {
                 "what": what,
                 "times": len(ones),
@@ -159,7 +159,7 @@ def summary(found: list[Observed]) -> list[dict[str, object]]:
                 **({"compared": ones[0].compared} if ones[0].compared else {}),
             }
         )
-    return told
+    return rows
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""A board on which campaigns are disturbed, and such a campaign: what must hold after a fault."""
+"""A board for disturbed campaigns, such a campaign, and the invariants after a fault."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ class Tuning:
         return made
 
     def results(self) -> Results:
-        """Return what came out."""
+        """Return the result."""
         with Store.read(self.path) as store:
             return Results.of(store)
 

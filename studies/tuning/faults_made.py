@@ -1,4 +1,4 @@
-"""The faults themselves: made in the middle of a trial, and what was seen after each of them."""
+"""The faults: injected in the middle of a trial, with the observations after each of them."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 #!/bin/sh
-# Prints what a board is like, a thing to a line: every setting of the kernel that can be read,
-# mounts, swap, trace instances, processes, files outside of /usr. Left out is what changes by
-# itself; and, of a foreread that was killed, the script that the next one removes.
+# Prints the state of a board, one item per line: every readable setting of the kernel, mounts,
+# swap, trace instances, processes, files outside of /usr. Without values that change by themselves,
+# and without the script of a killed foreread, which the next one removes.
 set -u
-# Counters, identities, and limits that follow from what memory was free at the boot (proc(5)).
+# Counters, identities, and limits computed from the free memory at boot (proc(5)).
 moving='fs/(dentry-state|file-nr|inode-nr|inode-state|quota/syncs|file-max|epoll/max_user_watches)'
 moving="$moving|kernel/(ns_last_pid|pty/nr|threads-max|random/(boot_id|uuid|entropy_avail))"
 moving="$moving|net/ipv4/(tcp_fastopen_key|tcp_mem|udp_mem)|user/max_"
@@ -19,7 +19,7 @@ grep -s '' $events/tracing_on $events/trace_clock $events/set_event $events/*pro
 ls -d $events/instances/* 2>/dev/null
 [ -z "${mounted-}" ] || umount $events
 
-# A process of our own session, and the server's, belong to whoever looks.
+# Processes of our session and of the server belong to the observer.
 read -r stat </proc/self/stat
 # shellcheck disable=SC2086
 set -- ${stat##*) }

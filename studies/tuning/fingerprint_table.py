@@ -35,7 +35,7 @@ class Table:
             raise ValueError(f"{missing} trials are not made yet: fingerprint_table.py goes on")
 
     def run(self, workload: str, asked: Sequence[Chromosome]) -> list[Measured]:
-        """Return what was measured of each chromosome."""
+        """Return the measurements of each chromosome."""
         return [self._cells[_key(workload, one)] for one in asked]
 
     def of(self, workload: str) -> list[Measured]:
@@ -51,7 +51,7 @@ class Table:
         return self.run(workload, [SPACE.default()])[0]
 
     def described(self, workload: str) -> dict[str, object]:
-        """Return what there is to find: the best, the worst, what each gene does on average."""
+        """Return the truth: the best, the worst, and the mean effect of each gene."""
         every, best = self.of(workload), self.best(workload)
         rates = [one.rate for one in every]
         return {
@@ -83,7 +83,7 @@ def read_raw(path: Path = RAW) -> list[Measured]:
 
 
 def todo(made: Mapping[Key, Measured]) -> list[tuple[str, Chromosome]]:
-    """Return what is still to be measured, in an order that no drift could favour."""
+    """Return the missing measurements, in an order that no drift could favour."""
     everything = [(name, one) for name in WORKLOADS for one in SPACE.enumerate()]
     random.Random(_SEED).shuffle(everything)
     return [(name, one) for name, one in everything if _key(name, one) not in made]
@@ -99,7 +99,7 @@ def left() -> list[tuple[str, Chromosome]]:
 
 
 def main() -> None:
-    """Measure what is still missing."""
+    """Make the missing measurements."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many")
     args = parser.parse_args()

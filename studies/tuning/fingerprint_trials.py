@@ -1,4 +1,4 @@
-"""Workloads by fio on an emulated board, in guest time: what they did, and what the disk counted.
+"""Workloads by fio on an emulated board, in guest time: their throughput, and the disk's counters.
 
 The file lies on a disk of its own, so that its counters hold the workload's I/O alone; it is
 mounted anew before every trial, which makes it cold, while programs stay in memory.
@@ -101,7 +101,7 @@ class Measured:
 
     @property
     def snapshot(self) -> Snapshot:
-        """What a fingerprint is made of."""
+        """The input of a fingerprint."""
         return Snapshot(**self.bios)
 
     def scored(self) -> Scored:
@@ -159,7 +159,7 @@ def as_line(measured: Measured) -> dict[str, Any]:
 
 
 def of_line(line: Mapping[str, Any]) -> Measured:
-    """Return what a line of the raw file holds."""
+    """Return the content of a line of the raw file."""
     return Measured(
         line["workload"],
         {name: line[name] for name in SPACE.names},

@@ -2,10 +2,10 @@
 
 On what fingerprint_table.py has measured, the genetic-library tunes with fingerprints and without,
 while the workload changes to its opposite again and again. Counted are the evaluations after a
-change until it has converged, when the better half of a generation does, on average, 95 % of what
-the best chromosome does; and until one child does so, which is what genes that come back can save.
-Prints tables; FILE has all figures. With --live, instead, the beginning of one such run is made on
-the board, to see that the table holds.
+change until it has converged, when the better half of a generation reaches, on average, 95 % of the
+best chromosome's throughput; and until one child does so, which is what genes that come back can
+save. Prints tables; FILE has all figures. With --live, instead, the beginning of one such run is
+made on the board, to see that the table holds.
 
     python -m studies.tuning.fingerprints [--live GENERATIONS] -o FILE
 """
@@ -57,14 +57,18 @@ def recipe_ranked(name: str, ranked: str) -> Genetic:
     return recipe if ranked == "counters" else msgspec.structs.replace(recipe, phenotypes=[])
 
 
-def told(table: Table) -> Table:
-    """Return the table with fingerprints that tell the workloads apart, whatever the bios say."""
+def distinguished(table: Table) -> Table:
+    """Return the table with fingerprints that distinguish the workloads without the bios."""
     return Table(
-        [replace(one, bios=_told(one.workload)) for name in WORKLOADS for one in table.of(name)]
+        [
+            replace(one, bios=_distinct_bios(one.workload))
+            for name in WORKLOADS
+            for one in table.of(name)
+        ]
     )
 
 
-def _told(workload: str) -> dict[str, int]:
+def _distinct_bios(workload: str) -> dict[str, int]:
     verb = "reads" if workload.endswith("read") else "writes"
     return {**_TOLD, verb: 100, "jumps": 99 * workload.startswith("random")}
 
@@ -172,7 +176,7 @@ def _cells(row: Mapping[str, Any]) -> tuple[str, str]:
 def counted(table: Table) -> dict[str, Any]:
     """Return what the study counts, printing its tables."""
     variants = {ranked: summary(table, ranked) for ranked in RANKED}
-    variants["rate, distinct workloads"] = summary(told(table), "rate")
+    variants["rate, distinct workloads"] = summary(distinguished(table), "rate")
     for ranked, figures in variants.items():
         print(f"{as_markdown(figures, ranked)}\n", flush=True)
     return {
@@ -197,7 +201,7 @@ def live(table: Table, generations: int) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Count, or confirm, and write what came of it."""
+    """Count, or confirm, and write the result."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--live", type=int, metavar="GENERATIONS", help="so many of each phase")
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")

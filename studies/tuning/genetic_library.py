@@ -1,4 +1,4 @@
-"""What the genetic-library gains over the default, as in section 4.2 of the 2005 paper.
+"""The gain of the genetic-library over the default, as in section 4.2 of the 2005 paper.
 
 On what fingerprint_table.py has measured, the recipe tunes while workload follows workload. The
 paper's figure is what the whole benchmark got done with the tuner at work against the default: the
@@ -89,7 +89,7 @@ def as_markdown(figures: Mapping[str, Any], ranked: str) -> str:
 
 
 def main() -> None:
-    """Tune, and write what came of it."""
+    """Tune, and write the result."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
     args = parser.parse_args()

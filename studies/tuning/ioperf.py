@@ -47,7 +47,7 @@ RAW = Path(__file__).parent / "raw/ioperf.jsonl"
 
 
 def main() -> None:
-    """Learn, compare, and write what came of it."""
+    """Learn, compare, and write the result."""
     args = _arguments()
     with orderly_exit(), workload_board(args.raw, args.seconds) as board:
         kernel = board.knob("/proc/sys/kernel/osrelease")

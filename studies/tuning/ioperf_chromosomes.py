@@ -1,4 +1,4 @@
-"""IOPerf's chromosomes: a workload and the settings for it, what they are worth, which is nearest.
+"""IOPerf's chromosomes: a workload with its settings, their fitness, and the nearest one.
 
 After *IOPerf: Self-Tuning Module of Disk I/O*, sections 4 and 5. The first four parameters of
 Table 1 say what the disk accesses are like, the rest is the solution. How the population evolves

@@ -1,4 +1,4 @@
-"""The figures of the IOPerf study, from its rows: gains over the default, and what was possible.
+"""The figures of the IOPerf study, from its rows: gains over the default, and possible gains.
 
 A row is one workload: its ``default``, ``tuned`` and ``again`` (the default once more), each as a
 run's figures; for some of them what ioperf_headroom.py found, and ``settings``, a whole grid of

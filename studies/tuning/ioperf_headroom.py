@@ -1,4 +1,4 @@
-"""What a workload could gain at best: settings tried under it, and the best of them run again.
+"""The possible gain of a workload: settings tried under it, and the best of them run again.
 
 The best of many runs is partly the luckiest. So settings are chosen by their first runs, and what
 counts are others, of the chosen and of the default.

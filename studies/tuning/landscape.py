@@ -92,7 +92,7 @@ class Landscape:
         return math.expm1(self._costs[key_of(chromosome)] - self._costs[key_of(self.optimum)])
 
     def medians(self, chromosome: Chromosome) -> dict[str, float]:
-        """Return what was measured at a point: the median of its repeats by scenario."""
+        """Return the measurement of a point: the median of its repeats by scenario."""
         return {name: median(found) for name, found in self._points[key_of(chromosome)].items()}
 
     def _mean_cost(self, values: dict[str, list[float]]) -> float:

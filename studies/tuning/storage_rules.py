@@ -1,6 +1,6 @@
 """Which file systems can be made and mounted: the rules of mkfs and mount, as data.
 
-Two sets of rules: today's, each with its source, held against mkfs and mount themselves in
+Two sets of rules: today's, each with its source, compared with mkfs and mount themselves in
 tests/kernel; and a reconstruction of those of Zadok et al., *Parametric Optimization of Storage
 Systems* (HotStorage 2015), whose counts (section 3, table 1) are published and whose rules are not.
 """

@@ -104,7 +104,7 @@ def _engine(landscape: Landscape, name: str, seed: int, generations: int | None)
 def figures_of(
     landscape: Landscape, seeds: Sequence[int], generations: int | None = None
 ) -> list[dict[str, Any]]:
-    """Return what came of each of SEARCHES, over the seeds; of TPE over the first of them."""
+    """Return the results of each of SEARCHES, over the seeds; of TPE over the first of them."""
     return [
         _figures(
             name,

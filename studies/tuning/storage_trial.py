@@ -31,7 +31,7 @@ _FORCE = {
 _SCRIPT = Path(__file__).with_suffix(".sh")
 _STEPS = 4  # mkfs, two of fio, and what is done around them
 _LOCK_WAIT_S = 60.0  # for another foreread that uses the settings of this machine
-_SHOWN = 300  # characters of what a tool said
+_SHOWN = 300  # characters of a tool's message
 
 
 class StorageError(StudyError, RuntimeError):
@@ -68,7 +68,7 @@ class Measured:
 
     @property
     def operations_per_s(self) -> float:
-        """Operations a second, 0 of what could not be measured."""
+        """Operations a second, 0 if they could not be measured."""
         return self.operations / self.seconds if self.seconds else 0.0
 
 
@@ -193,7 +193,7 @@ class _Report(msgspec.Struct):
 
 
 def _parse(answer: str) -> Measured:
-    """Return what fio's report says; what is not a report is a failure."""
+    """Parse fio's report; anything else is a failure."""
     hundredths, _, report = answer.partition("\n")
     try:
         # Warnings may stand before it.

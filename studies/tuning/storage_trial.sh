@@ -1,17 +1,17 @@
-# One trial of a file system on a device, which loses what it holds: made, filled, mounted cold,
-# measured by fio, unmounted, and the device's beginning and end zeroed again.
+# One trial of a file system on a device, whose content is lost: make it, fill it, mount it cold,
+# measure it by fio, unmount it, and zero the device's beginning and end again.
 #   sh -c THIS sh VERB DEVICE KIND MOUNT_OPTIONS RUN_MS OVERWRITE LIMIT_S MKFS_WORD... <JOB
-# It is to run in a mount namespace of its own, so that the mount is nobody else's and goes with
-# the last of its processes, however they end. Its first line says what came of it: "refused",
-# "invalid" (no such file system), "failed", each with a reason; or "measured" and what the sync
-# after the run took (hundredths of a second), with fio's report after it. With the verb "check"
-# it only says whether the device is "free"; with "try" it makes the trial. It changes no knob.
+# Must run in its own mount namespace, so that the mount is private and disappears with the last of
+# its processes. Its first line is the result: "refused", "invalid" (no such file system), "failed",
+# each with a reason; or "measured" and the duration of the sync after the run (hundredths of a
+# second), followed by fio's report. With the verb "check" it only says whether the device is
+# "free"; with "try" it makes the trial. It changes no knob.
 # shellcheck shell=sh
 set -u
 export LC_ALL=C
 verb=$1 device=$2 kind=$3 options=$4 run_ms=$5 overwrite=$6 limit_s=$7
 shift 7
-at=/tmp # any folder does: only we see what is mounted there
+at=/tmp # any folder: the mount is visible only to this process
 edge_kib=1024
 
 end() {
@@ -40,7 +40,7 @@ known() {
     grep -qw "$kind" /proc/filesystems
 }
 
-# Whoever looks at the device later shall not find a file system of ours at either end.
+# Leave no signature of our file system at either end of the device.
 erase() {
     dd if=/dev/zero of="$device" bs=64k count=$((edge_kib / 64)) conv=notrunc,fsync
     sectors=$(cat "/sys/class/block/$name/size")
@@ -85,7 +85,7 @@ known || end failed "this kernel has no $kind"
 exec 3<"$device" # a loop device that detaches itself stays ours
 trap restore EXIT
 trap 'exit 1' INT TERM HUP
-trap '' PIPE # whoever asked may be gone; what was begun is put back all the same
+trap '' PIPE # restore everything even if the caller is gone
 
 said=$(timeout -k 5 "$limit_s" "mkfs.$kind" "$@" "$device" 2>&1 </dev/null) ||
     end invalid "mkfs.$kind $*: $said"

@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs on the board: one trial for each line "SCENARIO SCHEDULER NR_REQUESTS READ_AHEAD_KB
-# SWAPPINESS" of its input, and a line for each of what came of it: the five words, the command's
-# exit status, guest ns, requests and sectors read from the disk, pages swapped in and out. A trial
-# that cannot be made is a line "error TEXT". The knobs are put back at the end. NR_REQUESTS is none
-# without a scheduler, when the disk's own depth stays; fewer than 4 only a new scheduler has.
+# SWAPPINESS" of its input. Prints a line for each: the five words, the command's exit status, guest
+# ns, requests and sectors read from the disk, pages swapped in and out; or "error TEXT" if a trial
+# is impossible. The knobs are restored at the end. NR_REQUESTS is none without a scheduler, when
+# the disk's depth is kept; less than 4 is possible only after choosing a scheduler.
 #
 # usage: sh trials.sh FOLDER ROOM_MIB LIMIT_S COMMAND...
 #   FOLDER    in memory, has load.sh
-#   ROOM_MIB  what the scenario memory leaves
+#   ROOM_MIB  memory left free in the scenario memory
 #   LIMIT_S   a command that takes longer is ended
 set -u
 folder=$1 room_mib=$2 limit_s=$3
@@ -16,12 +16,12 @@ disk=slow0
 queue=/sys/block/$disk/queue
 clock=/sys/module/slowdisk/parameters/now_ns
 
-# has FILE VALUE: whether it has that value, or is given it.
+# has FILE VALUE: whether it has that value, or accepts it.
 has() {
     [ "$(cat "$1")" = "$2" ] || { echo "$2" >"$1" && [ "$(cat "$1")" = "$2" ]; } 2>/dev/null
 }
 
-# set_knobs SCHEDULER NR_REQUESTS READ_AHEAD_KB SWAPPINESS: and see that they are taken.
+# set_knobs SCHEDULER NR_REQUESTS READ_AHEAD_KB SWAPPINESS: and check that they are accepted.
 set_knobs() {
     { echo none >$queue/scheduler && echo "$1" >$queue/scheduler; } 2>/dev/null # a new one
     case $(cat $queue/scheduler) in *"[$1]"*) ;; *) return 1 ;; esac
@@ -29,7 +29,7 @@ set_knobs() {
     has $queue/read_ahead_kb "$3" && has /proc/sys/vm/swappiness "$4"
 }
 
-# start_load SCENARIO: as a trial does; it is asked through 7 and answers through 8.
+# start_load SCENARIO: like a trial; requests go to descriptor 7, answers come from 8.
 start_load() {
     path='' mib=0
     case $1 in # as tracer/local/trial.py has them
@@ -45,7 +45,7 @@ start_load() {
     exec 7>"$folder/load/in" 8<"$folder/load/out"
 }
 
-# prove_load: fail unless it does its work.
+# prove_load: fail unless the load is effective.
 prove_load() {
     echo >&7
     read -r answer <&8

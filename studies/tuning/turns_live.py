@@ -53,20 +53,20 @@ _COLOURS = {"idle": "#0072b2", "reader": "#d55e00"}
 
 
 def course(results: Results, top: Mapping[str, TopGenes]) -> dict[str, Any]:
-    """Return what each turn took and what came back in it, children held against the best run."""
+    """Return the length of each turn, its returned genes, and children against the best run."""
     turns = CampaignSetup.of(results.spec).turns
     best = {name: min(one.values()) for name, one in _seconds(results).items()}
     last: str | None = None
     made = []
     for begin in range(0, len(results.generations), turns):
         scenario = SCENARIOS[begin // turns % len(SCENARIOS)]
-        told = [[child for child, _ in one] for one in results.generations[begin:][:turns]]
+        batches = [[child for child, _ in one] for one in results.generations[begin:][:turns]]
         worths = [
             [best[scenario] / _seconds(results)[scenario][key_of(one)] for one in children]
-            for children in told
+            for children in batches
         ]
-        prints = [str(_fingerprint(results, scenario, children)) for children in told]
-        came = told[1][0] if len(told) > 1 and last not in (None, prints[0]) else None
+        prints = [str(_fingerprint(results, scenario, children)) for children in batches]
+        came = batches[1][0] if len(batches) > 1 and last not in (None, prints[0]) else None
         made.append(
             {
                 "scenario": scenario,

@@ -33,17 +33,17 @@ _MIB = 1 << 20
 _SYNCED_KIB = 4096
 _LAYING_S = 3600.0
 _ENDS_S = 120.0  # that a run may take longer than it is asked to
-_SHOWN = 300  # characters of what went wrong
+_SHOWN = 300  # characters of an error
 _LOCK_S = 300  # for another foreread that uses the knobs
 _BIOS_KIB = 8192  # of trace, per CPU
 _SAFE = "end_fsync=1\n"
-_PARTS = ("lib.sh", "held.sh", "tracing.sh", "bios.sh")
+_PARTS = ("lib.sh", "knobs.sh", "held.sh", "tracing.sh", "bios.sh")
 _KEYS = ("before", "after")
 
 
 @dataclass(frozen=True)
 class Workload:
-    """What is done: Table 1's characteristic parameters; shares in percent."""
+    """The workload: Table 1's characteristic parameters; shares in percent."""
 
     processes: int
     read_share: int
@@ -61,9 +61,9 @@ class Ground:
 
 @dataclass(frozen=True)
 class Done:
-    """What was done: bytes read and written in ``seconds``, in so many requests.
+    """The result: bytes read and written in ``seconds``, in so many requests.
 
-    ``latency_s`` is the mean time of a request, with its share of what making data safe takes.
+    ``latency_s`` is the mean time of a request, with its share of the time to make data safe.
     """
 
     transferred_bytes: int
@@ -149,8 +149,8 @@ def _run(
             stdin=job.encode(),
             timeout_s=_LOCK_S + 2.0 * limit_s,
         )
-    told, measured, report = answer.stdout.partition(b"measured\n")
-    lines = by_key(facts(told))
+    header, measured, report = answer.stdout.partition(b"measured\n")
+    lines = by_key(facts(header))
     if not measured:
         said = "".join(lines["error"][:1]) or os.fsdecode(answer.stderr).strip() or "it was ended"
         message, _, remedy = said[:_SHOWN].partition("|")
@@ -212,7 +212,7 @@ def job_text(ground: Ground, workload: Workload, seconds: float) -> str:
 
 
 def parse(report: bytes) -> Done:
-    """Return what fio's report says; raises CalibrateError."""
+    """Parse fio's report; raises CalibrateError."""
     try:
         # Warnings may stand before it.
         jobs = msgspec.json.decode(report[report.index(b"{") :], type=_Report).jobs

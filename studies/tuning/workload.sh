@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# One run of fio under settings, which are put back afterwards (lib.sh), and what is counted of a
-# disk meanwhile, if watched names one: its statistics, and its bios (bios.sh).
+# One run of fio under settings, which are restored afterwards (knobs.sh). If watched names a disk,
+# its statistics and bios (bios.sh) during the run are printed, too.
 #   sh -c THIS sh LIMIT_S [KNOB VALUE]... <JOB
 # Prints facts, or "error TEXT|REMEDY"; after a line "measured" fio's report.
 

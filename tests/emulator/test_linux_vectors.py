@@ -1,4 +1,4 @@
-"""READAHEAD vectors: what kernels were seen to read, or must read by their sources."""
+"""READAHEAD vectors: reads seen on kernels, or required by their sources."""
 
 from __future__ import annotations
 

@@ -48,12 +48,12 @@ def run(loop, folder, *steps, settings=(("relatime,noatime,strictatime", "noatim
 
 def test_start_remounts_and_stop_puts_it_back(loop, tmp_path):
     settings = (("relatime,noatime,strictatime", "noatime"), ("commit=", "30"))
-    said, told = run(loop, tmp_path / "out", "start", "stop", settings=settings)
+    said, received = run(loop, tmp_path / "out", "start", "stop", settings=settings)
     began, started, ended, stopped = said
     assert (began, ended) == ("start: 0", "stop: 0")
     assert "rw,noatime" in started and "commit=30" in started
     assert "rw,relatime" in stopped and "commit" not in stopped
-    assert "relatime -> noatime" in told and "30 -> 5, as before" in told
+    assert "relatime -> noatime" in received and "30 -> 5, as before" in received
 
 
 def test_status_and_dry_run_show_it(loop, tmp_path):
@@ -66,7 +66,7 @@ def test_status_and_dry_run_show_it(loop, tmp_path):
 
 def test_unmounted_or_refused_remounts_are_reported_without_failing_the_boot(loop, tmp_path):
     settings = (("inode_readahead_blks=", "33"), ("compress=", "1"))
-    said, told = run(loop, tmp_path / "out", "start", settings=settings)
+    said, received = run(loop, tmp_path / "out", "start", settings=settings)
     assert said[0] == "start: 0"
-    assert "takes no 33: still 32" in told
-    assert "absent, skipped" in told
+    assert "takes no 33: still 32" in received
+    assert "absent, skipped" in received

@@ -80,12 +80,12 @@ def test_the_command_prints_one_period(loop, capsys):
     with load(loop, "read", "128k"):
         words = ["fingerprint", "--interval", "3", "--device", f"/dev/{loop.name}"]
         assert main([*words, "--json"]) == 0
-        told = json.loads(capsys.readouterr().out)
+        received = json.loads(capsys.readouterr().out)
         assert main(words) == 0
-    assert told["fingerprint"] == "read-sequential-large"
-    assert told["pattern_published"] == "random"
-    assert (told["size_bytes"], told["jump_share"]) == (128 << 10, 0)
-    assert told["distance_sectors"] == 256
+    assert received["fingerprint"] == "read-sequential-large"
+    assert received["pattern_published"] == "random"
+    assert (received["size_bytes"], received["jump_share"]) == (128 << 10, 0)
+    assert received["distance_sectors"] == 256
     assert "read-sequential-large" in capsys.readouterr().out
 
 

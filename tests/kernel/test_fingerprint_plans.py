@@ -249,8 +249,8 @@ def test_learnt_settings_are_applied_until_ctrl_c(loop, tuning):
         watch = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, text=True)
         assert eventually(loop.window_kb, 16)
         watch.send_signal(signal.SIGINT)
-        told, _ = watch.communicate(timeout=FEW_S)
+        received, _ = watch.communicate(timeout=FEW_S)
     assert watch.returncode == 0
     assert loop.window_kb() == WINDOW_KB
-    assert "applied the settings for read-sequential-large" in told
-    assert f"restored: {loop.knob} {WINDOW_KB}" in told
+    assert "applied the settings for read-sequential-large" in received
+    assert f"restored: {loop.knob} {WINDOW_KB}" in received

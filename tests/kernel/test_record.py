@@ -25,7 +25,8 @@ from tracer.formats import capture as capture_files
 from tracer.local.cold import mapped_files
 from tracer.local.command import Streams
 from tracer.local.ending import Ending
-from tracer.local.journal import DIRECTORY, restore_leftovers
+from tracer.local.journal import restore_leftovers
+from tracer.local.journal_folder import DIRECTORY
 from tracer.local.record import RecordOptions, record
 from tracer.local.run import RunOptions
 

@@ -1,4 +1,4 @@
-"""Recordings over real ssh servers on loopback, and what becomes of them when the wire is cut."""
+"""Recordings over real ssh servers on loopback, also with a lost connection."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who was on a CPU and who woke whom, recorded on the running kernel by each recorder."""
+"""Context switches and wake-ups, recorded on the running kernel by each recorder."""
 
 from __future__ import annotations
 

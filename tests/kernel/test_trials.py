@@ -483,12 +483,12 @@ def test_knobs_are_free_while_a_host_fetches_its_result(loop, nowhere):
     wait_s = 20.0  # less than the lease of one that fetches
     with Job(LocalTarget(), PARTS) as job:
         machine = Machine.parse(job.ask("probe", step="probe"))
-        told = settings(machine, run, WAIT_S) | {
+        received = settings(machine, run, WAIT_S) | {
             "counted": "",
             "scenario": "idle",
             "watched": "",
         }
-        job.settings(told, run.command)
+        job.settings(received, run.command)
         run_to_end(job)
         job.ask("result", step="fetching the result")
         options = TrialOptions(run, devices=(loop.device,), wait_s=wait_s)

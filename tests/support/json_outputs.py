@@ -23,9 +23,12 @@ def validator(name):
 
 
 def check(name, text):
-    """Check what a command printed: a document on each line."""
+    """Check what a command printed: a document on each line; of a report its figures, too."""
     for line in text.splitlines():
-        validator(name).validate(json.loads(line))
+        document = json.loads(line)
+        validator(name).validate(document)
+        if name == "report":
+            validator("report-figures").validate(json.loads(Path(document["json"]).read_text()))
 
 
 def schema_name(command, words):

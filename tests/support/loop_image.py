@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracer.local.journal import DIRECTORY
+from tracer.local.journal_folder import DIRECTORY
 
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
 

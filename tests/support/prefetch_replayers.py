@@ -19,7 +19,7 @@ _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ct
 
 
 def compiled(folder: Path) -> list[str]:
-    """Return the command of the C replayer, compiled with checks of what it does."""
+    """Return the command of the C replayer, compiled with sanitizers."""
     program = folder / "foreread-prefetch"
     flags = ["-std=c11", "-g", "-O1", "-Wall", "-Wextra"]
     checks = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from emulator.linux.operations import MapFlag, Op, Program
-from tracer.local.journal import DIRECTORY
+from tracer.local.journal_folder import DIRECTORY
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 _WINDOWS = "readahead/page_cache_ra_order"
@@ -217,7 +217,7 @@ def _parse(text: str, inodes: dict[int, int]) -> Seen:
 
 @contextmanager
 def judge(tracefs: Path, mountpoint: Path, device: str) -> Iterator[Judge]:
-    """Yield a Judge of what is mounted from a loop device."""
+    """Yield a Judge of the file system mounted from a loop device."""
     dev = mountpoint.stat().st_dev
     kernel_dev = os.major(dev) << 20 | os.minor(dev)
     instance = tracefs / "instances" / f"judge-{os.getpid()}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from capture_builder import ROOT_PID, capture_of
 from event_table import BLOCKS, DEAD, SOFTIRQ, R, event, insert, read, switch, table, wake
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.predict.inputs import inputs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from event_table import event, insert, read, table
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.program.build import build

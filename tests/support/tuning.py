@@ -25,7 +25,7 @@ class RandomSearch:
     """Asks for what it was not asked before, some at a time, and once more for the best."""
 
     def __init__(self, seed: int, space: Space = SPACE, batch: int = 4) -> None:
-        self.told: list[Scored] = []
+        self.received: list[Scored] = []
         self._rng = random.Random(seed)
         self._left = list(space.enumerate())
         self._batch = batch
@@ -35,11 +35,11 @@ class RandomSearch:
             return []
         self._rng.shuffle(self._left)
         taken, self._left = self._left[: self._batch], self._left[self._batch :]
-        best = max(self.told, key=lambda one: one.fitness, default=None)
+        best = max(self.received, key=lambda one: one.fitness, default=None)
         return [*taken, *([best.chromosome] if best else [])]
 
     def tell(self, scored: Sequence[Scored]) -> None:
-        self.told.extend(scored)
+        self.received.extend(scored)
 
 
 def seconds_of(chromosome: Chromosome, scenario: str) -> float:

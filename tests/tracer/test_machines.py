@@ -20,7 +20,7 @@ RUN = RunOptions(["true"])
 
 @pytest.fixture
 def opened(monkeypatch):
-    """The names of what was opened, in order."""
+    """The names of the opened files, in order."""
     found = []
 
     def opening(name):

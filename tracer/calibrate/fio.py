@@ -16,7 +16,7 @@ from tracer.error import TracerError
 
 SMALLEST_BYTES = 16 << 20  # of the read area: a smaller one would be read again and again
 _HERE = Path(__file__).parent
-_MOST_ANSWER = 1 << 16  # bytes of what place.sh prints
+_MOST_ANSWER = 1 << 16  # bytes of place.sh's output
 _START_S = 60.0  # a slow board takes long to start fio, and to complete requests in flight
 
 

@@ -19,7 +19,7 @@ from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Probe
 from tracer.backends.select import candidates
 from tracer.backends.supervised import leftovers as scratch_leftovers
 from tracer.backends.supervised import tag_of
-from tracer.local import journal
+from tracer.local import journal_folder
 from tracer.local.kernel import cost_of_missing, generation_of
 from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
@@ -267,7 +267,7 @@ def _leftovers(place: Path | None) -> Finding:
     return Finding("leftovers", False, f"of killed recordings: {', '.join(left)}", remedy)
 
 
-def journal_leftovers(directory: Path = journal.DIRECTORY) -> list[str]:
+def journal_leftovers(directory: Path = journal_folder.DIRECTORY) -> list[str]:
     """Return journals of changed knobs whose foreread has died."""
     journals = sorted(directory.glob("*.journal")) if os.access(directory, os.R_OK) else []
     return [str(one) for one in journals if tracefs_mount.start_time(_number(one.stem)) is None]

@@ -14,7 +14,7 @@ _PF_X, _PF_W = 1, 2
 
 
 def segments_of(descriptor: int) -> list[tuple[int, int, bool, bool]]:
-    """Return (position, length, executable, writable) of what is mapped; [] if not ELF."""
+    """Return (position, length, executable, writable) of each mapped part; [] if not ELF."""
     head = os.pread(descriptor, 64, 0).ljust(64, b"\0")
     if head[:4] != b"\x7fELF" or head[4] not in (1, 2) or head[5] not in (1, 2):
         return []

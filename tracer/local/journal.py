@@ -18,13 +18,10 @@ any reason.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import stat
-import time
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -34,6 +31,15 @@ from boards.target import LocalTarget, Target
 from tracer.backends import tracefs_mount
 from tracer.error import RecordError
 from tracer.interrupts import uninterrupted
+from tracer.local.journal_folder import (
+    DIRECTORY,
+    acquire,
+    boot_id,
+    check_directory,
+    make_directory,
+    no_journal,
+    sync_directory,
+)
 from tracer.local.knobs import (
     check_knob,
     goes_with,
@@ -44,10 +50,8 @@ from tracer.local.knobs import (
     write_knob,
 )
 
-DIRECTORY = Path("/run/foreread")
 SCHEMA = 1
 GONE = "the device is gone"
-_LOCK = "lock"
 _SUFFIX = ".journal"
 
 
@@ -89,19 +93,19 @@ class Journal:
         self._originals: dict[str, str] = {}
 
     def __enter__(self) -> Self:
-        _make_directory(self.directory)
-        self._lock = _acquire(self.directory, self._wait_s)
+        make_directory(self.directory)
+        self._lock = acquire(self.directory, self._wait_s)
         try:
             # Otherwise the values of a dead foreread would be taken for the original ones.
             self.leftovers = _replay_all(self.target, self.directory)
             self.path = self.directory / f"{os.getpid()}{_SUFFIX}"
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC
             self._file = os.open(self.path, flags, 0o600)
-            self._append({"schema": SCHEMA, "boot": _boot_id(), "pid": os.getpid()})
-            _sync_directory(self.directory)
+            self._append({"schema": SCHEMA, "boot": boot_id(), "pid": os.getpid()})
+            sync_directory(self.directory)
         except OSError as error:
             os.close(self._lock)
-            raise _no_journal(self.directory, error) from error
+            raise no_journal(self.directory, error) from error
         return self
 
     def __exit__(
@@ -156,7 +160,7 @@ class Journal:
         try:
             self._append({"knob": knob, "old": old, "new": new})
         except OSError as error:
-            raise _no_journal(self.directory, error) from error
+            raise no_journal(self.directory, error) from error
 
     def _append(self, document: dict[str, Any]) -> None:
         os.write(self._file, json.dumps(document).encode() + b"\n")
@@ -177,9 +181,9 @@ def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY)
 def _leftover_knobs(target: Target, directory: Path) -> list[Restored]:
     if not directory.is_dir():
         return []
-    _check_directory(directory)
+    check_directory(directory)
     try:
-        lock = _acquire(directory, wait_s=0.0)
+        lock = acquire(directory, wait_s=0.0)
     except RecordError:
         return []
     try:
@@ -229,7 +233,7 @@ def _changes(path: Path) -> Iterator[dict[str, str]]:
         if not isinstance(document, dict):
             return
         if number == 0:
-            if document.get("schema") != SCHEMA or document.get("boot") != _boot_id():
+            if document.get("schema") != SCHEMA or document.get("boot") != boot_id():
                 return
         elif all(isinstance(document.get(key), str) for key in ("knob", "old", "new")):
             yield document
@@ -249,78 +253,3 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
     except (OSError, RecordError, ValueError) as error:
         return Restored(knob, old, str(error))
     return Restored(knob, old, "" if taken == old else f"the kernel made it {taken}")
-
-
-def _make_directory(directory: Path) -> None:
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise _no_journal(directory, error) from error
-    _check_directory(directory)
-
-
-def _check_directory(directory: Path) -> None:
-    status = directory.lstat()
-    if status.st_uid == 0 != os.geteuid():
-        raise RecordError(
-            f"{directory} belongs to root: only root can change these settings", "run as root"
-        )
-    mine = stat.S_ISDIR(status.st_mode) and status.st_uid == os.geteuid()
-    if not mine or status.st_mode & 0o022:
-        raise RecordError(
-            f"{directory} is not a directory that only this user can write to",
-            f"check its content, then remove it: rm -r {directory}",
-        )
-
-
-def _acquire(directory: Path, wait_s: float) -> int:
-    """Return the locked lock file, or raise RecordError naming who holds it."""
-    lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    deadline = time.monotonic() + wait_s
-    while not _try_lock(lock):
-        if time.monotonic() >= deadline:
-            holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
-            os.close(lock)
-            raise RecordError(
-                f"another foreread (pid {holder}) holds the settings of this machine",
-                "wait until it has finished, or add --wait SECONDS",
-            )
-        time.sleep(0.1)
-    os.truncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)
-    return lock
-
-
-def _try_lock(lock: int) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
-
-
-@contextmanager
-def _open_directory(directory: Path) -> Iterator[int]:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        yield descriptor
-    finally:
-        os.close(descriptor)
-
-
-def _sync_directory(directory: Path) -> None:
-    with _open_directory(directory) as descriptor:
-        os.fsync(descriptor)
-
-
-def _boot_id() -> str:
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
-
-
-def _no_journal(directory: Path, error: OSError) -> RecordError:
-    remedy = (
-        "run it as root"
-        if isinstance(error, PermissionError)
-        else f"free some space in {directory}"
-    )
-    return RecordError(f"cannot write a journal in {directory}: {error.strerror}", remedy)

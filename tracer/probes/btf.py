@@ -30,7 +30,7 @@ _MOST_MODIFIERS = 16
 class _Member:
     name_at: int  # in the strings; 0 if unnamed
     type: int
-    bits: int  # from the start of what contains it
+    bits: int  # from the start of the containing struct
     is_bitfield: bool
 
 

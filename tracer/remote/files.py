@@ -88,7 +88,7 @@ def _search(
     notes: list[str],
     limit_s: int,
 ) -> list[Inode]:
-    """Complete the entries of what is found below ``root``; return the ELF files among it."""
+    """Complete the entries of files found below ``root``; return the ELF files among them."""
     done = job.raw(
         "find_inodes",
         str(limit_s),

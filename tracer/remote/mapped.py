@@ -21,7 +21,7 @@ from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 
 MAPPED_S = 60  # how long the target may take, of its own time
-UNTOLD = (
+UNKNOWN_PAGES = (
     "the pages that stayed cached are unknown: the kernel has no /proc/PID/pagemap "
     f"(CONFIG_PROC_PAGE_MONITOR), reading it took more than {MAPPED_S} s, or its contents were "
     "incomplete"

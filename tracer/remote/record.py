@@ -36,7 +36,7 @@ from tracer.remote.guarded_run import (
 )
 from tracer.remote.job import Job, making_sense
 from tracer.remote.machine import Machine
-from tracer.remote.mapped import MAPPED_S, UNTOLD, mapped_pages
+from tracer.remote.mapped import MAPPED_S, UNKNOWN_PAGES, mapped_pages
 from tracer.remote.pages import save_trace
 from tracer.remote.places import with_places
 from tracer.remote.probed import TraceReader, probe_target
@@ -151,7 +151,7 @@ def _record(
         *living_notes(run.by, run.living, options.run),
         *lost_notes(lost),
         *unrestored(run.restored),
-        *([UNTOLD] if cached is None else []),
+        *([UNKNOWN_PAGES] if cached is None else []),
     ]
     files = with_cached(
         _files(options, job, run, devices, inodes_of, notes, output / TRACE), cached

@@ -1,13 +1,14 @@
 #!/bin/sh
-# foreread-prefetch LIST: brings what a prefetch list names into the page cache, on a board without
-# the program of the same name (foreread-prefetch.c), which is better: this starts a dd for each
-# range and waits for it, and the kernel reads ahead after a range, by its window. It needs a POSIX
-# shell with printf, and dd; those of busybox will do.
+# foreread-prefetch LIST: reads the ranges of a prefetch list into the page cache, on a board
+# without the program of the same name (foreread-prefetch.c), which is faster: this script starts a
+# dd for each range and waits for it, and the kernel reads ahead after a range, by its window. It
+# needs a POSIX shell with printf, and dd; those of busybox suffice.
 #
 # Files that are missing or are not regular files are skipped. The list is checked as it is read: a
-# damaged line ends it, and says so. At most half of the memory that is available is filled.
+# damaged line ends the replay with a message. At most half of the memory that is available is
+# filled.
 #
-# Exit status: 0 done, whatever was missing; 1 the list cannot be read; 2 wrong usage.
+# Exit status: 0 done, even if files were missing; 1 the list cannot be read; 2 wrong usage.
 set -u
 export LC_ALL=C
 
@@ -16,7 +17,7 @@ refuse() {
 	exit 1
 }
 
-# Set $half to half of the available memory in KiB; kernels before 3.14 tell what is free only.
+# Set $half to half of the available memory in KiB; kernels before 3.14 report only free memory.
 find_memory() {
 	half=0
 	while read -r name kib _; do
@@ -30,8 +31,8 @@ find_memory() {
 	done </proc/meminfo
 }
 
-# Set $path to what a word of the list names. \0 and three octal digits are a byte; %b of printf
-# would read more than that.
+# Set $path to the path that a word of the list encodes. \0 and three octal digits are a byte;
+# printf's %b accepts other escapes, too.
 find_path() {
 	path=$1
 	case $1 in
@@ -88,7 +89,7 @@ read_ranges() {
 		/*) ;;
 		*) refuse 'no absolute path' ;;
 		esac
-		# Opening what is not a regular file may do something.
+		# Opening other files than regular ones may have side effects.
 		[ -f "$path" ] || continue
 		[ ! -h "$path" ] || continue
 		half=$((half - (length + 1023) / 1024))

@@ -9,7 +9,7 @@ enum fw_set {
     FW_ADVISED,   /* advice was given on them */
     FW_ENTERED,   /* the page cache */
     FW_RESIDENT,  /* before the run, as the recording says */
-    FW_NEIGHBOUR, /* cached before, by what was mapped */
+    FW_NEIGHBOUR, /* cached before, inferred from mapped pages */
     FW_ALONE,     /* read, and no operation touches them */
     FW_N_SETS
 };

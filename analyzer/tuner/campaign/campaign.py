@@ -74,7 +74,7 @@ class Campaign:
         self._turns = Turns(store.spec, turns)
         self._contest = self._turns.in_force(0)
         self._recorded = deque(store.evaluations())
-        self._told = deque(store.generations())
+        self._stored = deque(store.generations())
         self._number = store.last_number()
         self._generation = 0
         self._since_default = 0
@@ -139,13 +139,13 @@ class Campaign:
 
     def _tell(self, batch: list[Chromosome]) -> None:
         scored = [self._scored(chromosome) for chromosome in batch]
-        told = self._told.popleft() if self._told else None
-        if told is not None:
-            said = [(key_of(chromosome), fitness) for chromosome, fitness in told]
+        stored = self._stored.popleft() if self._stored else None
+        if stored is not None:
+            said = [(key_of(chromosome), fitness) for chromosome, fitness in stored]
             if said != [(key_of(one.chromosome), one.fitness) for one in scored]:
                 raise self._another_course()
         self._inform(scored)
-        if told is None:
+        if stored is None:
             top = self._engine.known if isinstance(self._engine, Fingerprinting) else {}
             self._store.add_generation(self._generation, scored, top, self._contest.believed)
         self._generation += 1
@@ -231,7 +231,7 @@ class Campaign:
                 raise self._default_failed()
 
     def _round(self, chromosome: Chromosome) -> str | None:
-        """Get a good attempt in all that is in force; None, or the status that made it give up."""
+        """Get a good attempt in each scenario in force; None, or the status of the failure."""
         key = key_of(chromosome)
         for scenario in self._contest.spec.scenarios:
             status = self._attempt(chromosome, scenario)

@@ -67,7 +67,7 @@ class StartUpEngine:
         self.space = self.prediction.pruned(space, recipe.hopeless)
         self.rng = Random(seed)
         self.model = Surrogate(self.space, Random(seed))
-        self.told: dict[Key, Scored] = {}
+        self.results: dict[Key, Scored] = {}
         self._children = 0
         every = self.space.enumerate() if self.space.size <= WHOLE else iter(())
         self._every = {self.space.key(one): one for one in every}
@@ -89,7 +89,7 @@ class StartUpEngine:
     def tell(self, scored: Sequence[Scored]) -> None:
         """Process the present fitness of the chromosomes."""
         self._founders = []
-        self.told.update({self.space.key(one.chromosome): one for one in scored})
+        self.results.update({self.space.key(one.chromosome): one for one in scored})
         self._learn()
 
     def best(self) -> Chromosome:
@@ -110,7 +110,7 @@ class StartUpEngine:
         detail does not help to find the best, and compared with a start that takes fifty times as
         long all others would seem equal.
         """
-        known = list(self.told.values())
+        known = list(self.results.values())
         gains = [_gains(one) for one in known]
         means = np.array([one.mean() for one in gains])
         least = means.max() - FAR if np.isfinite(means.max()) else 0.0
@@ -126,8 +126,8 @@ class StartUpEngine:
     @property
     def _good(self) -> list[Chromosome]:
         """Those that did not fail; all if all of them did."""
-        good = [one.chromosome for one in self.told.values() if one.fitness > 0]
-        return good or [one.chromosome for one in self.told.values()]
+        good = [one.chromosome for one in self.results.values() if one.fitness > 0]
+        return good or [one.chromosome for one in self.results.values()]
 
     def _guess(self, chromosomes: Sequence[Chromosome]) -> Guess:
         return self.model.guess(self._points(chromosomes))
@@ -144,7 +144,9 @@ class StartUpEngine:
 
     def _promising(self) -> Chromosome | None:
         """Return the one of which one more run can be expected to improve most."""
-        again = [one.chromosome for one in self.told.values() if one.fitness > 0 and not one.final]
+        again = [
+            one.chromosome for one in self.results.values() if one.fitness > 0 and not one.final
+        ]
         tried = [*self._unknown(self._bred()), *again]
         if not tried:
             return None
@@ -158,8 +160,8 @@ class StartUpEngine:
     def _unknown(self, children: Iterator[Child]) -> list[Chromosome]:
         """Return a brood of unmeasured chromosomes: all of a small space, else ``children``."""
         if self._every:
-            return [one for key, one in self._every.items() if key not in self.told]
-        fresh = (child for child in children if self.space.key(child) not in self.told)
+            return [one for key, one in self._every.items() if key not in self.results]
+        fresh = (child for child in children if self.space.key(child) not in self.results)
         return list(islice(distinct(self.space, fresh), self.recipe.brood))
 
     def _random(self) -> Iterator[Child]:
@@ -168,7 +170,7 @@ class StartUpEngine:
 
     def _bred(self) -> Iterator[Child]:
         """Yield children of the fittest."""
-        parents = sorted(self.told.values(), key=lambda one: -one.fitness)
+        parents = sorted(self.results.values(), key=lambda one: -one.fitness)
         parents = parents[: self.recipe.population]
         fitness = [one.fitness for one in parents]
         rates = self._mutation_rates()

@@ -40,7 +40,7 @@ VIEWS = 10
 BEFORE_THE_FIRST = 3  # burn-in: draws that still depend on the starting point
 UNLEARNT = 0.5  # s of every gene before any data
 REACH = 0.4  # of a gene's range: correlation length of alleles
-TRUST = 0.5  # standard deviation of the slope of what is expected, about 1
+TRUST = 0.5  # standard deviation of the slope of the expected seconds, about 1
 TINY = 1e-8  # variance of log fitness, so that equal values are not special case
 
 
@@ -233,5 +233,5 @@ def expected_improvement(guess: Guess, best: Floats) -> Floats:
     z = (guess.mean - best) / guess.deviation
     density = np.exp(-0.5 * z**2) / math.sqrt(2 * math.pi)
     below = 0.5 * np.vectorize(math.erfc)(-z / math.sqrt(2))
-    told = 1 - guess.noise / np.hypot(guess.noise, guess.deviation)
-    return np.asarray((guess.deviation * (z * below + density) * told).mean(axis=0))
+    weight = 1 - guess.noise / np.hypot(guess.noise, guess.deviation)
+    return np.asarray((guess.deviation * (z * below + density) * weight).mean(axis=0))

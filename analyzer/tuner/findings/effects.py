@@ -76,8 +76,8 @@ class GeneEffect:
     @property
     def largest(self) -> LevelEffect:
         """The level with the largest of the known effects, or of all."""
-        told = [level for level in self.levels if level.low is not None]
-        return max(told or self.levels, key=lambda level: abs(level.effect))
+        estimated = [level for level in self.levels if level.low is not None]
+        return max(estimated or self.levels, key=lambda level: abs(level.effect))
 
     def of(self, allele: Allele) -> LevelEffect | None:
         """Return the effect of the level that ``allele`` is in; None for the default's."""
@@ -168,8 +168,8 @@ class _Fit:
         self.counts = np.count_nonzero(indicators, axis=0)
         of_default = [np.count_nonzero(one.has_default) for one in columns for _ in one.levels]
         enough = len(y) - 1 >= _SPARE * int(np.linalg.matrix_rank(self.x))
-        self.told = (np.minimum(self.counts, of_default) >= FEWEST_CHROMOSOMES) & enough
-        largest = np.abs(deviations / error)[:, self.told].max(axis=1, initial=0.0)
+        self.estimated = (np.minimum(self.counts, of_default) >= FEWEST_CHROMOSOMES) & enough
+        largest = np.abs(deviations / error)[:, self.estimated].max(axis=1, initial=0.0)
         self.width = float(np.quantile(largest, CONFIDENCE)) * error
 
     def _solver(self, y: Floats) -> tuple[Floats, Floats]:
@@ -217,9 +217,9 @@ def _gene_effect(one: _Columns, all_of: Sequence[_Columns], fit: _Fit, noise: fl
         begin += len(other.levels)
     mine = range(begin, begin + len(one.levels))
     levels = tuple(_level_effect(level, i, fit) for level, i in zip(one.levels, mine, strict=True))
-    told = [i for i in mine if fit.told[i]]
-    partners = _partners(one, all_of, fit, told)
-    if not told or partners:
+    estimated = [i for i in mine if fit.estimated[i]]
+    partners = _partners(one, all_of, fit, estimated)
+    if not estimated or partners:
         verdict: Verdict = "cannot be told"
     else:
         verdict = "matters" if any(one.stands_out(noise) for one in levels) else "not shown"
@@ -228,14 +228,14 @@ def _gene_effect(one: _Columns, all_of: Sequence[_Columns], fit: _Fit, noise: fl
 
 def _level_effect(level: Level, column: int, fit: _Fit) -> LevelEffect:
     beta, width, count = fit.beta[column], fit.width[column], int(fit.counts[column])
-    if not fit.told[column]:
+    if not fit.estimated[column]:
         return LevelEffect(level, math.expm1(beta), None, None, count)
     low, high = math.expm1(beta - width), math.expm1(beta + width)
     return LevelEffect(level, math.expm1(beta), low, high, count)
 
 
 def _partners(
-    one: _Columns, all_of: Sequence[_Columns], fit: _Fit, told: Sequence[int]
+    one: _Columns, all_of: Sequence[_Columns], fit: _Fit, estimated: Sequence[int]
 ) -> tuple[str, ...]:
     """Return the genes that changed together with a gene; none if they can be distinguished.
 
@@ -246,7 +246,7 @@ def _partners(
     rank = int(np.linalg.matrix_rank(fit.x[:, others])) if others else 0
     freedom = (len(fit.x) - 1) / max(len(fit.x) - 1 - rank, 1)
     partners: Counter[str] = Counter()
-    for i in told if others else ():
+    for i in estimated if others else ():
         y = fit.x[:, i]
         weights = np.linalg.lstsq(fit.x[:, others], y, rcond=None)[0]
         left = y - fit.x[:, others] @ weights

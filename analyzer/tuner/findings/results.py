@@ -70,8 +70,8 @@ class Results:
             search=[one for one in self.search if one.scenario == scenarios[number]],
             confirmation=[one for one in self.confirmation if one.scenario == scenarios[number]],
             generations=[
-                told
-                for generation, told in enumerate(self.generations)
+                scored
+                for generation, scored in enumerate(self.generations)
                 if turn_of(generation, turns, len(scenarios)) == number
             ],
         )
@@ -113,6 +113,12 @@ class Results:
     def confirmed(self) -> Confirmed:
         """The winner with only the genes that matter, as far as it was confirmed."""
         return confirm(self.space, self.effects, self.winner, self.confirming, self.spec.scenarios)
+
+    def to_json(self) -> str:
+        """Return the document of ``foreread tune --json``."""
+        from analyzer.tuner.findings.document import document  # noqa: PLC0415  (made of Results)
+
+        return document(self).to_json()
 
     def values(self, costs: Sequence[float]) -> list[float]:
         """Return costs in the objective's own unit."""

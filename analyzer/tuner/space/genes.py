@@ -77,7 +77,7 @@ class Gene(
             if len(numbers) < len(self.choices) or sorted(numbers) != numbers:
                 raise self._wrong("has choices that are not rising numbers")
         if self.default not in self.alleles:
-            raise self._wrong(f"has the default {self.default}, which is none of its alleles")
+            raise self._wrong(f"has the default {self.default}, which is not one of its alleles")
         if self.below and not self.ordered:
             raise self._wrong(f"is not a number, so it cannot stay below {self.below}")
         if self.requires and NONE in self.choices:

@@ -126,14 +126,14 @@ class Store:
         """Return the results given to the engine: the chromosomes of each generation and their
         fitness.
         """
-        told: dict[int, list[tuple[Chromosome, float]]] = {}
+        batches: dict[int, list[tuple[Chromosome, float]]] = {}
         query = (
             "SELECT generation, genes, fitness FROM generations JOIN chromosomes c"
             " ON c.id = chromosome ORDER BY generation, place"
         )
         for generation, genes, fitness in self._rows(query):
-            told.setdefault(generation, []).append((self._chromosome(genes), fitness))
-        return list(told.values())
+            batches.setdefault(generation, []).append((self._chromosome(genes), fitness))
+        return list(batches.values())
 
     def add_generation(
         self,

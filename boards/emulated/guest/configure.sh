@@ -57,5 +57,5 @@ in_root /usr/bin/dpkg --configure $PACKAGES </dev/null >/out/log 2>&1
 in_root /usr/bin/dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' $PACKAGES >/out/states 2>&1
 list_changed | busybox sed 's,^/,,' >/out/names
 in_root /usr/bin/tar --no-recursion --numeric-owner -C / -cf - -T - </out/names >/out/changed ||
-    fail "no archive of what was changed"
+    fail "cannot archive the changed files"
 finish

@@ -1,7 +1,7 @@
 #!/bin/sh
 # The first process of an emulated board; runs in busybox ash from the initramfs.
-# /job/settings gives what to do; what came of it is written as a tar archive to the disk whose
-# serial is "result", and its member "end" proves that the archive is whole.
+# /job/settings describes the job; the results are written as a tar archive to the disk with serial
+# "result". Its member "end" proves that the archive is complete.
 set -u
 
 fail() {
@@ -60,7 +60,7 @@ load_modules disks
 fill_slow_disk
 set_cost
 mount_application
-# Runs right after a mount still read metadata that later ones find in memory.
+# The first run after a mount reads metadata that later ones find in memory.
 run discarded >/dev/null
 run discarded >/dev/null
 run_all

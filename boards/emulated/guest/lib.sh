@@ -1,4 +1,4 @@
-# What both first processes do (init.sh, live.sh): load modules, fill the slow disk.
+# The common part of both first processes (init.sh, live.sh): load modules, fill the slow disk.
 # They define fail; /job/settings gives the disk's cost.
 # shellcheck shell=sh
 
@@ -15,14 +15,14 @@ mount_kernel_file_systems() {
     mount -t devtmpfs dev /dev
 }
 
-# load_modules LIST: in its order, in which each comes after those it needs.
+# load_modules LIST: in the order of the list, where dependencies come first.
 load_modules() {
     while read -r module; do
         insmod "/modules/$module" || fail "insmod $module"
     done <"/modules/$1"
 }
 
-# The image goes through memory once, at no cost, before anything is timed.
+# The image is copied into memory once, at no cost, before any timing.
 fill_slow_disk() {
     image=$(disk image)
     sectors=$(cat "/sys/block/${image##*/}/size")
@@ -32,7 +32,7 @@ fill_slow_disk() {
     sync
 }
 
-# Requests take their time from now on.
+# From now on requests have their cost.
 set_cost() {
     echo "$LATENCY_NS" >/sys/module/slowdisk/parameters/latency_ns
     echo "$NS_PER_KIB" >/sys/module/slowdisk/parameters/ns_per_kib

@@ -1,12 +1,12 @@
 #!/bin/sh
-# The first process of a live board; runs in busybox ash from the initramfs, makes the slow disk
-# the root and hands over to the init that is there. What it does is said on the console, where
-# the host reads how far a board came. /job/run becomes the board's /run/board.
+# The first process of a live board; runs in busybox ash from the initramfs, makes the slow disk the
+# root and executes its init. It reports each step on the console, where the host follows the boot.
+# /job/run becomes the board's /run/board.
 set -u
 
 fail() {
     echo "board: failed: $*"
-    exec sleep 1000000 # an init that ends would be a panic, whose message says less
+    exec sleep 1000000 # a panic, if init ended, would say less
 }
 
 mount_root() {

@@ -1,6 +1,5 @@
 #!/bin/sh
-# What a live board does before it goes down: all is ended, and the slow disk, which is memory,
-# is saved.
+# The shutdown of a live board: end all processes, and save the slow disk, which is in memory.
 for script in /etc/init.d/S??*; do
     [ ! -x "$script" ] || "$script" stop
 done

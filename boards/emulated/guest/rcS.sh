@@ -1,5 +1,5 @@
 #!/bin/sh
-# What a live board does when it comes up; what the image adds of its own is S??* scripts.
+# The start-up of a live board; the image may add S??* scripts.
 mount -t tmpfs -o mode=1777 tmp /tmp
 mkdir -p /dev/pts /dev/shm
 mount -t devpts -o gid=5,mode=620 devpts /dev/pts

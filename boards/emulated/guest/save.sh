@@ -1,6 +1,6 @@
 #!/bin/sh
-# Copy the slow disk, whose file system is no longer written to, back to the disk that it was
-# filled from: the next boot fills it from there again.
+# Copy the slow disk, whose file system is read-only by now, back to the disk it was filled from;
+# the next boot fills it from there again.
 for candidate in /sys/block/vd*; do
     if [ "$(cat "$candidate/serial")" = image ] && [ "$(cat "$candidate/ro")" = 0 ]; then
         echo 0 >/sys/module/slowdisk/parameters/latency_ns

@@ -49,7 +49,7 @@ def question_of(args: argparse.Namespace) -> Question:
 
 
 def _model(text: str) -> str:
-    """Return a model's name; ValueError if it is none."""
+    """Return a model's name; ValueError if it is unknown."""
     if re.fullmatch(r"fixed|linux(-\d+\.\d+[\w.+~-]*)?", text, re.ASCII) is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not fixed, linux or linux-X.Y")
     return text

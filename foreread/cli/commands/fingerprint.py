@@ -19,7 +19,7 @@ from tracer.remote.watch import Period, Watch, WatchOptions, parse_period, resid
 
 _LONGEST_S = 3600
 _MOST_PERIODS = 1000
-# The watcher's actions on knobs (watch.sh, lib.sh), in words.
+# The watcher's actions on knobs (watch.sh, knobs.sh), in words.
 _DONE = {
     "applied": "  applied the settings for {}",
     "defaults": "  there are no settings for {}: the original values are in force",

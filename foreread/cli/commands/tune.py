@@ -8,7 +8,6 @@ import sys
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.tuner.findings.document import document
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.model import question_of
 from foreread.cli.arguments.run import add_run, run_options
@@ -47,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
     """Search, confirm the result, and print it."""
     line = TuningLine(sys.stderr)
 
-    def told(step: str) -> None:
+    def report_step(step: str) -> None:
         line.end()
         tell(step)
 
@@ -55,12 +54,12 @@ def run(args: argparse.Namespace) -> int:
         _options(args),
         args.output,
         resume=args.resume,
-        tell=told,
+        tell=report_step,
         searching=line.searching,
         confirming=line.confirming,
     )
     line.end()
-    print(document(results).to_json() if args.json else outcome_text(results))
+    print(results.to_json() if args.json else outcome_text(results))
     return 0
 
 

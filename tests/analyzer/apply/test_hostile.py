@@ -78,8 +78,8 @@ def test_texts_cannot_inject_into_wrappers(tmp_path, text):
         board = Board("armv7l", "6.1", text)
         of_text = ApplyPlan(plan(reason=text).settings, board, created_from=text)
         paths = write_scripts(of_text, tmp_path / folder)
-        told = {"foreread-apply", "INSTALL.md"}
-        return [path.read_text() for path in paths if path.name not in told]
+        exempt = {"foreread-apply", "INSTALL.md"}
+        return [path.read_text() for path in paths if path.name not in exempt]
 
     assert wrappers("hostile", text) == wrappers("tame", "tame")
 

@@ -1,4 +1,4 @@
-"""Reads that a limiter held back are those of the thread that asked, at the time that it did."""
+"""Reads delayed by a limiter belong to the thread that asked, at the time of its request."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from analyzer.ingest.held import Places, with_askers
 from analyzer.ingest.inserts import of_block_device
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program.steps import own_requests

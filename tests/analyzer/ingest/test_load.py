@@ -14,7 +14,8 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import DISK, event, insert, metadata_insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.load import inodes_of, interpret, load, load_any
+from analyzer.ingest.interpret import interpret
+from analyzer.ingest.load import inodes_of, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
 from tracer.formats import capture as capture_format

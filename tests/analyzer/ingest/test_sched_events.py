@@ -1,4 +1,4 @@
-"""Who was on a CPU and who woke whom: every reader against what the recorder itself prints."""
+"""Context switches and wake-ups: every reader against the recorder's own output."""
 
 from __future__ import annotations
 

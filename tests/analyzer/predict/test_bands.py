@@ -1,4 +1,4 @@
-"""Bands of predicted seconds: what two windows differ by is known better than either."""
+"""Bands of predicted seconds: the difference of two windows is known better than either."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 from capture_builder import ROOT_PID, capture_of
 from event_table import BLOCKS, DEAD, SLEEPS, SOFTIRQ, R, event, insert, read, switch, table, wake
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.predict.check_capture import capture_findings

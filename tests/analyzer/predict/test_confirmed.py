@@ -7,7 +7,7 @@ from capture_builder import capture_of
 from event_table import insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.predict.confirmed import Setting, setting_of, unlike
 from tracer.formats.capture import Mount

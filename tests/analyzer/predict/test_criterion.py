@@ -77,7 +77,7 @@ def test_iteration_finds_the_optimum_of_a_single_turning_point(values: list[int]
 
 @given(curves)
 def test_iteration_ends_in_a_local_minimum(values: list[int]) -> None:
-    """Whatever the curve: no neighbour of what it returns is lower, and no window is repeated."""
+    """For any curve: no neighbour of the result is lower, and no window is repeated."""
     asked: list[int] = []
 
     def evaluate(window: int) -> int:

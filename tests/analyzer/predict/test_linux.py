@@ -9,7 +9,7 @@ from capture_builder import capture_of
 from event_table import event, insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.predict.linux import inputs, predict_linux

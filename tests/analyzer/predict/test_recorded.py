@@ -8,7 +8,7 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Recording, Trace
 from analyzer.predict.checks import Finding
 from analyzer.predict.recorded import MOST_LOST, MOST_UNEXPLAINED, of_recording, of_replay

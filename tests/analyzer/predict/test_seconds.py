@@ -8,7 +8,7 @@ import pytest
 from capture_builder import capture_of, device_of, host_of
 from event_table import R, event, insert, read, table
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.predict import seconds as module

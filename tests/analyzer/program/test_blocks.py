@@ -1,4 +1,4 @@
-"""Blocks of squashfs by a recording: where they are, what they cost, what of them was touched."""
+"""Blocks of squashfs from a recording: their places, their cost, and the touched pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import event, insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.predict.inputs import inputs

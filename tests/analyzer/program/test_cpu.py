@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from event_table import R, event, table
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import EVENTS, Kind, Table
 from analyzer.program.cpu import cpu_samples, event_cost

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from event_table import R, event, table
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 from analyzer.program.driver import handover_ns, with_driver

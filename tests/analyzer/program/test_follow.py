@@ -224,7 +224,7 @@ def test_every_error_has_a_message_and_a_remedy():
 def test_recordings_of_other_tests_agree_too():
     from event_table import table
 
-    from analyzer.ingest.load import interpret
+    from analyzer.ingest.interpret import interpret
     from analyzer.ingest.recording import Trace
     from analyzer.program.evidence import evidence
 

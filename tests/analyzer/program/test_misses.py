@@ -1,4 +1,4 @@
-"""Reads and faults distinguished by the readahead flag of block reads, or by what the files are."""
+"""Reads and faults distinguished by the readahead flag of block reads, or by the kind of file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from capture_builder import ROOT_PID, capture_of
 from event_table import R, event, insert, read, table
 from msgspec import structs
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program.build import build

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from event_table import DISK, R, event, insert, table
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program.plug import unplugged_ns, with_plugs

@@ -1,4 +1,4 @@
-"""Who was on a processor when, and who woke whom, from events written by hand."""
+"""Stays on processors, and wake-ups, from events written by hand."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from event_table import R, event, insert, metadata_insert, read, table
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Kind, Rwbs
@@ -73,7 +73,7 @@ def test_the_cost_of_recording_is_subtracted():
 
 
 def test_metadata_and_reads_of_others_are_not_the_program_s():
-    """Pages of the block device without the M flag, and an insert by a thread that is none."""
+    """Pages of the block device without the M flag, and an insert by an unrelated thread."""
     rows = [
         metadata_insert(100, time_ns=10),
         read(800, 1, time_ns=11),

@@ -132,7 +132,7 @@ def test_a_thread_waits_for_the_one_that_woke_it():
 
 
 def test_joining_a_child_also_joins_children_that_ended_earlier():
-    """A joins C, asleep, then B, which is over: of that no event tells."""
+    """A joins C, asleep, then B, which has ended: no event shows that."""
     found, _ = steps(
         switch(0, IDLE, A),
         event(Kind.FORK, pid=A, value=B, time_ns=100),

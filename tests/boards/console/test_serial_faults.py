@@ -113,7 +113,7 @@ def test_a_fault_in_the_middle_names_the_step(
 
 
 def begun(board, folder, before):
-    """Return whether a command runs, or a good part of what is sent or fetched is through."""
+    """Return whether a command runs, or much of the data is transferred."""
     part = folder / "there.part"
     return (
         (folder / "begun").exists()

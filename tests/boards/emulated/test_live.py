@@ -53,9 +53,9 @@ def test_a_failure_is_reported_with_its_step_and_last_lines(tmp_path):
         tmp_path, "", "cannot set up guest memory\n"
     )
     lines = "".join(f"line {n}\n" for n in range(9)) + "board: network\n"
-    told = failure(tmp_path, lines)
-    assert "at starting the ssh server" in told
-    assert told.endswith("line 5 | line 6 | line 7 | line 8 | board: network")
+    received = failure(tmp_path, lines)
+    assert "at starting the ssh server" in received
+    assert received.endswith("line 5 | line 6 | line 7 | line 8 | board: network")
 
 
 def test_a_step_is_one_that_the_guest_begins():

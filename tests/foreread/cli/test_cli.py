@@ -167,8 +167,8 @@ def test_a_sweep_of_another_command_is_said(tmp_path):
     (tmp_path / "sweep").write_text(json.dumps(sweep | {"command": ["other"], "kernel": "3.10"}))
     own = foreread("validate", capture, example / "python-start.sweep.json").stdout
     assert "differs from the recorded" not in own
-    told = foreread("validate", capture, tmp_path / "sweep").stdout
-    assert "differs from the recorded" in told and "that of the sweep 3.10" in told
+    received = foreread("validate", capture, tmp_path / "sweep").stdout
+    assert "differs from the recorded" in received and "that of the sweep 3.10" in received
 
 
 def test_probes_are_for_targets(tmp_path):

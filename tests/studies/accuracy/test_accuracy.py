@@ -8,7 +8,7 @@ from event_table import table
 from replayed import brought, done, entry, fault
 from study_modules import imported
 
-from analyzer.ingest.load import interpret
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Trace
 from analyzer.predict.inputs import inputs
 from boards.emulated.machines import MACHINES

@@ -1,4 +1,4 @@
-"""studies/paper: the paper's measure, held against the paper's own tables."""
+"""studies/paper: the paper's measure, compared with the paper's own tables."""
 
 import json
 import tomllib

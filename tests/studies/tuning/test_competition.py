@@ -1,4 +1,4 @@
-"""Engines compete at equal attempts, and their regret is that of what they believed."""
+"""Engines compete at equal attempts, and their regret is that of their believed best."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Knowing(tuning.RandomSearch):
     """Asks for the best at once, and for nothing else."""
 
     def ask(self):
-        return [] if self.told else [tuning.BEST]
+        return [] if self.received else [tuning.BEST]
 
 
 def run(engines, attempts=150, seeds=range(4), **changes):

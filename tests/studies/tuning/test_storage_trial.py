@@ -1,4 +1,4 @@
-"""What a storage trial makes of answers, also of those that are none. Real ones: tests/kernel."""
+"""Parsing of a storage trial's answers, valid and invalid. Real ones: tests/kernel."""
 
 from __future__ import annotations
 

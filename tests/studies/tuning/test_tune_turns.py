@@ -56,12 +56,12 @@ def test_genes_that_come_back_are_found_sooner(study, monkeypatch, tmp_path, cap
 class Told(KnownLandscape):
     """Scenarios by their true fingerprints."""
 
-    def __init__(self, told):
+    def __init__(self, received):
         super().__init__(noise=0, contended=0)
-        self.told = told
+        self.received = received
 
     def evaluate(self, chromosome, scenario):
-        metrics = self.told[scenario].metrics()
+        metrics = self.received[scenario].metrics()
         return replace(super().evaluate(chromosome, scenario), metrics=metrics)
 
 

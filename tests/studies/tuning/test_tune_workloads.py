@@ -88,7 +88,7 @@ def test_genes_that_come_back_are_found_sooner(study):
 
 
 def test_given_fingerprints_are_those_of_the_workloads(study):
-    table = study["fingerprints"].told(landscape(study, rare_genes))
+    table = study["fingerprints"].distinguished(landscape(study, rare_genes))
     names = [*table.described("sequential write")["fingerprints"]]
     assert names == ["write-sequential-large"]
     assert [*table.described("random read")["fingerprints"]] == ["read-random-large"]

@@ -101,9 +101,9 @@ class Answering(LocalTarget):
 
 
 def test_a_knob_that_stayed_otherwise_fails_the_run():
-    told = b"restored /sys/a\t1\tit stayed at 2\nmeasured\n" + report().encode()
+    received = b"restored /sys/a\t1\tit stayed at 2\nmeasured\n" + report().encode()
     with pytest.raises(CalibrateError, match="/sys/a was not restored: it stayed at 2"):
-        run(Answering(told), GROUND, READS, 1.0)
+        run(Answering(received), GROUND, READS, 1.0)
 
 
 @given(st.binary(max_size=200))
@@ -115,7 +115,7 @@ def test_anything_may_be_answered(answer):
 
 @given(st.binary(max_size=200))
 def test_a_disk_may_count_anything(answer):
-    told = answer + b"\nmeasured\n" + report().encode()
+    received = answer + b"\nmeasured\n" + report().encode()
     with pytest.raises((CalibrateError, RecordError)) as error:
-        run_watched(Answering(told), GROUND, READS, 1.0, (), "sda")
+        run_watched(Answering(received), GROUND, READS, 1.0, (), "sda")
     assert error.value.remedy

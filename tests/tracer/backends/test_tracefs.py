@@ -1,4 +1,4 @@
-"""Who mounts and who unmounts tracefs when several forereads use it, or are killed."""
+"""Mounting and unmounting of tracefs when several forereads use it, or are killed."""
 
 import subprocess
 import sys

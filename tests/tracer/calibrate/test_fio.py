@@ -1,4 +1,4 @@
-"""fio on a target: what it is asked, what its answers mean, and what becomes of odd ones."""
+"""fio on a target: its arguments, the meaning of its answers, and invalid ones."""
 
 from __future__ import annotations
 

@@ -11,6 +11,6 @@ def test_pages_in_any_order_make_runs():
 
 def test_files_say_what_was_cached_of_them_if_that_is_known():
     files = [FileEntry(dev="8:1", ino=ino, path=None, size_bytes=-1) for ino in (1, 2)]
-    told = with_cached(files, {("8:1", 2): [(0, 4)], ("8:2", 1): [(5, 1)]})
-    assert [file.cached_pages for file in told] == [[], [(0, 4)]]
+    received = with_cached(files, {("8:1", 2): [(0, 4)], ("8:2", 1): [(5, 1)]})
+    assert [file.cached_pages for file in received] == [[], [(0, 4)]]
     assert with_cached(files, None) == files

@@ -28,7 +28,7 @@ def btf_of(places):
 
 
 def test_definitions_that_were_seen_working_on_32_bit():
-    """Those of Debian's armmp kernel 6.1, by which the pages touched were the pages loaded."""
+    """Those of Debian's armmp kernel 6.1, with which the pages touched were the pages loaded."""
     found = plan(*ARMHF, None, group="foreread_7_8")
     assert found.definitions == [
         "p:foreread_7_8/file_fault filemap_fault file=+56(+0(%r0)):u32 "

@@ -1,4 +1,4 @@
-"""The kernel's reset rules are the same on this machine and on a target: knobs.py, lib.sh."""
+"""The kernel's reset rules are the same on this machine and on a target: knobs.py, knobs.sh."""
 
 import re
 import subprocess
@@ -11,7 +11,7 @@ from shells import each_shell
 from tracer.local import knobs
 
 QUEUE = "/sys/block/sda/queue"
-LIBRARY = (resources.files("tracer.remote") / "lib.sh").read_text()
+LIBRARY = (resources.files("tracer.remote") / "knobs.sh").read_text()
 
 
 class WithoutTunables:

@@ -1,8 +1,8 @@
 """The cost of adding a page to the page cache: reads through it compared with reads that bypass it.
 
 A read with O_DIRECT reuses its buffer. One through the page cache allocates each page, inserts it
-and unlocks it, whether the application uses it or not; at a large window this is most of what a
-wasted page costs on a fast disk.
+and unlocks it, whether the application uses it or not; at a large window this is most of the cost
+of a wasted page on a fast disk.
 """
 
 from __future__ import annotations

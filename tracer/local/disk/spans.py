@@ -15,7 +15,7 @@ _ALIGNED = 4096  # O_DIRECT wants multiples of the disk's logical block
 
 @dataclass(frozen=True)
 class Span:
-    """A part of what an open descriptor reads, in bytes; ``end`` is the first one past it."""
+    """A readable part of an open descriptor's file, in bytes; ``end`` is the first one past it."""
 
     descriptor: int
     start: int

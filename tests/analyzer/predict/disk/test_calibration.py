@@ -1,4 +1,4 @@
-"""What a disk is, by how many requests it served: devices that are known are found again."""
+"""Calibration from the number of requests served: known devices are recovered."""
 
 from __future__ import annotations
 

@@ -25,13 +25,13 @@ class Stubborn:
     def __init__(self, *asked):
         self.asked = list(asked)
         self.belief = asked[-1]
-        self.told = []
+        self.received = []
 
     def ask(self):
         return [self.asked.pop(0)] if self.asked else []
 
     def tell(self, scored):
-        self.told.append({key_of(one.chromosome): one for one in scored})
+        self.received.append({key_of(one.chromosome): one for one in scored})
 
     def best(self):
         return self.belief
@@ -65,14 +65,20 @@ def test_nothing_is_run_more_often_than_all_its_repeats():
         engine = Stubborn(*[BEST] * 5)
         run(store, engine)
         assert runs(store)[key_of(BEST)] == runs(store)[key_of(DEFAULT)] == 2
-        assert [told[key_of(BEST)].final for told in engine.told] == [False, True, True, True, True]
+        assert [received[key_of(BEST)].final for received in engine.received] == [
+            False,
+            True,
+            True,
+            True,
+            True,
+        ]
 
 
 def test_it_receives_the_current_fitness_of_every_chromosome():
     with Store.in_memory(tuning.spec()) as store:
         engine = Stubborn(BEST, OTHER, BEST)
         campaign = run(store, engine)
-        last = engine.told[-1]
+        last = engine.received[-1]
         assert list(last) == [key_of(one) for one in (DEFAULT, BEST, OTHER)]
         assert [len(one.gains) for one in last.values()] == [DEFAULT_FIRST, 2, 1]
         for key, one in last.items():
@@ -95,7 +101,7 @@ def test_a_failed_attempt_is_reported_as_failed():
     with Store.in_memory(tuning.spec()) as store:
         engine = Stubborn(OTHER, OTHER, BEST)
         run(store, engine, Refusing(tuning.table()))
-        failed = engine.told[-1][key_of(OTHER)]
+        failed = engine.received[-1][key_of(OTHER)]
         assert (failed.fitness, failed.final, list(failed.gains)) == (0.0, True, [])
         assert runs(store)[key_of(OTHER)] == 1
 

@@ -73,9 +73,9 @@ def test_the_best_is_found_and_everything_is_stored():
         assert run.standings.best() == BEST
         made = [(key_of(one.chromosome), one.scenario) for one in store.evaluations()]
         assert made == evaluator.calls
-        told = [(key_of(c), fitness) for batch in store.generations() for c, fitness in batch]
-        assert {key for key, _ in told} == {key_of(c) for c in tuning.SPACE.enumerate()}
-        assert max(told, key=lambda one: one[1])[0] == BEST
+        received = [(key_of(c), fitness) for batch in store.generations() for c, fitness in batch]
+        assert {key for key, _ in received} == {key_of(c) for c in tuning.SPACE.enumerate()}
+        assert max(received, key=lambda one: one[1])[0] == BEST
 
 
 def test_the_default_is_measured_first_and_again_and_again():
@@ -127,7 +127,7 @@ def test_a_rate_is_better_the_higher_it_is():
         ]
         assert run.standings.fitness(BEST) == pytest.approx((ratios[0] * ratios[1]) ** 0.5)
         assert run.progress().improvement == pytest.approx(run.standings.fitness(BEST) - 1)
-        scored = run._engine.told[0]
+        scored = run._engine.received[0]
         assert scored.metrics["iops"] == 5.0
         assert scored.metrics.keys() == {"iops", "value:idle", "value:reader"}
 
@@ -170,8 +170,8 @@ def test_repeated_failures_affect_only_their_chromosome(happens, attempts, kept)
         bad = [one.attempt for one in store.evaluations() if one.attempt.status != "ok"]
         assert [one.status for one in bad] == [kept] * attempts
         assert run.standings.best() not in (BEST, key_of(DEFAULT))
-        told = {key_of(c): fitness for batch in store.generations() for c, fitness in batch}
-        assert told[BEST] == 0
+        received = {key_of(c): fitness for batch in store.generations() for c, fitness in batch}
+        assert received[BEST] == 0
 
 
 def test_the_note_has_the_text_of_the_exception():
@@ -302,7 +302,7 @@ def test_it_ends_by_itself_when_the_gain_is_below_the_noise():
         """Proposes windows for ever that are all alike, but for the best at first."""
 
         def ask(self):
-            number = len(self.told)
+            number = len(self.received)
             return [{**tuning.BEST, "slice_idle": 100 + n} for n in range(number, number + 4)]
 
     class Alike(Scripted):
@@ -328,15 +328,19 @@ def test_an_engine_that_repeats_itself_ends():
 
 
 def test_progress_is_reported_after_every_attempt():
-    told: list[Progress] = []
+    received: list[Progress] = []
     with Store.in_memory(tuning.spec()) as store:
         rules = Rules(Budget(evaluations=80))
-        campaign(store, rules=rules, on_progress=told.append).run()
-    assert [one.evaluations for one in told] == list(range(1, 81))
-    assert told[0].best == DEFAULT and told[0].improvement == 0 and told[0].interval is None
-    last = told[-1]
+        campaign(store, rules=rules, on_progress=received.append).run()
+    assert [one.evaluations for one in received] == list(range(1, 81))
+    assert (
+        received[0].best == DEFAULT
+        and received[0].improvement == 0
+        and received[0].interval is None
+    )
+    last = received[-1]
     assert last.interval[0] < last.improvement < last.interval[1]
-    assert last.seconds_left == 0 < told[10].seconds_left
+    assert last.seconds_left == 0 < received[10].seconds_left
     assert last.generation > 0 and last.seconds > 0
 
 

@@ -107,20 +107,20 @@ def fill(path):
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to mount: no disk was filled")
 def test_a_full_disk_loses_the_running_evaluation_at_most(small_disk, tmp_path):
     path = small_disk / "board.tuning"
-    told = []
+    received = []
     with Store.create(path, tuning.spec()) as store:
         run = Campaign(
             store,
             tuning.RandomSearch(7),
             tuning_process.LANDSCAPE,
             Rules(patience=None),
-            lambda progress: told.append(progress.evaluations),
+            lambda progress: received.append(progress.evaluations),
         )
         with pytest.raises(StoreError, match="cannot be written") as raised:
             run.run()
         assert "check the free space" in raised.value.remedy
     with Store.read(path) as store:
-        assert [one.number for one in store.evaluations()] == told
+        assert [one.number for one in store.evaluations()] == received
         assert store.ended is None
     fill(small_disk / "filler")
     with pytest.raises(StoreError, match="cannot be made: No space left"):

@@ -57,14 +57,14 @@ def spec(scenarios=SCENARIOS):
     return replace(spec_of(scenarios, space=SPACE), recipe=recipe, sampler="fingerprinting")
 
 
-def search(store, evaluator=None, told=None, rules=None):
+def search(store, evaluator=None, received=None, rules=None):
     ground = CampaignSetup.of(store.spec)
     campaign = Campaign(
         store,
         ground.engine(store.spec.seed),
         evaluator or Workloads(),
         rules or Rules(Budget(evaluations=200), patience=None),
-        None if told is None else told.append,
+        None if received is None else received.append,
         ground.turns,
     )
     return campaign.run()
@@ -93,8 +93,8 @@ def test_a_generation_is_measured_in_the_scenario_in_force(results):
     measured = {scenario: set() for scenario in SCENARIOS}
     for one in results.search:
         measured[one.scenario].add(key_of(one.chromosome))
-    for number, told in enumerate(results.generations):
-        keys = {key_of(chromosome) for chromosome, _ in told}
+    for number, received in enumerate(results.generations):
+        keys = {key_of(chromosome) for chromosome, _ in received}
         assert keys <= measured[SCENARIOS[number // TURNS % 2]]
 
 
@@ -110,11 +110,11 @@ def test_no_chromosome_is_measured_beyond_its_repeats_in_a_scenario(results):
 
 
 def test_genes_come_back_with_their_workload():
-    told = []
+    received = []
     with Store.in_memory(spec()) as store:
-        search(store, told=told)
+        search(store, received=received)
         generations, top = store.generations(), store.top_genes()
-    returned = {one.generation: one.returned for one in told if one.returned is not None}
+    returned = {one.generation: one.returned for one in received if one.returned is not None}
     # In the second generation of each turn but the first one, if anything is measured in it.
     assert [*returned][:3] == [TURNS + 1, 2 * TURNS + 1, 3 * TURNS + 1]
     assert {number % TURNS for number in returned} == {1}
@@ -129,12 +129,12 @@ def test_genes_come_back_with_their_workload():
 
 
 def test_nothing_comes_back_without_fingerprints():
-    told = []
+    received = []
     with Store.in_memory(spec()) as store:
-        search(store, KnownLandscape(), told)
+        search(store, KnownLandscape(), received)
         assert store.top_genes() == {}
-    assert all(one.returned is None for one in told)
-    assert {one.scenario for one in told} == {*SCENARIOS}
+    assert all(one.returned is None for one in received)
+    assert {one.scenario for one in received} == {*SCENARIOS}
 
 
 def held(store):

@@ -1,4 +1,4 @@
-"""What holds of every engine, over any space."""
+"""Properties of every engine, over any space."""
 
 import pytest
 from hypothesis import given, settings
@@ -75,5 +75,5 @@ def test_samplers_end_with_the_space(name, space):
 @pytest.mark.parametrize("name", ["genetic-library", "storage-v1", "tpe"])
 def test_engines_find_what_is_better_than_the_default(name):
     batch = make_engine(load_recipe(name), BOARD, 7)
-    told = [score(BOARD, one) for asked in generations(batch, BOARD, 40) for one in asked]
-    assert max(one.fitness for one in told) > 1.3 * score(BOARD, BOARD.default()).fitness
+    received = [score(BOARD, one) for asked in generations(batch, BOARD, 40) for one in asked]
+    assert max(one.fitness for one in received) > 1.3 * score(BOARD, BOARD.default()).fitness

@@ -19,24 +19,26 @@ def test_there_are_eight():
 
 
 @pytest.mark.parametrize(
-    ("reads", "writes", "told"),
+    ("reads", "writes", "received"),
     [(1, 0, "read"), (2, 1, "write"), (3, 1, "read"), (0, 1, "write"), (200, 100, "write")],
 )
-def test_a_read_workload_has_more_than_two_reads_a_write(reads, writes, told):
-    assert Snapshot(reads=reads, writes=writes).fingerprint().type == told
+def test_a_read_workload_has_more_than_two_reads_a_write(reads, writes, received):
+    assert Snapshot(reads=reads, writes=writes).fingerprint().type == received
 
 
 @pytest.mark.parametrize(
-    ("sectors", "told"), [(0, "sequential"), (25, "sequential"), (26, "random")]
+    ("sectors", "received"), [(0, "sequential"), (25, "sequential"), (26, "random")]
 )
-def test_more_than_25_sectors_on_average_are_random_as_published(sectors, told):
+def test_more_than_25_sectors_on_average_are_random_as_published(sectors, received):
     snapshot = Snapshot(reads=2, followers=2, distances=2 * sectors)
-    assert snapshot.fingerprint(published=True).pattern == told
+    assert snapshot.fingerprint(published=True).pattern == received
 
 
-@pytest.mark.parametrize(("jumps", "told"), [(0, "sequential"), (5, "sequential"), (6, "random")])
-def test_mostly_jumps_are_random(jumps, told):
-    assert Snapshot(reads=11, followers=10, jumps=jumps).fingerprint().pattern == told
+@pytest.mark.parametrize(
+    ("jumps", "received"), [(0, "sequential"), (5, "sequential"), (6, "random")]
+)
+def test_mostly_jumps_are_random(jumps, received):
+    assert Snapshot(reads=11, followers=10, jumps=jumps).fingerprint().pattern == received
 
 
 def test_one_look_at_metadata_makes_no_stream_random():
@@ -46,11 +48,11 @@ def test_one_look_at_metadata_makes_no_stream_random():
 
 
 @pytest.mark.parametrize(
-    ("sectors", "page_bytes", "told"),
+    ("sectors", "page_bytes", "received"),
     [(8, 4096, "small"), (9, 4096, "large"), (32, 16384, "small"), (1, 4096, "small")],
 )
-def test_more_than_a_page_is_large(sectors, page_bytes, told):
-    assert stream(sectors, 4).fingerprint(page_bytes).size == told
+def test_more_than_a_page_is_large(sectors, page_bytes, received):
+    assert stream(sectors, 4).fingerprint(page_bytes).size == received
 
 
 def test_a_stream_of_large_bios_is_random_as_published_and_sequential_here():

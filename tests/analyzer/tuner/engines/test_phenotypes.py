@@ -41,9 +41,9 @@ def test_a_failed_child_comes_last_whatever_it_measured():
 
 
 def test_without_any_figure_the_given_fitness_counts():
-    told = [Scored(BOARD.default(), fitness) for fitness in (2.0, 5.0)]
-    assert general_fitness([REAL_TIME, GENERAL], told) == [2, 5]
-    assert general_fitness([], told) == [2, 5]
+    received = [Scored(BOARD.default(), fitness) for fitness in (2.0, 5.0)]
+    assert general_fitness([REAL_TIME, GENERAL], received) == [2, 5]
+    assert general_fitness([], received) == [2, 5]
 
 
 def test_the_io_component_measures_operations_throughput_and_latency():

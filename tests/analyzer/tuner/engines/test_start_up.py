@@ -63,8 +63,8 @@ def founders_of(found):
     return [one.chromosome for one in run(found, score, RECIPE.founders + 3)]
 
 
-def regret(told):
-    return min(seconds(one.chromosome) for one in told) / BEST - 1
+def regret(received):
+    return min(seconds(one.chromosome) for one in received) / BEST - 1
 
 
 def test_windows_that_cannot_win_are_not_tried_but_the_default_is():
@@ -133,9 +133,9 @@ def test_one_that_was_lucky_once_is_not_believed_best():
     sure = default | {"scheduler": "kyber"}
     neighbours = [default | {"swappiness": 10}, default | {"swappiness": 100}]
     found = engine(predicted=None)
-    told = [Scored(one, 1.0, gains=known) for one in neighbours]
-    told += [Scored(sure, math.exp(0.04), gains=[0.04 + gain for gain in known])]
-    found.tell([*told, Scored(default, math.exp(0.05), gains=[0.05])])
+    received = [Scored(one, 1.0, gains=known) for one in neighbours]
+    received += [Scored(sure, math.exp(0.04), gains=[0.04 + gain for gain in known])]
+    found.tell([*received, Scored(default, math.exp(0.05), gains=[0.05])])
     assert found.best() == sure
 
 
@@ -156,9 +156,9 @@ def test_two_genes_that_help_only_together_are_found():
 def test_a_space_too_large_to_be_looked_at_whole_is_bred_in(monkeypatch):
     monkeypatch.setattr(start_up, "WHOLE", 100)
     found = engine()
-    told = run(found, score, 60)
-    assert len({SPACE.key(one.chromosome) for one in told}) == 60
-    assert regret(told) < 0.05
+    received = run(found, score, 60)
+    assert len({SPACE.key(one.chromosome) for one in received}) == 60
+    assert regret(received) < 0.05
 
 
 def test_a_child_that_fails_costs_nothing_but_itself():
@@ -172,8 +172,8 @@ def test_a_child_that_fails_costs_nothing_but_itself():
 @given(st.integers(0, 1000))
 @settings(max_examples=3, deadline=None)
 def test_all_children_may_fail(seed):
-    told = run(engine(seed), lambda chromosome: Scored(chromosome, 0.0), 20)
-    assert len({SPACE.key(one.chromosome) for one in told}) == 20
+    received = run(engine(seed), lambda chromosome: Scored(chromosome, 0.0), 20)
+    assert len({SPACE.key(one.chromosome) for one in received}) == 20
 
 
 def test_a_tenth_of_the_space_is_enough_and_better_spent_than_by_chance():

@@ -13,10 +13,10 @@ from analyzer.tuner.findings.confirm import REPEATS, Confirmed, confirm, differi
 from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.space.genes import Gene, Space
 
-UNTOLD = Effects((), None, 0.0, 0)
+NO_EFFECTS = Effects((), None, 0.0, 0)
 
 
-def settle(winner, evaluate, effects=UNTOLD, space=SPACE) -> tuple[Confirmed, list[Run]]:
+def settle(winner, evaluate, effects=NO_EFFECTS, space=SPACE) -> tuple[Confirmed, list[Run]]:
     """Run whatever is asked for until all is settled."""
     runs: list[Run] = []
     for _ in range(20):
@@ -82,11 +82,11 @@ def test_a_lucky_winner_is_found_out():
 
 
 def test_with_few_runs_it_says_what_is_lacking():
-    found = confirm(SPACE, UNTOLD, BEST, Runs([]), ("reader",))
+    found = confirm(SPACE, NO_EFFECTS, BEST, Runs([]), ("reader",))
     assert [dict(one) for one in found.to_run] == [SPACE.default(), BEST]
     assert found.over_default is None
     one_scenario = Runs([Run(c, "reader", 1.0) for c in (SPACE.default(), BEST)] * REPEATS)
-    assert confirm(SPACE, UNTOLD, BEST, one_scenario, ("reader", "idle")).to_run
+    assert confirm(SPACE, NO_EFFECTS, BEST, one_scenario, ("reader", "idle")).to_run
 
 
 def test_a_tunable_goes_with_its_scheduler():

@@ -1,0 +1,71 @@
+"""What limits a report's answer, and what was lost of the recording."""
+
+from __future__ import annotations
+
+from analyzer.report.subject import Subject
+from boards.counted import plural
+
+UNANSWERED = 0.01  # share of reads without a completion from which on the report warns
+
+
+def caveats(subject: Subject) -> list[str]:
+    """Return the limits of the answer, the most serious first."""
+    recording, capture = subject.recording, subject.recording.capture
+    found = []
+    if recording.contaminated:
+        found.append(
+            "The recording is contaminated: it was not made at read_ahead_kb=0, so pages that the "
+            "kernel's readahead brought in are mixed with those the application touched. "
+            "Record again at read_ahead_kb=0."
+        )
+    lost = lost_events(subject)
+    if lost:
+        found.append(
+            f"{plural(lost, 'event')} lost: pages are missing from every figure here. Record again "
+            "with larger buffers."
+        )
+    if capture is None:
+        found.append(
+            "A foreign trace without foreread's metadata: board, command, file sizes and cold "
+            "caches are unknown."
+        )
+    elif not capture.cold.proven:
+        found.append(
+            "The caches could not be shown to be cold before the run: pages may be missing."
+        )
+    if capture is not None and (capture.signal or capture.exit_status):
+        end = f"signal {capture.signal}" if capture.signal else f"status {capture.exit_status}"
+        found.append(
+            f"The command failed ({end}): the recording may not contain a complete start-up."
+        )
+    if subject.unanswered > UNANSWERED * subject.reads.sum():
+        found.append(f"{plural(subject.unanswered, 'read')} without a recorded completion.")
+    return found + _model_limits(subject)
+
+
+def _model_limits(subject: Subject) -> list[str]:
+    limits = []
+    if subject.prediction.model == "fixed":
+        limits.append(
+            "The fixed-window model reads a whole window at every miss and no metadata; the "
+            "kernel grows and shrinks its window, and reads metadata too."
+        )
+    if subject.prediction.verdict.by == "criterion":
+        limits.append(
+            "The published criterion F² + G² gave the answer, as asked: it ignores the speed of "
+            "the disk and gives a request and an unused page the same weight."
+        )
+    return limits + [sentence(doubt) for doubt in subject.prediction.doubts]
+
+
+def lost_events(subject: Subject) -> int:
+    """Return the number of lost events, from the capture or else from the trace."""
+    capture = subject.recording.capture
+    counted = sum(capture.lost.values()) if capture is not None else 0
+    return max(counted, sum(subject.recording.trace.lost.values()))
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital first letter and a full stop."""
+    text = text.strip()
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith(('.', '!', '?')) else '.'}"

@@ -1,0 +1,52 @@
+"""Text of the PDF: lines that fit their room, cells of tables."""
+
+from __future__ import annotations
+
+from analyzer.report.blocks import (
+    Column,
+)
+from analyzer.report.style import WIDTH_IN, drawable, text_width_pt
+
+MOST_LINES = 4  # of one table cell
+
+
+def wrapped(text: str, size_pt: float, room_pt: float) -> list[str]:
+    """Return ``text`` (drawable) in lines of at most ``room_pt``; too long words are cut."""
+    lines, line = [], ""
+    for word in text.split(" "):
+        candidate = f"{line} {word}" if line else word
+        if text_width_pt(candidate, size_pt) <= room_pt:
+            line = candidate
+            continue
+        if line:
+            lines.append(line)
+        *full, line = _cut(word, size_pt, room_pt)
+        lines += full
+    return [*lines, line]
+
+
+def _cut(word: str, size_pt: float, room_pt: float) -> list[str]:
+    pieces = [""]
+    for character in word:
+        if pieces[-1] and text_width_pt(pieces[-1] + character, size_pt) > room_pt:
+            pieces.append("")
+        pieces[-1] += character
+    return pieces
+
+
+def width_of(columns: list[Column], column: Column) -> float:
+    """Return the width of a column in inches."""
+    return WIDTH_IN * column.share / sum(each.share for each in columns)
+
+
+def cell_lines(
+    columns: list[Column], cells: list[str], size_pt: float, most_lines: int
+) -> list[list[str]]:
+    """Return each cell's lines, at most ``most_lines``."""
+    made = []
+    for column, cell in zip(columns, cells, strict=True):
+        room_pt = (width_of(columns, column) - 0.08) * 72 / 1.08  # bold runs wider
+        lines = wrapped(drawable(cell), size_pt, room_pt)
+        cut = len(lines) > most_lines
+        made.append([*lines[: most_lines - 1], lines[most_lines - 1] + "…"] if cut else lines)
+    return made

@@ -1,0 +1,79 @@
+"""The wheel and the Debian package, installed and used where nothing else is."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from bare_roots import ROOT, run_ci
+
+from foreread.version import VERSION
+
+HERE = Path(__file__).parent
+EXAMPLE = ROOT / "examples/python-start"
+READ_AT_RUN_TIME = (".sh", ".toml", ".j2", ".css", ".service", ".swap", ".typed", ".pyi")
+
+pytestmark = pytest.mark.package
+
+
+def use(package: Path, release: str, root_has: str, folder: Path) -> Path:
+    """Install and use ``package`` in a bare root of ``release``; return the folder of results."""
+    for file in (package, HERE / "use.sh", HERE / "look.py", *EXAMPLE.glob("python-start.*")):
+        shutil.copy(file, folder)
+    run_ci("bare", release, root_has, folder, "sh", "use.sh", package.name)
+    return folder / "out"
+
+
+def document(out: Path, name: str):
+    return json.loads((out / f"{name}.json").read_text())
+
+
+def check_use(out: Path, place: str) -> None:
+    """Check what use.sh left."""
+    assert (out / "version").read_text().split() == ["foreread", VERSION]
+    seen = document(out, "look")
+    assert (seen["version"], seen["from"].startswith(place)) == (VERSION, True)
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    packages = {name.partition("/")[0] for name in seen["files"]}
+    wanted = {
+        name
+        for name in tracked.stdout.split()
+        if name.partition("/")[0] in packages and name.endswith(READ_AT_RUN_TIME)
+    }
+    assert len(wanted) > 60
+    assert wanted - set(seen["files"]) == set()
+    assert {"tracer.remote.record", "tracer.remote.watch"} <= set(seen["programs"])
+    assert min(seen["programs"].values()) > 1000
+    assert set(seen["modules_without"].values()) <= {"serial", "optuna"}
+    pages = {Path(line).name.removesuffix(".gz") for line in (out / "manual").read_text().split()}
+    assert pages == {path.name for path in (ROOT / "docs/man").glob("*.1")}
+    assert document(out, "doctor")["schema"]
+    check_answers(out)
+
+
+def check_answers(out: Path) -> None:
+    """Check what the commands computed."""
+    # The README of the example has the same figures.
+    verdict = document(out, "predict")["verdict"]
+    assert (verdict["action"], verdict["read_ahead_kb"]) == ("set", 32)
+    assert document(out, "own")["total"]["F"]
+    report = (out / "report/index.html").read_text()
+    assert "python-start" in report
+    assert list((out / "report").glob("*.pdf"))
+    assert "read_ahead_kb" in (out / "boot/foreread-apply").read_text()
+    assert "foreread" in (out / "completion").read_text()
+
+
+@pytest.mark.parametrize("release", ["bookworm", "trixie", "forky"])
+def test_wheel_does_the_main_job_without_a_compiler(built, release, tmp_path):
+    out = use(built.wheel, release, "python3,python3-venv", tmp_path)
+    check_use(out, "/opt/foreread/")
+
+
+@pytest.mark.parametrize("release", ["trixie", "forky"])
+def test_debian_package_does_the_main_job(debian_package, release, tmp_path):
+    out = use(debian_package, release, "python3,python3-venv", tmp_path)
+    check_use(out, "/usr/lib/python3/dist-packages/")

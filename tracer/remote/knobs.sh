@@ -1,0 +1,124 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# The knobs of a job on a target: set, noted in its journal before that, and put back. Needs lib.sh.
+
+# value_of KNOB: set value to the knob's value; where the file lists choices, to the one in
+# brackets. Uses cat: a shell reads byte by byte, and files of /proc/sys answer only the first read.
+value_of() {
+    case $1 in
+    mount:*)
+        mount_value "$1"
+        return
+        ;;
+    esac
+    value=$(cat "$1" 2>/dev/null) || return
+    case $value in
+    *"["*"]"*) value=${value#*"["} value=${value%%"]"*} ;;
+    esac
+}
+
+# write_knob KNOB VALUE: remount.sh writes mount options.
+write_knob() {
+    case $1 in
+    mount:*) mount_write "$1" "$2" ;;
+    *) echo "$2" >"$1" ;;
+    esac
+}
+
+# set_knob KNOB VALUE: print "knob KNOB OLD TAKEN", or "unset KNOB OLD WHY" if it was refused.
+set_knob() {
+    if ! value_of "$1"; then
+        echo "unset $1$tab${tab}there is no such knob"
+        return
+    fi
+    old=$value
+    if [ "$old" = "$2" ]; then
+        echo "knob $1$tab$old$tab$old"
+        return
+    fi
+    note_reset "$1" && echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
+    if why=$( (write_knob "$1" "$2") 2>&1); then
+        value_of "$1"
+        if [ "$value" != "$2" ]; then
+            echo "$1$tab$old$tab$value" >>"$job/journal"
+            echo "note $1: the kernel made $2 to $value"
+        fi
+        echo "knob $1$tab$old$tab$value"
+    else
+        echo "unset $1$tab$old$tab${why##*: }"
+    fi
+}
+
+# reset_with KNOB: set reset to the knobs that the kernel changes when this one is written: the
+# tunables of a scheduler, the scheduler's depth with nr_requests (dd_depth_updated), the window
+# with a limit of the queue (Linux 6.12, blk_apply_bdi_limits).
+reset_with() {
+    case $1 in
+    */queue/scheduler) reset="${1%/*}/wbt_lat_usec ${1%/*}/nr_requests" ;;
+    */queue/nr_requests) reset=${1%/*}/iosched/async_depth ;;
+    */queue/max_sectors_kb | */queue/rotational) reset=${1%/*}/read_ahead_kb ;;
+    *) reset='' ;;
+    esac
+}
+
+# note_reset KNOB: journal the knobs that writing this one resets, as if they were changed. They are
+# restored after it, and a scheduler's tunables after nr_requests, which resets one of them.
+note_reset() {
+    reset_with "$1"
+    [ "${1##*/}" != scheduler ] || reset="${1%/*}/iosched/* $reset"
+    for tunable in $reset; do
+        if value_of "$tunable"; then
+            echo "$tunable$tab$value$tab$value" >>"$job/journal" || return 1
+        fi
+    done
+}
+
+# restore DIRECTORY KEY: undo its journal, the last change first; print "KEY KNOB OLD PROBLEM".
+# After a dead job (KEY leftover), a knob that somebody else has changed since is left as it is.
+restore() {
+    [ -e "$1/journal" ] || return 0
+    resets=
+    sed '1!G;h;$!d' "$1/journal" | {
+        trap '' PIPE # a dead host does not read this output
+        while IFS=$tab read -r knob old new; do
+            case $knob in
+            *..*) ;;
+            /sys/* | /proc/sys/* | mount:*) put_back "$2" "$knob" "$old" "$new" ;;
+            esac
+        done
+    }
+    mv -f "$1/journal" "$1/journal.done"
+}
+
+# put_back KEY KNOB OLD NEW: restore the old value of the knob. The knobs in resets have values that
+# the kernel set when another knob was restored.
+put_back() {
+    problem=''
+    if ! value_of "$2"; then
+        # If a tunable is gone with its scheduler, the line of the scheduler reports the problem.
+        case $2 in */iosched/*) ;; *) problem='the device is gone' ;; esac
+    elif [ "$value" = "$3" ]; then
+        :
+    elif [ "$1" = leftover ] && [ "$value" != "$4" ] && ! is_in "$2" "$resets" &&
+        ! is_in "${2%/*}" "$resets"; then
+        problem="left at $value, set by somebody else since"
+    elif ! (write_knob "$2" "$3") 2>/dev/null; then
+        problem="it stayed at $value"
+    else
+        value_of "$2"
+        case $2 in */queue/nr_requests) [ "$value" = "$3" ] || choose_anew "${2%/*}" ;; esac
+        value_of "$2"
+        [ "$value" = "$3" ] || problem="the kernel made it $value"
+        reset_with "$2"
+        resets="$resets $reset"
+        case $2 in */queue/scheduler) resets="$resets ${2%/*}/iosched" ;; esac
+    fi
+    echo "$1 $2$tab$3$tab$problem"
+}
+
+# is_in WORD WORDS: whether the word is among the words.
+is_in() {
+    for word in $2; do
+        [ "$word" != "$1" ] || return 0
+    done
+    return 1
+}
