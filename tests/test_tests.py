@@ -7,7 +7,7 @@ from pathlib import Path
 TESTS = Path(__file__).parent
 TREES = {path: ast.parse(path.read_text()) for path in sorted(TESTS.rglob("*.py"))}
 SUPPORT = {path.stem: path for path in TREES if path.parent.name == "support"}
-CHECKS = ("raises", "warns", "fail")
+CHECKS = ("raises", "warns", "fail", "validate")  # the last: of jsonschema
 
 
 @cache
