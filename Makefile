@@ -6,13 +6,17 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 FUZZ_SECONDS ?= 60
+# Some tests wait for timeouts: with more workers than processors others run meanwhile.
+WORKERS ?= $(shell echo $$(($$(nproc) * 3 / 2)))
+TEST_FLAGS := -q -rfEs --durations=20
+UNIT := not kernel and not boards and not package
 
 SOURCES := analyzer boards bench docs emulator examples foreread fuzz studies tests tracer
 C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := $(addprefix .ci/,bare deb fresh packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-fresh test-boards paper accuracy tune-study test-package wheel deb release docs man lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-nightly test-fresh test-boards paper accuracy tune-study test-package wheel deb release docs man lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -42,11 +46,15 @@ demo: $(READY) ## the main job on a real application; ends by saying where the r
 
 test: $(READY) ## lint, types, and all tests (kernel tests where rights allow)
 	@$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -q -rfEs -n auto -m 'not kernel and not boards and not package'
+	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and not nightly'
 	@$(MAKE) --no-print-directory test-kernel
 
 test-kernel: $(READY) ## tests against the running kernel (root)
-	$(BIN)/python -m pytest -q -rfEs -m kernel
+	$(BIN)/python -m pytest $(TEST_FLAGS) -m 'kernel and not nightly'
+
+test-nightly: $(READY) ## the cases that make test leaves out: other shells, servers, file systems (root)
+	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and nightly'
+	$(BIN)/python -m pytest $(TEST_FLAGS) -m 'kernel and nightly'
 
 test-fresh: ## the README's commands in bare roots of Debian (root; network); RELEASE=bookworm for one
 	@.ci/fresh $(RELEASE)

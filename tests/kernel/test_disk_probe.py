@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from limited_disks import limiting_group
 from loop_image import read_only_disk
 
 from analyzer.ingest.seen import SeenTrace
+from analyzer.predict.disk.device_model import DeviceModelError
 from analyzer.predict.disk.probed import device_of_probe
 from boards.device import Devices
 from emulator.devices.paced import Paced
@@ -24,6 +26,7 @@ pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no disk was probed"),
 ]
+ENOUGH = "count=16000"  # 8 MB: more than the cold programs themselves are read from their disk
 ATTEMPTS = 3  # a busy machine does not reach the limits each time
 
 
@@ -47,16 +50,16 @@ def test_the_probe_finds_the_limits_of_the_group_that_the_command_joined(
     loop, tmp_path, requests, size
 ):
     with limiting_group(loop, requests, size) as group:
-        script = (
-            f"echo $$ >{group}/cgroup.procs; dd if={tmp_path}/mnt/large of=/dev/null count=4000"
-        )
+        script = f"echo $$ >{group}/cgroup.procs; dd if={tmp_path}/mnt/large of=/dev/null {ENOUGH}"
+        device = None
         for attempt in range(ATTEMPTS):
             disk = recorded(tmp_path, script, f"capture-{attempt}").disk
             assert disk is not None
             assert disk.name == loop
             assert disk.group.endswith(group.name)
             assert str(os.getpid()) not in (group / "cgroup.procs").read_text().split()
-            device = device_of_probe(disk).device
+            with suppress(DeviceModelError):  # it says that the machine was busy
+                device = device_of_probe(disk).device
             if isinstance(device, Paced) and device.requests_per_second < 1.05 * requests:
                 break
     assert isinstance(device, Paced), device
@@ -73,7 +76,7 @@ def test_a_group_that_is_gone_gives_an_error_that_says_so(loop):
 
 def test_the_disk_is_only_read(loop, tmp_path):
     written = Path(f"/sys/block/{loop}/stat").read_text().split()[6]
-    disk = recorded(tmp_path, f"dd if={tmp_path}/mnt/large of=/dev/null count=4000", "capture").disk
+    disk = recorded(tmp_path, f"dd if={tmp_path}/mnt/large of=/dev/null {ENOUGH}", "capture").disk
     assert disk is not None
     assert disk.group == ""
     assert disk.requests > 100

@@ -36,7 +36,7 @@ def loop(tmp_path):
         yield image
 
 
-@pytest.fixture(params=["openssh", "dropbear"])
+@pytest.fixture(params=["openssh", pytest.param("dropbear", marks=pytest.mark.nightly)])
 def server(request, loop, tmp_path):
     reason = missing(request.param)
     if reason:
@@ -89,6 +89,7 @@ def is_running(pid):
     return True
 
 
+@pytest.mark.parametrize("server", ["openssh", "dropbear"], indirect=True)
 def test_every_page_is_recorded(loop, target, tmp_path, capfdbinary):
     capture = record_there(target, tmp_path / "capture", [loop.busybox, "cat", loop.data])
     assert capfdbinary.readouterr().out == loop.data.read_bytes()

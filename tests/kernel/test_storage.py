@@ -34,6 +34,10 @@ RULES = today(SIZE)
 ROOT = Path(__file__).parents[2]
 HERE = ("ext2", "ext3", "ext4", "xfs", "btrfs")  # what this kernel may have
 FORCE = {"ext": ("-q", "-F"), "xfs": ("-q", "-f"), "btr": ("-q", "-f")}
+EACH_FILE_SYSTEM = pytest.mark.parametrize(
+    "file_system",
+    [name if name == "ext4" else pytest.param(name, marks=pytest.mark.nightly) for name in HERE],
+)
 # One operation of each kind is enough.
 JOB = """
 [global]
@@ -105,7 +109,7 @@ def can_be_had(chromosome, image):
     return subprocess.run(mount, capture_output=True, check=False).returncode == 0
 
 
-@pytest.mark.parametrize("file_system", HERE)
+@EACH_FILE_SYSTEM
 def test_allowed_file_systems_can_be_made_and_mounted(file_system, image):
     need(file_system)
     all_of_it = [one for one in configurations(RULES) if one["file_system"] == file_system]
@@ -122,7 +126,7 @@ def void(chromosome, gene):
     return (file_system, gene, allele) == ("ext3", "journal", "none")
 
 
-@pytest.mark.parametrize("file_system", HERE)
+@EACH_FILE_SYSTEM
 def test_forbidden_file_systems_are_refused(file_system, image):
     need(file_system)
     rng = random.Random(2)
@@ -141,7 +145,7 @@ def test_forbidden_file_systems_are_refused(file_system, image):
         assert not can_be_had(other, image), other
 
 
-@pytest.mark.parametrize("file_system", HERE)
+@EACH_FILE_SYSTEM
 def test_a_trial_measures_and_leaves_the_device_blank(file_system, device, image):
     need(file_system)
     default = next(one for one in defaults(RULES) if one["file_system"] == file_system)
@@ -282,7 +286,14 @@ def campaign(image, folder):
         yield one, device
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.nightly),
+        pytest.param(signal.SIGTERM, marks=pytest.mark.nightly),
+        signal.SIGKILL,
+    ],
+)
 def test_nothing_remains_however_a_campaign_ends(number, image, tmp_path):
     with campaign(image, tmp_path) as (one, device):
         one.send_signal(number)

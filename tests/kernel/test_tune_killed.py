@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from waiting import wait_until
 
 from analyzer.tuner.findings.results import read_results
 from analyzer.tuner.store.store import Store
@@ -63,6 +64,7 @@ def attempts(path):
         return store.evaluations(withdrawn=True)
 
 
+@pytest.mark.nightly
 def test_killed_at_random_moments_it_keeps_its_attempts_and_the_device_is_put_back(loop, tmp_path):
     """Whether a run counts depends on what else the machine does, and is not asserted."""
     path, before, rng = tmp_path / "app.tuning", [], random.Random(5)
@@ -77,8 +79,9 @@ def test_killed_at_random_moments_it_keeps_its_attempts_and_the_device_is_put_ba
             assert made[: len(before)] == before
             before = made
     process = tune(loop, path, LONG)
-    while not (path.exists() and len(attempts(path)) > len(before)) and process.poll() is None:
-        time.sleep(0.2)
+    wait_until(
+        lambda: (path.exists() and len(attempts(path)) > len(before)) or process.poll() is not None,
+    )
     process.send_signal(signal.SIGINT)
     _, said = process.communicate()
     assert len(attempts(path)) > len(before), said
@@ -89,8 +92,7 @@ def test_killed_at_random_moments_it_keeps_its_attempts_and_the_device_is_put_ba
 def test_killed_and_resumed_it_comes_to_its_end(loop, tmp_path):
     path = tmp_path / "app.tuning"
     process = tune(loop, path, SHORT)
-    while not (path.exists() and attempts(path)) and process.poll() is None:
-        time.sleep(0.05)
+    wait_until(lambda: (path.exists() and attempts(path)) or process.poll() is not None)
     process.kill()
     _, said = process.communicate()
     made = attempts(path)

@@ -48,6 +48,7 @@ _MADVICE = {
     MapFlag.HUGE: mmap.MADV_HUGEPAGE,
 }
 _FIXED_NOREPLACE = 0x100000
+_REQUEST_S = 60.0  # far beyond what the slowest disk takes
 _REGION = 0x6000_0000_0000  # where mappings go: nothing else lives there
 _STRIDE = 1 << 32  # bytes between two of them, so that none merges with another
 
@@ -136,7 +137,9 @@ class Judge:
     def _wait(self) -> None:
         """Wait until nothing is being read: what is locked decides what is mapped around."""
         inflight = self._queue / "inflight"
+        end = time.monotonic() + _REQUEST_S
         while inflight.read_text().split() != ["0", "0"]:
+            assert time.monotonic() < end, "a request takes too long"
             time.sleep(0)
 
 

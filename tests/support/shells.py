@@ -1,7 +1,7 @@
 """The shells that a board may have.
 
 Each change is tested on dash, and the essentials on busybox ash, which most boards have; the
-nightly run (make test-shells) covers the others.
+nightly run (make test-nightly) covers the others.
 """
 
 from __future__ import annotations
@@ -22,6 +22,6 @@ def each_shell(
     """Return a parameter for each shell; those that are not ``per_change`` (dash) run nightly."""
     now = per_change or (DASH,)
     return [
-        pytest.param(words, id=words[0], marks=() if words in now else pytest.mark.shells)
+        pytest.param(words, id=words[0], marks=() if words in now else pytest.mark.nightly)
         for words in of
     ]

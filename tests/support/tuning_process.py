@@ -76,7 +76,7 @@ def kills(folder: Path, number: int, seed: int) -> int:
 def _killed_to_its_end(path: Path, seed: int, most: int, rng: random.Random) -> int:
     """Run one campaign, killing it up to ``most`` times; return how often it was killed."""
     calls, killed, before = path.with_suffix(".calls"), 0, []
-    while True:
+    for _ in range(most + 1):
         pid = os.fork()
         if pid == 0:
             run(path, seed)
@@ -98,6 +98,7 @@ def _killed_to_its_end(path: Path, seed: int, most: int, rng: random.Random) -> 
         lost = (len(calls.read_bytes()) if calls.exists() else 0) - len(made)
         assert 0 <= lost <= killed, "a kill loses the running evaluation at most"
         before = made
+    raise AssertionError("killed more often than asked for")
 
 
 def main() -> int:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 _T = TypeVar("_T")
-PATIENCE_S = 60.0  # far beyond what anything takes on a loaded machine
+PATIENCE_S = 120.0  # far beyond what anything takes on a loaded machine
 
 
 def wait_until(condition: Callable[[], _T], seconds: float = PATIENCE_S) -> _T:

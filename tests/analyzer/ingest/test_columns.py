@@ -131,7 +131,7 @@ def test_specs_with_fields_outside_the_record_are_refused() -> None:
         decode(data, places, starts, np.concatenate([SPECS, SPECS]), False)
 
 
-def call(**changes: Any) -> None:
+def call(**changes: Any) -> dict[str, Any]:
     data, places, starts = one()
     columns = {name: np.zeros(1, c.dtype) for name, c in Table.empty(EVENTS, 1).items()}
     columns |= {k: v for k, v in changes.items() if k in columns}
@@ -140,10 +140,12 @@ def call(**changes: Any) -> None:
         arguments["data"], arguments["places"], arguments["starts"], arguments["specs"], False,
         tuple(columns.values()),
     )  # fmt: skip
+    return columns
 
 
 def test_a_right_call_is_accepted() -> None:
-    call()
+    columns = call()
+    assert columns["time_ns"].tolist() != [0]
 
 
 @pytest.mark.parametrize(
