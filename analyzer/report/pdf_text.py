@@ -26,10 +26,12 @@ def wrapped(text: str, size_pt: float, room_pt: float) -> list[str]:
 
 
 def _cut(word: str, size_pt: float, room_pt: float) -> list[str]:
+    """Return a word in pieces that fit; a path is cut after a slash where a piece has one."""
     pieces = [""]
     for character in word:
         if pieces[-1] and text_width_pt(pieces[-1] + character, size_pt) > room_pt:
-            pieces.append("")
+            kept, slash, moved = pieces[-1].rpartition("/")
+            pieces[-1:] = [kept + slash, moved] if kept else [pieces[-1], ""]
         pieces[-1] += character
     return pieces
 

@@ -8,6 +8,7 @@ import pytest
 
 from analyzer.report.blocks import Figure, Paragraph, Section
 from analyzer.report.pdf import FULL, SCALES, Sheets, _scale, _set
+from analyzer.report.pdf_text import wrapped
 from analyzer.report.plots import Plot
 from analyzer.report.style import drawing
 
@@ -101,3 +102,14 @@ def test_figures_shrink_or_grow_rather_than_leave_the_last_page_half_empty(figur
 def test_an_unfillable_last_page_is_filled_as_far_as_possible():
     with drawing():
         assert _scale("t", "s", [Section("one", "One", lines(2))]) in SCALES
+
+
+def test_a_long_path_is_cut_after_a_slash_and_a_long_name_where_it_must():
+    path = "/usr/lib/python3.11/__pycache__/datetime.cpython-311.pyc"
+    lines = wrapped(path, 7.0, 150.0)
+    assert "".join(lines) == path
+    assert len(lines) == 2
+    assert lines[0].endswith("/")
+    name = "/" + 80 * "x"
+    assert "".join(wrapped(name, 7.0, 150.0)) == name
+    assert all(wrapped(name, 7.0, 150.0))
