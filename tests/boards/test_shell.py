@@ -1,4 +1,4 @@
-"""What all targets with a shell do alike: over ssh, at a serial console, through adb.
+"""The common behaviour of all targets with a shell: over ssh, at a serial console, through adb.
 
 All are real: OpenSSH's server, dropbear with a busybox shell, busybox's shell on a pty, and the
 adb client with a device of ours that speaks its protocol.

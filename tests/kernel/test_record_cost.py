@@ -1,4 +1,4 @@
-"""What recording costs a start on an emulated board, in guest time: recorded and not, in turn."""
+"""The cost of recording a start on an emulated board, in guest time: recorded and not, in turn."""
 
 from __future__ import annotations
 

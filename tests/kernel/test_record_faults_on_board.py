@@ -1,4 +1,4 @@
-"""What can happen to a board while it is recorded: it restarts, it hangs, its clock is wrong.
+"""Faults of a board while it is recorded: it restarts, it hangs, its clock is wrong.
 
 On a real kernel in QEMU; the window must be the board's own again whatever happened.
 """

@@ -1,4 +1,4 @@
-"""What a machine is like around the kernel tests: mounts, knobs, loop devices, groups, instances.
+"""The state of a machine around the kernel tests: mounts, knobs, loop devices, groups, instances.
 
 Other processes of the machine are left out as far as they are distinguishable: mounts elsewhere
 than where tests and foreread mount, loop devices of other images, groups and instances of other

@@ -1,4 +1,4 @@
-"""What tests need of the machine: which reasons to skip one are accepted where.
+"""Requirements of tests on the machine: the reasons to skip a test that are accepted.
 
 On a machine of a developer any missing program skips the tests that need it. In a fresh root
 (``make test-fresh``, which sets FOREREAD_FRESH) everything that can be installed is installed, or

@@ -70,7 +70,7 @@ PLANS = {
 
 
 def started(board):
-    """Return what stands in /usr/sbin after it was run as it is at boot."""
+    """Run the installed script as a boot does, and return the window then in force."""
     done = board.run(["/usr/sbin/foreread-apply", "start"])
     assert done.status == 0
     return board.get("sys/block/slow0/queue/read_ahead_kb").strip()

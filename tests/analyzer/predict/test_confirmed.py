@@ -1,4 +1,4 @@
-"""What was judged against real kernels, and what was not."""
+"""Setups that were compared with real kernels, and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What predicted seconds leave out, by the kind of disk."""
+"""The error that predicted seconds do not contain, by the kind of disk."""
 
 import numpy as np
 import pytest

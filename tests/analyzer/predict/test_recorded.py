@@ -1,4 +1,4 @@
-"""What a recording itself shows: lost events, other readers, a replay that does not fit."""
+"""Findings of a recording: lost events, other readers, a replay that does not fit."""
 
 from dataclasses import replace
 from math import sqrt

@@ -1,4 +1,4 @@
-"""What the processor spends on a page and on a request, from made-up events."""
+"""The processor's cost of a page and of a request, from made-up events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the kernel adds to a disk's time, from made-up requests."""
+"""The time that the kernel adds to a disk's, from made-up requests."""
 
 from __future__ import annotations
 

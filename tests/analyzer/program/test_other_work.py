@@ -1,4 +1,4 @@
-"""What others work for the application beside its own computing."""
+"""Work of others for the application, besides its own computing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What faults wait for at window 0, where no plug issues their reads."""
+"""Extra waits of faults at window 0, where no plug issues their reads."""
 
 from __future__ import annotations
 

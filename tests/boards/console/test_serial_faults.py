@@ -1,4 +1,4 @@
-"""What goes wrong at a console: the line is cut, the board hangs, restarts, or lets nobody."""
+"""Faults at a console: the line is cut, the board hangs, restarts, or refuses the log-in."""
 
 import contextlib
 import os
