@@ -124,7 +124,7 @@ def test_a_full_memory_file_system_is_said(loop, target, tmp_path):
     assert b"space" in filled.stderr
     with pytest.raises(RecordError, match="no writable folder in memory has") as error:
         record_there(target, tmp_path / "capture", ["true"])
-    assert "room" in error.value.remedy
+    assert "mount one" in error.value.remedy
     assert not (tmp_path / "capture").exists()
 
 
