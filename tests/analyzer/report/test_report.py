@@ -439,7 +439,7 @@ def test_two_hundred_thousand_accesses_stay_below_a_megabyte(make):
 
 def test_a_damaged_page_index_is_survived(make):
     page = page_of(subject_of(make, make.recording([(0, 0), (0, 2**63), (1, 2**64 - 1)])))
-    assert "/usr/lib/file1.so" in page
+    assert "/usr/lib/file1.so" in page.replace("<wbr>", "")
 
 
 def test_figures_are_made_without_pyplot():
