@@ -13,18 +13,15 @@ from analyzer.predict.disk.document import CalibrationDocument, trial_documents
 from boards.cost import Calibration, Cost
 from boards.open import LOCAL, open_target
 from boards.profile_toml import encode_cost
+from boards.silent import silent
 from emulator.devices.device import FixedCost
 from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced
-from foreread.checks import StrPath, checked_path, key_of, silent
+from foreread.checks import StrPath, checked_path, key_of
 from foreread.version import VERSION
 from tracer.calibrate.fio import Place, find_place
 from tracer.calibrate.limits import Limit, limits_elsewhere
 from tracer.calibrate.run import measure_all
-
-
-def _unheard(done: int, total: int) -> None:
-    pass
 
 
 def _unwarned(limits: list[Limit]) -> None:
@@ -74,7 +71,7 @@ def calibrate(
     identity: StrPath | None = None,
     tell: Callable[[str], None] = silent,
     limited: Callable[[list[Limit]], None] = _unwarned,
-    progress: Callable[[int, int], None] = _unheard,
+    progress: Callable[[int, int], None] = silent,
 ) -> Calibrated:
     """Measure what requests of a disk cost, by reading it with fio for less than a minute.
 

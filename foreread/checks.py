@@ -13,10 +13,6 @@ StrPath = str | os.PathLike[str]
 Command = RunOptions | Sequence[str]
 
 
-def silent(step: str) -> None:
-    """Say nothing: the ``tell`` of callers that do not want to hear of steps."""
-
-
 def checked_path(path: object, what: str) -> Path:
     """Return the path called ``what``; raises ArgumentError if it is invalid."""
     if not isinstance(path, (str, os.PathLike)) or not str(path):

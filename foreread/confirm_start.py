@@ -11,7 +11,8 @@ from analyzer.confirm.sequential import BLOCK
 from analyzer.predict.prediction import Verdict
 from analyzer.predict.proposal import Proposal
 from boards.open import LOCAL, open_target
-from foreread.checks import StrPath, checked_number, checked_path, key_of, silent
+from boards.silent import silent
+from foreread.checks import StrPath, checked_number, checked_path, key_of
 from foreread.confirming import Confirming, Limits, Progress, Windows
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from tracer.error import RecordError
@@ -23,10 +24,6 @@ from tracer.local.trial import TrialBench, TrialOptions
 from tracer.machines import bench_on
 
 MOST_RUNS = 60
-
-
-def _unheard(progress: Progress) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -73,7 +70,7 @@ def confirm(
     limit_s: float = 600.0,
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
-    progress: Callable[[Progress], None] = _unheard,
+    progress: Callable[[Progress], None] = silent,
 ) -> Confirmed:
     """Measure the recorded start at the present and the proposed window until one answer is known.
 

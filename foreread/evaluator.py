@@ -15,8 +15,8 @@ from analyzer.tuner.evaluation import Attempt, TargetGone
 from analyzer.tuner.space.genes import Chromosome, Space
 from boards.emulated.error import BoardError
 from boards.profile import ProfileError
+from boards.silent import silent
 from boards.target import TargetError
-from foreread.checks import silent
 from tracer.error import RecordError
 from tracer.local.trial import Scenario, Trial, TrialBench
 

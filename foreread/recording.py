@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from analyzer.ingest.seen import SeenTrace
 from boards.open import LOCAL, open_target
+from boards.silent import silent
 from foreread.checks import (
     Command,
     StrPath,
@@ -13,7 +14,6 @@ from foreread.checks import (
     checked_path,
     checked_run,
     key_of,
-    silent,
 )
 from foreread.run_words import target_words, words_of
 from foreread.version import VERSION

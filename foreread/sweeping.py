@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from boards.open import LOCAL, open_target
+from boards.silent import silent
 from foreread.checks import (
     Command,
     StrPath,
@@ -17,7 +18,6 @@ from foreread.checks import (
     checked_path,
     checked_run,
     key_of,
-    silent,
 )
 from foreread.error import ArgumentError
 from foreread.recorded import Question, Recorded, check_board, recorded_start
@@ -32,10 +32,6 @@ from tracer.machines import bench_on
 
 DEFAULT_WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 WindowsOf = Callable[[int], tuple[int, ...]]  # windows in KiB, by page size in bytes
-
-
-def _unheard(progress: Progress) -> None:
-    pass
 
 
 def sweep(
@@ -53,7 +49,7 @@ def sweep(
     force: bool = False,
     wait_s: float = 0.0,
     tell: Callable[[str], None] = silent,
-    progress: Callable[[Progress], None] = _unheard,
+    progress: Callable[[Progress], None] = silent,
 ) -> Sweep:
     """Measure a start at every window, in shuffled rounds, and return seconds, requests and pages.
 

@@ -27,7 +27,8 @@ from analyzer.tuner.store.store import Store
 from analyzer.tuner.store.store_file import StoreError
 from boards.counted import plural
 from boards.open import LOCAL, open_target
-from foreread.checks import Command, StrPath, checked_path, checked_run, key_of, silent
+from boards.silent import silent
+from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
 from foreread.error import ArgumentError
 from foreread.evaluator import TrialEvaluator
 from foreread.version import VERSION
@@ -37,10 +38,6 @@ from tracer.local.trial import Scenario, TrialBench, TrialOptions
 from tracer.machines import bench_on
 
 START_UP = "start-up"
-
-
-def _unheard(progress: object) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -78,8 +75,8 @@ def tune(
     *,
     resume: bool = False,
     tell: Callable[[str], None] = silent,
-    searching: Callable[[Progress], None] = _unheard,
-    confirming: Callable[[Confirming], None] = _unheard,
+    searching: Callable[[Progress], None] = silent,
+    confirming: Callable[[Confirming], None] = silent,
 ) -> Results:
     """Search for the settings that start a command fastest, confirm them, and return the results.
 

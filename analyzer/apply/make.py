@@ -15,11 +15,8 @@ from analyzer.ingest.arguments import StrPath
 from analyzer.predict.prediction import Prediction
 from analyzer.prefetch.listing import read_listing
 from analyzer.tuner.findings.results import Results
+from boards.silent import silent
 from tracer.formats.capture import Capture
-
-
-def _silent(note: str) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -42,7 +39,7 @@ def script(
     prefetch: StrPath | None = None,
     replayer: StrPath | None = None,
     force: bool = False,
-    tell: Callable[[str], None] = _silent,
+    tell: Callable[[str], None] = silent,
 ) -> Script:
     """Write the boot script that applies a prediction or a tuning, and files to install it.
 

@@ -17,7 +17,7 @@ from boards.document import Document, says
 
 
 class WastedFile(msgspec.Struct, frozen=True):
-    """A file of which a window reads pages that nobody uses."""
+    """A file, and how many of its pages a window reads that the application never uses."""
 
     path: str
     requests: Annotated[int, says("read requests of the window")]

@@ -16,18 +16,11 @@ from analyzer.prefetch import PrefetchError, compare
 from analyzer.prefetch.measured import Listed, read_measurement
 from analyzer.report.write import ReportFiles, write_report, write_tuning_report
 from analyzer.tuner.findings.results import Results
+from boards.silent import silent
 from emulator.devices.device import DeviceModel
 from tracer.formats.sweep import Sweep
 
 DRAWING = "drawing figures"
-
-
-def _silent(step: str) -> None:
-    pass
-
-
-def _unheard(what: str, done: int, total: int) -> None:
-    pass
 
 
 def report(
@@ -39,8 +32,8 @@ def report(
     tuning: Results | None = None,
     device_model: DeviceModel | StrPath | None = None,
     prefetch_runs: StrPath | None = None,
-    step: Callable[[str], None] = _silent,
-    part: Callable[[str, int, int], None] = _unheard,
+    step: Callable[[str], None] = silent,
+    part: Callable[[str, int, int], None] = silent,
 ) -> ReportFiles:
     """Write the board report into the folder ``output``: HTML, PDF, a PNG of each figure, JSON.
 

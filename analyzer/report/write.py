@@ -22,14 +22,11 @@ from analyzer.report.tuning import tuning_sections
 from analyzer.report.wording import plain, shell_words, shortened
 from analyzer.tuner.findings.document import document as tuning_document
 from analyzer.tuner.findings.results import Results
+from boards.silent import silent
 from tracer.formats.sweep import Sweep
 
 Drawn = Callable[[int, int], None]
 FORMATS = 3  # HTML, PDF and PNG: each figure is drawn for each of them
-
-
-def _unheard(done: int, total: int) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -59,7 +56,7 @@ def write_report(
     output: Path,
     listed: Listed | None = None,
     tuned: Results | None = None,
-    drawn: Drawn = _unheard,
+    drawn: Drawn = silent,
 ) -> ReportFiles:
     """Write the report into the folder ``output``, which is made if needed.
 
@@ -73,7 +70,7 @@ def write_report(
     return _write(output, head, sections(subject), figures_of(subject), drawn)
 
 
-def write_tuning_report(tuned: Results, output: Path, drawn: Drawn = _unheard) -> ReportFiles:
+def write_tuning_report(tuned: Results, output: Path, drawn: Drawn = silent) -> ReportFiles:
     """Write the report of a tuning for which there is no recording; as ``write_report``."""
     spec = tuned.spec
     kernel = f", Linux {spec.board.kernel}" if spec.board.kernel else ""

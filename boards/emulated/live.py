@@ -19,6 +19,7 @@ from boards.emulated import coming_up, launch, state
 from boards.emulated.error import BoardError
 from boards.emulated.launch import LiveOptions
 from boards.profile import Profile, builtin_names, profile_name
+from boards.silent import silent
 from boards.ssh import SshTarget
 from boards.ssh_connection import SshAddress
 
@@ -39,10 +40,6 @@ Tell = Callable[[str], None]
 
 def _board_alone(name: str) -> dict[str, object]:
     return {"board": name}
-
-
-def _silent(step: str) -> None:
-    pass
 
 
 class LiveBoard:
@@ -137,7 +134,7 @@ class StartedTarget(SshTarget):
 class EmulatedTarget(StartedTarget):
     """A live board booted as a target, which closing stops; raises BoardError."""
 
-    def __init__(self, options: LiveOptions, tell: Tell = _silent) -> None:
+    def __init__(self, options: LiveOptions, tell: Tell = silent) -> None:
         self.board = boot(options, tell)
         super().__init__(self.board)
 
@@ -147,7 +144,7 @@ class EmulatedTarget(StartedTarget):
         self.board.stop()
 
 
-def boot(options: LiveOptions, tell: Tell = _silent) -> LiveBoard:
+def boot(options: LiveOptions, tell: Tell = silent) -> LiveBoard:
     """Boot a board for this process, with which it ends at the latest; raises BoardError."""
     made = launch.make(options, tell)
     board = LiveBoard(Path(tempfile.mkdtemp(prefix="foreread-board-")))
@@ -160,7 +157,7 @@ def boot(options: LiveOptions, tell: Tell = _silent) -> LiveBoard:
     return board
 
 
-def start(options: LiveOptions, name: str | None = None, tell: Tell = _silent) -> LiveBoard:
+def start(options: LiveOptions, name: str | None = None, tell: Tell = silent) -> LiveBoard:
     """Boot a board that runs until it is stopped; raises BoardError.
 
     Its name, by default that of the board, must not be in use.
@@ -209,7 +206,7 @@ def ended() -> list[LiveBoard]:
     return [LiveBoard(folder) for folder in state.ended(state.default_states())]
 
 
-def target_of(profile: Profile, board: str, tell: Tell = _silent) -> SshTarget:
+def target_of(profile: Profile, board: str, tell: Tell = silent) -> SshTarget:
     """Return the started board of the profile's name, else one booted for this target alone.
 
     Raises BoardError.

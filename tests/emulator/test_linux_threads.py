@@ -197,7 +197,7 @@ def test_a_read_of_many_pages_lets_others_in_between():
 
 
 def test_waiting_for_pages_that_nobody_uses():
-    """Page 0 brings 1 along, and 2 to 5 after them, which nobody uses; so waits the other file.
+    """Page 0 brings 1 along, and 2 to 5 after them, all unused, so the other file waits.
 
     1800 for page 0, of which half is for page 1; 2600 for nothing, and 1400 for the other page.
     """

@@ -14,6 +14,7 @@ from msgspec import structs
 
 from boards.counted import plural
 from boards.device import Devices
+from boards.silent import silent
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded
 from tracer.error import RecordError
@@ -36,10 +37,6 @@ InodesOf = Callable[[Path], set[tuple[int, int]]]
 ReadsOf = Callable[[Path, int], dict[str, list[tuple[int, int]]]]
 _BUFFER_KIB = 32 << 10  # per CPU: a start-up of 0.5 million events fits without draining
 _ALL_BUFFERS_KIB = 512 << 10
-
-
-def _silent(step: str) -> None:
-    pass
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class RecordOptions:
     foreread: str = ""
     words: tuple[str, ...] = ()
     search_s: float | None = None
-    tell: Callable[[str], None] = _silent
+    tell: Callable[[str], None] = silent
 
 
 def record(

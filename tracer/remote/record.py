@@ -11,6 +11,7 @@ import msgspec
 from msgspec import structs
 
 from boards.device import Devices
+from boards.silent import silent
 from boards.target import Target, TargetError
 from tracer.backends.base import INDISPENSABLE, STANDINS
 from tracer.backends.tracefs import EVENT_PROBE
@@ -41,11 +42,6 @@ from tracer.remote.pages import save_trace
 from tracer.remote.places import with_places
 from tracer.remote.probed import TraceReader, probe_target
 from tracer.remote.run_facts import RunFacts, TraceFacts
-
-
-def _silent(step: str) -> None:
-    pass
-
 
 PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
 
@@ -79,7 +75,7 @@ def record_on(
 
     def again(run: RunOptions, kb: int, events: tuple[str, ...], to: Path) -> object:
         small = replace(
-            options, tell=_silent, run=run, read_ahead_kb=kb, events=events, probes=False
+            options, tell=silent, run=run, read_ahead_kb=kb, events=events, probes=False
         )
         return _recorded(target, small, to, None, shell)
 
