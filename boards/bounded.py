@@ -1,0 +1,79 @@
+"""Bounded reads of files that may come from anybody.
+
+Only regular files are opened, without waiting and without side effects: a pipe, a terminal or a
+device could never end, /proc/kmsg and trace_pipe wait for more, and opening a watchdog starts it.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import BinaryIO
+
+from boards.error import BoardsError
+
+_BLOCK_BYTES = 1 << 20
+_NOT_REGULAR = "give a regular file: copy what it holds into one"
+
+
+class UnboundedError(BoardsError, ValueError):
+    """A file that is not regular, or holds more than is read of its kind."""
+
+
+def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
+    """Open a regular file for unbuffered reads, none of which waits.
+
+    Raises UnboundedError for anything else than a regular file; OSError if it cannot be opened.
+    """
+    _check_regular(path, Path(path).stat().st_mode)  # before it is opened: that alone may do harm
+    flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    file = os.fdopen(os.open(path, flags), "rb", buffering=0)
+    try:
+        _check_regular(path, os.fstat(file.fileno()).st_mode)
+    except UnboundedError:
+        file.close()
+        raise
+    return file
+
+
+def read_bounded(path: str | os.PathLike[str], most_bytes: int, remedy: str) -> bytes:
+    """Return the content of a regular file of at most ``most_bytes`` bytes.
+
+    The bytes are counted as they are read, since a file of /proc or one that grows has another
+    size than the one stated. Raises UnboundedError, with ``remedy`` for a file that is larger;
+    OSError if it cannot be read.
+    """
+    with open_regular(path) as file:
+        if os.fstat(file.fileno()).st_size <= most_bytes:
+            content = _at_most(file, most_bytes + 1)
+            if len(content) <= most_bytes:
+                return content
+    raise UnboundedError(
+        f"{Path(path)} is larger than the {size_text(most_bytes)} that are read of such a file",
+        remedy,
+    )
+
+
+def size_text(size: int) -> str:
+    """Return a size in bytes for a message: "64 KiB", "16 MiB", "8 GiB"."""
+    for unit, shift in (("GiB", 30), ("MiB", 20), ("KiB", 10)):
+        if size >= 1 << shift:
+            return f"{size / (1 << shift):.4g} {unit}"
+    return f"{size} bytes"
+
+
+def _check_regular(path: str | os.PathLike[str], mode: int) -> None:
+    if not stat.S_ISREG(mode):
+        kind = "a directory" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+        raise UnboundedError(f"{Path(path)} is {kind}, not a regular file", _NOT_REGULAR)
+
+
+def _at_most(file: BinaryIO, most_bytes: int) -> bytes:
+    """Return what the file holds, cut at ``most_bytes``."""
+    blocks = []
+    # os.read raises BlockingIOError where the file's own read would return None.
+    while most_bytes > 0 and (block := os.read(file.fileno(), min(most_bytes, _BLOCK_BYTES))):
+        blocks.append(block)
+        most_bytes -= len(block)
+    return b"".join(blocks)
