@@ -49,6 +49,7 @@ for target; do
     mkdir -p "fuzz-out/$target/corpus"
     build "$target"
     PYTHONPATH=. "$python" fuzz/seeds.py "$target" "fuzz-out/$target/corpus"
+    [ ! -d "fuzz/findings/$target" ] || cp "fuzz/findings/$target/"* "fuzz-out/$target/corpus"
     echo "== $target, $seconds s"
     ( cd "fuzz-out/$target" &&
         UBSAN_OPTIONS=print_stacktrace=1 ./fuzz -max_total_time="$seconds" -max_len=65536 \

@@ -72,7 +72,7 @@ source_from(PyObject *item, struct ev_data data, struct ring_source *source)
         PyErr_SetString(bind_reader_error, ev_message(EV_ERR_BOUNDS));
         return false;
     }
-    source->data = (struct ev_data){.bytes = data.bytes + offset, .size = (size_t)size};
+    source->data = (struct ev_data){.bytes = ev_at(data, offset), .size = (size_t)size};
     source->packed = strcmp(method, "none") != 0;
     source->method = inf_method(method);
     return true;

@@ -12,10 +12,11 @@ heap_alloc(struct ev_heap *heap, const struct ev_runs *runs)
     if (heap->items == NULL)
         return EV_ERR_NO_MEMORY;
     for (size_t i = 0; i < runs->n; i++) {
-        const struct ev_place *start = runs->places + runs->starts[i];
-        const struct ev_place *end = runs->places + runs->starts[i + 1];
-        if (start < end)
-            heap->items[heap->n++] = (struct ev_cursor){.next = start, .end = end, .run = i};
+        if (runs->starts[i] == runs->starts[i + 1]) /* places may be NULL */
+            continue;
+        heap->items[heap->n++] = (struct ev_cursor){.next = runs->places + runs->starts[i],
+                                                    .end = runs->places + runs->starts[i + 1],
+                                                    .run = i};
     }
     for (size_t i = heap->n / 2; i-- > 0;)
         ev_sift_down(heap, i);

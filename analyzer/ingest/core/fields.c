@@ -13,7 +13,7 @@ record_of(struct ev_data data, const struct ev_place *place, unsigned length,
         return EV_ERR_BOUNDS;
     if (place->size < length)
         return EV_ERR_SHORT_RECORD;
-    *record = data.bytes + place->offset;
+    *record = ev_at(data, place->offset);
     return EV_OK;
 }
 

@@ -65,7 +65,7 @@ ev_decode_row(struct ev_decoder *d, const struct ev_place *place, bool swap)
     if (place->offset > d->data.size || place->size > d->data.size - place->offset)
         return EV_ERR_BOUNDS;
     const struct ev_spec *spec = &d->specs->items[place->spec];
-    const uint8_t *record = d->data.bytes + place->offset;
+    const uint8_t *record = ev_at(d->data, place->offset);
     if (place->size < spec->length)
         return EV_ERR_SHORT_RECORD;
     out->time_ns[row] = place->time_ns;

@@ -9,6 +9,16 @@ struct ev_data {
     size_t size;
 };
 
+/* The bytes from offset on; the caller has checked that offset is at most the size. Data of no
+ * bytes may have no address, and C forbids even NULL + 0. */
+static inline const uint8_t *
+ev_at(struct ev_data data, uint64_t offset)
+{
+    static const uint8_t nothing;
+
+    return data.bytes != NULL ? data.bytes + offset : &nothing;
+}
+
 static inline uint64_t
 ev_load(const uint8_t *bytes, unsigned size, bool swap)
 {

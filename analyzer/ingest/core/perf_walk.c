@@ -162,6 +162,8 @@ count_all(const struct perf_shape *shape, struct ev_data data, struct perf_tally
 static bool
 layout_fits(const struct perf_layout *layout)
 {
+    if (layout->tail_cpu > 0 && layout->tail_cpu < 4) /* the CPU would end after the record */
+        return false;
     return !layout->wanted ||
            (layout->time + 8 <= layout->fixed_end && layout->cpu + 4 <= layout->fixed_end);
 }

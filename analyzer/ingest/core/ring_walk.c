@@ -199,7 +199,7 @@ ring_walk(const struct ring_layout *layout, const struct ev_specs *specs, struct
         return EV_ERR_BOUNDS;
     if (stream->size % layout->subbuf_size)
         return EV_ERR_TRUNCATED;
-    const uint8_t *start = data.bytes + stream->offset;
+    const uint8_t *start = ev_at(data, stream->offset);
     struct cursor c = {.subbuf = start, .limit = start + stream->size};
     /* two copies of the loop: the common one swaps nothing */
     return specs->swap ? walk_stream(&walk, c, true) : walk_stream(&walk, c, false);

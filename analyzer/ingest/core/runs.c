@@ -65,8 +65,10 @@ ev_sort_runs(struct ev_runs *runs)
     if (!ev_runs_valid(runs))
         return EV_ERR_RUNS;
     for (size_t i = 0; i < runs->n; i++) {
-        struct ev_place *run = runs->places + runs->starts[i];
         size_t n = (size_t)(runs->starts[i + 1] - runs->starts[i]);
+        if (n == 0) /* places may be NULL */
+            continue;
+        struct ev_place *run = runs->places + runs->starts[i];
 
         if (in_order(run, n))
             continue;
