@@ -22,6 +22,7 @@ from analyzer.tuner.findings.confirming import Confirmation, Confirming
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import entries, knobs, space_of, usual_names
 from analyzer.tuner.space.genes import Allele, Space
+from analyzer.tuner.space.losses import worst_losses
 from analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.store.store import Store
 from analyzer.tuner.store.store_file import StoreError
@@ -38,6 +39,7 @@ from tracer.local.trial import Scenario, TrialBench, TrialOptions
 from tracer.machines import bench_on
 
 START_UP = "start-up"
+ALLOWED = ("durability", "wear", "memory")
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,9 @@ class TuneOptions:
     the values to try by setting, an empty list for the catalogue's; none for all usual settings.
     ``predicted``: predicted seconds by read_ahead_kb, which the search begins with. ``repeats``:
     fewest and most runs of a chromosome in each scenario. ``limit_s``: maximum duration of one run.
-    ``reset``: a command of this machine that restarts a target that was lost.
+    ``reset``: a command of this machine that restarts a target that was lost. ``allow``: some of
+    ALLOWED. Without ``durability`` no value is tried by which a power cut loses more than by the
+    one found, except of genes that ``genes`` names.
     """
 
     run: RunOptions
@@ -67,6 +71,7 @@ class TuneOptions:
     limit_s: float = 600.0
     wait_s: float = 0.0
     reset: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
 
 
 def tune(
@@ -124,6 +129,10 @@ def _check(asked: TuneOptions) -> None:
         raise ArgumentError(
             f"repeats {asked.repeats} are not a range", "give (fewest, most) of 1 or more"
         )
+    if strange := [what for what in asked.allow if what not in ALLOWED]:
+        raise ArgumentError(
+            f"{strange[0]!r} cannot be allowed", f"use some of: {', '.join(ALLOWED)}"
+        )
     known = {entry.name for entry in entries()}
     if unknown := [name for name in asked.genes if name not in known]:
         raise ArgumentError(
@@ -160,6 +169,7 @@ def _resumed(asked: TuneOptions, output: Path, evaluator: TrialEvaluator) -> Sto
     store = Store.resume(output)
     try:
         _check_same(asked, store.spec)
+        _check_durability(asked, store)
         store.check_board(_board(asked, evaluator.bench))
     except BaseException:
         store.close()
@@ -224,6 +234,23 @@ def _check_same(asked: TuneOptions, spec: Spec) -> None:
             )
 
 
+def _check_durability(asked: TuneOptions, store: Store) -> None:
+    """Raise ArgumentError where a campaign tries less durable values that are not asked for."""
+    risked = _risked(asked)
+    for loss in worst_losses(CampaignSetup.of(store.spec).space):
+        if loss.gene not in risked:
+            raise ArgumentError(
+                f"{store.name} tries values that lose data: {loss.sentence}",
+                "to continue it anyway, repeat the command line with --allow durability",
+            )
+
+
+def _risked(asked: TuneOptions) -> set[str]:
+    """Return the genes whose values may be less durable than those found."""
+    everything = [entry.name for entry in entries()] if "durability" in asked.allow else []
+    return {*asked.genes, *everything}
+
+
 def _said(value: object) -> str:
     return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
@@ -232,10 +259,14 @@ def _space(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -
     names = list(asked.genes) or usual_names()
     levels = {name: list(alleles) for name, alleles in asked.genes.items() if alleles}
     probe = bench.probe(knobs(bench.disks, names, bench.mounted))
-    space = space_of(probe, bench.disks, names, levels, bench.windows, bench.mounted)
+    space = space_of(
+        probe, bench.disks, names, levels, bench.windows, bench.mounted, _risked(asked)
+    )
     for gene, why in space.left_out.items():
         if gene in asked.genes:
             tell(f"gene {gene} is not tuned: {why}")
+    for loss in worst_losses(space):
+        tell(f"the runs may lose data: {loss.sentence}")
     if not space.genes:
         raise ArgumentError(
             "the machine has none of the settings to tune",

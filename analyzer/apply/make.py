@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,6 +39,7 @@ def script(
     prefetch: StrPath | None = None,
     replayer: StrPath | None = None,
     force: bool = False,
+    allow: Collection[str] = (),
     tell: Callable[[str], None] = silent,
 ) -> Script:
     """Write the boot script that applies a prediction or a tuning, and files to install it.
@@ -58,7 +59,8 @@ def script(
         prefetch: a list that ``prefetch`` wrote, to be read while the board boots.
         replayer: the program that reads the list; None: a shell script, which needs dd.
         force: write a window that measured runs contradict.
-        tell: is called with notes about the window, in words.
+        allow: with ``durability``, set tuned values by which a power cut loses more data, too.
+        tell: is called with notes about the window and about what a power cut may lose, in words.
 
     Raises:
         ArgumentError: a window that is not a whole number of pages.
@@ -72,7 +74,14 @@ def script(
                 "a tuning sets its own values: a capture or a window cannot be given with it",
                 "leave these arguments out, or give a prediction",
             )
-        plan = plan_of_tuning(of, restore_on_stop=restore_on_stop, prefetch=replayed)
+        plan = plan_of_tuning(
+            of,
+            restore_on_stop=restore_on_stop,
+            prefetch=replayed,
+            risked="durability" in allow,
+        )
+        for loss in plan.losses:
+            tell(loss)
         return Script(plan, tuple(write_scripts(plan, Path(output))))
     for kb in (read_ahead_kb, after_boot_kb):
         _check_whole_pages(kb, of.page_size)

@@ -80,7 +80,10 @@ class Prefetch:
 
 @dataclass(frozen=True)
 class ApplyPlan:
-    """Everything the boot script and its wrappers are made from."""
+    """Everything the boot script and its wrappers are made from.
+
+    ``losses``: what a power cut may lose more with these settings, in sentences.
+    """
 
     settings: tuple[Setting, ...]
     board: Board = field(default_factory=Board)
@@ -88,6 +91,7 @@ class ApplyPlan:
     boot_done_seconds: int | None = None  # after-boot phase: None once booted, else delay
     restore_on_stop: bool = True
     prefetch: Prefetch | None = None
+    losses: tuple[str, ...] = ()
 
     @property
     def remounts(self) -> bool:

@@ -18,18 +18,24 @@ from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.confirm import Gain
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Space
+from analyzer.tuner.space.losses import loss_of
 from analyzer.tuner.store.records import Hardware
 
 _BLOCK = "/sys/block/"
 
 
 def plan_of_tuning(
-    results: Results, *, restore_on_stop: bool = True, prefetch: Prefetch | None = None
+    results: Results,
+    *,
+    restore_on_stop: bool = True,
+    prefetch: Prefetch | None = None,
+    risked: bool = False,
 ) -> ApplyPlan:
     """Return the plan that sets the genes confirmed to matter, a scheduler before its tunables.
 
-    Raises ApplyError when there are none, when they were not confirmed, or are of several
-    workloads.
+    ``risked``: also values by which a power cut loses more than by those found or the kernel's own.
+    Raises ApplyError for such values otherwise, and when there are no genes, when they were not
+    confirmed, or are of several workloads.
     """
     if results.takes_turns:
         raise ApplyError(
@@ -45,12 +51,16 @@ def plan_of_tuning(
         )
     if not confirmed.gains:
         raise ApplyError("no gene has a confirmed effect", "keep the board's settings")
+    losses = _losses(results, confirmed.gains)
+    if losses and not risked:
+        raise ApplyError(losses[0], "to set it anyway, repeat the command with --allow durability")
     plan = ApplyPlan(
         settings=tuple(
             setting
             for gain in _in_order(results.space, confirmed.gains)
             for setting in _settings(results, gain)
         ),
+        losses=losses,
         board=Board(
             spec.board.hardware.machine,
             release_series(spec.board.kernel),
@@ -65,6 +75,15 @@ def plan_of_tuning(
     return plan
 
 
+def _losses(results: Results, gains: tuple[Gain, ...]) -> tuple[str, ...]:
+    """Return what a power cut may lose by the genes that are set."""
+    knobs = {gene.name: (gene.knob, *gene.more_knobs) for gene in results.space.genes}
+    found = [
+        loss_of(knob, str(gain.allele), gain.default) for gain in gains for knob in knobs[gain.gene]
+    ]
+    return tuple(dict.fromkeys(loss.sentence for loss in found if loss is not None))
+
+
 def _in_order(space: Space, gains: tuple[Gain, ...]) -> list[Gain]:
     return sorted(gains, key=lambda gain: space.names.index(gain.gene))
 
@@ -73,6 +92,7 @@ def _settings(results: Results, gain: Gain) -> list[Setting]:
     gene = next(gene for gene in results.space.genes if gene.name == gain.gene)
     reason = f"measured: {_effect(gain.change)} than at {gain.default}, the default"
     board = results.spec.board
+    reason = "; ".join([reason, *_losses(results, (gain,))])
     return [
         _setting(path, str(gain.allele), reason, board.hardware)
         for path in gene.knob_paths(board.disks)

@@ -64,7 +64,8 @@ def _of_turn(number: int, results: Results, section: Section) -> Section:
 def _brought(results: Results) -> Section:
     plot = default_against_best(results)
     figures = [Figure(plot)] if plot else []
-    blocks = [Paragraph(_answer(results)), *_kept(results), _by_scenario(results), *figures]
+    blocks = [Paragraph(_answer(results)), *_kept(results), *_lost(results)]
+    blocks += [_by_scenario(results), *figures]
     return Section("tuned", "Result of tuning on the board", blocks)
 
 
@@ -166,6 +167,12 @@ def _kept(results: Results) -> list[Block]:
     return [Table(columns, rows, caption)]
 
 
+def _lost(results: Results) -> list[Block]:
+    """Return what a power cut may lose with the settings, as a warning."""
+    lost = [f"{loss[0].upper()}{loss[1:]}" for loss in results.losses]
+    return [Bullets(lost, warning=True)] if lost else []
+
+
 def _course(results: Results) -> Section:
     section = Section("search", "How the search went")
     spec = results.spec
@@ -197,4 +204,5 @@ def _warnings(results: Results) -> list[Block]:
             "compared with the default measured in the same period"
         )
     items += [f"{gene} was not tuned: {why}" for gene, why in results.space.left_out.items()]
+    items += [f"{gene} was tuned {why}" for gene, why in results.space.limited.items()]
     return [Bullets(items, warning=bool(bad or results.standings.drifts))] if items else []

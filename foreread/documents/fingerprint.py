@@ -37,3 +37,4 @@ class WatchScriptDocument(Document, frozen=True, kw_only=True):
     plans: Annotated[
         Mapping[str, Sequence[tuple[str, str]]], says("knobs and values by fingerprint")
     ]
+    losses: Annotated[Sequence[str], says("what a power cut may lose with these settings")] = ()

@@ -40,6 +40,7 @@ class ScriptDocument(Document, frozen=True, kw_only=True):
     """The boot script's settings, and the files that were written."""
 
     settings: list[WrittenSetting]
+    losses: Annotated[list[str], says("what a power cut may lose more with these settings")]
     files: Annotated[list[str], says("paths of the written files")]
     prefetch: PrefetchPart | UnsetType = UNSET
     installed: Annotated[InstalledPart | UnsetType, says("with --install")] = UNSET

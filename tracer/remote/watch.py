@@ -39,7 +39,7 @@ class WatchOptions:
     is put in force, and again before that plan is judged. ``worse_percent``: loss of throughput
     that undoes a plan. ``least_ios``: a period with fewer has no workload. ``buffer_kib``: trace
     buffer per CPU; bios of a second that do not fit are not counted. ``wait_s``: maximum wait for
-    another foreread that holds the knobs.
+    another foreread that holds the knobs. ``losses``: what a power cut may lose with the plans.
     """
 
     period_s: int = 10
@@ -50,6 +50,7 @@ class WatchOptions:
     least_ios: int = 20
     buffer_kib: int = 16
     wait_s: float = 0.0
+    losses: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,7 @@ def resident_script(options: WatchOptions) -> str:
         "# shellcheck disable=SC2034,SC2154,SC2209,SC2317,SC3045,SC3067",
         "# Keeps the settings that suit the workload of this board in force; written by foreread.",
         "# usage: foreread-fingerprint start|stop|status|run",
+        *(f"# Durability: {loss}." for loss in options.losses),
         *(f"{name}={shlex.quote(value)}" for name, value in settings.items()),
     ]
     return "\n".join([*head, "", script((*PARTS, "resident.sh"))])

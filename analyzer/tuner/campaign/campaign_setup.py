@@ -25,6 +25,7 @@ T = TypeVar("T")
 class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     genes: list[Gene]
     left_out: dict[str, str] = {}
+    limited: dict[str, str] = {}
     predicted: dict[int, float] = {}
 
 
@@ -41,7 +42,8 @@ class CampaignSetup:
         """Return the ground in a store's spec; raises GeneError."""
         text = _decoded(spec.space, _Text)
         recipe: Recipe = _decoded(spec.recipe, Recipe)  # type: ignore[arg-type]
-        return cls(recipe, Space(tuple(text.genes), text.left_out), text.predicted)
+        space = Space(tuple(text.genes), text.left_out, text.limited)
+        return cls(recipe, space, text.predicted)
 
     @property
     def turns(self) -> int:
@@ -57,7 +59,9 @@ class CampaignSetup:
     def space_text(self) -> str:
         """Genes and prediction as JSON."""
         space = self.space
-        text = _Text(list(space.genes), dict(space.left_out), dict(self.predicted))
+        text = _Text(
+            list(space.genes), dict(space.left_out), dict(space.limited), dict(self.predicted)
+        )
         return msgspec.json.encode(text).decode()
 
     def engine(self, seed: int, page_bytes: int = PAGE_BYTES) -> Engine:

@@ -92,6 +92,12 @@ class TuningDocument(Document, frozen=True, kw_only=True):
     left_out: Annotated[dict[str, str] | UnsetType, says("genes that were not tuned, and why")] = (
         UNSET
     )
+    limited: Annotated[
+        dict[str, str] | UnsetType, says("genes that were tuned without some values, and why")
+    ] = UNSET
+    losses: Annotated[
+        list[str] | UnsetType, says("what a power cut may lose more with chromosome")
+    ] = UNSET
 
 
 def document(results: Results) -> TuningDocument:
@@ -134,6 +140,8 @@ def _outcome(results: Results) -> dict[str, Any]:
         "effects": [_effect(effect) for effect in results.effects.genes],
         "noise": results.effects.noise,
         "left_out": dict(results.space.left_out),
+        "limited": dict(results.space.limited),
+        "losses": results.losses,
     }
 
 

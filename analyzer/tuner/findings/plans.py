@@ -10,17 +10,19 @@ from analyzer.tuner.engines.fingerprint import BY_NAME, Fingerprint
 from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Chromosome, Space
+from analyzer.tuner.space.losses import loss_of
 from analyzer.tuner.store.records import TopGenes
 from analyzer.tuner.store.store import Store, StoreError
 
 Plans = dict[str, list[tuple[str, str]]]
 
 
-def read_plans(path: Path, disks: Sequence[str] = ()) -> Plans:
+def read_plans(path: Path, disks: Sequence[str] = (), risked: bool = False) -> Plans:
     """Return (knob, value) by fingerprint, for the fingerprints with top genes in a TUNING file.
 
     Only values that differ from those the campaign found are set. ``disks``: if others than the
-    campaign's. Raises StoreError, GeneError.
+    campaign's. ``risked``: also values by which a power cut loses more than by those found or the
+    kernel's own. Raises StoreError, also for such a value, and GeneError.
     """
     with Store.read(path) as store:
         space, top = CampaignSetup.of(store.spec).space, store.top_genes()
@@ -32,7 +34,15 @@ def read_plans(path: Path, disks: Sequence[str] = ()) -> Plans:
         )
     if strangers := top.keys() - BY_NAME.keys():
         raise StoreError(f"{path} has no fingerprint {min(strangers)!r}", "learn it again")
-    return {name: _changes(space, genes.chromosome, on) for name, genes in top.items()}
+    plans = {name: _changes(space, genes.chromosome, on) for name, genes in top.items()}
+    found = dict(space.settings(space.default(), on))
+    for knob, value in [setting for plan in plans.values() for setting in plan]:
+        loss = loss_of(knob, value, found.get(knob))
+        if loss is not None and not risked:
+            raise StoreError(
+                f"{path}: {loss.sentence}", "to apply it anyway, add --allow durability"
+            )
+    return plans
 
 
 def learn(path: Path, fingerprint: Fingerprint) -> Chromosome:

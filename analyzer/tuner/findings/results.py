@@ -16,6 +16,7 @@ from analyzer.tuner.findings.compare import Run, Runs
 from analyzer.tuner.findings.confirm import Confirmed, confirm
 from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.space.genes import Chromosome, Space
+from analyzer.tuner.space.losses import losses_of
 from analyzer.tuner.store.records import Evaluation, Objective, Spec
 from analyzer.tuner.store.store import Store
 
@@ -113,6 +114,11 @@ class Results:
     def confirmed(self) -> Confirmed:
         """The winner with only the genes that matter, as far as it was confirmed."""
         return confirm(self.space, self.effects, self.winner, self.confirming, self.spec.scenarios)
+
+    @cached_property
+    def losses(self) -> list[str]:
+        """What a power cut may lose with the confirmed chromosome more than with the default."""
+        return [loss.sentence for loss in losses_of(self.space, self.confirmed.chromosome)]
 
     def to_json(self) -> str:
         """Return the document of ``foreread tune --json``."""

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 import msgspec
 
+from analyzer.tuner.space.durability import Durability
 from analyzer.tuner.space.genes import Allele, Gene, GeneError, Kind, Knob, Name, Space, knob_paths
 from boards.remount import DIRECTORY
 
 CATALOGUE = Path(__file__).parent / "catalogue.toml"
 WINDOW = "read_ahead_kb"
+LESS_DURABLE = "a power cut would lose more; to try it, add --allow durability"
 _WORD = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.=+-]{0,79}", re.ASCII)
 _NUMBER = re.compile(r"\d{1,15}", re.ASCII)
 _SELECTED = re.compile(r"\[(\S*)\]")
@@ -33,6 +35,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     knob: Knob | None = None
     per_disk: bool = False
     asked: bool = False
+    durability: Durability | None = None
     requires: dict[Name, tuple[Allele, ...]] = {}
     unless: dict[Name, tuple[Allele, ...]] = {}
     below: str = ""
@@ -82,6 +85,7 @@ def space_of(
     levels: Mapping[str, Sequence[Allele]] | None = None,
     windows: Sequence[str] = (),
     mounted: str = "",
+    risked: Collection[str] = (),
 ) -> Space:
     """Return the genes that a board has, with the values found as their defaults.
 
@@ -89,8 +93,9 @@ def space_of(
     wanted, by default all; those that the board lacks are in ``left_out``. ``levels``: alleles to
     use in place of the catalogue's, by gene; the value found is added. ``windows``: the
     read_ahead_kb files that govern the disks (btrfs has its own). ``mounted``: as in ``knobs``.
-    With several disks each has its own window, ``read_ahead_kb:NAME``. Raises GeneError for unknown
-    names.
+    ``risked``: genes that may have alleles by which a power cut loses more than by the value found;
+    the others lack these alleles, as ``limited`` says. With several disks each has its own window,
+    ``read_ahead_kb:NAME``. Raises GeneError for unknown names.
     """
     known = [entry.name for entry in entries()]
     for name in (*(names or ()), *(levels or {})):
@@ -99,15 +104,32 @@ def space_of(
     names = known if names is None else names
     genes: list[Gene] = []
     left_out: dict[str, str] = {}
+    limited: dict[str, str] = {}
     for entry in map(_entry, sorted(names, key=known.index)):
         many = entry.per_disk and len(disks) > 1
         for disk in disks if many else [""]:
             found = _Board(probe, [disk] if disk else disks, names, windows, mounted)
+            name = f"{entry.name}:{disk}" if disk else entry.name
             try:
-                genes.append(found.gene(entry, disk, (levels or {}).get(entry.name, ())))
+                every = found.gene(entry, disk, (levels or {}).get(entry.name, ()))
+                gene = every if entry.name in risked else _durable(entry, every)
             except _Lacking as why:
-                left_out[f"{entry.name}:{disk}" if disk else entry.name] = str(why)
-    return Space(*_without_orphans(genes, left_out))
+                left_out[name] = str(why)
+                continue
+            genes.append(gene)
+            if gene != every:
+                limited[name] = f"only up to {gene.alleles[-1]}: {LESS_DURABLE}"
+    return Space(*_without_orphans(genes, left_out), limited)
+
+
+def _durable(entry: Entry, gene: Gene) -> Gene:
+    """Return a gene without the alleles that lose more than its default; raises _Lacking."""
+    if (durability := entry.durability) is None:
+        return gene
+    kept = tuple(a for a in gene.alleles if not durability.loses_more(a, gene.default))
+    if len(kept) < 2:
+        raise _Lacking(LESS_DURABLE)
+    return msgspec.structs.replace(gene, choices=kept)
 
 
 class _Lacking(Exception):

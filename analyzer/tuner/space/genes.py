@@ -139,11 +139,13 @@ def nearest(gene: Gene, options: Sequence[Allele], wanted: Allele) -> Allele:
 class Space:
     """The genes of one campaign, each after those that it depends on.
 
-    ``left_out``: genes that were asked for but are not here, and why.
+    ``left_out``: genes that were asked for but are not here, and why; ``limited``: genes that lack
+    alleles of the catalogue, and why.
     """
 
     genes: tuple[Gene, ...]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    limited: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         """Raise GeneError for names given twice, and for dependencies on genes not there yet."""
@@ -163,6 +165,10 @@ class Space:
     def names(self) -> tuple[str, ...]:
         """Names of the genes, in order."""
         return tuple(gene.name for gene in self.genes)
+
+    def gene(self, name: str) -> Gene:
+        """Return the gene of that name; KeyError if there is none."""
+        return {gene.name: gene for gene in self.genes}[name]
 
     def options(self, gene: Gene, chromosome: Chromosome) -> Sequence[Allele]:
         """Return the alleles that ``gene`` may have beside the genes before it.

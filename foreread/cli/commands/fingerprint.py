@@ -7,8 +7,10 @@ from pathlib import Path
 
 from analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
 from analyzer.tuner.findings.plans import Plans, learn, read_plans
+from analyzer.tuner.space.losses import losses_in
 from boards.open import open_target
 from foreread.cli.arguments import UsageError, seconds
+from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
 from foreread.documents.fingerprint import DoneDocument, PeriodDocument, WatchScriptDocument
@@ -73,6 +75,7 @@ def _add_applying(parser: argparse.ArgumentParser) -> None:
         "learnt "
         "runs; repeatable",
     )
+    add_allow(group, "durability")
     group.add_argument(
         "--patience",
         metavar="N",
@@ -103,10 +106,15 @@ def run(args: argparse.Namespace) -> int:
     """Watch, and print periods and actions."""
     _check_usage(args)
     disks = [name.removeprefix("/dev/") for name in args.devices]
+    plans = _plans(args.apply, disks, "durability" in args.allow)
+    losses = losses_in(setting for plan in plans.values() for setting in plan)
+    for loss in losses:
+        tell(loss.sentence)
     options = WatchOptions(
         period_s=args.interval,
         disks=disks,
-        plans=_plans(args.apply, disks),
+        plans=plans,
+        losses=[loss.sentence for loss in losses],
         patience=args.patience,
         wait_s=args.wait,
     )
@@ -142,15 +150,17 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--apply needs --watch, or -o FILE to write a script")
     if args.output is not None and not args.apply:
         raise UsageError("-o needs --apply TUNING: the script contains the settings to apply")
+    if args.allow and not args.apply:
+        raise UsageError("--allow needs --apply TUNING")
     if args.learn is not None and (args.watch or args.apply):
         raise UsageError("--learn observes one period: remove --watch and --apply")
 
 
-def _plans(paths: list[Path], disks: list[str]) -> Plans:
+def _plans(paths: list[Path], disks: list[str], risked: bool) -> Plans:
     """Return the plans of all files; of a fingerprint that several have, the last one's."""
     plans: Plans = {}
     for path in paths:
-        plans |= read_plans(path, disks)
+        plans |= read_plans(path, disks, risked)
     return plans
 
 
@@ -158,7 +168,7 @@ def _write_script(args: argparse.Namespace, options: WatchOptions) -> int:
     args.output.write_text(resident_script(options), encoding="utf-8")
     args.output.chmod(0o755)
     path = str(args.output)
-    document = WatchScriptDocument(script=path, plans=options.plans)
+    document = WatchScriptDocument(script=path, plans=options.plans, losses=list(options.losses))
     print(document.to_json() if args.json else f"script: {printable(path)}")
     return 0
 

@@ -19,6 +19,7 @@ from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
 from boards.target import TargetError
 from foreread.cli.arguments import UsageError, add_capture, window_kb
+from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
@@ -77,6 +78,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="`stop` keeps the new values (default: it restores the old ones)",
     )
+    add_allow(parser, "durability")
     _add_installing(parser)
 
 
@@ -131,7 +133,7 @@ def _check_usage(args: argparse.Namespace) -> None:
     made = (
         *(args.capture, args.model, args.device_model, args.output),
         *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
-        *(args.prefetch, args.replayer, _published(args)),
+        *(args.prefetch, args.replayer, _published(args), args.allow or None),
     )
     if args.uninstall:
         if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
@@ -140,6 +142,8 @@ def _check_usage(args: argparse.Namespace) -> None:
     for given, name in ((args.capture, "CAPTURE"), (args.output, "-o DIR")):
         if given is None:
             raise UsageError(f"{name} is missing")
+    if args.allow and not is_store(args.capture):
+        raise UsageError("--allow is for a TUNING: a CAPTURE sets windows only")
     if args.replayer is not None and args.prefetch is None:
         raise UsageError("--replayer needs a list: add --prefetch LIST")
     if args.after_seconds is not None and args.after_boot_kb is None:
@@ -184,6 +188,8 @@ def _of_tuning(args: argparse.Namespace) -> Script:
         restore_on_stop=not args.no_restore,
         prefetch=args.prefetch,
         replayer=args.replayer,
+        allow=args.allow,
+        tell=tell,
     )
 
 
@@ -205,6 +211,7 @@ def _document(plan: ApplyPlan, files: Sequence[Path], done: Installed | None) ->
     ]
     return ScriptDocument(
         settings=settings,
+        losses=list(plan.losses),
         files=[str(file) for file in files],
         prefetch=PrefetchPart(len(plan.prefetch.listing)) if plan.prefetch else UNSET,
         installed=_installed(done) if done else UNSET,

@@ -79,6 +79,7 @@ def _options(args: argparse.Namespace) -> TuneOptions:
         limit_s=args.limit,
         wait_s=args.wait,
         reset=tuple(args.reset),
+        allow=tuple(dict.fromkeys(args.allow)),
     )
 
 

@@ -10,6 +10,7 @@ from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.confirming import Confirming
 from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.catalogue import LESS_DURABLE
 from foreread.cli.text.progress import PREFIX, ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
@@ -70,7 +71,18 @@ def outcome_text(results: Results) -> str:
     good = statuses.pop("ok", 0)
     bad = "".join(f", {number} {status}" for status, number in sorted(statuses.items()))
     runs = f"runs: {good} good{bad}; the search ended: {results.ended}"
-    return "\n\n".join([*map(_outcome, results.contests), runs])
+    return "\n\n".join([*map(_outcome, results.contests), *_untried(results), runs])
+
+
+def _untried(results: Results) -> list[str]:
+    """Return the values that were not tried since they are less durable, in one line."""
+    space = results.space
+    limited = [f"{name} above {space.gene(name).alleles[-1]}" for name in space.limited]
+    dropped = [name for name, why in space.left_out.items() if why == LESS_DURABLE]
+    if not (limited or dropped):
+        return []
+    names = ", ".join([*dropped, *limited])
+    return [f"not tried, since a power cut would lose more: {names}; to try: --allow durability"]
 
 
 def _outcome(results: Results) -> str:
@@ -85,6 +97,7 @@ def _outcome(results: Results) -> str:
             "set these genes, which have a confirmed effect:\n"
             + render(("gene", "value", "default", ""), rows)
         )
+        parts += [f"durability: {loss}" for loss in results.losses]
     else:
         change = results.confirming.change(results.winner, results.space.default())
         parts.append(

@@ -5,7 +5,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analyzer.tuner import GeneError
-from analyzer.tuner.space.catalogue import CATALOGUE, entries, knobs, space_of, usual_names
+from analyzer.tuner.space.catalogue import (
+    CATALOGUE,
+    LESS_DURABLE,
+    entries,
+    knobs,
+    space_of,
+    usual_names,
+)
+from analyzer.tuner.space.losses import loss_of
 
 QUEUE = "/sys/block/sda/queue"
 DEADLINE = {
@@ -71,7 +79,7 @@ def test_without_a_scheduler_requests_are_the_disks_own_number(text, tuned, sche
 
 
 def test_only_knobs_of_the_board_become_genes_with_found_values_as_defaults():
-    space = space_of(PROBE, ["sda"], mounted="/")
+    space = space_of(PROBE, ["sda"], mounted="/", risked=["lazytime"])
     genes = found(space)
     assert space.default() == {
         "scheduler": "mq-deadline",
@@ -147,9 +155,101 @@ def test_mount_options_are_of_the_file_system_that_can_be_remounted():
     assert not [knob for knob in knobs(["sda"]) if knob.startswith("mount:")]
 
 
+LOSING = {
+    "/proc/sys/vm/dirty_ratio": "20",
+    "/proc/sys/vm/dirty_background_ratio": "10",
+    "/proc/sys/vm/dirty_writeback_centisecs": "500",
+    "/proc/sys/vm/dirty_expire_centisecs": "3000",
+    "mount:nolazytime,lazytime:/": "[nolazytime] lazytime",
+    "mount:commit=:/": "5",
+    "mount:barrier,nobarrier:/": "[barrier] nobarrier",
+}
+DURABLE = {
+    "dirty_ratio": (2, 5, 10, 20),
+    "dirty_background_ratio": (1, 2, 5, 10),
+    "dirty_writeback_centisecs": (100, 250, 500),
+    "dirty_expire_centisecs": (250, 500, 1000, 3000),
+    "commit": (1, 5),
+}
+
+
 def test_settings_that_may_lose_data_are_tuned_only_on_request():
     assert "barrier" not in usual_names()
     assert {"atime", "commit", "scheduler"} <= set(usual_names())
+    space = space_of(LOSING, ["sda"], mounted="/")
+    assert {name: gene.choices for name, gene in found(space).items()} == DURABLE
+    assert space.limited.keys() == DURABLE.keys()
+    assert space.limited["commit"] == f"only up to 5: {LESS_DURABLE}"
+    assert space.left_out["lazytime"] == space.left_out["barrier"] == LESS_DURABLE
+
+
+def test_genes_that_are_asked_for_have_all_their_values():
+    space = space_of(LOSING, ["sda"], mounted="/", risked=["commit", "lazytime", "barrier"])
+    genes = found(space)
+    assert genes["commit"].choices == (1, 5, 15, 30, 60)
+    assert genes["lazytime"].choices == ("nolazytime", "lazytime")
+    assert genes["barrier"].choices == ("barrier", "nobarrier")
+    assert "commit" not in space.limited and genes["dirty_ratio"].choices == DURABLE["dirty_ratio"]
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "name", "choices"),
+    [
+        ("mount:commit=:/", "30", "commit", (1, 5, 15, 30)),
+        ("mount:commit=:/", "1", "commit", None),
+        ("mount:nolazytime,lazytime:/", "nolazytime [lazytime]", "lazytime", 2),
+        ("/proc/sys/vm/dirty_writeback_centisecs", "0", "dirty_writeback_centisecs", 7),
+        ("/proc/sys/vm/dirty_ratio", "100", "dirty_ratio", 8),
+    ],
+)
+def test_the_value_found_is_the_limit_of_durability(knob, value, name, choices):
+    space = space_of({**LOSING, knob: value}, ["sda"], mounted="/")
+    if choices is None:
+        assert space.left_out[name] == LESS_DURABLE
+    elif isinstance(choices, int):  # nothing loses more than this
+        assert len(found(space)[name].alleles) == choices and name not in space.limited
+    else:
+        assert found(space)[name].choices == choices
+
+
+def test_a_value_loses_data_whatever_its_gene_is_called():
+    for knob, value, sentence in (
+        (
+            "mount:commit=:/data",
+            "60",
+            "with commit=60 a power cut may lose the last 60 s of writes",
+        ),
+        ("/proc/sys/vm/dirty_expire_centisecs", "6000", "the last 60 s of writes"),
+        ("/proc/sys/vm/./dirty_ratio", "80", "80 % of the available memory"),
+        ("/proc/sys/vm/dirty_writeback_centisecs", "0", "not written back by age"),
+        ("mount:x,nobarrier:/", "nobarrier", "may destroy the file system"),
+        ("mount:lazytime,nolazytime:/", "lazytime", "time stamps"),
+    ):
+        loss = loss_of(knob, value)
+        assert loss is not None and sentence in loss.sentence
+    for knob, value in (
+        ("mount:commit=:/", "5"),
+        ("mount:nolazytime,lazytime:/", "nolazytime"),
+        ("/proc/sys/vm/swappiness", "200"),
+        ("/proc/sys/vm/dirty_writeback_centisecs", "500"),
+    ):
+        assert loss_of(knob, value) is None
+
+
+def test_a_value_is_compared_with_the_one_found_and_with_the_kernels_own():
+    knob = "mount:commit=:/"
+    assert loss_of(knob, "5", found=1).value == 5  # less durable than the board
+    assert loss_of(knob, "60", found=100).value == 60  # a file may name any value as found
+    assert loss_of(knob, "60", found=100, usual=False) is None
+
+
+def test_every_durability_says_what_is_lost():
+    described = [entry for entry in entries() if entry.durability]
+    assert {entry.name for entry in described} == {*DURABLE, "lazytime", "barrier"}
+    for entry in described:
+        for allele in (*entry.levels, *entry.durability.lossy):
+            sentence = entry.durability.sentence(allele)
+            assert str(allele) in sentence and "{" not in sentence and "power cut" in sentence
 
 
 def test_genes_wanted_and_their_levels():
