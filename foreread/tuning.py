@@ -53,8 +53,8 @@ class TuneOptions:
     ``predicted``: predicted seconds by read_ahead_kb, which the search begins with. ``repeats``:
     fewest and most runs of a chromosome in each scenario. ``limit_s``: maximum duration of one run.
     ``reset``: a command of this machine that restarts a target that was lost. ``allow``: some of
-    ALLOWED. Without ``durability`` no value is tried by which a power cut loses more than by the
-    one found, except of genes that ``genes`` names.
+    ALLOWED. Without ``durability`` no value is tried with which a power cut loses more than with
+    the one found, except of genes that ``genes`` names.
     """
 
     run: RunOptions

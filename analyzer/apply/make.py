@@ -59,7 +59,7 @@ def script(
         prefetch: a list that ``prefetch`` wrote, to be read while the board boots.
         replayer: the program that reads the list; None: a shell script, which needs dd.
         force: write a window that measured runs contradict.
-        allow: with ``durability``, set tuned values by which a power cut loses more data, too.
+        allow: with ``durability``, also set tuned values with which a power cut loses more data.
         tell: is called with notes about the window and about what a power cut may lose, in words.
 
     Raises:

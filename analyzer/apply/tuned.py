@@ -33,7 +33,7 @@ def plan_of_tuning(
 ) -> ApplyPlan:
     """Return the plan that sets the genes confirmed to matter, a scheduler before its tunables.
 
-    ``risked``: also values by which a power cut loses more than by those found or the kernel's own.
+    ``risked``: also values with which a power cut loses more than with those found or the kernel's.
     Raises ApplyError for such values otherwise, and when there are no genes, when they were not
     confirmed, or are of several workloads.
     """

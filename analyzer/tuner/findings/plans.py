@@ -21,8 +21,8 @@ def read_plans(path: Path, disks: Sequence[str] = (), risked: bool = False) -> P
     """Return (knob, value) by fingerprint, for the fingerprints with top genes in a TUNING file.
 
     Only values that differ from those the campaign found are set. ``disks``: if others than the
-    campaign's. ``risked``: also values by which a power cut loses more than by those found or the
-    kernel's own. Raises StoreError, also for such a value, and GeneError.
+    campaign's. ``risked``: also values with which a power cut loses more than with those found or
+    the kernel's own. Raises StoreError, also for such a value, and GeneError.
     """
     with Store.read(path) as store:
         space, top = CampaignSetup.of(store.spec).space, store.top_genes()

@@ -93,9 +93,9 @@ def space_of(
     wanted, by default all; those that the board lacks are in ``left_out``. ``levels``: alleles to
     use in place of the catalogue's, by gene; the value found is added. ``windows``: the
     read_ahead_kb files that govern the disks (btrfs has its own). ``mounted``: as in ``knobs``.
-    ``risked``: genes that may have alleles by which a power cut loses more than by the value found;
-    the others lack these alleles, as ``limited`` says. With several disks each has its own window,
-    ``read_ahead_kb:NAME``. Raises GeneError for unknown names.
+    ``risked``: genes that may have alleles with which a power cut loses more than with the value
+    found; the others lack these alleles, as ``limited`` says. With several disks each has its own
+    window, ``read_ahead_kb:NAME``. Raises GeneError for unknown names.
     """
     known = [entry.name for entry in entries()]
     for name in (*(names or ()), *(levels or {})):

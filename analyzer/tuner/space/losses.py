@@ -16,7 +16,7 @@ from boards.remount import PREFIX
 
 @dataclass(frozen=True)
 class Loss:
-    """A value by which a power cut may lose more than without it, and what that is."""
+    """A value with which a power cut may lose more than without it, and what that is."""
 
     gene: str
     value: Allele

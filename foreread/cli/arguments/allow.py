@@ -7,7 +7,7 @@ import argparse
 from foreread.tuning import ALLOWED
 
 _WHAT = {
-    "durability": "settings by which a power cut loses more data than before",
+    "durability": "settings with which a power cut loses more data than before",
     "wear": "settings with which more is written to the disk",
     "memory": "settings with which other processes wait longer for memory",
 }

@@ -45,8 +45,9 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         type=_genes,
         default={},
         help="settings to tune: NAME,… or, with your own choice of values, NAME=A:B:… (default: "
-        "all that the machine has, without values by which a power cut loses more than by the "
-        "present one; a setting that you name is tuned with all its values)",
+        "all that the machine has, without values that are less durable than the present one: "
+        "with them a power cut loses more data; a setting that you name is tuned with all its "
+        "values)",
     )
     add_allow(search)
     search.add_argument(
