@@ -175,6 +175,7 @@ class Confirming:
                 f"{wrong[0]} was {outcome.in_force.get(wrong[0])} {_STEPS[which]}",
                 "test a window that the kernel accepts: add --read-ahead-kb K",
             )
-        new = [note for note in outcome.notes if note not in self.notes]
+        said = (*outcome.repeated, *outcome.notes)
+        new = [note for note in said if note not in self.notes]
         self.notes += new[: _MOST_NOTES - len(self.notes)]
         return outcome

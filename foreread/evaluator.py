@@ -18,6 +18,7 @@ from boards.profile import ProfileError
 from boards.silent import silent
 from boards.target import TargetError
 from tracer.error import RecordError
+from tracer.local.changed import ChangedKnobError
 from tracer.local.trial import Scenario, Trial, TrialBench
 
 OpenBench = Callable[[], AbstractContextManager[TrialBench]]
@@ -72,7 +73,10 @@ class TrialEvaluator:
         return self._bench
 
     def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
-        """Make one trial; raises TargetGone when the target is lost in it."""
+        """Make one trial; raises TargetGone when the target is lost in it.
+
+        Raises CampaignError if another program keeps changing its settings.
+        """
         if self._lost:
             self._wait_until_back()
         bench = self.bench
@@ -82,14 +86,20 @@ class TrialEvaluator:
         except (TargetError, BoardError) as error:
             self._give_up(str(error))
             raise TargetGone(str(error)) from error
+        except ChangedKnobError as error:
+            again = "then repeat the command line with --resume"
+            raise CampaignError(str(error), f"{error.remedy}; {again}") from error
         except RecordError as error:
             return Attempt("failed", notes=(str(error),))
+        for note in outcome.repeated:
+            self._tell(note)
         if outcome.status == "hung":
             self._give_up("; ".join(outcome.notes))
         metrics = dict(outcome.counters)
         if outcome.seconds is not None:
             metrics["seconds"] = outcome.seconds  # phenotypes take counters by it
-        return Attempt(outcome.status, outcome.seconds, metrics, outcome.notes)
+        notes = (*outcome.notes, *outcome.repeated)
+        return Attempt(outcome.status, outcome.seconds, metrics, notes)
 
     def _give_up(self, why: str) -> None:
         """Close a bench whose target may be out of reach, and reset that."""

@@ -52,6 +52,7 @@ from tracer.local.knobs import (
 
 SCHEMA = 1
 GONE = "the device is gone"
+LEFT = "left at {}, which another program has set"
 _SUFFIX = ".journal"
 
 
@@ -67,6 +68,11 @@ class Restored:
 def unrestored(knobs: Iterable[Restored]) -> list[str]:
     """Return a note for each knob that was not put back."""
     return [f"{one.knob} was not restored: {one.problem}" for one in knobs if one.problem]
+
+
+def _is_done(one: Restored) -> bool:
+    """Return whether nothing is left to do for the next foreread."""
+    return one.problem in ("", GONE) or one.problem.startswith(LEFT.partition("{")[0])
 
 
 class Journal:
@@ -117,7 +123,7 @@ class Journal:
         with uninterrupted():
             self.restore()
             os.close(self._file)
-            if all(one.problem in ("", GONE) for one in self.restored):
+            if all(_is_done(one) for one in self.restored):
                 self.path.unlink(missing_ok=True)
             os.close(self._lock)
 
@@ -142,6 +148,13 @@ class Journal:
     def original(self, knob: str) -> str | None:
         """Return the value that ``knob`` will be given back, None if it was not changed."""
         return self._originals.get(knob)
+
+    def leave(self, knob: str, found: str) -> None:
+        """Leave ``knob`` at the value that another program has set; also noted in ``restored``."""
+        if self._originals.get(knob, found) != found:
+            self._append({"knob": knob, "old": found, "new": found, "left": "yes"})
+            problem = LEFT.format(found)
+            self.restored.append(Restored(knob, self._originals.pop(knob), problem))
 
     def restore(self) -> list[Restored]:
         """Put every knob back, the last one changed first; also kept in ``restored``."""
@@ -211,6 +224,8 @@ def _replay(target: Target, path: Path) -> list[Restored]:
     originals: dict[str, str] = {}
     given: dict[str, set[str]] = {}
     for change in changes:
+        if "left" in change:  # what foreread found before is not to come back
+            originals[change["knob"]], given[change["knob"]] = change["old"], set()
         originals.setdefault(change["knob"], change["old"])
         given.setdefault(change["knob"], set()).add(change["new"])
     restored: list[Restored] = []
@@ -245,7 +260,7 @@ def _put_back(target: Target, knob: str, old: str, given: set[str] | None = None
         check_knob(knob)
         current = read_knob(target, knob)
         if given is not None and current not in given | {old}:
-            return Restored(knob, old, f"left at {current}, which another program has set")
+            return Restored(knob, old, LEFT.format(current))
         taken = current if current == old else put_back_knob(target, knob, old)
     except FileNotFoundError:
         # If a tunable is gone with its scheduler, the scheduler's entry reports the problem.

@@ -132,7 +132,7 @@ class _Measurement:
             run = self._bench.run(self._trial(window))
             seconds = check_run(run)
             taken = self._in_force(run)
-            self._note(*run.notes)
+            self._note(*run.notes, *run.repeated)
             if number > 0:
                 self._add(taken, seconds, run.counters)
                 save(self.sweep(complete=False))

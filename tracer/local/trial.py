@@ -8,16 +8,16 @@ makes a trial ``contended``. A bench is a place where trials are made: this mach
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal, Protocol, Self, get_args
 
-from boards.device import SECTOR_BYTES, Devices, Disk
-from boards.mounts import mount_of
-from boards.remount import remountable
+from boards.device import SECTOR_BYTES, Disk
 from tracer.error import RecordError
+from tracer.local.changed import Change, ChangedKnobError
 from tracer.local.command import Ended
 from tracer.local.counters import Counters
 from tracer.local.ending import EndedBy
@@ -36,6 +36,8 @@ _LOOK_SECTORS = 256
 _BY_LOAD = {"reader": "read", "writer": "written"}
 _IDLE_CPUS = 0.5
 _STALLED_SHARE = 0.1
+_TRIES = 4  # of a trial whose settings another program changes
+_CALM_S = 1.0  # before the next one: such a program may set several knobs, one after another
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,9 @@ class Outcome:
     ``seconds`` is None unless a start was measured. ``in_force`` are the values that the knobs
     had, read back, also if the kernel adjusted a value; ``refused`` says why a value was refused,
     or why an accepted value was no longer in force when all were set. ``counters`` are the
-    machine's counters over the start (tracer.local.counters).
+    machine's counters over the start (tracer.local.counters). ``changed``: what other programs did
+    to the settings, which makes it invalid; ``repeated`` says so of the trials before it that were
+    discarded.
     """
 
     status: Status
@@ -97,6 +101,8 @@ class Outcome:
     by: EndedBy | None = None
     ended: Ended | None = None
     notes: tuple[str, ...] = ()
+    changed: tuple[Change, ...] = ()
+    repeated: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -144,10 +150,10 @@ class TrialBench(Protocol):
         """Announce the next trials, in this order, so that the bench may begin them early."""
 
     def run(self, trial: Trial) -> Outcome:
-        """Make one trial.
+        """Make one trial; again, a few times, if another program changes its settings meanwhile.
 
-        Raises RecordError for an error that repeating cannot fix, and TargetError when the target
-        was lost: then the bench is unusable.
+        Raises RecordError for an error that repeating cannot fix, ChangedKnobError among them, and
+        TargetError when the target was lost: then the bench is unusable.
         """
 
 
@@ -181,6 +187,23 @@ def judged(outcome: Outcome, scenario: Scenario, seen: Seen) -> Outcome:
     return replace(
         outcome, status=status, counters=dict(seen.start), notes=(*outcome.notes, *notes)
     )
+
+
+def unless_changed(make: Callable[[], Outcome]) -> Outcome:
+    """Return the outcome of a trial during which no other program changed its settings.
+
+    Raises ChangedKnobError if there is none in a few tries.
+    """
+    said: list[str] = []
+    for tried in range(1, _TRIES + 1):
+        outcome = make()
+        if not outcome.changed:
+            return replace(outcome, repeated=tuple(dict.fromkeys(said)))
+        said += [f"{change}: the run was repeated" for change in outcome.changed]
+        said += [note for note in outcome.notes if "not restored" in note]
+        if tried < _TRIES:
+            time.sleep(_CALM_S)
+    raise ChangedKnobError(outcome.changed[0], _TRIES)
 
 
 def check_run(outcome: Outcome) -> float:
@@ -254,46 +277,3 @@ def _foreign(seen: Seen) -> list[str]:
     if foreign <= max(_FOREIGN_BYTES, _FOREIGN_SHARE * read):
         return []
     return [f"other processes read {foreign / (1 << 20):.1f} MiB from the disk during the start"]
-
-
-def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> list[str]:
-    """Return the disks whose settings a user would change for this application.
-
-    Those that hold the file system of its executable and of every path given, or exactly those
-    named; the settings of all others stay as they are.
-    """
-    if options.devices:
-        return [devices.disk(name).name for name in options.devices]
-    paths = [executable, *options.paths]
-    disks = [disk for path in paths for disk in devices.disks_of_path(path)]
-    if not disks:
-        raise RecordError(
-            f"the file system of {paths[0]} is not on a disk of its machine",
-            "name the disk with --device NAME",
-        )
-    return list(dict.fromkeys(disks))
-
-
-def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:
-    """Return the mount point of the file system whose options a user would change, or "".
-
-    It is that of the executable if it is on these disks, otherwise the first one that is.
-    """
-    first = mount_of(executable, devices.mounts, follow=False)
-    on_them = [
-        mount
-        for mount in [*filter(None, [first]), *devices.mounts]
-        if set(disks) & set(devices.disks_of_superblock(mount.dev))
-    ]
-    return remountable(devices.mounts, on_them)
-
-
-def disks_to_count(disks: list[str], devices: Devices) -> list[str]:
-    """Return those of ``disks`` on which no other of them is built.
-
-    Otherwise a read of a loop or dm device would be counted twice.
-
-    Reads by other processes from these disks are counted too.
-    """
-    below = {lower for disk in disks for lower in devices.below(disk)}
-    return [disk for disk in disks if disk not in below]

@@ -4,38 +4,30 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from boards.device import Devices
 from boards.remount import alternatives, is_mount_option
 from boards.target import LocalTarget
-from tracer.error import RecordError
-from tracer.local.command import family
-from tracer.local.counters import change, read_counters
+from tracer.local.changed import WATCH_S, Change, changes, overridden
 from tracer.local.journal import Journal, restore_leftovers, unrestored
 from tracer.local.knobs import is_scheduler, read_knob, selected
-from tracer.local.load import Load, running
 from tracer.local.metadata import local_cpu_model
 from tracer.local.run import NotColdError, RunOptions, run_cold
 from tracer.local.trial import (
-    LOOK_S,
     Outcome,
-    Scenario,
-    Seen,
     Trial,
     TrialOptions,
-    disks_to_count,
-    disks_to_tune,
     displaced,
     judged,
-    mounted_on,
     offered,
+    unless_changed,
 )
-
-_READINGS = 3
+from tracer.local.trial_start import Start
+from tracer.local.tuned_disks import disks_to_count, disks_to_tune, mounted_on
 
 
 @contextmanager
@@ -76,6 +68,7 @@ class LocalTrials:
         self._journal = journal
         self._devices = devices
         self._counted = disks_to_count(disks, devices)
+        self._expected: dict[str, str] = {}  # by knob, while a trial is made
 
     def probe(self, knobs: Sequence[str]) -> dict[str, str]:
         """Return the value of each knob that can be read; patterns as in TrialBench."""
@@ -110,44 +103,72 @@ class LocalTrials:
 
     def run(self, trial: Trial) -> Outcome:
         """Make one trial; everything it changes is restored at its end."""
+        return unless_changed(lambda: self._once(trial))
+
+    def _once(self, trial: Trial) -> Outcome:
         done = len(self._journal.restored)
         try:
             outcome = self._run(trial)
         finally:
-            self._journal.restore()
+            self._restore()
         problems = unrestored(self._journal.restored[done:])
         return replace(outcome, notes=(*outcome.notes, *problems))
 
+    def _restore(self) -> None:
+        """Restore all knobs, except those that another program has set since."""
+        expected, self._expected = self._expected, {}
+        for change in changes(expected, _values(expected)):
+            if change.found:
+                self._journal.leave(change.knob, change.found)
+        self._journal.restore()
+
     def _run(self, trial: Trial) -> Outcome:
-        in_force, refused, notes = self._set(trial.settings)
-        if refused:
-            notes += [f"{knob} was refused: {why}" for knob, why in refused.items()]
-            return Outcome("refused", in_force=in_force, refused=refused, notes=tuple(notes))
+        setting = self._set(trial.settings)
+        notes = setting.notes
+        if setting.changed:
+            return Outcome("contended", changed=tuple(setting.changed))
+        if setting.refused:
+            notes += [f"{knob} was refused: {why}" for knob, why in setting.refused.items()]
+            return Outcome(
+                "refused",
+                in_force=setting.in_force,
+                refused=setting.refused,
+                notes=tuple(notes),
+            )
         try:
             with ExitStack() as stack:
-                start = _Start(trial.scenario, self._counted, self._devices, stack)
+                start = Start(trial.scenario, self._counted, self._devices, stack)
                 run = run_cold(self._limited(), start.begin, start.end)
         except NotColdError as error:
-            return Outcome("warm", in_force=in_force, notes=(*notes, str(error)))
+            return Outcome("warm", in_force=setting.in_force, notes=(*notes, str(error)))
         hung = run.over.by == "duration" and self._options.run.ending.duration_s is None
         return judged(
             Outcome(
                 "hung" if hung else "failed" if start.lapsed else "ok",
                 run.seconds,
-                in_force,
+                setting.in_force,
                 cold=run.cold.proven,
                 by=run.over.by,
                 ended=run.ended,
                 notes=(*run.notes, *start.lapsed, *notes),
+                changed=tuple(changes(setting.in_force, _values(setting.in_force))),
             ),
             trial.scenario,
             start.seen(),
         )
 
-    def _set(
-        self, settings: Sequence[tuple[str, str]]
-    ) -> tuple[dict[str, str], dict[str, str], list[str]]:
-        """Set the knobs; return the values in force, why some were refused, and notes."""
+    def _set(self, settings: Sequence[tuple[str, str]]) -> _Setting:
+        """Set the knobs; again, if one of them does not have its value when all are set."""
+        setting = self._written(settings)
+        if not setting.refused and (setting.changed or setting.displaced):
+            setting = self._written(settings)
+            setting.changed += self._moving(setting)
+        setting.refused |= setting.displaced
+        self._expected = setting.in_force | {one.knob: one.expected for one in setting.changed}
+        return setting
+
+    def _written(self, settings: Sequence[tuple[str, str]]) -> _Setting:
+        """Set the knobs, each once, and read them back."""
         values, refused, notes = {}, {}, []
         for knob, value in settings:
             try:
@@ -158,8 +179,18 @@ class LocalTrials:
             values[knob] = taken
             if taken != value:
                 notes.append(f"{knob}: the kernel made {value} to {taken}")
-        in_force = {knob: selected(text) for knob, text in _read([k for k, _ in settings]).items()}
-        return in_force, refused | displaced(values, in_force), notes
+        in_force = _values([knob for knob, _ in settings])
+        away = displaced(values, in_force)
+        others = overridden(settings, values, self.page_bytes)
+        return _Setting(values, in_force, refused, away, notes, others)
+
+    def _moving(self, setting: _Setting) -> list[Change]:
+        """Return the displaced knobs that change while this side writes nothing."""
+        if not setting.displaced:
+            return []
+        alone = {knob: self._journal.set(knob, setting.taken[knob]) for knob in setting.displaced}
+        time.sleep(WATCH_S)
+        return changes(alone, _values(alone))
 
     def _limited(self) -> RunOptions:
         """Return the options of a run that ends at the limit at the latest."""
@@ -168,73 +199,25 @@ class LocalTrials:
         return replace(run, ending=replace(run.ending, duration_s=limit_s))
 
 
-class _Start:
-    """The steps around the start: the load, the check, the counters."""
+@dataclass
+class _Setting:
+    """What became of the settings of a trial.
 
-    def __init__(
-        self, scenario: Scenario, counted: list[str], devices: Devices, stack: ExitStack
-    ) -> None:
-        self._scenario = scenario
-        self._counted = counted
-        self._devices = devices
-        self._stack = stack
-        self._load = Load()
-        self._counts: list[dict[str, float]] = []
-        self._own: list[int | None] = []
-        self.lapsed: list[str] = []  # why the load did not last until the end
-
-    def begin(self) -> None:
-        """Start the load, check the machine's activity, and read the counters."""
-        self._load = self._stack.enter_context(
-            running(self._scenario, self._counted, self._devices)
-        )
-        self._load.prove()
-        self._count()
-        time.sleep(LOOK_S)
-        self._own.append(min(_own_bytes(), default=None))
-        self._count()
-
-    def end(self) -> None:
-        """Read the counters again, and check that the load still runs."""
-        self._count()
-        self._own.append(max(_own_bytes(), default=None))
-        try:
-            self._load.prove()
-        except RecordError as error:
-            self.lapsed.append(str(error))
-
-    def seen(self) -> Seen:
-        """Return the counters."""
-        look, begin, end = self._counts
-        before, after = self._own
-        own = None if before is None or after is None else after - before
-        return Seen(change(look, begin), change(begin, end), own)
-
-    def _count(self) -> None:
-        self._counts.append(read_counters(self._counted))
-
-
-def _own_bytes() -> list[int]:
-    """Return the bytes that this process, its ended and its living children read from disks.
-
-    Counted several times, since a process that ends during the count is missed or counted twice.
-    The minimum is taken before the disks are counted, and the maximum after it, so that no read of
-    our own is taken for somebody else's. Empty without CONFIG_TASK_IO_ACCOUNTING.
+    Values by knob, each when it was set, and when all were; why some were refused, or have another
+    value when all are set; what other programs did meanwhile.
     """
-    try:
-        return [sum(map(_read_bytes, (os.getpid(), *family()))) for _ in range(_READINGS)]
-    except OSError:
-        return []
+
+    taken: dict[str, str]
+    in_force: dict[str, str]
+    refused: dict[str, str]
+    displaced: dict[str, str]
+    notes: list[str]
+    changed: list[Change]
 
 
-def _read_bytes(pid: int) -> int:
-    try:
-        lines = Path(f"/proc/{pid}/io").read_text().splitlines()
-    except (FileNotFoundError, ProcessLookupError):
-        if pid == os.getpid():
-            raise
-        return 0  # it has just ended
-    return next(int(line.split()[1]) for line in lines if line.startswith("read_bytes:"))
+def _values(knobs: Iterable[str]) -> dict[str, str]:
+    """Return the values in force of those knobs that can be read."""
+    return {knob: selected(text) for knob, text in _read(list(knobs)).items()}
 
 
 def _read(knobs: Sequence[str]) -> dict[str, str]:

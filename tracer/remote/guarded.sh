@@ -139,9 +139,9 @@ make_run() {
     add_maker "$recorder"
     trap : USR1
     run_command find_executable
-    set_knobs >"$job/set" || die "$job is full" "make room in memory"
+    set_knobs || die "$job is full" "make room in memory"
     cat "$job/set"
-    [ -z "$all_knobs" ] || ! grep -q '^unset ' "$job/set" || return 0
+    [ -z "$all_knobs" ] || ! grep -q -e '^unset ' -e '^moved ' "$job/set" || return 0
     prepare
     start_watchers
     run_command hold "$executable"
@@ -158,22 +158,79 @@ make_run() {
     mark start
     release_and_wait
     end
+    check_knobs
     print_run
 }
 
-# set_knobs: set each knob, then print "now KNOB VALUE" for all of them, since setting one may
-# change another; fails if a change cannot be journalled.
+# set_knobs: set each knob, and write to the file "set" what became of it. With all_knobs, write them
+# once more if one does not have its value when all are set: another program may have written it.
 set_knobs() {
     while IFS=$tab read -r knob wanted; do
         [ -z "$knob" ] || set_knob "$knob" "$wanted" || return
+    done >"$job/set" <<EOF
+$knobs
+EOF
+    displaced >"$job/displaced"
+    if [ -n "$all_knobs" ] && [ -s "$job/displaced" ]; then
+        write_again
+        displaced >"$job/displaced"
+        [ ! -s "$job/displaced" ] || watch_displaced >"$job/moved"
+    fi
+    print_now >>"$job/set"
+    [ ! -e "$job/moved" ] || cat "$job/moved" >>"$job/set"
+}
+
+# write_again: write every knob, also those that have their value.
+write_again() {
+    while IFS=$tab read -r knob wanted; do
+        write_knob "$knob" "$wanted"
     done <<EOF
 $knobs
 EOF
+} 2>/dev/null
+
+# print_now: print "now KNOB VALUE" for all knobs, since setting one may change another.
+print_now() {
     while IFS=$tab read -r knob _; do
         ! value_of "$knob" || echo "now $knob$tab$value"
     done <<EOF
 $knobs
 EOF
+}
+
+# displaced: print "KNOB VALUE" of each knob that took this value, and has another one now.
+displaced() {
+    grep '^knob ' "$job/set" | while IFS=$tab read -r knob _ taken; do
+        knob=${knob#knob }
+        ! value_of "$knob" || [ "$value" = "$taken" ] || echo "$knob$tab$taken"
+    done
+}
+
+# watch_displaced: set these knobs alone, and report those that change while the job writes nothing:
+# another program sets them, and not another knob of the job. Then have all knobs as they were.
+watch_displaced() {
+    while IFS=$tab read -r knob taken; do
+        write_knob "$knob" "$taken"
+    done <"$job/displaced" 2>/dev/null
+    sleep 1
+    report_moved <"$job/displaced"
+    write_again
+}
+
+# check_knobs: after the run, report the knobs that another program has changed meanwhile.
+check_knobs() {
+    sed -n 's/^now //p' "$job/set" | report_moved
+}
+
+# report_moved: of the lines "KNOB VALUE" of the input, print "moved KNOB VALUE FOUND" of each that
+# has another value; put_back leaves it at that.
+report_moved() {
+    while IFS=$tab read -r knob taken; do
+        value_of "$knob" || value=
+        [ "$value" != "$taken" ] || continue
+        echo "$knob" >>"$job/others"
+        echo "moved $knob$tab$taken$tab$value"
+    done
 }
 
 # print_run: print the outcome of the run, and what the living processes of the command map.

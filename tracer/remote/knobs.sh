@@ -73,10 +73,11 @@ note_reset() {
 }
 
 # restore DIRECTORY KEY: undo its journal, the last change first; print "KEY KNOB OLD PROBLEM".
-# After a dead job (KEY leftover), a knob that somebody else has changed since is left as it is.
+# After a dead job (KEY leftover), a knob that another program has changed since is left as it is;
+# so is one in the file "others", which another program has changed during the run.
 restore() {
     [ -e "$1/journal" ] || return 0
-    resets=
+    resets='' others=$1/others
     sed '1!G;h;$!d' "$1/journal" | {
         trap '' PIPE # a dead host does not read this output
         while IFS=$tab read -r knob old new; do
@@ -100,7 +101,9 @@ put_back() {
         :
     elif [ "$1" = leftover ] && [ "$value" != "$4" ] && ! is_in "$2" "$resets" &&
         ! is_in "${2%/*}" "$resets"; then
-        problem="left at $value, set by somebody else since"
+        problem="left at $value, which another program has set"
+    elif [ -e "$others" ] && [ "$value" != "$4" ] && grep -q -x -F -e "$2" "$others"; then
+        problem="left at $value, which another program has set"
     elif ! (write_knob "$2" "$3") 2>/dev/null; then
         problem="it stayed at $value"
     else

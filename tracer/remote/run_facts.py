@@ -8,10 +8,14 @@ from dataclasses import dataclass
 
 from boards.counted import plural
 from tracer.formats.capture import Cold
+from tracer.local.changed import Change
 from tracer.local.cold import parse_mapping
 from tracer.local.command import Ended
+from tracer.local.counters import Counters, change, parse_counters
 from tracer.local.ending import EndedBy
 from tracer.local.journal import Restored
+from tracer.local.trial import Seen
+from tracer.remote.bios import parse_sums
 from tracer.remote.job import Fact, making_sense
 from tracer.remote.machine import Machine
 
@@ -30,7 +34,7 @@ class Setting:
     """The outcome for the knobs.
 
     Values found; accepted, each when it was set; in force after all were set; reasons for those
-    not in force.
+    not in force; those that another program has changed since.
     """
 
     before: dict[str, str]
@@ -38,6 +42,7 @@ class Setting:
     in_force: dict[str, str]
     refused: dict[str, str]
     restored: list[Restored]
+    changed: list[Change]
 
     @classmethod
     def parse(cls, lines: Lines) -> Setting:
@@ -50,6 +55,7 @@ class Setting:
             in_force=dict(map(_two, lines["now"])),
             refused={knob: why for knob, _, why in unset},
             restored=[Restored(*_three(x)) for x in lines["leftover"] + lines["restored"]],
+            changed=[Change(*_three(line)) for line in lines["moved"]],
         )
 
     @property
@@ -111,6 +117,7 @@ class RunFacts:
                 *lines["note"],
                 *([_COARSE] if lines["uptime"] else []),
                 *setting.notes,
+                *map(str, setting.changed),
             ],
         )
 
@@ -142,6 +149,26 @@ class TraceFacts:
                 formats=_texts(lines["format"], ":"),
                 stats=stats,
             )
+
+
+def seen(lines: Lines) -> Seen:
+    """Return the counters of a trial, and the bytes that the command and the load have read."""
+    look, before, after = (_counters(lines[key]) for key in ("look", "before", "after"))
+    read: dict[str, int] = {"before": 0, "after": 0}
+    for line in lines["io"]:
+        key, number = line.split(" ")
+        read[key] += int(number)
+    own = read["after"] - read["before"] if lines["io"] else None
+    sums = [parse_sums(line) for line in lines["bios"]]
+    bios = {f"io_{name}": float(number) for one in sums for name, number in one.items()}
+    return Seen(change(look, before), {**change(before, after), **bios}, own)
+
+
+def _counters(lines: list[str]) -> Counters:
+    texts: dict[str, str] = {}
+    for name, _, line in (one.partition(" ") for one in lines):
+        texts[name] = f"{texts.get(name, '')}{line}\n"
+    return parse_counters(texts)
 
 
 def _three(line: str) -> tuple[str, str, str]:

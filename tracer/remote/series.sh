@@ -134,5 +134,6 @@ end_run() {
     rm -rf "$job/over" "$job/ended" "$job/released" "$job/idle_since" "$job/command" \
         "$job/helpers" "$job/ready" "$job/gate" "$job/never" "$job/gate.duration" \
         "$job/gate.idle" "$job"/std???.pipe "$job"/std???.copy "$job/load.pid" "$job/load" \
-        "$job/set" "$job/journal.done" "$job/keep" "$job/recorder" "$job/queue.$run" "$job/busy"
+        "$job/set" "$job/displaced" "$job/moved" "$job/others" "$job/journal.done" \
+        "$job/keep" "$job/recorder" "$job/queue.$run" "$job/busy"
 }

@@ -12,7 +12,7 @@ from pathlib import Path
 from boards.device import Disk
 from boards.target import Target, TargetError
 from tracer.error import RecordError
-from tracer.local.counters import Counters, change, parse_counters
+from tracer.local.changed import overridden
 from tracer.local.journal import unrestored
 from tracer.local.knobs import check_knob
 from tracer.local.load import words
@@ -20,21 +20,18 @@ from tracer.local.run import exit_notes, living_notes
 from tracer.local.trial import (
     Outcome,
     Scenario,
-    Seen,
     Trial,
     TrialOptions,
-    disks_to_count,
-    disks_to_tune,
     displaced,
     judged,
-    mounted_on,
+    unless_changed,
 )
+from tracer.local.tuned_disks import disks_to_count, disks_to_tune, mounted_on
 from tracer.remote import guarded_run
-from tracer.remote.bios import parse_sums
 from tracer.remote.guarded_run import NotOverError, losing_no_target, settings, write_out
 from tracer.remote.job import Fact, Job, making_sense
 from tracer.remote.machine import Machine
-from tracer.remote.run_facts import Lines, RunFacts, Setting, by_key
+from tracer.remote.run_facts import Lines, RunFacts, Setting, by_key, seen
 from tracer.remote.series import Made, Series
 
 PARTS = (*guarded_run.PARTS, "bios.sh", "measure.sh", "series.sh")
@@ -135,7 +132,11 @@ class TargetTrials:
     def run(self, trial: Trial) -> Outcome:
         """Make one trial; raises TargetError when the target is lost meanwhile."""
         expected = self._announced if self._announced[:1] == [trial] else [trial]
-        self._announced = expected[1:]
+        return unless_changed(lambda: self._once(expected))
+
+    def _once(self, expected: list[Trial]) -> Outcome:
+        """Make the first of the expected trials."""
+        trial, *self._announced = expected
         try:
             return self._outcome_of(self._queued(expected).fetch(self._options.limit_s), trial)
         except NotOverError as error:
@@ -200,15 +201,18 @@ class TargetTrials:
         lines = by_key(made.facts)
         with making_sense("reading its settings"):
             setting = Setting.parse(lines)
-        changed = displaced(setting.taken, setting.in_force)
-        if refused := setting.refused | changed:
-            notes = [
+        others = overridden(trial.settings, setting.taken, self.page_bytes)
+        if changed := (*others, *setting.changed):
+            return Outcome("contended", notes=_unrestored(setting), changed=changed)
+        away = displaced(setting.taken, setting.in_force)
+        if refused := setting.refused | away:
+            notes = (
                 *lines["note"],
                 *setting.notes,
-                *(f"{knob} was not in force: {why}" for knob, why in changed.items()),
-                *unrestored(setting.restored),
-            ]
-            return Outcome("refused", None, setting.in_force, refused, notes=tuple(notes))
+                *(f"{knob} was not in force: {why}" for knob, why in away.items()),
+                *_unrestored(setting),
+            )
+            return Outcome("refused", None, setting.in_force, refused, notes=notes)
         write_out(made.stdout, self._options.run.streams.stdout)
         write_out(made.stderr, self._options.run.streams.stderr)
         return self._outcome(made.facts, lines, setting, trial.scenario)
@@ -218,7 +222,7 @@ class TargetTrials:
     ) -> Outcome:
         run = RunFacts.parse(facts, self._machine)
         with making_sense("what it counted"):
-            seen = _seen(lines)
+            counted = seen(lines)
         warm = not (run.cold.proven or self._options.run.allow_warm)
         notes = [
             *exit_notes(run.ended),
@@ -239,7 +243,7 @@ class TargetTrials:
                 notes=tuple(notes),
             ),
             scenario,
-            seen,
+            counted,
         )
 
     def _settings(self) -> dict[str, str]:
@@ -279,21 +283,5 @@ class TargetTrials:
         return Job(self._first.target, PARTS, self._first.shell, like=self._first)
 
 
-def _seen(lines: Lines) -> Seen:
-    """Return the counters, and the bytes that the command and the load have read."""
-    look, before, after = (_counters(lines[key]) for key in ("look", "before", "after"))
-    read: dict[str, int] = {"before": 0, "after": 0}
-    for line in lines["io"]:
-        key, number = line.split(" ")
-        read[key] += int(number)
-    own = read["after"] - read["before"] if lines["io"] else None
-    sums = [parse_sums(line) for line in lines["bios"]]
-    bios = {f"io_{name}": float(number) for one in sums for name, number in one.items()}
-    return Seen(change(look, before), {**change(before, after), **bios}, own)
-
-
-def _counters(lines: list[str]) -> Counters:
-    texts: dict[str, str] = {}
-    for name, _, line in (one.partition(" ") for one in lines):
-        texts[name] = f"{texts.get(name, '')}{line}\n"
-    return parse_counters(texts)
+def _unrestored(setting: Setting) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(unrestored(setting.restored)))

@@ -220,3 +220,49 @@ def test_a_link_in_place_of_the_directory_is_not_trusted(machine):
 def test_only_unrestored_knobs_get_a_note():
     knobs = [Restored("/sys/a", "128"), Restored("/sys/b", "128", GONE)]
     assert unrestored(knobs) == [f"/sys/b was not restored: {GONE}"]
+
+
+def test_a_value_that_another_program_sets_is_left_and_its_journal_is_done(machine):
+    with machine.journal() as journal:
+        journal.set(KNOBS[0], "0")
+        journal.set(KNOBS[1], "0")
+        machine.path(KNOBS[0]).write_text("64\n")
+        journal.leave(KNOBS[0], "64")
+        journal.leave(KNOBS[2], "7")  # was never set
+    assert machine.values() == ["64", *ORIGINAL[1:]]
+    left = next(one for one in journal.restored if one.knob == KNOBS[0])
+    assert left.problem == "left at 64, which another program has set"
+    assert list(machine.journals.glob("*.journal")) == []
+
+
+LEFT_AND_KILLED = """
+import os, signal, sys
+from pathlib import Path
+from boards.target import LocalTarget
+from tracer.local.journal import Journal
+
+root = Path(sys.argv[1])
+knob = Path(sys.argv[1] + sys.argv[2])
+with Journal(LocalTarget(root), root / "run") as journal:
+    journal.set(sys.argv[2], "64")
+    journal.restore()
+    journal.set(sys.argv[2], "0")
+    knob.write_text("64")
+    journal.leave(sys.argv[2], "64")
+    if sys.argv[3] == "again":
+        journal.set(sys.argv[2], "0")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.parametrize("then", ["again", "not again"])
+def test_a_value_that_was_left_comes_back_after_a_kill_and_not_the_one_before(machine, then):
+    """64 was one of foreread's values, too, before another program set it."""
+    process = subprocess.run(
+        [sys.executable, "-c", LEFT_AND_KILLED, machine.root, KNOBS[0], then],
+        env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
+        check=False,
+    )
+    assert process.returncode == -9
+    machine.restore()
+    assert machine.values() == ["64", *ORIGINAL[1:]]

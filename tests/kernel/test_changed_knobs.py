@@ -1,0 +1,156 @@
+"""Runs during which another program sets a knob that is measured, here and as on a target."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+from loop_image import loop_image
+
+from boards.target import LocalTarget
+from foreread.cli.main import main
+from tracer.local.changed import ChangedKnobError
+from tracer.local.command import Streams
+from tracer.local.knobs import selected
+from tracer.local.run import RunOptions
+from tracer.local.trial import Trial, TrialOptions
+from tracer.local.trials import local_trials
+from tracer.remote.trials import trials_on
+
+WAIT_S = 300.0
+MEASURED = ("ok", "contended")
+SWAPPINESS = Path("/proc/sys/vm/swappiness")
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no run was disturbed"),
+]
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        scheduler = Path(f"/sys/block/{image.device}/queue/scheduler")
+        scheduler.write_text("none")  # the device may be one of an earlier test
+        yield image
+        scheduler.write_text("none")
+
+
+@pytest.fixture
+def knobs(loop):
+    """Return knobs by name: path, what a run needs, what the other program sets."""
+    scheduler = Path(f"/sys/block/{loop.device}/queue/scheduler")
+    swappiness = SWAPPINESS.read_text()
+    yield {
+        "window": (loop.knob, "16", "48"),
+        "scheduler": (scheduler, "mq-deadline", "none"),
+        "sysctl": (SWAPPINESS, "11", "13"),
+    }
+    SWAPPINESS.write_text(swappiness)
+
+
+@pytest.fixture(params=["here", "target"])
+def trials(request, loop):
+    on_target = partial(trials_on, LocalTarget(), shell=(shutil.which("busybox"), "sh"))
+    opened = local_trials if request.param == "here" else on_target
+    with open(os.devnull, "wb") as file:  # noqa: PTH123
+        nowhere = Streams(stdout=file.fileno(), stderr=file.fileno())
+
+        def trials(command):
+            run = RunOptions(["sh", "-c", command], streams=nowhere, allow_warm=True)
+            return opened(TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S))
+
+        yield trials
+
+
+@pytest.mark.parametrize("name", ["window", "scheduler", "sysctl"])
+def test_a_run_is_repeated_and_the_other_program_s_value_stays(knobs, trials, tmp_path, name):
+    knob, needed, other = knobs[name]
+    found = selected(knob.read_text().strip())
+    if name == "scheduler" and needed not in knob.read_text():
+        pytest.skip(f"this kernel has no {needed}: no scheduler was changed")
+    once = tmp_path / "once"
+    command = f"[ -e {once} ] || {{ : >{once}; echo {other} >{knob}; }}"
+    with trials(command) as bench:
+        bench.announce([Trial(((str(knob), needed),))] * 3)
+        first, second = (bench.run(Trial(((str(knob), needed),))) for _ in range(2))
+    assert first.status in MEASURED and second.status in MEASURED
+    assert first.in_force == {str(knob): needed} == second.in_force
+    said = f"another program set {knob} to {other} during a run that needs {needed}"
+    assert any(said in note for note in first.repeated)
+    assert second.repeated == ()
+    if other != found:
+        left = f"{knob} was not restored: left at {other}, which another program has set"
+        assert left in first.repeated
+    assert selected(knob.read_text().strip()) == other
+
+
+def test_other_knobs_of_a_spoiled_run_are_restored(knobs, trials, tmp_path):
+    (window, _, other), (sysctl, needed, _) = knobs["window"], knobs["sysctl"]
+    before = sysctl.read_text()
+    settings = ((str(sysctl), needed), (str(window), "16"))
+    with trials(f"[ -e {tmp_path}/x ] || {{ : >{tmp_path}/x; echo {other} >{window}; }}") as bench:
+        outcome = bench.run(Trial(settings))
+    assert outcome.in_force == dict(settings)
+    assert sysctl.read_text() == before
+    assert window.read_text().strip() == other
+
+
+@contextmanager
+def writing(knob, value, pause):
+    """Have another program set the knob again and again."""
+    script = f"while echo {value} >{knob}; do {pause}; done"
+    with subprocess.Popen(["sh", "-c", script], start_new_session=True) as writer:
+        try:
+            yield
+        finally:
+            os.killpg(writer.pid, signal.SIGKILL)
+
+
+@pytest.mark.parametrize(
+    ("name", "pause"),
+    [("window", ":"), ("window", "sleep 0.3"), ("sysctl", "sleep 0.02")],
+)
+def test_a_program_that_always_sets_a_knob_ends_the_runs(knobs, trials, name, pause):
+    knob, needed, other = knobs[name]
+    raised = pytest.raises(ChangedKnobError)
+    with writing(knob, other, pause), trials("sleep 0.4") as bench, raised as error:
+        bench.run(Trial(((str(knob), needed),)))
+    assert f"another program set {knob} to {other}" in str(error.value)
+    assert f"grep -rs {knob.name} " in error.value.remedy
+    assert knob.read_text().strip() == other
+
+
+def test_a_sweep_names_the_program_s_knob(loop, tmp_path, capsys):
+    words = ["sweep", "--device", loop.device, "--windows", "16k,32k", "--repeat", "1"]
+    words += ["--allow-warm", "--wait", str(int(WAIT_S)), "-o", str(tmp_path / "sweep.json")]
+    with writing(loop.knob, 48, "sleep 0.02"):
+        assert main([*words, "--", "sleep", "0.2"]) == 1
+    said = capsys.readouterr().err
+    assert f"another program set {loop.knob} to 48 during a run that needs" in said
+    assert "systemctl stop tuned" in said
+    assert loop.window_kb() == 48
+
+
+def test_a_tuning_ends_and_can_be_resumed_when_the_program_is_gone(loop, tmp_path, capsys):
+    scheduler = Path(f"/sys/block/{loop.device}/queue/scheduler")
+    if "mq-deadline" not in scheduler.read_text():
+        pytest.skip("this kernel has no mq-deadline: no scheduler was tuned")
+    stop = tmp_path / "stop"
+    script = f"[ -e {stop} ] || echo mq-deadline >{scheduler}; cat {loop.data} >/dev/null"
+    words = ["tune", "--device", loop.device, "--genes", "scheduler=none:mq-deadline"]
+    words += ["--sampler", "random", "--budget", "4", "--allow-warm", "--wait", str(int(WAIT_S))]
+    words += ["-o", str(tmp_path / "app.tuning")]
+    command = ["--", "sh", "-c", script]
+    assert main([*words, *command]) == 1
+    said = capsys.readouterr().err
+    assert f"another program set {scheduler} to mq-deadline during a run that needs none" in said
+    assert "--resume" in said
+    scheduler.write_text("none")
+    stop.touch()
+    assert main([*words, "--resume", *command]) == 0

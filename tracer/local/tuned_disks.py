@@ -1,0 +1,54 @@
+"""The disks of a trial: those that are tuned, and those whose counters are read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from boards.device import Devices
+from boards.mounts import mount_of
+from boards.remount import remountable
+from tracer.error import RecordError
+from tracer.local.trial import TrialOptions
+
+
+def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> list[str]:
+    """Return the disks whose settings a user would change for this application.
+
+    Those that hold the file system of its executable and of every path given, or exactly those
+    named; the settings of all others stay as they are.
+    """
+    if options.devices:
+        return [devices.disk(name).name for name in options.devices]
+    paths = [executable, *options.paths]
+    disks = [disk for path in paths for disk in devices.disks_of_path(path)]
+    if not disks:
+        raise RecordError(
+            f"the file system of {paths[0]} is not on a disk of its machine",
+            "name the disk with --device NAME",
+        )
+    return list(dict.fromkeys(disks))
+
+
+def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:
+    """Return the mount point of the file system whose options a user would change, or "".
+
+    It is that of the executable if it is on these disks, otherwise the first one that is.
+    """
+    first = mount_of(executable, devices.mounts, follow=False)
+    on_them = [
+        mount
+        for mount in [*filter(None, [first]), *devices.mounts]
+        if set(disks) & set(devices.disks_of_superblock(mount.dev))
+    ]
+    return remountable(devices.mounts, on_them)
+
+
+def disks_to_count(disks: list[str], devices: Devices) -> list[str]:
+    """Return those of ``disks`` on which no other of them is built.
+
+    Otherwise a read of a loop or dm device would be counted twice.
+
+    Reads by other processes from these disks are counted too.
+    """
+    below = {lower for disk in disks for lower in devices.below(disk)}
+    return [disk for disk in disks if disk not in below]
