@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -13,13 +14,16 @@ from pathlib import Path
 import pytest
 from loop_image import loop_image
 
+from analyzer.tuner.campaign.attempts import CampaignError
+from analyzer.tuner.space.genes import Gene, Space
 from boards.target import LocalTarget
 from foreread.cli.main import main
+from foreread.evaluator import TrialEvaluator
 from tracer.local.changed import ChangedKnobError
 from tracer.local.command import Streams
 from tracer.local.knobs import selected
 from tracer.local.run import RunOptions
-from tracer.local.trial import Trial, TrialOptions
+from tracer.local.trial import Scenario, Trial, TrialOptions
 from tracer.local.trials import local_trials
 from tracer.remote.trials import trials_on
 
@@ -127,7 +131,7 @@ def test_a_program_that_always_sets_a_knob_ends_the_runs(knobs, trials, name, pa
 
 
 def test_a_sweep_names_the_program_s_knob(loop, tmp_path, capsys):
-    words = ["sweep", "--device", loop.device, "--windows", "16k,32k", "--repeat", "1"]
+    words = ["sweep", "--device", loop.device, "--windows", "16k", "--repeat", "1"]
     words += ["--allow-warm", "--wait", str(int(WAIT_S)), "-o", str(tmp_path / "sweep.json")]
     with writing(loop.knob, 48, "sleep 0.02"):
         assert main([*words, "--", "sleep", "0.2"]) == 1
@@ -137,20 +141,29 @@ def test_a_sweep_names_the_program_s_knob(loop, tmp_path, capsys):
     assert loop.window_kb() == 48
 
 
-def test_a_tuning_ends_and_can_be_resumed_when_the_program_is_gone(loop, tmp_path, capsys):
+@pytest.mark.parametrize("ends", [True, False])
+def test_a_tuning_says_what_a_program_does_and_ends_if_it_goes_on(loop, tmp_path, ends):
     scheduler = Path(f"/sys/block/{loop.device}/queue/scheduler")
     if "mq-deadline" not in scheduler.read_text():
         pytest.skip("this kernel has no mq-deadline: no scheduler was tuned")
-    stop = tmp_path / "stop"
-    script = f"[ -e {stop} ] || echo mq-deadline >{scheduler}; cat {loop.data} >/dev/null"
-    words = ["tune", "--device", loop.device, "--genes", "scheduler=none:mq-deadline"]
-    words += ["--sampler", "random", "--budget", "4", "--allow-warm", "--wait", str(int(WAIT_S))]
-    words += ["-o", str(tmp_path / "app.tuning")]
-    command = ["--", "sh", "-c", script]
-    assert main([*words, *command]) == 1
-    said = capsys.readouterr().err
-    assert f"another program set {scheduler} to mq-deadline during a run that needs none" in said
-    assert "--resume" in said
-    scheduler.write_text("none")
-    stop.touch()
-    assert main([*words, "--resume", *command]) == 0
+    once = tmp_path / "once"
+    script = f"[ -e {once} ] || echo mq-deadline >{scheduler}"
+    run = RunOptions(["sh", "-c", f"{script}; : >{once}" if ends else script], allow_warm=True)
+    options = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S)
+    told = []
+    gene = Gene(
+        name="scheduler", kind="choice", choices=("none", "mq-deadline"), default="none",
+        knob="/sys/block/{disk}/queue/scheduler",
+    )  # fmt: skip
+    with TrialEvaluator(lambda: local_trials(options), tell=told.append) as evaluator:
+        evaluator.space, evaluator.scenarios = Space((gene,)), {"idle": Scenario()}
+        said = f"another program set {scheduler} to mq-deadline during a run that needs none"
+        if ends:
+            attempt = evaluator.evaluate({"scheduler": "none"}, "idle")
+            assert attempt.status in MEASURED
+            assert any(said in note for note in told)
+            assert any(said in note for note in attempt.notes)
+        else:
+            with pytest.raises(CampaignError, match=re.escape(said)) as error:
+                evaluator.evaluate({"scheduler": "none"}, "idle")
+            assert "--resume" in error.value.remedy
