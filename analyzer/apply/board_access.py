@@ -47,8 +47,8 @@ class BoardFacts:
     inittab: str
     rcs: str
 
-    def obstacle(self, directory: str) -> str:
-        """Return why a program cannot be installed there permanently, or an empty string."""
+    def obstacle(self, directory: str, *, programs: bool = True) -> str:
+        """Return why a file, or a program, cannot be kept there, or an empty string."""
         if directory not in self.directories:
             return "is absent"
         mount = self._mount(self.directories[directory])
@@ -57,7 +57,7 @@ class BoardFacts:
         options = {*mount.options.split(","), *mount.super_options.split(",")}
         if "ro" in options:
             return "is read-only"
-        if "noexec" in options:
+        if programs and "noexec" in options:
             return "runs no programs (noexec)"
         upper = [o.removeprefix("upperdir=") for o in options if o.startswith("upperdir=")]
         kept = self._mount(upper[0]) if mount.fstype == "overlay" and upper else mount
@@ -92,9 +92,9 @@ class BoardAccess:
             )
         return done.stdout.decode(errors="surrogateescape").split("\n")[:-1]
 
-    def look(self) -> BoardFacts:
-        """Return the facts about the board."""
-        directories = [*(place.rpartition("/")[0] for place in SCRIPT_PLACES), "/etc/init.d"]
+    def look(self, *more: str) -> BoardFacts:
+        """Return the facts about the board, and about ``more`` directories."""
+        directories = [*more, *(place.rpartition("/")[0] for place in SCRIPT_PLACES), "/etc/init.d"]
         facts: dict[str, list[str]] = {}
         for line in self.call("look", *directories, "--", *PROBED):
             kind, _, rest = line.partition(" ")

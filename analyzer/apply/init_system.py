@@ -85,15 +85,14 @@ def layout_for(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str)
 def _layout(init: Init, plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
     if init == "busybox":
         return _busybox(plan, script, inittab, rcs)
-    after, timer = plan.has_after, plan.has_after and plan.boot_done_seconds is not None
     make = {"systemd": _systemd, "procd": _procd, "sysv": _sysv}[init]
-    return make(script, after, timer)
+    return make(script, plan.has_boot_done, plan.has_timer)
 
 
-def _systemd(script: str, after: bool, timer: bool) -> Layout:
+def _systemd(script: str, done: bool, timer: bool) -> Layout:
     names = ["foreread.service"]
     wanted = {"sysinit.target": "foreread.service"}
-    if after:
+    if done:
         names += ["foreread-boot-done.service"] + timer * ["foreread-boot-done.timer"]
         wanted["timers.target" if timer else "multi-user.target"] = names[-1]
     files = {script: SCRIPT} | {f"{UNITS}/{name}": f"systemd/{name}" for name in names}
@@ -101,19 +100,19 @@ def _systemd(script: str, after: bool, timer: bool) -> Layout:
     return Layout(script, files, links)
 
 
-def _procd(script: str, after: bool, _timer: bool) -> Layout:
+def _procd(script: str, done: bool, _timer: bool) -> Layout:
     names = {"foreread": "S11foreread"}
-    if after:
+    if done:
         names["foreread-boot-done"] = "S99foreread-boot-done"
     files = {script: SCRIPT} | {f"{INIT_D}/{name}": f"openwrt/{name}" for name in names}
     links = {f"/etc/rc.d/{link}": f"../init.d/{name}" for name, link in names.items()}
     return Layout(script, files, links)
 
 
-def _sysv(script: str, after: bool, _timer: bool) -> Layout:
+def _sysv(script: str, done: bool, _timer: bool) -> Layout:
     files = {script: SCRIPT}
     links = {f"{INIT_D}/foreread": script, "/etc/rcS.d/S05foreread": "../init.d/foreread"}
-    if after:
+    if done:
         files[f"{INIT_D}/foreread-boot-done"] = "sysv/S99foreread-boot-done"
         links |= {
             f"/etc/rc{level}.d/S99foreread-boot-done": "../init.d/foreread-boot-done"
@@ -127,7 +126,7 @@ def _busybox(plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
     runs = _RCS_RUNS.search(rcs) if _calls_rcs(inittab) else None
     if runs is None:
         return Layout(script, files, lines={INITTAB: _inittab_lines(plan, script, inittab)})
-    if plan.has_after:
+    if plan.has_boot_done:
         files[f"{runs[1]}/S99foreread-boot-done"] = "sysv/S99foreread-boot-done"
     return Layout(script, files, {f"{runs[1]}/S05foreread": script})
 
@@ -148,8 +147,10 @@ def _inittab_lines(plan: ApplyPlan, script: str, inittab: str) -> tuple[str, ...
             'follow "Any other init system" in INSTALL.md',
         )
     lines = [f"::sysinit:{script} start"]
-    if plan.has_after and plan.boot_done_seconds is not None:
+    if plan.has_timer:
         lines.append(f"::once:/bin/sh -c 'sleep {plan.boot_done_seconds}; exec {script} boot-done'")
+    elif plan.has_boot_done:
+        lines.append(f"::once:{script} boot-done")
     return tuple(lines)
 
 

@@ -96,7 +96,7 @@ def installed(board: BoardAccess) -> Manifest | None:
 class _Installation:
     def __init__(self, board: BoardAccess, plan: ApplyPlan, init: Init | None, force: bool) -> None:
         self.board, self.plan, self.force = board, plan, force
-        self.facts = board.look()
+        self.facts = board.look(plan.state_dir)
         self.init = init or init_of(self.facts.exe, self.facts.has)
         self.before = installed(board) or Manifest(init=self.init, script=SCRIPT_PLACES[0])
         self.inittab = without_lines(self.facts.inittab, self.before.lines.get(INITTAB, ()))
@@ -141,6 +141,7 @@ class _Installation:
             files={place: sha256(sources[place]) for place in self.layout.files},
             links=self.layout.links,
             lines={path: list(lines) for path, lines in self.layout.lines.items()},
+            attempts=self.plan.attempts_file if self.plan.attempts else "",
         )
 
     def _refuse_conflicts(self, manifest: Manifest) -> None:
@@ -189,7 +190,8 @@ class _Installation:
         return [*complaints, *said], not done.status
 
     def _commit(self, places: list[str], made: list[str], manifest: Manifest) -> None:
-        obsolete = [path for path in self.before.paths if path not in manifest.paths]
+        left = {*manifest.paths, *manifest.counters}
+        obsolete = [p for p in (*self.before.paths, *self.before.counters) if p not in left]
         try:
             self.board.call("commit", *places, "--", *obsolete)
         except InstallError:  # it has ended; after any other error it may still be running there
@@ -202,16 +204,26 @@ class _Installation:
             self.board.call("remove", "--", *made)
 
     def _notes(self) -> list[str]:
+        notes = self._notes_on_attempts()
         if not self.layout.lines:
-            return []
+            return notes
         script = self.layout.script
-        notes = [
+        return [
+            *notes,
             "what the sysinit lines of /etc/inittab start comes before it: to set the values "
-            f"earlier, call `{script} start` there"
+            f"earlier, call `{script} start` there",
         ]
-        if self.plan.has_after and self.plan.boot_done_seconds is None:
-            notes.append(f"call `{script} boot-done` when the boot has finished")
-        return notes
+
+    def _notes_on_attempts(self) -> list[str]:
+        folder = self.plan.state_dir
+        obstacle = self.facts.obstacle(folder, programs=False) if self.plan.attempts else ""
+        if not obstacle:
+            return []
+        return [
+            f"boots that hang cannot be counted in {folder}, which {obstacle}: give --state-dir "
+            "a folder that is writable when the script runs and survives a power cut, or "
+            "--attempts 0"
+        ]
 
 
 def _place(facts: BoardFacts) -> str:
@@ -259,7 +271,7 @@ def _remove(board: BoardAccess, facts: BoardFacts, manifest: Manifest) -> Remove
         board.target.run(["systemctl", "stop", "foreread.service"], timeout_s=30.0)
     done = board.target.run([manifest.script, "restore"], timeout_s=30.0)
     _edit_lines(board, manifest)
-    paths = [*reversed(manifest.paths), MANIFEST]
+    paths = [*reversed(manifest.paths), *manifest.counters, MANIFEST]
     board.call("remove", *paths, "--", *manifest.directories)
     _reload_systemd(board, facts)
     return Removed([*manifest.lines, *paths], done.stderr.decode(errors="replace").splitlines())

@@ -6,7 +6,14 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.apply.plan import ApplyError, ApplyPlan, Prefetch, plan_from
+from analyzer.apply.plan import (
+    DEFAULT_ATTEMPTS,
+    STATE_DIR,
+    ApplyError,
+    ApplyPlan,
+    Prefetch,
+    plan_from,
+)
 from analyzer.apply.tuned import plan_of_tuning
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_scripts
 from analyzer.confirm.text import cited, contradicting, stored
@@ -38,6 +45,8 @@ def script(
     restore_on_stop: bool = True,
     prefetch: StrPath | None = None,
     replayer: StrPath | None = None,
+    attempts: int = DEFAULT_ATTEMPTS,
+    state_dir: str = STATE_DIR,
     force: bool = False,
     allow: Collection[str] = (),
     tell: Callable[[str], None] = silent,
@@ -53,11 +62,15 @@ def script(
             that it runs on the recorded board.
         read_ahead_kb: set this window instead of the predicted one.
         after_boot_kb: switch to this window when the board has booted.
-        after_seconds: switch so many seconds after boot; None: when the script is called with
-            ``boot-done``.
+        after_seconds: the boot is over so many seconds after its start; None: when the script is
+            called with ``boot-done``.
         restore_on_stop: ``stop`` restores the values that the script found.
         prefetch: a list that ``prefetch`` wrote, to be read while the board boots.
         replayer: the program that reads the list; None: a shell script, which needs dd.
+        attempts: leave the board's defaults after so many boots in a row that did not reach
+            ``boot-done``; 0: never.
+        state_dir: the board's folder where such boots are counted; it must survive a power cut
+            and be writable when the script runs.
         force: write a window that measured runs contradict.
         allow: with ``durability``, also set tuned values with which a power cut loses more data.
         tell: is called with notes about the window and about what a power cut may lose, in words.
@@ -69,15 +82,18 @@ def script(
     """
     replayed = None if prefetch is None else _prefetch(Path(prefetch), replayer)
     if isinstance(of, Results):
-        if capture or (read_ahead_kb, after_boot_kb, after_seconds) != (None, None, None):
+        if capture or (read_ahead_kb, after_boot_kb) != (None, None):
             raise ApplyError(
                 "a tuning sets its own values: a capture or a window cannot be given with it",
                 "leave these arguments out, or give a prediction",
             )
         plan = plan_of_tuning(
             of,
+            boot_done_seconds=after_seconds,
             restore_on_stop=restore_on_stop,
             prefetch=replayed,
+            attempts=attempts,
+            state_dir=state_dir,
             risked="durability" in allow,
         )
         for loss in plan.losses:
@@ -95,6 +111,8 @@ def script(
         boot_done_seconds=after_seconds,
         restore_on_stop=restore_on_stop,
         prefetch=replayed,
+        attempts=attempts,
+        state_dir=state_dir,
     )
     return Script(plan, tuple(write_scripts(plan, Path(output))))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from analyzer.apply.init_system import INITTAB, Init
-from analyzer.apply.plan import ApplyError
+from analyzer.apply.plan import ATTEMPTS, ApplyError
 from analyzer.apply.write import LIST_PLACE, PLACE, replayer_place
 
 MANIFEST = "/etc/foreread-apply.manifest"
@@ -26,6 +26,12 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     links: dict[str, str] = {}
     lines: dict[str, list[str]] = {}
     directories: list[str] = []  # that were made for them
+    attempts: str = ""  # where the script counts boots
+
+    @property
+    def counters(self) -> list[str]:
+        """The files that the script itself writes and that survive a boot."""
+        return [self.attempts] if self.attempts else []
 
     @property
     def paths(self) -> list[str]:
@@ -50,6 +56,8 @@ def decode(text: bytes) -> Manifest:
     strange = [path for path in manifest.paths if not _is_ours(path)]
     strange += [path for path in manifest.lines if path != INITTAB]
     strange += [path for path in manifest.directories if not path.startswith("/etc/")]
+    if manifest.attempts and not _counts_boots(manifest.attempts):
+        strange.append(manifest.attempts)
     if manifest.script not in SCRIPT_PLACES:
         strange.append(manifest.script)
     if strange:
@@ -67,6 +75,10 @@ def _is_ours(path: str) -> bool:
     places = (*SCRIPT_PLACES, *map(replayer_place, SCRIPT_PLACES), LIST_PLACE)
     known = path in places or (folder.startswith("/etc/") and name.startswith(_OURS))
     return known and ".." not in path.split("/")
+
+
+def _counts_boots(path: str) -> bool:
+    return path.startswith("/") and path.endswith(f"/{ATTEMPTS}") and ".." not in path.split("/")
 
 
 def _damaged(why: str) -> ApplyError:

@@ -13,8 +13,12 @@ from tracer.formats.capture import Capture
 
 READ_AHEAD = "queue/read_ahead_kb"
 SECTOR_BYTES = 512  # of /sys/block/NAME/size, whatever the disk's sector size is
+ATTEMPTS = "foreread-apply.attempts"
+STATE_DIR = "/etc"  # writable and persistent wherever the script can be installed
+DEFAULT_ATTEMPTS = 2
 PLACES = ("/sys/block/", "/sys/class/bdi/", "/proc/sys/vm/")
 
+_FOLDER = re.compile(r"(/[A-Za-z0-9_.+-]+)+/?")
 _DISK_NAME = re.compile(r"(?!\.)[A-Za-z0-9_!.+:-]+")  # '!' is a '/' in the kernel's name
 _KNOB = re.compile(r"/?[A-Za-z0-9_!.+:-]+(/[A-Za-z0-9_!.+:-]+)*")
 _VALUE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:-]*( [A-Za-z0-9_.][A-Za-z0-9_.:-]*)*")
@@ -92,6 +96,8 @@ class ApplyPlan:
     restore_on_stop: bool = True
     prefetch: Prefetch | None = None
     losses: tuple[str, ...] = ()
+    attempts: int = 0  # boots in a row that may end before boot-done; 0: not counted
+    state_dir: str = STATE_DIR  # where they are counted; survives a power cut
 
     @property
     def remounts(self) -> bool:
@@ -108,6 +114,21 @@ class ApplyPlan:
     def has_after(self) -> bool:
         """Whether other values hold once the board has booted."""
         return any(setting.phase == "after" for setting in self.settings)
+
+    @property
+    def has_boot_done(self) -> bool:
+        """Whether the board calls the script when it has booted."""
+        return self.has_after or self.attempts > 0
+
+    @property
+    def has_timer(self) -> bool:
+        """Whether the board has booted some seconds after its start."""
+        return self.has_boot_done and self.boot_done_seconds is not None
+
+    @property
+    def attempts_file(self) -> str:
+        """The file with the boots that did not reach boot-done."""
+        return f"{self.state_dir.rstrip('/')}/{ATTEMPTS}"
 
 
 def check(plan: ApplyPlan) -> None:
@@ -130,6 +151,18 @@ def check(plan: ApplyPlan) -> None:
             )
     if plan.boot_done_seconds is not None and plan.boot_done_seconds < 0:
         raise ApplyError("the time after boot is negative", "give 0 seconds or more")
+    _check_attempts(plan)
+
+
+def _check_attempts(plan: ApplyPlan) -> None:
+    if plan.attempts < 0:
+        raise ApplyError("the number of attempts is negative", "give 0 or more")
+    folder = plan.state_dir
+    if not _FOLDER.fullmatch(folder) or {".", ".."} & set(folder.split("/")):
+        raise ApplyError(
+            f"{folder!r} is not an absolute path of plain characters",
+            "give a folder on the board, for example /data",
+        )
 
 
 def _check_disk(disk: Disk | None) -> None:
@@ -163,13 +196,16 @@ def plan_from(
     boot_done_seconds: int | None = None,
     restore_on_stop: bool = True,
     prefetch: Prefetch | None = None,
+    attempts: int = DEFAULT_ATTEMPTS,
+    state_dir: str = STATE_DIR,
 ) -> ApplyPlan:
     """Return the plan that sets the predicted window of every disk with many reads.
 
     A disk without a predicted window keeps its present one. ``read_ahead_kb`` overrides the
     prediction; ``after_boot_read_ahead_kb`` holds from the end of the boot, or
     ``boot_done_seconds`` after its start. Without ``capture`` (a foreign trace) board and disks are
-    known by kernel and name only.
+    known by kernel and name only. After ``attempts`` boots in a row that did not reach boot-done,
+    counted in ``state_dir``, the script leaves the defaults.
 
     Raises ApplyError when the verdict recommends no change or no window, or a disk cannot be named.
     """
@@ -192,6 +228,8 @@ def plan_from(
         boot_done_seconds=boot_done_seconds,
         restore_on_stop=restore_on_stop,
         prefetch=prefetch,
+        attempts=attempts,
+        state_dir=state_dir,
     )
     check(plan)
     return plan

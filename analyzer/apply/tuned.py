@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 
 from analyzer.apply.plan import (
+    DEFAULT_ATTEMPTS,
+    STATE_DIR,
     ApplyError,
     ApplyPlan,
     Board,
@@ -27,8 +29,11 @@ _BLOCK = "/sys/block/"
 def plan_of_tuning(
     results: Results,
     *,
+    boot_done_seconds: int | None = None,
     restore_on_stop: bool = True,
     prefetch: Prefetch | None = None,
+    attempts: int = DEFAULT_ATTEMPTS,
+    state_dir: str = STATE_DIR,
     risked: bool = False,
 ) -> ApplyPlan:
     """Return the plan that sets the genes confirmed to matter, a scheduler before its tunables.
@@ -68,8 +73,11 @@ def plan_of_tuning(
         ),
         created_from=f"tuning of {shlex.join(spec.command)} by {spec.sampler}: together "
         f"{_effect(confirmed.over_default)} than at the defaults; kernel {spec.board.kernel}",
+        boot_done_seconds=boot_done_seconds,
         restore_on_stop=restore_on_stop,
         prefetch=prefetch,
+        attempts=attempts,
+        state_dir=state_dir,
     )
     check(plan)
     return plan

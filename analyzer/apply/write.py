@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -25,7 +26,7 @@ _EXECUTABLE = {
     SCRIPT: "foreread-apply.sh.j2",
     "openwrt/foreread": "openwrt.sh.j2",
 }
-_EXECUTABLE_AFTER = {
+_EXECUTABLE_DONE = {
     "sysv/S99foreread-boot-done": "sysv-boot-done.sh.j2",
     "openwrt/foreread-boot-done": "openwrt-boot-done.sh.j2",
 }
@@ -37,7 +38,7 @@ _PLAIN = {
     "buildroot/foreread-apply.mk": "buildroot.mk.j2",
     "INSTALL.md": "INSTALL.md.j2",
 }
-_PLAIN_AFTER = {"systemd/foreread-boot-done.service": "foreread-boot-done.service.j2"}
+_PLAIN_DONE = {"systemd/foreread-boot-done.service": "foreread-boot-done.service.j2"}
 _TIMER = {"systemd/foreread-boot-done.timer": "foreread-boot-done.timer.j2"}
 _RESETTING = ("/scheduler", "/max_sectors_kb", "/rotational")
 _SYSCTL = {"sysctl.d/60-foreread.conf": "sysctl.conf.j2"}
@@ -92,11 +93,11 @@ def replayer_place(script: str) -> str:
 
 
 def _files(plan: ApplyPlan) -> list[tuple[str, str, int]]:
-    executable = _EXECUTABLE | (_EXECUTABLE_AFTER if plan.has_after else {})
+    executable = _EXECUTABLE | (_EXECUTABLE_DONE if plan.has_boot_done else {})
     plain = dict(_PLAIN)
-    if plan.has_after:
-        plain |= _PLAIN_AFTER
-        plain |= _TIMER if plan.boot_done_seconds is not None else {}
+    if plan.has_boot_done:
+        plain |= _PLAIN_DONE
+        plain |= _TIMER if plan.has_timer else {}
     if _vm_settings(plan):
         plain |= _SYSCTL
     return [(name, template, 0o755) for name, template in executable.items()] + [
@@ -111,12 +112,29 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "script": place,
         "disks": [(disk, list(knobs)) for disk, knobs in groupby(settings, lambda s: s[0].disk)],
         "vm": _vm_settings(plan),
-        "timer": plan.has_after and plan.boot_done_seconds is not None,
+        "timer": plan.has_timer,
+        "attempts": plan.attempts_file,
+        "settings_id": _settings_id(plan),
+        "processes": _processes(plan),
         "replayer": replayer_place(place),
         "list": LIST_PLACE,
         "remount": remount.shell_functions(),
         "scheduler": scheduler.shell_functions(),
     }
+
+
+def _settings_id(plan: ApplyPlan) -> str:
+    """Return what differs for other settings: a boot that hung with these says nothing of them."""
+    listing = plan.prefetch.listing if plan.prefetch else b""
+    settings = [(s.disk and s.disk.name, s.knob, s.value, s.phase) for s in plan.settings]
+    return hashlib.sha256(repr(settings).encode() + listing).hexdigest()[:12]
+
+
+def _processes(plan: ApplyPlan) -> str:
+    """Return the processes that a boot starts, in words."""
+    names = ["sync"] * bool(plan.attempts) + ["mount"] * plan.remounts
+    names += ["the replayer"] * bool(plan.prefetch)
+    return f"only {' and '.join(names)}" if names else "no process"
 
 
 def _scripted(settings: tuple[Setting, ...]) -> list[tuple[Setting, str]]:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from loop_board import LoopBoard, loop_device
 from shells import BASH, BUSYBOX, DASH, each_shell
-
-from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
 pytestmark = [
     pytest.mark.kernel,
@@ -22,52 +20,10 @@ pytestmark = [
     ),
 ]
 
-IMAGE_BYTES = 3 << 20
-KNOBS = ("scheduler", "read_ahead_kb", "nr_requests", "max_sectors_kb")
-
-
-class LoopBoard:
-    """A loop device, and the script for it with /run replaced: another test may run one too."""
-
-    def __init__(self, directory: Path, shell: tuple[str, ...], loop: str) -> None:
-        self.directory = directory
-        self.shell = shell
-        self.name = Path(loop).name
-        self.disk = Disk(self.name, IMAGE_BYTES)
-        self.queue = Path("/sys/block", self.name, "queue")
-        self.run_directory = directory / "run"
-        self.run_directory.mkdir()
-
-    def install(self, *settings: Setting) -> None:
-        series = ".".join(platform.release().split(".")[:2])
-        write_scripts(ApplyPlan(settings, Board(platform.machine(), series)), self.directory)
-        script = self.directory / "foreread-apply"
-        own = script.read_text().replace("run=/run\n", f"run={self.run_directory}\n")
-        script.write_text(own)
-
-    def run(self, verb: str) -> subprocess.CompletedProcess[str]:
-        command = [*self.shell, str(self.directory / "foreread-apply"), verb]
-        # With INVOCATION_ID, as under systemd, the kernel log is left alone.
-        environment = {**os.environ, "INVOCATION_ID": "test"}
-        return subprocess.run(
-            command, capture_output=True, text=True, check=False, timeout=20, env=environment
-        )
-
-    def setting(self, knob: str, value: str, phase="boot") -> Setting:
-        return Setting(f"queue/{knob}", value, "tested", self.disk, phase)
-
-    def values(self) -> dict[str, str]:
-        return {knob: (self.queue / knob).read_text() for knob in KNOBS}
-
-
 @pytest.fixture
 def loop(tmp_path):
-    image = tmp_path / "image"
-    image.write_bytes(b"\0" * IMAGE_BYTES)
-    command = ["losetup", "--find", "--show", str(image)]
-    name = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
-    yield name
-    subprocess.run(["losetup", "--detach", name], check=True)
+    with loop_device(tmp_path / "image") as name:
+        yield name
 
 
 @pytest.fixture(params=each_shell(of=(BUSYBOX, DASH, BASH)))
@@ -183,6 +139,7 @@ def test_read_only_attribute_is_reported(board):
 )
 def test_full_run(board):
     board.install(board.setting("read_ahead_kb", "512"))
+    before = board.values()
     mount = ["mount", "-t", "tmpfs", "-o", "size=4k", "tmpfs", str(board.run_directory)]
     subprocess.run(mount, check=True)
     try:
@@ -190,35 +147,59 @@ def test_full_run(board):
         result = board.run("start")
         assert result.returncode == 0
         assert "cannot be written" in result.stderr
-        assert board.values()["read_ahead_kb"] == "512\n"
+        assert board.values() == before, "stop could not restore them"
         assert board.run("stop").returncode == 0
     finally:
         subprocess.run(["umount", str(board.run_directory)], check=True)
 
 
-def test_vanished_disk(board, tmp_path):
+def test_vanished_disk(board):
+    """Another disk was set, too, and has no directory any more."""
     board.install(board.setting("read_ahead_kb", "512"))
+    before = board.values()
     board.run("start")
-    with (board.run_directory / "foreread.saved").open("a") as saved:
-        saved.write("/sys/block/no-such-disk/queue/read_ahead_kb 128\n")
+    saved = board.run_directory / "foreread.saved"
+    text = saved.read_text()
+    boot = text.splitlines()[0]
+    gone = "disk /sys/block/gone\nis size 1\n/sys/block/gone/queue/read_ahead_kb 128\n"
+    saved.write_text(f"{text}\n{boot}\n{gone}end 1.1\n")
     result = board.run("stop")
-    assert result.returncode == 0
-    assert "absent, nothing put back" in result.stderr
+    assert result.returncode == 1
+    assert "this disk is not here any more" in result.stderr
+    assert board.values() == before
+    assert saved.read_text() == f"{boot}\nkept\n{gone}{saved.read_text().splitlines()[-1]}\n"
 
 
-def test_start_starts_no_process(board, tmp_path):
+def test_device_that_lost_its_image_is_restored(board, tmp_path):
+    """The queue belongs to the device: it stays as it was set."""
+    board.install(board.setting("read_ahead_kb", "512"))
+    before = board.values()
+    board.run("start")
+    subprocess.run(["losetup", "--detach", f"/dev/{board.name}"], check=True)
+    try:
+        assert board.run("stop").returncode == 0
+        assert board.values()["read_ahead_kb"] == before["read_ahead_kb"]
+    finally:
+        image = str(tmp_path / "image")
+        subprocess.run(["losetup", f"/dev/{board.name}", image], check=True)
+
+
+@pytest.mark.parametrize(("attempts", "processes"), [(0, 0), (2, 1)])
+def test_start_starts_no_process_but_the_sync_of_an_attempt(board, tmp_path, attempts, processes):
     if not Path("/proc/sys/kernel/arch").exists():
         pytest.skip("this kernel has no /proc/sys/kernel/arch: start needs uname once")
     if shutil.which("strace") is None:
         pytest.skip("strace is not installed: the processes that start makes were not counted")
-    board.install(board.setting("read_ahead_kb", "512"))
+    changes = {"attempts": attempts, "state_dir": str(tmp_path)}
+    board.install(board.setting("read_ahead_kb", "512"), **changes)
     log = tmp_path / "strace"
     board.shell = ["strace", "-f", "-o", str(log), "-e", "trace=process", *board.shell]
     assert board.run("start").returncode == 0
     assert board.values()["read_ahead_kb"] == "512\n"
     calls = [line.split("(")[0].split()[-1] for line in log.read_text().splitlines()]
     assert "execve" in calls
-    assert not {"fork", "vfork", "clone", "clone3"} & set(calls)
+    made = {"fork", "vfork", "clone", "clone3"}
+    assert sum(call in made for call in calls) == processes
 
 
 def udev_change(rules: Path, disk: str) -> str:

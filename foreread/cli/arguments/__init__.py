@@ -95,14 +95,19 @@ def window_kb(text: str) -> int:
     return _whole(text, 0, _LARGEST_KIB)
 
 
+def boot_attempts(text: str) -> int:
+    """Return a number of boots."""
+    return _whole(text, 0, 1000, "a number of boots")
+
+
 def buffer_kib(text: str) -> int:
     """Return the size of a trace buffer."""
     return _whole(text, 1, _LARGEST_KIB)
 
 
-def _whole(text: str, least: int, most: int) -> int:
+def _whole(text: str, least: int, most: int, what: str = "a number of KiB") -> int:
     if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
-        raise argparse.ArgumentTypeError(f"{text!r}: write a number of KiB from {least} to {most}")
+        raise argparse.ArgumentTypeError(f"{text!r}: write {what} from {least} to {most}")
     return int(text)
 
 

@@ -6,11 +6,13 @@ import argparse
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TypedDict
 
 from msgspec import UNSET
 
 from analyzer.apply import ApplyPlan, Installed, Script, install, script, uninstall
 from analyzer.apply.init_system import INITS
+from analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR
 from analyzer.ingest.load import load
 from analyzer.predict.choice import PUBLISHED
 from analyzer.tuner.findings.results import read_results
@@ -18,7 +20,7 @@ from analyzer.tuner.store.store_file import is_store
 from boards.emulated.live import EmulatedTarget
 from boards.open import LOCAL, open_target
 from boards.target import TargetError
-from foreread.cli.arguments import UsageError, add_capture, window_kb
+from foreread.cli.arguments import UsageError, add_capture, boot_attempts, window_kb
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.arguments.target import add_target, target_words, tell
@@ -32,6 +34,11 @@ from foreread.documents.script import (
 )
 
 AUTO = "auto"
+
+
+class _Counted(TypedDict):
+    attempts: int
+    state_dir: str
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,7 +65,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--after-seconds",
         type=int,
         metavar="S",
-        help="switch S seconds after boot (default: when the script is called with `boot-done`)",
+        help="the boot is over S seconds after its start (default: when the last init script or "
+        "multi-user.target has been reached, and the script is called with `boot-done`)",
+    )
+    parser.add_argument(
+        "--attempts",
+        type=boot_attempts,
+        metavar="N",
+        help="leave the board's defaults after N boots in a row that did not reach the end of the "
+        f"boot (default: {DEFAULT_ATTEMPTS}; 0: never)",
+    )
+    parser.add_argument(
+        "--state-dir",
+        metavar="DIR",
+        help="folder on the board where such boots are counted; it must survive a power cut and be "
+        f"writable when the script runs (default: {STATE_DIR})",
     )
     parser.add_argument(
         "--prefetch",
@@ -134,6 +155,7 @@ def _check_usage(args: argparse.Namespace) -> None:
         *(args.capture, args.model, args.device_model, args.output),
         *(args.read_ahead_kb, args.after_boot_kb, args.after_seconds),
         *(args.prefetch, args.replayer, _published(args), args.allow or None),
+        *(args.attempts, args.state_dir),
     )
     if args.uninstall:
         if any(given is not None for given in made) or args.init != AUTO or args.no_restore:
@@ -146,8 +168,10 @@ def _check_usage(args: argparse.Namespace) -> None:
         raise UsageError("--allow is for a TUNING: a CAPTURE sets windows only")
     if args.replayer is not None and args.prefetch is None:
         raise UsageError("--replayer needs a list: add --prefetch LIST")
-    if args.after_seconds is not None and args.after_boot_kb is None:
-        raise UsageError("--after-seconds needs a window: add --after-boot-kb N")
+    if args.after_seconds is not None and args.after_boot_kb is None and args.attempts == 0:
+        raise UsageError("--after-seconds with --attempts 0 needs a window: add --after-boot-kb N")
+    if args.state_dir is not None and args.attempts == 0:
+        raise UsageError("--state-dir cannot be used with --attempts 0")
     if not args.install and (args.target != LOCAL or args.init != AUTO):
         raise UsageError("--target and --init need --install or --uninstall")
 
@@ -169,6 +193,7 @@ def _of_capture(args: argparse.Namespace) -> Script:
         restore_on_stop=not args.no_restore,
         prefetch=args.prefetch,
         replayer=args.replayer,
+        **_counted(args),
         force=args.force,
         tell=tell,
     )
@@ -185,12 +210,22 @@ def _of_tuning(args: argparse.Namespace) -> Script:
     return script(
         read_results(args.capture),
         args.output,
+        after_seconds=args.after_seconds,
         restore_on_stop=not args.no_restore,
         prefetch=args.prefetch,
         replayer=args.replayer,
         allow=args.allow,
         tell=tell,
+        **_counted(args),
     )
+
+
+def _counted(args: argparse.Namespace) -> _Counted:
+    """Return how the script counts boots that did not end."""
+    return {
+        "attempts": DEFAULT_ATTEMPTS if args.attempts is None else args.attempts,
+        "state_dir": args.state_dir or STATE_DIR,
+    }
 
 
 def _install(args: argparse.Namespace, plan: ApplyPlan) -> Installed:

@@ -15,7 +15,9 @@ from shells import BASH, BUSYBOX, DASH, each_shell
 from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
 # Where a path of the real board begins in the script; "/proc/sys/" holds no second one.
-ROOTS = re.compile(r"(?<![\w/.$}])/(?=(?:sys|proc|run|var/run|dev/kmsg)\b)")
+ROOTS = re.compile(
+    r"(?<![\w/.$}])/(?=(?:sys|proc|run|var/run|dev/kmsg|etc/foreread-apply\.attempts)\b|dev[ ;])"
+)
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")
 BOARD = Board("armv7l", "6.1", "Some Board 3")
 

@@ -301,21 +301,33 @@ def test_var_run_is_used_without_run(board):
     assert board.window == "128"
 
 
-def test_without_run_values_are_set_and_the_old_ones_reported(board):
+def test_without_run_old_values_are_kept_in_dev(board):
     board.path("run").rmdir()
     board.start()
     assert board.window == "2048"
-    assert "stop will not know" in board.err
-    assert "128 -> 2048" in board.err
+    assert board.path("dev/foreread.saved").exists()
     assert board.run("boot-done").returncode == 0
     assert board.window == "512"
     assert board.run("stop").returncode == 0
+    assert board.window == "128"
+    assert [path.name for path in board.path("dev").iterdir()] == ["kmsg"]
 
 
-def test_state_that_cannot_be_written_does_not_stop_start(board):
+def test_without_a_place_for_old_values_nothing_is_set(board):
+    board.path("run").rmdir()
+    board.path("dev").rename(board.path("no-dev"))
+    board.start()
+    assert board.window == "128"
+    assert "nothing set, since stop could not restore it" in board.err
+    assert board.run("boot-done").returncode == 0
+    assert board.window == "128"
+    assert board.run("stop").returncode == 0
+
+
+def test_nothing_is_set_if_old_values_cannot_be_written(board):
     board.path("run/foreread.saved").mkdir()
     board.start()
-    assert board.window == "2048"
+    assert board.window == "128"
     assert "cannot be written" in board.err
 
 

@@ -66,6 +66,7 @@ PLANS = {
     "done": plan(512, 64),
     "seconds": plan(512, 64, 30),
     "prefetch": plan(512, prefetch=PREFETCH),
+    "attempts": replace(plan(512), attempts=2),
 }
 
 
@@ -118,6 +119,8 @@ def test_inittab_line_comes_after_the_last_sysinit(tmp_path):
         "::respawn:/app",
     ]
     assert "comes before it" in done.notes[0]
+    install(board, plan(512, 64))
+    assert "::once:/usr/sbin/foreread-apply boot-done\n" in board.get("etc/inittab")
     install(board, plan(512))
     assert "once" not in board.get("etc/inittab")
     assert board.get("etc/inittab").count("foreread") == 1
@@ -151,6 +154,46 @@ def test_units_are_enabled_by_links(tmp_path):
     install(board, plan(512, 64))
     assert not (wants / "timers.target.wants/foreread-boot-done.timer").is_symlink()
     assert (wants / "multi-user.target.wants/foreread-boot-done.service").is_symlink()
+
+
+def test_boots_are_counted_where_the_plan_says(board):
+    board.put("proc/sys/kernel/random/boot_id", "one\n")
+    before = board.tree()
+    done = install(board, replace(plan(512), attempts=2))
+    assert done.notes == []
+    assert "/etc/init.d/S99foreread-boot-done" in done.manifest.files
+    assert started(board) == "512"
+    assert board.get("etc/foreread-apply.attempts").split()[:2] == ["attempt", "one"]
+    assert board.run(["/etc/init.d/S99foreread-boot-done", "start"]).status == 0
+    assert board.get("etc/foreread-apply.attempts") == "reached one\n"
+    board.directory("data")
+    after = board.tree()
+    install(board, replace(plan(512), attempts=2, state_dir="/data"))
+    assert not (board.root / "etc/foreread-apply.attempts").exists()
+    assert started(board) == "512"
+    assert board.run(["/usr/sbin/foreread-apply", "boot-done"]).status == 0
+    assert board.get("data/foreread-apply.attempts") == "reached one\n"
+    uninstall(board)
+    (board.root / "data").rmdir()
+    assert board.tree() == before != after
+
+
+@pytest.mark.parametrize(
+    ("mount", "said"),
+    [
+        ("", "is absent"),
+        ("21 20 0:5 / /data rw - tmpfs t rw\n", "in memory"),
+        ("21 20 179:3 / /data ro - ext4 /dev/x ro\n", "is read-only"),
+        ("21 20 179:3 / /data rw,noexec - ext4 /dev/x rw\n", ""),
+    ],
+)
+def test_a_folder_that_cannot_count_boots_is_noted(board, mount, said):
+    if mount:
+        board.directory("data")
+        board.put("proc/self/mountinfo", ROOT_MOUNT + mount)
+    done = install(board, replace(plan(512), attempts=2, state_dir="/data"))
+    assert len(done.notes) == bool(said)
+    assert all(said in note and "--state-dir" in note for note in done.notes)
 
 
 def test_list_and_replayer_come_and_go_with_the_plan(board):
@@ -406,6 +449,9 @@ def test_uninstall_without_installation(board):
         '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{},'
         '"lines":{"/etc/passwd":["root"]}}',
         '{"init":"busybox","script":"/usr/sbin/foreread-apply","files":{},"directories":["/home"]}',
+        '{"init":"busybox","script":"/usr/sbin/foreread-apply","attempts":"/etc/passwd"}',
+        '{"init":"busybox","script":"/usr/sbin/foreread-apply",'
+        '"attempts":"/x/../etc/foreread-apply.attempts"}',
     ],
 )
 def test_a_hostile_manifest_removes_nothing(board, manifest):

@@ -23,6 +23,10 @@ PLANS = {
     "keep": ApplyPlan(ONE, restore_on_stop=False),
     "prefetch": ApplyPlan(ONE, BOARD, "a run", prefetch=PREFETCH),
     "prefetch-keep": ApplyPlan(TWO, restore_on_stop=False, prefetch=PREFETCH),
+    "attempts": ApplyPlan(ONE, BOARD, "a run", attempts=2, state_dir="/data"),
+    "attempts-delay": ApplyPlan(
+        ONE, BOARD, "a run", boot_done_seconds=30, prefetch=PREFETCH, attempts=3
+    ),
     "memory": ApplyPlan((*TWO, Setting("/proc/sys/vm/swappiness", "10", "swap"))),
 }
 
@@ -87,6 +91,8 @@ def test_files_by_plan(tmp_path):
     assert names(PLANS["two-phases"], tmp_path / "2") - one == after
     timer = {"systemd/foreread-boot-done.timer"}
     assert names(PLANS["delay"], tmp_path / "3") - one == after | timer
+    assert names(PLANS["attempts"], tmp_path / "6") - one == after
+    assert names(PLANS["attempts-delay"], tmp_path / "7") >= one | after | timer
     prefetched = {REPLAYER, f"{REPLAYER}.c", f"{REPLAYER}.list"}
     assert names(PLANS["prefetch"], tmp_path / "5") - one == prefetched
     assert names(PLANS["memory"], tmp_path / "4") - one == after | {"sysctl.d/60-foreread.conf"}
@@ -120,6 +126,13 @@ def test_unit_starts_before_services_and_can_be_switched_off(tmp_path):
         "ExecStop=/usr/sbin/foreread-apply stop",
     ):
         assert line in unit.splitlines()
+
+
+def test_unit_starts_when_boots_can_be_counted(tmp_path):
+    write_scripts(PLANS["attempts"], tmp_path)
+    unit = (tmp_path / "systemd/foreread.service").read_text().splitlines()
+    assert "RequiresMountsFor=/data" in unit
+    assert "After=systemd-remount-fs.service" in unit
 
 
 def test_kept_values_have_no_exec_stop(tmp_path):

@@ -139,7 +139,9 @@ def test_a_sweep_that_could_not_be_saved_is_refused_before_any_run(output, tmp_p
         ["--read-ahead-kb=7"],
         ["--read-ahead-kb=99999999999"],
         ["--after-boot-kb=6"],
-        ["--after-seconds=5"],
+        ["--after-seconds=5", "--attempts=0"],
+        ["--attempts=-1"],
+        ["--attempts=two"],
     ],
 )
 def test_values_that_the_boot_script_could_not_set_are_wrong_usage(options, tmp_path):

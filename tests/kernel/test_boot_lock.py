@@ -1,0 +1,70 @@
+"""Two runs of the boot script at once on a real disk: one waits for the other."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from loop_board import LoopBoard, loop_device
+from shells import BASH, BUSYBOX, DASH, each_shell
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(
+        os.geteuid() != 0 or not Path("/dev/loop-control").exists(),
+        reason="needs root and loop devices: the boot script was not run on a real disk",
+    ),
+]
+ROUNDS = 60
+BOTH = pytest.mark.parametrize(
+    "board", each_shell(DASH, BUSYBOX, of=(BUSYBOX, DASH, BASH)), indirect=True
+)
+
+
+@pytest.fixture(params=each_shell(of=(BUSYBOX, DASH, BASH)))
+def board(request, tmp_path):
+    with loop_device(tmp_path / "image") as loop:
+        board = LoopBoard(tmp_path, request.param, loop)
+        offered = (board.queue / "scheduler").read_text()
+        if "mq-deadline" not in offered or "[none]" not in offered:
+            pytest.skip("this kernel offers no mq-deadline: no scheduler was changed")
+        board.install(
+            board.setting("scheduler", "mq-deadline"),
+            board.setting("nr_requests", "32"),
+            board.setting("read_ahead_kb", "2048"),
+            board.setting("read_ahead_kb", "512", "after"),
+        )
+        yield board
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "verbs",
+    [
+        ("start", "stop"),
+        ("start", "restart"),
+        ("start", "start"),
+        ("restart", "boot-done"),
+        ("stop", "restore", "start", "restart", "boot-done"),
+    ],
+    ids="-".join,
+)
+def test_runs_at_the_same_time_leave_nothing_changed(board, verbs):
+    before = board.values()
+    changed = []
+    for number in range(ROUNDS):
+        order = verbs if number % 2 else verbs[::-1]
+        runs = [board.begin(verb) for verb in order]
+        said = [run.communicate(timeout=60)[1] for run in runs]
+        assert not any(run.returncode for run in runs), said
+        stopped = board.run("stop")
+        if stopped.returncode or board.values() != before:
+            changed.append((number, said, stopped.stderr))
+            for knob, value in before.items():
+                choice = value.split("[")[-1].split("]")[0] if "[" in value else value
+                (board.queue / knob).write_text(choice)
+            for file in board.run_directory.iterdir():
+                file.unlink()
+        assert not list(board.run_directory.iterdir())
+    assert not changed, f"{len(changed)} of {ROUNDS}"
