@@ -20,6 +20,7 @@ pytestmark = [
     ),
 ]
 
+
 @pytest.fixture
 def loop(tmp_path):
     with loop_device(tmp_path / "image") as name:
