@@ -69,6 +69,7 @@ decode_machine(struct input *in, struct bytes *b)
         .max_sectors_kb = limit(b),
         .max_segments = limit(b),
         .max_segment_size = 512 * (limit(b) & 0xFFFF),
+        .nr_requests = limit(b),
     };
     for (int i = 0; i < WINDOWS; i++)
         in->windows[i] = (int64_t)next(b, 256) << next(b, 4);
@@ -223,8 +224,8 @@ check_sums(const struct input *in, const struct lx_timed *result)
             fail("a thread is not over", (double)in->steps[i].thread, result->total_ns);
 }
 
-/* Replay with threads; false: refused. */
-static bool
+/* Replay with threads; return the error. */
+static int
 replay(const struct input *in, int64_t window, int64_t *work, const int64_t *recorded)
 {
     struct lx_program program = program_of(in, false);
@@ -240,10 +241,10 @@ replay(const struct input *in, int64_t window, int64_t *work, const int64_t *rec
                                .n_device = in->n_device,
                                .recorded = recorded};
     struct lx_timed result = {.ends_ns = ends, .n_ends = THREADS, .work = work};
-    if (lx_replay(&program, &in->rules, &in->machine, &run, window, &result))
-        return false;
-    check_sums(in, &result);
-    return true;
+    int error = lx_replay(&program, &in->rules, &in->machine, &run, window, &result);
+    if (!error)
+        check_sums(in, &result);
+    return error;
 }
 
 /* One thread that does all operations in order reads what the emulation without time does. */
@@ -263,12 +264,12 @@ check_one_thread(struct input *in, int64_t window)
     for (int i = 0; i < FILES; i++)
         blocks |= in->files[i].block_pages;
     int64_t inserted = emulate(in, window, requests);
-    /* A block may be too large for any device. */
-    if (replay(in, window, work, NULL) != (inserted >= 0)) {
-        if (inserted >= 0 && blocks)
-            return;
-        fail("refused by one only", (double)inserted, 0);
-    }
+    int error = replay(in, window, work, NULL);
+    /* A block may be too large for any device, and only the replay keeps all requests. */
+    if (error && inserted >= 0 && (blocks || error == LX_NO_MEMORY))
+        return;
+    if (!error != (inserted >= 0))
+        fail("refused by one only", (double)inserted, error);
     for (size_t i = 0; i < in->n && inserted >= 0; i++) {
         sent += work[2 * i];
         pages += work[2 * i + 1];
@@ -282,6 +283,19 @@ check_one_thread(struct input *in, int64_t window)
         fail("requests", (double)sent, (double)counted);
 }
 
+/* Inputs, and those that were replayed. A target whose inputs are all refused would find nothing.
+ */
+static struct {
+    size_t inputs, replayed;
+} tried;
+
+__attribute__((destructor)) static void
+check_tried(void)
+{
+    if (tried.inputs > 1000 && tried.replayed < tried.inputs / 100)
+        fail("too few inputs were replayed", (double)tried.replayed, (double)tried.inputs);
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -293,8 +307,11 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     decode_device(&in, &bytes);
     decode_files(&in, &bytes);
     decode_operations(&in, &bytes);
-    if (replay(&in, 0, recorded, NULL))
+    tried.inputs++;
+    if (!replay(&in, 0, recorded, NULL)) {
+        tried.replayed++;
         replay(&in, in.windows[0], work, recorded);
+    }
     check_one_thread(&in, in.windows[1]);
     return 0;
 }

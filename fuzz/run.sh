@@ -7,6 +7,8 @@ seconds=$1
 shift
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
+out=${FUZZ_OUT:-fuzz-out}
+flags=${FUZZ_FLAGS:--fsanitize=address,undefined -fno-sanitize-recover=undefined}
 libraries='libtraceevent zlib libzstd'
 # shellcheck disable=SC2046,SC2086 # options are words
 build() {
@@ -18,8 +20,7 @@ build() {
     *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
     esac
     # the fuzzer comes first: libraries follow what uses them
-    clang -std=c11 -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
-        "fuzz/fuzz_$1.c" $core -o "fuzz-out/$1/fuzz"
+    clang -std=c11 -g -O1 -fsanitize=fuzzer $flags "fuzz/fuzz_$1.c" $core -o "$out/$1/fuzz"
 }
 
 # Python targets, over an extension under ASan and UBSan.
@@ -46,14 +47,14 @@ if test $# -eq 0; then
 fi
 for target; do
     target=$(basename "${target#fuzz/fuzz_}" .c)
-    mkdir -p "fuzz-out/$target/corpus"
+    mkdir -p "$out/$target/corpus"
     build "$target"
-    PYTHONPATH=. "$python" fuzz/seeds.py "$target" "fuzz-out/$target/corpus"
-    [ ! -d "fuzz/findings/$target" ] || cp "fuzz/findings/$target/"* "fuzz-out/$target/corpus"
+    PYTHONPATH=. "$python" fuzz/seeds.py "$target" "$out/$target/corpus"
+    [ ! -d "fuzz/findings/$target" ] || cp "fuzz/findings/$target/"* "$out/$target/corpus"
     echo "== $target, $seconds s"
-    ( cd "fuzz-out/$target" &&
+    ( cd "$out/$target" &&
         UBSAN_OPTIONS=print_stacktrace=1 ./fuzz -max_total_time="$seconds" -max_len=65536 \
             -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 corpus 2>log ) ||
-        { tail -n 40 "fuzz-out/$target/log"; exit 1; }
-    grep -E 'number_of_executed_units|DONE' "fuzz-out/$target/log"
+        { tail -n 40 "$out/$target/log"; exit 1; }
+    grep -E 'number_of_executed_units|DONE' "$out/$target/log"
 done
