@@ -73,7 +73,7 @@ if TYPE_CHECKING:
     from foreread.recorded import Question as Question
     from foreread.recording import record as record
     from foreread.sweeping import sweep as sweep
-    from foreread.tuning import TuneOptions as TuneOptions
+    from foreread.tune_options import TuneOptions as TuneOptions
     from foreread.tuning import tune as tune
     from tracer.formats.capture import Capture as Capture
     from tracer.formats.confirmation import Confirmation as Confirmation
@@ -152,7 +152,7 @@ _EXPORTS = {
     "Sweep": "tracer.formats.sweep",
     "Table": "analyzer.ingest.tables",
     "Target": "boards.target",
-    "TuneOptions": "foreread.tuning",
+    "TuneOptions": "foreread.tune_options",
     "Tuning": "analyzer.tuner.findings.results:Results",
     "Validation": "analyzer.predict.validate",
     "Verdict": "analyzer.predict.prediction",

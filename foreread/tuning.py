@@ -5,9 +5,8 @@ A store holds every run, so that a tuning that was interrupted is continued from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -17,61 +16,25 @@ from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.campaign.quiet import patiently
 from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
-from analyzer.tuner.engines.stopping import Budget
 from analyzer.tuner.findings.confirming import Confirmation, Confirming
 from analyzer.tuner.findings.results import Results
-from analyzer.tuner.space.catalogue import entries, knobs, space_of, usual_names
-from analyzer.tuner.space.genes import Allele, Space
+from analyzer.tuner.space.catalogue import knobs, space_of, usual_names
+from analyzer.tuner.space.genes import Space
 from analyzer.tuner.space.losses import worst_losses
 from analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.store.store import Store
 from analyzer.tuner.store.store_file import StoreError
 from boards.counted import plural
-from boards.open import LOCAL, open_target
+from boards.open import open_target
 from boards.silent import silent
 from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
 from foreread.error import ArgumentError
 from foreread.evaluator import TrialEvaluator
+from foreread.tune_options import TuneOptions, check_options, check_resumed, risked_genes
 from foreread.version import VERSION
 from tracer.interrupts import Interrupted, orderly_exit
-from tracer.local.run import RunOptions
 from tracer.local.trial import Scenario, TrialBench, TrialOptions
 from tracer.machines import bench_on
-
-START_UP = "start-up"
-ALLOWED = ("durability", "wear", "memory")
-
-
-@dataclass(frozen=True)
-class TuneOptions:
-    """What is tuned, on which machine, and how it is searched.
-
-    ``scenarios``: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
-    ``devices`` name the disks that are tuned, by default that of the command. ``recipe``: how to
-    search: start-up, tpe, random, exhaustive, another recipe's name, or a recipe file. ``genes``:
-    the values to try by setting, an empty list for the catalogue's; none for all usual settings.
-    ``predicted``: predicted seconds by read_ahead_kb, which the search begins with. ``repeats``:
-    fewest and most runs of a chromosome in each scenario. ``limit_s``: maximum duration of one run.
-    ``reset``: a command of this machine that restarts a target that was lost. ``allow``: some of
-    ALLOWED. Without ``durability`` no value is tried with which a power cut loses more than with
-    the one found, except of genes that ``genes`` names.
-    """
-
-    run: RunOptions
-    scenarios: tuple[str, ...] = ("idle",)
-    devices: tuple[str, ...] = ()
-    target: str = LOCAL
-    identity: StrPath | None = None
-    recipe: str = START_UP
-    genes: Mapping[str, Sequence[Allele]] = field(default_factory=dict)
-    predicted: Mapping[int, float] = field(default_factory=dict)
-    repeats: tuple[int, int] = (1, 5)
-    budget: Budget = field(default_factory=Budget)
-    seed: int = 0
-    limit_s: float = 600.0
-    wait_s: float = 0.0
-    reset: tuple[str, ...] = ()
-    allow: tuple[str, ...] = ()
 
 
 def tune(
@@ -101,7 +64,7 @@ def tune(
         analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
     """
     asked = options if isinstance(options, TuneOptions) else TuneOptions(checked_run(options))
-    _check(asked)
+    check_options(asked)
     file = checked_path(output, "output")
     scenarios = {text: Scenario.parse(text) for text in asked.scenarios}
     recipe = _recipe(asked, file, resume)
@@ -115,30 +78,11 @@ def tune(
     open_bench = partial(_bench, asked, trials, tell)
     with orderly_exit(), TrialEvaluator(open_bench, asked.reset, tell) as evaluator:
         evaluator.scenarios = scenarios
-        opened = _resumed if resume else partial(_created, recipe, tell)
+        opened = partial(_resumed, tell) if resume else partial(_created, recipe, tell)
         with opened(asked, file, evaluator) as store:
             evaluator.space = CampaignSetup.of(store.spec).space
             _run(store, evaluator, Rules(budget=asked.budget), searching, confirming, tell)
             return Results.of(store)
-
-
-def _check(asked: TuneOptions) -> None:
-    """Raise ArgumentError for options that no machine could be tuned with."""
-    fewest, most = asked.repeats
-    if not 1 <= fewest <= most:
-        raise ArgumentError(
-            f"repeats {asked.repeats} are not a range", "give (fewest, most) of 1 or more"
-        )
-    if strange := [what for what in asked.allow if what not in ALLOWED]:
-        raise ArgumentError(
-            f"{strange[0]!r} cannot be allowed", f"use some of: {', '.join(ALLOWED)}"
-        )
-    known = {entry.name for entry in entries()}
-    if unknown := [name for name in asked.genes if name not in known]:
-        raise ArgumentError(
-            f"no setting to tune is called {unknown[0]!r}",
-            f"use some of: {', '.join(sorted(known))}",
-        )
 
 
 def _recipe(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
@@ -164,12 +108,13 @@ def _bench(
         yield bench
 
 
-def _resumed(asked: TuneOptions, output: Path, evaluator: TrialEvaluator) -> Store:
+def _resumed(
+    tell: Callable[[str], None], asked: TuneOptions, output: Path, evaluator: TrialEvaluator
+) -> Store:
     """Return the store of a campaign that was begun with the same options on the same board."""
     store = Store.resume(output)
     try:
-        _check_same(asked, store.spec)
-        _check_durability(asked, store)
+        check_resumed(asked, store, tell)
         store.check_board(_board(asked, evaluator.bench))
     except BaseException:
         store.close()
@@ -189,7 +134,7 @@ def _created(
         tell(note)
     if isinstance(recipe, Genetic) and recipe.turns and len(asked.scenarios) == 1:
         tell(f"recipe {asked.recipe} expects several scenarios: add another --scenario")
-    setup = CampaignSetup(recipe, _space(asked, bench, tell), asked.predicted)
+    setup = CampaignSetup(recipe, _space(asked, bench, tell), asked.predicted, asked.limits)
     spec = Spec(
         board=_board(asked, bench),
         scenarios=asked.scenarios,
@@ -217,50 +162,12 @@ def _known(text: str) -> str:
     return text if text.isprintable() else ""
 
 
-def _check_same(asked: TuneOptions, spec: Spec) -> None:
-    """Raise ArgumentError where the options are not those of the store."""
-    for what, given, stored in (
-        ("the target", asked.target, spec.board.name),
-        ("the scenario", asked.scenarios, spec.scenarios),
-        ("the recipe or sampler", asked.recipe, spec.sampler),
-        ("the seed", asked.seed, spec.seed),
-        ("the number of repeats", asked.repeats, (spec.fewest, spec.most)),
-        ("the command", tuple(asked.run.command), spec.command),
-    ):
-        if given != stored:
-            raise ArgumentError(
-                f"{what} was {_said(stored)} in the stored campaign, and is {_said(given)} now",
-                "resume with the options that the tuning was begun with",
-            )
-
-
-def _check_durability(asked: TuneOptions, store: Store) -> None:
-    """Raise ArgumentError where a campaign tries less durable values that are not asked for."""
-    risked = _risked(asked)
-    for loss in worst_losses(CampaignSetup.of(store.spec).space):
-        if loss.gene not in risked:
-            raise ArgumentError(
-                f"{store.name} tries values that lose data: {loss.sentence}",
-                "to continue it anyway, repeat the command line with --allow durability",
-            )
-
-
-def _risked(asked: TuneOptions) -> set[str]:
-    """Return the genes whose values may be less durable than those found."""
-    everything = [entry.name for entry in entries()] if "durability" in asked.allow else []
-    return {*asked.genes, *everything}
-
-
-def _said(value: object) -> str:
-    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)
-
-
 def _space(asked: TuneOptions, bench: TrialBench, tell: Callable[[str], None]) -> Space:
     names = list(asked.genes) or usual_names()
     levels = {name: list(alleles) for name, alleles in asked.genes.items() if alleles}
     probe = bench.probe(knobs(bench.disks, names, bench.mounted))
     space = space_of(
-        probe, bench.disks, names, levels, bench.windows, bench.mounted, _risked(asked)
+        probe, bench.disks, names, levels, bench.windows, bench.mounted, risked_genes(asked)
     )
     for gene, why in space.left_out.items():
         if gene in asked.genes:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from statistics import median
 
 from analyzer.report.blocks import Block, Bullets, Column, Figure, Paragraph, Section, Table
+from analyzer.report.tuning_constraints import constraints
 from analyzer.report.tuning_effects import default_against_best
 from analyzer.report.tuning_genes import disagreement, matter
 from analyzer.report.tuning_plots import convergence_plots, fitness_plot
@@ -40,10 +41,15 @@ def tuning_sections(results: Results | None, capture: Capture | None = None) -> 
         found = [
             _of_turn(number, one, section)
             for number, one in enumerate(results.contests, 1)
-            for section in (_brought(one), matter(one))
+            for section in (_brought(one), constraints(one), matter(one))
         ]
     else:
-        found = [_brought(results), matter(results), disagreement(results)]
+        found = [
+            _brought(results),
+            constraints(results),
+            matter(results),
+            disagreement(results),
+        ]
     sections = [*found, _course(results)]  # turns without a run have no section
     sections[0].blocks[:0] = _other_than(results.spec, capture)
     return sections

@@ -138,7 +138,7 @@ def disagreement(results: Results) -> Section:
     rows = [
         [
             *(value_text(results, cost) for cost in point.costs),
-            _difference(results, point.chromosome),
+            difference(results, point.chromosome),
         ]
         for point in on[:MOST_POINTS]
     ]
@@ -148,7 +148,7 @@ def disagreement(results: Results) -> Section:
     return section
 
 
-def _difference(results: Results, chromosome: Chromosome) -> str:
+def difference(results: Results, chromosome: Chromosome) -> str:
     """Return the genes in which a chromosome differs from the default."""
     genes = differing(results.space, chromosome)
     return ", ".join(f"{gene.name} {chromosome[gene.name]}" for gene in genes) or "the default"

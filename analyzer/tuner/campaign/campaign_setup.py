@@ -12,6 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
+from analyzer.tuner.campaign.feasibility import Limits
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.fingerprint import PAGE_BYTES
 from analyzer.tuner.engines.make import make_engine
@@ -27,15 +28,19 @@ class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     left_out: dict[str, str] = {}
     limited: dict[str, str] = {}
     predicted: dict[int, float] = {}
+    limits: Limits | None = None
 
 
 @dataclass(frozen=True)
 class CampaignSetup:
-    """``predicted``: seconds by read_ahead_kb, empty where nothing was predicted."""
+    """``predicted``: seconds by read_ahead_kb, empty where nothing was predicted. ``limits``: those
+    of its constraints (feasibility.py); None for no constraint.
+    """
 
     recipe: Recipe
     space: Space
     predicted: Mapping[int, float] = field(default_factory=dict)
+    limits: Limits | None = None
 
     @classmethod
     def of(cls, spec: Spec) -> CampaignSetup:
@@ -43,7 +48,7 @@ class CampaignSetup:
         text = _decoded(spec.space, _Text)
         recipe: Recipe = _decoded(spec.recipe, Recipe)  # type: ignore[arg-type]
         space = Space(tuple(text.genes), text.left_out, text.limited)
-        return cls(recipe, space, text.predicted)
+        return cls(recipe, space, text.predicted, text.limits)
 
     @property
     def turns(self) -> int:
@@ -57,10 +62,14 @@ class CampaignSetup:
 
     @property
     def space_text(self) -> str:
-        """Genes and prediction as JSON."""
+        """Genes, prediction and limits as JSON."""
         space = self.space
         text = _Text(
-            list(space.genes), dict(space.left_out), dict(space.limited), dict(self.predicted)
+            list(space.genes),
+            dict(space.left_out),
+            dict(space.limited),
+            dict(self.predicted),
+            self.limits,
         )
         return msgspec.json.encode(text).decode()
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from analyzer.tuner.campaign.baseline import Baseline
+from analyzer.tuner.campaign.feasibility import Comparison, Feasibility
 from analyzer.tuner.engines import racing
 from analyzer.tuner.evaluation import BLAMING, FINAL, LARGEST, Attempt, key_of
 from analyzer.tuner.store.records import Evaluation, Spec
@@ -59,8 +60,10 @@ class Standings:
         self._runs: dict[str, dict[str, _Runs]] = {}
         self._baselines = {scenario: Baseline() for scenario in spec.scenarios}
         self._condemned: set[str] = set()
+        self.feasibility = Feasibility(spec, self.good)
         # Found when asked for, and kept until an attempt changes them.
         self._summaries: dict[str, _Summary] = {}
+        self._violations: dict[str, list[Comparison]] = {}
         self._ranking: list[str] = []
         self._noises: dict[str, float] = {}
 
@@ -82,9 +85,11 @@ class Standings:
         runs.good.append(attempt)
         runs.logs.append((one.number, math.log(attempt.value)))
         self._summaries.pop(key, None)
+        self._violations.pop(key, None)
         if key == self.default:
             self._baselines[one.scenario].add(*runs.logs[-1])
             self._summaries.clear()
+            self._violations.clear()
 
     @property
     def drifts(self) -> list[int]:
@@ -116,7 +121,7 @@ class Standings:
 
         That is ``key``, or the best of the others.
         """
-        if self.exhausted(key):
+        if self.exhausted(key) or self.violations(key):
             return None
         if self.repeats(key) < self._spec.fewest or key == self.default:
             return key
@@ -131,9 +136,16 @@ class Standings:
         return tired or self.repeats(key) >= self._spec.most
 
     def fitness(self, key: str) -> float:
-        """Return e^gain; 0 for one that failed, or that is not measured in every scenario."""
-        gain = None if key in self._condemned else self._summary(key).gain
-        return 0.0 if gain is None else math.exp(min(gain, math.log(LARGEST)))
+        """Return e^gain; 0 for one that failed, that violates a constraint, or that is not measured
+        in every scenario.
+        """
+        return math.exp(min(self.gain(key), math.log(LARGEST)))
+
+    def violations(self, key: str) -> list[Comparison]:
+        """Return the constraints that a chromosome violates (feasibility.py)."""
+        if key not in self._violations:
+            self._violations[key] = self.feasibility.violations(key)
+        return self._violations[key]
 
     def gains(self, key: str) -> Sequence[float]:
         """Return the gain of each round: of the runs that were the n-th good ones, the mean."""
@@ -141,7 +153,8 @@ class Standings:
 
     def gain(self, key: str) -> float:
         """Return the log of the fitness; -inf where that is 0."""
-        return -math.inf if key in self._condemned else self._gain(key)
+        refused = key in self._condemned or self.violations(key)
+        return -math.inf if refused else self._gain(key)
 
     def best(self, apart_from: str | None = None) -> str:
         """Return the first of the ranking, or of all others; the default if there is none."""
@@ -154,7 +167,7 @@ class Standings:
     def ranking(self) -> Sequence[str]:
         """Return the chromosomes that have their fewest repeats, by falling gain.
 
-        Failed ones are left out. Equal ones are in the order of their first attempt.
+        Failed and infeasible ones are left out. Equal ones are in the order of their first attempt.
         """
         if not self._ranking:
             gains = {key: self.gain(key) for key in self._runs}

@@ -10,7 +10,7 @@ from analyzer.tuner.campaign.attempts import Due, evaluated, failed_for_good
 from analyzer.tuner.campaign.campaign import Rules
 from analyzer.tuner.campaign.standings import TRIES
 from analyzer.tuner.evaluation import Evaluator, key_of
-from analyzer.tuner.findings.confirm import REPEATS, Confirmed, confirm
+from analyzer.tuner.findings.confirm import REPEATS, Confirmed
 from analyzer.tuner.findings.results import Results, good_runs
 from analyzer.tuner.space.genes import Chromosome
 from analyzer.tuner.store.records import Evaluation
@@ -26,7 +26,10 @@ class Confirming:
 
 
 class Confirmation:
-    """Confirms the winner of the search that ``store`` holds, or of ``contest``, a part of it."""
+    """Confirms the winner of the search that ``store`` holds, or of ``contest``, a part of it.
+
+    If its genes violate a constraint, the next best is confirmed (candidates.py).
+    """
 
     def __init__(
         self,
@@ -61,9 +64,7 @@ class Confirmation:
         return found
 
     def _confirmed(self) -> Confirmed:
-        search, spec = self._search, self._search.spec
-        runs = good_runs(self._made, spec.objective)
-        return confirm(search.space, search.effects, search.winner, runs, spec.scenarios)
+        return self._search.settled_by(self._made).confirmed
 
     def _turn(self, due: Sequence[Chromosome], rng: random.Random, left: int) -> None:
         pairs = [(one, scenario) for one in due for scenario in self._search.spec.scenarios]

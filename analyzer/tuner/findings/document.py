@@ -7,11 +7,13 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from analyzer.tuner.campaign.feasibility import Name
 from analyzer.tuner.findings.compare import Change
+from analyzer.tuner.findings.constraints import Checked, checked
 from analyzer.tuner.findings.effects import GeneEffect, Verdict
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Allele
-from analyzer.tuner.store.records import Objective
+from analyzer.tuner.store.records import Objective, Stage
 from boards.document import Document, says
 
 Part = Annotated[float | None, says("part of the cost: -0.12 saves 12 %; null if unknown")]
@@ -59,6 +61,34 @@ class GeneResult(msgspec.Struct, frozen=True, kw_only=True):
     levels: list[LevelResult]
 
 
+class RefusedResult(Effect, frozen=True, kw_only=True):
+    """A chromosome that violates a constraint, with its change of the cost against the default."""
+
+    chromosome: Settings
+    stage: Annotated[Stage, says("the runs that show it")]
+    scenario: str
+    value: Annotated[float, says("median of its runs")]
+    default: Annotated[float, says("median of the default's runs")]
+    limit: Annotated[float, says("the largest value that is allowed")]
+    runs: int
+
+
+class ConstraintResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A constraint: what is limited, what was refused, and where it was not checked."""
+
+    constraint: Annotated[Name, says("the word for --allow")]
+    counter: Annotated[str, says("as evaluations store it")]
+    quantity: Annotated[str, says("what the counter counts, over a start")]
+    most: Annotated[
+        float | None, says("allowed excess in parts of the default's median; null: no limit")
+    ]
+    floor: Annotated[float, says("an excess up to this never counts")]
+    unchecked: Annotated[dict[str, str], says("why it was not checked, by scenario")]
+    refused: Annotated[list[RefusedResult], says("fastest first, those of the confirmation before")]
+    default: Annotated[dict[str, float], says("median of the default by scenario")]
+    tuned: Annotated[dict[str, float], says("median of chromosome by scenario")]
+
+
 class TuningDocument(Document, frozen=True, kw_only=True):
     """The outcome of a campaign; changes and effects are parts of the cost, -0.12 saves 12 %.
 
@@ -98,6 +128,7 @@ class TuningDocument(Document, frozen=True, kw_only=True):
     losses: Annotated[
         list[str] | UnsetType, says("what a power cut may lose more with chromosome")
     ] = UNSET
+    constraints: list[ConstraintResult] | UnsetType = UNSET
 
 
 def document(results: Results) -> TuningDocument:
@@ -142,6 +173,7 @@ def _outcome(results: Results) -> dict[str, Any]:
         "left_out": dict(results.space.left_out),
         "limited": dict(results.space.limited),
         "losses": results.losses,
+        "constraints": [_constraint(one) for one in checked(results)],
     }
 
 
@@ -159,6 +191,32 @@ def _scenario(results: Results, scenario: str) -> ScenarioResult:
         default=results.values(runs.costs(default, scenario)),
         tuned=results.values(runs.costs(chromosome, scenario)),
         **_change(runs.change(chromosome, default, scenario)),
+    )
+
+
+def _constraint(one: Checked) -> ConstraintResult:
+    return ConstraintResult(
+        constraint=one.constraint.name,
+        counter=one.constraint.counter,
+        quantity=one.constraint.quantity,
+        most=one.most,
+        floor=one.constraint.floor,
+        unchecked=dict(one.unchecked),
+        refused=[
+            RefusedResult(
+                chromosome=dict(refused.chromosome),
+                stage=refused.stage,
+                scenario=refused.figures.scenario,
+                value=refused.figures.value,
+                default=refused.figures.default,
+                limit=refused.figures.limit,
+                runs=refused.figures.runs,
+                **_change(refused.change),
+            )
+            for refused in one.refused
+        ],
+        default=dict(one.default),
+        tuned=dict(one.tuned),
     )
 
 

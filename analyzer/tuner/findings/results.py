@@ -12,8 +12,9 @@ from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.standings import Standings
 from analyzer.tuner.campaign.turns import contested, turn_of
 from analyzer.tuner.evaluation import chromosome_of
+from analyzer.tuner.findings.candidates import Settled, candidates, settle
 from analyzer.tuner.findings.compare import Run, Runs
-from analyzer.tuner.findings.confirm import Confirmed, confirm
+from analyzer.tuner.findings.confirm import Confirmed
 from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.space.losses import losses_of
@@ -92,8 +93,16 @@ class Results:
 
     @cached_property
     def winner(self) -> Chromosome:
-        """The best chromosome of the search; the default where none is better."""
-        return chromosome_of(self.believed or self.standings.best())
+        """The best chromosome of the search that the confirmation did not refuse; the default where
+        none is better.
+        """
+        if not self.confirmation:
+            return [*self._candidates, chromosome_of(self.standings.default)][0]
+        return self.settled.winner
+
+    @cached_property
+    def _candidates(self) -> list[Chromosome]:
+        return candidates(self.standings, self.believed)
 
     @cached_property
     def runs(self) -> Runs:
@@ -113,7 +122,17 @@ class Results:
     @cached_property
     def confirmed(self) -> Confirmed:
         """The winner with only the genes that matter, as far as it was confirmed."""
-        return confirm(self.space, self.effects, self.winner, self.confirming, self.spec.scenarios)
+        return self.settled.confirmed
+
+    @cached_property
+    def settled(self) -> Settled:
+        """The winner, by the confirmation's runs so far."""
+        return self.settled_by(self.confirmation)
+
+    def settled_by(self, made: Sequence[Evaluation]) -> Settled:
+        """Return the winner by these attempts of a confirmation."""
+        runs = good_runs(made, self.spec.objective)
+        return settle(self.spec, self.space, self.effects, self._candidates, runs, made)
 
     @cached_property
     def losses(self) -> list[str]:

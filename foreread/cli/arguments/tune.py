@@ -8,6 +8,7 @@ import shlex
 import shutil
 from pathlib import Path
 
+from analyzer.tuner.campaign.feasibility import MOST
 from analyzer.tuner.engines.recipe import recipe_names
 from analyzer.tuner.engines.stopping import Budget, Patience
 from analyzer.tuner.space.catalogue import entries
@@ -50,6 +51,18 @@ def add_search(parser: argparse.ArgumentParser) -> None:
         "values)",
     )
     add_allow(search)
+    for word, what, allowed in (
+        ("written", "write", "wear"),
+        ("stalled", "make processes wait for memory", "memory"),
+    ):
+        search.add_argument(
+            f"--most-{word}",
+            metavar="P%",
+            type=_share,
+            default=MOST,
+            help=f"refuse settings that {what} more than the default by so much (default: "
+            f"{100 * MOST:g}%%; no limit with --allow {allowed})",
+        )
     search.add_argument(
         "--capture",
         metavar="CAPTURE",
@@ -112,6 +125,14 @@ def _genes(text: str) -> dict[str, list[Allele]]:
             raise argparse.ArgumentTypeError(f"{item!r}: write {name}=A:B:…")
         found[name] = [int(word) if numbers else word for word in words]
     return found
+
+
+def _share(text: str) -> float:
+    """Return the part in ``10%``."""
+    match = re.fullmatch(r"(\d{1,7}(?:\.\d{1,3})?) ?%", text)
+    if not match:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a percentage such as 10%")
+    return float(match[1]) / 100
 
 
 def _repeats(text: str) -> tuple[int, int]:

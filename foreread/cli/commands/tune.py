@@ -14,7 +14,8 @@ from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.arguments.tune import add_search
 from foreread.cli.text.tuning import TuningLine, outcome_text
-from foreread.tuning import TuneOptions, tune
+from foreread.tune_options import TuneOptions
+from foreread.tuning import tune
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,6 +81,8 @@ def _options(args: argparse.Namespace) -> TuneOptions:
         wait_s=args.wait,
         reset=tuple(args.reset),
         allow=tuple(dict.fromkeys(args.allow)),
+        most_written=args.most_written,
+        most_stalled=args.most_stalled,
     )
 
 

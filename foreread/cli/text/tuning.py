@@ -9,6 +9,7 @@ from typing import TextIO
 from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.confirming import Confirming
+from analyzer.tuner.findings.constraints import checked, sentences
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.catalogue import LESS_DURABLE
 from foreread.cli.text.progress import PREFIX, ProgressLine
@@ -87,6 +88,7 @@ def _untried(results: Results) -> list[str]:
 
 def _outcome(results: Results) -> str:
     confirmed = results.confirmed
+    limits = [line for constraint in checked(results) for line in sentences(constraint)]
     parts = [_scenarios(results)]
     if confirmed.gains:
         rows = [
@@ -104,6 +106,7 @@ def _outcome(results: Results) -> str:
             "no gene is better than its default: keep the machine's settings\n"
             f"best of the search, measured again: {change_text(change)}"
         )
+    parts.append("\n".join(limits))
     return "\n\n".join(parts)
 
 

@@ -1,0 +1,79 @@
+"""The winner of a search whose confirmed genes violate no constraint.
+
+A search judges constraints (feasibility.py) by few runs of each chromosome, the confirmation by
+more, which do not select it. If they refuse the winner's genes, the next chromosome of the ranking
+is confirmed in its place, CANDIDATES at most; if they refuse all of them, the default stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from analyzer.tuner.campaign.feasibility import Comparison, Feasibility
+from analyzer.tuner.campaign.standings import Standings
+from analyzer.tuner.evaluation import Attempt, chromosome_of, key_of
+from analyzer.tuner.findings.compare import Runs
+from analyzer.tuner.findings.confirm import Confirmed, confirm
+from analyzer.tuner.findings.effects import Effects
+from analyzer.tuner.space.genes import Chromosome, Space
+from analyzer.tuner.store.records import Evaluation, Spec
+
+CANDIDATES = 3
+
+
+@dataclass(frozen=True)
+class Settled:
+    """The winner with its confirmed part; ``refused``: the parts of others that were refused."""
+
+    winner: Chromosome
+    confirmed: Confirmed
+    refused: tuple[tuple[Chromosome, Comparison], ...] = ()
+
+
+def candidates(standings: Standings, believed: str | None) -> list[Chromosome]:
+    """Return the chromosomes to confirm, best first: those better than the default, few of them.
+
+    ``believed``: the best by the engine's estimate, if it makes one.
+    """
+    ranked = list(standings.ranking())
+    if standings.default in ranked:
+        ranked = ranked[: ranked.index(standings.default)]
+    if believed and not standings.violations(believed):
+        ranked = [believed, *(key for key in ranked if key != believed)]
+    return [chromosome_of(key) for key in ranked[:CANDIDATES]]
+
+
+def settle(
+    spec: Spec,
+    space: Space,
+    effects: Effects,
+    ranked: Sequence[Chromosome],
+    runs: Runs,
+    made: Sequence[Evaluation],
+) -> Settled:
+    """Return the first of ``ranked`` whose genes are confirmed and violate no constraint.
+
+    ``runs`` are the good ones of the confirmation, ``made`` its attempts. Called again with the
+    runs that it asks for, it continues.
+    """
+    feasibility = Feasibility(spec, good_attempts(made))
+    refused: list[tuple[Chromosome, Comparison]] = []
+    for winner in [*ranked, space.default()]:
+        confirmed = confirm(space, effects, winner, runs, spec.scenarios)
+        if confirmed.to_run:
+            break
+        violations = feasibility.violations(key_of(confirmed.chromosome))
+        if not violations:
+            break
+        refused.append((confirmed.chromosome, violations[0]))
+    return Settled(winner, confirmed, tuple(refused))
+
+
+def good_attempts(made: Sequence[Evaluation]) -> Callable[[str, str], list[Attempt]]:
+    """Return a look-up of good attempts by a chromosome's key and a scenario."""
+    by_key: dict[tuple[str, str], list[Attempt]] = {}
+    for one in made:
+        if one.attempt.status == "ok":
+            by_key.setdefault((key_of(one.chromosome), one.scenario), []).append(one.attempt)
+    return lambda key, scenario: by_key.get((key, scenario), [])

@@ -1,0 +1,155 @@
+"""What a tuning is asked to do, and whether a stored one was asked for the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
+from analyzer.tuner.campaign.feasibility import LARGEST_SHARE, MOST, Limits
+from analyzer.tuner.engines.stopping import Budget
+from analyzer.tuner.space.catalogue import entries
+from analyzer.tuner.space.genes import Allele
+from analyzer.tuner.space.losses import worst_losses
+from analyzer.tuner.store.records import Spec
+from analyzer.tuner.store.store import Store
+from boards.open import LOCAL
+from foreread.checks import StrPath
+from foreread.error import ArgumentError
+from tracer.local.run import RunOptions
+
+START_UP = "start-up"
+ALLOWED = ("durability", "wear", "memory")
+
+
+@dataclass(frozen=True)
+class TuneOptions:
+    """What is tuned, on which machine, and how it is searched.
+
+    ``scenarios``: the load during the runs: idle, reader[:FILE], writer[:FOLDER], memory[:MIB].
+    ``devices`` name the disks that are tuned, by default that of the command. ``recipe``: how to
+    search: start-up, tpe, random, exhaustive, another recipe's name, or a recipe file. ``genes``:
+    the values to try by setting, an empty list for the catalogue's; none for all usual settings.
+    ``predicted``: predicted seconds by read_ahead_kb, which the search begins with. ``repeats``:
+    fewest and most runs of a chromosome in each scenario. ``limit_s``: maximum duration of one run.
+    ``reset``: a command of this machine that restarts a target that was lost. ``allow``: some of
+    ALLOWED. Without ``durability`` no value is tried with which a power cut loses more than with
+    the one found, except of genes that ``genes`` names. ``most_written``, ``most_stalled``: how
+    much more than the default a chromosome may write, and may make processes wait for memory, in
+    parts of it; without limits if ``wear`` and ``memory`` are allowed.
+    """
+
+    run: RunOptions
+    scenarios: tuple[str, ...] = ("idle",)
+    devices: tuple[str, ...] = ()
+    target: str = LOCAL
+    identity: StrPath | None = None
+    recipe: str = START_UP
+    genes: Mapping[str, Sequence[Allele]] = field(default_factory=dict)
+    predicted: Mapping[int, float] = field(default_factory=dict)
+    repeats: tuple[int, int] = (1, 5)
+    budget: Budget = field(default_factory=Budget)
+    seed: int = 0
+    limit_s: float = 600.0
+    wait_s: float = 0.0
+    reset: tuple[str, ...] = ()
+    allow: tuple[str, ...] = ()
+    most_written: float = MOST
+    most_stalled: float = MOST
+
+    @property
+    def limits(self) -> Limits:
+        """The limits of the campaign's constraints."""
+        return Limits(
+            wear=None if "wear" in self.allow else self.most_written,
+            memory=None if "memory" in self.allow else self.most_stalled,
+        )
+
+
+def check_options(asked: TuneOptions) -> None:
+    """Raise ArgumentError for options that no machine could be tuned with."""
+    fewest, most = asked.repeats
+    if not 1 <= fewest <= most:
+        raise ArgumentError(
+            f"repeats {asked.repeats} are not a range", "give (fewest, most) of 1 or more"
+        )
+    if strange := [what for what in asked.allow if what not in ALLOWED]:
+        raise ArgumentError(
+            f"{strange[0]!r} cannot be allowed", f"use some of: {', '.join(ALLOWED)}"
+        )
+    for share in (asked.most_written, asked.most_stalled):
+        if not 0 <= share <= LARGEST_SHARE:
+            raise ArgumentError(
+                f"{share} is not a limit", "give the allowed excess as a part: 0.1 for 10 %"
+            )
+    known = {entry.name for entry in entries()}
+    if unknown := [name for name in asked.genes if name not in known]:
+        raise ArgumentError(
+            f"no setting to tune is called {unknown[0]!r}",
+            f"use some of: {', '.join(sorted(known))}",
+        )
+
+
+def check_resumed(asked: TuneOptions, store: Store, tell: Callable[[str], None]) -> None:
+    """Raise ArgumentError where the options are not those that the store was begun with."""
+    _check_same(asked, store.spec)
+    _check_limits(asked, store, tell)
+    _check_durability(asked, store)
+
+
+def _check_same(asked: TuneOptions, spec: Spec) -> None:
+    """Raise ArgumentError where the options are not those of the store."""
+    for what, given, stored in (
+        ("the target", asked.target, spec.board.name),
+        ("the scenario", asked.scenarios, spec.scenarios),
+        ("the recipe or sampler", asked.recipe, spec.sampler),
+        ("the seed", asked.seed, spec.seed),
+        ("the number of repeats", asked.repeats, (spec.fewest, spec.most)),
+        ("the command", tuple(asked.run.command), spec.command),
+    ):
+        if given != stored:
+            raise ArgumentError(
+                f"{what} was {_said(stored)} in the stored campaign, and is {_said(given)} now",
+                "resume with the options that the tuning was begun with",
+            )
+
+
+def _check_limits(asked: TuneOptions, store: Store, tell: Callable[[str], None]) -> None:
+    """Raise ArgumentError where the limits are not those of the store."""
+    stored = CampaignSetup.of(store.spec).limits
+    if stored is None:
+        tell(f"{store.name} was begun without limits of writes and memory: they are not checked")
+    elif stored != asked.limits:
+        raise ArgumentError(
+            f"{_limits_text(stored)} was allowed in the stored campaign, and "
+            f"{_limits_text(asked.limits)} is now",
+            "resume with the options that the tuning was begun with",
+        )
+
+
+def _limits_text(limits: Limits) -> str:
+    pairs = ((limits.wear, "sectors written"), (limits.memory, "waiting for memory"))
+    return ", ".join(
+        f"{'any' if share is None else f'{100 * share:g} %'} more {what}" for share, what in pairs
+    )
+
+
+def _check_durability(asked: TuneOptions, store: Store) -> None:
+    """Raise ArgumentError where a campaign tries less durable values that are not asked for."""
+    risked = risked_genes(asked)
+    for loss in worst_losses(CampaignSetup.of(store.spec).space):
+        if loss.gene not in risked:
+            raise ArgumentError(
+                f"{store.name} tries values that lose data: {loss.sentence}",
+                "to continue it anyway, repeat the command line with --allow durability",
+            )
+
+
+def risked_genes(asked: TuneOptions) -> set[str]:
+    """Return the genes whose values may be less durable than those found."""
+    everything = [entry.name for entry in entries()] if "durability" in asked.allow else []
+    return {*asked.genes, *everything}
+
+
+def _said(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, tuple) else str(value)

@@ -1,0 +1,130 @@
+"""``foreread tune`` on a real loop disk: durable unless asked, and no settings that write more.
+
+The start of each test is a script that looks at the settings in force, so that nothing but them
+makes it fast, or makes it write. The scenario is ``reader``: other work on this machine would make
+idle runs contended.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+
+from analyzer.tuner.findings.results import read_results
+from boards.mounts import read_mounts
+from boards.target import LocalTarget
+from foreread import tuning
+from foreread.cli.main import main
+from tracer.local.trials import local_trials
+from tracer.remote.trials import trials_on
+
+DURABILITY = ["commit", "lazytime", "dirty_expire_centisecs"]
+EXPIRE = Path("/proc/sys/vm/dirty_expire_centisecs")
+SLEEP_S = 0.6
+WORN_KIB = 4096
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: nothing was tuned"),
+]
+
+
+@pytest.fixture
+def loop():
+    # In memory: what others read and write does not count as of a disk below it.
+    with TemporaryDirectory(dir="/dev/shm") as folder, loop_image(Path(folder)) as image:
+        yield image
+
+
+@pytest.fixture(params=["here", "target"])
+def side(request, monkeypatch):
+    """Make the trials here, or as on a target: by its shell."""
+    if request.param == "target":
+        opened = partial(trials_on, LocalTarget(), shell=(shutil.which("busybox"), "sh"))
+        monkeypatch.setattr(tuning, "_bench", lambda _asked, trials, _tell: opened(trials))
+    else:
+        monkeypatch.setattr(tuning, "_bench", lambda _asked, trials, _tell: local_trials(trials))
+
+
+def words(loop, output, script, *more):
+    search = ["--sampler", "exhaustive", "--repeats", "2:4", "--scenario", f"reader:{loop.data}"]
+    run = ["--allow-warm", "--wait", "300", "--device", loop.device]
+    command = [str(loop.busybox), "sh", "-c", script]
+    return ["tune", "-o", str(output), *search, *run, *more, "--", *command]
+
+
+def options(loop):
+    (found,) = (one for one in read_mounts() if one.mountpoint == str(loop.mountpoint))
+    return {*found.options.split(","), *found.super_options.split(",")}
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_tune_is_durable_unless_asked(loop, side, allowed, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(tuning, "usual_names", lambda: DURABILITY)
+    seen, found, expire = tmp_path / "seen", options(loop), EXPIRE.read_text()
+    script = (
+        f"line=$(grep ' {loop.mountpoint} ' /proc/self/mountinfo); echo \"$line\" >>{seen}; "
+        f"cat {EXPIRE} >>{seen}.expire; "
+        f"case $line in *commit=60*) ;; *) sleep {SLEEP_S} ;; esac"
+    )
+    output = tmp_path / "app.tuning"
+    more = ["--allow", "durability"] if allowed else []
+    assert main(words(loop, output, script, *more, "--budget", "24")) == 0
+    said = capsys.readouterr().out
+    in_force = seen.read_text()
+    highest = max(map(int, Path(f"{seen}.expire").read_text().split()))
+    if allowed:
+        assert "commit=60" in in_force or "lazytime" in in_force
+        assert "not tried" not in said
+    else:
+        assert "commit=1" in in_force and "lazytime" not in in_force
+        assert not any(f"commit={n}" in in_force for n in (15, 30, 60))
+        assert highest <= int(expire)
+        assert "not tried, since a power cut would lose more: lazytime, " in said
+    assert options(loop) == found and EXPIRE.read_text() == expire
+
+
+def test_a_setting_that_loses_data_is_said_with_its_result(loop, side, tmp_path, capsys):
+    script = (
+        f"case $(grep ' {loop.mountpoint} ' /proc/self/mountinfo) in "
+        f"*commit=60*) ;; *) sleep {SLEEP_S} ;; esac"
+    )
+    output, boot = tmp_path / "app.tuning", tmp_path / "boot"
+    assert main(words(loop, output, script, "--genes", "commit=5:60")) == 0
+    lost = "with commit=60 a power cut may lose the last 60 s of writes"
+    assert f"durability: {lost}" in capsys.readouterr().out
+    assert main(["script", str(output), "-o", str(boot)]) == 1
+    assert lost in capsys.readouterr().err
+    assert main(["script", str(output), "-o", str(boot), "--allow", "durability"]) == 0
+    assert f"# Durability: {lost}." in (boot / "foreread-apply").read_text()
+
+
+@pytest.mark.parametrize("allowed", [False, True])
+def test_a_window_that_writes_more_is_refused(loop, side, allowed, tmp_path, capsys):
+    worn = loop.mountpoint / "worn"
+    script = (
+        f"read -r kb <{loop.knob}; if [ $kb = 32 ]; then "
+        f"dd if=/dev/zero of={worn} bs=64k count={WORN_KIB // 64} conv=fsync 2>/dev/null; "
+        f"else sleep {SLEEP_S}; fi"
+    )
+    output = tmp_path / "app.tuning"
+    more = ["--allow", "wear"] if allowed else []
+    genes = ["--genes", f"read_ahead_kb=32:{WINDOW_KB}"]
+    assert main(words(loop, output, script, *genes, *more)) == 0
+    said, results = capsys.readouterr().out, read_results(output)
+    if allowed:
+        assert results.confirmed.chromosome == {"read_ahead_kb": 32}
+        assert "--allow wear" in said
+        return
+    assert results.confirmed.chromosome == {"read_ahead_kb": WINDOW_KB}
+    assert "wear: refused 1 chromosome, with more than 10 % more sectors written" in said
+    (refused,) = (
+        key for key in results.standings.chromosomes() if results.standings.violations(key)
+    )
+    (figures,) = results.standings.violations(refused)
+    assert figures.value >= 2 * WORN_KIB and figures.default < WORN_KIB
