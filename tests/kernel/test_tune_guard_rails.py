@@ -27,6 +27,11 @@ from tracer.remote.trials import trials_on
 DURABILITY = ["dirty_expire_centisecs", "lazytime", "commit"]
 EXPIRE = Path("/proc/sys/vm/dirty_expire_centisecs")
 SLEEP_S = 0.4
+CASES = pytest.mark.parametrize(
+    ("side", "allowed"),
+    [("here", False), ("here", True), ("target", False)],
+    indirect=["side"],
+)
 WORN_KIB = 4096
 pytestmark = [
     pytest.mark.kernel,
@@ -41,7 +46,7 @@ def loop():
         yield image
 
 
-@pytest.fixture(params=["here", "target"])
+@pytest.fixture
 def side(request, monkeypatch):
     """Make the trials here, or as on a target: by its shell."""
     if request.param == "target":
@@ -63,7 +68,7 @@ def options(loop):
     return {*found.options.split(","), *found.super_options.split(",")}
 
 
-@pytest.mark.parametrize("allowed", [False, True])
+@CASES
 def test_a_tune_is_durable_unless_asked(loop, side, allowed, monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(tuning, "usual_names", lambda: DURABILITY)
     seen, found, expire = tmp_path / "seen", options(loop), EXPIRE.read_text()
@@ -104,7 +109,7 @@ def test_a_setting_that_loses_data_is_said_with_its_result(loop, tmp_path, capsy
     assert f"# Durability: {lost}." in (boot / "foreread-apply").read_text()
 
 
-@pytest.mark.parametrize("allowed", [False, True])
+@CASES
 def test_a_window_that_writes_more_is_refused(loop, side, allowed, tmp_path, capsys):
     worn = loop.mountpoint / "worn"
     script = (
