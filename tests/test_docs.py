@@ -19,6 +19,11 @@ def test_tables_page_is_that_of_the_schemas():
     assert (ROOT / "docs/reference/tables.md").read_text() == page
 
 
+def test_the_page_of_the_knobs_is_of_the_list():
+    page = runpy.run_path(str(ROOT / "docs/make_knobs.py"))["text"]()
+    assert (ROOT / "docs/reference/knobs.md").read_text() == page
+
+
 def test_man_pages_are_those_of_the_parsers():
     kept = {path.name: path.read_text() for path in (ROOT / "docs/man").glob("*.1")}
     assert kept == man.pages(), "the man pages are out of date; type: make man"

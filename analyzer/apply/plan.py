@@ -8,20 +8,18 @@ from typing import Literal
 
 from analyzer.error import AnalyzerError
 from analyzer.predict.prediction import Curve, Prediction
+from boards import knobs
 from boards.remount import is_mount_option
 from tracer.formats.capture import Capture
 
 READ_AHEAD = "queue/read_ahead_kb"
 SECTOR_BYTES = 512  # of /sys/block/NAME/size, whatever the disk's sector size is
+BLOCK = "/sys/block/"
 ATTEMPTS = "foreread-apply.attempts"
 STATE_DIR = "/etc"  # writable and persistent wherever the script can be installed
 DEFAULT_ATTEMPTS = 2
-PLACES = ("/sys/block/", "/sys/class/bdi/", "/proc/sys/vm/")
 
 _FOLDER = re.compile(r"(/[A-Za-z0-9_.+-]+)+/?")
-_DISK_NAME = re.compile(r"(?!\.)[A-Za-z0-9_!.+:-]+")  # '!' is a '/' in the kernel's name
-_KNOB = re.compile(r"/?[A-Za-z0-9_!.+:-]+(/[A-Za-z0-9_!.+:-]+)*")
-_VALUE = re.compile(r"[A-Za-z0-9_.][A-Za-z0-9_.:-]*( [A-Za-z0-9_.][A-Za-z0-9_.:-]*)*")
 
 
 class ApplyError(AnalyzerError, ValueError):
@@ -47,7 +45,7 @@ class Setting:
     """One knob and its value.
 
     ``knob`` is a path below the disk's directory in /sys/block, or without a disk an absolute
-    path below one of PLACES or a mount option (boards.remount). A ``boot`` value that no
+    path or a mount option (boards.remount); boards/knobs.toml lists them. A ``boot`` value that no
     ``after`` value follows stays in force.
     """
 
@@ -56,6 +54,11 @@ class Setting:
     reason: str
     disk: Disk | None = None
     phase: Literal["boot", "after"] = "boot"
+
+    @property
+    def path(self) -> str:
+        """The knob with the recorded name of its disk."""
+        return self.knob if self.disk is None else f"{BLOCK}{self.disk.name}/{self.knob}"
 
 
 @dataclass(frozen=True)
@@ -143,12 +146,7 @@ def check(plan: ApplyPlan) -> None:
         )
     for setting in plan.settings:
         _check_disk(setting.disk)
-        _check_knob(setting)
-        if not _VALUE.fullmatch(setting.value):
-            raise ApplyError(
-                f"{setting.value!r} is not a value for {setting.knob}",
-                "give a number of 0 or more, or a word",
-            )
+        _check_setting(setting)
     if plan.boot_done_seconds is not None and plan.boot_done_seconds < 0:
         raise ApplyError("the time after boot is negative", "give 0 seconds or more")
     _check_attempts(plan)
@@ -166,25 +164,19 @@ def _check_attempts(plan: ApplyPlan) -> None:
 
 
 def _check_disk(disk: Disk | None) -> None:
-    if disk is not None and not _DISK_NAME.fullmatch(disk.name):
+    if disk is not None and not knobs.is_disk_name(disk.name):
         raise ApplyError(
             f"{disk.name!r} is not the name of a disk",
             "record with foreread record, which stores the names of the board's disks",
         )
 
 
-def _check_knob(setting: Setting) -> None:
-    knob = setting.knob
-    inside = _KNOB.fullmatch(knob) and not {".", ".."} & set(knob.split("/"))
-    if setting.disk is None:
-        inside = is_mount_option(knob) or (inside and knob.startswith(PLACES))
-    else:
-        inside = inside and not knob.startswith("/")
-    if not inside:
-        raise ApplyError(
-            f"{knob!r} is not a knob that foreread sets",
-            f"give a knob of a disk, a mount option, or one below {', '.join(PLACES)}",
-        )
+def _check_setting(setting: Setting) -> None:
+    """Refuse what the script itself would refuse, all but for the board's memory."""
+    try:
+        knobs.check_setting(setting.path, setting.value)
+    except knobs.KnobError as error:
+        raise ApplyError(str(error), error.remedy) from error
 
 
 def plan_from(

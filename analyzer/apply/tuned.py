@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 
 from analyzer.apply.plan import (
+    BLOCK,
     DEFAULT_ATTEMPTS,
     STATE_DIR,
     ApplyError,
@@ -22,8 +23,6 @@ from analyzer.tuner.findings.results import Results
 from analyzer.tuner.space.genes import Space
 from analyzer.tuner.space.losses import loss_of
 from analyzer.tuner.store.records import Hardware
-
-_BLOCK = "/sys/block/"
 
 
 def plan_of_tuning(
@@ -108,9 +107,9 @@ def _settings(results: Results, gain: Gain) -> list[Setting]:
 
 
 def _setting(path: str, value: str, reason: str, hardware: Hardware) -> Setting:
-    if not path.startswith(_BLOCK):
+    if not path.startswith(BLOCK):
         return Setting(path, value, reason)
-    name, _, knob = path.removeprefix(_BLOCK).partition("/")
+    name, _, knob = path.removeprefix(BLOCK).partition("/")
     known = {disk.name: Disk(disk.name, disk.size_bytes, disk.model) for disk in hardware.disks}
     return Setting(knob, value, reason, known.get(name, Disk(name)))
 

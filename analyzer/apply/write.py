@@ -13,7 +13,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analyzer.apply.plan import ApplyError, ApplyPlan, Setting, check
-from boards import remount, scheduler
+from boards import knobs, remount, scheduler
 
 SCRIPT = "foreread-apply"
 PLACE = "/usr/sbin/foreread-apply"
@@ -116,8 +116,10 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "attempts": plan.attempts_file,
         "settings_id": _settings_id(plan),
         "processes": _processes(plan),
+        "limited": _limited(plan),
         "replayer": replayer_place(place),
         "list": LIST_PLACE,
+        "knobs": knobs.shell_functions(plan.remounts),
         "remount": remount.shell_functions(),
         "scheduler": scheduler.shell_functions(),
     }
@@ -154,14 +156,23 @@ def _scripted(settings: tuple[Setting, ...]) -> list[tuple[Setting, str]]:
 
 
 def _vm_settings(plan: ApplyPlan) -> dict[str, str]:
-    """Return sysctl name -> lasting value; sysctl.d knows no phases."""
+    """Return sysctl name -> lasting value; sysctl.d knows no phases.
+
+    Without knobs that the board's memory limits, since sysctl would not compare them with it.
+    """
     vm = "/proc/sys/vm/"
     ordered = sorted(plan.settings, key=lambda setting: setting.phase == "after")
     return {
         setting.knob.removeprefix("/proc/sys/").replace("/", "."): setting.value
         for setting in ordered
-        if setting.knob.startswith(vm)
+        if setting.knob.startswith(vm) and not knobs.knob_of(setting.knob).memory_share
     }
+
+
+def _limited(plan: ApplyPlan) -> list[str]:
+    """Return the knobs that sysctl.d leaves to the script."""
+    found = [setting.knob for setting in plan.settings if setting.disk is None]
+    return [knob for knob in dict.fromkeys(found) if knobs.knob_of(knob).memory_share]
 
 
 def printable(text: str) -> str:

@@ -122,7 +122,7 @@ class StorageBench:
             if status != "free":
                 return self._outcome(status, name)
             try:
-                write(f"/sys/class/block/{name}/queue/scheduler", scheduler)
+                write(f"/sys/block/{name}/queue/scheduler", scheduler)
             except OSError:
                 return Measured("failed", f"scheduler {scheduler} is refused")
         return self._outcome(*self._ask("try", words))

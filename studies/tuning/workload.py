@@ -23,7 +23,7 @@ from tracer.calibrate.fio import CalibrateError
 from tracer.interrupts import uninterrupted
 from tracer.local.counters import Counters, change, parse_counters
 from tracer.local.journal import Restored, unrestored
-from tracer.local.knobs import check_knob
+from tracer.local.knobs import check_value
 from tracer.remote.bios import parse_sums
 from tracer.remote.job import facts, making_sense, script
 from tracer.remote.run_facts import Lines, by_key
@@ -139,8 +139,8 @@ def _run(
     disk: str = "",
 ) -> tuple[Done, Lines]:
     """Return what fio has done, and the facts that came with it."""
-    for knob, _ in settings:
-        check_knob(knob)
+    for knob, value in settings:
+        check_value(knob, value)
     limit_s = math.ceil(seconds + _ENDS_S)
     words = [str(limit_s), *(word for setting in settings for word in setting)]
     with uninterrupted():

@@ -9,7 +9,19 @@ from analyzer.tuner.findings.compare import Run
 from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
 
 SCHEDULERS = ("none", "mq-deadline", "kyber", "bfq")
-USELESS = tuple(f"useless{i}" for i in range(6))
+USELESS = {
+    f"useless{number}": tunable
+    for number, tunable in enumerate(
+        (
+            "read_expire",
+            "write_expire",
+            "writes_starved",
+            "fifo_batch",
+            "max_budget",
+            "read_lat_nsec",
+        )
+    )
+}
 _QUEUE = "/sys/block/{disk}/queue"
 SPACE = Space(
     (
@@ -44,8 +56,10 @@ SPACE = Space(
             knob="/proc/sys/vm/swappiness",
         ),
         *(
-            Gene(name=name, kind="integer", highest=3, default=2, knob=f"/proc/sys/vm/{name}")
-            for name in USELESS
+            Gene(
+                name=name, kind="integer", highest=3, default=2, knob=f"{_QUEUE}/iosched/{tunable}"
+            )
+            for name, tunable in USELESS.items()
         ),
     )
 )

@@ -6,13 +6,21 @@ from hypothesis import strategies as st
 
 from analyzer.tuner.space.genes import NONE, Chromosome, Gene, Space
 
-WINDOW = Gene(name="window", kind="power2", lowest=4, highest=1024, default=128, knob="/w/{disk}")
+_QUEUE = "/sys/block/{disk}/queue"
+WINDOW = Gene(
+    name="window",
+    kind="power2",
+    lowest=4,
+    highest=1024,
+    default=128,
+    knob=f"{_QUEUE}/read_ahead_kb",
+)
 SCHEDULER = Gene(
     name="scheduler",
     kind="categorical",
     choices=("none", "kyber", "bfq"),
     default="none",
-    knob="/s/{disk}",
+    knob=f"{_QUEUE}/scheduler",
 )
 SLICE_IDLE = Gene(
     name="slice_idle",
@@ -20,9 +28,11 @@ SLICE_IDLE = Gene(
     highest=8,
     default=8,
     requires={"scheduler": ("bfq",)},
-    knob="/s/{disk}/slice_idle",
+    knob=f"{_QUEUE}/iosched/slice_idle",
 )
-RATIO = Gene(name="ratio", kind="integer", lowest=5, highest=40, default=20, knob="/vm/ratio")
+RATIO = Gene(
+    name="ratio", kind="integer", lowest=5, highest=40, default=20, knob="/proc/sys/vm/dirty_ratio"
+)
 BACKGROUND = Gene(
     name="background",
     kind="integer",
@@ -30,9 +40,9 @@ BACKGROUND = Gene(
     highest=30,
     default=10,
     below="ratio",
-    knob="/vm/background",
+    knob="/proc/sys/vm/dirty_background_ratio",
 )
-FLAG = Gene(name="flag", kind="boolean", default=0, knob="/vm/flag")
+FLAG = Gene(name="flag", kind="boolean", default=0, knob="/proc/sys/vm/swappiness")
 BOARD = Space((WINDOW, SCHEDULER, SLICE_IDLE, RATIO, BACKGROUND, FLAG))
 
 

@@ -42,6 +42,8 @@ from tracer.local.journal_folder import (
 )
 from tracer.local.knobs import (
     check_knob,
+    check_put_back,
+    check_setting,
     goes_with,
     is_tunable,
     put_back_knob,
@@ -130,13 +132,18 @@ class Journal:
     def set(self, knob: str, value: str) -> str:
         """Set ``knob`` after noting its old value; return the value the kernel took.
 
-        Raises OSError as the target does, and RecordError for a path that is not a knob.
+        Raises OSError as the target does, and KnobRefused (a RecordError) for a knob or a value
+        that is not in boards/knobs.toml, or one whose old value could not be put back.
         """
         check_knob(knob)
         with uninterrupted():
             old = read_knob(self.target, knob)
             if old == value and knob not in self._originals:
                 return old
+            original = self._originals.get(knob, old)
+            check_put_back(self.target, knob, original)
+            if value != original:
+                check_setting(self.target, knob, value)
             if knob not in self._originals:
                 self._note_reset(knob)
             self._note(knob, self._originals.setdefault(knob, old), value)

@@ -11,13 +11,17 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from boards import knobs
 from boards.remount import is_mount_option, read_option, write_option
 from boards.scheduler import choose_anew
 from boards.target import Target
 from tracer.error import RecordError
 
-_KNOB_TREES = ("/sys/", "/proc/sys/")
+_READABLE_TREES = ("/sys/", "/proc/sys/")
+_MEMTOTAL = re.compile(r"MemTotal:\s+(\d+) kB", re.ASCII)
 _SCHEDULER, _TUNABLES = "/scheduler", "/iosched/"
 # The attributes of a queue that are reset with another one, in the order in which they are noted:
 # the first noted is restored last (Linux 6.12: block/blk-mq-sched.c, blk_mq_init_sched;
@@ -32,6 +36,10 @@ _RESETS = {
 _CHOICE = re.compile(r"(?:\S+ )*\[(\S+)\](?: \S+)* ?")
 
 
+class KnobRefused(RecordError):
+    """A knob or a value that is not in boards/knobs.toml."""
+
+
 def read_knob(target: Target, knob: str) -> str:
     """Return the value in force; OSError as the target does."""
     read = read_option(target, knob) if is_mount_option(knob) else target.read_knob(knob)
@@ -39,7 +47,11 @@ def read_knob(target: Target, knob: str) -> str:
 
 
 def write_knob(target: Target, knob: str, value: str) -> str:
-    """Set the knob and return the value then in force; OSError as the target does."""
+    """Set the knob and return the value then in force; OSError as the target does.
+
+    Raises KnobRefused if the list does not have it, whoever asks.
+    """
+    check_put_back(target, knob, value)
     option = is_mount_option(knob)
     return selected(write_option(target, knob, value) if option else target.write_knob(knob, value))
 
@@ -59,15 +71,63 @@ def selected(text: str) -> str:
     return match[1] if match else text
 
 
-def check_knob(knob: str) -> None:
-    """Raise RecordError unless ``knob`` is a file under /sys or /proc/sys, or a mount option."""
+def check_readable(knob: str) -> None:
+    """Raise RecordError unless a probe may read ``knob``: under /sys, /proc/sys, or a mount's."""
     plain = posixpath.normpath(knob) == knob and knob.isprintable()
-    if not (is_mount_option(knob) or (plain and knob.startswith(_KNOB_TREES))):
+    if not (is_mount_option(knob) or (plain and knob.startswith(_READABLE_TREES))):
         raise RecordError(
             f"{knob!r} is not a knob of the kernel",
-            "only files under /sys and /proc/sys and mount options are set; a journal or TUNING "
-            "that names another is damaged: remove it",
+            "only files under /sys and /proc/sys and mount options are read; name one of these",
         )
+
+
+def check_knob(knob: str) -> None:
+    """Raise KnobRefused unless ``knob`` is in the list."""
+    with _refusing():
+        knobs.knob_of(knob)
+
+
+def check_value(knob: str, value: str) -> None:
+    """Raise KnobRefused unless the knob may be set so or found so on some machine."""
+    with _refusing():
+        knobs.check_put_back(knob, value)
+
+
+def check_plan(knob: str, value: str) -> None:
+    """Raise KnobRefused unless a plan may set the knob so; a target's shell checks it again."""
+    with _refusing():
+        knobs.check_setting(knob, value)
+
+
+def check_setting(target: Target, knob: str, value: str) -> None:
+    """Raise KnobRefused unless the knob may be set so on this target."""
+    with _refusing():
+        knobs.check_setting(knob, value, _memory_kib(target, knob))
+
+
+def check_put_back(target: Target, knob: str, value: str) -> None:
+    """Raise KnobRefused unless the knob may have been found so on this target."""
+    with _refusing():
+        knobs.check_put_back(knob, value, _memory_kib(target, knob))
+
+
+@contextmanager
+def _refusing() -> Iterator[None]:
+    try:
+        yield
+    except knobs.KnobError as error:
+        raise KnobRefused(str(error), error.remedy) from error
+
+
+def _memory_kib(target: Target, knob: str) -> int | None:
+    """Return the target's memory where that limits the knob; 0 if it cannot be read."""
+    if not knobs.knob_of(knob).memory_share:
+        return None
+    try:
+        found = _MEMTOTAL.match(target.read_knob("/proc/meminfo"))
+    except OSError:
+        return 0
+    return int(found[1]) if found else 0
 
 
 def is_scheduler(knob: str) -> bool:

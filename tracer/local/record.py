@@ -26,6 +26,7 @@ from tracer.local import metadata, repeat
 from tracer.local.disk.probe import ProbeFailed, probe_disk
 from tracer.local.files import SEARCH_S, find_files
 from tracer.local.journal import Journal, restore_leftovers, unrestored
+from tracer.local.knobs import KnobRefused
 from tracer.local.output import no_space_as_error, output_directory
 from tracer.local.residency import with_cached
 from tracer.local.run import Run, RunOptions, run_cold
@@ -185,9 +186,10 @@ def _set_window(journal: Journal, knob: str, read_ahead_kb: int, notes: list[str
     """Set one window; return the one in force, with a note if it is not the one asked for."""
     try:
         in_force = int(journal.set(knob, str(read_ahead_kb)))
-    except OSError as error:
+    except (OSError, KnobRefused) as error:
         in_force = int(journal.target.read_knob(knob))
-        notes.append(f"{knob} cannot be set ({error.strerror}): it stayed at {in_force}")
+        why = error.strerror if isinstance(error, OSError) else error
+        notes.append(f"{knob} cannot be set ({why}): it stayed at {in_force}")
     else:
         if in_force != read_ahead_kb:
             notes.append(f"{knob}: the kernel made {read_ahead_kb} to {in_force}")

@@ -14,7 +14,7 @@ from boards.remount import alternatives, is_mount_option
 from boards.target import LocalTarget
 from tracer.local.changed import WATCH_S, Change, changes, overridden
 from tracer.local.journal import Journal, restore_leftovers, unrestored
-from tracer.local.knobs import is_scheduler, read_knob, selected
+from tracer.local.knobs import KnobRefused, is_scheduler, read_knob, selected
 from tracer.local.metadata import local_cpu_model
 from tracer.local.run import NotColdError, RunOptions, run_cold
 from tracer.local.trial import (
@@ -76,7 +76,7 @@ class LocalTrials:
         try:
             for scheduler in [knob for knob in found if is_scheduler(knob)]:
                 for name in offered(found[scheduler]):
-                    with suppress(OSError):  # listed, but its module is missing
+                    with suppress(OSError, KnobRefused):  # listed, but its module is missing
                         self._journal.set(scheduler, name)
                         found |= {k: v for k, v in _read(knobs).items() if k not in found}
             for option in [knob for knob in found if is_mount_option(knob)]:
@@ -95,7 +95,7 @@ class LocalTrials:
     def _takes(self, option: str, word: str) -> bool:
         try:
             return self._journal.set(option, word) == word
-        except OSError:
+        except (OSError, KnobRefused):
             return False
 
     def announce(self, trials: Sequence[Trial]) -> None:
@@ -173,8 +173,8 @@ class LocalTrials:
         for knob, value in settings:
             try:
                 taken = self._journal.set(knob, value)
-            except OSError as error:
-                refused[knob] = error.strerror or str(error)
+            except (OSError, KnobRefused) as error:
+                refused[knob] = getattr(error, "strerror", None) or str(error)
                 continue
             values[knob] = taken
             if taken != value:

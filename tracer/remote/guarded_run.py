@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from boards.target import TargetError
 from tracer.error import RecordError
 from tracer.local.command import Streams
-from tracer.local.knobs import check_knob
+from tracer.local.knobs import check_value
 from tracer.local.run import RunOptions
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
@@ -47,11 +47,12 @@ def settings(
 
 
 def knobs_text(knobs: Sequence[tuple[str, str]]) -> str:
-    """Return knobs and values as the target reads them; raises RecordError."""
+    """Return knobs and values as the target reads them; raises RecordError.
+
+    A trial may ask for the value that was found, so its shell decides what may be set.
+    """
     for knob, value in knobs:
-        check_knob(knob)
-        if not value.isprintable():
-            raise RecordError(f"{value!r} is not a value of a knob", "give one line of text")
+        check_value(knob, value)
     return "\n".join(f"{knob}\t{value}" for knob, value in knobs)
 
 

@@ -20,7 +20,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Self
 
-from boards import remount, scheduler
+from boards import knobs, remount, scheduler
 from boards.error import BoardsError
 from boards.target import Result, Target, TargetError
 from tracer.error import RecordError, TracerError
@@ -197,7 +197,7 @@ def making_sense(of: str) -> Iterator[None]:
 
 def script(parts: Sequence[str]) -> str:
     """Return the shell files ``parts`` as one script, with the functions for special knobs."""
-    shared = (remount.shell_functions(), scheduler.shell_functions())
+    shared = (knobs.shell_functions(), remount.shell_functions(), scheduler.shell_functions())
     return "\n".join([*shared, *(_part(name).decode() for name in parts)])
 
 

@@ -1,5 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# The knobs of a job on a target: set, noted in its journal before that, and put back. Needs lib.sh.
+# The knobs of a job on a target: set, noted in its journal before that, and put back. Needs lib.sh
+# and boards/knobs.sh.
 
 # value_of KNOB: set value to the knob's value; where the file lists choices, to the one in
 # brackets. Uses cat: a shell reads byte by byte, and files of /proc/sys answer only the first read.
@@ -25,7 +26,12 @@ write_knob() {
 }
 
 # set_knob KNOB VALUE: print "knob KNOB OLD TAKEN", or "unset KNOB OLD WHY" if it was refused.
+# Refuses what boards/knobs.toml does not list, before the knob is read.
 set_knob() {
+    if ! is_knob "$1"; then
+        echo "unset $1$tab${tab}it is not a knob that foreread sets"
+        return
+    fi
     if ! value_of "$1"; then
         echo "unset $1$tab${tab}there is no such knob"
         return
@@ -33,6 +39,10 @@ set_knob() {
     old=$value
     if [ "$old" = "$2" ]; then
         echo "knob $1$tab$old$tab$old"
+        return
+    fi
+    if ! may_put_back "$1" "$old" || ! may_set "$1" "$2"; then
+        echo "unset $1$tab$old$tab${refusal#"$1: "}"
         return
     fi
     note_reset "$1" && echo "$1$tab$old$tab$2" >>"$job/journal" || return 1
@@ -81,10 +91,11 @@ restore() {
     sed '1!G;h;$!d' "$1/journal" | {
         trap '' PIPE # a dead host does not read this output
         while IFS=$tab read -r knob old new; do
-            case $knob in
-            *..*) ;;
-            /sys/* | /proc/sys/* | mount:*) put_back "$2" "$knob" "$old" "$new" ;;
-            esac
+            if is_knob "$knob"; then
+                put_back "$2" "$knob" "$old" "$new"
+            else
+                echo "$2 $knob$tab$old${tab}it is not a knob that foreread sets"
+            fi
         done
     }
     mv -f "$1/journal" "$1/journal.done"
@@ -104,6 +115,8 @@ put_back() {
         problem="left at $value, which another program has set"
     elif [ -e "$others" ] && [ "$value" != "$4" ] && grep -q -x -F -e "$2" "$others"; then
         problem="left at $value, which another program has set"
+    elif ! may_put_back "$2" "$3"; then
+        problem="${refusal#"$2: "}: it stayed at $value"
     elif ! (write_knob "$2" "$3") 2>/dev/null; then
         problem="it stayed at $value"
     else

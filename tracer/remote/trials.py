@@ -14,7 +14,7 @@ from boards.target import Target, TargetError
 from tracer.error import RecordError
 from tracer.local.changed import overridden
 from tracer.local.journal import unrestored
-from tracer.local.knobs import check_knob
+from tracer.local.knobs import check_readable
 from tracer.local.load import words
 from tracer.local.run import exit_notes, living_notes
 from tracer.local.trial import (
@@ -113,7 +113,7 @@ class TargetTrials:
     def probe(self, knobs: Sequence[str]) -> dict[str, str]:
         """Return what each knob that can be read says; patterns as in TrialBench."""
         for knob in knobs:
-            check_knob(knob)
+            check_readable(knob)
             if not _PATTERN.fullmatch(knob):
                 raise RecordError(f"{knob!r} is not a pattern of knobs", "name the knob itself")
         self._end_series()  # which holds the lock of the knobs

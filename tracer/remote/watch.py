@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 
 from boards.target import Target
 from tracer.error import RecordError
-from tracer.local.knobs import check_knob
+from tracer.local.knobs import check_plan
 from tracer.remote.bios import parse_sums
 from tracer.remote.guarded_run import losing_no_target
 from tracer.remote.job import Fact, Job, facts, making_sense, script
@@ -25,7 +25,6 @@ RESIDENT_JOB = "/run/foreread-resident"
 _TELL_S = 5  # maximum wait for news before the lease is renewed
 _FINGERPRINT = re.compile(r"(?:read|write)-(?:sequential|random)-(?:small|large)")
 _DISK = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.!-]{0,63}")
-_VALUE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:=+-]{0,79}")
 
 Plans = Mapping[str, Sequence[tuple[str, str]]]
 
@@ -138,9 +137,7 @@ def _variables(options: WatchOptions) -> dict[str, str]:
         if not _FINGERPRINT.fullmatch(fingerprint):
             raise RecordError(f"{fingerprint!r} is not a fingerprint", "make the plans again")
         for knob, value in settings:
-            check_knob(knob)
-            if not _VALUE.fullmatch(value):
-                raise RecordError(f"{knob}: {value!r} is not a value", "make the plans again")
+            check_plan(knob, value)
             lines.append(f"{fingerprint}\t{knob}\t{value}")
     return {
         "period_s": str(options.period_s),

@@ -11,6 +11,7 @@ import msgspec
 
 from analyzer.tuner.space.durability import Durability
 from analyzer.tuner.space.genes import Allele, Gene, GeneError, Kind, Knob, Name, Space, knob_paths
+from boards.knobs import KnobError, check_put_back, check_setting
 from boards.remount import DIRECTORY
 
 CATALOGUE = Path(__file__).parent / "catalogue.toml"
@@ -153,6 +154,8 @@ class _Board:
     def gene(self, entry: Entry, disk: str, levels: Sequence[Allele]) -> Gene:
         """Return the gene of a catalogue's entry; raises _Lacking."""
         choices, default = self._choices(entry)
+        choices = [choice for choice in choices if self._may_set(entry, choice)]
+        self._check_found(entry, default)
         if levels:
             choices = [
                 level for level in levels if entry.levels or entry.around or level in choices
@@ -174,6 +177,20 @@ class _Board:
             disk=disk,
             unit=entry.unit,
         )
+
+    def _may_set(self, entry: Entry, choice: Allele) -> bool:
+        try:
+            check_setting(self._paths(entry.knob)[0], str(choice))
+        except KnobError:
+            return False
+        return True
+
+    def _check_found(self, entry: Entry, default: Allele) -> None:
+        """Raise _Lacking for a value that could not be put back."""
+        try:
+            check_put_back(self._paths(entry.knob)[0], str(default))
+        except KnobError as error:
+            raise _Lacking(str(error)) from error
 
     def _choices(self, entry: Entry) -> tuple[list[Allele], Allele]:
         """Return the alleles, and the one found."""

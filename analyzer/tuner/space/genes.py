@@ -9,7 +9,6 @@ scheduler) means the choice by it; such genes always apply.
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +17,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from analyzer.error import AnalyzerError
+from boards import knobs
 
 Allele = str | int
 Chromosome = Mapping[str, Allele]
@@ -33,7 +33,7 @@ KNOB = "(mount:[a-z0-9_,]+=?:)?[/{][A-Za-z0-9_./{}+-]*"
 Knob = Annotated[str, msgspec.Meta(pattern=f"^{KNOB}\\Z", max_length=200)]
 Whole = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
 DISK = "{disk}"
-_DISK_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_!.-]*", re.ASCII)
+_ANY_DISK = "sda"
 
 
 class GeneError(AnalyzerError, ValueError):
@@ -82,6 +82,23 @@ class Gene(
             raise self._wrong(f"is not a number, so it cannot stay below {self.below}")
         if self.requires and NONE in self.choices:
             raise self._wrong(f"is conditional, so {NONE} cannot be one of its choices")
+        self._check_knobs()
+
+    def _check_knobs(self) -> None:
+        """Raise GeneError unless each allele may be set, and the default may have been found.
+
+        A store, whoever wrote it, is read through here.
+        """
+        ends = self.alleles[:: max(len(self.alleles) - 1, 1)] if self.ordered else self.alleles
+        try:
+            for knob in filter(None, (self.knob, *self.more_knobs)):
+                path = knob.replace(DISK, _ANY_DISK)
+                for allele in ends:
+                    if allele != self.default:
+                        knobs.check_setting(path, str(allele))
+                knobs.check_put_back(path, str(self.default))
+        except knobs.KnobError as error:
+            raise GeneError(f"gene {self.name}: {error}", error.remedy) from error
 
     def _wrong(self, what: str) -> GeneError:
         return GeneError(f"gene {self.name} {what}", "correct the gene's kind, range or default")
@@ -115,7 +132,7 @@ def knob_paths(knob: str, disks: Sequence[str]) -> list[str]:
     """
     if DISK not in knob:
         return [knob]
-    if strange := [disk for disk in disks if not _DISK_NAME.fullmatch(disk)]:
+    if strange := [disk for disk in disks if not knobs.is_disk_name(disk)]:
         raise GeneError(f"{strange[0]!r} is not a disk's name", "name a disk as /sys/block does")
     return [knob.replace(DISK, disk) for disk in disks]
 

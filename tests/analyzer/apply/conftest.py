@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from scratch_roots import below
 from shells import BASH, BUSYBOX, DASH, each_shell
 
 from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
-# Where a path of the real board begins in the script; "/proc/sys/" holds no second one.
-ROOTS = re.compile(
-    r"(?<![\w/.$}])/(?=(?:sys|proc|run|var/run|dev/kmsg|etc/foreread-apply\.attempts)\b|dev[ ;])"
-)
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")
 BOARD = Board("armv7l", "6.1", "Some Board 3")
 
@@ -49,6 +45,7 @@ class ScratchBoard:
         self.put("proc/sys/kernel/osrelease", "6.1.25-vendor")
         self.put("proc/sys/kernel/arch", "armv7l")
         self.put("proc/sys/vm/swappiness", "60")
+        self.put("proc/meminfo", "MemTotal:         65536 kB")
         self.path("proc/device-tree").mkdir()
         self.path("proc/device-tree/model").write_bytes(b"Some Board 3\0")
         self.path("proc/device-tree/compatible").write_bytes(b"acme,three\0acme,soc\0")
@@ -78,7 +75,7 @@ class ScratchBoard:
     def install(self, plan: ApplyPlan) -> None:
         write_scripts(plan, self.root / "out")
         script = self.root / "out/foreread-apply"
-        script.write_text(ROOTS.sub(f"{self.root}/", script.read_text()))
+        script.write_text(below(self.root, script.read_text()))
 
     def run(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         result = subprocess.run(

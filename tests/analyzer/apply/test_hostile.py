@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from shells import BASH, BUSYBOX, DASH, each_shell
 
 from analyzer.apply import ApplyError, ApplyPlan, Board, Disk, Setting, write_scripts
 from analyzer.apply.write import printable, shell_quoted, udev_pattern
@@ -26,6 +27,9 @@ TEXTS = [
     "\x1b[31m\x9b\u202e\udcff",
 ]
 DISK = Disk("mmcblk0", 7_818_182_656, "SD8GB")
+ESSENTIAL = pytest.mark.parametrize(
+    "board", each_shell(DASH, BUSYBOX, of=(BUSYBOX, DASH, BASH)), indirect=True
+)
 
 
 def plan(disk=DISK, knob="queue/read_ahead_kb", value="2048", reason="why"):
@@ -114,6 +118,11 @@ def test_disk_that_is_not_a_name_is_refused(tmp_path, name):
         (DISK, "/etc/passwd"),
         (DISK, "../../../etc/passwd"),
         (DISK, "queue/$(id)"),
+        (DISK, "device/state"),
+        (DISK, "queue/wbt_lat_usec/../../device/state"),
+        (None, "/proc/sys/vm/drop_caches"),
+        (None, "/proc/sys/kernel/sysrq"),
+        (None, "/sys/power/state"),
         (DISK, "queue/a b"),
         (DISK, "queue/a\n"),
         (DISK, ""),
@@ -126,8 +135,74 @@ def test_knob_elsewhere_is_refused(tmp_path, disk, knob):
 
 @pytest.mark.parametrize("value", ["", "1\n2", "$(id)", "1;id", "a'b", "-1", " 1", "1 ", "\udcff"])
 def test_value_that_is_not_a_value_is_refused(tmp_path, value):
-    with pytest.raises(ApplyError, match="not a value"):
+    with pytest.raises(ApplyError, match=r"read_ahead_kb: .* is not a whole number"):
         write_scripts(plan(value=value), tmp_path)
+
+
+def with_settings(board, *lines):
+    """Install a script whose settings somebody else has written."""
+    board.install(plan())
+    script = board.path("out/foreread-apply")
+    own = [line for line in script.read_text().splitlines() if line.startswith("\tknob ")]
+    script.write_text(script.read_text().replace("\n".join(own), "\n".join(lines)))
+
+
+LISTED_NOT = ["sys/power/state", "proc/sys/kernel/sysrq", "proc/sys/vm/drop_caches"]
+
+
+@ESSENTIAL
+def test_script_refuses_by_name_what_is_not_listed(board):
+    victims = [*LISTED_NOT, "sys/block/mmcblk0/device/state", "sys/block/mmcblk0/queue/io_poll"]
+    for victim in victims:
+        board.put(victim, "1")
+    of_disk = ["device/state", "queue/io_poll", "../../power/state", "queue/../device/state"]
+    knobs = [*(f"{board.root}/{name}" for name in LISTED_NOT), *of_disk]
+    with_settings(board, *(f"\tknob always '{knob}' '0' 'why'" for knob in knobs))
+    board.start()
+    for knob in knobs:
+        assert f"{knob} is not a knob that foreread sets, skipped" in board.err
+    assert [board.get(victim) for victim in victims] == ["1"] * len(victims)
+    assert not board.path("run/foreread.saved").read_text()
+
+
+@ESSENTIAL
+def test_script_refuses_values_with_the_range(board):
+    board.put("proc/sys/vm/min_free_kbytes", "1024")
+    memory = f"{board.root}/proc/sys/vm/min_free_kbytes"
+    settings = {"queue/read_ahead_kb": "1048577", "queue/scheduler": "a b", memory: "8193"}
+    with_settings(board, *(f"\tknob always '{k}' '{v}' 'why'" for k, v in settings.items()))
+    board.start()
+    assert "read_ahead_kb: 1048577 is not a whole number from 0 to 1048576, skipped" in board.err
+    assert "scheduler: a b is not a word" in board.err
+    assert "min_free_kbytes: 8193 KiB is not within 1/8 of the memory, skipped" in board.err
+    assert board.window == "128"
+    assert board.get("proc/sys/vm/min_free_kbytes") == "1024"
+    assert board.run("dry-run").returncode == 1
+
+
+@ESSENTIAL
+@pytest.mark.parametrize("victim", LISTED_NOT)
+def test_script_puts_back_listed_knobs_only(board, victim):
+    board.put(victim, "1")
+    board.put("run/foreread.saved", f"{board.root}/{victim} 0")
+    assert board.run("restore").returncode == 1
+    assert f"{victim} is not a knob that foreread sets, not put back" in board.err
+    assert board.get(victim) == "1"
+
+
+def test_script_puts_back_values_in_the_range_only(board):
+    board.put("run/foreread.saved", f"{board.root}/proc/sys/vm/swappiness 9999")
+    assert board.run("restore").returncode == 1
+    assert "swappiness: 9999 is not a whole number from 0 to 200, not put back" in board.err
+    assert board.get("proc/sys/vm/swappiness") == "60"
+
+
+def test_script_leaves_a_knob_that_it_could_not_put_back(board):
+    board.put("proc/sys/vm/dirty_ratio", "0")
+    with_settings(board, f"\tknob always '{board.root}/proc/sys/vm/dirty_ratio' '10' 'why'")
+    board.start()
+    assert "dirty_ratio: 0 is not a whole number from 1 to 100, left as it is" in board.err
+    assert board.get("proc/sys/vm/dirty_ratio") == "0"
 
 
 @settings(max_examples=15)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from dataclasses import replace
 
+import msgspec
 import pytest
 from tuned_stores import tuned
 
@@ -64,10 +65,12 @@ def test_without_effects_there_is_nothing_to_set(tmp_path):
 @pytest.mark.parametrize("knob", ["/etc/passwd", "/proc/sys/vm/../kernel/core_pattern"])
 def test_a_forged_knob_is_refused(results, knob):
     genes = [
-        Gene(name=g.name, kind=g.kind, default=g.default, choices=tuple(g.alleles), knob=knob)
+        Gene(name=g.name, kind=g.kind, default=g.default, choices=tuple(g.alleles))
         for g in results.space.genes
         if not g.requires
     ]
+    for gene in genes:
+        msgspec.structs.force_setattr(gene, "knob", knob)
     forged = replace(results)
     forged.__dict__["space"] = replace(results.space, genes=tuple(genes))
     forged.__dict__["confirmed"] = replace(

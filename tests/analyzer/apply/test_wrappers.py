@@ -171,6 +171,17 @@ def test_sysctl_has_the_lasting_value(tmp_path):
     assert [line for line in conf if not line.startswith("#")] == ["vm.swappiness = 5"]
 
 
+def test_sysctl_leaves_out_what_the_memory_limits(tmp_path):
+    """Sysctl would not compare it with the board's memory, which the script does."""
+    knob = Setting("/proc/sys/vm/min_free_kbytes", "4194304", "why")
+    swappiness = Setting("/proc/sys/vm/swappiness", "10", "why")
+    write_scripts(ApplyPlan((knob, swappiness)), tmp_path)
+    conf = (tmp_path / "sysctl.d/60-foreread.conf").read_text()
+    assert "swappiness" in conf
+    assert "# /proc/sys/vm/min_free_kbytes is left to the script" in conf
+    assert "4194304" not in conf
+
+
 def test_scheduler_comes_first_on_its_disk(tmp_path):
     others = (Setting("queue/nr_requests", "8", "b", DISK), *TWO)
     write_scripts(ApplyPlan((*others, Setting("queue/scheduler", "none", "a", DISK))), tmp_path)

@@ -108,7 +108,7 @@ class Board:
         return Result(0, self.check if command[6] == "check" else b"invalid mkfs", b"")
 
     def read_knob(self, knob):
-        assert knob == "/sys/class/block/x/queue/scheduler"
+        assert knob == "/sys/block/x/queue/scheduler"
         return f"[{self.schedulers[-1]}] kyber"
 
     def write_knob(self, knob, value):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,7 @@ from boards.target import LocalTarget
 from tracer.backends import tracefs_mount
 from tracer.error import RecordError
 from tracer.local.journal import GONE, Journal, Restored, restore_leftovers, unrestored
-from tracer.local.knobs import check_knob
+from tracer.local.knobs import KnobRefused, check_knob
 
 KNOBS = [f"/sys/block/disk{n}/queue/read_ahead_kb" for n in range(3)]
 KILLED = """
@@ -188,6 +189,67 @@ def test_a_hostile_journal_writes_nothing_outside_of_the_knobs(machine, knob):
     assert victim.read_text() == "1"
     with pytest.raises(RecordError):
         check_knob(knob)
+
+
+def knob_with(machine, knob, value):
+    machine.path(knob).parent.mkdir(parents=True, exist_ok=True)
+    machine.path(knob).write_text(f"{value}\n")
+    return knob
+
+
+@pytest.mark.parametrize(
+    "knob",
+    [
+        *("/proc/sys/kernel/sysrq", "/proc/sys/vm/drop_caches", "/sys/power/state"),
+        *("/sys/block/disk0/device/state", "/sys/block/disk0/queue/../../../power/state"),
+    ],
+)
+def test_a_knob_that_is_not_listed_is_neither_set_nor_put_back(machine, knob):
+    knob_with(machine, knob, "1")
+    machine.write_journal(change(knob, "0", "1"))
+    (restored,) = machine.restore()
+    assert restored.problem == f"{knob!r} is not a knob that foreread sets"
+    with machine.journal() as journal, pytest.raises(KnobRefused, match="is not a knob"):
+        journal.set(knob, "0")
+    assert machine.path(knob).read_text() == "1\n"
+
+
+@pytest.mark.parametrize(
+    ("knob", "value", "range_"),
+    [
+        ("/proc/sys/vm/swappiness", "201", "from 0 to 200"),
+        ("/proc/sys/vm/swappiness", "60 ", "from 0 to 200"),
+        ("/proc/sys/vm/min_free_kbytes", "8193", r"1/8 of the memory \(8192 KiB\)"),
+        ("/sys/block/disk0/queue/rq_affinity", "3", "from 0 to 2"),
+        ("/sys/block/disk0/queue/scheduler", "a b", "a word"),
+    ],
+)
+def test_a_value_outside_of_the_range_is_neither_set_nor_put_back(machine, knob, value, range_):
+    knob_with(machine, "/proc/meminfo", "MemTotal:       65536 kB")
+    knob_with(machine, knob, "1")
+    machine.write_journal(change(knob, value, "1"))
+    (restored,) = machine.restore()
+    assert re.search(range_, restored.problem)
+    with machine.journal() as journal, pytest.raises(KnobRefused, match=range_):
+        journal.set(knob, value)
+    assert machine.path(knob).read_text() == "1\n"
+
+
+def test_a_value_found_outside_of_what_may_be_set_is_put_back(machine):
+    knob = knob_with(machine, "/proc/sys/vm/dirty_writeback_centisecs", "0")
+    with machine.journal() as journal:
+        assert journal.set(knob, "500") == "500"
+        assert journal.set(knob, "0") == "0", "the value found may be set again"
+        journal.set(knob, "100")
+    assert machine.path(knob).read_text().strip() == "0"
+
+
+def test_a_knob_whose_value_could_not_be_put_back_is_left(machine):
+    """It says 0 while dirty_bytes is in force, which a write would replace."""
+    knob = knob_with(machine, "/proc/sys/vm/dirty_ratio", "0")
+    with machine.journal() as journal, pytest.raises(KnobRefused, match="'0' is not"):
+        journal.set(knob, "10")
+    assert machine.path(knob).read_text() == "0\n"
 
 
 @given(st.lists(st.binary(max_size=60) | st.just(b'{"knob": 1}'), max_size=5))

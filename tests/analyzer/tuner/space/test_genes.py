@@ -6,6 +6,8 @@ from tuner_spaces import BACKGROUND, BOARD, RATIO, SCHEDULER, SLICE_IDLE, chromo
 
 from analyzer.tuner.space.genes import NONE, Gene, GeneError, Space
 
+QUEUE = "/sys/block/{disk}/queue"
+
 
 @pytest.mark.parametrize(
     ("kind", "lowest", "highest", "alleles"),
@@ -40,9 +42,21 @@ def test_an_invalid_gene_is_refused(wrong):
 
 
 def test_a_gene_from_outside_is_checked():
-    good = {"name": "g", "kind": "integer", "highest": 4, "default": 2, "knob": "/proc/sys/vm/g"}
+    good = {
+        "name": "g",
+        "kind": "integer",
+        "highest": 4,
+        "default": 2,
+        "knob": "/proc/sys/vm/swappiness",
+    }
     assert msgspec.convert(good, Gene).highest == 4
-    for bad in ({"knob": "/proc/$(reboot)"}, {"name": "a b"}, {"default": "x;y"}, {"extra": 1}):
+    for bad in (
+        {"knob": "/proc/$(reboot)"},
+        {"knob": "/proc/sys/kernel/sysrq"},
+        {"name": "a b"},
+        {"default": "x;y"},
+        {"extra": 1},
+    ):
         with pytest.raises(msgspec.ValidationError):
             msgspec.convert(good | bad, Gene)
 
@@ -57,28 +71,32 @@ def test_genes_stand_after_those_they_depend_on():
 def test_settings_come_in_the_order_to_be_written_and_only_where_they_apply():
     chosen = BOARD.default() | {"scheduler": "bfq", "slice_idle": 0}
     assert BOARD.settings(chosen, ["sda", "sdb"])[:6] == [
-        ("/w/sda", "128"),
-        ("/w/sdb", "128"),
-        ("/s/sda", "bfq"),
-        ("/s/sdb", "bfq"),
-        ("/s/sda/slice_idle", "0"),
-        ("/s/sdb/slice_idle", "0"),
+        ("/sys/block/sda/queue/read_ahead_kb", "128"),
+        ("/sys/block/sdb/queue/read_ahead_kb", "128"),
+        ("/sys/block/sda/queue/scheduler", "bfq"),
+        ("/sys/block/sdb/queue/scheduler", "bfq"),
+        ("/sys/block/sda/queue/iosched/slice_idle", "0"),
+        ("/sys/block/sdb/queue/iosched/slice_idle", "0"),
     ]
     paths = [path for path, _ in BOARD.settings(BOARD.default(), ["sda"])]
-    assert paths == ["/w/sda", "/s/sda", "/vm/ratio", "/vm/background", "/vm/flag"]
+    assert [path.rpartition("/")[2] for path in paths] == [
+        *("read_ahead_kb", "scheduler", "dirty_ratio", "dirty_background_ratio", "swappiness"),
+    ]
 
 
 def test_a_gene_of_one_disk_is_written_to_it_alone():
-    gene = Gene(name="w:b", kind="boolean", default=0, knob="/w/{disk}", disk="b")
-    assert Space((gene,)).settings({"w:b": 1}, ["a", "b"]) == [("/w/b", "1")]
+    gene = Gene(name="w:b", kind="boolean", default=0, knob=f"{QUEUE}/rotational", disk="b")
+    assert Space((gene,)).settings({"w:b": 1}, ["a", "b"]) == [
+        ("/sys/block/b/queue/rotational", "1")
+    ]
 
 
 def test_mount_options_are_settings():
-    words, knob = ("relatime", "noatime"), "mount:relatime,noatime:/"
+    words, knob = ("relatime", "noatime"), "mount:relatime,noatime,strictatime:/"
     gene = Gene(name="atime", kind="categorical", choices=words, default="relatime", knob=knob)
     space = Space((gene, RATIO))
     settings = space.settings({"atime": "noatime", "ratio": 9}, [])
-    assert settings == [(knob, "noatime"), ("/vm/ratio", "9")]
+    assert settings == [(knob, "noatime"), ("/proc/sys/vm/dirty_ratio", "9")]
 
 
 def test_repair_keeps_what_it_can():
@@ -115,6 +133,7 @@ def test_enumerate_yields_each_valid_chromosome_once(space):
 
 def test_size_needs_no_enumeration():
     many = [
-        msgspec.structs.replace(RATIO, name=f"r{number}", highest=1 << 40) for number in range(9)
+        msgspec.structs.replace(RATIO, name=f"r{number}", highest=1 << 40, knob="")
+        for number in range(9)
     ]
     assert Space((SCHEDULER, SLICE_IDLE, *many)).size == (2 + 9) * ((1 << 40) - 4) ** 9
