@@ -11,6 +11,7 @@ from analyzer.report.caveats import caveats, sentence
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, seconds, shell_words, size
 from analyzer.report.worth import contradiction, measured_s, predicted_s, worth
+from boards.knobs import is_disk_name
 
 
 def answer(subject: Subject) -> Section:
@@ -160,6 +161,7 @@ def _how(subject: Subject) -> list[Block]:
         f"echo {kb} > " + shell_words([f"/sys/block/{curve.name}/queue/read_ahead_kb"])
         for curve in curves
         if (kb := _kb_for(subject, curve, len(curves) == 1)) is not None
+        and is_disk_name(curve.name)  # a trace may have any text: it is for a root's shell
     ]
     target = target_words(subject.recording.capture)
     where = "as root"
@@ -171,8 +173,8 @@ def _how(subject: Subject) -> list[Block]:
     criterion = ["--criterion", "published"] if published else []
     words = ["foreread", "script", path, *criterion, "-o", "boot", *_installing(target)]
     return [
-        Paragraph(f"Until the next boot, {where}:"),
-        Code(_on_target(target, lines)),
+        *([Paragraph(f"Until the next boot, {where}:")] if lines else []),
+        *([Code(_on_target(target, lines))] if lines else []),
         Paragraph("At every boot (installs a boot script):" if target else _WRITES),
         Code([shell_words(words)]),
     ]

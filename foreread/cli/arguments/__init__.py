@@ -7,6 +7,8 @@ import math
 import re
 from pathlib import Path
 
+from boards.knobs import knob_of
+
 LARGEST_WINDOW_PAGES = 16383  # limit of the emulator (emulator/core/fixed/fixed_window.h)
 _LARGEST_PID = (1 << 31) - 1
 _LARGEST_KIB = (1 << 31) - 1
@@ -91,8 +93,8 @@ def add_windows(parser: argparse.ArgumentParser, default: str) -> None:
 
 
 def window_kb(text: str) -> int:
-    """Return a read_ahead_kb that a kernel can be asked for."""
-    return _whole(text, 0, _LARGEST_KIB)
+    """Return a read_ahead_kb that foreread sets."""
+    return _whole(text, *knob_of("/sys/block/disk/queue/read_ahead_kb").range(put_back=False))
 
 
 def boot_attempts(text: str) -> int:
