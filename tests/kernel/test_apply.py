@@ -127,11 +127,11 @@ def test_scheduler_that_is_not_offered_is_skipped(board):
     assert board.values()["read_ahead_kb"] == "64\n"
 
 
-def test_read_only_attribute_is_reported(board):
-    board.install(board.setting("hw_sector_size", "1"))
+def test_value_that_the_kernel_refuses_is_reported(board):
+    board.install(board.setting("nr_requests", "1048576"))
     result = board.run("start")
     assert result.returncode == 0
-    assert "read-only" in result.stderr
+    assert "read-only, or takes no 1048576" in result.stderr
     assert board.run("stop").returncode == 0
 
 

@@ -175,7 +175,7 @@ def test_everything_is_restored_even_without_a_reader(loop, shell, tmp_path):
     job, queue = tmp_path / "job", loop.knob.parent
     job.mkdir()
     (job / "job.sh").write_text(f'{script(PARTS)}\nkeep=\nundo "$job" restored\n')
-    knobs = [(queue / "nomerges", "0", "2"), (loop.knob, str(WINDOW_KB), "0")]
+    knobs = [(queue / "rq_affinity", "1", "2"), (loop.knob, str(WINDOW_KB), "0")]
     for knob, _, value in knobs:
         knob.write_text(value)
     (job / "journal").write_text("".join("\t".join(map(str, one)) + "\n" for one in knobs))
@@ -183,7 +183,7 @@ def test_everything_is_restored_even_without_a_reader(loop, shell, tmp_path):
     os.close(ours)
     subprocess.run([*shell, job / "job.sh"], stdout=theirs, check=False)
     os.close(theirs)
-    assert [knob.read_text().strip() for knob, *_ in knobs] == ["0", str(WINDOW_KB)]
+    assert [knob.read_text().strip() for knob, *_ in knobs] == ["1", str(WINDOW_KB)]
     assert not job.exists()
 
 
