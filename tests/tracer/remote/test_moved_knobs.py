@@ -13,6 +13,9 @@ KNOBS = """
 set -u
 tab='\t' job=$1 all_knobs=yes knobs="$2"
 note_reset() { :; }
+is_knob() { :; }
+may_set() { :; }
+may_put_back() { :; }
 value_of() { read -r value 2>/dev/null <"$job/$1"; }
 write_knob() { echo "$2" >"$job/$1"; }
 sleep() { :; }
