@@ -6,9 +6,10 @@ somebody else may have written: a TUNING, a capture, a plan, a journal.
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 
@@ -18,10 +19,11 @@ from boards.error import BoardsError
 
 LARGEST = (1 << 31) - 1  # a busybox test may have 32 bits
 _MOUNT = "mount:"
+_TUNABLE = "{tunable}"
 _NAMES = {
     "{disk}": r"[A-Za-z0-9_][A-Za-z0-9_!.+:-]{0,63}",  # '!' is a '/' in the kernel's name
     "{bdi}": r"[A-Za-z0-9_][A-Za-z0-9_!.+:-]{0,63}",
-    "{tunable}": r"[a-z0-9_]+",
+    _TUNABLE: r"[a-z0-9_]+",
     "{mount}": r"(?!(?:.*/)?\.\.(?:/|\Z))/[A-Za-z0-9_./+-]{0,99}",
 }
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,9}")
@@ -164,26 +166,37 @@ def shell_functions(mounts: bool = True) -> str:
 
 
 def _shell_cases(mounts: bool) -> Iterator[str]:
-    """Yield the cases, those of equal ranges together; those with names of any kind last."""
-    places: defaultdict[str, list[str]] = defaultdict(list)
+    """Yield the cases. Files of one folder share a pattern: a slow board compares fewer strings."""
+    folders: defaultdict[str, list[Knob]] = defaultdict(list)
     for knob in knobs():
         if mounts or not knob.path.startswith(_MOUNT):
-            places[_shell_ranges(knob)].append(knob.path)
-    special = "{tunable}"
-    named = {ranges: [p for p in paths if special not in p] for ranges, paths in places.items()}
-    for ranges, paths in named.items():
-        if paths:
-            yield f"    {' | '.join(map(_quoted, paths))}) {ranges} ;;"
-    for ranges, paths in places.items():
-        for path in paths:
-            if special in path:
-                start = _quoted(path.removesuffix(special))
-                yield f"    {start} | {start}*[!a-z0-9_]*) return 1 ;;"
-                yield f"    {start}*) {ranges} ;;"
+            folders[posixpath.dirname(knob.path) or knob.path].append(knob)
+    alone = [some[0] for some in folders.values() if len(some) == 1]
+    for folder in sorted(folders, key=len, reverse=True):  # one may be in another
+        if len(folders[folder]) > 1:
+            yield f"    '{folder}/'*)"
+            yield f"        case ${{1#*/{posixpath.basename(folder)}/}} in"
+            yield from _cases(folders[folder], f"{folder}/")
+            yield "        esac"
+            yield "        ;;"
+    for knob in alone:
+        yield f"    '{knob.path}') {_shell_ranges(knob)} ;;"
 
 
-def _quoted(path: str) -> str:
-    return f"'{path}'"
+def _cases(some: Sequence[Knob], folder: str) -> Iterator[str]:
+    """Yield a case for each range; a name of any kind comes last."""
+    names: defaultdict[str, list[str]] = defaultdict(list)
+    others = "return 1"
+    for knob in some:
+        name, ranges = knob.path.removeprefix(folder), _shell_ranges(knob)
+        if name == _TUNABLE:
+            yield "        '' | *[!a-z0-9_]*) return 1 ;;"
+            others = ranges
+        else:
+            names[ranges].append(name)
+    for ranges, same in names.items():
+        yield f"        {' | '.join(same)}) {ranges} ;;"
+    yield f"        *) {others} ;;"
 
 
 def _shell_ranges(knob: Knob) -> str:
