@@ -87,4 +87,7 @@ def _decoded(text: str, kind: type[T]) -> T:
         raise
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         message = f"what the campaign was begun with is damaged: {error}"
-        raise GeneError(message, "begin a new campaign") from error
+        raise GeneError(
+            message,
+            "do not use this file; begin a new campaign: foreread tune -o TUNING -- COMMAND",
+        ) from error

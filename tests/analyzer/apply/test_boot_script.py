@@ -160,14 +160,6 @@ def test_memory_knob(board):
     assert board.get("proc/sys/vm/swappiness") == "60"
 
 
-@pytest.mark.parametrize("where", ["etc/passwd", "sys/block/../../etc/passwd"])
-def test_saved_file_cannot_reach_other_files(board, where):
-    board.put("etc/passwd", "root")
-    board.put("run/foreread.saved", f"{board.root}/{where} evil")
-    board.run("restore")
-    assert board.get("etc/passwd") == "root"
-
-
 @ESSENTIAL
 def test_truncated_saved_line_is_not_used(board):
     board.start()

@@ -104,6 +104,22 @@ def test_a_value_outside_of_the_range_is_refused_with_the_range(attempt, command
     assert "min_free_kbytes: '0' is not a whole number from 1024 to 4194304" in error
 
 
+def test_a_forged_learnt_plan_has_alleles_of_the_genes_only(genuine, tmp_path):
+    path, output = tmp_path / "app.tuning", tmp_path / "output"
+    path.write_bytes(genuine.read_bytes())
+    genes = {"scheduler": "x", "window": 1 << 40, "/proc/sys/kernel/sysrq": "1"}
+    with closing(sqlite3.connect(path)) as connection, connection:
+        forged = json.dumps(genes, sort_keys=True)
+        (made,) = connection.execute(
+            "INSERT INTO chromosomes (genes) VALUES (?) RETURNING id", (forged,)
+        ).fetchone()
+        connection.execute("UPDATE top_genes SET chromosome = ?", (made,))
+    assert main(["fingerprint", "--apply", str(path), "-o", str(output)]) == 0
+    (plans,) = [line for line in output.read_text().split("\n\n") if "plans=" in line]
+    assert "read_ahead_kb\t1024" in plans, "the nearest allele"
+    assert "sysrq" not in plans and "scheduler" not in plans
+
+
 @pytest.mark.parametrize("command", ["fingerprint", "script"])
 @pytest.mark.parametrize("name", ["../../power", "sda/../../power", "x y", "a\nb", "$(id)", "*"])
 def test_a_disk_that_is_not_a_name_is_refused(attempt, command, name):
