@@ -23,7 +23,16 @@ from analyzer.apply.init_system import (
     with_lines,
     without_lines,
 )
-from analyzer.apply.manifest import MANIFEST, SCRIPT_PLACES, Manifest, decode, encode, sha256
+from analyzer.apply.interrupted import finish_interrupted, installed, waiting
+from analyzer.apply.manifest import (
+    MANIFEST,
+    SCRIPT_PLACES,
+    Manifest,
+    encode,
+    expected_states,
+    obsolete_paths,
+    sha256,
+)
 from analyzer.apply.plan import ApplyPlan
 from analyzer.apply.write import write_scripts
 from boards.target import Target, TargetError
@@ -79,26 +88,21 @@ def uninstall(target: Target, *, force: bool = False) -> Removed:
             )
         facts = board.look()
         _refuse_unwritable(facts)
-        _refuse_changed(board.states(manifest.paths), _expected(manifest), force)
+        finish_interrupted(board, manifest)
+        _refuse_changed(board.states(manifest.paths), expected_states(manifest), force)
         return _remove(board, facts, manifest)
     except OSError as error:
         raise refused_by_target(error) from error
 
 
-def installed(board: BoardAccess) -> Manifest | None:
-    """Return what is installed on the board, or None. Raises ApplyError if it cannot be
-    determined.
-    """
-    text = board.content(MANIFEST)
-    return None if text is None else decode(text)
-
-
 class _Installation:
     def __init__(self, board: BoardAccess, plan: ApplyPlan, init: Init | None, force: bool) -> None:
         self.board, self.plan, self.force = board, plan, force
+        before = installed(board)
+        finish_interrupted(board, before)
         self.facts = board.look(plan.state_dir)
         self.init = init or init_of(self.facts.exe, self.facts.has)
-        self.before = installed(board) or Manifest(init=self.init, script=SCRIPT_PLACES[0])
+        self.before = before or Manifest(init=self.init, script=SCRIPT_PLACES[0])
         self.inittab = without_lines(self.facts.inittab, self.before.lines.get(INITTAB, ()))
         self.layout = layout_for(self.init, plan, _place(self.facts), self.inittab, self.facts.rcs)
 
@@ -107,14 +111,14 @@ class _Installation:
             sources = self._write(Path(folder))
             manifest = self._manifest(sources)
             self._refuse_conflicts(manifest)
-            places = [*sources, *self.layout.links, MANIFEST]
+            places = [MANIFEST, *sources, *self.layout.links]
             made = self.board.call("prepare", *places)
             directories = [*made, *self.before.directories]
             manifest = msgspec.structs.replace(manifest, directories=directories)
-            sources[MANIFEST] = Path(folder, "manifest")
-            sources[MANIFEST].write_bytes(encode(manifest))
+            listed = Path(folder, "manifest")
+            listed.write_bytes(encode(manifest))
             try:
-                self._stage(sources)
+                self._stage({MANIFEST: listed, **sources})
                 would_do, fits = self._check()
             except BaseException:
                 self._discard(places, made)
@@ -146,8 +150,8 @@ class _Installation:
 
     def _refuse_conflicts(self, manifest: Manifest) -> None:
         """Refuse to replace a file that differs from both the installed and the new version."""
-        accepted = _expected(manifest)
-        for path, known in _expected(self.before).items():
+        accepted = expected_states(manifest)
+        for path, known in expected_states(self.before).items():
             accepted[path] = [*accepted.get(path, []), *known]
         _refuse_changed(self.board.states([*accepted]), accepted, self.force)
         for path, state in self.board.states([*manifest.lines]).items():
@@ -160,12 +164,12 @@ class _Installation:
         """Write every file beside its place on the board, and read it back."""
         for place, source in sources.items():
             mode = 0o755 if source.stat().st_mode & 0o100 else 0o644
-            self.board.target.push(source, _waiting(place), mode)
+            self.board.target.push(source, waiting(place), mode)
         if self.layout.links:
             self.board.call("links", *(word for pair in self.layout.links.items() for word in pair))
-        there = self.board.states([_waiting(place) for place in sources])
+        there = self.board.states([waiting(place) for place in sources])
         for place, source in sources.items():
-            if there[_waiting(place)] != sha256(source):
+            if there[waiting(place)] != sha256(source):
                 raise InstallError(
                     f"the copy of {place} on the target differs from what was sent",
                     "try again; check the target's flash",
@@ -173,7 +177,7 @@ class _Installation:
 
     def _check(self) -> tuple[list[str], bool]:
         """Return the output of the script's dry run, and whether it accepts this board."""
-        done = self.board.target.run([_waiting(self.layout.script), "dry-run"], timeout_s=30.0)
+        done = self.board.target.run([waiting(self.layout.script), "dry-run"], timeout_s=30.0)
         said = done.stdout.decode(errors="replace").splitlines()
         complaints = done.stderr.decode(errors="replace").splitlines()
         if done.status not in (0, 1):
@@ -190,8 +194,7 @@ class _Installation:
         return [*complaints, *said], not done.status
 
     def _commit(self, places: list[str], made: list[str], manifest: Manifest) -> None:
-        left = {*manifest.paths, *manifest.counters}
-        obsolete = [p for p in (*self.before.paths, *self.before.counters) if p not in left]
+        obsolete = obsolete_paths(self.before, manifest)
         try:
             self.board.call("commit", *places, "--", *obsolete)
         except InstallError:  # it has ended; after any other error it may still be running there
@@ -240,17 +243,6 @@ def _refuse_unwritable(facts: BoardFacts) -> None:
             "into the "
             'image: INSTALL.md, "Yocto" and "Buildroot"',
         )
-
-
-def _waiting(place: str) -> str:
-    folder, _, name = place.rpartition("/")
-    return f"{folder}/.{name}.foreread-new"
-
-
-def _expected(manifest: Manifest) -> dict[str, list[str]]:
-    """Return the expected state of each path of the manifest, as BoardAccess.states reports it."""
-    links = {path: [f"link {target}"] for path, target in manifest.links.items()}
-    return {path: [digest] for path, digest in manifest.files.items()} | links
 
 
 def _refuse_changed(states: dict[str, str], accepted: dict[str, list[str]], force: bool) -> None:

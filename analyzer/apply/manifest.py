@@ -70,6 +70,18 @@ def sha256(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
+def expected_states(manifest: Manifest) -> dict[str, list[str]]:
+    """Return the expected state of each path of the manifest, as BoardAccess.states reports it."""
+    links = {path: [f"link {target}"] for path, target in manifest.links.items()}
+    return {path: [digest] for path, digest in manifest.files.items()} | links
+
+
+def obsolete_paths(before: Manifest, manifest: Manifest) -> list[str]:
+    """Return the paths of ``before`` that ``manifest`` has no longer."""
+    left = {*manifest.paths, *manifest.counters}
+    return [path for path in (*before.paths, *before.counters) if path not in left]
+
+
 def _is_ours(path: str) -> bool:
     folder, _, name = path.rpartition("/")
     places = (*SCRIPT_PLACES, *map(replayer_place, SCRIPT_PLACES), LIST_PLACE)

@@ -2,6 +2,8 @@
 # The board's part of an installation; busybox ash runs it from its standard input. Paths are
 # absolute. A new file is first written as .NAME.foreread-new beside its place (init systems ignore
 # such names); the file it replaces is kept as .NAME.foreread-old until all new files are in place.
+# The manifest comes first in every list. Its new file is made before all others and moved into place
+# before all others: from then on the installation is made, and after a power cut it is finished.
 set -u
 export LC_ALL=C
 
@@ -71,9 +73,11 @@ links() {
 	done
 }
 
-# discard PATH...: remove new and old files under their temporary names.
+# discard PATH...: remove new and old files under their temporary names, the first last.
 discard() {
-	for path; do
+	first=$1
+	shift
+	for path in "$@" "$first"; do
 		beside "$path"
 		rm -f "$new" "$new.part" "$old"
 	done
@@ -87,6 +91,7 @@ commit() {
 		beside "$path"
 		! is_there "$path" || cp -P -p "$path" "$old" || exit 1
 	done
+	sync # a renamed file must not be empty after a power cut
 	for path; do
 		[ "$path" != -- ] || break
 		beside "$path"
@@ -94,13 +99,28 @@ commit() {
 		take_back "$@"
 		exit 1
 	done
+	finish "$@"
+}
+
+# finish PATH... -- OBSOLETE...: move the new files that are left into place, and remove the obsolete
+# ones. The old manifest, which names these, is removed last.
+finish() {
+	manifest=$1
+	for path; do
+		[ "$path" != -- ] || break
+		beside "$path"
+		! is_there "$new" || mv -f "$new" "$path" || exit 1
+	done
 	sync
+	shift
 	while [ "$1" != -- ]; do
 		discard "$1"
 		shift
 	done
 	shift
 	[ $# -eq 0 ] || rm -f "$@"
+	sync
+	discard "$manifest"
 }
 
 take_back() {

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from boards.emulated import guest_protocol, image, keys, live_root, state
 from boards.emulated.board import check_memory, least_memory_mib
-from boards.emulated.error import BoardError, require_tool
+from boards.emulated.error import BoardError, call, require_tool
 from boards.emulated.initramfs import job_initramfs
 from boards.emulated.live_root import PACKAGES as INITS
 from boards.emulated.machines import Machine
@@ -22,6 +22,7 @@ from boards.emulated.qemu import Boot, Disk, escaped, qemu_words
 
 HOST = "127.0.0.1"
 OPTIONS, PORT, SERIAL, LOG, QEMU_LOG = "options", "port", "serial", "console", "qemu"
+DATA = "data"
 # Default main memory for applications.
 _ROOM_MIB = 128
 
@@ -35,8 +36,9 @@ class LiveOptions:
     ``init`` is "busybox" or "systemd". Without ``memory_mib`` it has the memory of its disk plus
     128 MiB. ``append`` are append WORDS to the kernel command line, ``rtc`` is where its clock
     begins (QEMU's -rtc base=). The swap file is on the slow disk; a squashfs has none.
-    ``scratch_mib`` (additional memory) is the size of a second device of the slow disk, /dev/slow1;
-    ``modules`` are loaded in addition.
+    ``data_mib`` is the size of a virtio disk of serial "data" with an empty ext4: what was synced
+    to it survives a reset; nothing mounts it. ``scratch_mib`` (additional memory) is the size of a
+    second device of the slow disk, /dev/slow1; ``modules`` are loaded in addition.
     """
 
     board: str
@@ -48,6 +50,7 @@ class LiveOptions:
     ns_per_kib: int = 50_000
     memory_mib: int | None = None
     swap_mib: int = 32
+    data_mib: int = 0
     scratch_mib: int = 0
     modules: tuple[str, ...] = ()
     free_mib: int = live_root.FREE_MIB
@@ -95,9 +98,16 @@ def launch(made: Made, folder: Path, tied: bool) -> Process:
     job = keys.make_keys(folder) | {"settings": _settings(made.options)}
     keys.write_known_hosts(folder, HOST, port)
     shutil.copyfile(made.image, folder / "disk")
+    if made.options.data_mib:
+        _make_data_disk(folder / DATA, made.options.data_mib)
     initramfs = (made.boot_files / "initramfs").read_bytes()
     (folder / "initrd").write_bytes(initramfs + made.more_modules + job_initramfs(job))
     return _spawn(folder, _words(made, folder, port), tied)
+
+
+def _make_data_disk(path: Path, mib: int) -> None:
+    tool = require_tool("mke2fs", "e2fsprogs")
+    call([tool, "-q", "-F", "-t", "ext4", path, f"{mib}m"], "free some space")
 
 
 def _words(made: Made, folder: Path, port: int) -> list[str]:
@@ -106,8 +116,11 @@ def _words(made: Made, folder: Path, port: int) -> list[str]:
     append = f"quiet rdinit=/live net.ifnames=0 norandmaps {options.append}".strip()
     boot = Boot(made.boot_files / "kernel", folder / "initrd", made.memory_mib, append)
     disk = Disk("image", folder / "disk", writable=options.fs != "squashfs")
+    disks = [disk]
+    if options.data_mib:
+        disks.append(Disk("data", folder / DATA, writable=True))
     # Idle time is real: else hours would pass in the guest while the host thinks of its answer.
-    words = qemu_words(machine, boot, [disk], machine.icount(sleeps=True))
+    words = qemu_words(machine, boot, disks, machine.icount(sleeps=True))
     words += ["-rtc", f"base={options.rtc},clock=vm"]
     # The socket's path is relative, since it may have 107 characters at most.
     log = f"logfile={escaped(folder / LOG)},logappend=on"

@@ -10,7 +10,7 @@ from pathlib import Path
 from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting
 from boards.target import LocalTarget, Result
 
-APPLETS = ("cp", "ln", "mkdir", "mv", "readlink", "rm", "rmdir", "sh", "sync")
+APPLETS = ("cp", "ln", "mkdir", "mv", "readlink", "rm", "rmdir", "sh", "sync", "test")
 DISK = Disk("slow0", 1 << 20)
 BOARD = Board("aarch64", "6.1")
 SYSINIT_RCS = "::sysinit:/etc/init.d/rcS\n::respawn:/app\n"
