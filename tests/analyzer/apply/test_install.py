@@ -178,6 +178,40 @@ def test_boots_are_counted_where_the_plan_says(board):
     assert board.tree() == before != after
 
 
+def init_calls(kind, board):
+    """Return the commands of a boot: before the application, and at its end."""
+    if kind == "systemd":
+        units = (board.get(f"{UNITS}/foreread{end}.service") for end in ("", "-boot-done"))
+        lines = [line for unit in units for line in unit.splitlines() if "ExecStart=" in line]
+        return [line.removeprefix("ExecStart=").split() for line in lines]
+    if kind == "procd":  # rc.common defines and calls such functions
+        source = "PATH=/bin; . /etc/init.d/foreread"
+        return [["sh", "-c", f"{source}; boot"], ["sh", "-c", f"{source}-boot-done; start"]]
+    if kind == "inittab":
+        lines = [line.split(":") for line in board.get("etc/inittab").splitlines()]
+        return [line[3].split() for line in lines if "foreread" in line[3]]
+    folders = {"busybox": ("init.d", "init.d"), "sysv": ("rcS.d", "rc2.d")}[kind]
+    names = ("S05foreread", "S99foreread-boot-done")
+    return [[f"/etc/{folder}/{name}", "start"] for folder, name in zip(folders, names, strict=True)]
+
+
+@pytest.mark.parametrize("kind", BOARDS)
+def test_every_init_system_ends_the_attempt_of_a_boot(kind, tmp_path):
+    board = BOARDS[kind](tmp_path)
+    install(board, replace(plan(512), attempts=2))
+    start, boot_done = init_calls(kind, board)
+    ends = {1: True, 2: True, 3: False, 4: True, 5: False, 6: False, 7: True, 8: True}
+    windows = {}
+    for number, reaches_its_end in ends.items():
+        board.put("proc/sys/kernel/random/boot_id", f"{number}\n")
+        board.put("sys/block/slow0/queue/read_ahead_kb", "128\n")
+        assert board.run(start).status == 0
+        windows[number] = board.get("sys/block/slow0/queue/read_ahead_kb").strip()
+        if reaches_its_end:
+            assert board.run(boot_done).status == 0
+    assert windows == {number: "512" if number < 7 else "128" for number in ends}
+
+
 @pytest.mark.parametrize(
     ("mount", "said"),
     [

@@ -83,8 +83,18 @@ def trees(folder, *plans):
     return found
 
 
-@pytest.mark.parametrize("then", ["install", "uninstall"])
-@pytest.mark.parametrize("upgrade", [False, True], ids=["fresh", "upgrade"])
+NIGHTLY = pytest.mark.nightly
+
+
+@pytest.mark.parametrize(
+    ("upgrade", "then"),
+    [
+        (True, "install"),
+        pytest.param(False, "install", marks=NIGHTLY),
+        pytest.param(True, "uninstall", marks=NIGHTLY),
+        pytest.param(False, "uninstall", marks=NIGHTLY),
+    ],
+)
 def test_wherever_the_power_is_cut_the_board_boots_and_is_repaired(upgrade, then, tmp_path):
     bare, *_, whole = trees(tmp_path / "clean", *([OLD] if upgrade else []), NEW)
     windows = []
