@@ -95,7 +95,7 @@ def test_boot_that_hangs_is_not_repeated_with_systemd(capsys):
         board = BootedBoard(target)
         for name, script, wanted, lines in (
             ("data", MOUNT, "sysinit", "DefaultDependencies=no\nBefore=foreread.service"),
-            ("hang", hang("hang"), "multi-user", "Before=multi-user.target"),
+            ("hang", hang("hang"), "multi-user", "Before=board-ssh.service"),
         ):
             board.put(f"/usr/bin/{name}", script)
             board.add_unit(name, f"/usr/bin/{name}", lines, wanted)
