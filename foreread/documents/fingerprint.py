@@ -26,8 +26,21 @@ class PeriodDocument(Document, frozen=True, kw_only=True):
 class DoneDocument(Document, frozen=True, kw_only=True):
     """What the watcher did about the settings."""
 
-    done: Annotated[str, says("applied, defaults, undone, knob, unset, note or restored")]
+    done: Annotated[
+        str,
+        says("applied, defaults, measuring, kept, undone, knob, unset, moved, note or restored"),
+    ]
     what: str
+    fingerprint: Annotated[str | None, says("kept, undone: the workload")] = None
+    worse: Annotated[str | None, says("undone: throughput or latency")] = None
+    default_bytes_per_ms: Annotated[
+        float | None, says("bytes that processes read and wrote in a ms of disk time; defaults")
+    ] = None
+    plan_bytes_per_ms: Annotated[float | None, says("the same with the settings")] = None
+    default_latency_ms: Annotated[
+        float | None, says("of a request: reads, or all in a workload of writes; defaults")
+    ] = None
+    plan_latency_ms: Annotated[float | None, says("the same with the settings")] = None
 
 
 class WatchScriptDocument(Document, frozen=True, kw_only=True):

@@ -152,7 +152,7 @@ def test_a_tuning_says_what_a_program_does_and_ends_if_it_goes_on(loop, tmp_path
     options = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S)
     told = []
     gene = Gene(
-        name="scheduler", kind="choice", choices=("none", "mq-deadline"), default="none",
+        name="scheduler", kind="categorical", choices=("none", "mq-deadline"), default="none",
         knob="/sys/block/{disk}/queue/scheduler",
     )  # fmt: skip
     with TrialEvaluator(lambda: local_trials(options), tell=told.append) as evaluator:

@@ -88,7 +88,11 @@ def whole_period(watch):
     return seen[1]
 
 
-def applying(loop, plans, patience, worse_percent=100):
+# Neither throughput nor latency can be so much worse.
+NEVER_WORSE = 10**6
+
+
+def applying(loop, plans, patience, worse_percent=NEVER_WORSE, recheck=60):
     """Return the options of a watch that applies plans by fingerprint."""
     return WatchOptions(
         period_s=1,
@@ -97,6 +101,7 @@ def applying(loop, plans, patience, worse_percent=100):
         plans=plans,
         patience=patience,
         worse_percent=worse_percent,
+        recheck=recheck,
         wait_s=WAIT_S,
     )
 

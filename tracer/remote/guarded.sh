@@ -222,17 +222,6 @@ check_knobs() {
     sed -n 's/^now //p' "$job/set" | report_moved
 }
 
-# report_moved: of the lines "KNOB VALUE" of the input, print "moved KNOB VALUE FOUND" of each that
-# has another value; put_back leaves it at that.
-report_moved() {
-    while IFS=$tab read -r knob taken; do
-        value_of "$knob" || value=
-        [ "$value" != "$taken" ] || continue
-        echo "$knob" >>"$job/others"
-        echo "moved $knob$tab$taken$tab$value"
-    done
-}
-
 # print_run: print the outcome of the run, and what the living processes of the command map.
 print_run() {
     uptime

@@ -58,6 +58,17 @@ set_knob() {
     fi
 }
 
+# report_moved: of the lines "KNOB VALUE" of the input, print "moved KNOB VALUE FOUND" of each that
+# has another value; put_back leaves it at that.
+report_moved() {
+    while IFS=$tab read -r knob taken; do
+        value_of "$knob" || value=
+        [ "$value" != "$taken" ] || continue
+        echo "$knob" >>"$job/others"
+        echo "moved $knob$tab$taken$tab$value"
+    done
+}
+
 # reset_with KNOB: set reset to the knobs that the kernel changes when this one is written: the
 # tunables of a scheduler, the scheduler's depth with nr_requests (dd_depth_updated), the window
 # with a limit of the queue (Linux 6.12, blk_apply_bdi_limits).

@@ -20,7 +20,7 @@ from tracer.remote.bios import parse_sums
 from tracer.remote.guarded_run import losing_no_target
 from tracer.remote.job import Fact, Job, facts, making_sense, script
 
-PARTS = ("lib.sh", "knobs.sh", "held.sh", "tracing.sh", "bios.sh", "watch.sh")
+PARTS = ("lib.sh", "knobs.sh", "held.sh", "tracing.sh", "bios.sh", "plans.sh", "watch.sh")
 RESIDENT_JOB = "/run/foreread-resident"
 _TELL_S = 5  # maximum wait for news before the lease is renewed
 _FINGERPRINT = re.compile(r"(?:read|write)-(?:sequential|random)-(?:small|large)")
@@ -35,10 +35,13 @@ class WatchOptions:
 
     ``disks``: names below /sys/block, all if empty. ``plans``: (knob, value) by fingerprint, in
     the order to be written. ``patience``: periods that a fingerprint must persist before its plan
-    is put in force, and again before that plan is judged. ``worse_percent``: loss of throughput
-    that undoes a plan. ``least_ios``: a period with fewer has no workload. ``buffer_kib``: trace
-    buffer per CPU; bios of a second that do not fit are not counted. ``wait_s``: maximum wait for
-    another foreread that holds the knobs. ``losses``: what a power cut may lose with the plans.
+    is put in force, and that the defaults and the plan run before they are compared.
+    ``worse_percent``: loss of throughput, or rise of latency, that undoes a plan. ``recheck``:
+    periods until the defaults are measured again, or a refused plan is tried again; the number
+    doubles as long as the result stays the same; 0: never. ``least_ios``: a period with fewer has
+    no workload. ``buffer_kib``: trace buffer per CPU; bios of a second that do not fit are not
+    counted. ``wait_s``: maximum wait for another foreread that holds the knobs. ``losses``: what a
+    power cut may lose with the plans.
     """
 
     period_s: int = 10
@@ -46,6 +49,7 @@ class WatchOptions:
     plans: Plans = field(default_factory=dict)
     patience: int = 3
     worse_percent: int = 10
+    recheck: int = 60
     least_ios: int = 20
     buffer_kib: int = 16
     wait_s: float = 0.0
@@ -58,6 +62,21 @@ class Period:
 
     fingerprint: str
     sums: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A comparison of a fingerprint's plan with the defaults.
+
+    ``why``: throughput or latency if the plan was worse, else empty. Bytes that processes read and
+    wrote in a ms of the disks' time, and ms of a request; None if unknown. Under the defaults, and
+    under the plan.
+    """
+
+    fingerprint: str
+    why: str
+    throughput: tuple[float | None, float | None]
+    latency_ms: tuple[float | None, float | None]
 
 
 class Watch:
@@ -113,6 +132,17 @@ def parse_period(fact: Fact) -> Period:
         return Period(name.removeprefix("-"), parse_sums(sums))
 
 
+def parse_verdict(fact: Fact) -> Verdict:
+    """Return the comparison in a fact "undone" or "kept"; raises RecordError."""
+    with making_sense("a comparison"):
+        name, why, *figures = fact.value.split(" ")
+        if not _FINGERPRINT.fullmatch(name) or why not in ("throughput", "latency", "-"):
+            raise ValueError(fact.value)
+        rate, latency_us, plan_rate, plan_us = (None if x == "-" else int(x) for x in figures)
+        ms = [None if us is None else us / 1000 for us in (latency_us, plan_us)]
+        return Verdict(name, why.removeprefix("-"), (rate, plan_rate), (ms[0], ms[1]))
+
+
 def resident_script(options: WatchOptions) -> str:
     """Return the script that watches a board without a host. Raises RecordError."""
     settings = {"resident_job": RESIDENT_JOB, **_variables(options)}
@@ -145,6 +175,7 @@ def _variables(options: WatchOptions) -> dict[str, str]:
         "plans": "\n".join(lines),
         "patience": str(options.patience),
         "worse_percent": str(options.worse_percent),
+        "recheck": str(options.recheck),
         "least_ios": str(options.least_ios),
         "buffer_kib": str(options.buffer_kib),
         "lock_wait_s": str(round(options.wait_s)),

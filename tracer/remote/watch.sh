@@ -1,13 +1,10 @@
 # shellcheck shell=sh disable=SC2034,SC2154,SC2209
 # The verbs of a job that watches the workload. Each second of bios makes a snapshot, and those of a
 # period make a fingerprint (Moilanen, I/O Workload Fingerprinting in the Genetic-Library, Linux
-# Symposium 2006). A plan assigns knobs to a fingerprint. When a fingerprint persists, its plan is
-# put in force until another one persists, or until the throughput has dropped.
+# Symposium 2006). plans.sh decides which settings are in force.
 #
 # Settings: period_s; watched (disks, all if empty); least_ios (a period with fewer has no
-# workload); buffer_kib (per CPU: limits the cost of a busy second); patience (periods that a
-# fingerprint must persist before it counts); worse_percent; plans, a line
-# "FINGERPRINT<tab>KNOB<tab>VALUE" each; lock_wait_s.
+# workload); buffer_kib (per CPU: limits the cost of a busy second); lock_wait_s; those of plans.sh.
 
 # ---- the bios of one second ----
 
@@ -41,110 +38,6 @@ classify() {
     [ $((2 * jumps)) -le "$followers" ] || pattern=random
     [ $((sectors * 512)) -le $((page_bytes * (reads + writes))) ] || size=large
     fingerprint=$type-$pattern-$size
-}
-
-# ---- throughput: bytes that processes read and write per busy time of the disks ----
-
-# Not the bytes of the disks: a window that is too large increases them. Parents count their ended
-# children (fs/proc/base.c, do_io_accounting).
-count_done() {
-    done_bytes=0 busy_ms=0
-    for file in /proc/[0-9]*/io; do
-        [ "$file" != "/proc/$$/io" ] || continue
-        while read -r key value; do
-            case $key in rchar: | wchar:) done_bytes=$((done_bytes + value)) ;; esac
-        done <"$file"
-    done 2>/dev/null
-    for disk in ${watched:-/sys/block/*}; do
-        { read -r _ _ got _ _ _ put _ _ ticks _ <"/sys/block/${disk##*/}/stat"; } 2>/dev/null ||
-            continue
-        busy_ms=$((busy_ms + ticks))
-        # Without I/O accounting of processes, use the disks' sectors.
-        [ -e /proc/self/io ] || done_bytes=$((done_bytes + (got + put) * 512))
-    done
-}
-
-# ---- plans ----
-
-# decide: act on the period's fingerprint when it has persisted for patience periods. Ignore periods
-# without a workload, and periods with negative bytes: a process that nobody waited for has ended,
-# and its bytes went with it.
-decide() {
-    [ -n "$fingerprint" ] && [ "$period_bytes" -ge 0 ] || return 0
-    if [ "$fingerprint" != "$staying" ]; then
-        staying=$fingerprint stayed=0 rates=''
-    fi
-    stayed=$((stayed + 1))
-    [ "$period_ms" -le 0 ] || rates="$rates $((period_bytes / period_ms))"
-    [ $stayed -eq "$patience" ] || return 0
-    if [ "$in_force" != "$staying" ]; then
-        # Disks count their busy time in ticks of some ms: a period may have none. Without an
-        # earlier rate, a plan cannot be judged.
-        if [ -n "$rates" ] || [ "$busy_ms" -eq 0 ]; then switch; else stayed=$((stayed - 1)); fi
-    elif ! judge; then
-        stayed=$((stayed - 1)) # one period more
-    fi
-}
-
-# middle SIDE: set rate to the median of rates; of two middle values to the lower (SIDE 1) or the
-# upper (SIDE 2); empty without rates. Not the mean: when a process ends during the count, its bytes
-# move to its parent and may be counted twice or not at all.
-middle() {
-    # shellcheck disable=SC2086
-    rate=$(printf '%s\n' $rates | sort -n | awk -v side="$1" '
-        { rates[NR] = $0 }
-        END { print rates[int((NR + side) / 2)] }')
-}
-
-# has_plan FINGERPRINT
-has_plan() {
-    case "$nl$plans" in *"$nl$1$tab"*) ;; *) return 1 ;; esac
-}
-
-# switch: undo the plan in force, and apply the plan of the persisting fingerprint. A fingerprint
-# without a plan that differs only in size changes nothing: the window itself makes bios larger or
-# smaller.
-switch() {
-    plan=$staying
-    case " $refused " in *" $plan "*) plan='' ;; esac
-    has_plan "$plan" || plan=''
-    [ "$plan" != "$in_force" ] || return 0
-    [ -n "$plan" ] || [ "${staying%-*}" != "${in_force%-*}" ] || return 0
-    put_all_back
-    middle 1
-    before_rate=$rate in_force=$plan stayed=0 rates=''
-    if [ -n "$plan" ]; then
-        say "applied $plan"
-        apply_plan "$plan"
-    else
-        say "defaults $staying"
-    fi
-}
-
-# apply_plan FINGERPRINT: set its knobs.
-apply_plan() {
-    while IFS=$tab read -r of knob value; do
-        [ "$of" != "$1" ] || set_knob "$knob" "$value" >>"$job/said"
-    done <<END
-$plans
-END
-}
-
-# judge: undo the plan in force permanently if the throughput is lower than before by worse_percent;
-# fails if that cannot be determined yet. It never can for disks that do not count busy time.
-judge() {
-    [ -n "$before_rate" ] || return 0
-    middle 2
-    [ -n "$rate" ] || return
-    [ $((rate * 100)) -lt $((before_rate * (100 - worse_percent))) ] || return 0
-    refused="$refused $in_force"
-    say "undone $in_force $before_rate $rate"
-    put_all_back
-    in_force=
-}
-
-put_all_back() {
-    restore "$job" restored >>"$job/said"
 }
 
 say() {
@@ -200,18 +93,19 @@ watch_on() {
     number_disks
     find_page_size
     select_bios "$instance"
-    staying='' in_force='' refused='' stayed=0
+    begin_plans
     count_done
     while take_period; do
         classify
         say_period "${fingerprint:--} $reads $writes $sectors $followers $distances $jumps"
+        find_latency
         decide
     done
 }
 
 # take_period: add up the seconds of a period; fails when asked to end.
 take_period() {
-    last_bytes=$done_bytes last_ms=$busy_ms second=0
+    last_bytes=$done_bytes last_ms=$busy_ms last_requests=$requests second=0
     reads=0 writes=0 sectors=0 followers=0 distances=0 jumps=0
     while [ "$second" -lt "$period_s" ]; do
         [ ! -e "$job/finish" ] && [ ! -e "$job/stop" ] && ! left_alone || return

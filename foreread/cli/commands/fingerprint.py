@@ -17,16 +17,30 @@ from foreread.documents.fingerprint import DoneDocument, PeriodDocument, WatchSc
 from tracer.interrupts import orderly_exit
 from tracer.machines import restore_settings
 from tracer.remote.job import Fact
-from tracer.remote.watch import Period, Watch, WatchOptions, parse_period, resident_script, watching
+from tracer.remote.watch import (
+    Period,
+    Watch,
+    WatchOptions,
+    parse_period,
+    parse_verdict,
+    resident_script,
+    watching,
+)
 
 _LONGEST_S = 3600
 _MOST_PERIODS = 1000
+_MOST_PERCENT = 99
 # The watcher's actions on knobs (watch.sh, knobs.sh), in words.
+_VERDICTS = {
+    "undone": "  undone: the settings for {} made {} worse: ",
+    "kept": "  the settings for {} suit it{}: ",
+}
 _DONE = {
     "applied": "  applied the settings for {}",
     "defaults": "  there are no settings for {}: the original values are in force",
-    "undone": "  throughput fell with the settings for {} (bytes per ms, without and with them)",
+    "measuring": "  measuring {} with the original values, for comparison",
     "knob": "  {}",
+    "moved": "  another program has set: {}",
     "unset": "  refused: {}",
     "note": "  {}",
     "restored": "  restored: {}",
@@ -81,8 +95,25 @@ def _add_applying(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_periods,
         default=3,
-        help="number of periods that a workload must last before its settings are applied, and "
-        "before throughput with and without them is compared (default: 3)",
+        help="number of periods that a workload must last, that the original values run before "
+        "its settings are applied, and that these run before both are compared (default: 3)",
+    )
+    group.add_argument(
+        "--worse-percent",
+        metavar="P",
+        type=_percent,
+        default=10,
+        help="undo settings that lower throughput, or raise the latency of requests, by more than "
+        "P percent of what the original values reach (default: 10)",
+    )
+    group.add_argument(
+        "--recheck",
+        metavar="N",
+        type=_recheck,
+        default=60,
+        help="measure the original values again after N periods, and try undone settings again "
+        "after N periods; the number doubles while the result stays the same, up to 32 times; "
+        "0: never (default: 60)",
     )
     group.add_argument(
         "-o",
@@ -116,6 +147,8 @@ def run(args: argparse.Namespace) -> int:
         plans=plans,
         losses=[loss.sentence for loss in losses],
         patience=args.patience,
+        worse_percent=args.worse_percent,
+        recheck=args.recheck,
         wait_s=args.wait,
     )
     if args.output is not None:
@@ -189,8 +222,25 @@ def _show_json(period_s: int, fact: Fact) -> None:
     """Print a period or an action as a line of JSON."""
     if fact.key == "period":
         print(_document(period_s, parse_period(fact)).to_json(), flush=True)
+    elif fact.key in _VERDICTS:
+        print(_done(fact).to_json(), flush=True)
     elif fact.key in _DONE:
         print(DoneDocument(done=fact.key, what=fact.value).to_json(), flush=True)
+
+
+def _done(fact: Fact) -> DoneDocument:
+    """Return the document of a comparison with the defaults."""
+    verdict = parse_verdict(fact)
+    return DoneDocument(
+        done=fact.key,
+        what=fact.value,
+        fingerprint=verdict.fingerprint,
+        worse=verdict.why or None,
+        default_bytes_per_ms=verdict.throughput[0],
+        plan_bytes_per_ms=verdict.throughput[1],
+        default_latency_ms=verdict.latency_ms[0],
+        plan_latency_ms=verdict.latency_ms[1],
+    )
 
 
 def _document(period_s: int, period: Period) -> PeriodDocument:
@@ -212,9 +262,28 @@ def _document(period_s: int, period: Period) -> PeriodDocument:
 def _show_text(period_s: int, fact: Fact) -> None:
     if fact.key == "period":
         print(_line(parse_period(fact)), flush=True)
+    elif fact.key in _VERDICTS:
+        print(_verdict(fact), flush=True)
     elif fact.key in _DONE:
         what = fact.value.replace("\t", " ").rstrip()
         print(printable(_DONE[fact.key].format(what)), flush=True)
+
+
+def _verdict(fact: Fact) -> str:
+    """Return a comparison in words: figures with the original values, then with the settings."""
+    verdict = parse_verdict(fact)
+    said = _VERDICTS[fact.key].format(verdict.fingerprint, verdict.why)
+    rates = _change(verdict.throughput, ".0f", "bytes per ms of disk time")
+    latencies = _change(verdict.latency_ms, ".3g", "ms a request")
+    return f"{said}throughput {rates}, latency {latencies}"
+
+
+def _change(figures: tuple[float | None, float | None], form: str, unit: str) -> str:
+    before, after = figures
+    if before is None or after is None:
+        return "unknown"
+    share = f" ({100 * (after / before - 1):+.0f} %)" if before else ""
+    return f"{before:{form}} -> {after:{form}} {unit}{share}"
 
 
 def _line(period: Period) -> str:
@@ -232,6 +301,16 @@ def _seconds(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _LONGEST_S):
         raise argparse.ArgumentTypeError(f"{text!r}: say whole seconds from 1 to {_LONGEST_S}")
     return int(text)
+
+
+def _percent(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and 1 <= int(text) <= _MOST_PERCENT):
+        raise argparse.ArgumentTypeError(f"{text!r}: say whole percent from 1 to {_MOST_PERCENT}")
+    return int(text)
+
+
+def _recheck(text: str) -> int:
+    return 0 if text == "0" else _periods(text)
 
 
 def _periods(text: str) -> int:

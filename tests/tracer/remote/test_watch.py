@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-from importlib import resources
 
 import pytest
 from hypothesis import given
@@ -13,10 +12,9 @@ from shells import BUSYBOX, DASH, each_shell
 from tracer.error import RecordError
 from tracer.remote.bios import SUMS
 from tracer.remote.job import Fact
-from tracer.remote.watch import WatchOptions, parse_period, resident_script
+from tracer.remote.watch import WatchOptions, parse_period, parse_verdict, resident_script
 
 KNOB = "/sys/block/sda/queue/read_ahead_kb"
-SHELLS = pytest.mark.parametrize("shell", each_shell())
 PLANS = {"read-random-small": [(KNOB, "16")], "read-sequential-large": [(KNOB, "1024")]}
 
 
@@ -83,86 +81,18 @@ def test_the_resident_script_is_clean(tmp_path):
     assert done.stdout == ""
 
 
-WORK = "read-random-small"
-DECIDING = """
-set -u
-nl='
-'
-plans="$1" patience=$2 worse_percent=10
-put_all_back() { echo back; }
-apply_plan() { :; }
-say() { echo "$1"; }
-staying='' in_force='' refused='' stayed=0 busy_ms=$3
-while read -r fingerprint period_bytes period_ms; do
-    busy_ms=$((busy_ms + period_ms))
-    decide
-done
-"""
+def test_a_comparison_has_its_figures():
+    verdict = parse_verdict(Fact("undone", "read-random-small latency 1000 2100 1100 4200"))
+    assert (verdict.fingerprint, verdict.why) == ("read-random-small", "latency")
+    assert verdict.throughput == (1000, 1100)
+    assert verdict.latency_ms == (2.1, 4.2)
+    unknown = parse_verdict(Fact("kept", "read-random-small - 1000 - 1100 -"))
+    assert (unknown.why, unknown.latency_ms) == ("", (None, None))
 
 
-def decided(shell, periods, patience=3, busy_ms=0):
-    """Return what a watcher does in these periods (bytes done, ms busy), all of one workload.
-
-    ``busy_ms`` is how long the disk had been busy before them.
-    """
-    text = (resources.files("tracer.remote") / "watch.sh").read_text()
-    lines = "".join(f"{WORK} {done} {busy}\n" for done, busy in periods)
-    done = subprocess.run(
-        [
-            *(*shell, "-c", f"tab='\t'\n{text}{DECIDING}", "sh"),
-            *(f"{WORK}\t{KNOB}\t16", str(patience), str(busy_ms)),
-        ],
-        input=lines,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    assert done.stderr == ""
-    return [line for line in done.stdout.splitlines() if line != "back"]
-
-
-APPLIED = f"applied {WORK}"
-SAME, LESS, LOST, SEEN_TWICE = (1000, 1), (500, 1), (-(10**10), 1), (10**10, 1)
-
-
-@SHELLS
 @pytest.mark.parametrize(
-    ("periods", "expected"),
-    [
-        ([SAME] * 9, [APPLIED]),
-        ([SAME] * 3 + [LESS] * 2, [APPLIED]),
-        ([SAME] * 3 + [LESS] * 3, [APPLIED, f"undone {WORK} 1000 500"]),
-        ([SAME] * 3 + [LESS] * 3 + [SAME] * 9, [APPLIED, f"undone {WORK} 1000 500"]),
-        ([SAME] * 6 + [LESS] * 9, [APPLIED]),  # judged once while it stays
-        ([SAME] * 2, []),
-        ([SAME, LOST, SAME], []),
-        ([SAME, LOST, SAME, SAME] + [LESS] * 3, [APPLIED, f"undone {WORK} 1000 500"]),
-        ([SAME] * 3 + [LOST, LESS, LOST, LESS, LESS], [APPLIED, f"undone {WORK} 1000 500"]),
-        ([SAME] * 3 + [LOST] * 9, [APPLIED]),
-        ([SAME, SEEN_TWICE, SAME] + [SAME] * 9, [APPLIED]),
-        ([SAME, (0, 1), SAME] + [LESS] * 3, [APPLIED, f"undone {WORK} 1000 500"]),
-        ([SAME] * 3 + [LESS, SEEN_TWICE, LOST, LESS], [APPLIED, f"undone {WORK} 1000 500"]),
-        ([SAME] * 3 + [(0, 1), SAME, SAME], [APPLIED]),
-        # A disk that does not say how long it is busy; one that was not for a while.
-        ([(1000, 0)] * 3 + [LESS] * 9, [APPLIED]),
-        ([SAME] * 3 + [(0, 0)] * 3 + [LESS], [APPLIED, f"undone {WORK} 1000 500"]),
-    ],
+    "value", ["", "a b 1 2 3 4", "read-random-small why 1 2 3 4", "read-random-small - 1 2 x 4"]
 )
-def test_a_plan_is_judged_by_what_is_done_in_most_periods(shell, periods, expected):
-    assert decided(shell, periods) == expected
-
-
-@pytest.mark.parametrize("shell", each_shell(DASH, BUSYBOX))
-def test_a_plan_waits_for_a_period_in_which_the_disk_says_how_long_it_was_busy(shell):
-    """Its clock ticks every few ms: a plan in force without a rate would never be judged."""
-    periods = [(1000, 0)] * 4 + [SAME] + [LESS] * 3
-    assert decided(shell, periods[:4], busy_ms=5) == []
-    assert decided(shell, periods, busy_ms=5) == [APPLIED, f"undone {WORK} 1000 500"]
-
-
-@SHELLS
-@pytest.mark.parametrize(
-    "periods", [[SAME, SEEN_TWICE, SAME, SAME], [SAME, SAME, (0, 1), SAME, SAME]]
-)
-def test_a_single_bad_period_does_not_undo_a_plan(shell, periods):
-    assert decided(shell, periods, patience=2) == [APPLIED]
+def test_no_comparison(value):
+    with pytest.raises(RecordError):
+        parse_verdict(Fact("undone", value))

@@ -1,0 +1,61 @@
+"""Plans judged on a disk of known cost: bad ones, good ones, and one that the workload outgrows."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from shells import BUSYBOX
+from slow_disks import slow_disk
+from watched_disks import applying, eventually, plans, until
+
+from boards.target import LocalTarget
+from tracer.remote.watch import parse_verdict, watching
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no workload was watched"),
+]
+
+WINDOW_KB = 16  # found: half of what the disk can do when all of it is read
+REQUESTS, SIZE = 1200, 40_000_000  # a second
+
+
+@pytest.fixture
+def slow(tmp_path):
+    with slow_disk(tmp_path, WINDOW_KB, REQUESTS, SIZE) as disk:
+        yield disk
+
+
+def judging(slow, kb, recheck):
+    settings = plans(slow.disk, read_sequential_large=kb, read_sequential_small=kb)
+    return applying(slow.disk, settings, patience=2, worse_percent=20, recheck=recheck)
+
+
+def verdicts(said):
+    return [parse_verdict(fact) for fact in said if fact.key in ("undone", "kept")]
+
+
+def test_a_bad_plan_is_undone_with_the_figures_of_both(slow):
+    """Requests of 4 KiB: a quarter of what the window that was found reaches."""
+    with watching(LocalTarget(), judging(slow, 4, 60), BUSYBOX) as watch:
+        said = until(watch, "undone")
+        assert eventually(slow.disk.window_kb, WINDOW_KB)
+    (verdict,) = verdicts(said)
+    before, after = verdict.throughput
+    assert verdict.why == "throughput"
+    assert after < 0.8 * before
+    assert all(ms > 0 for ms in verdict.latency_ms)
+
+
+def test_a_good_plan_stays_until_the_workload_outgrows_it(slow):
+    """A large window doubles what is read; later it reads much that nobody wants."""
+    with watching(LocalTarget(), judging(slow, 1024, 4), BUSYBOX) as watch:
+        said = until(watch, "kept")
+        assert eventually(slow.disk.window_kb, 1024)
+        slow.mode.write_text("pieces")
+        later = until(watch, "undone")
+        assert eventually(slow.disk.window_kb, WINDOW_KB)
+    kept, undone = verdicts(said)[-1], verdicts(later)[-1]
+    assert kept.throughput[1] > kept.throughput[0]
+    assert undone.throughput[1] < undone.throughput[0]

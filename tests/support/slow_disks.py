@@ -1,0 +1,67 @@
+"""A disk of known cost and a process that reads it, for tests of watched workloads."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from limited_disks import limiting_group
+from watched_disks import Disk
+
+DISK_MIB = 256
+# Reads the disk through the page cache, which it leaves as it found it: all of it, or pieces of
+# 64 KiB that are 2 MiB apart, after each of which readahead is of no use.
+READER = """
+import os, sys
+disk, mode, mib = os.open(sys.argv[1], os.O_RDONLY), sys.argv[2], int(sys.argv[3])
+at = 0
+while True:
+    in_pieces = open(mode).read() == "pieces"
+    os.posix_fadvise(disk, 0, 0, os.POSIX_FADV_DONTNEED)
+    for offset in range(at, at + (64 << 10 if in_pieces else 2 << 20), 4096):
+        os.pread(disk, 4096, offset)
+    at = (at + (2 << 20)) % (mib << 20)
+"""
+
+
+@dataclass(frozen=True)
+class SlowDisk:
+    """A loop device on another one, whose reads are limited; ``mode`` is the reader's."""
+
+    disk: Disk
+    mode: Path
+
+
+@contextmanager
+def slow_disk(directory, window_kb, requests, size):
+    """Read a disk of so many requests and bytes a second, first all of it."""
+    image = directory / "slow"
+    with image.open("wb") as file:
+        for _ in range(DISK_MIB):
+            file.write(b"x" * (1 << 20))
+    lower = _attach(image)
+    upper = _attach(f"/dev/{lower}", "--direct-io=on")
+    disk, mode = Disk(upper), directory / "mode"
+    mode.write_text("all")
+    try:
+        disk.knob.write_text(str(window_kb))
+        with limiting_group(lower, requests, size) as group:
+            words = [sys.executable, "-c", READER, f"/dev/{upper}", mode, str(DISK_MIB)]
+            with subprocess.Popen(words) as reader:
+                (group / "cgroup.procs").write_text(str(reader.pid))
+                try:
+                    yield SlowDisk(disk, mode)
+                finally:
+                    reader.kill()
+    finally:
+        for name in (upper, lower):
+            subprocess.run(["losetup", "--detach", f"/dev/{name}"], check=True)
+
+
+def _attach(file, *options):
+    words = ["losetup", "--find", "--show", *options, file]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    return Path(done.stdout.strip()).name
