@@ -13,26 +13,33 @@ from watched_disks import Disk
 
 DISK_MIB = 256
 # Reads the disk through the page cache, which it leaves as it found it: all of it, or pieces of
-# 64 KiB that are 2 MiB apart, after each of which readahead is of no use.
+# 128 KiB that are 8 MiB apart, after each of which readahead is of no use. A file takes the window
+# when it is opened (file_ra_state_init, mm/readahead.c).
 READER = """
 import os, sys
-disk, mode, mib = os.open(sys.argv[1], os.O_RDONLY), sys.argv[2], int(sys.argv[3])
+path, mode, mib = sys.argv[1], sys.argv[2], int(sys.argv[3])
 at = 0
 while True:
+    disk = os.open(path, os.O_RDONLY)
     in_pieces = open(mode).read() == "pieces"
     os.posix_fadvise(disk, 0, 0, os.POSIX_FADV_DONTNEED)
-    for offset in range(at, at + (64 << 10 if in_pieces else 2 << 20), 4096):
+    for offset in range(at, at + (128 << 10 if in_pieces else 8 << 20), 4096):
         os.pread(disk, 4096, offset)
-    at = (at + (2 << 20)) % (mib << 20)
+    os.close(disk)
+    at = (at + (8 << 20)) % (mib << 20)
 """
 
 
 @dataclass(frozen=True)
 class SlowDisk:
-    """A loop device on another one, whose reads are limited; ``mode`` is the reader's."""
+    """A loop device on another one, whose reads are limited.
+
+    The file ``mode`` says what its reader, the process ``pid``, reads: all or pieces.
+    """
 
     disk: Disk
     mode: Path
+    pid: int
 
 
 @contextmanager
@@ -53,7 +60,7 @@ def slow_disk(directory, window_kb, requests, size):
             with subprocess.Popen(words) as reader:
                 (group / "cgroup.procs").write_text(str(reader.pid))
                 try:
-                    yield SlowDisk(disk, mode)
+                    yield SlowDisk(disk, mode, reader.pid)
                 finally:
                     reader.kill()
     finally:
