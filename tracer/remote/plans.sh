@@ -202,10 +202,14 @@ apply() {
     say "applied $in_force"
     while IFS=$tab read -r of knob value; do
         [ "$of" != "$in_force" ] || set_knob "$knob" "$value"
-    done >"$job/set" <<END
+    done >"$job/applied" <<END
 $plans
 END
-    cat "$job/set" >>"$job/said"
+    cat "$job/applied" >>"$job/said"
+    # Setting one knob may change another: what all have in the end is the plan's.
+    sed -n 's/^knob //p' "$job/applied" | while IFS=$tab read -r knob _; do
+        ! value_of "$knob" || echo "$knob$tab$value"
+    done >"$job/set"
 }
 
 # judge: the plan of the workload is in force.
@@ -275,11 +279,7 @@ next_gap() {
 
 # put_all_back: have the defaults in force. A knob that another program has set since keeps its value.
 put_all_back() {
-    if [ -e "$job/set" ]; then
-        sed -n 's/^knob //p' "$job/set" | while IFS=$tab read -r knob _ taken; do
-            echo "$knob$tab$taken"
-        done | report_moved >>"$job/said"
-    fi
+    [ ! -e "$job/set" ] || report_moved <"$job/set" >>"$job/said"
     restore "$job" restored >>"$job/said"
     rm -f "$job/set" "$job/others"
 }

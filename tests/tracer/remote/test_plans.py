@@ -287,3 +287,44 @@ def test_requests_are_those_of_all_disks(shell):
     assert fields == 6
     assert 0 <= more < 10**6  # since the first count
     assert busy_ms > 0 and done_bytes > 0
+
+
+IN_FORCE = """
+set -u
+nl='
+'
+tab='\t' job=$1 elapsed=0 gap=0 in_force='' staying=read-random-small patience=3
+plans="read-random-small\ta\t1
+read-random-small\tb\t2
+write-random-small\tb\t7"
+say() { echo "$1" >>"$job/said"; }
+value_of() { read -r value <"$job/$1"; }
+set_knob() {
+    echo "$2" >"$job/$1"
+    [ "$1" != b ] || echo 3 >"$job/a"
+    echo "knob $1\t0\t$2"
+}
+restore() { sed 's/^/left /' "$job/others" 2>/dev/null; }
+begin_plans
+staying=read-random-small
+apply
+[ -z "$2" ] || echo 9 >"$job/$2"
+put_all_back
+"""
+
+
+@BOTH_SHELLS
+@pytest.mark.parametrize("other", ["", "a", "b"])
+def test_a_knob_of_a_plan_that_another_program_sets_is_left_to_it(shell, tmp_path, other):
+    """The plan's second knob changes its first one: that is not another program's doing."""
+    for name in "ab":
+        (tmp_path / name).write_text("0\n")
+    parts = ("knobs.sh", "plans.sh")
+    text = "".join((resources.files("tracer.remote") / part).read_text() for part in parts)
+    words = [*shell, "-c", f"{text}{IN_FORCE}", "sh", str(tmp_path), other]
+    done = subprocess.run(words, check=True, capture_output=True, text=True)
+    assert done.stderr == ""
+    said = (tmp_path / "said").read_text().splitlines()
+    moved = {"": [], "a": ["moved a\t3\t9", "left a"], "b": ["moved b\t2\t9", "left b"]}[other]
+    assert said == ["applied read-random-small", "knob a\t0\t1", "knob b\t0\t2", *moved]
+    assert not (tmp_path / "set").exists() and not (tmp_path / "others").exists()
