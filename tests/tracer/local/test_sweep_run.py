@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from tracer.error import RecordError
 from tracer.local.run import RunOptions
 from tracer.local.sweep_run import SweepOptions, schedule, sweep, whole_pages
+from tracer.local.trial import Outcome
 
 
 class UnusedBench:
@@ -61,3 +62,20 @@ def test_senseless_sweeps_are_refused(windows, repeat):
     options = SweepOptions(RunOptions(["true"]), lambda _: windows, repeat)
     with pytest.raises(RecordError, match="a sweep needs"):
         sweep(options, lambda _: nullcontext(UnusedBench()), lambda _: None, lambda _: None)
+
+
+class SpoiledBench(UnusedBench):
+    """The first run of the window is repeated: another program had set it."""
+
+    def run(self, trial):
+        counters = {"disk.reads": 1.0, "disk.read_sectors": 8.0}
+        return Outcome(
+            "ok", 1.0, in_force=dict(trial.settings), counters=counters, repeated=("repeated",)
+        )
+
+
+def test_a_sweep_notes_once_that_another_program_set_the_window():
+    options = SweepOptions(RunOptions(["true"]), lambda _: (16, 32), repeat=2)
+    made = sweep(options, lambda _: nullcontext(SpoiledBench()), lambda _: None, lambda _: None)
+    assert made.complete
+    assert made.notes == ["repeated"]
