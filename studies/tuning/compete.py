@@ -1,13 +1,14 @@
 """Competition of samplers on measured starts: which one finds the best in the fewest runs.
 
-    python -m studies.tuning.compete [--raw RAW] [--predicted FILE] [--seeds N] [-o FILE]
-        [SCENARIO,SCENARIO...]
+    python -m studies.tuning.compete [--raw RAW] [--predicted FILE] [--seeds N] [--only NAME,…]
+        [--resume] [-o FILE] [SCENARIO,SCENARIO...]
 
 RAW is what measure.py wrote: every combination of scheduler, its nr_requests, window and
-swappiness in every scenario. Each sampler runs in a campaign as it would on the board, with the
-same repeats and the same runs of the default, all of them counted; a run is drawn from those
-measured there. FILE of --predicted is what `foreread predict --json` says of a capture of the
-same start.
+swappiness in every scenario. Each sampler runs in a campaign as it would on the board, once with
+the race and once with the rule of ``start-up`` (contestants.py); all runs are counted, those of the
+default, too. A run is drawn from those measured there. FILE of --predicted is what `foreread
+predict --json` says of a capture of the same start. FILE of -o is written after each row;
+--resume keeps the rows that it has.
 """
 
 from __future__ import annotations
@@ -17,24 +18,21 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
-from statistics import median
+from statistics import fmean, median
 from typing import Any
 
 import numpy as np
 
-from analyzer.tuner.engine import Engine
-from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.space.genes import NONE, Allele, Gene, Space
 from boards.document import SCHEMA
-from studies.tuning.competition import Curve, MakeEngine, compete
+from studies.tuning.competition import Cost, Curve, compete
+from studies.tuning.contestants import EVERY, Contestant
 from studies.tuning.landscape import Landscape, Row, Table
-from studies.tuning.study_recipes import load_recipe
+from studies.tuning.provenance import made
 
 HERE = Path(__file__).parent
 RAW = HERE / "raw/start-up.jsonl"
-RECIPES = ("start-up", "genetic-library", "tpe", "random", "exhaustive")
 DEFAULT: dict[str, Allele] = {
     "scheduler": "mq-deadline",
     "nr_requests": 2,
@@ -42,7 +40,7 @@ DEFAULT: dict[str, Allele] = {
     "swappiness": 60,
 }
 GENES = tuple(DEFAULT)
-SHARES = (0.05, 0.1, 0.2)  # of the runs that measuring everything took
+SHARES = (0.05, 0.1)  # of the runs that measuring everything took
 CLOSE = 0.02  # of the optimum's time
 LIMIT_S = 20.0  # a start that took longer was given up, and counts as that
 
@@ -84,19 +82,6 @@ def _gene(name: str, alleles: set[Allele], schedulers: set[Allele]) -> Gene:
     return Gene(name=name, kind="integer", choices=numbers, default=DEFAULT[name], requires=needs)
 
 
-def engine(name: str, space: Space, predicted: Mapping[int, float] | None, seed: int) -> Engine:
-    """Return a new engine of a recipe."""
-    return make_engine(load_recipe(name), space, seed, predicted=predicted)
-
-
-def engines(space: Space, predicted: Mapping[int, float] | None) -> dict[str, MakeEngine]:
-    """Return what competes, by name."""
-    found: dict[str, MakeEngine] = {}
-    if predicted:
-        found["start-up, window predicted"] = partial(engine, "start-up", space, predicted)
-    return found | {name: partial(engine, name, space, None) for name in RECIPES}
-
-
 def gains(landscape: Landscape) -> dict[str, Any]:
     """Return what the best brings over the default, and over the best window alone.
 
@@ -135,49 +120,52 @@ def attempts_until_close(curve: Curve) -> list[int | None]:
     return found
 
 
-def outcome(landscape: Landscape, curves: Sequence[Curve], exhaustive: int) -> dict[str, Any]:
-    """Return the figures of a competition; ``exhaustive``: the runs that measuring all takes.
+def competition(landscape: Landscape, exhaustive: int) -> dict[str, Any]:
+    """Return the figures of a competition without any row.
 
-    With their repeats.
+    ``exhaustive``: the runs that measuring all takes, with their repeats.
     """
-    at = {share: max(round(share * exhaustive), 1) for share in SHARES}
     return {
         "scenarios": landscape.table.scenarios,
         "points": landscape.points,
         "runs_exhaustive": exhaustive,
         "gains": gains(landscape),
-        "samplers": [
-            {
-                "name": curve.name,
-                "seeds": len(curve.regrets),
-                "median_regret": {str(share): curve.median(n) for share, n in at.items()},
-                "close": {str(share): curve.reached(CLOSE, n) for share, n in at.items()},
-                "runs_until_close": attempts_until_close(curve),
-            }
-            for curve in curves
-        ],
+        "samplers": [],
     }
 
 
-def table(found: Mapping[str, Any]) -> str:
-    """Return a competition as a table in Markdown."""
-    shares = [str(share) for share in SHARES]
-    runs = [round(share * found["runs_exhaustive"]) for share in SHARES]
-    titles = [f"{100 * share:.0f} % ({n} runs)" for share, n in zip(SHARES, runs, strict=True)]
-    lines = [
-        f"| {', '.join(found['scenarios'])} | {' | '.join(titles)} | runs until within 2 % |",
-        "|---" * (len(shares) + 2) + "|",
-    ]
-    for one in found["samplers"]:
-        cells = [
-            f"{100 * one['median_regret'][share]:.1f} % ({one['close'][share]}/{one['seeds']})"
-            for share in shares
-        ]
-        until = sorted(n if n is not None else sys.maxsize for n in one["runs_until_close"])
-        middle = median(until)
-        said = "–" if middle >= sys.maxsize / 2 else f"{middle:.0f}"
-        lines.append(f"| {one['name']} | {' | '.join(cells)} | {said} |")
-    return "\n".join(lines)
+def row(contestant: Contestant, curve: Curve, exhaustive: int) -> dict[str, Any]:
+    """Return a contestant's figures."""
+    at = {share: max(round(share * exhaustive), 1) for share in SHARES}
+    return {
+        **described(contestant),
+        "seeds": len(curve.regrets),
+        "median_regret": {str(share): curve.median(n) for share, n in at.items()},
+        "close": {str(share): curve.reached(CLOSE, n) for share, n in at.items()},
+        "runs_until_close": attempts_until_close(curve),
+        "confirmation": confirmation(curve.confirmations),
+    }
+
+
+def described(contestant: Contestant) -> dict[str, Any]:
+    """Return what identifies a row."""
+    return {
+        "name": contestant.name,
+        "judged_by": contestant.judged_by,
+        "as_shipped": contestant.as_shipped,
+    }
+
+
+def confirmation(costs: Sequence[Cost]) -> dict[str, float]:
+    """Return medians over the seeds, and the shares that a saving was shown in, or close in."""
+    return {
+        "runs": median(one.runs for one in costs),
+        "seconds": median(one.seconds for one in costs),
+        "of_search": median(one.seconds / one.search_seconds for one in costs),
+        "saves": fmean(one.saves for one in costs),
+        "median_regret": median(one.regret for one in costs),
+        "close": fmean(one.regret <= CLOSE for one in costs),
+    }
 
 
 def predicted_in(path: Path) -> dict[int, float]:
@@ -187,8 +175,58 @@ def predicted_in(path: Path) -> dict[int, float]:
     return {kb: seconds for kb, seconds in pairs if seconds is not None}
 
 
+def run(
+    args: argparse.Namespace, lines: Sequence[Mapping[str, Any]], document: dict[str, Any]
+) -> None:
+    """Add the rows that ``document`` lacks, and write it after each."""
+    every = scenarios_in(lines)
+    predicted = predicted_in(args.predicted) if args.predicted else None
+    together = [text.split(",") for text in args.scenarios]
+    for chosen in together or [every, *([one] for one in every if len(every) > 1)]:
+        landscape = landscape_of(lines, chosen)
+        exhaustive = args.runs or sum(line["scenario"] in chosen for line in lines)
+        found = _found(document["competitions"], chosen) or competition(landscape, exhaustive)
+        if found not in document["competitions"]:
+            document["competitions"].append(found)
+        for one in contestants(args.only, predicted is not None):
+            seeds = one.seeds(args.seeds)
+            if any(
+                {**known, **described(one), "seeds": seeds} == known for known in found["samplers"]
+            ):
+                continue
+            engines = {one.name: one.engines(landscape.space, predicted)}
+            runs = round(max(SHARES) * exhaustive)
+            (curve,) = compete(landscape, engines, range(seeds), runs, confirm=True)
+            found["samplers"].append(row(one, curve, exhaustive))
+            print(line_of(found, found["samplers"][-1]), flush=True)
+            if args.output:
+                args.output.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def contestants(only: str, predicted: bool) -> list[Contestant]:
+    """Return those that compete: all, or those whose recipes ``only`` names."""
+    names = only.split(",") if only else [one.recipe for one in EVERY]
+    return [one for one in EVERY if one.recipe in names and (predicted or not one.predicted)]
+
+
+def line_of(found: Mapping[str, Any], one: Mapping[str, Any]) -> str:
+    """Return a row as text."""
+    cells = [
+        f"{100 * one['median_regret'][str(share)]:.1f} % ({one['close'][str(share)]})"
+        for share in SHARES
+    ]
+    name = f"{one['name']} ({one['judged_by']})"
+    return f"{','.join(found['scenarios'])}: {name}: {'; '.join(cells)} of {one['seeds']}"
+
+
+def _found(
+    competitions: Sequence[dict[str, Any]], scenarios: Sequence[str]
+) -> dict[str, Any] | None:
+    return next((one for one in competitions if one["scenarios"] == list(scenarios)), None)
+
+
 def main() -> int:
-    """Let them compete in each scenario and in all together; print tables."""
+    """Let them compete in each scenario and in all together."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--raw", type=Path, default=RAW, metavar="RAW")
     parser.add_argument("--predicted", type=Path, metavar="FILE")
@@ -196,7 +234,9 @@ def main() -> int:
         "--runs", type=int, metavar="N", help="shares are of so many (default: of those in RAW)"
     )
     parser.add_argument("--seeds", type=int, default=20, metavar="N")
+    parser.add_argument("--only", default="", metavar="RECIPE,…", help="these rows (default: all)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="JSON of all figures")
+    parser.add_argument("--resume", action="store_true", help="keep the rows that FILE has")
     parser.add_argument(
         "scenarios",
         nargs="*",
@@ -204,22 +244,12 @@ def main() -> int:
         help="those that count together, one competition each (all, and each alone)",
     )
     args = parser.parse_args()
+    document: dict[str, Any] = {"schema": SCHEMA, "made": [], "competitions": []}
+    if args.resume and args.output and args.output.exists():
+        document = json.loads(args.output.read_text())
+    document["made"].append(made())
     lines = [json.loads(line) for line in args.raw.read_text().splitlines()]
-    predicted = predicted_in(args.predicted) if args.predicted else None
-    every = scenarios_in(lines)
-    together = [text.split(",") for text in args.scenarios]
-    found = []
-    for chosen in together or [every, *([one] for one in every if len(every) > 1)]:
-        landscape = landscape_of(lines, chosen)
-        exhaustive = args.runs or sum(line["scenario"] in chosen for line in lines)
-        runs = round(max(SHARES) * exhaustive)
-        curves = compete(landscape, engines(landscape.space, predicted), range(args.seeds), runs)
-        found.append(outcome(landscape, curves, exhaustive))
-        print(f"\n{table(found[-1])}\n\n{json.dumps(found[-1]['gains'])}", flush=True)
-    if args.output:
-        args.output.write_text(
-            json.dumps({"schema": SCHEMA, "competitions": found}, indent=1) + "\n"
-        )
+    run(args, lines, document)
     return 0
 
 

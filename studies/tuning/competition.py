@@ -1,36 +1,87 @@
-"""Engines against each other on a measured landscape, at equal numbers of attempts.
+"""Engines against each other on a landscape whose truth is known, at equal numbers of attempts.
 
-Each engine runs in a campaign as it would on a machine: the same repeats, the same runs of the
-default, all of them counted. After each attempt the campaign is asked which chromosome it believes
-to be the best; its regret is that of the chromosome's true value.
+Each engine runs in a campaign as it would on a machine: its repeats and its runs of the default are
+all counted. After each attempt the campaign is asked which chromosome it believes to be the best;
+its regret is that of the chromosome's true value. At the end the winner is confirmed as ``foreread
+tune`` confirms it, in runs that come on top.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from analyzer.tuner.campaign.campaign import Campaign, Rules
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.engine import Engine
+from analyzer.tuner.engines.recipe import load_recipe
 from analyzer.tuner.engines.stopping import Budget
-from analyzer.tuner.evaluation import Attempt, chromosome_of
-from analyzer.tuner.space.genes import Chromosome
-from analyzer.tuner.store.records import Board, Spec
+from analyzer.tuner.evaluation import Attempt, Evaluator, chromosome_of
+from analyzer.tuner.findings.confirming import Confirmation
+from analyzer.tuner.findings.results import Results
+from analyzer.tuner.space.genes import Chromosome, Space
+from analyzer.tuner.store.records import Board, Evaluation, Objective, Spec
 from analyzer.tuner.store.store import Store
-from studies.tuning.landscape import Landscape
 
 MakeEngine = Callable[[int], Engine]  # of a seed
 
 
+class Ground(Evaluator, Protocol):
+    """An evaluator whose truth is known: a landscape."""
+
+    @property
+    def space(self) -> Space:
+        """The genes."""
+        ...
+
+    @property
+    def scenarios(self) -> Sequence[str]:
+        """The scenarios that count together."""
+        ...
+
+    @property
+    def objective(self) -> Objective:
+        """What its values are."""
+        ...
+
+    def reseed(self, seed: int) -> None:
+        """Take the seed of the next draw."""
+        ...
+
+    def regret(self, chromosome: Chromosome) -> float:
+        """Return how much worse a chromosome is than the optimum, in parts of its value."""
+        ...
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A confirmation: its runs, and the sum of their values beside that of the search's runs.
+
+    ``saves``: whether it showed a saving over the default; ``regret``: of the chromosome that it
+    left.
+    """
+
+    runs: int
+    seconds: float
+    search_seconds: float
+    saves: bool
+    regret: float
+
+
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """One engine's regrets: seeds × attempts, in parts of the optimum's value."""
+    """One engine's regrets: seeds × attempts, in parts of the optimum's value.
+
+    ``confirmations``: what confirming the winner took, by seed; none unless asked for.
+    """
 
     name: str
     regrets: npt.NDArray[np.float64]
+    confirmations: Sequence[Cost] = ()
 
     def reached(self, regret: float, attempts: int) -> int:
         """Return how many seeds were within ``regret`` after so many attempts."""
@@ -42,41 +93,45 @@ class Curve:
 
 
 def compete(
-    landscape: Landscape,
+    landscape: Ground,
     engines: Mapping[str, MakeEngine],
     seeds: Sequence[int],
     attempts: int,
     fewest: int = 1,
     most: int = 5,
+    confirm: bool = False,
 ) -> list[Curve]:
     """Return each engine's regret after 1, 2, … ``attempts`` attempts, for each of ``seeds``.
 
     An engine that ends earlier keeps its last regret. ``fewest`` and ``most`` as in Spec.
     """
-    table = landscape.table
     curves = []
+    setup = CampaignSetup(load_recipe("random"), landscape.space)  # the engine comes from outside
     for name, make_engine in engines.items():
-        rows = []
+        searches = []
         for seed in seeds:
             spec = Spec(
-                board=Board(table.board or "landscape", table.kernel),
-                scenarios=tuple(table.scenarios),
+                board=Board("landscape"),
+                scenarios=tuple(landscape.scenarios),
                 default=landscape.space.default(),
                 sampler=name,
+                recipe=setup.recipe_text,
+                space=setup.space_text,
                 seed=seed,
-                objective=table.objective,
+                objective=landscape.objective,
                 fewest=fewest,
                 most=most,
             )
-            rows.append(_regrets(landscape, spec, make_engine(seed), attempts))
-        curves.append(Curve(name, np.array(rows)))
+            searches.append(_search(landscape, spec, make_engine(seed), attempts, confirm))
+        regrets = np.array([regrets for regrets, _ in searches])
+        curves.append(Curve(name, regrets, [cost for _, cost in searches if cost]))
     return curves
 
 
 class _Watched:
     """A landscape that notes what the campaign on it believes best before each attempt."""
 
-    def __init__(self, landscape: Landscape) -> None:
+    def __init__(self, landscape: Ground) -> None:
         self.landscape = landscape
         self.believed: list[str] = []
         self.campaign: Campaign | None = None
@@ -90,13 +145,34 @@ class _Watched:
         return self.landscape.evaluate(chromosome, scenario)
 
 
-def _regrets(landscape: Landscape, spec: Spec, engine: Engine, attempts: int) -> list[float]:
+def _search(
+    landscape: Ground, spec: Spec, engine: Engine, attempts: int, confirm: bool
+) -> tuple[list[float], Cost | None]:
     rules = Rules(budget=Budget(evaluations=attempts), patience=None)
     watched = _Watched(landscape)
     with Store.in_memory(spec) as store:
         watched.campaign = Campaign(store, engine, watched, rules)
         watched.campaign.run()
+        cost = _confirmed(landscape, store) if confirm else None
     believed = [*watched.believed[1:], watched.campaign.best]
     regret_of = {best: landscape.regret(chromosome_of(best)) for best in set(believed)}
     regrets = [regret_of[best] for best in believed]
-    return regrets + regrets[-1:] * (attempts - len(regrets))
+    return regrets + regrets[-1:] * (attempts - len(regrets)), cost
+
+
+def _confirmed(landscape: Ground, store: Store) -> Cost:
+    results = Results.of(store)
+    confirmed = Confirmation(store, landscape, contest=results).run()
+    made = store.evaluations(stage="confirmation")
+    change = confirmed.over_default
+    return Cost(
+        runs=len(made),
+        seconds=_sum(made),
+        search_seconds=_sum(results.search),
+        saves=change is not None and change.saves,
+        regret=landscape.regret(confirmed.chromosome),
+    )
+
+
+def _sum(evaluations: Sequence[Evaluation]) -> float:
+    return sum(one.attempt.value or 0.0 for one in evaluations)

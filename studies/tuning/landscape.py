@@ -68,6 +68,16 @@ class Landscape:
         self.optimum = chromosome_of(min(self._costs, key=self._costs.__getitem__))
 
     @property
+    def scenarios(self) -> list[str]:
+        """The scenarios that count together."""
+        return self.table.scenarios
+
+    @property
+    def objective(self) -> Objective:
+        """What the values are."""
+        return self.table.objective
+
+    @property
     def points(self) -> int:
         """Number of points that were measured."""
         return len(self._points)

@@ -92,7 +92,9 @@ def environment() -> dict[str, str]:
     """Return the environment in which the scripts find foreread's packages."""
     root = str(HERE.parents[1].resolve())
     path = os.environ.get("PYTHONPATH")
-    return {**os.environ, "PYTHONPATH": f"{root}{os.pathsep}{path}" if path else root}
+    path = f"{root}{os.pathsep}{path}" if path else root
+    # The model's matrices are small: a second thread for them costs more than it saves.
+    return {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", **os.environ, "PYTHONPATH": path}
 
 
 def main() -> int:

@@ -7,11 +7,14 @@ from collections.abc import Mapping, Sequence
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.fingerprint import PAGE_BYTES
 from analyzer.tuner.engines.genetic import GeneticEngine
-from analyzer.tuner.engines.recipe import Genetic, Recipe, StartUp
+from analyzer.tuner.engines.judged import Judged
+from analyzer.tuner.engines.recipe import Genetic, Recipe, StartUp, load_recipe
 from analyzer.tuner.engines.reintroduction import Fingerprinting
 from analyzer.tuner.engines.samplers import make_sampler
 from analyzer.tuner.engines.start_up import StartUpEngine
 from analyzer.tuner.space.genes import Chromosome, Space
+
+START_UP = "start-up"
 
 
 def make_engine(
@@ -24,15 +27,25 @@ def make_engine(
 ) -> Engine:
     """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
 
-    ``predicted``: seconds by read_ahead_kb, which the recipe start-up begins with; ``page_bytes``:
+    ``predicted``: seconds by read_ahead_kb, which start-up and one-gene begin with; ``page_bytes``:
     larger I/Os count as large. Raises RecipeError where the recipe does not fit the space, or needs
     what is not installed.
     """
     if isinstance(recipe, StartUp):
         return StartUpEngine(recipe, space, seed, seeds, predicted)
     if isinstance(recipe, Genetic):
-        engine = GeneticEngine(recipe, space, seed, seeds)
+        genetic = GeneticEngine(recipe, space, seed, seeds)
         if kept := recipe.fingerprints:
-            return Fingerprinting(engine, kept.decay, page_bytes, kept.published)
-        return engine
-    return make_sampler(recipe, space, seed, seeds)
+            return Fingerprinting(genetic, kept.decay, page_bytes, kept.published)
+        engine: Engine = genetic
+    else:
+        engine = make_sampler(recipe, space, seed, seeds, predicted)
+    if recipe.judged_by == "model":
+        return Judged(engine, StartUpEngine(_start_up(), space, seed))
+    return engine
+
+
+def _start_up() -> StartUp:
+    recipe = load_recipe(START_UP)
+    assert isinstance(recipe, StartUp)
+    return recipe

@@ -24,6 +24,7 @@ Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=1, le=1 << 20)]
 Text = Annotated[str, Meta(min_length=1, max_length=4000)]
 Bounds = tuple[int, int]
+Judge = Literal["race", "model"]
 
 
 class RecipeError(AnalyzerError, ValueError):
@@ -92,7 +93,7 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
     half being the parents; or the worst of parents and children together. ``generations``: the
     number after which it ends and rates reach their last values; 0: never. ``turns``: the number of
     generations of a scenario before the next one (turns.py); 0: every chromosome is measured in
-    all.
+    all. ``judged_by``: as of a Sampler.
     """
 
     name: Text
@@ -111,6 +112,7 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
     niches: Niches | None = None
     phenotypes: list[Phenotype] = []
     fingerprints: Fingerprints | None = None
+    judged_by: Judge = "race"
 
     def __post_init__(self) -> None:
         """Raise ValueError for parts that contradict each other."""
@@ -133,6 +135,8 @@ class Genetic(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="genet
             raise ValueError("the population is too small for its niches")
         if self.fingerprints and self.turns == 1:
             raise ValueError("genes come back in a workload's second generation: turns must be 2")
+        if self.judged_by == "model" and (self.turns or self.fingerprints):
+            raise ValueError("scenarios in turn are judged by the race")
         if self.phenotypes and max(p.uid.bit_count() for p in self.phenotypes) < 2:
             raise ValueError("one phenotype's uid must hold the bits of the others")
 
@@ -157,12 +161,18 @@ class StartUp(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="start
 
 
 class Sampler(Part, frozen=True, kw_only=True, tag_field="algorithm", tag="sampler"):
-    """No genetic algorithm, for comparison; ``batch``: how many are asked at a time."""
+    """No genetic algorithm, for comparison; ``batch``: how many are asked at a time.
+
+    ``kind``: random or all chromosomes; one gene at a time (one_gene.py); Optuna's samplers.
+    ``judged_by``: what repeats its chromosomes and chooses the best one: a race against the best
+    (racing.py), or the model of the recipe start-up, by its rule (judged.py).
+    """
 
     name: Text
     source: Text
-    kind: Literal["random", "exhaustive", "tpe"]
+    kind: Literal["random", "exhaustive", "one-gene", "tpe", "multivariate-tpe", "gaussian-process"]
     batch: Count = 1
+    judged_by: Judge = "race"
 
 
 Recipe = Genetic | StartUp | Sampler

@@ -27,10 +27,10 @@ import numpy as np
 
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.engines import operators
+from analyzer.tuner.engines.listed import distinct
 from analyzer.tuner.engines.operators import Child
 from analyzer.tuner.engines.predicted import Prediction
 from analyzer.tuner.engines.recipe import StartUp
-from analyzer.tuner.engines.samplers import distinct
 from analyzer.tuner.engines.surrogate import (
     Floats,
     Guess,
@@ -83,7 +83,7 @@ class StartUpEngine:
         self._children += 1
         strange = self._children % self.recipe.strange == 0
         asked = self._stranger() if strange else None
-        asked = asked or self._promising()
+        asked = asked or self.promising()
         return [asked] if asked else []
 
     def tell(self, scored: Sequence[Scored]) -> None:
@@ -95,6 +95,21 @@ class StartUpEngine:
     def best(self) -> Chromosome:
         """Return the chromosome that is probably best of those with results."""
         return self._good[int(np.argmax(self._guess(self._good).mean.mean(axis=0)))]
+
+    def knows(self, chromosome: Chromosome) -> bool:
+        """Return whether it has a result."""
+        return self.space.key(chromosome) in self.results
+
+    def promising(self) -> Chromosome | None:
+        """Return the chromosome of which one more run can be expected to improve most.
+
+        It is a new one, or one that is measured; None when all are known, and had all their runs.
+        """
+        return self._most_promising([*self._unknown(self._bred()), *self._repeatable()])
+
+    def promising_repeat(self) -> Chromosome | None:
+        """Return the most promising measured one; None if none can be repeated."""
+        return self._most_promising(self._repeatable())
 
     def _found(self, seeds: Sequence[Chromosome]) -> Iterator[Child]:
         default = self.space.default()
@@ -142,12 +157,10 @@ class StartUpEngine:
             return None
         return strangers[self._largest(self.model.strangeness(self._points(strangers)))]
 
-    def _promising(self) -> Chromosome | None:
-        """Return the one of which one more run can be expected to improve most."""
-        again = [
-            one.chromosome for one in self.results.values() if one.fitness > 0 and not one.final
-        ]
-        tried = [*self._unknown(self._bred()), *again]
+    def _repeatable(self) -> list[Chromosome]:
+        return [o.chromosome for o in self.results.values() if o.fitness > 0 and not o.final]
+
+    def _most_promising(self, tried: Sequence[Chromosome]) -> Chromosome | None:
         if not tried:
             return None
         best = self._guess([self.best()]).mean

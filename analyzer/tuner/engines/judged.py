@@ -1,0 +1,63 @@
+"""Any tuner under the rule by which ``start-up`` repeats chromosomes and chooses the best one.
+
+A campaign lets the chromosomes of most tuners race (racing.py). ``start-up`` has a model instead
+(surrogate.py), which repeats a chromosome only if one more run of it promises more than any new
+one, and by which the best is the one with the highest expected value. Here the model decides both
+for another tuner, which still chooses each new chromosome. So at equal runs two tuners differ by
+what they propose, and by nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from analyzer.tuner.engine import Engine, Scored
+from analyzer.tuner.engines.start_up import StartUpEngine
+from analyzer.tuner.space.genes import Chromosome
+
+KNOWN_IN_A_ROW = 100  # generations of known chromosomes, after which the tuner is at its end
+
+
+class Judged:
+    """``tuner`` proposes; ``judge`` decides on repeats, and which one is best.
+
+    No repeat comes before as many chromosomes as the judge's recipe has founders. The tuner
+    receives the fitness of a generation when all of it has been run.
+    """
+
+    def __init__(self, tuner: Engine, judge: StartUpEngine) -> None:
+        self._tuner, self._judge = tuner, judge
+        self._batch: list[Chromosome] = []
+
+    def ask(self) -> list[Chromosome]:
+        """Return one chromosome: a repeat, or the next one that the tuner proposes."""
+        if len(self._judge.results) > self._judge.recipe.founders:
+            promising = self._judge.promising()
+            if promising is not None and self._judge.knows(promising):
+                return [promising]
+        new = self._proposed() or self._judge.promising_repeat()
+        return [new] if new else []
+
+    def tell(self, scored: Sequence[Scored]) -> None:
+        """Take the present fitness of every chromosome."""
+        self._judge.tell(scored)
+
+    def best(self) -> Chromosome:
+        """Return the chromosome that is probably best of those with results."""
+        return self._judge.best()
+
+    def _proposed(self) -> Chromosome | None:
+        """Return the next unmeasured chromosome of the tuner; None at its end."""
+        for _ in range(KNOWN_IN_A_ROW):
+            for chromosome in self._batch:
+                if not self._judge.knows(chromosome):
+                    return chromosome
+            if self._batch:
+                self._tuner.tell([self._result(one) for one in self._batch])
+            self._batch = self._tuner.ask()
+            if not self._batch:
+                return None
+        return None
+
+    def _result(self, chromosome: Chromosome) -> Scored:
+        return self._judge.results[self._judge.space.key(chromosome)]
