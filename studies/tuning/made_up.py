@@ -85,29 +85,29 @@ def _gene(name: str, alleles: tuple[Allele, ...], rng: Random, needs: tuple[str,
 
 def _effects(kind: str, space: Space, rng: Random) -> list[Effect]:
     genes = rng.sample(space.genes, len(space.genes))
-    small = [_main(gene, rng, 0.0, 0.04) for gene in genes]
+    small = [main_effect(gene, rng, 0.0, 0.04) for gene in genes]
 
     def mattering() -> Iterator[Gene]:
         return (gene for gene in genes if rng.random() < 0.6)
 
     def mains(some: Iterable[Gene], most: float) -> list[Effect]:
-        return [_main(gene, rng, 0.01, most) for gene in some]
+        return [main_effect(gene, rng, 0.01, most) for gene in some]
 
     def products() -> list[Effect]:
-        return [_product(genes[:2], rng, 0.1, 0.3), _product(genes[1:3], rng, 0.0, 0.2)]
+        return [product_effect(genes[:2], rng, 0.1, 0.3), product_effect(genes[1:3], rng, 0.0, 0.2)]
 
     kinds: dict[str, Callable[[], list[Effect]]] = {
         "additive": lambda: mains(mattering(), 0.25),
         "interaction": lambda: [*mains(genes[:3], 0.1), *products()],
-        "together": lambda: [*small, _corner(space, genes[:2], rng)],
-        "one gene": lambda: [_main(genes[0], rng, 0.05, 0.3)],
-        "flat": lambda: [_main(gene, rng, 0.0, 0.004) for gene in genes],
+        "together": lambda: [*small, corner(space, genes[:2], rng)],
+        "one gene": lambda: [main_effect(genes[0], rng, 0.05, 0.3)],
+        "flat": lambda: [main_effect(gene, rng, 0.0, 0.004) for gene in genes],
         "rugged": lambda: [
             *mains(mattering(), 0.2),
             _own(space, rng, rng.uniform(0.01, 0.04)),
         ],
-        "cliff": lambda: [*mains(genes, 0.15), _cliff(genes[:2], rng)],
-        "three": lambda: [*small, _corner(space, genes[:3], rng)],
+        "cliff": lambda: [*mains(genes, 0.15), cliff(genes[:2], rng)],
+        "three": lambda: [*small, corner(space, genes[:3], rng)],
     }
     return kinds[kind]()
 
@@ -127,12 +127,14 @@ def _shape(gene: Gene, rng: Random) -> dict[Allele, float]:
     return shape if NONE in shape else {**shape, NONE: rng.choice(scaled)}
 
 
-def _main(gene: Gene, rng: Random, least: float, most: float) -> Effect:
+def main_effect(gene: Gene, rng: Random, least: float, most: float) -> Effect:
+    """Return a gene's effect: 0 at its best allele, between ``least`` and ``most`` at its worst."""
     shape, size = _shape(gene, rng), _size(rng, least, most)
     return lambda one: size * shape[one[gene.name]]
 
 
-def _product(genes: Sequence[Gene], rng: Random, least: float, most: float) -> Effect:
+def product_effect(genes: Sequence[Gene], rng: Random, least: float, most: float) -> Effect:
+    """Return an interaction: the product of the genes' shapes, from -size to size."""
     shapes, size = {gene.name: _shape(gene, rng) for gene in genes}, _size(rng, least, most)
     signs = {gene.name: rng.choice((1, -1)) for gene in genes}
     return lambda one: (
@@ -141,7 +143,7 @@ def _product(genes: Sequence[Gene], rng: Random, least: float, most: float) -> E
     )
 
 
-def _corner(space: Space, genes: Sequence[Gene], rng: Random) -> Effect:
+def corner(space: Space, genes: Sequence[Gene], rng: Random) -> Effect:
     """Return a gain of 7 to 25 % that only alleles together bring, none of them the default's."""
     while True:
         good = {gene.name: _side(gene, rng) for gene in genes}
@@ -168,7 +170,7 @@ def _side(gene: Gene, rng: Random) -> set[Allele]:
     return set(far)
 
 
-def _cliff(genes: Sequence[Gene], rng: Random) -> Effect:
+def cliff(genes: Sequence[Gene], rng: Random) -> Effect:
     """Return what makes a start take 5 to 50 times as long beside two alleles."""
     fatal = {
         gene.name: rng.choice([a for a in gene.alleles if a != gene.default]) for gene in genes

@@ -39,6 +39,7 @@ STUDIES = {
         *_on_starts("php", "start-up-php"),
     ),
     "made-up": (("compete_made_up.py", "-o", "{out}/made-up.json"),),
+    "whole-catalogue": (("compete_catalogue.py", "-o", "{out}/whole-catalogue.json"),),
     "fingerprints": (
         ("fingerprint_table.py",),
         ("fingerprints.py", "-o", "{out}/fingerprints.json"),

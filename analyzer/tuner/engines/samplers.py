@@ -8,7 +8,7 @@ equal runs a raced sampler has tried fewer chromosomes: studies compare both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from random import Random
 
@@ -32,8 +32,12 @@ def make_sampler(
     if recipe.kind == "one-gene":
         window = Prediction(predicted or {}).window(space)
         return OneGeneEngine(space, seed, [*seeds, space.default() | window])
-    if recipe.kind in ("random", "exhaustive"):
-        first = (space.repair(seed) for seed in seeds)
-        rest = space.enumerate() if recipe.kind == "exhaustive" else shuffled(space, Random(seed))
-        return ListSampler(distinct(space, chain(first, rest)), recipe.batch)
-    return make_optuna_sampler(recipe.kind, space, seed, seeds)
+    rest: Iterator[Chromosome]
+    if recipe.kind == "random":
+        rest = shuffled(space, Random(seed))
+    elif recipe.kind == "exhaustive":
+        rest = space.enumerate()
+    else:
+        return make_optuna_sampler(recipe.kind, space, seed, seeds)
+    first = (space.repair(seed) for seed in seeds)
+    return ListSampler(distinct(space, chain(first, rest)), recipe.batch)

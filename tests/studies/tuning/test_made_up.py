@@ -72,17 +72,16 @@ def test_a_flat_one_is_flat_and_a_cliff_is_high(made_up):
 
 def test_a_competition_from_a_number_to_json(modules, tmp_path, capsys, monkeypatch):
     compete, out = modules["compete_made_up"], tmp_path / "out.json"
-    monkeypatch.setattr(compete, "RECIPES", ("start-up", "random"))
     words = ["compete_made_up.py", "--first", "8", "--landscapes", "1", "--seeds", "2"]
-    monkeypatch.setattr("sys.argv", [*words, "-o", str(out)])
+    monkeypatch.setattr("sys.argv", [*words, "--only", "start-up,random", "-o", str(out)])
     assert compete.main() == 0
     document = json.loads(out.read_text())
     (found,) = document["found"]
     assert (found["number"], found["kind"], found["points"]) == (8, "additive", 196)
-    assert {name: len(found[name]["0.1"]) for name in compete.RECIPES} == dict.fromkeys(
-        compete.RECIPES, 2
-    )
-    assert document["landscapes"] == 1 and "random" in document["median_no_worse_than"]
+    names = ("start-up (model)", "random (model)", "random (race)")
+    assert {name: len(found[name]["0.1"]) for name in names} == dict.fromkeys(names, 2)
+    assert document["landscapes"] == 1 and names[2] in document["median_no_worse_than"]
+    assert document["made"][0]["command"].startswith("python -m studies.tuning.compete_made_up")
     assert "| all | 1 |" in capsys.readouterr().out
 
 

@@ -76,18 +76,48 @@ def test_runs_until_close_stay_close(compete):
     assert compete.attempts_until_close(compete.Curve("x", regrets)) == [4, None, 1]
 
 
-def test_a_competition_from_raw_file_to_json(compete, tmp_path, capsys, monkeypatch):
+def competed(compete, monkeypatch, tmp_path, only, *more):
+    """Return the only competition of the recipes ``only`` beside a reader."""
     raw, out = tmp_path / "raw.jsonl", tmp_path / "out.json"
     raw.write_text("".join(json.dumps(line) + "\n" for line in lines(("reader",))))
-    monkeypatch.setattr(compete, "RECIPES", ("start-up", "random"))
-    words = ["compete.py", "--raw", str(raw), "--seeds", "3", "-o", str(out)]
-    monkeypatch.setattr("sys.argv", words)
+    words = ["compete.py", "--raw", str(raw), "--seeds", "3", "--only", only, "-o", str(out)]
+    monkeypatch.setattr("sys.argv", [*words, *more])
     assert compete.main() == 0
-    (found,) = json.loads(out.read_text())["competitions"]
+    document = json.loads(out.read_text())
+    return document, document["competitions"][0]
+
+
+def test_a_competition_from_raw_file_to_json(compete, tmp_path, capsys, monkeypatch):
+    document, found = competed(compete, monkeypatch, tmp_path, "start-up,random")
     assert found["runs_exhaustive"] == 60 and found["points"] == 30
-    assert [one["name"] for one in found["samplers"]] == ["start-up", "random"]
+    rows = [(one["name"], one["judged_by"], one["as_shipped"]) for one in found["samplers"]]
+    assert rows == [
+        ("start-up", "model", True),
+        ("random", "model", False),
+        ("random", "race", True),
+    ]
     assert all(one["seeds"] == 3 for one in found["samplers"])
-    assert "| start-up |" in capsys.readouterr().out
+    assert "reader: start-up (model): " in capsys.readouterr().out
+    assert document["made"][0].keys() >= {"command", "commit", "date", "numpy"}
+
+
+def test_a_row_has_what_the_confirmation_took(compete, tmp_path, monkeypatch):
+    _, found = competed(compete, monkeypatch, tmp_path, "start-up")
+    (one,) = found["samplers"]
+    cost = one["confirmation"]
+    assert cost["runs"] >= 10 and cost["seconds"] > 0  # at least the default and the winner
+    assert cost["of_search"] > 1  # six runs in the search
+    assert 0 <= cost["saves"] <= 1 and 0 <= cost["close"] <= 1
+
+
+def test_a_competition_that_resumes_keeps_its_rows(compete, tmp_path, capsys, monkeypatch):
+    first, _ = competed(compete, monkeypatch, tmp_path, "random")
+    capsys.readouterr()
+    document, found = competed(compete, monkeypatch, tmp_path, "random,exhaustive", "--resume")
+    assert [one["name"] for one in found["samplers"]] == ["random", "random", *["exhaustive"] * 2]
+    assert found["samplers"][:2] == first["competitions"][0]["samplers"]
+    assert "random" not in capsys.readouterr().out
+    assert len(document["made"]) == 2
 
 
 def test_every_study_names_scripts_with_a_folder_for_figures(monkeypatch):

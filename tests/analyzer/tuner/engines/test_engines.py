@@ -1,5 +1,6 @@
 """Properties of every engine, over any space."""
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -9,6 +10,7 @@ from analyzer.tuner import Scored, make_engine, recipe_names
 from studies.tuning.study_recipes import load_recipe
 
 REPAIRING = recipe_names()
+SAMPLERS = ("random", "exhaustive", "one-gene", "tpe", "multivariate-tpe")
 FEW = settings(max_examples=5, deadline=None)
 
 
@@ -22,6 +24,11 @@ def score(space, chromosome):
         if chromosome[gene.name] in gene.alleles
     ]
     return Scored(chromosome, 1.0 + sum((place - 0.3) ** 2 for place in places))
+
+
+def judged(name, judge):
+    """Return a recipe whose chromosomes are judged by the race, or by the model."""
+    return msgspec.structs.replace(load_recipe(name), judged_by=judge)
 
 
 def generations(engine, space, count):
@@ -54,21 +61,24 @@ def test_an_engine_fed_the_stored_results_goes_on_as_if_never_stopped(name, spac
     assert generations(resumed, space, 3) == straight[5:]
 
 
-@pytest.mark.parametrize("name", ["random", "exhaustive", "tpe"])
+@pytest.mark.parametrize("name", SAMPLERS)
 @given(space=spaces(), seed=st.integers(0, 99))
 @FEW
-def test_samplers_ask_for_each_chromosome_once(name, space, seed):
-    engine = make_engine(load_recipe(name), space, seed)
+def test_raced_samplers_ask_for_each_chromosome_once(name, space, seed):
+    engine = make_engine(judged(name, "race"), space, seed)
     keys = [space.key(one) for batch in generations(engine, space, 12) for one in batch]
     assert len(set(keys)) == len(keys)
 
 
-@pytest.mark.parametrize("name", ["random", "exhaustive"])
+@pytest.mark.parametrize("name", ["random", "exhaustive", "one-gene"])
 @given(space=spaces())
 @FEW
 def test_samplers_end_with_the_space(name, space):
-    engine = make_engine(load_recipe(name), space, 1)
-    keys = {space.key(one) for batch in iter(engine.ask, []) for one in batch}
+    engine = make_engine(judged(name, "race"), space, 1)
+    keys = set()
+    while asked := engine.ask():
+        keys.update(map(space.key, asked))
+        engine.tell([score(space, one) for one in asked])
     assert len(keys) == space.size
 
 

@@ -1,0 +1,164 @@
+"""Made-up landscapes of the whole catalogue: every gene that foreread knows, on a made-up board.
+
+No table holds so large a space, so the truth is a formula. As on the measured boards few genes
+matter: the window, the scheduler with its requests, and a few others; two more help only together;
+one pair of alleles is fatal. All others change a start by less than half a percent. Which ones, and
+by how much, is drawn by a number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from analyzer.tuner.evaluation import Attempt
+from analyzer.tuner.space.catalogue import WINDOW, Entry, entries, knobs, space_of
+from analyzer.tuner.space.genes import Allele, Chromosome, Gene, Space
+from analyzer.tuner.store.records import Objective
+from studies.tuning.made_up import (
+    Effect,
+    cliff,
+    corner,
+    main_effect,
+    product_effect,
+)
+
+DISK, MOUNT = "mmcblk0", "/data"
+NOISE = 0.02  # standard deviation of a run's logarithm
+MATTER = 4  # genes beside window, scheduler and requests that matter alone
+_WORDS = {
+    "scheduler": "none [mq-deadline] kyber bfq",
+    "atime": "[relatime] noatime strictatime",
+    "lazytime": "[nolazytime] lazytime",
+    "barrier": "[barrier] nobarrier",
+}
+_NUMBERS = {"bfq.max_budget": 0, "max_sectors_kb": 512, "min_free_kbytes": 4096}
+
+
+@dataclass(frozen=True)
+class Part:
+    """An effect, and the genes that it depends on."""
+
+    genes: tuple[str, ...]
+    effect: Effect
+
+
+class WholeCatalogue:
+    """An evaluator over all genes; ``number`` draws its truth."""
+
+    scenarios: Sequence[str] = ("made up",)
+    objective: Objective = "seconds"
+
+    def __init__(self, number: int, noise: float = NOISE) -> None:
+        self.space = board_space()
+        self.noise = noise
+        self.parts = _parts(self.space, Random(f"whole catalogue/{number}"))
+        self.optimum, self.least = _optimum(self.space, self.parts)
+        self._seed = 0
+
+    def reseed(self, seed: int) -> None:
+        """Take the seed of the next draw."""
+        self._seed = seed
+
+    def evaluate(self, chromosome: Chromosome, scenario: str) -> Attempt:
+        """Draw a run; the same one for the same seed."""
+        draw = Random(f"{self._seed}/{scenario}/{self.space.key(chromosome)}")
+        return Attempt("ok", math.exp(self.cost(chromosome) + draw.gauss(0, self.noise)))
+
+    def cost(self, chromosome: Chromosome) -> float:
+        """Return the logarithm of the seconds."""
+        return sum(part.effect(chromosome) for part in self.parts)
+
+    def regret(self, chromosome: Chromosome) -> float:
+        """Return how much longer than the optimum it takes: 0.02 is 2 %."""
+        return math.expm1(self.cost(chromosome) - self.least)
+
+
+def board_space() -> Space:
+    """Return the genes of the catalogue, as a board would have them that has everything.
+
+    But for ``barrier``, which may destroy the file system and is tuned only by name: 37 genes.
+    """
+    probe = dict.fromkeys(knobs([DISK], mounted=MOUNT), "4096")
+    for entry in entries():
+        (path, *_) = knobs([DISK], [entry.name], MOUNT)
+        probe[path] = _WORDS.get(entry.name, str(_found(entry)))
+    names = [entry.name for entry in entries() if entry.name != "barrier"]
+    return space_of(probe, [DISK], names, mounted=MOUNT)
+
+
+def _found(entry: Entry) -> int:
+    if entry.kind == "boolean":
+        return 1
+    levels = entry.levels
+    return _NUMBERS.get(entry.name, levels[len(levels) // 2] if levels else 64)
+
+
+def _parts(space: Space, rng: Random) -> list[Part]:
+    by_name = {gene.name: gene for gene in space.genes}
+    free = [gene for gene in space.genes if not gene.requires and not gene.below]
+    free = [one for one in free if one.name not in (WINDOW, "scheduler", "nr_requests")]
+    others = rng.sample(free, MATTER + 4)
+    alone, together, fatal = others[:MATTER], others[MATTER:][:2], others[MATTER:][2:]
+    large = {WINDOW: (0.1, 0.25), "scheduler": (0.03, 0.12)}
+    large |= {gene.name: (0.02, 0.08) for gene in alone}
+    parts = [
+        Part((gene.name,), main_effect(gene, rng, *large.get(gene.name, (0.0, 0.005))))
+        for gene in space.genes
+    ]
+    pair = [by_name["scheduler"], by_name["nr_requests"]]
+    parts.append(Part(_names(pair), product_effect(pair, rng, 0.03, 0.08)))
+    parts.append(Part(_names(together), corner(Space(tuple(together)), together, rng)))
+    parts.append(Part(_names(fatal), cliff(fatal, rng)))
+    return parts
+
+
+def _names(genes: Sequence[Gene]) -> tuple[str, ...]:
+    return tuple(gene.name for gene in genes)
+
+
+def _optimum(space: Space, parts: Sequence[Part]) -> tuple[dict[str, Allele], float]:
+    """Return the best chromosome and its cost, group by group of genes that affect each other."""
+    best: dict[str, Allele] = {}
+    for group in _groups(space, parts):
+        some = Space(tuple(gene for gene in space.genes if gene.name in group))
+        best |= _best_of(some, [part for part in parts if group.issuperset(part.genes)])
+    best = {name: best[name] for name in space.names}
+    return best, sum(part.effect(best) for part in parts)
+
+
+def _groups(space: Space, parts: Sequence[Part]) -> list[set[str]]:
+    """Return the genes that interact, or of which one depends on the other, as disjoint sets."""
+    links = [set(part.genes) for part in parts]
+    links += [{gene.name, *gene.requires, *filter(None, [gene.below])} for gene in space.genes]
+    groups: list[set[str]] = []
+    for link in links:
+        apart = [group for group in groups if not group & link]
+        groups = [*apart, link.union(*(group for group in groups if group & link))]
+    return groups
+
+
+def _best_of(space: Space, parts: Sequence[Part]) -> dict[str, Allele]:
+    """Return the best chromosome of a group: what interacts in every way, all others alone."""
+    core = {name for part in parts if len(part.genes) > 1 for name in part.genes}
+    core |= {other for gene in space.genes for other in (*gene.requires, gene.below) if other}
+    alone = {part.genes[0]: part.effect for part in parts if len(part.genes) == 1}
+    chosen = Space(tuple(gene for gene in space.genes if gene.name in core)).enumerate()
+    return min(
+        (_completed(space, one, alone) for one in chosen),
+        key=lambda whole: sum(part.effect(whole) for part in parts),
+    )
+
+
+def _completed(
+    space: Space, chosen: Mapping[str, Allele], alone: Mapping[str, Effect]
+) -> dict[str, Allele]:
+    """Return ``chosen`` with the best allele of every other gene."""
+    whole: dict[str, Allele] = dict(chosen)
+    for gene in space.genes:
+        if gene.name not in whole:
+            costs = {one: alone[gene.name]({gene.name: one}) for one in space.options(gene, whole)}
+            whole[gene.name] = min(costs, key=costs.__getitem__)
+    return whole
