@@ -79,14 +79,15 @@ class WholeCatalogue:
 def board_space() -> Space:
     """Return the genes of the catalogue, as a board would have them that has everything.
 
-    But for ``barrier``, which may destroy the file system and is tuned only by name: 37 genes.
+    But for ``barrier``, which may destroy the file system: 37 genes. Those that trade durability
+    for time are among them, with all their alleles, as ``--allow durability`` gives them.
     """
     probe = dict.fromkeys(knobs([DISK], mounted=MOUNT), "4096")
     for entry in entries():
         (path, *_) = knobs([DISK], [entry.name], MOUNT)
         probe[path] = _WORDS.get(entry.name, str(_found(entry)))
     names = [entry.name for entry in entries() if entry.name != "barrier"]
-    return space_of(probe, [DISK], names, mounted=MOUNT)
+    return space_of(probe, [DISK], names, mounted=MOUNT, risked=names)
 
 
 def _found(entry: Entry) -> int:
