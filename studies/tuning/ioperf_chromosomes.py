@@ -4,8 +4,11 @@ After *IOPerf: Self-Tuning Module of Disk I/O*, sections 4 and 5. The first four
 Table 1 say what the disk accesses are like, the rest is the solution. How the population evolves
 is a recipe (recipes/ioperf.toml); this is what the paper needs besides.
 
-In learning mode each chromosome is evaluated by a workload made after its first part; in normal
-mode the stored chromosome that is nearest to the workload there is lends its second part.
+In learning mode each chromosome is evaluated by a workload made after its first part. The normal
+mode is not built: nothing watches the workload of a machine, applies the nearest chromosome now and
+then, or takes settings back that did worse. The study does by hand what such a mode rests on: it
+looks up the chromosome nearest to a known workload (``nearest``), and has its second part in force.
+``observed`` reads a workload's pattern from a trace.
 """
 
 from __future__ import annotations
@@ -124,8 +127,8 @@ def nearest(
 ) -> Chromosome | None:
     """Return the chromosome most similar to a workload's pattern; of equals the fittest.
 
-    None if none is within the clearance. Not ``within``: the most similar of all, which is what
-    the paper's conclusions say of normal mode.
+    None if none is within the clearance. Not ``within``: the most similar of all, as the paper's
+    conclusions have it for the normal mode.
     """
     found = max(
         (
