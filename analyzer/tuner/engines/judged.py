@@ -1,10 +1,10 @@
-"""Any tuner under the rule by which ``start-up`` repeats chromosomes and chooses the best one.
+"""Any tuner with the model of ``start-up`` as the judge of its chromosomes.
 
 A campaign lets the chromosomes of most tuners race (racing.py). ``start-up`` has a model instead
-(surrogate.py), which repeats a chromosome only if one more run of it promises more than any new
-one, and by which the best is the one with the highest expected value. Here the model decides both
-for another tuner, which still chooses each new chromosome. So at equal runs two tuners differ by
-what they propose, and by nothing else.
+(surrogate.py): it repeats a chromosome only if one more run of it promises more than any new one,
+and believes best the one with the highest expected value. Here this model does both for another
+tuner, which still chooses each new chromosome. So at equal runs two tuners differ by what they
+propose, and by nothing else.
 """
 
 from __future__ import annotations

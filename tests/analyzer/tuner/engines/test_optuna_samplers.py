@@ -1,4 +1,4 @@
-"""Samplers of Optuna: which there are, what they are told, and what they need."""
+"""Samplers of Optuna: which there are, what they receive, and what they need."""
 
 from __future__ import annotations
 
