@@ -42,6 +42,7 @@ DEFAULT: dict[str, Allele] = {
 GENES = tuple(DEFAULT)
 SHARES = (0.05, 0.1)  # of the runs that measuring everything took
 CLOSE = 0.02  # of the optimum's time
+CHANCE = "memory"  # the scenario in which runs of one setting differ more than settings do
 LIMIT_S = 20.0  # a start that took longer was given up, and counts as that
 
 
@@ -182,7 +183,7 @@ def run(
     every = scenarios_in(lines)
     predicted = predicted_in(args.predicted) if args.predicted else None
     together = [text.split(",") for text in args.scenarios]
-    for chosen in together or [every, *([one] for one in every if len(every) > 1)]:
+    for chosen in together or usual_sets(every):
         landscape = landscape_of(lines, chosen)
         exhaustive = args.runs or sum(line["scenario"] in chosen for line in lines)
         found = _found(document["competitions"], chosen) or competition(landscape, exhaustive)
@@ -201,6 +202,13 @@ def run(
             print(line_of(found, found["samplers"][-1]), flush=True)
             if args.output:
                 args.output.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def usual_sets(scenarios: Sequence[str]) -> list[list[str]]:
+    """Return the scenarios that count together: all, all but memory's chance, and each alone."""
+    quiet = [one for one in scenarios if one != CHANCE]
+    sets = [list(scenarios), quiet, *([one] for one in scenarios)]
+    return [one for place, one in enumerate(sets) if one not in sets[:place]]
 
 
 def contestants(only: str, predicted: bool) -> list[Contestant]:

@@ -38,7 +38,7 @@ STUDIES = {
         *_on_starts("writer", "start-up-writer", "start-up", "--runs", "504"),
         *_on_starts("php", "start-up-php"),
     ),
-    "made-up": (("compete_made_up.py", "-o", "{out}/made-up.json"),),
+    "made-up": (("compete_made_up.py", "-o", "{out}/made-up-rules.json"),),
     "whole-catalogue": (("compete_catalogue.py", "-o", "{out}/whole-catalogue.json"),),
     "fingerprints": (
         ("fingerprint_table.py",),

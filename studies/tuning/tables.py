@@ -61,7 +61,7 @@ def confirmations(stem: str, figures: Path) -> str:
 
 def made_up(figures: Path) -> str:
     """Return the shares of searches that are close, and the mean regrets, on made-up landscapes."""
-    document = _read(figures, "made-up")
+    document = _read(figures, "made-up-rules")
     outcomes = [
         Outcome(
             {key: one[key] for key in _LANDSCAPE_KEYS},
@@ -117,7 +117,7 @@ def _cells(
 ) -> list[str]:
     same = ("name", "judged_by")
     return [
-        next((cell(o) for o in one["samplers"] if all(o[k] == row[k] for k in same)), "")
+        next((cell(o) for o in one["samplers"] if all(o[k] == row[k] for k in same)), "–")
         for one in competitions
     ]
 
@@ -161,7 +161,7 @@ STEMS = ("start-up", "start-up-writer", "start-up-php")
 TABLES: dict[str, Callable[[Path], str]] = {
     **{f"regrets:{stem}": partial(regrets, stem) for stem in STEMS},
     **{f"confirmations:{stem}": partial(confirmations, stem) for stem in STEMS},
-    "made-up": made_up,
+    "made-up-rules": made_up,
     "whole-catalogue": whole_catalogue,
 }
 

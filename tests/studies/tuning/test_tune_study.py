@@ -120,6 +120,15 @@ def test_a_competition_that_resumes_keeps_its_rows(compete, tmp_path, capsys, mo
     assert len(document["made"]) == 2
 
 
+def test_scenarios_count_together_with_and_without_memory_and_alone(compete):
+    assert compete.usual_sets(["idle", "memory", "reader"]) == [
+        ["idle", "memory", "reader"],
+        ["idle", "reader"],
+        *(["idle"], ["memory"], ["reader"]),
+    ]
+    assert compete.usual_sets(["writer"]) == [["writer"]]
+
+
 def test_every_study_names_scripts_with_a_folder_for_figures(monkeypatch):
     with imported(FOLDER, ["run"]) as modules:
         for commands in modules["run"].STUDIES.values():
