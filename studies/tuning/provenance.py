@@ -30,9 +30,12 @@ def made() -> dict[str, str]:
 
 
 def _commit() -> str:
-    """Return the commit checked out, with a + after it if files differ; empty without git."""
+    """Return the commit checked out and its subject, which a rebase keeps; empty without git.
+
+    A + after it: files differ from it.
+    """
     try:
-        commit = _git("rev-parse", "--short=12", "HEAD")
+        commit = _git("log", "-1", "--format=%h: %s")
         changed = _git("status", "--porcelain", "--untracked-files=no", "analyzer", "studies/*.py")
     except (OSError, subprocess.CalledProcessError):
         return ""

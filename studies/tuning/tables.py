@@ -1,4 +1,4 @@
-"""Writes the tables of the journal start-up.md from the figures: no table there is written by hand.
+"""Writes the tables of the journal start-up.md from the figures.
 
     python -m studies.tuning.tables [--check]
 
