@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from analyzer.ingest.archive import is_archive
 from analyzer.ingest.arguments import Pids
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
@@ -15,6 +14,7 @@ from analyzer.predict.prediction import Prediction, Verdict
 from analyzer.predict.proposal import Proposal, proposal_of
 from foreread.run_words import recorded_run, recorded_target
 from tracer.error import RecordError
+from tracer.formats.archive import is_archive
 from tracer.formats.capture import METADATA, Capture
 from tracer.local.command import Streams
 from tracer.local.run import RunOptions

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from analyzer.ingest import accesses as acc
-from analyzer.ingest.archive import is_archive, unpack
+from analyzer.ingest.archive import unpacked
 from analyzer.ingest.arguments import Pids, StrPath, checked_path, checked_pids
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.interpret import interpret
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.tables import Kind, Table
 from tracer.formats import capture as capture_format
+from tracer.formats.archive import is_archive
 
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
@@ -40,8 +40,8 @@ def _load(path: Path, pids: Pids) -> Recording:
     if not path.exists():
         raise TraceError(f"{path} does not exist", "give a capture or a trace file")
     if path.is_file() and is_archive(path):
-        with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
-            return _load(unpack(path, Path(scratch)), pids)
+        with unpacked(path) as directory:
+            return _load(directory, pids)
     if path.is_dir() and not _is_bare_trace(path):
         capture, files = capture_format.read(path)
         return interpret(open_recorded(path / capture_format.TRACE), capture, files, pids)

@@ -20,10 +20,17 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import field
 
+from boards.bounded import UnboundedError, read_bounded
 from boards.document import Document, OtherSchemaError, decode, encode, says
 from tracer.error import TracerError
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.disk_probe import DiskProbe
+from tracer.formats.limits import (
+    METADATA_REMEDY,
+    MOST_DISK_BYTES,
+    MOST_FILES_BYTES,
+    MOST_METADATA_BYTES,
+)
 
 # Bounds of a capture's numbers: a capture may come from anybody.
 Count = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
@@ -216,10 +223,11 @@ def read(directory: Path) -> tuple[Capture, list[FileEntry]]:
             f"{directory} is a partial capture: {METADATA} is missing",
             "the recording was interrupted: record again",
         )
-    capture = _read_json(metadata, Capture)
+    capture = _read_json(metadata, Capture, MOST_METADATA_BYTES)
     if (directory / DISK).exists():
-        capture = msgspec.structs.replace(capture, disk=_read_json(directory / DISK, DiskProbe))
-    return capture, _read_json(directory / FILES, list[FileEntry])
+        disk = _read_json(directory / DISK, DiskProbe, MOST_DISK_BYTES)
+        capture = msgspec.structs.replace(capture, disk=disk)
+    return capture, _read_json(directory / FILES, list[FileEntry], MOST_FILES_BYTES)
 
 
 def _write_json(path: Path, value: Any, indent: int | None = 1) -> None:
@@ -228,12 +236,12 @@ def _write_json(path: Path, value: Any, indent: int | None = 1) -> None:
     temporary.replace(path)
 
 
-def _read_json(path: Path, kind: Any) -> Any:
-    if path.exists() and not path.is_file():  # a device or pipe might never end
-        raise CaptureError(f"{path} is not a file", "the capture is damaged: record again")
+def _read_json(path: Path, kind: Any, most_bytes: int) -> Any:
     try:
-        return decode(path.read_bytes(), kind)
+        return decode(read_bounded(path, most_bytes, METADATA_REMEDY), kind)
     except OtherSchemaError as error:
         raise CaptureError(f"{path} {error}", error.remedy) from error
+    except UnboundedError as error:
+        raise CaptureError(str(error), METADATA_REMEDY) from error
     except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
         raise CaptureError(f"{path}: {error}", "the capture is damaged: record again") from error

@@ -18,8 +18,11 @@ from typing import Any
 
 import msgspec
 
+from boards.bounded import read_bounded
+from tracer.formats import archive as bounded
 from tracer.formats.capture import METADATA, CaptureError
 from tracer.formats.confirmation import Confirmation
+from tracer.formats.limits import METADATA_REMEDY, MOST_METADATA_BYTES
 
 KEY = "confirmations"
 Change = Callable[[list[Confirmation]], list[Confirmation]]
@@ -33,7 +36,7 @@ def change_stored(capture: Path, change: Change) -> None:
     if capture.is_dir():
         with _locked(capture):
             path = capture / METADATA
-            _replace(path, lambda file: file.write(_changed(path.read_bytes(), change, path)))
+            _replace(path, lambda file: file.write(_changed(_read(path), change, path)))
         return
     with _locked(capture.parent):
         _replace(capture, lambda file: _change_archive(capture, file, change))
@@ -57,8 +60,13 @@ def _changed(text: bytes, change: Change, path: Path) -> bytes:
     return (json.dumps(document, indent=1) + "\n").encode()
 
 
+def _read(metadata: Path) -> bytes:
+    return read_bounded(metadata, MOST_METADATA_BYTES, METADATA_REMEDY)
+
+
 def _change_archive(archive: Path, file: Any, change: Change) -> None:
     """Write the archive again, with other metadata."""
+    bounded.check(archive)  # tarfile bears only what is within the limits
     found = False
     try:
         with (
