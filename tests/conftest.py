@@ -10,6 +10,9 @@ import pytest
 from hypothesis import settings
 from requirements import fail_for_missing_package
 
+# The threads of pytest-xdist hold no lock that a reader needs; another interpreter takes longer.
+os.environ.setdefault("FOREREAD_READER", "fork")
+
 # On a loaded machine a process that an example starts takes any time.
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,13 +16,13 @@ _NAMED = (TraceError, CaptureError, LimitError, UnboundedError)
 
 
 @contextmanager
-def unpacked(archive: Path) -> Iterator[Path]:
-    """Unpack what a capture consists of; the directory of the first capture lasts for the block.
+def unpacked(archive: Path, scratch: str) -> Iterator[Path]:
+    """Unpack what a capture consists of below ``scratch``; return the first capture's directory.
 
     Errors that the block raises about a file in it name the archive and the member. Raises what
     ``unpack`` does.
     """
-    with tempfile.TemporaryDirectory(prefix="foreread-") as scratch, _named(archive, scratch):
+    with _named(archive, scratch):
         yield unpack(archive, Path(scratch))
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from analyzer.ingest import perfdata, text, tracedat, tracefs, tracing_data
 from analyzer.ingest.recording import Trace, TraceError
+from boards.bounded import open_regular
 
 _HEAD_BYTES = 1 << 16
 _ACCEPTED = (
@@ -43,7 +44,7 @@ def _reader(path: Path) -> Callable[[Path], Trace]:
         return tracefs.read
     if path.exists() and not path.is_file():
         raise TraceError(f"{path} is neither a file nor a directory", _ACCEPTED)
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(_HEAD_BYTES)
     if head.startswith(_PERF_MAGICS):
         return perfdata.read

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
 from analyzer.ingest import accesses as acc
+from analyzer.ingest.allowance import grant
 from analyzer.ingest.archive import unpacked
 from analyzer.ingest.arguments import Pids, StrPath, checked_path, checked_pids
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.interpret import interpret
+from analyzer.ingest.isolated import call
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.tables import Kind, Table
 from tracer.formats import capture as capture_format
 from tracer.formats.archive import is_archive
+from tracer.formats.limits import MOST_FILES_BYTES
 
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
@@ -31,21 +35,35 @@ def load(path: StrPath, pids: Pids = "tree") -> Recording:
 
 
 def load_any(path: StrPath, pids: Pids = "tree") -> Recording:
-    """Read like ``load``, but also a trace from which nothing can be emulated."""
-    checked = checked_path(path)
-    return replace(_load(checked, checked_pids(pids)), path=str(checked))
+    """Read like ``load``, but also a trace from which nothing can be emulated.
+
+    A process of its own reads it, with limits on memory and time (``isolated.py``).
+    """
+    checked, chosen = checked_path(path), checked_pids(pids)
+    if not checked.exists():
+        raise TraceError(f"{checked} does not exist", "give a capture or a trace file")
+    # Here, so that it is removed also when that process crashes.
+    with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
+        recording: Recording = call(read, checked, chosen, scratch)
+    return replace(recording, path=str(checked))
 
 
-def _load(path: Path, pids: Pids) -> Recording:
-    if not path.exists():
-        raise TraceError(f"{path} does not exist", "give a capture or a trace file")
+def read(path: Path, pids: Pids, scratch: str) -> Recording:
+    """Read in this process; an archive is unpacked below ``scratch``."""
     if path.is_file() and is_archive(path):
-        with unpacked(path) as directory:
-            return _load(directory, pids)
+        with unpacked(path, scratch) as directory:
+            return read(directory, pids, scratch)
     if path.is_dir() and not _is_bare_trace(path):
+        grant(_bytes_of(path / capture_format.FILES))
         capture, files = capture_format.read(path)
         return interpret(open_recorded(path / capture_format.TRACE), capture, files, pids)
     return interpret(open_trace(path), None, [], pids)
+
+
+def _bytes_of(path: Path) -> int:
+    """Return the size of a file that is read whole; 0 where it would be refused."""
+    size = path.stat().st_size if path.is_file() else 0
+    return size if size <= MOST_FILES_BYTES else 0
 
 
 def _is_bare_trace(directory: Path) -> bool:
@@ -80,6 +98,11 @@ def open_recorded(directory: Path) -> Trace:
     """Open what a back-end left in a capture's trace directory."""
     files = [directory / name for name in _TRACE_FILES]
     return open_trace(next((file for file in files if file.exists()), directory))
+
+
+def events_of(directory: Path) -> Table:
+    """Return the events in a capture's trace directory."""
+    return open_recorded(directory).events
 
 
 def inodes_of(directory: Path) -> set[tuple[int, int]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.ingest import _readers, perf_header, perf_mappings, tracing_data
+from analyzer.ingest.allowance import grant
 from analyzer.ingest.columns import PLACE, decode
 from analyzer.ingest.fields import FieldReader
 from analyzer.ingest.formats import SPEC, Formats
@@ -17,6 +18,8 @@ from analyzer.ingest.perf_header import Container, Feature
 from analyzer.ingest.perf_layout import Layouts, find_layouts
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Array
+from boards.bounded import UnboundedError, open_regular
+from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, LimitError, check_size
 
 _MAX_CPUS = 1 << 16  # the cpu column is u2
 _MAX_RATIO = 256  # decompressed to compressed bytes; perf's records reach about 20
@@ -142,8 +145,13 @@ def _map(path: Path) -> memoryview:
             f"{path} is a directory, as perf record --threads makes", "record without --threads"
         )
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
+            size = path.stat().st_size
+            check_size(str(path), size, MOST_TRACE_BYTES, RECORD_LESS)
+            grant(size)
             return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
+    except (LimitError, UnboundedError):
+        raise
     except ValueError:
         raise TraceError(f"{path} is empty", "record again") from None
     except OSError as error:
@@ -171,7 +179,10 @@ def _inflate(container: Container, swap: bool) -> tuple[memoryview | Array, tupl
     if Feature.COMPRESSED not in container.features:
         return data, ()
     try:
-        size, problem = _readers.perf_inflate(data, swap, None, len(data) * _MAX_RATIO)
+        most = min(len(data) * _MAX_RATIO, MOST_TRACE_BYTES + 1)
+        size, problem = _readers.perf_inflate(data, swap, None, most)
+        check_size("perf.data, decompressed,", size, MOST_TRACE_BYTES, RECORD_LESS)
+        grant(size)
         inflated = np.empty(size + 1, "u1")  # one byte more: zstd never runs out of room
         size, _ = _readers.perf_inflate(data, swap, inflated, 0)
     except _readers.ReaderError as error:

@@ -8,7 +8,8 @@ import numpy as np
 
 from analyzer.ingest.accesses import of_threads, process_tree
 from analyzer.ingest.interpret import dev_of
-from analyzer.ingest.load import inodes_in, open_recorded
+from analyzer.ingest.isolated import call
+from analyzer.ingest.load import events_of, inodes_in
 from analyzer.ingest.requests import find_requests
 from analyzer.ingest.tables import Rwbs, Table
 from tracer.formats.capture import dev_text
@@ -50,5 +51,5 @@ class SeenTrace:
 
     def _decoded(self, directory: Path) -> Table:
         if self._events is None or self._directory != directory:
-            self._directory, self._events = directory, open_recorded(directory).events
+            self._directory, self._events = directory, call(events_of, directory)
         return self._events

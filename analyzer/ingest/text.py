@@ -13,12 +13,16 @@ from pathlib import Path
 
 import numpy as np
 
+from analyzer.ingest.allowance import grant
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
+from boards.bounded import open_regular
 from boards.counted import plural
+from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _PAGE_SIZE = 4096
+_BLOCK_ROWS = 1 << 16
 _MAX_MINOR, _MINOR_BITS, _MAX_CPU = (1 << 20) - 1, 20, (1 << 16) - 1
 _EVENTS = {name.partition(":")[2].encode(): name for name in EVENT_SPECS}
 
@@ -28,7 +32,7 @@ _HEADER = (
     rb"^[^\n]{0,48}?-(\d{1,9})[ \t]+(?:\([ \d-]{1,10}\)[ \t]+)?\[(\d{1,5})\][ \t]+"
     rb"(?:([^ \t\n]{1,8})[ \t]+)?(\d{1,10})\.(\d{9}|\d{6}):[ \t]+(?:\w{1,63}:)?"
 )
-_LINE = re.compile(_HEADER + rb"(" + b"|".join(_EVENTS) + rb"):[ \t]*([^\n]*)$", re.M)
+_LINE = re.compile(_HEADER + rb"(" + b"|".join(_EVENTS) + rb"):[ \t]*([^\n]{0,4096})$", re.M)
 _ANY_LINE = re.compile(_HEADER + rb"(\w{1,63}):", re.M)
 
 # trace_pipe: print_lost_events, kernel/trace/trace.c; trace-cmd report: trace-read.c
@@ -84,19 +88,21 @@ def read(path: Path) -> Trace:
 
     Raises TraceError when no event of use is in it; OSError if it cannot be read.
     """
-    with path.open("rb") as file:
-        if path.stat().st_size == 0:
+    with open_regular(path) as file:
+        size = path.stat().st_size
+        if size == 0:
             raise TraceError(f"{path} is empty", "copy or record it again")
+        check_size(str(path), size, MOST_TRACE_BYTES, RECORD_LESS)
+        grant(size)
         text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     with text:
-        rows, unreadable = _rows(text)
-        if not rows:
+        table, unreadable = _rows(text)
+        if not table.rows:
             raise _nothing(path, text, unreadable)
         lost, notes = _losses(text)
     notes.append("the text does not contain the page size: 4096 bytes assumed")
     if unreadable:
         notes.append(f"{unreadable} lines of events could not be read and are left out")
-    table = _table(rows)
     names = frozenset(n for n, s in EVENT_SPECS.items() if (table["kind"] == s.kind).any())
     return Trace(
         format="tracefs text", events=table, lost=lost, event_names=names, notes=tuple(notes)
@@ -108,9 +114,10 @@ def looks_like_text(head: bytes) -> bool:
     return head.startswith((b"# tracer:", b"cpus=")) or _ANY_LINE.search(head) is not None
 
 
-def _rows(text: mmap.mmap) -> tuple[list[tuple[int, ...]], int]:
-    """Return rows in the order of EVENTS, and the number of invalid lines."""
-    rows: list[tuple[int, ...]] = []
+def _rows(text: mmap.mmap) -> tuple[Table, int]:
+    """Return the events by time, and the number of invalid lines."""
+    blocks: list[Table] = []
+    rows: list[tuple[int, ...]] = []  # ten times as large as the same rows of a table
     unreadable = 0
     for line in _LINE.finditer(text):
         pid, cpu, context, seconds, fraction, event, payload = line.groups()
@@ -124,14 +131,22 @@ def _rows(text: mmap.mmap) -> tuple[list[tuple[int, ...]], int]:
         time_ns = int(seconds) * 10**9 + int(fraction.ljust(9, b"0"))
         dev, ino, index, value, flags = fields
         rows.append((time_ns, int(cpu), int(kind), int(pid), dev, ino, index, value, flags))
-    return rows, unreadable
+        if len(rows) == _BLOCK_ROWS:
+            blocks.append(_table(rows))
+            rows.clear()
+    return _by_time([*blocks, _table(rows)]), unreadable
 
 
 def _table(rows: list[tuple[int, ...]]) -> Table:
-    columns = dict(zip((c.name for c in EVENTS.columns), zip(*rows, strict=True), strict=True))
-    arrays = {c.name: np.array(columns[c.name], c.dtype) for c in EVENTS.columns}
-    order = np.argsort(arrays["time_ns"], kind="stable")
-    return Table(EVENTS, arrays).take(order)
+    columns = zip(*rows, strict=True) if rows else ((),) * len(EVENTS.columns)
+    pairs = zip(EVENTS.columns, columns, strict=True)
+    return Table(EVENTS, {column.name: np.array(values, column.dtype) for column, values in pairs})
+
+
+def _by_time(blocks: list[Table]) -> Table:
+    """Return the rows of all blocks, in order of time."""
+    arrays = {c.name: np.concatenate([block[c.name] for block in blocks]) for c in EVENTS.columns}
+    return Table(EVENTS, arrays).take(np.argsort(arrays["time_ns"], kind="stable"))
 
 
 def _losses(text: mmap.mmap) -> tuple[dict[int, int], list[str]]:

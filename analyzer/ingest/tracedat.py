@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.ingest import _readers
+from analyzer.ingest.allowance import grant
 from analyzer.ingest.formats import Formats
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.ring import (
@@ -29,15 +30,20 @@ from analyzer.ingest.tracedat_layout import (
     check_expansion,
     parse,
 )
+from boards.bounded import open_regular
+from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 
 _MAX_SHIFT = 32
 
 
 def read(path: Path) -> Trace:
     """Decode a trace.dat; see :func:`decode`. Raises OSError if it cannot be read."""
-    with path.open("rb") as file:
-        if path.stat().st_size == 0:
+    with open_regular(path) as file:
+        size = path.stat().st_size
+        if size == 0:
             raise TraceError(f"{path} is empty", "copy or record it again")
+        check_size(str(path), size, MOST_TRACE_BYTES, RECORD_LESS)
+        grant(size)
         flags = mmap.MAP_PRIVATE | mmap.MAP_POPULATE
         mapped = mmap.mmap(file.fileno(), 0, flags=flags, prot=mmap.PROT_READ)
     return decode(memoryview(mapped))
@@ -89,7 +95,9 @@ def _rings(container: Container, formats: Formats) -> RingBuffers:
         _stream(container, buffer, cpu, layout.resized(buffer.subbuf_size), formats.swap)
         for buffer, cpu in chosen
     ]
-    check_expansion(sum(stream.expanded for stream in streams), len(container.data))
+    expanded = sum(stream.expanded for stream in streams)
+    check_expansion(expanded, len(container.data))
+    grant(expanded)
     return RingBuffers(container.data, streams, formats)
 
 

@@ -18,6 +18,15 @@ from analyzer.ingest.formats import ByteOrder
 from analyzer.ingest.recording import TraceError
 from analyzer.ingest.ring import lost_in_stats
 from analyzer.ingest.tracing_data import MAGIC, count
+from tracer.formats.limits import (
+    MOST_BUFFERS,
+    MOST_CPUS_OF_BUFFERS,
+    MOST_OPTION_SECTIONS,
+    MOST_TRACE_BYTES,
+    RECORD_LESS,
+    LimitError,
+    check_size,
+)
 
 _LATENCY_REMEDY = "it holds a latency tracer's text, no events: record with trace-cmd record -e …"
 _RATIO_LIMIT = 1024  # uncompressed by compressed bytes; ring-buffer pages reach about 100
@@ -89,6 +98,7 @@ class Container:
 
 def check_expansion(size: int, packed: int) -> None:
     """Raise TraceError if no real trace packs ``size`` bytes into ``packed`` ones."""
+    check_size("trace.dat, decompressed,", size, MOST_TRACE_BYTES, RECORD_LESS)
     if size > max(_SMALL, _RATIO_LIMIT * packed):
         raise TraceError(f"{packed} bytes of trace.dat claim to expand to {size}", "copy it again")
 
@@ -97,7 +107,7 @@ def parse(data: memoryview) -> Container:
     """Read the container in ``data``; raises TraceError if it is truncated or invalid."""
     try:
         return _parse(data)
-    except TraceError:
+    except (TraceError, LimitError):
         raise
     except ValueError as error:
         raise TraceError(
@@ -156,6 +166,7 @@ def _take_flyrecord(container: Container, buffer: Buffer, cursor: Cursor) -> Non
         raise TraceError("this trace.dat is a latency trace", _LATENCY_REMEDY)
     if not bytes(kind).startswith(b"flyrecord"):
         raise ValueError(f"unknown kind of trace data {bytes(kind)!r}")
+    _check_cpus(container, container.cpu_count)
     buffer.cpus = [CpuData(cpu, *cursor.numbers("QQ")) for cpu in range(container.cpu_count)]
 
 
@@ -183,6 +194,8 @@ def _follow_options(container: Container, offset: int) -> None:
         if offset in seen:
             raise ValueError(f"its options at byte {offset} follow themselves")
         seen.add(offset)
+        if len(seen) > MOST_OPTION_SECTIONS:
+            raise ValueError(f"it has more than {MOST_OPTION_SECTIONS} sections of options")
         cursor = _section(container, _DONE, offset)
         while option := cursor.u16():
             _take_option(container, option, cursor.take(cursor.u32()))
@@ -236,16 +249,26 @@ def _take_option(container: Container, option: int, value: memoryview) -> None:
         container.sections[option] = cursor.u64()
 
 
+def _check_cpus(container: Container, number: int) -> None:
+    """Raise ValueError if ``number`` more CPUs are more than any trace has."""
+    if sum(len(buffer.cpus) for buffer in container.buffers) + number > MOST_CPUS_OF_BUFFERS:
+        raise ValueError(f"its buffers have more than {MOST_CPUS_OF_BUFFERS:,} CPUs")
+
+
 def _take_buffer(container: Container, cursor: Cursor) -> None:
     offset = cursor.u64()
     buffer = Buffer(cursor.string().decode(errors="replace"), offset)
     container.buffers.append(buffer)
+    if len(container.buffers) > MOST_BUFFERS:
+        raise ValueError(f"it has more than {MOST_BUFFERS} buffer instances")
     if container.version == 6:
         return
     clock = cursor.string().decode(errors="replace")
     container.clock = container.clock or clock
     buffer.subbuf_size = cursor.u32()
-    buffer.cpus = [CpuData(*cursor.numbers("IQQ")) for _ in range(count(cursor))]
+    number = count(cursor)
+    _check_cpus(container, number)
+    buffer.cpus = [CpuData(*cursor.numbers("IQQ")) for _ in range(number)]
 
 
 def _take_stats(container: Container, text: str) -> None:

@@ -7,12 +7,15 @@ Two layouts are accepted: ``header_page``, ``events/SYSTEM/NAME/format``, ``cpuN
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 
+from analyzer.ingest.allowance import grant
 from analyzer.ingest.formats import ByteOrder, Formats
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.ring import (
@@ -23,6 +26,17 @@ from analyzer.ingest.ring import (
     lost_in_stats,
     most_lost,
     page_size,
+)
+from boards.bounded import open_regular, read_bounded
+from tracer.formats.limits import (
+    MOST_FORMAT_BYTES,
+    MOST_FORMATS_BYTES,
+    MOST_TEXT_BYTES,
+    MOST_TRACE_BYTES,
+    RECORD_LESS,
+    check_cpus,
+    check_formats,
+    check_size,
 )
 
 _PAGES = (("cpu*.raw", r"cpu(\d{1,5})\.raw"), ("per_cpu/cpu*/trace_pipe_raw", r"cpu(\d{1,5})"))
@@ -65,6 +79,7 @@ def _pages(directory: Path) -> dict[int, Path]:
             if match and path.is_file():
                 found[int(match[1])] = path
         if found:
+            check_cpus(len(found), str(directory))
             return found
     raise TraceError(
         f"{directory} holds no pages of a ring buffer (cpuN.raw or per_cpu/cpuN/trace_pipe_raw)",
@@ -75,16 +90,18 @@ def _pages(directory: Path) -> dict[int, Path]:
 def _header_page(directory: Path) -> bytes:
     for name in _HEADER_PAGES:
         if (directory / name).is_file():
-            return (directory / name).read_bytes()
+            return read_bounded(directory / name, MOST_TEXT_BYTES, _COPY_AGAIN)
     raise TraceError(f"{directory} lacks header_page", _COPY_AGAIN)
 
 
 def _formats(directory: Path) -> dict[str, bytes]:
-    texts = {
-        f"{path.parent.parent.name}:{path.parent.name}": path.read_bytes()
-        for path in sorted(directory.glob("events/*/*/format"))
-        if path.is_file()
-    }
+    paths = [path for path in sorted(directory.glob("events/*/*/format")) if path.is_file()]
+    check_formats(len(paths), str(directory))
+    texts, left = {}, MOST_FORMATS_BYTES
+    for path in paths:
+        text = read_bounded(path, min(MOST_FORMAT_BYTES, left), _COPY_AGAIN)
+        texts[f"{path.parent.parent.name}:{path.parent.name}"] = text
+        left -= len(text)
     if not texts:
         raise TraceError(f"{directory} has no formats (events/SYSTEM/NAME/format)", _COPY_AGAIN)
     return texts
@@ -95,6 +112,7 @@ def _load(pages: dict[int, Path], layout: Layout) -> tuple[memoryview, list[Stre
     notes, streams, offset = [], [], 0
     for cpu, path in pages.items():
         size = path.stat().st_size
+        check_size(f"{path} and the pages before it", offset + size, MOST_TRACE_BYTES, RECORD_LESS)
         whole = size - size % layout.subbuf_size
         if cpu > np.iinfo(np.uint16).max:
             raise TraceError(f"there is no CPU {cpu}", _COPY_AGAIN)
@@ -102,12 +120,20 @@ def _load(pages: dict[int, Path], layout: Layout) -> tuple[memoryview, list[Stre
             notes.append(f"{path.name} of CPU {cpu} ends inside a sub-buffer: its rest is left out")
         streams.append(Stream.plain(cpu, offset, whole, layout))
         offset += whole
+    grant(offset)
     data = memoryview(np.empty(offset, np.uint8).data)
     for stream, path in zip(streams, pages.values(), strict=True):
-        with path.open("rb") as file:
-            if file.readinto(data[stream.offset : stream.offset + stream.size]) != stream.size:
+        with open_regular(path) as file:
+            if not _fill(file, data[stream.offset : stream.offset + stream.size]):
                 raise TraceError(f"{path} shrank while it was read", _COPY_AGAIN)
     return data, streams, notes
+
+
+def _fill(file: BinaryIO, target: memoryview) -> bool:
+    """Read as many bytes as the target has; False if the file has fewer."""
+    while len(target) and (read := os.readv(file.fileno(), [target])):
+        target = target[read:]
+    return not len(target)
 
 
 def _byte_order(data: memoryview, streams: list[Stream]) -> ByteOrder:
@@ -130,5 +156,6 @@ def _stats(directory: Path) -> dict[int, int]:
     for path in files:
         name = path.parent.name if path.name == "stats" else path.name
         if re.fullmatch(r"cpu\d{1,5}", name) and path.is_file():
-            lost[int(name[3:])] = lost_in_stats(path.read_text(errors="replace"))
+            text = read_bounded(path, MOST_TEXT_BYTES, _COPY_AGAIN)
+            lost[int(name[3:])] = lost_in_stats(text.decode(errors="replace"))
     return lost

@@ -9,6 +9,13 @@ from dataclasses import dataclass
 
 from analyzer.ingest.cursor import Cursor
 from analyzer.ingest.formats import ByteOrder, Formats, event_name
+from tracer.formats.limits import (
+    METADATA_REMEDY,
+    MOST_FORMAT_BYTES,
+    MOST_TEXT_BYTES,
+    check_formats,
+    check_size,
+)
 
 MAGIC = b"\x17\x08\x44tracing"
 _MAX_COUNT = 1 << 16  # of systems, and of events in a system
@@ -57,7 +64,9 @@ def header_file(cursor: Cursor, name: bytes) -> bytes:
     """Return the text that follows ``name``, header_page or header_event."""
     if cursor.string(32) != name:
         raise ValueError(f"{name.decode()} is missing")
-    return bytes(cursor.take(cursor.u64()))
+    length = cursor.u64()
+    check_size(name.decode(), length, MOST_TEXT_BYTES, METADATA_REMEDY)
+    return bytes(cursor.take(length))
 
 
 def system_formats(cursor: Cursor) -> dict[str, bytes]:
@@ -66,6 +75,7 @@ def system_formats(cursor: Cursor) -> dict[str, bytes]:
     for _ in range(count(cursor)):
         system = cursor.string(256).decode(errors="replace")
         texts |= event_formats(cursor, system)
+        check_formats(len(texts), "the trace")
     return texts
 
 
@@ -73,11 +83,18 @@ def event_formats(cursor: Cursor, system: str) -> dict[str, bytes]:
     """Return the counted formats of one system by "system:name"."""
     texts = {}
     for _ in range(count(cursor)):
-        text = bytes(cursor.take(cursor.u64()))
+        text = bytes(cursor.take(_length(cursor)))
         name = event_name(text)
         if name is not None:
             texts[f"{system}:{name}"] = text
     return texts
+
+
+def _length(cursor: Cursor) -> int:
+    """Return the length of a format."""
+    length = cursor.u64()
+    check_size("the format of an event", length, MOST_FORMAT_BYTES, METADATA_REMEDY)
+    return length
 
 
 def count(cursor: Cursor) -> int:

@@ -21,6 +21,7 @@ class LimitError(TracerError, ValueError):
 # The raw trace, all CPUs together, and what a compressed one expands to. About 55 bytes an event:
 # 20 million events, the start-ups of hours. Their tables take ten times as much memory.
 MOST_TRACE_BYTES = 1 * GIB
+RECORD_LESS = "record for a shorter time (foreread record --duration S), or fewer events"
 
 # capture.json: 21 KB in the shipped example. Mounts, disks and confirmations (100,000 pairs of
 # runs at most: 4 MB) make it grow, files and events do not.
@@ -43,6 +44,7 @@ MOST_TEXT_BYTES = 64 * KIB
 MOST_CPUS = 8_192
 # Buffer instances of one trace.dat, and all their CPUs: trace-cmd makes one an instance asked for.
 MOST_BUFFERS = 256
+MOST_CPUS_OF_BUFFERS = 65_536
 # Sections of options in one trace.dat: trace-cmd writes two to four.
 MOST_OPTION_SECTIONS = 256
 
@@ -77,4 +79,12 @@ def check_formats(number: int, what: str) -> None:
         raise LimitError(
             f"{what} has {plural(number, 'format')} of events, at most {MOST_FORMATS:,} are read",
             "keep the formats of the recorded events only (foreread record does)",
+        )
+
+
+def check_cpus(number: int, what: str) -> None:
+    """Raise LimitError if a trace has more CPUs than any kernel."""
+    if number > MOST_CPUS:
+        raise LimitError(
+            f"{what} has {number:,} CPUs, at most {MOST_CPUS:,} are read", METADATA_REMEDY
         )
