@@ -16,7 +16,7 @@ from tracer.formats.limits import MIB
 # Beyond what good data needs: the metadata of 16 MiB, which may become 30 times as much in objects.
 _BASE_BYTES = 512 * MIB
 # Address space for each byte of raw trace: the data, columns with room for the smallest events
-# (43 bytes a row of 12), and copies of the rows that exist. Measured: bench/reader_process.py.
+# (43 bytes a row of 12), and copies of the rows that exist.
 _BYTES_PER_BYTE = 16
 # CPU time: 60 s, and 2 s for each MiB of trace. A slow board's trace of text takes 1 s a MiB here.
 _SECONDS = 60

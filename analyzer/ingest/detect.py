@@ -8,6 +8,7 @@ from pathlib import Path
 from analyzer.ingest import perfdata, text, tracedat, tracefs, tracing_data
 from analyzer.ingest.recording import Trace, TraceError
 from boards.bounded import open_regular
+from tracer.formats.limits import LimitError
 
 _HEAD_BYTES = 1 << 16
 _ACCEPTED = (
@@ -28,11 +29,15 @@ _OTHER_MAGICS = {
 def open_trace(path: Path) -> Trace:
     """Decode a trace of any kind that can be read.
 
-    Raises TraceError when it is none of them (the message says what was found), cannot be read,
-    or is damaged.
+    Every error names the file. Raises LimitError, and TraceError when it is none of them (the
+    message says what was found), cannot be read, or is damaged.
     """
     try:
         return _reader(path)(path)
+    except (TraceError, LimitError) as error:
+        if str(path) in str(error):
+            raise
+        raise type(error)(f"{path}: {error}", error.remedy) from error
     except OSError as error:
         raise TraceError(
             f"{path}: {error.strerror or error}", "give a trace that exists and can be read"

@@ -354,6 +354,13 @@ def numbers_as_text(folder):
     return _packed(folder, "digits.tar.gz", [member("c/capture.json", b"1" * 10_000_000), END])
 
 
+def objects_of_files(folder):
+    """A capture whose list of files is 60 MB that become 2 GB of Python objects."""
+    capture = example(folder)
+    (capture / "files.json").write_text("[" + '{"":0},' * (60_000_000 // 7) + "0]")
+    return capture
+
+
 # What makes each, and what the refusal says.
 ARCHIVES = {
     gnu_sparse: "member c/capture.json is stored as a sparse file",
@@ -375,4 +382,22 @@ ARCHIVES = {
     gzip_expansion: "member .*/trace/cpu2.raw has 3 GiB, and at most 1 GiB",
     deep_objects: "c/capture.json: Expected `object`, got `array`",
     numbers_as_text: "c/capture.json: Exceeds the limit",
+}
+
+CASES = {
+    **ARCHIVES,
+    objects_of_files: "takes more memory than a good capture of its size",
+    sparse_raw_pages: "cpu0.raw and the pages before it has 3 GiB, and at most 1 GiB",
+    sparse_format: "format is larger than the 256 KiB",
+    sparse_header_page: "header_page is larger than the 64 KiB",
+    sparse_statistics: "stats/cpu0 is larger than the 64 KiB",
+    sparse_metadata: "capture.json is larger than the 16 MiB",
+    sparse_files: "files.json is larger than the 64 MiB",
+    sparse_disk: "disk.json is larger than the 16 MiB",
+    pipe_for_pages: "lacks header_page",
+    many_formats: "has 20,049 formats of events, at most 16,384",
+    sparse_tracedat: "trace.dat has 7 GiB, and at most 1 GiB",
+    sparse_perfdata: "perf.data has 7 GiB, and at most 1 GiB",
+    sparse_text: "trace.txt has 7 GiB, and at most 1 GiB",
+    tracedat_of_many_buffers: "more than 256 buffer instances",
 }
