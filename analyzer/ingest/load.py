@@ -19,6 +19,8 @@ from tracer.formats import capture as capture_format
 from tracer.formats.archive import is_archive
 from tracer.formats.limits import MOST_FILES_BYTES
 
+# A good files.json becomes 3.5 times its size in objects, a quarter of what a trace may.
+_TRACE_PER_FILES = 4
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 
 
@@ -54,7 +56,7 @@ def read(path: Path, pids: Pids, scratch: str) -> Recording:
         with unpacked(path, scratch) as directory:
             return read(directory, pids, scratch)
     if path.is_dir() and not _is_bare_trace(path):
-        grant(_bytes_of(path / capture_format.FILES))
+        grant(_bytes_of(path / capture_format.FILES) // _TRACE_PER_FILES)
         capture, files = capture_format.read(path)
         return interpret(open_recorded(path / capture_format.TRACE), capture, files, pids)
     return interpret(open_trace(path), None, [], pids)
