@@ -27,6 +27,7 @@ from typing import Any
 from analyzer.ingest import allowance, child, handed_over
 from analyzer.ingest.recording import Recording, TraceError
 from analyzer.ingest.tables import Array
+from tracer.formats.limits import MOST_TRACE_BYTES
 
 METHOD = "FOREREAD_READER"  # fork or spawn, in place of the choice by threads
 _SPAWNED = "import sys; sys.path[:] = sys.argv[1:]; from analyzer.ingest.child import main; main()"
@@ -118,7 +119,7 @@ class _Reader:
         return answer
 
     def _wait(self) -> None:
-        seconds = allowance.wall_seconds(_size(self._path))
+        seconds = allowance.wall_seconds(min(_size(self._path), MOST_TRACE_BYTES))
         deadline = time.monotonic() + seconds
         poll = select.poll()
         poll.register(self._channel, select.POLLIN)

@@ -60,6 +60,7 @@ def test_memory_is_granted_by_the_size_of_the_data():
 
 def test_a_reader_that_does_not_end_is_stopped_by_its_cpu_time(monkeypatch):
     monkeypatch.setattr(allowance, "_SECONDS", 1)
+    monkeypatch.setattr(allowance, "WALL_PER_CPU", 1000)
 
     def spin(_path):
         while True:
