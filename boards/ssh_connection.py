@@ -19,7 +19,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Self
 
+from boards import guard
 from boards.client import run_client, through_stdin
+from boards.owner import marked
+from boards.scratch import prefix
 from boards.target import Result, TargetError, too_slow
 
 CONNECT_S = 10
@@ -105,7 +108,8 @@ class SshConnection:
     ) -> None:
         self.address = address
         # In /tmp: a socket's path has 107 characters at most, and TMPDIR may be any.
-        self.directory = Path(tempfile.mkdtemp(prefix="foreread-ssh-", dir="/tmp"))
+        guard.hold()  # a killed foreread's master and folder go with it
+        self.directory = Path(tempfile.mkdtemp(prefix=prefix("ssh"), dir="/tmp"))
         self.socket = self.directory / "master"
         self._finalizer = weakref.finalize(self, _close, self.directory)
         self._options = {**_OPTIONS, **self._files(known_hosts, identity)}
@@ -159,6 +163,7 @@ class SshConnection:
                     stdin=subprocess.DEVNULL,
                     stdout=subprocess.DEVNULL,
                     stderr=log,
+                    env=marked(),
                     timeout=3 * CONNECT_S,
                     check=False,
                 )
@@ -247,3 +252,4 @@ def _close(directory: Path) -> None:
                 check=False,
             )
     shutil.rmtree(directory, ignore_errors=True)
+    guard.release()

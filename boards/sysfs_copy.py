@@ -7,10 +7,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from boards.device import Devices
 from boards.mounts import MountPoint
+from boards.scratch import scratch_folder
 
 NAME = r"[\w.!+-]*[\w!+-][\w.!+-]*"  # of a disk, a partition, an attribute: neither . nor ..
 _LONGEST_NAME = 200
@@ -42,7 +42,7 @@ def copied_devices(
 
     ``bdis`` are names of backing devices by path of a link to them.
     """
-    with TemporaryDirectory(prefix="foreread-sys-") as name:
+    with scratch_folder("sys") as name:
         root = Path(name)
         _write(root, sysfs)
         for path, bdi in bdis.items():

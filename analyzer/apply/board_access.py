@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -13,6 +12,7 @@ from analyzer.apply.init_system import INITTAB, PROBED, RCS
 from analyzer.apply.manifest import SCRIPT_PLACES, sha256
 from analyzer.error import AnalyzerError
 from boards.mounts import MountPoint, is_under, parse_mount
+from boards.scratch import scratch_folder
 from boards.target import Target
 
 STEP_S = 60.0  # a board may be slow, and its flash slower
@@ -116,7 +116,7 @@ class BoardAccess:
 
     def content(self, path: str) -> bytes | None:
         """Return the bytes of a file of the board, or None if it does not exist."""
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch_folder() as folder:
             copy = Path(folder, "copy")
             try:
                 self.target.pull(path, copy)
@@ -138,7 +138,7 @@ class BoardAccess:
         return {p: self._digest(p) if state == "file" else state for p, state in found.items()}
 
     def _digest(self, path: str) -> str:
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch_folder() as folder:
             copy = Path(folder, "copy")
             self.target.pull(path, copy)
             return sha256(copy)

@@ -7,7 +7,6 @@ its old files or all new ones (``on_target.sh``).
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,6 +34,7 @@ from analyzer.apply.manifest import (
 )
 from analyzer.apply.plan import ApplyPlan
 from analyzer.apply.write import write_scripts
+from boards.scratch import scratch_folder
 from boards.target import Target, TargetError
 
 
@@ -107,7 +107,7 @@ class _Installation:
         self.layout = layout_for(self.init, plan, _place(self.facts), self.inittab, self.facts.rcs)
 
     def run(self) -> Installed:
-        with tempfile.TemporaryDirectory() as folder:
+        with scratch_folder() as folder:
             sources = self._write(Path(folder))
             manifest = self._manifest(sources)
             self._refuse_conflicts(manifest)
@@ -270,7 +270,7 @@ def _remove(board: BoardAccess, facts: BoardFacts, manifest: Manifest) -> Remove
 
 
 def _edit_lines(board: BoardAccess, manifest: Manifest) -> None:
-    with tempfile.TemporaryDirectory() as folder:
+    with scratch_folder() as folder:
         for path, lines in manifest.lines.items():
             edited = Path(folder, "edited")
             text = without_lines(board.text(path), lines)

@@ -17,6 +17,7 @@ import pytest
 
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.tables import Kind
+from boards.owner import PREFIX, owner_tag
 from tracer.backends import supervised, tracefs_mount
 from tracer.backends.base import WANTED_EVENTS, Backend, Recorded
 from tracer.backends.perf import PerfBackend
@@ -159,7 +160,7 @@ def inserted_as_read(trace: Path, dev: tuple[int, int]) -> set[tuple[int, int]]:
 
 def traces_of(pid: int) -> list[str]:
     """Return instances, scratch directories, mounts and processes that ``pid`` left behind."""
-    mark = f"{tracefs_mount.PREFIX}{pid}-"
+    mark = f"{PREFIX}{pid}-"
     place = tracefs_mount.find()
     assert place
     found = [str(one) for one in (place / "instances").glob(f"{mark}*")]
@@ -286,7 +287,7 @@ def test_a_killed_recorder_is_reported_and_leaves_nothing(
     recorder = backend()
     recorder.start(tmp_path, present_events(), BUFFER_KIB)
     try:
-        mark = f"{tracefs_mount.PREFIX}{tracefs_mount.owner_tag()}-"
+        mark = f"{PREFIX}{owner_tag()}-"
         kill_program(recorder.program, mark)
     finally:
         with pytest.raises(RecordError, match=f"{recorder.name} failed"):
@@ -322,7 +323,7 @@ def test_perf_counts_what_it_loses(tmp_path: Path) -> None:
 
 
 def test_remains_of_a_killed_supervisor_are_removed_by_the_next_recording(tmp_path: Path) -> None:
-    dead = Path("/dev/shm") / f"{tracefs_mount.PREFIX}999999999-1-test"
+    dead = Path("/dev/shm") / f"{PREFIX}999999999-1-test"
     dead.mkdir(exist_ok=True)
     assert str(dead) in leftovers()
     backend = PerfBackend()

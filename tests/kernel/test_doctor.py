@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from boards.owner import PREFIX
 from tracer.backends import tracefs_mount
 from tracer.local.doctor import examine
 
@@ -21,7 +22,7 @@ def test_the_machine_is_as_before_and_as_diagnosed() -> None:
         before = [(place / name).read_text() for name in ("dynamic_events", "trace_clock")]
         diagnosis = examine()
         after = [(place / name).read_text() for name in ("dynamic_events", "trace_clock")]
-        mine = list((place / "instances").glob(f"{tracefs_mount.PREFIX}{os.getpid()}-*"))
+        mine = list((place / "instances").glob(f"{PREFIX}{os.getpid()}-*"))
     assert (after, mine) == (before, [])
     assert diagnosis.kernel == os.uname().release
     assert diagnosis.backend

@@ -18,6 +18,7 @@ from raw_pages import read_events
 from target_recordings import is_running
 
 import tracer
+from boards.owner import PREFIX
 from tracer.backends import tracefs_mount
 from tracer.backends.tracefs import TracefsBackend
 from tracer.error import RecordError
@@ -68,7 +69,7 @@ def record_here(output, command, inodes_of=None, allow_warm=True, **run):
 
 def own_instances(pid):
     with tracefs_mount.mounted() as place:
-        return list((place / "instances").glob(f"{tracefs_mount.PREFIX}{pid}-*"))
+        return list((place / "instances").glob(f"{PREFIX}{pid}-*"))
 
 
 def device_number(path):

@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 
+from boards.owner import owner_tag
 from tracer.backends import tracefs as backend_module
 from tracer.backends import tracefs_mount
 from tracer.backends.tracefs import TracefsBackend
@@ -36,7 +37,7 @@ def probes(place):
 
 def test_a_probe_lives_as_long_as_the_recording(place, tmp_path, monkeypatch):
     monkeypatch.setattr(backend_module, "open_probe", user_probe)
-    group = tracefs_mount.probe_group(tracefs_mount.owner_tag())
+    group = tracefs_mount.probe_group(owner_tag())
     backend = TracefsBackend()
     backend.start(tmp_path, EVENTS, 1024)
     assert f"{group}/openat" in probes(place)

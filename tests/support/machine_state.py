@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from boards.owner import is_left
 from tracer.backends import tracefs_mount
 
 MOUNTS_AT = ("/sys/", "/run", "/proc/", "/dev/pts", "/etc/", "/usr/", "/bin/", "/tmp", "/mnt")
@@ -94,8 +95,7 @@ def _ours(path: Path) -> bool:
 
 def _is_dead(name: str) -> bool:
     """Return whether a trace instance was made by a foreread that has ended."""
-    tag = "-".join(name.removeprefix(tracefs_mount.PREFIX).split("-")[:2])
-    return name.startswith(tracefs_mount.PREFIX) and not tracefs_mount.is_alive(tag)
+    return is_left(name)
 
 
 def _glob(pattern: str) -> list[Path]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from abc import ABC, abstractmethod
 from contextlib import ExitStack
 from pathlib import Path
 
+from boards.scratch import scratch_folder
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, Probe, Recorded
 from tracer.backends.supervised import Supervised
@@ -47,7 +47,7 @@ class Recorder(ABC):
             lacks = f"{self.program} is not installed"
             return Probe(self.name, False, lacks, f"install the package {self.package}")
         version = version_of(self.program)
-        with tempfile.TemporaryDirectory(prefix=tracefs_mount.PREFIX) as directory:
+        with scratch_folder() as directory:
             trial = type(self)()
             try:
                 trial.start(Path(directory), [INDISPENSABLE], _TRIAL_BUFFER_KIB)

@@ -17,7 +17,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from tracer.backends import tracefs_mount
+from boards.owner import MARK, PREFIX, is_left, owner_tag
+from boards.scratch import prefix
 from tracer.backends.tool import environment
 from tracer.error import RecordError
 
@@ -38,11 +39,7 @@ class Supervised:
         parent = _MEMORY if self.in_memory else trace_directory
         for scratch in leftovers(parent):
             shutil.rmtree(scratch, ignore_errors=True)
-        self.scratch = Path(
-            tempfile.mkdtemp(
-                prefix=f"{tracefs_mount.PREFIX}{tracefs_mount.owner_tag()}-", dir=parent
-            )
-        ).resolve()
+        self.scratch = Path(tempfile.mkdtemp(prefix=prefix(), dir=parent)).resolve()
         self._trace_directory = trace_directory
         self._process: subprocess.Popen[bytes] | None = None
         # The log has its own memory: if the recording runs out of space, the reason must still fit.
@@ -122,7 +119,7 @@ class Supervised:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=self._log,
-                env=environment(),
+                env={**environment(), MARK: owner_tag()},
                 cwd=self.scratch,  # trace-cmd leaves files there when it runs out of space
                 start_new_session=True,  # Ctrl-C is foreread's to handle, not the recorder's
             )
@@ -159,15 +156,9 @@ def leftovers(parent: Path = _MEMORY) -> list[str]:
     """Return this user's scratch directories whose foreread, and its supervisor, were killed."""
     return sorted(
         str(scratch)
-        for scratch in parent.glob(f"{tracefs_mount.PREFIX}*-*-*")
-        if not tracefs_mount.is_alive(tag_of(scratch.name))
-        and scratch.lstat().st_uid == os.geteuid()
+        for scratch in parent.glob(f"{PREFIX}*-*-*")
+        if is_left(scratch.name) and scratch.lstat().st_uid == os.geteuid()
     )
-
-
-def tag_of(name: str) -> str:
-    """Return the owner's tag (tracefs_mount.owner_tag) in the name of an instance or scratch."""
-    return "-".join(name.removeprefix(tracefs_mount.PREFIX).split("-")[:2])
 
 
 def remedy_for(said: str) -> str:

@@ -21,6 +21,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
+from boards.owner import PREFIX, owner_tag
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, Probe, Recorded
 from tracer.error import RecordError
@@ -117,7 +118,7 @@ class TracefsBackend:
         """Define an event with the path of every open, where the kernel has event probes."""
         if _OPENAT not in self._events:
             return
-        group = tracefs_mount.probe_group(tracefs_mount.owner_tag())
+        group = tracefs_mount.probe_group(owner_tag())
         try:
             tracefs_mount.change_probes(place, open_probe(group))
         except OSError:
@@ -253,11 +254,7 @@ def is_partial(
 
 
 def _make_instance(place: Path) -> Path:
-    instance = (
-        place
-        / "instances"
-        / f"{tracefs_mount.PREFIX}{tracefs_mount.owner_tag()}-{os.urandom(3).hex()}"
-    )
+    instance = place / "instances" / f"{PREFIX}{owner_tag()}-{os.urandom(3).hex()}"
     try:
         instance.mkdir()
     except OSError as error:
@@ -279,7 +276,7 @@ def _remove_instance(instance: Path) -> None:
 def _system_path(event: str) -> str:
     """Return where in tracefs' events an event is; the group of our own probe has our pid."""
     system, _, name = event.partition(":")
-    group = tracefs_mount.probe_group(tracefs_mount.owner_tag()) if event == OPENS else system
+    group = tracefs_mount.probe_group(owner_tag()) if event == OPENS else system
     return f"{group}/{name}"
 
 

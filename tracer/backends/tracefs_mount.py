@@ -1,105 +1,251 @@
-"""The kernel's tracefs: its mount point, its events, and the remains of a dead foreread in it."""
+"""The kernel's tracefs: its mount point, its events, and the remains of a dead foreread in it.
+
+The source of a mount that foreread makes is the tag of its owner (boards.owner), so that it is not
+mistaken for the system's own, nor for one in another mount namespace. Every user of such a mount,
+the one that mounts it included, keeps a note in ``/run/foreread`` that is written before. The last
+user unmounts it; the guard, the next foreread or ``foreread doctor --restore`` if all were killed.
+"""
 
 from __future__ import annotations
 
 import ctypes
 import errno
-import fcntl
+import json
 import os
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
+from boards.guard import guarded
+from boards.mounts import read_mounts
+from boards.owner import PREFIX, is_alive, owner_tag, tag_in
+from boards.owner import is_left as is_dead
 from tracer.backends.base import STANDINS
 from tracer.error import RecordError
 
 PLACES = (Path("/sys/kernel/tracing"), Path("/sys/kernel/debug/tracing"))
-NOTE = Path("/run/foreread/tracefs")  # not empty: a foreread mounted it; users lock it
-PREFIX = "foreread-"
+NOTES = Path("/run/foreread")
+_NOTE = ".mount"
+_UMOUNT_NOFOLLOW = 8
+_ATTEMPTS = 5  # another foreread may mount or unmount it at the same time
+_BUSY_S = 0.3  # others look into a file system for a moment only
+_held: list[int] = []  # what keeps it mounted: a descriptor for each block of this process
 
 
 def find() -> Path | None:
-    """Return the directory where tracefs is mounted, None if it is not or may not be read."""
-    return next((place for place in PLACES if os.access(place / "events", os.X_OK)), None)
+    """Return the directory where tracefs is mounted, None if it is not or may not be read.
+
+    Looking into debugfs would mount tracefs there for good: kernels since 4.1 do that.
+    """
+    usual, older = PLACES[0], PLACES[1:]
+    places = (usual, *(place for place in older if not usual.is_dir() or os.path.ismount(place)))
+    return next((place for place in places if os.access(place / "events", os.X_OK)), None)
 
 
 @contextmanager
 def mounted() -> Iterator[Path]:
     """Yield tracefs' directory, mounting it for the length of the block if it is not.
 
-    Several processes may be in such a block: the last one unmounts it. A foreread that is killed
-    leaves it mounted until :func:`unmount_leftover`, or until the last one that follows ends.
-    Raises RecordError without the rights, or on a kernel without tracing.
+    Several processes may be in such a block: the last one unmounts it. If it is killed, its guard
+    does (boards.guard), or :func:`unmount_leftover`. Raises RecordError without the rights, or on a
+    kernel without tracing.
     """
     place = find()
     if place and not _is_ours():
         yield place
         return
-    user = _join()
-    try:
-        yield PLACES[0]
-    finally:
-        _leave(user)
+    with guarded():
+        held = _join()
+        _held.append(held)
+        try:
+            yield PLACES[0]
+        finally:
+            _held.remove(held)
+            _leave(held)
 
 
-def unmount_leftover() -> list[str]:
-    """Unmount the tracefs that a killed foreread mounted; return where it was."""
-    if not _is_ours():
-        return []
-    left = find()
-    _leave(os.open(NOTE, os.O_RDWR | os.O_CLOEXEC))
-    return [str(left)] if left and not find() else []
+def unmount_leftover() -> list[tuple[str, str]]:
+    """Unmount the tracefs that a killed foreread mounted; remove the notes of dead users.
+
+    Returns each place with why it is still mounted, empty if it is not. It stays while others use
+    it: another foreread unmounts it then, other programs are named.
+    """
+    done = []
+    notes = [note for note in _notes() if not note.lives]
+    if _is_ours() and not _living_users():
+        by_job = tag_in(source()) is None  # a job on this machine as a target unmounts it itself
+        if _unmount(_BUSY_S if by_job else 10 * _BUSY_S):
+            done.append((str(PLACES[0]), ""))
+        elif not by_job:
+            done.append((str(PLACES[0]), _in_use()))
+    for note in notes:
+        if not note.here and (process := note.process_there()):
+            command = f"nsenter -t {process} -m umount {PLACES[0]}"
+            done.append((str(PLACES[0]), f"mounted in another mount namespace: {command}"))
+        elif not note.here or not _is_ours():
+            note.path.unlink(missing_ok=True)
+    return done
 
 
-def _is_ours() -> bool:
-    """Return whether a foreread mounted it; the note is written before the mount."""
-    try:
-        return NOTE.stat().st_size > 0
-    except OSError:
-        return False
+def is_leftover() -> bool:
+    """Return whether a killed foreread left it mounted."""
+    return tag_in(source()) is not None and not _living_users()
 
 
 def _join() -> int:
-    """Hold the note shared, tracefs being mounted; return its descriptor."""
+    """Note the use of it, mount it if it is not, and return a descriptor that keeps it mounted."""
     try:
-        NOTE.parent.mkdir(mode=0o700, exist_ok=True)
-        user = os.open(NOTE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise _not_mounted(error.errno) from error
-    try:
-        fcntl.flock(user, fcntl.LOCK_SH)  # waits for a process that is unmounting it
-        if not find():
-            os.pwrite(user, b"mounted\n", 0)
-            mount()
-    except BaseException:
-        _leave(user)
-        raise
-    return user
+        _write_note()
+        for _ in range(_ATTEMPTS):
+            if not find():
+                mount(PREFIX + owner_tag())
+            # The last user may unmount it just before it is opened.
+            held = os.open(PLACES[0], os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            if os.access("events", os.X_OK, dir_fd=held):
+                return held
+            os.close(held)
+        raise OSError(errno.EBUSY, "")
+    except (OSError, RecordError) as error:
+        if not _held:
+            with suppress(OSError):
+                _note().unlink()
+        raise error if isinstance(error, RecordError) else _not_mounted(error.errno) from error
 
 
-def _leave(user: int) -> None:
-    """Close the note; the last one to do so unmounts tracefs.
+def _leave(held: int) -> None:
+    """End the use of it; the last user unmounts it.
 
-    The kernel drops the shared lock before it tries the exclusive one, so if several leave at once,
-    the last to drop the shared lock gets the exclusive one.
+    If several leave at once, each of them tries it after it has closed its descriptor.
     """
+    os.close(held)
+    if _held:
+        return
+    _note().unlink(missing_ok=True)
+    if is_leftover() and not _unmount(_BUSY_S):
+        _write_note()  # somebody else uses it: that it is ours to unmount stays noted
+
+
+def _write_note() -> None:
+    """Note on disk, before it happens, that this process uses or mounts tracefs."""
+    NOTES.mkdir(mode=0o700, exist_ok=True)
+    text = json.dumps({"boot": _boot(), "namespace": _namespace()})
+    note = os.open(_note(), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        fcntl.flock(user, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return  # another one uses it
-    else:
-        unmount()
-        if not os.path.ismount(PLACES[0]):
-            os.truncate(user, 0)
+        os.write(note, text.encode())
     finally:
-        os.close(user)
+        os.close(note)
 
 
-def mount() -> None:
+def _note() -> Path:
+    return NOTES / f"{PREFIX}{owner_tag()}{_NOTE}"
+
+
+@dataclass(frozen=True)
+class _Note:
+    """The note of one user; a torn one is taken for one of this boot and mount namespace."""
+
+    path: Path
+    boot: str
+    namespace: str
+
+    @property
+    def lives(self) -> bool:
+        return self.boot == _boot() and not is_dead(self.path.stem)
+
+    @property
+    def here(self) -> bool:
+        return self.boot == _boot() and self.namespace == _namespace()
+
+    def process_there(self) -> int | None:
+        """Return a process in its mount namespace; None if that is gone with its mounts."""
+        for link in Path("/proc").glob("[0-9]*/ns/mnt") if self.boot == _boot() else ():
+            with suppress(OSError):
+                if str(link.readlink()) == self.namespace:
+                    return int(link.parts[2])
+        return None
+
+
+def _notes() -> list[_Note]:
+    found = []
+    for path in sorted(NOTES.glob(f"*{_NOTE}")):
+        said = {}
+        with suppress(OSError, ValueError):
+            said = json.loads(path.read_text())
+        said = said if isinstance(said, dict) else {}
+        namespace = said.get("namespace", _namespace())
+        found.append(_Note(path, str(said.get("boot", _boot())), str(namespace)))
+    return found
+
+
+def _living_users() -> list[_Note]:
+    """Return the notes of the other users that live and are in this mount namespace."""
+    return [note for note in _notes() if note.path != _note() and note.lives and note.here]
+
+
+def _namespace() -> str:
+    return str(Path("/proc/self/ns/mnt").readlink())
+
+
+def _boot() -> str:
+    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+
+
+def _is_ours() -> bool:
+    """Return whether what is visible in the usual place is a mount that a foreread made."""
+    return source().startswith(PREFIX)
+
+
+def source() -> str:
+    """Return the source of the mount in the usual place; empty if nothing is mounted there."""
+    place = str(PLACES[0])
+    found = [mount.source for mount in read_mounts() if mount.mountpoint == place]
+    return found[-1] if found else ""
+
+
+def _unmount(patience_s: float) -> bool:
+    """Unmount it, retrying while it is in use; return whether it is unmounted."""
+    end = time.monotonic() + patience_s
+    while _is_ours():
+        unmount()
+        if _is_ours() and time.monotonic() > end:
+            return False
+        time.sleep(0.02 if _is_ours() else 0)
+    return True
+
+
+def _in_use() -> str:
+    """Return who keeps it mounted, with the remedy."""
+    place = str(PLACES[0])
+    users = dict.fromkeys(
+        f"{pid} ({(Path('/proc') / pid / 'comm').read_text().strip()})"
+        for link in _links()
+        for pid in [link.parts[2]]
+        if _points_into(link, place)
+    )
+    by = f"by process {', '.join(users)}" if users else "by another mount or process"
+    return f"it is still mounted, in use {by}: end that, then type: umount {place}"
+
+
+def _links() -> Iterator[Path]:
+    for pattern in ("cwd", "root", "fd/*"):
+        yield from Path("/proc").glob(f"[0-9]*/{pattern}")
+
+
+def _points_into(link: Path, place: str) -> bool:
+    try:
+        target = str(link.readlink())
+    except OSError:
+        return False
+    return target == place or target.startswith(f"{place}/")
+
+
+def mount(source: str) -> None:
     """Mount tracefs in its usual place; RecordError if that is not possible."""
     libc = ctypes.CDLL(None, use_errno=True)
     target = os.fsencode(PLACES[0])
-    if libc.mount(b"nodev", target, b"tracefs", 0, None) != 0:
+    if libc.mount(source.encode(), target, b"tracefs", 0, None) != 0:
         code = ctypes.get_errno()
         if code != errno.EBUSY or not find():  # another foreread was faster
             raise _not_mounted(code)
@@ -114,7 +260,8 @@ def _not_mounted(code: int | None) -> RecordError:
 
 def unmount() -> None:
     """Undo :func:`mount`; a tracefs that somebody else is using by now stays."""
-    ctypes.CDLL(None, use_errno=True).umount2(os.fsencode(PLACES[0]), 0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.umount2(os.fsencode(PLACES[0]), _UMOUNT_NOFOLLOW)
 
 
 def available(tracefs: Path, events: tuple[str, ...] | list[str]) -> tuple[list[str], list[str]]:
@@ -132,26 +279,6 @@ def _has(tracefs: Path, event: str) -> bool:
     return (tracefs / "events" / event.replace(":", "/")).is_dir()
 
 
-def owner_tag() -> str:
-    """Return "PID-STARTTIME" of this process: it names an owner beyond reuse of the pid."""
-    return f"{os.getpid()}-{start_time(os.getpid())}"
-
-
-def is_alive(tag: str) -> bool:
-    """Return whether the process that :func:`owner_tag` named still runs."""
-    pid, _, started = tag.partition("-")
-    return pid.isdecimal() and started.isdecimal() and int(started) == start_time(int(pid))
-
-
-def start_time(pid: int) -> int | None:
-    """Return when the process started, in clock ticks since boot (proc(5), field 22)."""
-    try:
-        line = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:
-        return None
-    return int(line.rpartition(b")")[2].split()[19])
-
-
 def remove_leftovers(tracefs: Path) -> list[str]:
     """Remove instances and event probes whose foreread is dead; return their names."""
     return [*_remove_instances(tracefs), *_remove_probes(tracefs)]
@@ -160,8 +287,7 @@ def remove_leftovers(tracefs: Path) -> list[str]:
 def _remove_instances(tracefs: Path) -> list[str]:
     removed = []
     for instance in sorted((tracefs / "instances").glob(f"{PREFIX}*")):
-        tag = "-".join(instance.name.removeprefix(PREFIX).split("-")[:2])
-        if not is_alive(tag):
+        if is_dead(instance.name):
             try:
                 instance.rmdir()
             except OSError:

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from boards.owner import MARK, owner_tag
 from tracer.error import RecordError
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -57,7 +58,8 @@ class HeldCommand:
     """A process that is ready to exec ``command`` and waits for :meth:`release`.
 
     ``user`` is the account it runs as; ``start_ns`` is CLOCK_MONOTONIC at its release. Leaving
-    the ``with`` block ends it if it is still held.
+    the ``with`` block ends it if it is still held. ``mark``: name foreread as the owner in its
+    environment, so that it is ended if foreread is killed.
     """
 
     def __init__(
@@ -67,13 +69,15 @@ class HeldCommand:
         cwd: Path,
         user: str | None = None,
         streams: Streams | None = None,
+        mark: bool = False,
     ) -> None:
         account = _account(user)
         self._status: int | None = None
         self._gate, self._error = os.pipe(), os.pipe()
+        owner = {MARK: owner_tag()} if mark else {}
         self.pid = os.fork()
         if self.pid == 0:
-            self._be_child(command, executable, cwd, account, streams or Streams())
+            self._be_child(command, executable, cwd, account, streams or Streams(), owner)
         os.close(self._gate[0])
         os.close(self._error[1])
         self.released = False
@@ -124,13 +128,14 @@ class HeldCommand:
         cwd: Path,
         account: pwd.struct_passwd | None,
         streams: Streams,
+        owner: dict[str, str],
     ) -> None:
         """Prepare, wait at the gate, exec; never returns."""
         try:
             # Close all of foreread's descriptors; above all the journal's lock must end with
             # foreread.
             _close_all_but({0, 1, 2, self._gate[0], self._error[1], streams.stdout, streams.stderr})
-            environment = _prepare_child(cwd, account, streams)
+            environment = _prepare_child(cwd, account, streams) | owner
             # A rehearsal: our own code up to exec touches its pages now, not in the run.
             with contextlib.suppress(OSError):
                 os.execve("", command, environment)

@@ -14,13 +14,14 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from boards.device import Devices
+from boards.owner import PREFIX, is_left, owner_tag, start_time
+from boards.scratch import leftovers as scratch_leftovers
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Probe
 from tracer.backends.select import candidates
-from tracer.backends.supervised import leftovers as scratch_leftovers
-from tracer.backends.supervised import tag_of
 from tracer.local import journal_folder
 from tracer.local.kernel import cost_of_missing, generation_of
+from tracer.local.orphans import orphans
 from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
 _ROOT = Path("/")
@@ -221,7 +222,7 @@ def _probe_events(place: Path) -> list[Finding]:
 
 def _can_define_probe(place: Path) -> bool:
     """Define an event probe and remove it: tracefs' README lists them even if they do not work."""
-    group = tracefs_mount.probe_group(tracefs_mount.owner_tag())
+    group = tracefs_mount.probe_group(owner_tag())
     definitions = place / "dynamic_events"
     if not definitions.exists():
         return False
@@ -260,22 +261,24 @@ def _optuna() -> Finding:
 
 
 def _leftovers(place: Path | None) -> Finding:
-    left = [*journal_leftovers(), *scratch_leftovers(), *(_instances(place) if place else [])]
+    left = [*journal_leftovers(), *map(str, scratch_leftovers())]
+    left += [*(_instances(place) if place else []), *(f"process {pid}" for pid in orphans())]
+    left += [str(place)] if tracefs_mount.is_leftover() else []
     if not left:
         return Finding("leftovers", True, "none")
-    remedy = "the next recording removes them and restores the settings"
+    remedy = "foreread doctor --restore"
     return Finding("leftovers", False, f"of killed recordings: {', '.join(left)}", remedy)
 
 
 def journal_leftovers(directory: Path = journal_folder.DIRECTORY) -> list[str]:
     """Return journals of changed knobs whose foreread has died."""
     journals = sorted(directory.glob("*.journal")) if os.access(directory, os.R_OK) else []
-    return [str(one) for one in journals if tracefs_mount.start_time(_number(one.stem)) is None]
+    return [str(one) for one in journals if start_time(_number(one.stem)) is None]
 
 
 def _instances(place: Path) -> list[str]:
-    names = [one.name for one in (place / "instances").glob(f"{tracefs_mount.PREFIX}*")]
-    return sorted(name for name in names if not tracefs_mount.is_alive(tag_of(name)))
+    names = [one.name for one in (place / "instances").glob(f"{PREFIX}*")]
+    return sorted(name for name in names if is_left(name))
 
 
 def _number(text: str) -> int:

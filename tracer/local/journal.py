@@ -27,6 +27,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from boards import guard
+from boards.scratch import remove_leftovers
 from boards.target import LocalTarget, Target
 from tracer.backends import tracefs_mount
 from tracer.error import RecordError
@@ -51,6 +53,7 @@ from tracer.local.knobs import (
     resets,
     write_knob,
 )
+from tracer.local.orphans import end_orphans
 
 SCHEMA = 1
 GONE = "the device is gone"
@@ -101,6 +104,14 @@ class Journal:
         self._originals: dict[str, str] = {}
 
     def __enter__(self) -> Self:
+        guard.hold()
+        try:
+            return self._enter()
+        except BaseException:
+            guard.release()
+            raise
+
+    def _enter(self) -> Self:
         make_directory(self.directory)
         self._lock = acquire(self.directory, self._wait_s)
         try:
@@ -128,6 +139,7 @@ class Journal:
             if all(_is_done(one) for one in self.restored):
                 self.path.unlink(missing_ok=True)
             os.close(self._lock)
+            guard.release()
 
     def set(self, knob: str, value: str) -> str:
         """Set ``knob`` after noting its old value; return the value the kernel took.
@@ -191,11 +203,21 @@ def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY)
     """Put back what forereads that were killed had changed; return what was done.
 
     Knobs are left while a living foreread holds them. A knob whose value foreread never set was
-    changed by somebody else: it is left as it is, and reported. Trace instances and probes of dead
-    forereads are removed. RecordError if the journal's directory is not this user's own.
+    changed by somebody else: it is left as it is, and reported. Processes, trace instances, probes,
+    mounts and temporary files of dead forereads go too. RecordError if the journal's directory is
+    not this user's own.
     """
     with uninterrupted():
-        return _leftover_knobs(target or LocalTarget(), directory) + _leftover_tracing()
+        ended = [Restored(f"process {one}", "ended") for one in end_orphans()]
+        try:
+            knobs = _leftover_knobs(target or LocalTarget(), directory)
+        finally:
+            others = _leftover_tracing()
+            others += [Restored(path, "removed") for path in remove_leftovers()]
+        return [*ended, *knobs, *others]
+
+
+guard.recovers(restore_leftovers)
 
 
 def _leftover_knobs(target: Target, directory: Path) -> list[Restored]:
@@ -222,7 +244,8 @@ def _leftover_tracing() -> list[Restored]:
     place = tracefs_mount.find()
     names = tracefs_mount.remove_leftovers(place) if place else []
     removed = [Restored(f"{place}: {name}", "removed") for name in names]
-    return removed + [Restored(name, "unmounted") for name in tracefs_mount.unmount_leftover()]
+    left = tracefs_mount.unmount_leftover()
+    return removed + [Restored(place, "unmounted", problem) for place, problem in left]
 
 
 def _replay(target: Target, path: Path) -> list[Restored]:

@@ -10,12 +10,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from boards.guard import is_guard
 from tracer.error import RecordError
 
 DIRECTORY = Path("/run/foreread")
 
 
 _LOCK = "lock"
+_GUARD_S = 10.0  # what a guard needs at most
 
 
 def make_directory(directory: Path) -> None:
@@ -43,12 +45,17 @@ def check_directory(directory: Path) -> None:
 
 
 def acquire(directory: Path, wait_s: float) -> int:
-    """Return the locked lock file, or raise RecordError naming who holds it."""
+    """Return the locked lock file, or raise RecordError naming who holds it.
+
+    A guard, which restores what a killed foreread left, is waited for in any case.
+    """
     lock = os.open(directory / _LOCK, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    deadline = time.monotonic() + wait_s
+    now = time.monotonic()
+    deadline, guards = now + wait_s, now + max(wait_s, _GUARD_S)
     while not _try_lock(lock):
-        if time.monotonic() >= deadline:
-            holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
+        holder = os.pread(lock, 20, 0).decode(errors="replace").strip()
+        restoring = holder.isdecimal() and is_guard(int(holder))
+        if time.monotonic() >= (guards if restoring else deadline):
             os.close(lock)
             raise RecordError(
                 f"another foreread (pid {holder}) holds the settings of this machine",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import select
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from importlib import resources
@@ -13,6 +12,8 @@ from pathlib import Path
 
 from boards.device import Devices
 from boards.mounts import MountPoint, mount_of
+from boards.owner import marked
+from boards.scratch import scratch_folder
 from tracer.error import RecordError
 from tracer.local.trial import Scenario
 
@@ -54,12 +55,13 @@ def running(scenario: Scenario, disks: Sequence[str], devices: Devices) -> Itera
     if scenario.kind == "idle":
         yield Load()
         return
-    with tempfile.TemporaryDirectory(prefix="foreread-load-", dir="/run") as folder:
+    with scratch_folder("load", "/run") as folder:
         text = (resources.files("tracer.remote") / "load.sh").read_text()
         process = subprocess.Popen(
             ["sh", "-c", text, "sh", *words(scenario, disks, devices), folder],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            env=marked(),
             start_new_session=True,  # Ctrl-C reaches foreread, which then ends the load
         )
         try:

@@ -109,7 +109,12 @@ def run_cold(
         with (
             adopting_orphans(),
             HeldCommand(
-                options.command, executable, options.directory(), options.user, watch.streams
+                options.command,
+                executable,
+                options.directory(),
+                options.user,
+                watch.streams,
+                mark=not options.keep_running,
             ) as held,
         ):
             watch.started()

@@ -8,6 +8,8 @@ done </proc/self/status
 tracefs=
 for place in /sys/kernel/tracing /sys/kernel/debug/tracing; do
     [ -r "$place/events" ] && tracefs=$place && break
+    # Looking into debugfs would mount tracefs there for good: kernels since 4.1 do that.
+    [ ! -d /sys/kernel/tracing ] || grep -qs " /sys/kernel/debug/tracing " /proc/mounts || break
 done
 if [ "$tracefs" ]; then
     echo "tracefs $tracefs"

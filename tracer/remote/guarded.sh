@@ -87,7 +87,7 @@ guard() {
     undo_leftovers >"$job/leftovers"
     # Kept open so that another foreread, when it ends, does not unmount it. If it is missing,
     # prepare reports that.
-    find_tracefs && exec 6<"$tracing"
+    keep_tracefs
     (
         make_run >"$job/facts"
         : >"$job/recorded"

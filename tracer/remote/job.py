@@ -22,6 +22,7 @@ from typing import Self
 
 from boards import knobs, remount, scheduler
 from boards.error import BoardsError
+from boards.scratch import prefix
 from boards.target import Result, Target, TargetError
 from tracer.error import RecordError, TracerError
 from tracer.interrupts import uninterrupted
@@ -145,7 +146,7 @@ class Job:
             self._like.raw("copy_script", self.folder, step="copying the script on the target")
 
     def _push(self, name: str, content: bytes) -> None:
-        with tempfile.NamedTemporaryFile(prefix="foreread-") as file:
+        with tempfile.NamedTemporaryFile(prefix=prefix()) as file:
             file.write(content)
             file.flush()
             try:

@@ -141,8 +141,18 @@ undo_leftovers() {
             read -r lease <"$other/lease" # it has changed nothing; its host is gone
             uptime
             [ "$now" -lt "$lease" ] || rm -rf "$other"
+        elif [ "$other" != "$job" ] && [ ! -L "$other" ] && [ -d "$other" ] && [ -O "$other" ] &&
+            is_job "${other##*-}"; then
+            uptime # it was cut off before its first lease: it gets one
+            echo $((now + 25000)) >"$other/lease"
         fi
     done
+}
+
+# is_job TOKEN: whether this is the name of a job, as the host makes it.
+is_job() {
+    case $1 in *[!0-9a-f]*) return 1 ;; esac
+    [ ${#1} = 16 ]
 }
 
 # copy_script FOLDER: copy the script into the job's folder.

@@ -7,13 +7,13 @@ are a separate guarded run, so that its window is journalled and put back.
 
 from __future__ import annotations
 
-import tempfile
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from boards.cost import FixedCost
+from boards.scratch import scratch_folder
 from boards.target import Target
 from tracer.backends.base import INDISPENSABLE
 from tracer.error import RecordError
@@ -73,7 +73,7 @@ def probe_target(
     if known := known_cost(target, disk):
         return known
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="foreread-") as folder:
+    with scratch_folder() as folder:
         output = Path(folder) / "probe"
         make_run(_run(disk, files), WINDOW_KB, EVENTS, output)
         rows = seen.timed(output / TRACE, dev)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import tempfile
 from pathlib import Path
 
+from boards.scratch import scratch_folder
 from boards.target import Target
 from tracer.error import RecordError
 from tracer.probes import FAULT, MAP, OPEN, READ, ProbeError, ProbePlan, plan
@@ -36,7 +36,7 @@ def lines(probes: ProbePlan) -> str:
 
 def _btf(target: Target) -> bytes | None:
     """Return the kernel's BTF, some megabytes; None where it has none."""
-    with tempfile.TemporaryDirectory(prefix="foreread-btf-") as scratch:
+    with scratch_folder("btf") as scratch:
         copy = Path(scratch) / "vmlinux"
         try:
             target.pull(_BTF, copy)

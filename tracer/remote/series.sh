@@ -64,7 +64,7 @@ guard_series() {
         return
     fi
     undo_leftovers >"$job/leftovers"
-    find_tracefs && exec 6<"$tracing"
+    keep_tracefs
     (make_series >>"$job/facts") 3>&- &
     maker=$!
     add_maker $maker

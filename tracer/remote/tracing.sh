@@ -2,19 +2,66 @@
 # ftrace instances of a job: one for the events, and one for the job's own marks, whose text has the
 # times of start and end in the clock of the trace.
 
-# find_tracefs: set tracing to its directory, mounting it if it is not.
+# find_tracefs: set tracing to its directory, mounting it if it is not. The job's name is the source
+# of a mount, so that it is not mistaken for the system's own; the place is noted before.
 find_tracefs() {
-    for tracing in /sys/kernel/tracing /sys/kernel/debug/tracing; do
-        [ ! -d $tracing/events ] || return 0
-    done
+    tracing=/sys/kernel/debug/tracing
+    # Looking into debugfs would mount tracefs there for good: kernels since 4.1 do that.
+    [ -d /sys/kernel/tracing ] && ! is_mounted $tracing || [ ! -d $tracing/events ] || return 0
     tracing=/sys/kernel/tracing
-    if why=$(mount -t tracefs tracefs $tracing 2>&1); then
-        echo $tracing >"$job/mounted"
-    elif mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null; then
+    [ ! -d $tracing/events ] || return 0
+    echo $tracing >"$job/mounted"
+    if ! why=$(mount -t tracefs "${job##*/}" $tracing 2>&1); then
         echo /sys/kernel/debug >"$job/mounted"
-        tracing=/sys/kernel/debug/tracing
+        if mount -t debugfs "${job##*/}" /sys/kernel/debug 2>/dev/null; then
+            tracing=/sys/kernel/debug/tracing
+        else
+            rm -f "$job/mounted"
+        fi
     fi
     [ -d $tracing/events ]
+}
+
+# source_of PLACE: set mounted to the source of the mount that is visible there; empty if there is
+# none.
+source_of() {
+    mounted=
+    while read -r source point _; do
+        [ "$point" != "$1" ] || mounted=$source
+    done </proc/mounts
+}
+
+is_mounted() {
+    source_of "$1"
+    [ -n "$mounted" ]
+}
+
+is_ours() {
+    source_of "$1"
+    case $mounted in foreread-*) ;; *) return 1 ;; esac
+}
+
+# keep_tracefs: find tracefs and keep it mounted through descriptor 6. Another job that ends may
+# unmount it at the same time.
+keep_tracefs() {
+    for _ in 1 2 3; do
+        find_tracefs && { exec 6<"$tracing"; } 2>/dev/null && [ -d "$tracing/events" ] && return
+    done
+    return 1
+}
+
+# unmount_tracefs DIRECTORY: unmount what a job of foreread, perhaps another one, has mounted,
+# unless others use it: the last job unmounts it.
+unmount_tracefs() {
+    tries=0
+    [ -e "$1/mounted" ] || tries=20
+    for place in /sys/kernel/tracing /sys/kernel/debug; do
+        # A sleep that a killed maker started keeps it open for up to a second.
+        while is_ours $place && ! umount $place && [ $tries -lt 20 ]; do
+            nap
+            tries=$((tries + 1))
+        done
+    done
 }
 
 # make_instance NAME BUFFER_KIB: set made to a new instance of that clock and size.
@@ -109,16 +156,8 @@ remove_tracing() {
         done <"$1/instances"
     fi
     [ ! -e "$1/probes" ] || remove_probes "$1"
-    if [ -e "$1/mounted" ]; then
-        exec 6<&-
-        read -r place <"$1/mounted"
-        tries=0
-        # A sleep that a killed maker started keeps it open for up to a second.
-        until umount "$place" || [ $tries -ge 20 ]; do
-            nap
-            tries=$((tries + 1))
-        done
-    fi
+    exec 6<&-
+    unmount_tracefs "$1"
 } 2>/dev/null
 
 # print_trace: print what is needed to decode the pages: formats, marks, statistics.

@@ -85,7 +85,7 @@ own_target() {
         take_lock && undo_leftovers || return
     fi
     # Kept open so that another foreread, when it ends, does not unmount it.
-    ! find_tracefs || exec 6<"$tracing"
+    keep_tracefs || :
 }
 
 # watch_on: one period after another, until asked to end.

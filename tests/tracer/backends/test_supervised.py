@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tracer.backends import supervised, tracefs_mount
+from boards.owner import PREFIX, owner_tag
+from tracer.backends import supervised
 from tracer.backends.supervised import Supervised, leftovers, remedy_for
 from tracer.error import RecordError
 
@@ -143,8 +144,8 @@ def test_without_room_in_memory_the_trace_directory_is_used(
 
 
 def test_only_the_scratch_of_the_dead_is_left_over(tmp_path: Path) -> None:
-    living = tmp_path / f"{tracefs_mount.PREFIX}{tracefs_mount.owner_tag()}-x"
-    dead = tmp_path / f"{tracefs_mount.PREFIX}{os.getpid()}-1-x"
+    living = tmp_path / f"{PREFIX}{owner_tag()}-x"
+    dead = tmp_path / f"{PREFIX}{os.getpid()}-1-x"
     for directory in (living, dead, tmp_path / "somebody-elses-1-x"):
         directory.mkdir()
     assert leftovers(tmp_path) == [str(dead)]

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from tracer.backends import tracefs_mount
+from boards.owner import is_alive, owner_tag
 from tracer.backends.tracefs import is_partial, lost_events, missed_marks
 
 # per_cpu/cpu0/stats of Linux 6.18, numbers changed
@@ -48,9 +48,9 @@ def test_a_page_with_few_events_is_still_written_to(commit, partial):
 
 
 def test_an_owner_is_alive_only_under_its_start_time():
-    pid, started = tracefs_mount.owner_tag().split("-")
-    assert tracefs_mount.is_alive(f"{pid}-{started}")
-    assert not tracefs_mount.is_alive(f"{pid}-{int(started) + 1}")
-    assert not tracefs_mount.is_alive("-1-None")
-    assert not tracefs_mount.is_alive("lead")
-    assert not tracefs_mount.is_alive(f"{2**22 + 1}-None")
+    pid, started = owner_tag().split("-")
+    assert is_alive(f"{pid}-{started}")
+    assert not is_alive(f"{pid}-{int(started) + 1}")
+    assert not is_alive("-1-None")
+    assert not is_alive("lead")
+    assert not is_alive(f"{2**22 + 1}-None")

@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from boards.device import Devices, Disk
+from boards.guard import die_with_parent
 from tracer.formats.disk_probe import DiskProbe, PageReads, ProbeTrial
 from tracer.interrupts import uninterrupted
 from tracer.local import cold
@@ -148,6 +149,7 @@ def _be_child(spans: list[Span], folder: Path | None, into: int) -> None:
     try:
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, signal.SIG_DFL)
+        die_with_parent()  # it holds foreread's lock, too
         answer = _trials_or_reason(spans, folder)
         while answer:
             answer = answer[os.write(into, answer) :]

@@ -1,0 +1,58 @@
+"""The owner of what foreread makes outside of its output: a process, named beyond reuse of its pid.
+
+Names of folders, trace instances, probes and mounts contain the owner's tag, and processes that
+foreread starts have it in their environment. So what a dead foreread left is found by its name,
+without any list that a crash could cut short.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+PREFIX = "foreread-"
+# Also on targets, with the name of the job there as the value (held.sh).
+MARK = "FOREREAD_JOB"
+_NAME = re.compile(rf"{PREFIX}(?:[a-z]+-)*(\d+-\d+)(?:-\w+)?")
+
+
+def owner_tag() -> str:
+    """Return "PID-STARTTIME" of this process."""
+    return f"{os.getpid()}-{start_time(os.getpid())}"
+
+
+def tag_in(name: str) -> str | None:
+    """Return the owner's tag in the name of something that foreread made, None without one."""
+    match = _NAME.fullmatch(name)
+    return match[1] if match else None
+
+
+def is_alive(tag: str) -> bool:
+    """Return whether the process that :func:`owner_tag` named still runs."""
+    pid, _, started = tag.partition("-")
+    return pid.isdecimal() and started.isdecimal() and int(started) == start_time(int(pid))
+
+
+def is_left(name: str) -> bool:
+    """Return whether foreread made what has this name, and its owner is dead."""
+    tag = tag_in(name)
+    return tag is not None and not is_alive(tag)
+
+
+def start_time(pid: int) -> int | None:
+    """Return when the process started, in clock ticks since boot (proc(5), field 22).
+
+    None if it has ended, also while its parent has not waited for it.
+    """
+    try:
+        line = Path(f"/proc/{pid}/stat").read_bytes()
+    except OSError:
+        return None
+    words = line.rpartition(b")")[2].split()
+    return None if words[0] in (b"Z", b"X") else int(words[19])
+
+
+def marked() -> dict[str, str]:
+    """Return this process's environment with its own mark, for a process that it starts."""
+    return {**os.environ, MARK: owner_tag()}

@@ -1,0 +1,136 @@
+"""What a killed foreread leaves is gone at once, by its guard, or by ``doctor --restore``."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+from waiting import wait_until
+
+from boards.guard import is_guard
+from boards.owner import owner_tag, tag_in
+from tracer.backends import tracefs_mount
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: nothing was recorded or killed"),
+]
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        yield image
+
+
+@pytest.fixture
+def recording(loop, tmp_path):
+    """A recording of a command that does not end, in a process of its own."""
+    pid_file = tmp_path / "pid"
+    command = [sys.executable, "-m", "foreread", "record", "--allow-warm", "--wait", "300"]
+    command += ["--no-probe", "-o", str(tmp_path / "capture"), "--"]
+    command += ["sh", "-c", f"trap '' TERM; echo $$ >{pid_file}; while :; do sleep 1; done"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        wait_until(lambda: pid_file.exists() and pid_file.read_text().strip())
+        assert loop.window_kb() == 0
+        yield process, int(pid_file.read_text())
+        process.kill()
+
+
+def guards_of(pid):
+    return [one for one in children(pid) if is_guard(one)]
+
+
+def children(pid):
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+    return [int(one) for one in listed.split()]
+
+
+def doctor(*words):
+    command = [sys.executable, "-m", "foreread", "doctor", *words]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def assert_nothing_left(pid, command, loop):
+    assert loop.restored_kb() == WINDOW_KB
+    assert not Path(f"/proc/{command}").exists()
+    assert not tracefs_mount.is_leftover()
+    with tracefs_mount.mounted() as place:
+        left = [one.name for one in (place / "instances").iterdir()]
+        assert not [name for name in left if (tag_in(name) or "").startswith(f"{pid}-")]
+        assert f"foreread_{pid}_" not in (place / "dynamic_events").read_text()
+    assert not list(Path("/dev/shm").glob(f"foreread-{pid}-*"))
+    assert not list(Path("/run/foreread").glob(f"*{pid}*"))
+
+
+def test_the_guard_restores_all_at_once(recording, loop):
+    process, command = recording
+    (guard,) = guards_of(process.pid)
+    os.killpg(os.getpgid(guard), signal.SIGTERM)  # as the end of a service does
+    process.kill()
+    process.wait()
+    wait_until(lambda: not is_guard(guard))
+    assert_nothing_left(process.pid, command, loop)
+
+
+def test_without_its_guard_doctor_restores(recording, loop):
+    process, command = recording
+    (guard,) = guards_of(process.pid)
+    for pid in (guard, process.pid):
+        os.kill(pid, signal.SIGKILL)
+    process.wait()
+    assert loop.window_kb() == 0
+    said = doctor("--restore").stdout
+    assert f"{loop.knob} = {WINDOW_KB}" in said
+    assert f"process {command} (sh) = ended" in said
+    assert_nothing_left(process.pid, command, loop)
+
+
+def test_a_recording_outlives_its_guard(recording, loop, tmp_path):
+    process, command = recording
+    (guard,) = guards_of(process.pid)
+    os.kill(guard, signal.SIGKILL)
+    process.send_signal(signal.SIGINT)
+    assert process.wait() == 0
+    assert (tmp_path / "capture/capture.json").exists()
+    assert_nothing_left(process.pid, command, loop)
+
+
+def test_a_command_that_is_to_be_kept_outlives_a_killed_foreread(loop, tmp_path):
+    pid_file = tmp_path / "pid"
+    command = [sys.executable, "-m", "foreread", "record", "--allow-warm", "--wait", "300"]
+    command += ["--keep-running", "-o", str(tmp_path / "capture"), "--"]
+    command += ["sh", "-c", f"echo $$ >{pid_file}; exec sleep 600"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as process:
+        wait_until(lambda: pid_file.exists() and pid_file.read_text().strip())
+        process.kill()
+    kept = int(pid_file.read_text())
+    doctor("--restore")
+    assert Path(f"/proc/{kept}/comm").read_text() == "sleep\n"
+    os.kill(kept, signal.SIGKILL)
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_killed_around_its_mounts_tracefs_is_unmounted():
+    """Whichever step it has come to; the system's own mount is kept."""
+    before = tracefs_mount.source()
+    rng = random.Random(3)
+    for _ in range(6):
+        with subprocess.Popen(
+            [sys.executable, "-m", "foreread", "doctor"], cwd=ROOT, stdout=subprocess.DEVNULL
+        ) as process:
+            time.sleep(rng.uniform(0.3, 1.2))
+            guards = guards_of(process.pid)
+            for pid in (*guards, process.pid):
+                os.kill(pid, signal.SIGKILL)
+    doctor("--restore")
+    assert tracefs_mount.source() == before
+    assert not [path for path in Path("/run/foreread").glob("*.mount") if owner_tag() not in path.name]
