@@ -133,4 +133,6 @@ def test_killed_around_its_mounts_tracefs_is_unmounted():
                 os.kill(pid, signal.SIGKILL)
     doctor("--restore")
     assert tracefs_mount.source() == before
-    assert not [path for path in Path("/run/foreread").glob("*.mount") if owner_tag() not in path.name]
+    assert not [
+        path for path in Path("/run/foreread").glob("*.mount") if owner_tag() not in path.name
+    ]

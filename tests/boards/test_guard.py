@@ -1,0 +1,90 @@
+"""The guard of a process: what it does when that ends in order, is killed, or was killed itself."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from waiting import wait_until
+
+from boards import guard
+
+# Forks a guard whose recovery makes a file; prints the guard's pid and waits for its input.
+PROGRAM = """
+import sys
+from pathlib import Path
+from boards import guard
+guard.recovers(lambda: Path(sys.argv[1]).write_text("recovered"))
+with guard.guarded(), guard.guarded():
+    print(guard._Running.pid, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.fixture
+def guarded(tmp_path):
+    """A guarded process, its guard's pid, and the file that the recovery makes."""
+    path = tmp_path / "recovered"
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM, path],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        start_new_session=True,
+    ) as process:
+        pid = int(process.stdout.readline())
+        wait_until(lambda: guard.is_guard(pid))
+        yield process, pid, path
+        process.kill()
+
+
+def test_an_orderly_end_needs_no_recovery(guarded):
+    process, pid, path = guarded
+    process.communicate(b"")
+    assert process.returncode == 0
+    assert not guard.is_guard(pid)
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+def test_it_recovers_when_the_whole_process_group_is_killed(guarded, number):
+    process, pid, path = guarded
+    os.kill(pid, signal.SIGTERM)  # it ignores what ends a service
+    os.killpg(process.pid, number)
+    wait_until(lambda: not guard.is_guard(pid))
+    assert path.read_text() == "recovered"
+
+
+def test_a_killed_guard_is_no_obstacle(guarded):
+    process, pid, path = guarded
+    os.kill(pid, signal.SIGKILL)
+    process.communicate(b"")
+    assert process.returncode == 0
+    assert not path.exists()
+
+
+def test_it_keeps_no_descriptor_of_its_parent(guarded):
+    files = Path(f"/proc/{guarded[1]}/fd")
+    wait_until(lambda: len(list(files.iterdir())) == 4)
+    assert {str((files / number).readlink()) for number in "012"} == {"/dev/null"}
+
+
+def test_a_child_that_is_to_die_with_its_parent_does():
+    out, into = os.pipe()
+    parent = os.fork()
+    if parent == 0:
+        if os.fork() == 0:
+            guard.die_with_parent()
+            os.write(into, b"x")
+            time.sleep(600)
+        os.read(os.pipe()[0], 1)
+    os.close(into)
+    assert os.read(out, 1) == b"x"
+    os.kill(parent, signal.SIGKILL)
+    os.waitpid(parent, 0)
+    assert os.read(out, 1) == b""  # its end closed the pipe
