@@ -17,4 +17,4 @@ class DoctorDocument(Document, frozen=True, kw_only=True):
     backend: Annotated[str, says("what auto would record with; empty if nothing works")]
     findings: list[Finding]
     can_record: bool
-    restored: Annotated[list[Restored], says("with --restore: settings restored, and what else a killed foreread left")]
+    restored: Annotated[list[Restored], says("with --restore: what a killed foreread left")]
