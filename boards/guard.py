@@ -55,10 +55,13 @@ def is_guard(pid: int) -> bool:
     return False
 
 
-def die_with_parent() -> None:
-    """End this process, a forked child of foreread, when foreread is killed."""
+def die_with_parent(number: signal.Signals = signal.SIGKILL) -> None:
+    """End this process, a forked child of foreread, by a signal when foreread is killed.
+
+    That holds after an exec, too, unless it changes the user.
+    """
     parent = os.getppid()
-    _LIBC.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    _LIBC.prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)
 

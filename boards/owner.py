@@ -1,4 +1,4 @@
-"""The owner of each thing that foreread makes outside of its output: a process, with its start time.
+"""The owner of all that foreread makes outside of its output: a process, with its start time.
 
 Names of folders, trace instances, probes and mounts contain the owner's tag, and processes that
 foreread starts have it in their environment. So what a dead foreread left is found by its name,

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from boards.guard import die_with_parent
 from boards.owner import MARK, owner_tag
 from tracer.error import RecordError
 
@@ -139,6 +140,8 @@ class HeldCommand:
             # A rehearsal: our own code up to exec touches its pages now, not in the run.
             with contextlib.suppress(OSError):
                 os.execve("", command, environment)
+            if owner:
+                die_with_parent(signal.SIGTERM)
             if os.read(self._gate[0], 1):
                 os.execve(executable, command, environment)
         except OSError as error:
