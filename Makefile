@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SITE_READY := $(VENV)/.site-ready
 FUZZ_SECONDS ?= 60
+KILLS ?= 1000
+SEED ?= 1
 # Some tests wait for timeouts: with more workers than processors others run meanwhile.
 WORKERS ?= $(shell echo $$(($$(nproc) * 3 / 2)))
 TEST_FLAGS := -q -rfEs --durations=20
@@ -16,7 +18,7 @@ C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := $(addprefix .ci/,bare deb fresh packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-nightly test-fresh test-boards paper accuracy tune-study test-package wheel deb release docs man lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-nightly test-fresh test-boards torture paper accuracy tune-study test-package wheel deb release docs man lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -67,6 +69,9 @@ paper: $(READY) ## the 2010 paper's experiments again, on emulated boards, in pa
 	@.ci/packages $(PYTHON) boards
 	$(BIN)/python -m studies.paper.run
 
+torture: $(READY) ## kill foreread at random moments and compare the machine (root); KILLS=1000 SEED=1 PARTS=record,tune
+	$(BIN)/python tests/torture --kills $(KILLS) --seed $(SEED) $(if $(PARTS),--parts $(PARTS))
+
 accuracy: $(READY) ## how exact predictions are, in accuracy-out (hours; root, QEMU); ONLY=boards,loop/10M
 	@.ci/packages $(PYTHON) boards
 	$(BIN)/python -m studies.accuracy.run $(if $(ONLY),--only $(ONLY))
@@ -115,7 +120,7 @@ fuzz: $(READY) ## fuzz every reader under ASan and UBSan for FUZZ_SECONDS each (
 	@PYTHON=$(BIN)/python sh fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out tune-study-out fuzz-out fresh-out
+	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out tune-study-out fuzz-out fresh-out torture-out
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find $(SOURCES) -name '*.so' -delete

@@ -1,0 +1,192 @@
+"""One case: a command is started, killed at a random moment, and the machine compared."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
+
+import state
+from commands import Begun, Commands
+
+from bench import Bench
+from boards.guard import is_guard
+
+SIGNALS = ("KILL", "KILL", "KILL", "TERM", "HUP", "PIPE")
+VICTIMS = ("parent", "parent", "group", "group", "everything", "guard first")
+PATIENCE_S = 60.0  # for a command that was asked to end
+GUARDS_S = 10.0  # for the guard to restore
+SECONDS = {"record": 2.5, "sweep": 4.0, "confirm": 5.0, "tune": 5.0, "fingerprint": 6.0}
+SECONDS |= {"boot-script": 0.3}
+
+
+@dataclass
+class Case:
+    """What was done, and what came of it."""
+
+    number: int
+    command: str
+    signal: str
+    victim: str
+    moment_s: float
+    alive: bool = False
+    recovery: str = ""
+    changes: list[str] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing was left changed, and every output is as it must be."""
+        return not self.changes and not self.problems
+
+    def line(self) -> str:
+        """Return the case as one line."""
+        when = f"{self.moment_s:6.2f} s"
+        alive = "alive" if self.alive else "ended"
+        result = "ok" if self.passed else f"LEFT {self.changes + self.problems}"
+        return (
+            f"{self.number:5} {self.command:12} {self.signal:5} {self.victim:12} {when} {alive} "
+            f"{self.recovery:9} {result}"
+        )
+
+    def document(self) -> dict[str, object]:
+        """Return it for the record."""
+        return {**asdict(self), "passed": self.passed}
+
+
+class Killer:
+    """Makes cases on a bench; the same seed makes the same ones."""
+
+    def __init__(self, bench: Bench, seed: int, tell: Callable[[str], None] = print) -> None:
+        self.bench = bench
+        self.rng = random.Random(seed)
+        self.commands = Commands(bench, self.rng)
+        self.lasts_s = dict(SECONDS)
+        self._tell = tell
+
+    def measure(self, names: list[str]) -> None:
+        """Learn how long each command lasts that ends by itself."""
+        for name in names:
+            begun = self.commands.start[name]()
+            began = time.monotonic()
+            if begun.ends:
+                with begun.around:
+                    begun.process.communicate()
+                self.lasts_s[name] = time.monotonic() - began
+                begun.tidy()
+            else:
+                with begun.around:
+                    end_all(self.bench.token)
+                    begun.process.communicate()
+            begun.check()
+        self.bench.foreread("doctor", "--restore")
+
+    def case(self, number: int, name: str) -> Case:
+        """Kill a command once."""
+        how = self.rng.choice(SIGNALS)
+        victim = self.rng.choice(VICTIMS) if how == "KILL" else "parent"
+        moment_s = self.rng.uniform(0, self.lasts_s[name])
+        made = Case(number, name, how, victim, round(moment_s, 3))
+        begun = self.commands.start[name]()
+        with begun.around:
+            time.sleep(moment_s)
+            made.alive = begun.process.poll() is None
+            self._kill(made, begun)
+        begun.tidy()
+        self._recover(made)
+        made.problems += begun.check()
+        return made
+
+    def _kill(self, made: Case, begun: Begun) -> None:
+        process = begun.process
+        if made.signal == "PIPE":
+            for pipe in (process.stdout, process.stderr):
+                if pipe:
+                    pipe.close()
+            if not begun.ends:
+                threading.Timer(3.0, lambda: send(process.pid, signal.SIGTERM)).start()
+        elif made.signal == "KILL":
+            self._kill_hard(made, process)
+        else:
+            send(process.pid, signal.Signals[f"SIG{made.signal}"])
+        drain(process)
+        try:
+            process.wait(PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            made.problems.append(f"it did not end within {PATIENCE_S:g} s")
+            process.kill()
+            process.wait()
+
+    def _kill_hard(self, made: Case, process: subprocess.Popen[bytes]) -> None:
+        started = [pid for pid, _ in state.processes(self.bench.token)]
+        if made.victim == "guard first":
+            for pid in filter(is_guard, started):
+                send(pid, signal.SIGKILL)
+            time.sleep(self.rng.uniform(0, 0.2))
+        if made.victim == "group":
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+        if made.victim == "everything":
+            end_all(self.bench.token)
+        send(process.pid, signal.SIGKILL)
+
+    def _recover(self, made: Case) -> None:
+        """Recover as a user would, from the least to the most, and note what it took."""
+        guarded = made.victim not in ("guard first", "everything")
+        made.changes = self._settled(GUARDS_S if guarded else 1.0)
+        made.recovery = "none"
+        if made.changes and guarded:
+            made.problems.append(f"not restored at once: {made.changes}")
+        if made.changes:
+            made.recovery = self.rng.choice(("doctor", "doctor", "next"))
+            self._command(made.recovery)
+            made.changes = self._settled(1.0)
+
+    def _settled(self, patience_s: float) -> list[str]:
+        """Return the changes that are left once there are none, or after a while."""
+        end = time.monotonic() + patience_s
+        while (left := self.bench.changes()) and time.monotonic() < end:
+            time.sleep(0.1)
+        return left
+
+    def _command(self, recovery: str) -> None:
+        words: list[object] = ["doctor", "--restore"]
+        if recovery == "next":
+            output = self.bench.scratch / "outputs" / f"next-{time.monotonic_ns()}"
+            words = ["record", "--allow-warm", "--no-probe", "-o", output, "--", "true"]
+        done = self.bench.foreread(*words)
+        if done.returncode:
+            raise RuntimeError(f"{words}: {done.stderr.decode(errors='replace')}")
+
+
+def send(pid: int, number: signal.Signals) -> None:
+    """Signal a process if it still exists."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def end_all(token: str) -> None:
+    """Kill everything that a case has started, its guard first."""
+    for _ in range(3):  # some may be forked meanwhile
+        pids = [pid for pid, _ in state.processes(token)]
+        for pid in sorted(pids, key=lambda pid: not is_guard(pid)):
+            send(pid, signal.SIGKILL)
+
+
+def drain(process: subprocess.Popen[bytes]) -> None:
+    """Read what it prints, so that it does not wait for a reader."""
+    for pipe in (process.stdout, process.stderr):
+        if pipe and not pipe.closed:
+            threading.Thread(target=_read, args=(pipe,), daemon=True).start()
+
+
+def _read(pipe: object) -> None:
+    with suppress(OSError, ValueError):
+        while pipe.read(1 << 16):  # type: ignore[attr-defined]
+            pass
