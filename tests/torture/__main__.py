@@ -64,7 +64,7 @@ def torture(made: Bench, args: argparse.Namespace) -> Iterator[Case]:
     rng = random.Random(args.seed)
     killer = Killer(made, rng.randrange(1 << 32))
     parts = [part for part in args.parts if part in LOCAL]
-    killer.measure(parts)
+    killer.measure()
     for number in range(1, args.kills + 1 if parts else 1):
         (name,) = rng.choices(parts, [SHARES[part] for part in parts])
         yield killer.case(number, name)

@@ -70,22 +70,18 @@ class Killer:
         self.lasts_s = dict(SECONDS)
         self._tell = tell
 
-    def measure(self, names: list[str]) -> None:
-        """Learn how long each command lasts that ends by itself."""
-        for name in names:
-            begun = self.commands.start[name]()
-            began = time.monotonic()
-            if begun.ends:
-                with begun.around:
-                    begun.process.communicate()
-                self.lasts_s[name] = time.monotonic() - began
-                begun.tidy()
-            else:
-                with begun.around:
-                    end_all(self.bench.token)
-                    begun.process.communicate()
-            begun.check()
-        self.bench.foreread("doctor", "--restore")
+    def measure(self) -> None:
+        """Learn how slow this machine is: how long a recording takes to its end."""
+        began = time.monotonic()
+        begun = self.commands.record()
+        begun.process.communicate()
+        factor = (time.monotonic() - began) / SECONDS["record"]
+        for name in self.lasts_s:
+            self.lasts_s[name] *= factor
+
+    def _learn(self, name: str, alive: bool) -> None:
+        """Follow a machine that gets slower or faster: a few of the kills shall come too late."""
+        self.lasts_s[name] *= 1.03 if alive else 0.9
 
     def case(self, number: int, name: str) -> Case:
         """Kill a command once."""
@@ -97,6 +93,7 @@ class Killer:
         with begun.around:
             time.sleep(moment_s)
             made.alive = begun.process.poll() is None
+            self._learn(name, made.alive)
             self._kill(made, begun)
         begun.tidy()
         self._recover(made)
