@@ -28,7 +28,7 @@ SECONDS |= {"boot-script": 0.3}
 
 @dataclass
 class Case:
-    """What was done, and what came of it."""
+    """One kill and its result."""
 
     number: int
     command: str

@@ -1,4 +1,4 @@
-"""A full dump of what a foreread may leave changed on a machine, and its comparison.
+"""A full dump of all that a foreread may leave changed on a machine, and its comparison.
 
 Keys are words: what it is, and where. What others change is left out: loop devices that are not the
 torture's, processes without its mark, and whatever differed between dumps while nothing ran.
