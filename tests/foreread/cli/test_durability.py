@@ -115,7 +115,7 @@ def test_a_result_that_loses_nothing_says_nothing(bench, usual, tmp_path, capsys
     assert main(["script", str(output), "-o", str(tmp_path / "boot"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out.splitlines()[-1])["losses"] == []
     assert "Durability" not in (tmp_path / "boot" / "foreread-apply").read_text()
-    assert "power cut" not in (tmp_path / "boot" / "INSTALL.md").read_text()
+    assert "What a power cut may lose" not in (tmp_path / "boot" / "INSTALL.md").read_text()
 
 
 def test_a_tuning_with_less_durable_values_is_not_continued_unasked(
