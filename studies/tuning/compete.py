@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from analyzer.tuner.engines.recipe import RecipeError
 from analyzer.tuner.space.genes import NONE, Allele, Gene, Space
 from boards.document import SCHEMA
 from studies.tuning.competition import Cost, Curve, compete
@@ -196,6 +197,11 @@ def run(
             ):
                 continue
             engines = {one.name: one.engines(landscape.space, predicted)}
+            try:
+                engines[one.name](0)
+            except RecipeError as error:
+                print(f"{one.name} is left out: {error}; {error.remedy}", flush=True)
+                continue
             runs = round(max(SHARES) * exhaustive)
             (curve,) = compete(landscape, engines, range(seeds), runs, confirm=True)
             found["samplers"].append(row(one, curve, exhaustive))

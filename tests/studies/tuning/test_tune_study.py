@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -118,6 +119,18 @@ def test_a_competition_that_resumes_keeps_its_rows(compete, tmp_path, capsys, mo
     assert found["samplers"][:2] == first["competitions"][0]["samplers"]
     assert "random" not in capsys.readouterr().out
     assert len(document["made"]) == 2
+
+
+def test_a_sampler_whose_package_is_missing_is_left_out_by_name(
+    compete, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    only = "gaussian-process,random"
+    _, found = competed(compete, monkeypatch, tmp_path, only)
+    assert [one["name"] for one in found["samplers"]] == ["random", "random"]
+    said = capsys.readouterr().out
+    assert "gaussian-process is left out: " in said
+    assert "pip install 'foreread[gaussian-process]'" in said
 
 
 def test_scenarios_count_together_with_and_without_memory_and_alone(compete):
