@@ -148,7 +148,7 @@ def _made(document: Mapping[str, Any], seeds: int = 0) -> str:
     versions = ", ".join(
         f"{name} {made[-1][name]}" for name in ("numpy", "optuna", "torch") if name in made[-1]
     )
-    start = f"{seeds} seeds of each. " if seeds else ""
+    start = f"{seeds} seed{'s' * (seeds > 1)} of each. " if seeds else ""
     return f"{start}Made on {', '.join(days)} by {'; '.join(commands)}; {versions}."
 
 
