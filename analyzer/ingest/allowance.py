@@ -1,7 +1,7 @@
 """The memory and the time that the process which reads a capture may use.
 
 The memory is what a good capture of the same size needs, and 512 MiB beyond. Readers call
-``grant`` when the size of what they decode is known, before they decode it; outside the process
+``grant`` when they know the size of the data to decode, before they decode it; outside the process
 that ``begin`` has limited, that does nothing. docs/reference/limits.md has the numbers.
 """
 

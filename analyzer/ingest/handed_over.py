@@ -71,7 +71,7 @@ def receive(channel: socket.socket) -> Any:
         if message == _MAPPED and received:
             return _mapped(received[0])
     except (pickle.UnpicklingError, struct.error, AttributeError, ImportError, IndexError) as error:
-        raise ValueError(f"a result that is none: {error}") from error
+        raise ValueError(f"an invalid result: {error}") from error
     finally:
         for descriptor in received:
             os.close(descriptor)

@@ -19,7 +19,7 @@ from tracer.formats import capture as capture_format
 from tracer.formats.archive import is_archive
 from tracer.formats.limits import MOST_FILES_BYTES
 
-# A good files.json becomes 3.5 times its size in objects, a quarter of what a trace may.
+# A good files.json becomes 3.5 times its size in objects, a quarter of the share for a trace.
 _TRACE_PER_FILES = 4
 _TRACE_FILES = ("perf.data", "trace.dat")  # tracefs pages are the directory itself
 

@@ -17,7 +17,7 @@ pytestmark = [
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no workload was watched"),
 ]
 
-WINDOW_KB = 32  # found: half of what the disk can do when all of it is read
+WINDOW_KB = 32  # found: half the throughput of the disk when all of it is read
 REQUESTS, SIZE = 400, 20_000_000  # a second
 
 
@@ -37,7 +37,7 @@ def verdicts(said):
 
 
 def test_a_bad_plan_is_undone_with_the_figures_of_both(slow):
-    """Requests of 4 KiB: an eighth of what the window that was found reaches."""
+    """Requests of 4 KiB: an eighth of the throughput at the original window."""
     with watching(LocalTarget(), judging(slow, 4, 60), BUSYBOX) as watch:
         said = until(watch, "undone")
         assert eventually(slow.disk.window_kb, WINDOW_KB)

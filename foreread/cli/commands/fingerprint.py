@@ -104,7 +104,7 @@ def _add_applying(parser: argparse.ArgumentParser) -> None:
         type=_percent,
         default=10,
         help="undo settings that lower throughput, or raise the latency of requests, by more than "
-        "P percent of what the original values reach (default: 10)",
+        "P percent compared with the original values (default: 10)",
     )
     group.add_argument(
         "--recheck",
