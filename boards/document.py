@@ -7,14 +7,35 @@ docs/reference/schemas is generated from the struct (docs/make_schemas.py).
 from __future__ import annotations
 
 import json
+import math
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
 from typing import Any, Literal, TypeVar
 
 import msgspec
 
+from boards.bounded import read_bounded, size_text
 from boards.error import BoardsError
 
 SCHEMA: Literal[1] = 1
+LARGEST_BYTES = 64 << 20  # a capture's metadata with 200,000 files has 40 MiB
+_LARGEST_PARSED = 384 << 20
+# What the json module makes of a container, of a value after a comma, and of a byte of a string
+# at most (CPython 3.11 to 3.13, 64 bits): {"":0} has 200 bytes, an empty list 64, a float 32.
+_CONTAINER_BYTES, _VALUE_BYTES, _TEXT_BYTES = 200, 64, 4
+_INTEGERS = range(-(1 << 63), 1 << 64)
+_MOST_DIGITS = 20  # of an integer of 64 bits
+_SHOWN = 300  # characters of an error
+# What no undecodable byte becomes (surrogateescape: U+DC80 to U+DCFF); no file can be named so.
+_SURROGATE = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+_SURROGATE_ESCAPE = re.compile(rb"\\u[dD][89a-fA-F]")
 Kind = TypeVar("Kind")
+
+
+class DocumentError(ValueError):
+    """A text that is not the document it should be; the reader of the file says what to do."""
 
 
 class OtherSchemaError(BoardsError, ValueError):
@@ -41,22 +62,117 @@ class Document(Encoded, frozen=True, kw_only=True):
 
 
 def encode(document: object, indent: int | None = None) -> str:
-    """Return structs, dataclasses and plain values as JSON.
+    """Return structs, dataclasses and plain values as JSON, in ASCII without control characters.
 
     The json module writes the text: msgspec refuses the surrogate escapes of undecodable paths.
     """
-    return json.dumps(msgspec.to_builtins(document), indent=indent)
+    # DEL is a control character that JSON lets through; it can only be in a string.
+    return json.dumps(msgspec.to_builtins(document), indent=indent).replace("\x7f", "\\u007f")
 
 
 def decode(text: bytes, kind: type[Kind]) -> Kind:
     """Return the document in ``text``.
 
-    Raises OtherSchemaError, and ValueError or RecursionError for what is not such a document.
+    Raises OtherSchemaError, and DocumentError for what is not such a document.
     """
-    found: Any = json.loads(text)
+    found = parse(text)
     schema = found.get("schema", SCHEMA) if isinstance(found, dict) else SCHEMA
     if type(schema) is int and schema != SCHEMA:
         raise OtherSchemaError(
             f"has schema {schema}, this foreread reads {SCHEMA}", "update foreread"
         )
-    return msgspec.convert(found, type=kind)
+    return converted(found, kind)
+
+
+def read_document(path: str | os.PathLike[str], kind: type[Kind], remedy: str) -> Kind:
+    """Return the document in a regular file, as ``decode`` does.
+
+    Raises also UnboundedError, with ``remedy`` if the file is too large, and OSError.
+    """
+    return decode(read_bounded(path, LARGEST_BYTES, remedy), kind)
+
+
+def parse(text: bytes) -> Any:
+    """Return the values in a JSON text from anywhere; raises DocumentError.
+
+    JSON as in RFC 8259, and stricter: numbers are finite, integers have 64 bits, no name is twice
+    in an object, surrogates stand for undecodable bytes only. What the values would take in memory
+    is bounded before any is made.
+    """
+    if _parsed_bytes(text) > _LARGEST_PARSED:
+        raise DocumentError(f"it has more values than foreread reads ({size_text(len(text))})")
+    try:
+        found = _DECODER.decode(text.decode())
+    except RecursionError as error:
+        raise DocumentError("its values are nested too deeply") from error
+    except ValueError as error:
+        raise DocumentError(shown(error)) from error
+    if _SURROGATE_ESCAPE.search(text) and any(map(_SURROGATE.search, _strings(found))):
+        raise DocumentError("a string has a surrogate that stands for no byte")
+    return found
+
+
+def converted(found: object, kind: type[Kind]) -> Kind:
+    """Return parsed values as a struct; raises DocumentError."""
+    try:
+        return msgspec.convert(found, type=kind)
+    except RecursionError as error:
+        raise DocumentError("its values are nested too deeply") from error
+    except (ValueError, msgspec.MsgspecError) as error:
+        raise DocumentError(shown(error)) from error
+
+
+def shown(error: Exception) -> str:
+    """Return an error's text, without most of a long value that it cites."""
+    text = str(error) or type(error).__name__
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _parsed_bytes(text: bytes) -> int:
+    """Return an upper bound of the memory that the values of a JSON text take."""
+    containers = text.count(b"[") + text.count(b"{")
+    values = containers * _CONTAINER_BYTES + text.count(b",") * _VALUE_BYTES
+    return values + len(text) * (1 if text.isascii() and b"\\u" not in text else _TEXT_BYTES)
+
+
+def _strings(found: Any) -> Iterator[str]:
+    """Yield every string in parsed values, names included."""
+    pending = [found]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            yield from value
+            pending += value.values()
+        elif isinstance(value, list):
+            pending += value
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        counts = Counter(name for name, _ in pairs)
+        raise DocumentError(f"the name {counts.most_common(1)[0][0]!r} is twice in an object")
+    return made
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MOST_DIGITS or int(text) not in _INTEGERS:
+        raise DocumentError(f"the number {text[:_MOST_DIGITS]}… has more than 64 bits")
+    return int(text)
+
+
+def _finite(text: str) -> float:
+    if not math.isfinite(float(text)):
+        raise DocumentError(f"the number {text[:_MOST_DIGITS]} is not finite")
+    return float(text)
+
+
+def _constant(name: str) -> float:
+    raise DocumentError(f"{name} is not a number")
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_float=_finite, parse_int=_integer, parse_constant=_constant
+)

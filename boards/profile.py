@@ -12,12 +12,14 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
+from boards.bounded import UnboundedError
 from boards.cost import Amount, Cost, Count, Part, Text
+from boards.document import DocumentError
 from boards.error import BoardsError
+from boards.toml_document import decode_toml, read_toml
 
 PROFILES = Path(__file__).parent / "profiles"
 SUFFIX = ".toml"
-LARGEST_FILE = 1 << 20
 
 Name = Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9._-]*\Z", max_length=64)]
 
@@ -129,26 +131,21 @@ class Profile(Part, frozen=True):
 def decode_profile(data: bytes, where: str) -> Profile:
     """Return the profile in TOML; raises ProfileError, whose message begins with ``where``."""
     try:
-        return msgspec.toml.decode(data, type=Profile)
-    # tomllib recurses, and fails on hostile nesting with RecursionError.
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        text = str(error) or type(error).__name__
+        return decode_toml(data, Profile)
+    except DocumentError as error:
         raise ProfileError(
-            f"{where}: {text}",
-            "correct it; `foreread boards show NAME` prints a valid profile",
+            f"{where}: {error}", "correct it; `foreread boards show NAME` prints a valid profile"
         ) from error
 
 
 def read_profile(path: Path) -> Profile:
     """Return the profile in a file; raises ProfileError."""
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        return decode_profile(read_toml(path, "give a board profile"), str(path))
+    except UnboundedError as error:
+        raise ProfileError(str(error), _choices()) from error
     except OSError as error:
         raise ProfileError(f"{path}: {error.strerror}", _choices()) from error
-    if len(data) > LARGEST_FILE:
-        raise ProfileError(f"{path}: larger than {LARGEST_FILE} bytes", "give a board profile")
-    return decode_profile(data, str(path))
 
 
 def builtin_names() -> list[str]:

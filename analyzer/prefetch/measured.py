@@ -9,11 +9,10 @@ import msgspec
 
 from analyzer.prefetch.cases import CASES, CaseName, Comparison
 from analyzer.prefetch.listing import PrefetchError
-from boards.document import Document, OtherSchemaError, decode
+from boards.document import Document, OtherSchemaError, read_document
 from tracer.formats.capture import Count
 from tracer.formats.sweep import Measured
 
-_LARGEST_FILE = 16 << 20
 _REMEDY = "give measured.json of studies/prefetch/measure.py"
 
 
@@ -47,14 +46,12 @@ class Listed:
 
 
 def read_measurement(path: Path) -> Measurement:
-    """Return the measurement in a file. Raises PrefetchError if it is invalid, and OSError."""
-    with path.open("rb") as file:
-        text = file.read(_LARGEST_FILE + 1)
+    """Return the measurement in a file. Raises PrefetchError."""
     try:
-        found = decode(text, Measurement)
+        found = read_document(path, Measurement, _REMEDY)
     except OtherSchemaError as error:
         raise PrefetchError(f"{path} {error}", error.remedy) from error
-    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+    except (ValueError, OSError) as error:
         raise PrefetchError(f"{path}: {error}", _REMEDY) from error
     if tuple(case.name for case in found.cases) != CASES:
         raise PrefetchError(f"{path}: not the cases {', '.join(CASES)}", _REMEDY)

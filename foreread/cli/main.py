@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import errno
-import io
 import os
 import signal
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from pathlib import Path
-from typing import NoReturn, Protocol
+from typing import Any, NoReturn, Protocol
 
 from foreread.cli.arguments import UsageError
+from foreread.cli.text.escaped import escaped, escaped_output
 from foreread.version import VERSION
 
 # Order as in the help; each is a module of foreread.cli.commands. A module is imported only when
@@ -57,8 +56,11 @@ def command_module(name: str) -> Command:
 
 def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentParser:
     """Return the parser; only the sub-commands in ``names`` get their arguments."""
+    # From 3.14 on argparse colours its help, which the streams here would escape.
+    plain: dict[str, Any] = {"color": False} if sys.version_info >= (3, 14) else {}
     parser = argparse.ArgumentParser(
         prog="foreread",
+        **plain,
         description="Find the readahead window that starts an application fastest, from one "
         "recorded run.",
     )
@@ -82,8 +84,11 @@ def build_parser(names: Sequence[str] = tuple(COMMANDS)) -> argparse.ArgumentPar
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run foreread and return its exit code: 0 done, 1 failed, 2 wrong usage."""
-    argv = list(sys.argv[1:] if argv is None else argv)
-    _prepare_stdout()
+    with escaped_output():
+        return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _main(argv: list[str]) -> int:
     wanted = [word for word in argv[:1] if word in COMMANDS]
     parser = build_parser(wanted)
     args = parser.parse_args(argv)
@@ -91,14 +96,6 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_usage(sys.stderr)
         return EXIT_USAGE
     return _run(args)
-
-
-def _prepare_stdout() -> None:
-    """Make any text printable, under an old locale and with a closed stdout, too."""
-    if sys.stdout is None:
-        sys.stdout = Path(os.devnull).open("w")  # noqa: SIM115  (lasts as long as we do)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _print_completion(shell: str) -> int:
@@ -182,4 +179,4 @@ def _os_remedy(error: BaseException) -> str:
 
 def printable(text: str) -> str:
     """Return text on one line with control and undecodable characters escaped."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return escaped(text)

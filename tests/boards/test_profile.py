@@ -160,7 +160,7 @@ def test_files_and_names_that_are_not_there(tmp_path):
 
 
 def test_a_file_without_end_is_not_read_whole():
-    with pytest.raises(ProfileError, match="larger"):
+    with pytest.raises(ProfileError, match="not a regular file"):
         read_profile(Path("/dev/zero"))
 
 

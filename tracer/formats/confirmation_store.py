@@ -19,6 +19,7 @@ from typing import Any
 import msgspec
 
 from boards.bounded import read_bounded
+from boards.document import DocumentError, converted, parse
 from tracer.formats import archive as bounded
 from tracer.formats.capture import METADATA, CaptureError
 from tracer.formats.confirmation import Confirmation
@@ -50,11 +51,11 @@ def check_storable(capture: Path) -> None:
 def _changed(text: bytes, change: Change, path: Path) -> bytes:
     """Return the metadata with other confirmations; all else stays, unknown keys too."""
     try:
-        document = json.loads(text)
+        document = parse(text)
         if not isinstance(document, dict):
-            raise ValueError("it holds no object")
-        stored = msgspec.convert(document.get(KEY, []), type=list[Confirmation])
-    except (ValueError, msgspec.MsgspecError, RecursionError) as error:
+            raise DocumentError("it holds no object")
+        stored = converted(document.get(KEY, []), list[Confirmation])
+    except DocumentError as error:
         raise CaptureError(f"{path}: {error}", "the capture is damaged: record again") from error
     document[KEY] = [msgspec.to_builtins(one) for one in change(stored)]
     return (json.dumps(document, indent=1) + "\n").encode()
@@ -98,7 +99,8 @@ def _mode(archive: Path) -> Any:
 def _replace(path: Path, write: Callable[[Any], object]) -> None:
     part = path.with_name(path.name + ".part")
     try:
-        with part.open("wb") as file:
+        part.unlink(missing_ok=True)  # which a foreign folder may bring as a link to elsewhere
+        with part.open("xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())

@@ -9,10 +9,11 @@ from typing import Annotated
 import msgspec
 from msgspec import field
 
-from boards.document import Document, OtherSchemaError, decode, encode, says
+from boards.document import Document, OtherSchemaError, encode, read_document, says
 from tracer.error import TracerError
 from tracer.formats.capture import Count, PageBytes
 
+_REMEDY = "give a file of foreread sweep"
 Measured = Annotated[float, msgspec.Meta(ge=0, le=1e15)]  # and no NaN, which JSON lets through
 
 
@@ -71,22 +72,17 @@ def check_writable(path: Path) -> None:
 def write_sweep(path: Path, sweep: Sweep) -> None:
     """Write ``sweep`` as JSON, atomically: an interrupted sweep keeps its last points."""
     temporary = path.with_name(path.name + ".part")
-    temporary.write_text(encode(sweep, indent=1) + "\n")
+    temporary.unlink(missing_ok=True)
+    with temporary.open("x") as file:  # and not through a link that is in its place
+        file.write(encode(sweep, indent=1) + "\n")
     temporary.replace(path)
 
 
 def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     """Return the sweep in the file ``path``; raises SweepError."""
-    path = Path(path)
-    if path.exists() and not path.is_file():  # a device or pipe might never end
-        raise SweepError(
-            f"{path} is not a sweep: it is not a regular file", "give a file of foreread sweep"
-        )
     try:
-        return decode(path.read_bytes(), Sweep)
+        return read_document(path, Sweep, _REMEDY)
     except OtherSchemaError as error:
         raise SweepError(f"{path} {error}", error.remedy) from error
-    except (OSError, ValueError, msgspec.MsgspecError, RecursionError) as error:
-        raise SweepError(
-            f"{path} is not a sweep: {error}", "give a file of foreread sweep"
-        ) from error
+    except (OSError, ValueError) as error:
+        raise SweepError(f"{path} is not a sweep: {error}", _REMEDY) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import takewhile
@@ -13,6 +12,7 @@ from typing import Annotated
 
 import msgspec
 
+from boards.toml_document import decode_toml, read_toml
 from tracer.probes.btf import Btf
 from tracer.probes.error import ProbeError
 
@@ -93,10 +93,10 @@ def find_offsets(release: str, machine: str, btf: bytes | None) -> Offsets:
 def read_table(path: Path) -> list[Entry]:
     """Return the entries of a file, none if there is no such file; raises ProbeError."""
     try:
-        return msgspec.convert(tomllib.loads(path.read_text()), Table).kernel
+        return decode_toml(read_toml(path, "correct the file or remove it"), Table).kernel
     except FileNotFoundError:
         return []
-    except (OSError, ValueError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError) as error:
         raise ProbeError(f"{path}: {error}", "correct the file or remove it") from error
 
 

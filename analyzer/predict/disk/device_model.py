@@ -6,7 +6,6 @@ The kinds of cost are those of boards/cost.py; emulator/ has a model of each.
 from __future__ import annotations
 
 import os
-import tomllib
 from math import inf
 from pathlib import Path
 
@@ -17,10 +16,13 @@ from msgspec import UNSET, UnsetType
 from analyzer.error import AnalyzerError
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.tables import Array, Rwbs, Table
+from boards.bounded import UnboundedError
 from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost
 from boards.cost import FixedCost as FixedFigures
 from boards.counted import plural
+from boards.document import shown
 from boards.profile import Profile, ProfileError, load_profile
+from boards.toml_document import parse_toml, read_toml
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured, Point
 from emulator.devices.paced import THROTL_SLICE_NS, Paced
@@ -33,7 +35,6 @@ _IDLE_SHARE = 0.3
 _IN_SLICES = 0.5  # of the idle time; of bursts at random a sixth would be
 _ROUNDS = 50  # of the regression; it settles in a few
 _FITS, _SEED = 20, 2010  # lines through requests drawn anew, for the standard error
-_LARGEST_FILE = 1 << 20
 
 REMEDY = "give the device's cost: --device-model FILE; `foreread calibrate` writes one"
 _BY_HAND = (
@@ -63,20 +64,15 @@ def read_device_model(name_or_file: StrPath) -> DeviceModel:
     path, name = Path(name_or_file), str(name_or_file)
     if not path.is_file():
         return _of_profile(load_profile(name), name)
-    with path.open("rb") as file:
-        data = file.read(_LARGEST_FILE + 1)
-    if len(data) > _LARGEST_FILE:
-        raise DeviceModelError(f"{path}: larger than {_LARGEST_FILE} bytes")
     try:
-        found = tomllib.loads(data.decode())
+        found = parse_toml(read_toml(path, _BY_HAND))
         if "kind" not in found and ("storage" in found or "schema" in found):
             return _of_profile(load_profile(str(path.absolute())), name)
         return device_of(_cost(found))
-    # tomllib recurses, and fails on hostile nesting with RecursionError.
-    except (msgspec.ValidationError, ValueError, RecursionError) as error:
-        if isinstance(error, ProfileError):
-            raise
-        raise DeviceModelError(f"{path}: {str(error) or type(error).__name__}", _BY_HAND) from error
+    except (ProfileError, UnboundedError):
+        raise
+    except (msgspec.ValidationError, ValueError) as error:
+        raise DeviceModelError(f"{path}: {shown(error)}", _BY_HAND) from error
 
 
 def _cost(found: dict[str, object]) -> Cost:

@@ -15,10 +15,12 @@ from msgspec import Meta
 
 from analyzer.error import AnalyzerError
 from analyzer.tuner.engines.phenotypes import Phenotype
+from boards.bounded import UnboundedError
+from boards.document import DocumentError
+from boards.toml_document import decode_toml, read_toml
 
 RECIPES = Path(__file__).parent / "recipes"
 SUFFIX = ".toml"
-LARGEST_FILE = 1 << 20
 
 Share = Annotated[float, Meta(ge=0, le=1)]
 Count = Annotated[int, Meta(ge=1, le=1 << 20)]
@@ -181,14 +183,12 @@ Recipe = Genetic | StartUp | Sampler
 def decode_recipe(data: bytes, where: str) -> Recipe:
     """Return the recipe in TOML; raises RecipeError, whose message begins with ``where``."""
     try:
-        recipe: Recipe = msgspec.toml.decode(data, type=Recipe)
-    # tomllib recurses, and fails on hostile nesting with RecursionError.
-    except (msgspec.DecodeError, ValueError, RecursionError) as error:
-        text = str(error) or type(error).__name__
+        recipe: Recipe = decode_toml(data, Recipe)  # type: ignore[arg-type]
+    except DocumentError as error:
         remedy = (
             f"correct it; {RECIPES.name}/ in foreread's analyzer/tuner has recipes that are right"
         )
-        raise RecipeError(f"{where}: {text}", remedy) from error
+        raise RecipeError(f"{where}: {error}", remedy) from error
     return recipe
 
 
@@ -203,10 +203,8 @@ def load_recipe(name: str) -> Recipe:
     if path.suffix != SUFFIX:
         raise RecipeError(f"no recipe {name!r}", f"choose one of: {', '.join(recipe_names())}")
     try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
+        return decode_recipe(read_toml(path, "give a recipe's TOML file"), str(path))
+    except UnboundedError as error:
+        raise RecipeError(str(error), error.remedy) from error
     except OSError as error:
         raise RecipeError(f"{path}: {error.strerror}", "give a file that can be read") from error
-    if len(data) > LARGEST_FILE:
-        raise RecipeError(f"{path} is not a recipe: too large", "give a recipe's TOML file")
-    return decode_recipe(data, str(path))

@@ -7,6 +7,7 @@ import sys
 import time
 from typing import TextIO
 
+from foreread.cli.text.escaped import escaped, overwrite
 from foreread.cli.text.wording import duration_text
 
 PREFIX = "foreread: "
@@ -39,6 +40,7 @@ class ProgressLine:
 
     def say(self, text: str, shorter: str = "") -> None:
         """Show a text; ``shorter`` replaces it on a terminal that is too narrow for it."""
+        text, shorter = escaped(text), escaped(shorter)
         if not self.on_terminal:
             print(f"{PREFIX}{text}", file=self._stream, flush=True)
             return
@@ -46,7 +48,7 @@ class ProgressLine:
         width = self._columns() - 1
         fits = len(PREFIX + text) <= width
         line = PREFIX + text if fits or not shorter else shorter
-        print(f"\r{line[:width]:<{width}}", end="", file=self._stream, flush=True)
+        overwrite(self._stream, f"{line[:width]:<{width}}")
         self._open = True
 
     def end(self) -> None:

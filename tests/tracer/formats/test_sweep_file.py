@@ -17,21 +17,21 @@ def test_written_data_are_read_back(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "message"),
     [
-        {"seconds": [float("nan")]},
-        {"seconds": [float("inf")]},
-        {"seconds": [-1.0]},
-        {"requests": [1 << 70]},
-        {"read_ahead_kb": -4},
+        ({"seconds": [float("nan")]}, "NaN is not a number"),
+        ({"seconds": [float("inf")]}, "Infinity is not a number"),
+        ({"seconds": [-1.0]}, r"points\[0\]"),
+        ({"requests": [1 << 70]}, "more than 64 bits"),
+        ({"read_ahead_kb": -4}, r"points\[0\]"),
     ],
 )
-def test_numbers_that_measure_nothing_are_damage(tmp_path, change):
+def test_numbers_that_measure_nothing_are_damage(tmp_path, change, message):
     write_sweep(tmp_path / "sweep", Sweep(points=[GOOD]))
     document = json.loads((tmp_path / "sweep").read_text())
     document["points"][0] |= change
     (tmp_path / "sweep").write_text(json.dumps(document))
-    with pytest.raises(SweepError, match=r"points\[0\]"):
+    with pytest.raises(SweepError, match=message):
         read_sweep(tmp_path / "sweep")
 
 
