@@ -1,4 +1,4 @@
-"""JSON from anywhere: what is no document of foreread's is refused, with little memory."""
+"""JSON from anywhere: texts that are not documents are refused, with little memory."""
 
 import json
 import os
