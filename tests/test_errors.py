@@ -9,6 +9,7 @@ from analyzer.ingest._readers import ReaderError
 from analyzer.ingest.cursor import ShortData
 from analyzer.ingest.ring_reference import Damaged
 from analyzer.tuner.evaluation import TargetGone
+from boards.document import DocumentError
 from foreread.cli import main
 from foreread.cli.arguments import UsageError
 from foreread.error import ERRORS
@@ -19,7 +20,7 @@ PACKAGES = ("analyzer", "boards", "emulator", "foreread", "tracer")
 # Exit code 2 with the usage, and an orderly end by a signal: neither is an error of a package.
 APART = (UsageError, Interrupted)
 # Caught where they are expected; they do not reach a user. Nor do names that begin with "_".
-CAUGHT = (ReaderError, ShortData, Damaged, TargetGone, ProbeFailed)
+CAUGHT = (DocumentError, ReaderError, ShortData, Damaged, TargetGone, ProbeFailed)
 
 
 def _exceptions(package):

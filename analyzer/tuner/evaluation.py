@@ -19,7 +19,7 @@ Status = Literal["ok", "warm", "contended", "failed", "hung", "refused", "invali
 STATUSES: tuple[Status, ...] = get_args(Status)
 FINAL: frozenset[Status] = frozenset({"refused", "invalid"})  # trying again gives the same
 BLAMING: frozenset[Status] = FINAL | {"failed", "hung"}  # the others are accidents of the machine
-LARGEST = 1e15  # of any figure, either way
+LARGEST = 1e15  # of any figure, either way; and one over it is the least value
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Attempt:
             raise ValueError(f"{self.status!r} is not a status of an evaluation")
         if self.value is None and self.status == "ok":
             raise ValueError("a good evaluation has a value")
-        if self.value is not None and not 0 < self.value <= LARGEST:
+        if self.value is not None and not 1 / LARGEST <= self.value <= LARGEST:
             raise ValueError(f"{self.value} is not a value of an evaluation")
         if not all(math.isfinite(x) and abs(x) <= LARGEST for x in self.metrics.values()):
             raise ValueError("an evaluation's metrics are finite numbers")

@@ -21,6 +21,7 @@ from analyzer.tuner.engines.reintroduction import Fingerprinting
 from analyzer.tuner.engines.stopping import Budget, Patience, Stage, gained_too_little
 from analyzer.tuner.evaluation import FINAL, Evaluator, chromosome_of, key_of
 from analyzer.tuner.space.genes import Chromosome
+from analyzer.tuner.store.limits import MOST_ATTEMPTS
 from analyzer.tuner.store.records import Ended, Evaluation
 from analyzer.tuner.store.store import Store
 
@@ -264,7 +265,8 @@ class Campaign:
 
     def _check_budget(self) -> None:
         budget, turns = self._rules.budget, self._turns
-        if budget.evaluations is not None and turns.attempts >= budget.evaluations:
+        most = min(budget.evaluations or MOST_ATTEMPTS, MOST_ATTEMPTS)
+        if turns.attempts >= most:
             raise _Spent("evaluations")
         if budget.seconds is not None and turns.seconds >= budget.seconds:
             raise _Spent("seconds")

@@ -8,26 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 import msgspec
+from msgspec import Meta
 
 from analyzer.tuner.campaign.feasibility import Limits
 from analyzer.tuner.engine import Engine
 from analyzer.tuner.engines.fingerprint import PAGE_BYTES
 from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.engines.recipe import Genetic, Recipe
-from analyzer.tuner.space.genes import Gene, GeneError, Space
+from analyzer.tuner.space.genes import MOST_GENES, Gene, GeneError, Space
 from analyzer.tuner.store.records import Spec
+from boards.document import shown
 
 T = TypeVar("T")
 
 
+_MOST_CHOICES = 4096  # of all genes together; those of the catalogue have fewer than 400
+Kib = Annotated[int, Meta(ge=0, le=(1 << 31) - 1)]
+Seconds = Annotated[float, Meta(gt=0, le=1e9)]
+
+
 class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    genes: list[Gene]
-    left_out: dict[str, str] = {}
-    limited: dict[str, str] = {}
-    predicted: dict[int, float] = {}
+    genes: Annotated[list[Gene], Meta(max_length=MOST_GENES)]
+    left_out: Annotated[dict[str, str], Meta(max_length=MOST_GENES)] = {}
+    limited: Annotated[dict[str, str], Meta(max_length=MOST_GENES)] = {}
+    predicted: dict[Kib, Seconds] = {}
     limits: Limits | None = None
 
 
@@ -44,10 +51,14 @@ class CampaignSetup:
 
     @classmethod
     def of(cls, spec: Spec) -> CampaignSetup:
-        """Return the ground in a store's spec; raises GeneError."""
+        """Return the ground in a store's spec; raises GeneError, also for another default."""
         text = _decoded(spec.space, _Text)
         recipe: Recipe = _decoded(spec.recipe, Recipe)  # type: ignore[arg-type]
         space = Space(tuple(text.genes), text.left_out, text.limited)
+        if sum(len(gene.choices) for gene in space.genes) > _MOST_CHOICES:
+            raise _damaged("the genes have more values than any campaign")
+        if wrong := space.lacking(spec.default):
+            raise _damaged(f"in the default settings {wrong}")
         return cls(recipe, space, text.predicted, text.limits)
 
     @property
@@ -86,8 +97,11 @@ def _decoded(text: str, kind: type[T]) -> T:
     except GeneError:
         raise
     except (msgspec.MsgspecError, ValueError, RecursionError) as error:
-        message = f"what the campaign was begun with is damaged: {error}"
-        raise GeneError(
-            message,
-            "do not use this file; begin a new campaign: foreread tune -o TUNING -- COMMAND",
-        ) from error
+        raise _damaged(shown(error)) from error
+
+
+def _damaged(what: str) -> GeneError:
+    return GeneError(
+        f"what the campaign was begun with is damaged: {what}",
+        "do not use this file; begin a new campaign: foreread tune -o TUNING -- COMMAND",
+    )

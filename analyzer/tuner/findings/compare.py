@@ -71,7 +71,8 @@ class Runs:
             logs.append(math.log(run.cost))
         for (_, scenario), logs in self._logs.items():
             spread = self._spread.setdefault(scenario, _Spread())
-            spread.squares += sum((log - fmean(logs)) ** 2 for log in logs)
+            middle = fmean(logs)
+            spread.squares += sum((log - middle) ** 2 for log in logs)
             spread.freedom += len(logs) - 1
 
     @property

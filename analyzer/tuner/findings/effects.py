@@ -39,6 +39,7 @@ INSEPARABLE = 0.9  # share of a level's variance that other genes explain
 _EACH = 2  # chromosomes for each level of a gene, where its numbers are cut into ranges
 _SPARE = 2  # chromosomes for each independent level; with fewer, nothing is estimated
 _RESAMPLES = 1000
+_MOST_CELLS = 4_000_000  # chromosomes × levels: of a larger campaign its last chromosomes
 _PENALTIES = np.concatenate([[0.0], np.logspace(-3, 3, 25)])
 
 
@@ -103,10 +104,12 @@ def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effec
     """Return the effects of the genes that were varied, in one scenario or over all of them.
 
     Over all, a cost is the geometric mean of those in each scenario, and chromosomes that were
-    not run in all of them are left out. The same runs give the same figures.
+    not run in all of them are left out. The same runs give the same figures. Of tens of thousands of
+    chromosomes, the last ones are used.
     """
     scenarios = runs.scenarios if scenario is None else (scenario,)
-    chromosomes = [one for one in runs.chromosomes if runs.count(one, scenarios)]
+    found_in_all = [one for one in runs.chromosomes if runs.count(one, scenarios)]
+    chromosomes = found_in_all[-(_MOST_CELLS // max(_most_levels(space), 1)) :]
     log_costs = np.array(
         [np.mean([np.mean(np.log(runs.costs(c, s))) for s in scenarios]) for c in chromosomes]
     )
@@ -123,6 +126,10 @@ def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effec
     order = {"matters": 0, "cannot be told": 1, "not shown": 2}
     found.sort(key=lambda gene: (order[gene.verdict], -abs(gene.largest.effect)))
     return Effects(tuple(found), noise, explained, len(chromosomes))
+
+
+def _most_levels(space: Space) -> int:
+    return sum(max(len(gene.choices), MOST_LEVELS) for gene in space.genes)
 
 
 @dataclass(frozen=True)
@@ -156,6 +163,8 @@ class _Fit:
     def __init__(self, y: Floats, columns: Sequence[_Columns]) -> None:
         indicators = np.hstack([one.indicator for one in columns])
         self.x = indicators - indicators.mean(axis=0)
+        # R of X = QR: regressions of columns on others are those of X, with few rows.
+        self.triangle = np.asarray(np.linalg.qr(self.x, mode="r"), dtype=np.float64)
         solve, influence = self._solver(y)
         self.beta = solve @ y
         left = y - self.x @ self.beta
@@ -243,13 +252,14 @@ def _partners(
     """
     owners = [other.gene for other in all_of for _ in other.levels]
     others = [i for i, owner in enumerate(owners) if owner != one.gene]
-    rank = int(np.linalg.matrix_rank(fit.x[:, others])) if others else 0
+    rank = int(np.linalg.matrix_rank(fit.triangle[:, others])) if others else 0
     freedom = (len(fit.x) - 1) / max(len(fit.x) - 1 - rank, 1)
     partners: Counter[str] = Counter()
-    for i in estimated if others else ():
-        y = fit.x[:, i]
-        weights = np.linalg.lstsq(fit.x[:, others], y, rcond=None)[0]
-        left = y - fit.x[:, others] @ weights
-        if float(left @ left) * freedom < (1 - INSEPARABLE) * float(y @ y):
-            partners[owners[others[int(np.argmax(np.abs(weights)))]]] += 1
+    if others and estimated:
+        y = fit.triangle[:, estimated]
+        weights = np.linalg.lstsq(fit.triangle[:, others], y, rcond=None)[0]
+        left = y - fit.triangle[:, others] @ weights
+        explained = np.sum(left**2, axis=0) * freedom < (1 - INSEPARABLE) * np.sum(y**2, axis=0)
+        heaviest = np.argmax(np.abs(weights), axis=0)
+        partners.update(owners[others[row]] for row in heaviest[explained].tolist())
     return tuple(sorted(partners))

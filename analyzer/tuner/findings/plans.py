@@ -34,6 +34,10 @@ def read_plans(path: Path, disks: Sequence[str] = (), risked: bool = False) -> P
         )
     if strangers := top.keys() - BY_NAME.keys():
         raise StoreError(f"{path} has no fingerprint {min(strangers)!r}", "learn it again")
+    for name, genes in top.items():
+        if wrong := space.lacking(genes.chromosome):
+            message = f"{path} is damaged: in the settings for {name}, {wrong}"
+            raise StoreError(message, "learn them again")
     plans = {name: _changes(space, genes.chromosome, on) for name, genes in top.items()}
     found = dict(space.settings(space.default(), on))
     for knob, value in [setting for plan in plans.values() for setting in plan]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,7 +19,7 @@ from analyzer.tuner.findings.effects import Effects, main_effects
 from analyzer.tuner.space.genes import Chromosome, Space
 from analyzer.tuner.space.losses import losses_of
 from analyzer.tuner.store.records import Evaluation, Objective, Spec
-from analyzer.tuner.store.store import Store
+from analyzer.tuner.store.store import Store, StoreError
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Results:
 
     @classmethod
     def of(cls, store: Store) -> Results:
-        """Return the results in an open store."""
-        return cls(
+        """Return the results in an open store; raises StoreError, and GeneError for its spec."""
+        results = cls(
             store.spec,
             store.ended,
             store.evaluations(),
@@ -49,6 +49,25 @@ class Results:
             store.generations(),
             store.best,
         )
+        results._check_chromosomes(store.name)
+        return results
+
+    def _check_chromosomes(self, name: str) -> None:
+        """Raise StoreError for a chromosome of other genes than the campaign's."""
+        kinds: dict[str, Iterable[Chromosome]] = {
+            "run": (one.chromosome for one in (*self.search, *self.confirmation)),
+            "generation": (one for scored in self.generations for one, _ in scored),
+            "best": (chromosome_of(self.believed),) if self.believed else (),
+        }
+        sound: set[int] = set()  # a store makes one object of equal chromosomes
+        for kind, chromosomes in kinds.items():
+            for one in chromosomes:
+                if id(one) not in sound and (wrong := self.space.lacking(one)):
+                    raise StoreError(
+                        f"{name} is damaged: in the chromosome of a {kind}, {wrong}",
+                        "restore a copy of it, or start a new campaign",
+                    )
+                sound.add(id(one))
 
     @cached_property
     def contests(self) -> list[Results]:

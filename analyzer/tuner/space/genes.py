@@ -25,6 +25,8 @@ Kind = Literal["categorical", "integer", "power2", "boolean", "bits"]
 Mutation = Literal["any", "new", "percent", "step", "flip"]
 
 NONE = "none"
+MOST_GENES = 256  # of a space; the catalogue has fewer than 50
+_MOST_CHOICES = 512  # of a gene
 ORDERED: frozenset[Kind] = frozenset({"integer", "power2", "bits"})
 
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.:-]*\Z", max_length=80)]
@@ -32,6 +34,7 @@ Word = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.=+-]*\Z", 
 KNOB = "(mount:[a-z0-9_,]+=?:)?[/{][A-Za-z0-9_./{}+-]*"
 Knob = Annotated[str, msgspec.Meta(pattern=f"^{KNOB}\\Z", max_length=200)]
 Whole = Annotated[int, msgspec.Meta(ge=-(1 << 53), le=1 << 53)]
+_Alleles = Annotated[tuple[Whole | Word, ...], msgspec.Meta(max_length=_MOST_CHOICES)]
 DISK = "{disk}"
 _ANY_DISK = "sda"
 
@@ -57,13 +60,13 @@ class Gene(
     name: Name
     kind: Kind
     default: Whole | Word
-    choices: tuple[Whole | Word, ...] = ()
+    choices: _Alleles = ()
     lowest: Whole = 0
     highest: Whole = 1
-    requires: dict[Name, tuple[Whole | Word, ...]] = {}
+    requires: Annotated[dict[Name, _Alleles], msgspec.Meta(max_length=MOST_GENES)] = {}
     below: str = ""
     knob: Annotated[str, msgspec.Meta(pattern=f"^({KNOB})?\\Z", max_length=200)] = ""
-    more_knobs: tuple[Knob, ...] = ()
+    more_knobs: Annotated[tuple[Knob, ...], msgspec.Meta(max_length=_MOST_CHOICES)] = ()
     disk: str = ""
     mutation: Mutation = "any"
     unit: str = ""
@@ -212,6 +215,22 @@ class Space:
             wanted = chromosome.get(gene.name, gene.default)
             repaired[gene.name] = nearest(gene, self.options(gene, repaired), wanted)
         return repaired
+
+    def lacking(self, chromosome: Chromosome) -> str:
+        """Return what is wrong with the genes or an allele of a chromosome; empty if nothing is.
+
+        Alleles need not go together: ``valid`` checks that.
+        """
+        for gene in self.genes:
+            if gene.name not in chromosome:
+                return f"the gene {gene.name} is missing"
+            allele = chromosome[gene.name]
+            if allele != NONE and allele not in gene.alleles:
+                return f"{str(allele)[:80]!r} is no value of the gene {gene.name}"
+        if len(chromosome) > len(self.genes):
+            stranger = min(chromosome.keys() - set(self.names))
+            return f"the gene {stranger[:80]!r} is unknown"
+        return ""
 
     def default(self) -> dict[str, Allele]:
         """Return the chromosome of every gene's default."""

@@ -11,20 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
-
-import msgspec
+from typing import Any, Self
 
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.evaluation import Attempt, key_of
 from analyzer.tuner.space.genes import Allele, Chromosome
 from analyzer.tuner.store import store_file, store_rows
+from analyzer.tuner.store.limits import StoredJson, StoreError
 from analyzer.tuner.store.records import Board, Ended, Evaluation, Hardware, Spec, Stage, TopGenes
-from analyzer.tuner.store.store_file import StoreError
 
 __all__ = ["Board", "Evaluation", "Spec", "Store", "StoreError", "TopGenes"]
-
-T = TypeVar("T")
 
 _EVALUATIONS = """
 SELECT e.id, genes, s.name, repeat, seed, status, value, metrics, notes, started, ended
@@ -45,6 +41,7 @@ class Store:
         self.name = name
         self._connection = connection
         self._lock = lock
+        self._json = StoredJson(name)
         self.spec, self.created, self.best, self.ended = self._read_campaign()
 
     @classmethod
@@ -98,8 +95,7 @@ class Store:
 
     def evaluations(self, withdrawn: bool = False, stage: Stage = "search") -> list[Evaluation]:
         """Return a stage's attempts in the order they were made; ``withdrawn`` too if asked."""
-        rows = self._rows(_EVALUATIONS, (stage, int(withdrawn)))
-        return [self._evaluation(row) for row in rows]
+        return [self._evaluation(row) for row in self._rows(_EVALUATIONS, (stage, int(withdrawn)))]
 
     def add(self, evaluation: Evaluation, stage: Stage = "search") -> None:
         """Store an attempt; it is on the disk when this returns."""
@@ -197,6 +193,8 @@ class Store:
         name, kernel, page_bytes, disks, hardware, genes, sampler, recipe, *rest = rows[0]
         space, seed, command, objective, fewest, most, foreread, created, best, ended = rest
         scenarios = self._rows("SELECT name FROM scenarios ORDER BY id")
+        if not scenarios:
+            raise StoreError(f"{self.name} has no scenario", "give a file of foreread tune")
         spec = Spec(
             board=Board(name, kernel, page_bytes, *self._disks(disks, hardware)),
             scenarios=tuple(scenario for (scenario,) in scenarios),
@@ -205,7 +203,7 @@ class Store:
             recipe=recipe,
             space=space,
             seed=seed,
-            command=self._decoded(command, tuple[str, ...]),
+            command=self._json.read(command, tuple[str, ...]),
             objective=objective,
             fewest=fewest,
             most=most,
@@ -216,24 +214,20 @@ class Store:
     def _evaluation(self, row: tuple[Any, ...]) -> Evaluation:
         number, genes, scenario, repeat, seed, status, value, metrics, notes, started, ended = row
         try:
-            figures = self._decoded(metrics, dict[str, float])
-            attempt = Attempt(status, value, figures, self._decoded(notes, tuple[str, ...]))
+            figures = self._json.read(metrics, dict[str, float])
+            attempt = Attempt(status, value, figures, self._json.read(notes, tuple[str, ...]))
+        except StoreError:
+            raise
         except ValueError as error:
             raise StoreError(f"{self.name} is damaged: {error}", "start a new campaign") from error
         chromosome = self._chromosome(genes)
         return Evaluation(number, chromosome, scenario, repeat, seed, attempt, started, ended)
 
     def _chromosome(self, genes: str) -> Chromosome:
-        return self._decoded(genes, dict[str, Allele])
-
-    def _decoded(self, text: str, kind: type[T]) -> T:
-        try:
-            return msgspec.json.decode(text, type=kind)
-        except (msgspec.MsgspecError, RecursionError) as error:
-            raise StoreError(f"{self.name} is damaged: {error}", "start a new campaign") from error
+        return self._json.shared(genes, dict[str, Allele])
 
     def _disks(self, disks: str, hardware: str) -> tuple[tuple[str, ...], Hardware]:
-        return self._decoded(disks, tuple[str, ...]), self._decoded(hardware, Hardware)
+        return self._json.read(disks, tuple[str, ...]), self._json.read(hardware, Hardware)
 
     def _rows(self, query: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         with store_file.refused(self.name, "read"):

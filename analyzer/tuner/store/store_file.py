@@ -7,26 +7,31 @@ read during a campaign. A closed store is a single file.
 from __future__ import annotations
 
 import fcntl
+import math
 import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
-from analyzer.error import AnalyzerError
+from analyzer.tuner.store.limits import (
+    LARGEST_BYTES,
+    LONGEST_VALUE,
+    MOST_ROWS,
+    StoreError,
+    check_files,
+)
 from analyzer.tuner.store.schema import APPLICATION_ID, SCHEMA, VERSION
+from boards.bounded import UnboundedError, open_regular
 
+__all__ = ["StoreError", "is_store", "new_memory", "open_to_read", "open_to_write", "write_new"]
 _MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html, 1.3
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 _NOT_OURS = "give a file of foreread tune"
 _DAMAGED = "restore a copy of it, or start a new campaign"
-_LARGEST_BYTES = 1 << 30  # it is read into memory; a million attempts are less
 _BUSY_S = 30.0  # how long a reader and the writer wait for each other
-
-
-class StoreError(AnalyzerError, ValueError):
-    """A TUNING file that cannot be made, read or written; ``remedy`` says what to do."""
 
 
 def new_memory() -> sqlite3.Connection:
@@ -65,17 +70,15 @@ def write_new(path: Path, image: bytes) -> None:
 def is_store(path: Path) -> bool:
     """Return whether ``path`` looks like a TUNING file; opening it finds out."""
     try:
-        if not path.is_file():  # reading would consume the content of a pipe
-            return False
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             return file.read(len(_MAGIC)) == _MAGIC
-    except OSError:
+    except (OSError, UnboundedError):
         return False
 
 
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, int]:
     """Return a checked connection and the lock that keeps other writers out."""
-    _check_is_file(path)
+    check_files(path)
     lock = _lock(path)
     with ExitStack() as undo:
         undo.callback(os.close, lock)
@@ -94,11 +97,13 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
     A copy, since SQLite skips CHECKs on a read-only file.
     """
-    _check_is_file(path)
+    check_files(path)
     with ExitStack() as undo, refused(path, "read"):
         copy = undo.enter_context(closing(sqlite3.connect(":memory:", isolation_level=None)))
         with closing(_connect(path)) as connection:
+            _check_size(connection, path)
             connection.backup(copy)
+        copy.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
         _check(copy, path)
         undo.pop_all()
     return copy
@@ -122,6 +127,8 @@ def refused(path: Path | str, done: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.OperationalError as error:
+        if "decode" in str(error):  # Python's own, of text that is not UTF-8
+            raise StoreError(f"{path} is damaged: a text is not UTF-8", _DAMAGED) from error
         remedy = (
             f"check the free space and the permissions of {path}, then repeat the command "
             "line with --resume"
@@ -132,14 +139,6 @@ def refused(path: Path | str, done: str) -> Iterator[None]:
         raise StoreError(f"{path} cannot be {done}: {error}", remedy) from error
     except sqlite3.DatabaseError as error:
         raise StoreError(f"{path} cannot be {done}: {error}", _DAMAGED) from error
-
-
-def _check_is_file(path: Path) -> None:
-    if not path.is_file():  # a pipe or device might never end
-        what = "is not a file" if path.exists() else "does not exist"
-        raise StoreError(f"{path} {what}", _NOT_OURS)
-    if path.stat().st_size > _LARGEST_BYTES:
-        raise StoreError(f"{path} is larger than any campaign", _NOT_OURS)
 
 
 def _lock(path: Path) -> int:
@@ -168,12 +167,15 @@ def _connect(path: Path) -> sqlite3.Connection:
 
     Also for reading: after a kill the next opener rolls back or completes the last transaction.
     """
-    uri = f"file:{quote(str(path.absolute()))}?mode=rw"
-    return sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S)
+    uri = f"file:{quote(os.fsencode(path.absolute()))}?mode=rw"
+    connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_BUSY_S)
+    connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+    return connection
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:
     """Raise StoreError unless the file is a sound store of this schema, and of nothing else."""
+    _check_size(connection, path)
     connection.execute("PRAGMA trusted_schema = OFF")
     connection.execute("PRAGMA cell_size_check = ON")
     connection.execute("PRAGMA foreign_keys = ON")
@@ -189,9 +191,21 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         found = connection.execute(f"PRAGMA {check}").fetchone()
         if found is not None and found != ("ok",):
             raise StoreError(f"{path} is damaged: {' '.join(map(str, found))}", _DAMAGED)
+    for table, most in MOST_ROWS.items():
+        rows = connection.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+        if rows > most:
+            message = f"{path} has {rows} rows of {table}, more than any campaign"
+            raise StoreError(message, _NOT_OURS)
 
 
-def _pragma(connection: sqlite3.Connection, name: str) -> object:
+def _check_size(connection: sqlite3.Connection, path: Path) -> None:
+    """Raise StoreError if the file is too large with the pages in its log."""
+    size = [_pragma(connection, name) for name in ("page_count", "page_size")]
+    if not all(isinstance(one, int) for one in size) or math.prod(size) > LARGEST_BYTES:
+        raise StoreError(f"{path} is larger than any campaign", _NOT_OURS)
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> Any:
     return connection.execute(f"PRAGMA {name}").fetchone()[0]
 
 
