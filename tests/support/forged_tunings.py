@@ -49,8 +49,9 @@ def forge(path: Path, *statements: str) -> None:
         connection.execute("PRAGMA writable_schema = ON")
         kept = connection.execute("SELECT name, sql FROM sqlite_master").fetchall()
         connection.execute(
-            "UPDATE sqlite_master SET sql = replace(replace(replace(replace(sql, ') STRICT, ', ') '),"
-            " ') STRICT', ')'), 'IS NOT NULL', 'NOTNULL'), ' NOT NULL', '') WHERE type = 'table'"
+            "UPDATE sqlite_master SET sql = replace(replace(replace(replace(sql, ') STRICT, ',"
+            " ') '), ') STRICT', ')'), 'IS NOT NULL', 'NOTNULL'), ' NOT NULL', '')"
+            " WHERE type = 'table'"
         )
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         connection.execute("PRAGMA ignore_check_constraints = ON")

@@ -104,8 +104,8 @@ def main_effects(runs: Runs, space: Space, scenario: str | None = None) -> Effec
     """Return the effects of the genes that were varied, in one scenario or over all of them.
 
     Over all, a cost is the geometric mean of those in each scenario, and chromosomes that were
-    not run in all of them are left out. The same runs give the same figures. Of tens of thousands of
-    chromosomes, the last ones are used.
+    not run in all of them are left out. The same runs give the same figures. Of tens of thousands
+    of chromosomes, the last ones are used.
     """
     scenarios = runs.scenarios if scenario is None else (scenario,)
     found_in_all = [one for one in runs.chromosomes if runs.count(one, scenarios)]

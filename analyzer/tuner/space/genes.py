@@ -226,7 +226,7 @@ class Space:
                 return f"the gene {gene.name} is missing"
             allele = chromosome[gene.name]
             if allele != NONE and allele not in gene.alleles:
-                return f"{str(allele)[:80]!r} is no value of the gene {gene.name}"
+                return f"{str(allele)[:80]!r} is not a value of the gene {gene.name}"
         if len(chromosome) > len(self.genes):
             stranger = min(chromosome.keys() - set(self.names))
             return f"the gene {stranger[:80]!r} is unknown"

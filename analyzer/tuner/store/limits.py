@@ -63,7 +63,9 @@ def check_files(path: Path) -> None:
             raise StoreError(f"{file} is not a regular file", _NOT_OURS)
         total += status.st_size
         if suffix == "-journal" and _names_another(file, status.st_size):
-            raise StoreError(f"{file} is no journal of foreread: it names another", _NOT_OURS)
+            raise StoreError(
+                f"{file} is not a journal of foreread: it names another file", _NOT_OURS
+            )
     if total > LARGEST_BYTES:
         raise StoreError(f"{path} is larger than any campaign", _NOT_OURS)
 
