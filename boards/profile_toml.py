@@ -49,7 +49,14 @@ def _value(value: object) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(_value, value)) + "]"
     if isinstance(value, str):
-        # JSON's escapes are TOML's, but for DEL, which TOML wants escaped.
+        # JSON's escapes are TOML's, but for what neither has to escape: DEL, C1, bidi overrides.
         sound = value.encode(errors="surrogateescape").decode(errors="replace")
-        return json.dumps(sound, ensure_ascii=False).replace("\x7f", "\\u007f")
+        return "".join(map(_seen, json.dumps(sound, ensure_ascii=False)))
     return json.dumps(value)
+
+
+def _seen(character: str) -> str:
+    code = ord(character)
+    if character.isprintable():
+        return character
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"

@@ -155,13 +155,16 @@ def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
     capture = recording.capture
     lost = sum(recording.trace.lost.values())
     window = summary.recorded_read_ahead_kb
-    lines = [f"format      {summary.format}", f"kernel      {summary.kernel or 'unknown'}"]
+    lines = [
+        f"format      {summary.format}",
+        f"kernel      {printable(summary.kernel or 'unknown')}",
+    ]
     if capture:
         host = capture.host
         lines += [
             f"command     {printable(' '.join(capture.command))}",
             f"ended by    {capture.ended_by}, {ended_text(capture)}, {capture.wall_seconds:.3f} s",
-            f"board       {host.machine}, {host.cpu_count} x {printable(host.cpu_model)}, "
+            f"board       {printable(host.machine)}, {host.cpu_count} x {printable(host.cpu_model)}, "
             f"{host.memory_kib // 1024} MiB",
             f"cold        {'proven' if capture.cold.proven else 'NOT PROVEN'}: "
             f"{printable(capture.cold.how)}",
