@@ -73,7 +73,7 @@ def _curve_text(curve: Curve) -> str:
     front = [curve.read_ahead_kb[curve.windows.index(w)] for w in curve.pareto]
     pareto = f"Pareto-optimal windows (no other has both fewer F and fewer G): {_listed(front)} KiB"
     accessed = f"{plural(curve.tap, 'page')} accessed{_beside(curve)}"
-    return f"{curve.name}: {accessed}\n{render(head, rows)}\n{pareto}"
+    return f"{printable(curve.name)}: {accessed}\n{render(head, rows)}\n{pareto}"
 
 
 def _beside(curve: Curve) -> str:

@@ -164,7 +164,7 @@ def _facts(recording: Recording, summary: ShowDocument) -> list[str]:
         lines += [
             f"command     {printable(' '.join(capture.command))}",
             f"ended by    {capture.ended_by}, {ended_text(capture)}, {capture.wall_seconds:.3f} s",
-            f"board       {printable(host.machine)}, {host.cpu_count} x {printable(host.cpu_model)}, "
+            f"board       {printable(f'{host.machine}, {host.cpu_count} x {host.cpu_model}')}, "
             f"{host.memory_kib // 1024} MiB",
             f"cold        {'proven' if capture.cold.proven else 'NOT PROVEN'}: "
             f"{printable(capture.cold.how)}",
