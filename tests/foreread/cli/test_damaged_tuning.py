@@ -134,7 +134,9 @@ def test_a_renamed_gene_is_said_by_name(which, forged, capsys):
 def test_an_allele_that_the_gene_does_not_have_is_said(forged, capsys):
     forge(forged, "UPDATE chromosomes SET genes = replace(genes, '\"bfq\"', '\"x;reboot\"')")
     lines = refusals(forged, capsys)
-    assert lines and all("'x;reboot' is not a value of the gene scheduler" in line for line in lines)
+    assert lines and all(
+        "'x;reboot' is not a value of the gene scheduler" in line for line in lines
+    )
 
 
 @pytest.mark.parametrize(
