@@ -31,6 +31,7 @@ from tracer.formats.limits import MOST_TRACE_BYTES
 
 METHOD = "FOREREAD_READER"  # fork or spawn, in place of the choice by threads
 _SPAWNED = "import sys; sys.path[:] = sys.argv[1:]; from analyzer.ingest.child import main; main()"
+_DYING_S = 10.0  # from the end of its channel to its own
 _ROOMS = ("analyzer.", "tracer.", "boards.")
 _DAMAGED = "the file is damaged, or made to exhaust the reader: copy it again, or record again"
 _BUG = "copy the file again, or record again; if it is intact, report the bug with the file"
@@ -131,12 +132,23 @@ class _Reader:
     def _crashed(self) -> TraceError:
         """Return the error that says how the process ended."""
         with contextlib.suppress(ChildProcessError):  # another part of the program waited for it
-            status = os.waitpid(self._pid, 0)[1]
+            status = self._status()
             self.end.detach()
             self._channel.close()
             if os.WIFSIGNALED(status):
                 return _killed(self._path, signal.Signals(os.WTERMSIG(status)))
         return TraceError(f"the reader of {self._path} ended without a result", _BUG)
+
+    def _status(self) -> int:
+        """Return how the process ended; one that lives on after a damaged answer is ended."""
+        deadline = time.monotonic() + _DYING_S
+        while time.monotonic() < deadline:
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
+            if pid:
+                return status
+            time.sleep(0.001)
+        os.kill(self._pid, signal.SIGKILL)
+        return os.waitpid(self._pid, 0)[1]
 
 
 def _killed(path: Path, number: signal.Signals) -> TraceError:

@@ -46,6 +46,18 @@ def test_a_reader_that_exits_is_an_error():
     refused(lambda _path: os._exit(0), "ended without a result")
 
 
+def test_a_reader_that_lives_on_after_a_damaged_answer_is_ended(monkeypatch):
+    def damaged(channel, _answer):
+        channel.send(b"?")
+        signal.pause()
+
+    monkeypatch.setattr(handed_over, "send", damaged)
+    monkeypatch.setattr(isolated, "_DYING_S", 0.0)
+    before = children()
+    refused(lambda _path: None, "the reader of")
+    assert children() <= before
+
+
 def test_more_memory_than_granted_is_an_error_and_not_a_traceback():
     assert refused(lambda _path: np.ones(700 * MIB, "u1"), "more memory").__cause__ is not None
 
