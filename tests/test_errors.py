@@ -13,6 +13,7 @@ from boards.document import DocumentError
 from foreread.cli import main
 from foreread.cli.arguments import UsageError
 from foreread.error import ERRORS
+from tracer.formats.tar_members import TarDamage
 from tracer.interrupts import Interrupted
 from tracer.local.disk.probe import ProbeFailed
 
@@ -20,7 +21,7 @@ PACKAGES = ("analyzer", "boards", "emulator", "foreread", "tracer")
 # Exit code 2 with the usage, and an orderly end by a signal: neither is an error of a package.
 APART = (UsageError, Interrupted)
 # Caught where they are expected; they do not reach a user. Nor do names that begin with "_".
-CAUGHT = (DocumentError, ReaderError, ShortData, Damaged, TargetGone, ProbeFailed)
+CAUGHT = (DocumentError, ReaderError, ShortData, Damaged, TarDamage, TargetGone, ProbeFailed)
 
 
 def _exceptions(package):

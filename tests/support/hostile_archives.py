@@ -380,13 +380,13 @@ ARCHIVES = {
     empty_gzip_streams: "more than 65,536 compressed streams",
     zeros_after_the_end: "its end has more than 64 MiB of zeros",
     gzip_expansion: "member .*/trace/cpu2.raw has 3 GiB, and at most 1 GiB",
-    deep_objects: "c/capture.json: Expected `object`, got `array`",
-    numbers_as_text: "c/capture.json: Exceeds the limit",
+    deep_objects: "c/capture.json: it has more values than foreread reads",
+    numbers_as_text: "c/capture.json: the number 1+… has more than 64 bits",
 }
 
 CASES = {
     **ARCHIVES,
-    objects_of_files: "takes more memory than a good capture of its size",
+    objects_of_files: "files.json: it has more values than foreread reads",
     sparse_raw_pages: "cpu0.raw and the pages before it has 3 GiB, and at most 1 GiB",
     sparse_format: "format is larger than the 256 KiB",
     sparse_header_page: "header_page is larger than the 64 KiB",

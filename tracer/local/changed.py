@@ -11,6 +11,7 @@ import posixpath
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from boards.counted import plural
 from tracer.error import RecordError
 from tracer.local.knobs import is_scheduler
 
@@ -36,7 +37,7 @@ class ChangedKnobError(RecordError):
 
     def __init__(self, change: Change, runs: int) -> None:
         super().__init__(
-            f"{change}: {runs} runs in a row were discarded",
+            f"{change}: {plural(runs, 'run')} in a row discarded",
             "stop the program that sets it (tuned: systemctl stop tuned), remove the udev rule or "
             "the sysctl file, or measure a command that does not set it itself; to find who sets "
             f"it, type: grep -rs {posixpath.basename(change.knob)} /etc /usr/lib/udev "

@@ -265,7 +265,8 @@ class Campaign:
 
     def _check_budget(self) -> None:
         budget, turns = self._rules.budget, self._turns
-        most = min(budget.evaluations or MOST_ATTEMPTS, MOST_ATTEMPTS)
+        asked = MOST_ATTEMPTS if budget.evaluations is None else budget.evaluations
+        most = min(asked, MOST_ATTEMPTS)
         if turns.attempts >= most:
             raise _Spent("evaluations")
         if budget.seconds is not None and turns.seconds >= budget.seconds:

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 import tracer
 from boards.target import LocalTarget
-from tracer.backends import tracefs_mount
 from tracer.error import RecordError
 from tracer.local.journal import GONE, Journal, Restored, restore_leftovers, unrestored
 from tracer.local.knobs import KnobRefused, check_knob
@@ -65,9 +64,9 @@ class Machine:
         return Journal(self.target, self.journals, **more)
 
     def restore(self):
-        # Trace instances are the whole machine's: other tests may have left some just now.
+        # Processes, mounts and files are the whole machine's: other tests may have left some just now.
         found = restore_leftovers(self.target, self.journals)
-        return [one for one in found if not one.knob.startswith(f"{tracefs_mount.find()}: ")]
+        return [one for one in found if one.value not in ("ended", "unmounted", "removed")]
 
     def write_journal(self, *lines, boot=None):
         self.journals.mkdir(mode=0o700, exist_ok=True)

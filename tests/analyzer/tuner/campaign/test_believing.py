@@ -8,7 +8,9 @@ import pytest
 import tuning
 
 from analyzer.tuner.campaign.campaign import DEFAULT_FIRST, Campaign, Rules
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.engine import Believer
+from analyzer.tuner.engines.recipe import load_recipe
 from analyzer.tuner.evaluation import Attempt, key_of
 from analyzer.tuner.findings.results import Results
 from analyzer.tuner.store.store import Store
@@ -108,7 +110,9 @@ def test_a_failed_attempt_is_reported_as_failed():
 
 def test_its_belief_is_the_winner_and_is_kept(tmp_path):
     path = tmp_path / "x.tuning"
-    with Store.create(path, tuning.spec()) as store:
+    setup = CampaignSetup(load_recipe("start-up"), tuning.SPACE)
+    spec = tuning.spec(recipe=setup.recipe_text, space=setup.space_text)
+    with Store.create(path, spec) as store:
         assert Results.of(store).winner == DEFAULT
         campaign = run(store, Stubborn(BEST, OTHER))
         assert campaign.standings.best() == key_of(BEST)
