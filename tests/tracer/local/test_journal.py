@@ -64,7 +64,7 @@ class Machine:
         return Journal(self.target, self.journals, **more)
 
     def restore(self):
-        # Processes, mounts and files are the whole machine's: other tests may have left some just now.
+        # Processes, mounts and files are the whole machine's: others may have left some just now.
         found = restore_leftovers(self.target, self.journals)
         return [one for one in found if one.value not in ("ended", "unmounted", "removed")]
 
