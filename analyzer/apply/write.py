@@ -40,6 +40,7 @@ _PLAIN = {
 }
 _PLAIN_DONE = {"systemd/foreread-boot-done.service": "foreread-boot-done.service.j2"}
 _TIMER = {"systemd/foreread-boot-done.timer": "foreread-boot-done.timer.j2"}
+_WINDOW = "queue/read_ahead_kb"
 _RESETTING = ("/scheduler", "/max_sectors_kb", "/rotational")
 _SYSCTL = {"sysctl.d/60-foreread.conf": "sysctl.conf.j2"}
 
@@ -119,6 +120,8 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "limited": _limited(plan),
         "replayer": replayer_place(place),
         "list": LIST_PLACE,
+        "quick": all(setting.disk and setting.knob == _WINDOW for setting in plan.settings),
+        "window": knobs.knob_of(f"/sys/block/disk/{_WINDOW}"),
         "knobs": knobs.shell_functions(plan.remounts),
         "remount": remount.shell_functions(),
         "scheduler": scheduler.shell_functions(),
