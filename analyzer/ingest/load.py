@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from analyzer.ingest.interpret import interpret
 from analyzer.ingest.isolated import call
 from analyzer.ingest.recording import Recording, Trace, TraceError
 from analyzer.ingest.tables import Kind, Table
+from boards.scratch import scratch_folder
 from tracer.formats import capture as capture_format
 from tracer.formats.archive import is_archive
 from tracer.formats.limits import MOST_FILES_BYTES
@@ -45,7 +45,7 @@ def load_any(path: StrPath, pids: Pids = "tree") -> Recording:
     if not checked.exists():
         raise TraceError(f"{checked} does not exist", "give a capture or a trace file")
     # Here, so that it is removed also when that process crashes.
-    with tempfile.TemporaryDirectory(prefix="foreread-") as scratch:
+    with scratch_folder("load") as scratch:
         recording: Recording = call(read, checked, chosen, scratch)
     return replace(recording, path=str(checked))
 

@@ -86,11 +86,17 @@ def report(args: argparse.Namespace, cases: list[Case], seconds: float) -> None:
     """Write the record, and print the summary."""
     alive = Counter((case.command, case.signal) for case in cases if case.alive)
     killed = Counter((case.command, case.signal) for case in cases)
+    lasted = {case.command: 0.0 for case in cases}
+    for case in cases:
+        lasted[case.command] += case.seconds
     took = Counter(case.recovery for case in cases)
     print(f"\n{'command':12} signal  killed  while alive")
     for command, number in sorted(killed):
         both = (command, number)
         print(f"{command:12} {number:6} {killed[both]:7} {alive[both]:12}")
+    for command, total in sorted(lasted.items()):
+        made = sum(case.command == command for case in cases)
+        print(f"{command:12} {total / made:5.1f} s a case")
     left = [case for case in cases if not case.passed]
     print(f"{len(cases)} kills, {sum(alive.values())} while alive, in {seconds / 60:.1f} minutes")
     print("recovery: " + ", ".join(f"{name} {number}" for name, number in sorted(took.items())))

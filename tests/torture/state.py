@@ -27,8 +27,10 @@ KNOBS = (
     "proc/sys/kernel/kptr_restrict",
     "proc/sys/kernel/randomize_va_space",
 )
-# Writing or reading these is an act; the others are counters.
+# Writing or reading these is an act; the others are counters. The kernel computes max_bytes and
+# min_bytes from the ratios beside them, which are compared, and the memory that is free.
 NO_KNOBS = ("stat_refresh", "drop_caches", "compact_memory", "uevent", "dev", "zoned")
+NO_KNOBS += ("max_bytes", "min_bytes")
 TRACING = (
     "current_tracer",
     "tracing_on",
@@ -142,7 +144,8 @@ def _tracing() -> Iterator[tuple[str, str]]:
 
 
 def _groups() -> Iterator[tuple[str, str]]:
-    for folder in Path("/sys/fs/cgroup").rglob("*/"):
+    """Yield the groups by foreread's name; others, such as those of log-ins, come and go."""
+    for folder in Path("/sys/fs/cgroup").rglob("*foreread*/"):
         yield f"cgroup {folder}", ""
 
 

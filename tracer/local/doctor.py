@@ -20,6 +20,7 @@ from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Probe
 from tracer.backends.select import candidates
 from tracer.local import journal_folder
+from tracer.local.jobs import jobs_left
 from tracer.local.kernel import cost_of_missing, generation_of
 from tracer.local.orphans import orphans
 from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
@@ -261,7 +262,7 @@ def _optuna() -> Finding:
 
 
 def _leftovers(place: Path | None) -> Finding:
-    left = [*journal_leftovers(), *map(str, scratch_leftovers())]
+    left = [*journal_leftovers(), *map(str, [*scratch_leftovers(), *jobs_left()])]
     left += [*(_instances(place) if place else []), *(f"process {pid}" for pid in orphans())]
     left += [str(place)] if tracefs_mount.is_leftover() else []
     if not left:

@@ -33,6 +33,7 @@ from boards.target import LocalTarget, Target
 from tracer.backends import tracefs_mount
 from tracer.error import RecordError
 from tracer.interrupts import uninterrupted
+from tracer.local.jobs import end_jobs
 from tracer.local.journal_folder import (
     DIRECTORY,
     acquire,
@@ -202,13 +203,13 @@ class Journal:
 def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY) -> list[Restored]:
     """Put back what forereads that were killed had changed; return what was done.
 
-    Knobs are left while a living foreread holds them. A knob whose value foreread never set was
-    changed by somebody else: it is left as it is, and reported. Processes, trace instances, probes,
-    mounts and temporary files of dead forereads go too. RecordError if the journal's directory is
-    not this user's own.
+    Knobs are left while a living foreread holds them, and reported if somebody else changed them.
+    Processes, jobs, trace instances, probes, mounts and temporary files of dead forereads go too.
+    RecordError if the journal's directory is not this user's own.
     """
     with uninterrupted():
         ended = [Restored(f"process {one}", "ended") for one in end_orphans()]
+        ended += [Restored(f"job {folder}", "ended") for folder in end_jobs()]
         try:
             knobs = _leftover_knobs(target or LocalTarget(), directory)
         finally:

@@ -20,10 +20,11 @@ from importlib import resources
 from pathlib import Path
 from typing import Self
 
-from boards import knobs, remount, scheduler
+from boards import guard, knobs, remount, scheduler
 from boards.error import BoardsError
+from boards.owner import owner_tag
 from boards.scratch import prefix
-from boards.target import Result, Target, TargetError
+from boards.target import LocalTarget, Result, Target, TargetError
 from tracer.error import RecordError, TracerError
 from tracer.interrupts import uninterrupted
 
@@ -63,11 +64,22 @@ class Job:
         self.shell = list(shell)
         self._script = script((*parts, "verb.sh")).encode()
         self._like = like
+        # The guard of a foreread that is killed ends the jobs that it has on this machine.
+        self._is_here = type(target) is LocalTarget and target.root == Path("/")
         self._clock_rate: float = like._clock_rate if like else 1.0
         self._clocks: tuple[float, float] | None = None
 
     def __enter__(self) -> Self:
+        with contextlib.ExitStack() as stack:
+            if self._is_here:
+                stack.enter_context(guard.guarded())
+            self._begin()
+            self._guarded = stack.pop_all()
+        return self
+
+    def _begin(self) -> None:
         words = [*self.shell, "-c", _part("place.sh").decode(), "sh", secrets.token_hex(8)]
+        words += [owner_tag()] if self._is_here else []
         answer = self._run(words, "looking for a working folder on the target")
         with making_sense("looking up its memory"):
             said = {fact.key: fact.value for fact in facts(answer.stdout)}
@@ -80,10 +92,10 @@ class Job:
         except BaseException:
             self.finish()
             raise
-        return self
 
     def __exit__(self, *_: object) -> None:
-        self.finish()
+        with self._guarded:
+            self.finish()
 
     def settings(self, values: Mapping[str, str], command: Sequence[str]) -> None:
         """Give the script its settings: shell variables by name, and the command's words."""

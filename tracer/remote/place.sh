@@ -2,7 +2,8 @@
 # Makes the folder of one job and prints its name. It is in memory, so that the job does not read or
 # write a disk. If no place will do, prints why. The folder may be removed after its lease expires.
 #
-# usage: sh -c TEXT sh TOKEN
+# usage: sh -c TEXT sh TOKEN [HOST]
+#   HOST  the owner's tag, if the host is this machine: noted, so that a dead one is noticed
 set -u
 umask 077
 lease_s=250
@@ -36,6 +37,7 @@ for place in /run /dev/shm /tmp /var/run /var/tmp; do
     case $fs in
     tmpfs | ramfs | rootfs)
         if mkdir "$place/foreread-$1" 2>/dev/null; then
+            [ -z "${2-}" ] || { echo "$2" >"$place/foreread-$1/host"; } 2>/dev/null
             if has_room "$place/foreread-$1"; then
                 echo "place $place/foreread-$1"
                 echo "uptime $now $rest"

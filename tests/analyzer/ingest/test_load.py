@@ -20,6 +20,7 @@ from analyzer.ingest.interpret import interpret
 from analyzer.ingest.load import inodes_of, load, load_any
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind
+from boards.owner import owner_tag, tag_in
 from tracer.formats import capture as capture_format
 from tracer.formats.capture import CaptureError, FileEntry, Mount
 
@@ -268,6 +269,18 @@ def test_an_archive_writes_nothing_outside(capture, tmp_path):
     assert load(archive, "all").accesses.rows > 0
     assert not Path("/tmp/foreread-escaped").exists()
     assert not (tmp_path / "escaped").exists()
+
+
+def test_the_folder_of_a_reader_names_its_owner(capture, monkeypatch):
+    given = []
+
+    def read_here(read, path, pids, scratch):
+        given.append(Path(scratch).name)
+        return read(path, pids, scratch)
+
+    monkeypatch.setattr("analyzer.ingest.load.call", read_here)
+    load_any(capture)
+    assert tag_in(given[0]) == owner_tag()
 
 
 def test_an_archive_without_a_capture_is_refused(tmp_path):

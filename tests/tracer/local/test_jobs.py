@@ -1,0 +1,63 @@
+"""Jobs on this machine whose foreread is dead are ended; those of the living are kept."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from boards.owner import owner_tag
+from boards.target import LocalTarget
+from tracer.local import jobs
+from tracer.remote import job as remote_job
+from tracer.remote import watch
+
+DEAD = f"{os.getpid()}-1"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """The folder of a job of a foreread that is dead since, out of sight of other tests."""
+    monkeypatch.setattr(jobs, "PLACES", (tmp_path,))
+    with remote_job.Job(LocalTarget(), watch.PARTS) as made:
+        made.settings({"lock_wait_s": "0"}, [])
+        copied = Path(shutil.copytree(made.folder, tmp_path / Path(made.folder).name))
+    (copied / "host").write_text(f"{DEAD}\n")
+    return copied
+
+
+def test_a_job_of_a_dead_foreread_is_finished_by_its_own_script(folder):
+    script = folder / "job.sh"
+    text = script.read_text()
+    script.write_text("exit 1")
+    assert jobs.jobs_left() == [folder]
+    assert jobs.end_jobs() == []
+    script.write_text(text)
+    assert jobs.end_jobs() == [str(folder)]
+    assert not folder.exists()
+
+
+def test_a_job_that_has_no_settings_yet_is_removed(folder):
+    (folder / "settings").unlink()
+    (folder / "job.sh").unlink()
+    assert jobs.end_jobs() == [str(folder)]
+    assert not folder.exists()
+
+
+def test_jobs_of_the_living_and_of_other_machines_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(jobs, "PLACES", (tmp_path,))
+    names = {"0": owner_tag(), "1": DEAD, "2": None}
+    for name, host in names.items():
+        (tmp_path / f"foreread-{name * 16}").mkdir()
+        if host:
+            (tmp_path / f"foreread-{name * 16}/host").write_text(f"{host}\n")
+    (tmp_path / f"foreread-{'3' * 16}").symlink_to(f"foreread-{'1' * 16}")
+    (tmp_path / "foreread-1-2").mkdir()
+    (tmp_path / "foreread-1-2/host").write_text(f"{DEAD}\n")
+    assert jobs.jobs_left() == [tmp_path / f"foreread-{'1' * 16}"]
+
+
+def test_a_job_on_this_machine_names_its_foreread():
+    with remote_job.Job(LocalTarget(), watch.PARTS) as made:
+        assert Path(made.folder, "host").read_text().strip() == owner_tag()
+        assert Path(made.folder) not in jobs.jobs_left()

@@ -1,0 +1,58 @@
+"""Jobs that forereads which are dead have on this machine as their target (tracer.remote.job).
+
+The guard of such a job ends it when its lease expires. Here nobody needs to wait for that, and the
+guard may have been killed as well.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+from contextlib import suppress
+from pathlib import Path
+
+from boards.owner import is_alive
+
+PLACES = tuple(map(Path, ("/run", "/dev/shm", "/tmp", "/var/tmp")))  # as in place.sh
+_NAME = re.compile(r"foreread-[0-9a-f]{16}")
+_HOST = "host"  # holds the tag of the foreread that made the job
+_SCRIPT = "job.sh"
+_END_S = 60.0
+
+
+def jobs_left() -> list[Path]:
+    """Return the folders of this user's jobs on this machine whose foreread is dead."""
+    found = [path for place in PLACES for path in place.glob("foreread-*")]
+    return sorted(path for path in found if _NAME.fullmatch(path.name) and _is_left(path))
+
+
+def end_jobs() -> list[str]:
+    """Have them restore what they changed and end; return the folders that are gone."""
+    return [str(folder) for folder in jobs_left() if _end(folder)]
+
+
+def _is_left(folder: Path) -> bool:
+    with suppress(OSError):
+        about = folder.lstat()
+        if stat.S_ISDIR(about.st_mode) and about.st_uid == os.geteuid():
+            return not is_alive((folder / _HOST).read_text(errors="replace").strip())
+    return False
+
+
+def _end(folder: Path) -> bool:
+    script = folder / _SCRIPT
+    if (folder / "settings").exists():
+        with suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                ["sh", script, "-", "finish"],
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_END_S,
+                check=False,
+            )
+    else:  # it has changed nothing yet
+        shutil.rmtree(folder, ignore_errors=True)
+    return not folder.exists()
