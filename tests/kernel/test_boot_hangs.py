@@ -8,7 +8,7 @@ of their own, since the root of these boards is in memory.
 from __future__ import annotations
 
 import pytest
-from booted_board import KNOB, SCRIPT, BootedBoard, tell
+from booted_board import KNOB, PATIENCE_S, SCRIPT, BootedBoard, tell
 
 from analyzer.apply import install
 from boards.emulated.live import EmulatedTarget, LiveOptions
@@ -55,7 +55,7 @@ def check_that_the_third_boot_leaves_the_defaults(board, capsys, what):
     done = install(board.target, plan)
     assert done.notes == []
     before = hangs(board.target)
-    board.boot()
+    board.target.reboot(3 * PATIENCE_S)  # one reboot, and three boots until it answers
     assert hangs(board.target) - before == 2
     assert board.kb == 128
     assert LEFT in board.sh("dmesg | grep foreread: || journalctl -b -u foreread.service || :")
