@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import IO
 
 from boards.target import Result
@@ -14,14 +14,21 @@ def run_client(
     stdin: bytes | IO[bytes],
     stdout: IO[bytes] | None,
     timeout_s: float | None,
+    environment: Mapping[str, str] | None = None,
 ) -> Result:
-    """Run the client to its end; raises TimeoutError, and leaves no client behind."""
+    """Run the client to its end; raises TimeoutError, and leaves no client behind.
+
+    ``environment``: that of the client. With the mark of its owner (boards.owner.marked), a guard
+    ends it when foreread is killed; without, a client whose board is silent lives on. A client
+    that starts a daemon for others, as adb does, must not have it.
+    """
     given, source = (stdin, subprocess.PIPE) if isinstance(stdin, bytes) else (None, stdin)
     client = subprocess.Popen(
         words,
         stdin=source,
         stdout=subprocess.PIPE if stdout is None else stdout,
         stderr=subprocess.PIPE,
+        env=environment,
     )
     with client:
         try:

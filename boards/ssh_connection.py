@@ -193,7 +193,7 @@ class SshConnection:
         # for the second time. Without a way to the host it cannot.
         command = [*self._command(["-o", "ControlMaster=no", "-o", "ProxyCommand=false"]), *words]
         try:
-            return run_client(command, stdin, stdout, timeout_s)
+            return run_client(command, stdin, stdout, timeout_s, marked())
         except TimeoutError:
             raise too_slow(str(self.address), step, timeout_s or 0) from None
 

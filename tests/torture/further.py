@@ -12,6 +12,7 @@ from pathlib import Path
 
 from commands import COMMON, capture_problems, json_problems
 from killing import Case
+from targets import Targets
 
 from bench import Bench
 
@@ -38,6 +39,7 @@ class Further:
             "no tracefs": self.no_tracefs,
             "other user": self.other_user,
             "two at once": self.two_at_once,
+            **Targets(bench, self._refused, self._output).cases,
         }
 
     def case(self, number: int, name: str) -> Case:
