@@ -13,7 +13,8 @@ from booted_board import KNOB, PATIENCE_S, SCRIPT, BootedBoard, tell
 from analyzer.apply import install
 from boards.emulated.live import EmulatedTarget, LiveOptions
 
-pytestmark = pytest.mark.boards
+# Up to eight boots, each with its own patience: the limit of most tests is that of one boot.
+pytestmark = [pytest.mark.boards, pytest.mark.timeout(8 * PATIENCE_S)]
 
 MOUNT = """#!/bin/sh
 mkdir -p /data

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from loop_image import loop_image
 
-from analyzer.apply import ApplyPlan, Setting, write_scripts
+from analyzer.apply import ApplyError, ApplyPlan, Setting, write_scripts
 
 pytestmark = [
     pytest.mark.kernel,
@@ -30,7 +30,8 @@ def loop(tmp_path):
 def run(loop, folder, *steps, settings=(("relatime,noatime,strictatime", "noatime"),)):
     plan = ApplyPlan(
         tuple(
-            Setting(f"mount:{words}:{loop.mountpoint}", value, "why") for words, value in settings
+            Setting(f"mount:{words}:{point[0] if point else loop.mountpoint}", value, "why")
+            for words, value, *point in settings
         )
     )
     script = write_scripts(plan, folder)[0]
@@ -65,8 +66,13 @@ def test_status_and_dry_run_show_it(loop, tmp_path):
 
 
 def test_unmounted_or_refused_remounts_are_reported_without_failing_the_boot(loop, tmp_path):
-    settings = (("inode_readahead_blks=", "33"), ("compress=", "1"))
+    settings = (("inode_readahead_blks=", "33"), ("commit=", "30", tmp_path))
     said, received = run(loop, tmp_path / "out", "start", settings=settings)
     assert said[0] == "start: 0"
     assert "takes no 33: still 32" in received
-    assert "absent, skipped" in received
+    assert f"mount:commit=:{tmp_path}: absent, skipped" in received
+
+
+def test_mount_option_that_is_not_listed_is_refused(loop, tmp_path):
+    with pytest.raises(ApplyError, match=r"'mount:compress=:.*' is not a knob"):
+        run(loop, tmp_path / "out", "start", settings=(("compress=", "1"),))
