@@ -6,13 +6,18 @@ device could never end, /proc/kmsg and trace_pipe wait for more, and opening a w
 
 from __future__ import annotations
 
+import io
 import os
 import stat
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, TypeVar
 
 from boards.error import BoardsError
 
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
+
+Kind = TypeVar("Kind")
 _BLOCK_BYTES = 1 << 20
 _NOT_REGULAR = "give a regular file: copy what it holds into one"
 
@@ -21,14 +26,34 @@ class UnboundedError(BoardsError, ValueError):
     """A file that is not regular, or holds more than is read of its kind."""
 
 
+class _NeverWaiting(io.FileIO):
+    """Raises UnboundedError where a read would wait, and FileIO returns None."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        return self.readall() if size is None or size < 0 else self._come(super().read(size))
+
+    def readall(self) -> bytes:
+        return self._come(super().readall())
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int:
+        found: int | None = super().readinto(buffer)
+        return self._come(found)
+
+    def _come(self, found: Kind | None) -> Kind:
+        if found is None:
+            raise UnboundedError(f"{self.name} waits for more instead of ending", _NOT_REGULAR)
+        return found
+
+
 def open_regular(path: str | os.PathLike[str]) -> BinaryIO:
     """Open a regular file for unbuffered reads, none of which waits.
 
-    Raises UnboundedError for anything else than a regular file; OSError if it cannot be opened.
+    Raises UnboundedError for anything else than a regular file, also at a read that would wait;
+    OSError if it cannot be opened.
     """
     _check_regular(path, Path(path).stat().st_mode)  # before it is opened: that alone may do harm
     flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
-    file = os.fdopen(os.open(path, flags), "rb", buffering=0)
+    file = _NeverWaiting(path, opener=lambda name, _: os.open(name, flags))
     try:
         _check_regular(path, os.fstat(file.fileno()).st_mode)
     except UnboundedError:
@@ -72,8 +97,7 @@ def _check_regular(path: str | os.PathLike[str], mode: int) -> None:
 def _at_most(file: BinaryIO, most_bytes: int) -> bytes:
     """Return what the file holds, cut at ``most_bytes``."""
     blocks = []
-    # os.read raises BlockingIOError where the file's own read would return None.
-    while most_bytes > 0 and (block := os.read(file.fileno(), min(most_bytes, _BLOCK_BYTES))):
+    while most_bytes > 0 and (block := file.read(min(most_bytes, _BLOCK_BYTES))):
         blocks.append(block)
         most_bytes -= len(block)
     return b"".join(blocks)

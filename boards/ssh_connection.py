@@ -214,9 +214,9 @@ class SshConnection:
         return options
 
     def _link(self, name: str, path: Path) -> str:
-        if not path.exists():
+        if why := _unusable(path):
             self.close()
-            raise TargetError(f"{path}: there is no such file", f"give the {name} that is there")
+            raise TargetError(f"{path}: {why}", f"give the {name} that is there")
         (self.directory / name).symlink_to(path.absolute())
         return str(self.directory / name)
 
@@ -253,3 +253,12 @@ def _close(directory: Path) -> None:
             )
     shutil.rmtree(directory, ignore_errors=True)
     guard.release()
+
+
+def _unusable(path: Path) -> str:
+    """Return why ssh could not read a file, or would wait for it; nothing if it can."""
+    if not path.exists():
+        return "there is no such file"
+    if not path.is_file():
+        return "it is not a regular file"
+    return "" if os.access(path, os.R_OK) else "it cannot be read"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from analyzer.predict.disk.calibration import Found, Trial, explain
 from analyzer.predict.disk.device_model import cost_of
@@ -14,6 +13,7 @@ from boards.cost import Calibration, Cost
 from boards.open import LOCAL, open_target
 from boards.profile_toml import encode_cost
 from boards.silent import silent
+from boards.written import write_whole
 from emulator.devices.device import FixedCost
 from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced
@@ -61,7 +61,7 @@ class Calibrated:
 
     def write(self, output: StrPath) -> None:
         """Write the device model (TOML), which ``predict`` reads."""
-        Path(output).write_text(encode_cost(self.cost), encoding="utf-8")
+        write_whole(output, encode_cost(self.cost).encode())
 
 
 def calibrate(

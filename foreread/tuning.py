@@ -23,7 +23,7 @@ from analyzer.tuner.space.genes import Space
 from analyzer.tuner.space.losses import worst_losses
 from analyzer.tuner.store.records import Board, BoardDisk, Hardware, Spec
 from analyzer.tuner.store.store import Store
-from analyzer.tuner.store.store_file import StoreError
+from analyzer.tuner.store.store_file import check_new
 from boards.counted import plural
 from boards.open import open_target
 from boards.silent import silent
@@ -90,10 +90,7 @@ def _recipe(asked: TuneOptions, output: Path, resume: bool) -> Recipe:
     if resume:
         with Store.read(output) as store:
             return CampaignSetup.of(store.spec).recipe
-    if output.exists():
-        raise StoreError(
-            f"{output} exists already", "give another name with -o, or continue it with --resume"
-        )
+    check_new(output)
     return load_recipe(asked.recipe)
 
 

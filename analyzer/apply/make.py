@@ -22,8 +22,13 @@ from analyzer.ingest.arguments import StrPath
 from analyzer.predict.prediction import Prediction
 from analyzer.prefetch.listing import read_listing
 from analyzer.tuner.findings.results import Results
+from boards.bounded import UnboundedError, read_bounded
 from boards.silent import silent
 from tracer.formats.capture import Capture
+
+_LARGEST_REPLAYER = 64 << 20  # bytes; the C one with a static libc has under 1 MiB
+_PROGRAMS = (b"\x7fELF", b"#!")
+_REPLAYER_REMEDY = "give foreread-prefetch.c compiled for the board, or leave --replayer out"
 
 
 @dataclass(frozen=True)
@@ -79,8 +84,9 @@ def script(
         ArgumentError: a window that is not a whole number of pages.
         ApplyError: there is nothing to set, or it must not be set; ``remedy`` says what to do.
         PrefetchError: ``prefetch`` is not a list.
+        OSError: ``prefetch`` or ``replayer`` cannot be read.
     """
-    replayed = None if prefetch is None else _prefetch(Path(prefetch), replayer)
+    replayed = None if prefetch is None else replay_of(prefetch, replayer)
     if isinstance(of, Results):
         if capture or (read_ahead_kb, after_boot_kb) != (None, None):
             raise ApplyError(
@@ -117,11 +123,21 @@ def script(
     return Script(plan, tuple(write_scripts(plan, Path(output))))
 
 
-def _prefetch(listing: Path, replayer: StrPath | None) -> Prefetch:
-    """Return the replayer of a list; PrefetchError if it is invalid."""
-    text = read_listing(listing)
-    program = shipped(REPLAYER_SCRIPT) if replayer is None else Path(replayer).read_bytes()
+def replay_of(listing: StrPath, replayer: StrPath | None = None) -> Prefetch:
+    """Return a list with the program that reads it; raises as ``script`` does."""
+    text = read_listing(Path(listing))
+    program = shipped(REPLAYER_SCRIPT) if replayer is None else _read(replayer)
     return Prefetch(text, program)
+
+
+def _read(replayer: StrPath) -> bytes:
+    try:
+        program = read_bounded(replayer, _LARGEST_REPLAYER, _REPLAYER_REMEDY)
+    except UnboundedError as error:
+        raise ApplyError(str(error), _REPLAYER_REMEDY) from error
+    if not program.startswith(_PROGRAMS):
+        raise ApplyError(f"{replayer} is not a program", _REPLAYER_REMEDY)
+    return program
 
 
 def _check_whole_pages(read_ahead_kb: int | None, page_size: int) -> None:

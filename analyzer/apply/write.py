@@ -14,6 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analyzer.apply.plan import ApplyError, ApplyPlan, Setting, check
 from boards import knobs, remount, scheduler
+from boards.written import write_whole
 
 SCRIPT = "foreread-apply"
 PLACE = "/usr/sbin/foreread-apply"
@@ -59,8 +60,8 @@ def write_scripts(plan: ApplyPlan, output: Path, place: str = PLACE) -> list[Pat
         for name, template, mode in _files(plan):
             path = output / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(templates.get_template(template).render(context), encoding="utf-8")
-            path.chmod(mode)
+            text = templates.get_template(template).render(context)
+            write_whole(path, text.encode(), mode)
             written.append(path)
         written += _write_prefetch(plan, output)
     except OSError as error:
@@ -78,8 +79,7 @@ def _write_prefetch(plan: ApplyPlan, output: Path) -> Iterator[Path]:
         (REPLAYER_SOURCE, shipped(REPLAYER_SOURCE), 0o644),
     ):
         path = output / name
-        path.write_bytes(content)
-        path.chmod(mode)
+        write_whole(path, content, mode)
         yield path
 
 

@@ -22,14 +22,14 @@ from analyzer.ingest.ring import (
     page_size,
 )
 from analyzer.ingest.tables import Array
-from analyzer.ingest.tracedat_layout import (
+from analyzer.ingest.tracedat_container import (
     Buffer,
     Container,
     CpuData,
     TscToNs,
     check_expansion,
-    parse,
 )
+from analyzer.ingest.tracedat_layout import parse
 from boards.bounded import open_regular
 from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_size
 

@@ -8,99 +8,35 @@ page, event formats and options are the same in both, and read by the same funct
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from analyzer.ingest import _readers, tracing_data
 from analyzer.ingest.cursor import Cursor
-from analyzer.ingest.formats import ByteOrder
 from analyzer.ingest.recording import TraceError
 from analyzer.ingest.ring import lost_in_stats
+from analyzer.ingest.tracedat_container import (
+    Buffer,
+    Container,
+    CpuData,
+    TscToNs,
+    check_expansion,
+)
 from analyzer.ingest.tracing_data import MAGIC, count
 from tracer.formats.limits import (
     MOST_BUFFERS,
     MOST_CPUS_OF_BUFFERS,
     MOST_OPTION_SECTIONS,
-    MOST_TRACE_BYTES,
-    RECORD_LESS,
     LimitError,
-    check_size,
 )
 
 _LATENCY_REMEDY = "it holds a latency tracer's text, no events: record with trace-cmd record -e …"
-_RATIO_LIMIT = 1024  # uncompressed by compressed bytes; ring-buffer pages reach about 100
-_SMALL = 64 << 20  # bytes that are always allowed
 
 # trace-cmd-private.h: ids of options, which are those of sections as well
 _DONE, _DATE, _CPUSTAT, _BUFFER, _TRACECLOCK, _UNAME = range(6)
 _OFFSET, _CPUCOUNT, _TSC2NSEC = 7, 8, 14
 _HEADER_INFO, _FTRACE_EVENTS, _EVENT_FORMATS, _BUFFER_TEXT = 16, 17, 18, 22
 _COMPRESSED = 1  # section flag
-
-
-@dataclass(frozen=True)
-class CpuData:
-    """Trace data of one CPU: ``size`` bytes in the file at ``offset``."""
-
-    cpu: int
-    offset: int
-    size: int
-
-
-@dataclass
-class Buffer:
-    """One buffer instance; ``name`` is "" for the top one."""
-
-    name: str
-    offset: int
-    subbuf_size: int = 0
-    cpus: list[CpuData] = field(default_factory=list)
-    compressed: bool = False
-
-
-@dataclass(frozen=True)
-class TscToNs:
-    """Converts ticks to nanoseconds: ``ticks * mult >> shift``."""
-
-    mult: int
-    shift: int
-
-
-@dataclass
-class Container:
-    """The metadata of a trace.dat, and the place of its trace data."""
-
-    data: memoryview
-    version: int
-    byte_order: ByteOrder
-    long_size: int
-    page_size: int
-    compression: str = "none"
-    header_page: bytes = b""
-    texts: dict[str, bytes] = field(default_factory=dict)
-    buffers: list[Buffer] = field(default_factory=list)
-    cpu_count: int = 0
-    clock: str | None = None
-    kernel: str | None = None
-    lost: dict[int, int] = field(default_factory=dict)
-    time_offset_ns: int = 0
-    tsc: TscToNs | None = None
-    sections: dict[int, int] = field(default_factory=dict)
-    is_latency: bool = False
-
-    def cursor(self, offset: int) -> Cursor:
-        """Return a cursor at an offset of the file; raises ValueError past its end."""
-        if offset > len(self.data):
-            raise ValueError(f"it points to byte {offset} and has {len(self.data)}")
-        return Cursor(self.data[offset:], self.byte_order)
-
-
-def check_expansion(size: int, packed: int) -> None:
-    """Raise TraceError if no real trace packs ``size`` bytes into ``packed`` ones."""
-    check_size("trace.dat, decompressed,", size, MOST_TRACE_BYTES, RECORD_LESS)
-    if size > max(_SMALL, _RATIO_LIMIT * packed):
-        raise TraceError(f"{packed} bytes of trace.dat claim to expand to {size}", "copy it again")
 
 
 def parse(data: memoryview) -> Container:

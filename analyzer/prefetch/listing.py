@@ -25,6 +25,8 @@ from pathlib import Path
 
 from analyzer.error import AnalyzerError
 from analyzer.ingest.arguments import StrPath
+from boards.bounded import UnboundedError, read_bounded
+from boards.written import write_whole
 
 MAGIC = "foreread-prefetch 1"
 # Limits that the replayers enforce (foreread-prefetch.c).
@@ -32,6 +34,7 @@ LARGEST_LIST = 16 << 20  # bytes
 LONGEST_PATH = 4095  # bytes, PATH_MAX without its NUL
 MOST_OFFSET = 10**18  # bytes, not reached
 LARGEST_RANGE = 2 << 20  # bytes; longer ranges are split
+_NOT_A_LIST = "give a list that `foreread prefetch` wrote"
 _KEYS = ("kernel", "board", "capture", "order")
 _PLAIN = re.compile(rb"[!-\[\]-~]+")  # printing, no space, no backslash
 _ESCAPED = re.compile(rb"\\0([0-3][0-7][0-7])")
@@ -141,13 +144,15 @@ def decode(text: bytes) -> Listing:
 
 def write_listing(path: StrPath, listing: Listing) -> None:
     """Write the list that a replayer reads. Raises PrefetchError as ``encode``, and OSError."""
-    Path(path).write_bytes(encode(listing))
+    write_whole(path, encode(listing))
 
 
 def read_listing(path: Path) -> bytes:
     """Return the text of a list's file. Raises PrefetchError for an invalid one, and OSError."""
-    with path.open("rb") as file:
-        text = file.read(LARGEST_LIST + 1)
+    try:
+        text = read_bounded(path, LARGEST_LIST, _NOT_A_LIST)
+    except UnboundedError as error:
+        raise PrefetchError(str(error), error.remedy) from error
     try:
         decode(text)
     except PrefetchError as error:
@@ -176,4 +181,4 @@ def _unescaped(word: bytes, number: int) -> str:
 
 
 def _refused(number: int, why: str) -> PrefetchError:
-    return PrefetchError(f"line {number}: {why}", "give a list that `foreread prefetch` wrote")
+    return PrefetchError(f"line {number}: {why}", _NOT_A_LIST)

@@ -9,6 +9,7 @@ import msgspec
 
 from analyzer.prefetch.cases import CASES, CaseName, Comparison
 from analyzer.prefetch.listing import PrefetchError
+from boards.bounded import UnboundedError
 from boards.document import Document, OtherSchemaError, read_document
 from tracer.formats.capture import Count
 from tracer.formats.sweep import Measured
@@ -51,7 +52,11 @@ def read_measurement(path: Path) -> Measurement:
         found = read_document(path, Measurement, _REMEDY)
     except OtherSchemaError as error:
         raise PrefetchError(f"{path} {error}", error.remedy) from error
-    except (ValueError, OSError) as error:
+    except UnboundedError as error:
+        raise PrefetchError(str(error), _REMEDY) from error
+    except OSError as error:
+        raise PrefetchError(f"{path}: {error.strerror}", _REMEDY) from error
+    except ValueError as error:
         raise PrefetchError(f"{path}: {error}", _REMEDY) from error
     if tuple(case.name for case in found.cases) != CASES:
         raise PrefetchError(f"{path}: not the cases {', '.join(CASES)}", _REMEDY)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Literal
 
@@ -24,6 +25,7 @@ from analyzer.report.blocks import (
 from analyzer.report.pdf_text import MOST_LINES, cell_lines, width_of, wrapped
 from analyzer.report.plots import Plot
 from analyzer.report.style import WIDTH_IN, drawable, text_width_pt
+from boards.written import write_whole
 
 A4_IN = (8.27, 11.69)
 MARGIN_IN = (A4_IN[0] - WIDTH_IN) / 2
@@ -41,8 +43,10 @@ def write_pdf(output: Path, title: str, subtitle: str, sections: list[Section]) 
     """
     metadata = {"Title": drawable(title), "CreationDate": None, "Creator": "foreread"}
     scale = _scale(title, subtitle, sections)
-    with PdfPages(output, metadata=metadata) as pdf:
+    written = io.BytesIO()
+    with PdfPages(written, metadata=metadata) as pdf:
         _set(Sheets(pdf, drawable(title), scale), title, subtitle, sections)
+    write_whole(output, written.getvalue())
 
 
 def _scale(title: str, subtitle: str, sections: list[Section]) -> float:

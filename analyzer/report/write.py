@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
@@ -23,6 +24,7 @@ from analyzer.report.wording import plain, shell_words, shortened
 from analyzer.tuner.findings.document import document as tuning_document
 from analyzer.tuner.findings.results import Results
 from boards.silent import silent
+from boards.written import write_whole
 from tracer.formats.sweep import Sweep
 
 Drawn = Callable[[int, int], None]
@@ -87,10 +89,10 @@ def _write(
     html, pdf, numbers = (output / name for name in ("index.html", "report.pdf", "report.json"))
     with drawing():
         page = render(head.title, head.subtitle, said, head.version)
-        html.write_text(page, encoding="utf-8")
+        write_whole(html, page.encode())
         write_pdf(pdf, head.title, head.subtitle, said)
         pictures = _write_figures(said, output)
-    numbers.write_text(figures.to_json() + "\n", encoding="utf-8")
+    write_whole(numbers, f"{figures.to_json()}\n".encode())
     return ReportFiles(html, pdf, numbers, pictures)
 
 
@@ -120,7 +122,9 @@ def _write_figures(said: list[Section], output: Path) -> tuple[Path, ...]:
     ]
     for plot in plots:
         path = output / f"{plot.name}.png"
-        plot.figure().savefig(path, metadata={"Software": None})
+        picture = io.BytesIO()
+        plot.figure().savefig(picture, format="png", metadata={"Software": None})
+        write_whole(path, picture.getvalue())
         written.append(path)
     return tuple(written)
 

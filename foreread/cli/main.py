@@ -171,7 +171,7 @@ def _os_remedy(error: BaseException) -> str:
     code = error.errno if isinstance(error, OSError) else None
     return {
         errno.ENOSPC: "free some space, or write to another place with -o",
-        errno.EACCES: "run as root, or write to another place with -o",
+        errno.EACCES: "run as root, or give a path that you may read or write",
         errno.EPERM: "run as root",
         errno.EROFS: "write to another place with -o",
     }.get(code or 0, "check the path")

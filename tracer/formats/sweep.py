@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import field
 
+from boards.bounded import UnboundedError
 from boards.document import Document, OtherSchemaError, encode, read_document, says
 from tracer.error import TracerError
 from tracer.formats.capture import Count, PageBytes
@@ -59,7 +60,7 @@ def check_writable(path: Path) -> None:
     """Raise SweepError if a sweep cannot be written to ``path``, before hours of runs."""
     if path.is_dir():
         raise SweepError(f"{path} is a directory", "give the name of a file")
-    if path.exists():
+    if os.path.lexists(path):  # also a link to nothing, in whose place the sweep would be put
         raise SweepError(f"{path} exists already", "give another name with -o, or remove it")
     if not path.parent.is_dir():
         raise SweepError(
@@ -84,5 +85,9 @@ def read_sweep(path: str | os.PathLike[str]) -> Sweep:
         return read_document(path, Sweep, _REMEDY)
     except OtherSchemaError as error:
         raise SweepError(f"{path} {error}", error.remedy) from error
-    except (OSError, ValueError) as error:
+    except UnboundedError as error:
+        raise SweepError(str(error), _REMEDY) from error
+    except OSError as error:
+        raise SweepError(f"{path}: {error.strerror}", _REMEDY) from error
+    except ValueError as error:
         raise SweepError(f"{path} is not a sweep: {error}", _REMEDY) from error

@@ -21,6 +21,7 @@ from tracer.error import RecordError
 from tracer.formats import capture as capture_files
 from tracer.formats.capture import TRACE, Capture, Device, FileEntry, dev_text
 from tracer.formats.disk_probe import DiskProbe
+from tracer.formats.limits import LimitError
 from tracer.interrupts import orderly_exit
 from tracer.local import metadata, repeat
 from tracer.local.disk.probe import ProbeFailed, probe_disk
@@ -209,7 +210,7 @@ def _files(
     try:
         found = inodes_of(trace) if inodes_of else set()
     except ValueError as error:
-        notes.append(f"the trace could not be read to look for its files: {error}")
+        notes.append(unread_note(error))
         found = set()
     inodes |= {(dev_text(dev), ino) for dev, ino in found}
     limit_s = SEARCH_S if options.search_s is None else options.search_s
@@ -221,6 +222,13 @@ def _files(
     if not complete:
         notes.append(search_cut(files, limit_s))
     return files
+
+
+def unread_note(error: ValueError) -> str:
+    """Return the note about a trace just recorded that cannot be read."""
+    if isinstance(error, LimitError):
+        return f"this capture cannot be loaded: {error}; {error.remedy}"
+    return f"the trace could not be read to look for its files: {error}"
 
 
 def looking_up(files: int, limit_s: float) -> str:

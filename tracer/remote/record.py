@@ -22,7 +22,14 @@ from tracer.interrupts import orderly_exit
 from tracer.local import metadata
 from tracer.local.journal import unrestored
 from tracer.local.output import no_space_as_error, output_directory
-from tracer.local.record import InodesOf, RecordOptions, default_buffer_kib, looking_up, lost_notes
+from tracer.local.record import (
+    InodesOf,
+    RecordOptions,
+    default_buffer_kib,
+    looking_up,
+    lost_notes,
+    unread_note,
+)
 from tracer.local.residency import with_cached
 from tracer.local.run import RunOptions, exit_notes, living_notes
 from tracer.probes import ProbePlan
@@ -215,7 +222,7 @@ def _files(
     try:
         found = inodes_of(trace) if inodes_of else set()
     except ValueError as error:
-        notes.append(f"the trace could not be read to look for its files: {error}")
+        notes.append(unread_note(error))
         found = set()
     inodes = set(run.mapped) | {(dev_text(dev), ino) for dev, ino in found}
     limit_s = SEARCH_S if options.search_s is None else options.search_s

@@ -49,6 +49,12 @@ def read_plans(path: Path, disks: Sequence[str] = (), risked: bool = False) -> P
     return plans
 
 
+def check_learning(path: Path) -> None:
+    """Raise StoreError if nothing can be learnt into the file ``path``."""
+    with Store.read(path):
+        pass
+
+
 def learn(path: Path, fingerprint: Fingerprint) -> Chromosome:
     """Store the best of a TUNING file as the top genes of a fingerprint; return it.
 

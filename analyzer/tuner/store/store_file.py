@@ -26,7 +26,15 @@ from analyzer.tuner.store.limits import (
 from analyzer.tuner.store.schema import APPLICATION_ID, SCHEMA, VERSION
 from boards.bounded import UnboundedError, open_regular
 
-__all__ = ["StoreError", "is_store", "new_memory", "open_to_read", "open_to_write", "write_new"]
+__all__ = [
+    "StoreError",
+    "check_new",
+    "is_store",
+    "new_memory",
+    "open_to_read",
+    "open_to_write",
+    "write_new",
+]
 _MAGIC = b"SQLite format 3\0"  # https://www.sqlite.org/fileformat.html, 1.3
 _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 _NOT_OURS = "give a file of foreread tune"
@@ -47,12 +55,23 @@ def new_memory() -> sqlite3.Connection:
     return connection
 
 
-def write_new(path: Path, image: bytes) -> None:
-    """Make the file ``path`` of ``image``, whole or not at all; never over another file."""
-    if path.exists():
+def check_new(path: Path) -> None:
+    """Raise StoreError if no file can be made at ``path``, before anything is measured."""
+    if os.path.lexists(path):
         raise StoreError(
             f"{path} exists already", "give another name with -o, or continue it with --resume"
         )
+    if not path.parent.is_dir():
+        raise StoreError(
+            f"{path.parent} is not a directory", "create it, or write to another place with -o"
+        )
+    if not os.access(path.parent, os.W_OK):
+        raise StoreError(f"{path.parent} cannot be written to", "write to another place with -o")
+
+
+def write_new(path: Path, image: bytes) -> None:
+    """Make the file ``path`` of ``image``, whole or not at all; never over another file."""
+    check_new(path)
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with part.open("xb") as file:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 from importlib import import_module
 from pathlib import Path
@@ -18,6 +19,7 @@ from boards.live import live_profile, target_profile
 from boards.open import LOCAL, open_target, transport_of
 from boards.profile import Profile, ProfileError, Storage, known_profiles, load_profile
 from boards.profile_toml import encode_profile
+from boards.written import write_whole
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.commands import boards_start
 from foreread.cli.main import printable
@@ -112,14 +114,12 @@ def _new(args: argparse.Namespace) -> int:
 
 
 def _write_new(path: Path, text: str) -> None:
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError as error:
-        message = f"{path} exists already"
+    if os.path.lexists(path):
         raise ProfileError(
-            message, "choose another name with -o FILE: this file may contain your changes"
-        ) from error
+            f"{path} exists already",
+            "choose another name with -o FILE: this file may contain your changes",
+        )
+    write_whole(path, text.encode())
 
 
 def _lines(profile: Profile) -> list[str]:

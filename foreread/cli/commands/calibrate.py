@@ -10,6 +10,7 @@ from pathlib import Path
 
 from boards.profile import builtin_names, read_profile, with_cost
 from boards.profile_toml import encode_profile
+from boards.written import write_whole
 from foreread.calibrating import Calibrated, calibrate
 from foreread.cli.arguments import UsageError
 from foreread.cli.arguments.target import add_target, target_words, tell
@@ -59,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         done.write(args.output)
     if args.profile is not None:
         changed = with_cost(read_profile(args.profile), done.place.disk, done.cost)
-        args.profile.write_text(encode_profile(changed), encoding="utf-8")
+        write_whole(args.profile, encode_profile(changed).encode())
     print(done.to_json() if args.json else _text(done))
     return 0
 

@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 
 from analyzer.tuner.engines.fingerprint import BY_NAME, Snapshot
-from analyzer.tuner.findings.plans import Plans, learn, read_plans
+from analyzer.tuner.findings.plans import Plans, check_learning, learn, read_plans
 from analyzer.tuner.space.losses import losses_in
 from boards.open import open_target
+from boards.written import write_whole
 from foreread.cli.arguments import UsageError, seconds
 from foreread.cli.arguments.allow import add_allow
 from foreread.cli.arguments.target import add_target, tell
@@ -136,6 +137,8 @@ def _add_applying(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Watch, and print periods and actions."""
     _check_usage(args)
+    if args.learn is not None:
+        check_learning(args.learn)  # before a period is watched in vain
     disks = [name.removeprefix("/dev/") for name in args.devices]
     plans = _plans(args.apply, disks, "durability" in args.allow)
     losses = losses_in(setting for plan in plans.values() for setting in plan)
@@ -198,8 +201,7 @@ def _plans(paths: list[Path], disks: list[str], risked: bool) -> Plans:
 
 
 def _write_script(args: argparse.Namespace, options: WatchOptions) -> int:
-    args.output.write_text(resident_script(options), encoding="utf-8")
-    args.output.chmod(0o755)
+    write_whole(args.output, resident_script(options).encode(), 0o755)
     path = str(args.output)
     document = WatchScriptDocument(script=path, plans=options.plans, losses=list(options.losses))
     print(document.to_json() if args.json else f"script: {printable(path)}")

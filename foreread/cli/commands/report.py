@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from analyzer.ingest.load import load
 from analyzer.predict.choice import PUBLISHED
+from analyzer.prefetch.measured import read_measurement
 from analyzer.tuner.findings.results import Results, read_results
 from analyzer.tuner.store.store_file import is_store
 from foreread.cli.arguments import UsageError, add_capture
@@ -80,11 +81,13 @@ def _of_tuning(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
 
 
 def _of_capture(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
+    sweep, tuning = _measured(args.measured)  # wrong files are refused before the prediction
+    if args.prefetch is not None:
+        read_measurement(args.prefetch)
     line.step(f"reading {printable(str(args.capture))}")
     recording = load(args.capture, args.pids)
     line.step("predicting every window")
     prediction = question_of(args).predicted(recording)
-    sweep, tuning = _measured(args.measured)
     from analyzer.report import report  # noqa: PLC0415  (matplotlib)
 
     return report(

@@ -12,6 +12,7 @@ from msgspec import UNSET
 
 from analyzer.apply import ApplyPlan, Installed, Script, install, script, uninstall
 from analyzer.apply.init_system import INITS
+from analyzer.apply.make import replay_of
 from analyzer.apply.plan import DEFAULT_ATTEMPTS, STATE_DIR
 from analyzer.ingest.load import load
 from analyzer.predict.choice import PUBLISHED
@@ -182,6 +183,8 @@ def _published(args: argparse.Namespace) -> str | None:
 
 
 def _of_capture(args: argparse.Namespace) -> Script:
+    if args.prefetch is not None:
+        replay_of(args.prefetch, args.replayer)  # wrong files are refused before the prediction
     recording = load(args.capture, args.pids)
     return script(
         question_of(args).predicted(recording),

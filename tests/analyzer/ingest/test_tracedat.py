@@ -23,7 +23,7 @@ from tracedat_files import (
     small,
 )
 
-from analyzer.ingest import _readers, tracedat, tracedat_layout
+from analyzer.ingest import _readers, tracedat, tracedat_container, tracedat_layout
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.tables import Kind, Table
 
@@ -170,7 +170,7 @@ def test_ticks_become_nanoseconds() -> None:
 @pytest.mark.parametrize("ticks", [0, 1, (1 << 32) - 1, 1 << 32, (1 << 63) + 12345])
 def test_scaling_equals_that_with_long_numbers(ticks: int) -> None:
     time = np.array([ticks], "u8")
-    tracedat._scale(time, tracedat_layout.TscToNs(2_863_311_531, 32))
+    tracedat._scale(time, tracedat_container.TscToNs(2_863_311_531, 32))
     assert time[0] == (ticks * 2_863_311_531 >> 32) % (1 << 64)
 
 

@@ -1,0 +1,180 @@
+"""Every path that a command takes, given every kind of file that is not plain data.
+
+The tables are complete: test_every_option_that_takes_text_is_in_the_tables walks the parsers.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+import pytest
+from special_files import NAMES, Outcome, outcomes, special_files
+from tuned_stores import tuned
+
+from analyzer.tuner.engines.fingerprint import BY_NAME
+from analyzer.tuner.findings.plans import learn
+from foreread.cli.main import build_parser
+
+EXAMPLES = Path(__file__).parents[3] / "examples/python-start"
+CAPTURE = "capture.tar.xz"  # a copy, since confirm writes to it
+SWEEP = str(EXAMPLES / "python-start.sweep.json")
+SSH = ["--target", "ssh://root@127.0.0.1:1"]
+# The path stands for {}; a key is a command and its option or argument.
+INPUTS = {
+    "show capture": ["show", "{}"],
+    "predict capture": ["predict", "{}"],
+    "predict --device-model": ["predict", CAPTURE, "--device-model", "{}"],
+    "validate capture": ["validate", "{}", SWEEP],
+    "validate sweep": ["validate", CAPTURE, "{}"],
+    "validate --device-model": ["validate", CAPTURE, SWEEP, "--device-model", "{}"],
+    "report capture": ["report", "{}", "-o", "out"],
+    "report measured": ["report", CAPTURE, "{}", "-o", "out"],
+    "report --prefetch": ["report", CAPTURE, "--prefetch", "{}", "-o", "out"],
+    "report --device-model": ["report", CAPTURE, "--device-model", "{}", "-o", "out"],
+    "prefetch capture": ["prefetch", "{}", "-o", "out"],
+    "prefetch --device-model": ["prefetch", CAPTURE, "--device-model", "{}", "-o", "out"],
+    "script capture": ["script", "{}", "-o", "out"],
+    "script --device-model": ["script", CAPTURE, "--device-model", "{}", "-o", "out"],
+    "script --prefetch": ["script", CAPTURE, "--prefetch", "{}", "-o", "out"],
+    "script --replayer": ["script", CAPTURE, "--prefetch", "list", "--replayer", "{}", "-o", "out"],
+    "confirm capture": ["confirm", "{}"],
+    "confirm --device-model": ["confirm", CAPTURE, "--device-model", "{}"],
+    "sweep command_line": ["sweep", "-o", "out", "{}"],
+    "sweep --device-model": ["sweep", "-o", "out", "--device-model", "{}", CAPTURE],
+    "tune --resume": ["tune", "-o", "{}", "--resume", "--", "true"],
+    "tune --recipe": ["tune", "-o", "out", "--recipe", "{}", "--", "true"],
+    "tune --capture": ["tune", "-o", "out", "--capture", "{}", "--", "true"],
+    "tune --device-model": [
+        *("tune", "-o", "out", "--capture", CAPTURE, "--device-model", "{}", "--", "true"),
+    ],
+    "calibrate device": ["calibrate", "{}"],
+    "calibrate --profile": ["calibrate", ".", "--profile", "{}"],
+    "fingerprint --learn": ["fingerprint", "--interval", "1", "--learn", "{}"],
+    "fingerprint --apply": ["fingerprint", "-o", "out", "--apply", "{}"],
+    "boards show board": ["boards", "show", "{}"],
+    "doctor --identity": ["doctor", *SSH, "--identity", "{}"],
+    "record --identity": ["record", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
+    "confirm --identity": ["confirm", CAPTURE, *SSH, "--identity", "{}"],
+    "sweep --identity": ["sweep", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
+    "tune --identity": ["tune", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
+    "calibrate --identity": ["calibrate", ".", *SSH, "--identity", "{}"],
+    "script --identity": ["script", "--uninstall", *SSH, "--identity", "{}"],
+    "fingerprint --identity": ["fingerprint", *SSH, "--identity", "{}"],
+    "boards new --identity": ["boards", "new", *SSH, "--identity", "{}"],
+}
+OUTPUTS = {
+    "record --output": ["record", "-o", "{}", "--", "true"],
+    "report --output": ["report", CAPTURE, "-o", "{}"],
+    "prefetch --output": ["prefetch", CAPTURE, "-o", "{}"],
+    "script --output": ["script", CAPTURE, "-o", "{}"],
+    "sweep --output": ["sweep", "-o", "{}", "--", "true"],
+    "tune --output": ["tune", "-o", "{}", "--", "true"],
+    "calibrate --output": ["calibrate", ".", "-o", "{}"],
+    "fingerprint --output": ["fingerprint", "--apply", "tuning", "-o", "{}"],
+    "boards new --output": ["boards", "new", "-o", "{}"],
+}
+# Text that is no path on this machine, and words of the command that is run.
+OTHERS = {
+    *(f"{command} --target" for command in ("doctor", "record", "confirm", "sweep", "tune")),
+    *(f"{command} --target" for command in ("calibrate", "script", "fingerprint", "boards new")),
+    *(f"{command} --until-output" for command in ("record", "sweep", "tune")),
+    *(f"{command} --user" for command in ("record", "sweep", "tune")),
+    *(f"{command} --windows" for command in ("predict", "sweep", "boards run")),
+    *(f"{command} --device" for command in ("sweep", "tune", "fingerprint")),
+    *(f"{command} command_line" for command in ("record", "tune", "boards run")),
+    *(f"boards {action} {of}" for action in ("run", "start") for of in ("board", "--kernel")),
+    *("boards run --package", "boards start --package"),
+    *("boards start --name", "boards start --append", "boards stop names"),
+    "script --state-dir",  # of the board
+    "tune --scenario",  # reads or writes on the measured machine, for as long as a run lasts
+}
+# Calls that are left out: a large file is what this measures, for half a minute.
+# Before it connects confirm predicts, for seconds; every command checks a key by the same function.
+LEFT_OUT = {
+    ("calibrate device", "growing.toml"),
+    *(("confirm --identity", name) for name in NAMES[1:]),
+}
+# ssh itself judges the text of a key, when the connection stands.
+KEYS = ("growing.toml", "empty.toml")
+NO_CONNECTION = "ssh://root@127.0.0.1:1: connecting"
+
+
+def _options(parser: argparse.ArgumentParser, words: str = ""):
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for name, sub in action.choices.items():
+                yield from _options(sub, f"{words}{name} ")
+        elif action.nargs != 0 and not action.choices and action.type in (None, Path):
+            yield words + (action.option_strings or [action.dest])[-1]
+
+
+def test_every_option_that_takes_text_is_in_the_tables():
+    """A new option must be added to INPUTS or OUTPUTS if it takes a path, else to OTHERS."""
+    known = {*INPUTS, *OUTPUTS, *OTHERS} - {"tune --resume"}
+    assert set(_options(build_parser())) - {"--version"} == known
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("special")
+    (made / "list").write_bytes(b"foreread-prefetch 1\n0 4096 /bin/sh\n")
+    shutil.copy(EXAMPLES / "python-start.capture.tar.xz", made / CAPTURE)
+    (made / "full").symlink_to("/dev/full")
+    (made / "read-only").mkdir(mode=0o500)
+    tuned(made / "tuning")
+    learn(made / "tuning", BY_NAME["read-random-small"])
+    with special_files(made):
+        yield made
+
+
+@pytest.mark.parametrize("case", INPUTS)
+def test_an_input_that_is_no_plain_file_is_refused_in_one_line(case, folder):
+    names = [name for name in NAMES if (case, name) not in LEFT_OUT]
+    calls = [_words(INPUTS[case], folder / name) for name in names]
+    for name, seen in zip(names, outcomes(calls, folder), strict=True):
+        of_ssh = case.endswith("--identity") and name in KEYS
+        _check_refused(seen, NO_CONNECTION if of_ssh else name)
+
+
+# Where a result is a folder, one that is missing is made, and one that is there is filled.
+BAD_FILES = ("full", "pipe.toml", "missing/out", "socket.toml", "loop.toml", "folder.toml")
+BAD_FOLDERS = ("full", "pipe.toml", "socket.toml", "loop.toml", "list", "list/below")
+
+
+@pytest.mark.parametrize("case", OUTPUTS)
+def test_an_output_that_cannot_be_written_is_named_in_one_line(case, folder):
+    to_folder = case.split()[0] in ("record", "report", "script")
+    names = [*(BAD_FOLDERS if to_folder else BAD_FILES), "read-only/out"]
+    before = _content(folder)
+    calls = [_words(OUTPUTS[case], folder / name) for name in names]
+    for name, seen in zip(names, outcomes(calls, folder), strict=True):
+        _check_refused(seen, name.partition("/")[0])
+    assert _content(folder) == before
+
+
+@pytest.mark.parametrize("case", ["fingerprint --output", "boards new --output"])
+def test_a_file_that_is_cut_off_while_it_is_written_is_no_result(case, folder):
+    before = _content(folder)
+    (seen,) = outcomes([_words(OUTPUTS[case], folder / "cut")], folder, most_bytes=100)
+    _check_refused(seen, "cut")
+    assert _content(folder) == before
+
+
+def _words(words: list[str], path: Path) -> list[str]:
+    return [word.replace("{}", str(path)) for word in words]
+
+
+def _check_refused(seen: Outcome, name: str) -> None:
+    """Check that one line is an error, names the file, and says what to do; others are steps."""
+    errors = [line for line in seen.stderr.splitlines() if " -- " in line]
+    assert seen.code in (1, 2), seen
+    assert "Traceback" not in seen.stderr
+    assert len(errors) == 1, seen
+    assert errors[0] == seen.stderr.splitlines()[-1]
+    assert name in errors[0], seen
+
+
+def _content(folder: Path) -> dict[str, int]:
+    """Return the files below a folder with their sizes, but for the one that grows."""
+    found = {str(path): path.lstat().st_size for path in folder.rglob("*")}
+    return {path: size for path, size in found.items() if "growing" not in path}

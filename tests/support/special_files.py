@@ -1,0 +1,176 @@
+"""Files that are not plain data, and a process that gives them to foreread one after the other."""
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+HANG_S = 120  # for a call that takes milliseconds
+_MEMORY = 6 << 30  # bytes of address space: an endless file ends in an error here, not in swap
+_CAPSET_VERSION = 0x20080522
+_OVERRIDES = 0b110  # CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH, which let root read anything
+_TRACE_LINE = b" cat-1 [000] .... 1.0: mm_filemap_add_to_page_cache: dev 8:1 ino 2 page=0 ofs=0\n"
+_GROWN = 32 << 20
+# Names end as a recipe's do, so that --recipe takes them too.
+NAMES = tuple(
+    f"{kind}.toml"
+    for kind in (
+        *("pipe", "held-pipe", "zero", "random", "terminal", "folder", "socket", "unreadable"),
+        *("dangling", "loop", "growing", "empty"),
+    )
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one call of foreread did: ``code`` is negative for a signal, None for a hang."""
+
+    code: int | None
+    stdout: str
+    stderr: str
+
+
+@contextlib.contextmanager
+def special_files(folder: Path) -> Iterator[None]:
+    """Make a file of each kind in ``folder``, and keep them in their state."""
+    with contextlib.ExitStack() as held:
+        for name in ("pipe", "held-pipe"):
+            os.mkfifo(folder / f"{name}.toml")
+        held.callback(os.close, os.open(folder / "held-pipe.toml", os.O_RDWR))
+        (folder / "zero.toml").symlink_to("/dev/zero")
+        (folder / "random.toml").symlink_to("/dev/random")
+        ours, theirs = os.openpty()
+        for end in (ours, theirs):
+            held.callback(os.close, end)
+        (folder / "terminal.toml").symlink_to(os.ttyname(theirs))
+        (folder / "folder.toml").mkdir()
+        with contextlib.chdir(folder):  # a socket's path has at most 107 bytes
+            held.enter_context(socket.socket(socket.AF_UNIX)).bind("socket.toml")
+        (folder / "unreadable.toml").write_text("kind = 'fixed'\n")
+        (folder / "unreadable.toml").chmod(0)
+        (folder / "dangling.toml").symlink_to("nowhere")
+        (folder / "loop.toml").symlink_to("loop.toml")
+        (folder / "empty.toml").touch()
+        held.enter_context(_growing(folder / "growing.toml"))
+        yield
+
+
+@contextlib.contextmanager
+def _growing(path: Path) -> Iterator[None]:
+    """Append to a file all the time, up to a size that no reader catches up with."""
+    ended = threading.Event()
+    path.write_bytes(b"# tracer: nop\n#\n" + _TRACE_LINE * 100)
+
+    def grow() -> None:
+        with path.open("ab", buffering=0) as file:
+            while file.tell() < _GROWN and not ended.wait(0.01):
+                file.write(_TRACE_LINE * 100)
+
+    thread = threading.Thread(target=grow)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+def outcomes(
+    calls: list[list[str]], folder: Path, most_bytes: int = resource.RLIM_INFINITY
+) -> list[Outcome]:
+    """Return what foreread does with each list of words, all run in ``folder`` by one process.
+
+    Root is made to respect permissions, so that an unreadable file is one for root too. No file
+    grows beyond ``most_bytes``: a write fails in its middle, as on a full disk.
+    """
+    done = subprocess.run(
+        [sys.executable, __file__],
+        input=json.dumps([calls, most_bytes]),
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        check=True,
+        timeout=HANG_S * (len(calls) + 1),
+    )
+    return [Outcome(**one) for one in json.loads(done.stdout)]
+
+
+def _main() -> None:
+    from foreread.cli import main
+
+    calls, most_bytes = json.load(sys.stdin)
+    for name in {words[0] for words in calls}:
+        main.command_module(name)
+    print(json.dumps([_called(main.main, words, most_bytes) for words in calls]))
+
+
+def _called(main, words: list[str], most_bytes: int) -> dict[str, object]:
+    """Run one call in a fork, which takes milliseconds where Python's start takes a second."""
+    out = Path("out")
+    shutil.rmtree(out, ignore_errors=True)
+    out.unlink(missing_ok=True)
+    streams = [os.memfd_create(name) for name in ("stdout", "stderr")]
+    pid = os.fork()
+    if pid == 0:
+        _run(main, words, streams, most_bytes)
+    status = _status(pid)
+    texts = [os.pread(stream, 1 << 20, 0).decode(errors="replace") for stream in streams]
+    for stream in streams:
+        os.close(stream)
+    return {"code": status, "stdout": texts[0], "stderr": texts[1]}
+
+
+def _run(main, words: list[str], streams: list[int], most_bytes: int) -> None:
+    code = 99
+    try:
+        os.setsid()
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        for stream, number in zip(streams, (1, 2), strict=True):
+            os.dup2(stream, number)
+        resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most_bytes, most_bytes))
+        _respect_permissions()
+        code = main(words)
+    except SystemExit as ended:  # argparse
+        code = ended.code
+    except BaseException:
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _status(pid: int) -> int | None:
+    with os.fdopen(os.pidfd_open(pid)) as ended:
+        if select.select([ended], [], [], HANG_S)[0]:
+            return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.killpg(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return None
+
+
+def _respect_permissions() -> None:
+    """Drop the capabilities with which root opens any file, in this process."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    header = (ctypes.c_uint32 * 2)(_CAPSET_VERSION, 0)
+    data = (ctypes.c_uint32 * 6)()  # effective, permitted, inheritable; twice
+    if libc.capget(header, data) == 0:
+        data[0] &= ~_OVERRIDES
+        data[1] &= ~_OVERRIDES
+        libc.capset(header, data)
+
+
+if __name__ == "__main__":
+    _main()
