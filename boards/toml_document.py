@@ -19,14 +19,16 @@ LARGEST_BYTES = 256 << 10  # the longest that ships has 10 KiB
 DEEPEST = 32  # nested arrays and inline tables; parts of a dotted key
 
 # The tokens of TOML 1.0 that matter here. The scan agrees with tomllib up to the first error in the
-# text, and there tomllib ends; a string that is not closed is such an error.
+# text, and there tomllib ends; a string that is not closed is such an error. No group is repeated
+# possessively, since Python before 3.11.5 then misses matches (CPython issue 106052); the choices
+# exclude each other, so that a failed match still takes time linear in the text.
 _TOKEN = re.compile(
     r"""
     (?P<comment>\#[^\n]*+)
   | (?P<string>
-        \"\"\"(?:[^"\\]++|\\.|"{1,2}+(?!"))*+"{3,5}
-      | \'\'\'(?:[^']++|'{1,2}+(?!'))*+'{3,5}
-      | "(?:[^"\\\n]++|\\.)*+"
+        \"\"\"(?:[^"\\]++|\\.|"{1,2}(?!"))*"{3,5}
+      | \'\'\'(?:[^']++|'{1,2}(?!'))*'{3,5}
+      | "(?:[^"\\\n]++|\\.)*"
       | '[^'\n]*+'
     )
   | (?P<unclosed>["'])

@@ -13,6 +13,8 @@ import tarfile
 import zlib
 from pathlib import Path
 
+from tracer.formats.archive import unpack
+
 EXAMPLE = Path(__file__).parents[2] / "examples/python-start/python-start.capture.tar.xz"
 BLOCK = 512
 GIB = 1 << 30
@@ -79,8 +81,7 @@ def _xz(path, mode, _level):
 
 def example(folder):
     """Unpack the shipped example; return the capture's directory."""
-    with tarfile.open(EXAMPLE) as tar:
-        tar.extractall(folder, filter="data")
+    unpack(EXAMPLE, folder)
     return next(folder.glob("*/capture.json")).parent
 
 

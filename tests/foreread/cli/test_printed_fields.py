@@ -9,7 +9,6 @@ import contextlib
 import io
 import json
 import shutil
-import tarfile
 from pathlib import Path
 
 import msgspec
@@ -26,6 +25,7 @@ from boards.profile_toml import encode_profile
 from foreread.cli.commands import show
 from foreread.cli.main import main
 from foreread.error import ERRORS
+from tracer.formats.archive import unpack
 from tracer.formats.capture import DISK, FILES, METADATA, Capture, FileEntry
 from tracer.formats.disk_probe import DiskProbe
 from tracer.formats.sweep import Sweep
@@ -66,8 +66,7 @@ FEW = ("show", "predict", "script")  # for each of the kept fields
 def documents(tmp_path_factory):
     """The plain values in the shipped capture and sweep; the capture's folder."""
     folder = tmp_path_factory.mktemp("example")
-    with tarfile.open(next(EXAMPLE.glob("*.capture.tar.xz"))) as archive:
-        archive.extractall(folder, filter="data")
+    unpack(next(EXAMPLE.glob("*.capture.tar.xz")), folder)
     metadata = next(folder.rglob(METADATA))
     values = {
         name: json.loads((metadata.parent / name).read_text())
