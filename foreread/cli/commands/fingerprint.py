@@ -138,7 +138,7 @@ def run(args: argparse.Namespace) -> int:
     """Watch, and print periods and actions."""
     _check_usage(args)
     if args.learn is not None:
-        check_learning(args.learn)  # before a period is watched in vain
+        check_learning(args.learn)  # before the first period is watched
     disks = [name.removeprefix("/dev/") for name in args.devices]
     plans = _plans(args.apply, disks, "durability" in args.allow)
     losses = losses_in(setting for plan in plans.values() for setting in plan)

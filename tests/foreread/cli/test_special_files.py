@@ -73,7 +73,7 @@ OUTPUTS = {
     "fingerprint --output": ["fingerprint", "--apply", "tuning", "-o", "{}"],
     "boards new --output": ["boards", "new", "-o", "{}"],
 }
-# Text that is no path on this machine, and words of the command that is run.
+# Text other than a path on this machine, and words of the command that is run.
 OTHERS = {
     *(f"{command} --target" for command in ("doctor", "record", "confirm", "sweep", "tune")),
     *(f"{command} --target" for command in ("calibrate", "script", "fingerprint", "boards new")),
