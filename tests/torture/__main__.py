@@ -84,28 +84,26 @@ def parse() -> argparse.Namespace:
 
 def report(args: argparse.Namespace, cases: list[Case], seconds: float) -> None:
     """Write the record, and print the summary."""
-    alive = Counter((case.command, case.signal) for case in cases if case.alive)
-    killed = Counter((case.command, case.signal) for case in cases)
-    lasted = {case.command: 0.0 for case in cases}
-    for case in cases:
-        lasted[case.command] += case.seconds
+    print(f"\n{'part':12} cases  kills  while alive      while changed  s a case  left")
+    for part in dict.fromkeys(case.part for case in cases):
+        print(f"{part:12} {_summary([case for case in cases if case.part == part])}")
+    print(f"{'all':12} {_summary(cases)}")
+    kills = [case for case in cases if case.signal != "-"]
+    alive = sum(case.alive for case in kills)
+    signals = Counter((case.signal, case.victim) for case in kills if case.alive)
+    named = ", ".join(f"{' '.join(both)} {number}" for both, number in sorted(signals.items()))
+    print(f"alive at: {named}")
     took = Counter(case.recovery for case in cases)
-    print(f"\n{'command':12} signal  killed  while alive")
-    for command, number in sorted(killed):
-        both = (command, number)
-        print(f"{command:12} {number:6} {killed[both]:7} {alive[both]:12}")
-    for command, total in sorted(lasted.items()):
-        made = sum(case.command == command for case in cases)
-        print(f"{command:12} {total / made:5.1f} s a case")
     left = [case for case in cases if not case.passed]
-    print(f"{len(cases)} kills, {sum(alive.values())} while alive, in {seconds / 60:.1f} minutes")
+    print(f"{len(cases)} cases, {len(kills)} kills, {alive} while alive, in {seconds / 60:.1f} min")
     print("recovery: " + ", ".join(f"{name} {number}" for name, number in sorted(took.items())))
     print(f"changes left: {len(left)}")
     document = {
         "seed": args.seed,
         "kernel": os.uname().release,
-        "kills": len(cases),
-        "alive": sum(alive.values()),
+        "kills": len(kills),
+        "alive": alive,
+        "in_force": sum(case.in_force for case in kills),
         "changes_left": len(left),
         "seconds": round(seconds, 1),
         "cases": [case.document() for case in cases],
@@ -113,6 +111,19 @@ def report(args: argparse.Namespace, cases: list[Case], seconds: float) -> None:
     args.output.parent.mkdir(parents=True, exist_ok=True)
     args.output.write_text(json.dumps(document, indent=1) + "\n")
     print(f"the record: {args.output}")
+
+
+def _summary(cases: list[Case]) -> str:
+    kills = [case for case in cases if case.signal != "-"]
+    alive = sum(case.alive for case in kills)
+    in_force = sum(case.in_force for case in kills)
+    share, changed = (100 * part / max(1, len(kills)) for part in (alive, in_force))
+    mean_s = sum(case.seconds for case in cases) / max(1, len(cases))
+    left = sum(not case.passed for case in cases)
+    return (
+        f"{len(cases):5}  {len(kills):5}  {alive:5} ({share:3.0f} %)    {in_force:5} "
+        f"({changed:3.0f} %)  {mean_s:8.1f}  {left:4}"
+    )
 
 
 if __name__ == "__main__":

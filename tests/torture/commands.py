@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+
+import state
 
 from analyzer.tuner.store.store import Store
 from bench import Bench, is_json
@@ -16,6 +19,7 @@ from tracer.formats import capture as capture_files
 
 BACKENDS = ("auto", "tracefs", "trace-cmd", "perf")
 COMMON = ("--allow-warm", "--wait", "60")
+PATIENCE_S = 60.0  # for a boot script
 WINDOWS = ":".join(str(4 * pages) for pages in range(1, 33))
 
 
@@ -23,6 +27,7 @@ WINDOWS = ":".join(str(4 * pages) for pages in range(1, 33))
 class Begun:
     """A command that runs, and what checks its output once it has ended; both name problems."""
 
+    kind: str  # its name, and what else decides how long it takes
     process: subprocess.Popen[bytes]
     check: Callable[[], list[str]]
     around: AbstractContextManager[object] = field(default_factory=nullcontext)
@@ -54,13 +59,16 @@ class Commands:
         output, backend = self._fresh("capture"), self.rng.choice(BACKENDS)
         probe = () if self.rng.random() < 0.3 else ("--no-probe",)
         words = ["record", *COMMON, *probe, "--backend", backend, "-o", output, "--"]
-        return Begun(self.bench.start([*words, *self.bench.app]), lambda: capture_problems(output))
+        process = self.bench.start([*words, *self.bench.app])
+        kind = f"record {backend} {' '.join(probe)}"
+        return Begun(kind, process, lambda: capture_problems(output))
 
     def sweep(self) -> Begun:
         """Two windows and the default one."""
         output = self._fresh("sweep.json")
         words = ["sweep", *COMMON, "--windows", "16k,64k", "--repeat", "1", "-o", output, "--"]
-        return Begun(self.bench.start([*words, *self.bench.app]), lambda: json_problems(output))
+        process = self.bench.start([*words, *self.bench.app])
+        return Begun("sweep", process, lambda: json_problems(output))
 
     def confirm(self) -> Begun:
         """Runs of a capture, which must stay whole, with every confirmation that it had."""
@@ -69,6 +77,7 @@ class Commands:
         words = ["confirm", capture, "--read-ahead-kb", "64", "--budget", "6", "--force"]
 
         return Begun(
+            "confirm",
             self.bench.start([*words, "--wait", "60"]),
             lambda: capture_problems(capture, whole=True),
         )
@@ -79,7 +88,8 @@ class Commands:
         genes = ["--genes", f"read_ahead_kb={WINDOWS},nr_requests=16:32:64:128"]
         words = ["tune", "-o", self._store, *genes, "--sampler", "exhaustive", *COMMON]
         words += ["--device", self.bench.loop.device, "--repeats", "1:1", *resume, "--"]
-        return Begun(self.bench.start([*words, *self.bench.app]), self._check_store, ends=False)
+        process = self.bench.start([*words, *self.bench.app])
+        return Begun("tune", process, self._check_store, ends=False)
 
     def _check_store(self) -> list[str]:
         if not self._store.exists():
@@ -108,7 +118,7 @@ class Commands:
         words += ["--patience", "1", "--device", self.bench.disk, "--wait", "60"]
         around = ExitStack()
         around.enter_context(self.bench.workload())
-        return Begun(self.bench.start(words), list, around, ends=False)
+        return Begun("fingerprint", self.bench.start(words), list, around, ends=False)
 
     def boot_script(self) -> Begun:
         """The boot script, called on this machine: start, then what else comes at once."""
@@ -132,11 +142,15 @@ class Commands:
         )
 
         def stop() -> None:
+            # If only the shell was killed, its calls go on, and a start may come after this stop.
+            end = time.monotonic() + PATIENCE_S
+            while list(state.processes(self.bench.token)) and time.monotonic() < end:
+                time.sleep(0.02)
             subprocess.run(
                 [script, "stop"], env=self.bench.environment(), capture_output=True, check=False
             )
 
-        return Begun(process, list, tidy=stop)
+        return Begun(f"boot-script {steps}", process, list, tidy=stop)
 
     def _fresh(self, name: str) -> Path:
         self._number += 1

@@ -44,12 +44,14 @@ class Further:
 
     def case(self, number: int, name: str) -> Case:
         """Make one case, and compare the machine."""
-        made = Case(number, name, "-", "-", 0.0)
+        began = time.monotonic()
+        made = Case(number, name, "-", "-", 0.0, "further")
         made.problems = self.cases[name]()
         end = time.monotonic() + 5
         while (changes := self.bench.changes()) and time.monotonic() < end:
             time.sleep(0.1)
         made.changes, made.recovery = changes, "none"
+        made.seconds = round(time.monotonic() - began, 2)
         return made
 
     def full_record(self) -> list[str]:

@@ -37,7 +37,9 @@ class Case:
     signal: str
     victim: str
     moment_s: float
+    part: str = ""
     alive: bool = False
+    in_force: bool = False  # it was killed while something was changed
     recovery: str = ""
     seconds: float = 0.0  # of the whole case
     changes: list[str] = field(default_factory=list)
@@ -51,10 +53,10 @@ class Case:
     def line(self) -> str:
         """Return the case as one line."""
         when = f"{self.moment_s:6.2f} s"
-        alive = "alive" if self.alive else "ended"
+        alive = "changed" if self.in_force else "alive" if self.alive else "ended"
         result = "ok" if self.passed else f"LEFT {self.changes + self.problems}"
         return (
-            f"{self.number:5} {self.command:12} {self.signal:5} {self.victim:12} {when} {alive} "
+            f"{self.number:5} {self.command:12} {self.signal:5} {self.victim:12} {when} {alive:7} "
             f"{self.recovery:9} {self.seconds:5.1f} s {result}"
         )
 
@@ -79,28 +81,38 @@ class Killer:
             begun = self.commands.start[name]()
             began = time.monotonic()
             begun.process.communicate()
-            self.lasts_s[name] = time.monotonic() - began
+            self.lasts_s[name] = self.lasts_s[begun.kind] = time.monotonic() - began
             begun.tidy()
         for name in ENDLESS_S:
             self.lasts_s[name] *= max(1.0, self.lasts_s["record"] / RECORD_S)
 
-    def _learn(self, name: str, alive: bool) -> None:
-        """Follow a machine that gets slower or faster: a few of the kills shall come too late."""
-        self.lasts_s[name] *= 1.03 if alive else 0.9
+    def _sleep(self, begun: Begun, fraction: float) -> bool:
+        """Wait for that part of its life; return whether it still runs.
+
+        Follow a machine that gets slower or faster: a few of the kills shall come too late.
+        """
+        lasts_s = self.lasts_s.setdefault(begun.kind, self.lasts_s[begun.kind.split()[0]])
+        began = time.monotonic()
+        with suppress(subprocess.TimeoutExpired):
+            begun.process.wait(fraction * lasts_s)
+        alive = begun.process.poll() is None
+        if begun.ends:
+            lasted_s = time.monotonic() - began
+            self.lasts_s[begun.kind] = 1.015 * lasts_s if alive else (lasts_s + lasted_s) / 2
+        return alive
 
     def case(self, number: int, name: str) -> Case:
         """Kill a command once."""
         how = self.rng.choice(SIGNALS)
         victim = self.rng.choice(VICTIMS) if how == "KILL" else "parent"
-        moment_s = self.rng.uniform(0, self.lasts_s[name])
-        made = Case(number, name, how, victim, round(moment_s, 3))
+        fraction = self.rng.random()
+        made = Case(number, name, how, victim, 0.0, name)
         began = time.monotonic()
         begun = self.commands.start[name]()
         with begun.around:
-            time.sleep(moment_s)
-            made.alive = begun.process.poll() is None
-            if begun.ends:
-                self._learn(name, made.alive)
+            made.alive = self._sleep(begun, fraction)
+            made.moment_s = round(time.monotonic() - began, 3)
+            made.in_force = made.alive and state.in_force()
             self._kill(made, begun)
         begun.tidy()
         self._recover(made)
@@ -115,7 +127,7 @@ class Killer:
                 if pipe:
                     pipe.close()
             if not begun.ends:
-                threading.Timer(3.0, lambda: send(process.pid, signal.SIGTERM)).start()
+                threading.Timer(1.0, lambda: send(process.pid, signal.SIGTERM)).start()
         elif made.signal == "KILL":
             self._kill_hard(made, process)
         else:

@@ -51,6 +51,7 @@ ls instances | sed 's/^/instances /'
 for name; do sed "s|^|$name |" "$name" 2>/dev/null; done
 """
 FOLDERS = ("/run/foreread-*", "/dev/shm/foreread-*", "/tmp/foreread-*", "/var/tmp/foreread-*")
+NOTES = Path("/run/foreread")
 _JOB = re.compile(r"foreread-[0-9a-f]{16}")  # of a target's
 _TAG = re.compile(r"foreread[-_](?:[a-z]+-)*(\d+)[-_](\d+)")
 _LOOP = re.compile(r"/loop\d+/|/bdi/7:\d+/")
@@ -95,6 +96,12 @@ def processes(token: str) -> Iterator[tuple[int, str]]:
                 words = (directory / "cmdline").read_bytes().replace(b"\0", b" ")
                 name = (directory / "comm").read_text().strip()
                 yield int(directory.name), f"{name}: {words.decode(errors='replace')[:150]}"
+
+
+def in_force() -> bool:
+    """Return whether a journal or a boot script has written down that something is changed."""
+    notes = [path for path in NOTES.glob("*") if path.name != "lock"]
+    return bool(notes) or any(Path("/run").glob("foreread-apply*"))
 
 
 def _is_ours(key: str, own_loops: tuple[str, ...]) -> bool:
@@ -162,8 +169,7 @@ def _files(scratch: Path) -> Iterator[tuple[str, str]]:
     tops = [path for pattern in FOLDERS for path in Path("/").glob(pattern.lstrip("/"))]
     tops = [path for path in tops if is_left(path.name) or _JOB.fullmatch(path.name)]
     tops += list((scratch / "tmp").iterdir()) if scratch.exists() else []
-    notes = Path("/run/foreread")
-    tops += list(notes.iterdir()) if notes.is_dir() else []
+    tops += list(NOTES.iterdir()) if NOTES.is_dir() else []
     for top in tops:
         if not _lives(top.name) and top.name != "lock":
             yield f"file {top}", "folder" if top.is_dir() else "file"
