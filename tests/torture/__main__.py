@@ -17,14 +17,15 @@ HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parents[1])]
 
 from further import Further  # noqa: E402
-from killing import Case, Killer, end_all  # noqa: E402
+from killing import MEMORY, REMOTE, Case, Killer, end_all  # noqa: E402
 
 from bench import Bench, bench, prepare  # noqa: E402
 
 FURTHER = "further"
-LOCAL = ("record", "sweep", "confirm", "tune", "fingerprint", "boot-script")
+LOCAL = ("record", "sweep", "confirm", "tune", "fingerprint", "boot-script", REMOTE, MEMORY)
 # Of the cases; the others are cheaper than a campaign.
 SHARES = {"record": 4, "sweep": 3, "confirm": 3, "tune": 4, "fingerprint": 2, "boot-script": 2}
+SHARES |= {REMOTE: 2, MEMORY: 2}
 
 
 def main() -> int:
@@ -51,7 +52,7 @@ def main() -> int:
             print("interrupted: cleaning up", file=sys.stderr)
         finally:
             end_all(made.token)
-            made.foreread("doctor", "--restore")
+            made.foreread(["doctor", "--restore"])
     report(args, cases, time.monotonic() - began)
     return 0 if whole and all(case.passed for case in cases) else 1
 
@@ -64,7 +65,8 @@ def torture(made: Bench, args: argparse.Namespace) -> Iterator[Case]:
     rng = random.Random(args.seed)
     killer = Killer(made, rng.randrange(1 << 32))
     parts = [part for part in args.parts if part in LOCAL]
-    killer.measure()
+    if parts:
+        killer.measure(parts)
     for number in range(1, args.kills + 1 if parts else 1):
         (name,) = rng.choices(parts, [SHARES[part] for part in parts])
         yield killer.case(number, name)

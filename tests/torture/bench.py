@@ -16,6 +16,7 @@ from pathlib import Path
 
 import state
 from loop_image import LoopImage, loop_image
+from remote import Remote
 from tuned_stores import spec_of
 from watched_disks import WINDOW_KB, a_disk
 
@@ -42,6 +43,9 @@ class Bench:
     token: str = field(default_factory=lambda: secrets.token_hex(6))
     before: state.State = field(default_factory=dict)
     unsteady: set[str] = field(default_factory=set)
+    stack: ExitStack = field(default_factory=ExitStack)  # of what ends with the bench
+    prefix: list[str] = field(default_factory=list)  # of the commands that are begun now
+    _remote: Remote | None = None
 
     @property
     def app(self) -> list[str]:
@@ -69,7 +73,7 @@ class Bench:
 
     def start(self, words: Sequence[object], prefix: Sequence[str] = ()) -> subprocess.Popen[bytes]:
         """Start a foreread, the leader of its session, whose output is a pipe."""
-        command = [*prefix, sys.executable, "-m", "foreread", *map(str, words)]
+        command = [*self.prefix, *prefix, sys.executable, "-m", "foreread", *map(str, words)]
         return subprocess.Popen(
             command,
             cwd=self.scratch,
@@ -80,19 +84,39 @@ class Bench:
             start_new_session=True,
         )
 
-    def foreread(self, *words: object) -> subprocess.CompletedProcess[bytes]:
+    def foreread(
+        self, words: Sequence[object], prefix: Sequence[str] = ()
+    ) -> subprocess.CompletedProcess[bytes]:
         """Run a foreread to its end."""
-        process = self.start(words)
+        process = self.start(words, prefix)
         out, err = process.communicate()
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def dump(self) -> state.State:
         """Return the state of the machine."""
-        return state.dump((self.loop.device, self.disk), self.scratch, self.token)
+        found = state.dump((self.loop.device, self.disk), self.scratch, self.token)
+        return found | dict(self._remote.facts() if self._remote else ())
 
     def changes(self) -> list[str]:
         """Return what differs from the state before all cases."""
         return state.differences(self.before, self.dump(), self.unsteady)
+
+    @property
+    def remote(self) -> Remote:
+        """This machine as a target, by ssh."""
+        if not self._remote:
+            self._remote = Remote(self.scratch / "server")
+            self.stack.callback(self._remote.server.stop)
+        return self._remote
+
+    @contextmanager
+    def prefixed(self, *words: str) -> Iterator[None]:
+        """Put these words before the commands that are started within the block."""
+        self.prefix = list(words)
+        try:
+            yield
+        finally:
+            self.prefix = []
 
     @contextmanager
     def workload(self) -> Iterator[None]:
@@ -117,15 +141,15 @@ def bench() -> Iterator[Bench]:
             (scratch / folder).mkdir()
         loop = stack.enter_context(loop_image(scratch / "loop"))
         disk = stack.enter_context(a_disk(scratch / "disk"))
-        yield Bench(scratch, loop, disk.name)
+        yield Bench(scratch, loop, disk.name, stack=stack)
 
 
 def prepare(made: Bench) -> None:
     """Make the capture and the TUNING that cases begin with, and learn what is steady."""
     words = ["record", "--allow-warm", "--wait", "60", "-o", made.capture, "--", *made.app]
-    _checked(made.foreread(*words))
+    _checked(made.foreread(words))
     _make_plans(made)
-    _checked(made.foreread("doctor", "--restore"))
+    _checked(made.foreread(["doctor", "--restore"]))
     dumps = [made.dump() for _ in range(3)]
     made.before, made.unsteady = dumps[0], state.unsteady(dumps)
 
@@ -146,7 +170,7 @@ def _make_plans(made: Bench) -> None:
             store.add(Evaluation(number, {"window": kb}, "idle", number // 2, 1, attempt, 0, 1))
     with made.workload():
         words = ["fingerprint", "--learn", made.plans, "--interval", "1", "--device", made.disk]
-        _checked(made.foreread(*words))
+        _checked(made.foreread(words))
 
 
 def _checked(done: subprocess.CompletedProcess[bytes]) -> None:

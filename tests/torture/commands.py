@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import shutil
 import subprocess
@@ -19,6 +20,7 @@ from tracer.formats import capture as capture_files
 
 BACKENDS = ("auto", "tracefs", "trace-cmd", "perf")
 COMMON = ("--allow-warm", "--wait", "60")
+SEARCH = ("--search", "1")  # else most of their time is that of a find through all disks
 PATIENCE_S = 60.0  # for a boot script
 WINDOWS = ":".join(str(4 * pages) for pages in range(1, 33))
 
@@ -52,16 +54,33 @@ class Commands:
             "tune": self.tune,
             "fingerprint": self.fingerprint,
             "boot-script": self.boot_script,
+            "remote": self.remote,
         }
 
     def record(self) -> Begun:
         """A recording by any of the recorders."""
         output, backend = self._fresh("capture"), self.rng.choice(BACKENDS)
         probe = () if self.rng.random() < 0.3 else ("--no-probe",)
-        words = ["record", *COMMON, *probe, "--backend", backend, "-o", output, "--"]
+        words = ["record", *COMMON, *SEARCH, *probe, "--backend", backend, "-o", output, "--"]
         process = self.bench.start([*words, *self.bench.app])
         kind = f"record {backend} {' '.join(probe)}"
         return Begun(kind, process, lambda: capture_problems(output))
+
+    def remote(self) -> Begun:
+        """A recording over ssh, of this machine as a target."""
+        process = self.bench.start(*self.remote_words(output := self._fresh("capture")))
+        return Begun(
+            "remote",
+            process,
+            lambda: capture_problems(output),
+            tidy=self.bench.remote.end_leases,
+        )
+
+    def remote_words(self, output: Path) -> tuple[list[object], list[str]]:
+        """Return the words of such a recording, and what comes before them."""
+        there = self.bench.remote
+        words = ["record", *there.options, *COMMON, *SEARCH, "-o", output, "--", *self.bench.app]
+        return words, ["env", f"PATH={there.folder}:{os.environ['PATH']}"]
 
     def sweep(self) -> Begun:
         """Two windows and the default one."""
@@ -99,7 +118,7 @@ class Commands:
                 made: list[object] = list(store.evaluations(withdrawn=True))
         except Exception as error:  # whatever it is, a user cannot read the store
             if not self._attempts and "Traceback" not in str(error):
-                refused = self.bench.foreread("show", self._store)
+                refused = self.bench.foreread(["show", self._store])
                 if refused.returncode in (1, 2) and b"Traceback" not in refused.stderr:
                     self._store.unlink()  # killed before it had begun: refused clearly
                     return []
@@ -125,7 +144,7 @@ class Commands:
         if self._script is None:
             folder = self._fresh("boot")
             words = ["script", self.bench.capture, "--read-ahead-kb", "64", "-o", folder]
-            done = self.bench.foreread(*words)
+            done = self.bench.foreread(words)
             self._script = next(iter(folder.glob("*foreread-apply*")), None)
             assert self._script, done
         script = str(self._script)

@@ -8,8 +8,10 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
+import clock
 from commands import COMMON, capture_problems, json_problems
 from killing import Case
 from targets import Targets
@@ -22,6 +24,7 @@ NO_TRACEFS = (
     " && mount -t tmpfs -o ro none /sys/kernel/debug"
 )
 LIMIT_S = 120.0
+JUMPING = ("record", "sweep")
 
 
 class Further:
@@ -39,6 +42,7 @@ class Further:
             "no tracefs": self.no_tracefs,
             "other user": self.other_user,
             "two at once": self.two_at_once,
+            **{f"clock, {name}": partial(self.clock_jumps, name) for name in JUMPING},
             **Targets(bench, self._refused, self._output).cases,
         }
 
@@ -116,6 +120,18 @@ class Further:
             os.killpg(process.pid, signal.SIGKILL)
             process.communicate()
         return problems
+
+    def clock_jumps(self, name: str) -> list[str]:
+        """A clock that jumps all the time changes nothing of the result."""
+        output = self._output()
+        words: dict[str, list[object]] = {
+            "record": ["record", *COMMON, "--no-probe", "-o", output, "--"],
+            "sweep": ["sweep", *COMMON, "--windows", "16k", "--repeat", "1", "-o", output, "--"],
+        }
+        done = self._run([*words[name], *self.bench.app], clock.make(self.bench.scratch))
+        said = done.stderr.decode(errors="replace")
+        problems = [f"{name}: {said[-600:]}"] if done.returncode or "Traceback" in said else []
+        return problems if output.exists() else [*problems, f"{output} is not there"]
 
     @contextmanager
     def _full(self) -> Iterator[Path]:

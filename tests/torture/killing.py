@@ -8,12 +8,14 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 
+import clock
 import state
 from commands import Begun, Commands
+from memory import memory_group
 
 from bench import Bench
 from boards.guard import is_guard
@@ -26,6 +28,9 @@ GUARDS_S = 10.0  # for the guard to restore
 ENDLESS_S = {"tune": 3.0, "fingerprint": 4.5}
 RECORD_S = 2.0  # a recording, on the machine on which these are so
 MEASURED = ("record", "sweep", "confirm", "boot-script")
+MEMORY, REMOTE = "memory", "remote"
+LIMITED = ("record", "sweep", "confirm", "tune")  # what is put into a group of little memory
+CLOCK_SHARE = 0.1  # of the cases that run under a clock that jumps
 
 
 @dataclass
@@ -57,7 +62,7 @@ class Case:
         result = "ok" if self.passed else f"LEFT {self.changes + self.problems}"
         return (
             f"{self.number:5} {self.command:12} {self.signal:5} {self.victim:12} {when} {alive:7} "
-            f"{self.recovery:9} {self.seconds:5.1f} s {result}"
+            f"{self.recovery:10} {self.seconds:5.1f} s {result}"
         )
 
     def document(self) -> dict[str, object]:
@@ -75,16 +80,18 @@ class Killer:
         self.lasts_s = dict(ENDLESS_S)
         self._tell = tell
 
-    def measure(self) -> None:
+    def measure(self, parts: Sequence[str]) -> None:
         """Learn how long each command takes on this machine."""
-        for name in MEASURED:
+        used = {*parts, *(LIMITED if MEMORY in parts else ())}
+        for name in sorted(used & {*MEASURED, REMOTE}):
             begun = self.commands.start[name]()
             began = time.monotonic()
             begun.process.communicate()
             self.lasts_s[name] = self.lasts_s[begun.kind] = time.monotonic() - began
             begun.tidy()
+        slower = max(1.0, self.lasts_s.get("record", RECORD_S) / RECORD_S)
         for name in ENDLESS_S:
-            self.lasts_s[name] *= max(1.0, self.lasts_s["record"] / RECORD_S)
+            self.lasts_s[name] *= slower
 
     def _sleep(self, begun: Begun, fraction: float) -> bool:
         """Wait for that part of its life; return whether it still runs.
@@ -101,21 +108,52 @@ class Killer:
             self.lasts_s[begun.kind] = 1.015 * lasts_s if alive else (lasts_s + lasted_s) / 2
         return alive
 
-    def case(self, number: int, name: str) -> Case:
+    def case(self, number: int, part: str) -> Case:
         """Kill a command once."""
+        if part == MEMORY:
+            return self._short_of_memory(number)
+        return self._killed(number, part)
+
+    def _short_of_memory(self, number: int) -> Case:
+        """Let a command have no more memory at a random moment; the kernel kills some process."""
+        name, fraction = self.rng.choice(LIMITED), self.rng.random()
+        made = Case(number, name, "OOM", "group", 0.0, MEMORY)
+        began = time.monotonic()
+        with memory_group(f"torture-{self.bench.token}-{number}") as group:
+            with self.bench.prefixed(*group.words):
+                begun = self.commands.start[name]()
+            with begun.around:
+                self._hit(made, begun, fraction, group.limit)
+            self._recover(made)
+        return self._checked(made, begun, began)
+
+    def _killed(self, number: int, name: str) -> Case:
         how = self.rng.choice(SIGNALS)
         victim = self.rng.choice(VICTIMS) if how == "KILL" else "parent"
         fraction = self.rng.random()
-        made = Case(number, name, how, victim, 0.0, name)
+        jumps = name != "boot-script" and self.rng.random() < CLOCK_SHARE
+        made = Case(number, f"{name}, clock" if jumps else name, how, victim, 0.0, name)
         began = time.monotonic()
-        begun = self.commands.start[name]()
+        with self.bench.prefixed(*(clock.make(self.bench.scratch) if jumps else ())):
+            begun = self.commands.start[name]()
         with begun.around:
-            made.alive = self._sleep(begun, fraction)
-            made.moment_s = round(time.monotonic() - began, 3)
-            made.in_force = made.alive and state.in_force()
-            self._kill(made, begun)
+            self._hit(made, begun, fraction, lambda: self._kill(made, begun))
         begun.tidy()
         self._recover(made)
+        return self._checked(made, begun, began)
+
+    def _hit(self, made: Case, begun: Begun, fraction: float, hit: Callable[[], object]) -> None:
+        """Do it after that part of the command's life, and wait for its end."""
+        began = time.monotonic()
+        made.alive = self._sleep(begun, fraction)
+        made.moment_s = round(time.monotonic() - began, 3)
+        made.in_force = made.alive and state.in_force()
+        hit()
+        if not begun.ends and made.signal in ("PIPE", "OOM"):
+            self._later(begun.process)
+        self._wait(made, begun.process)
+
+    def _checked(self, made: Case, begun: Begun, began: float) -> Case:
         made.problems += begun.check()
         made.seconds = round(time.monotonic() - began, 2)
         return made
@@ -126,12 +164,18 @@ class Killer:
             for pipe in (process.stdout, process.stderr):
                 if pipe:
                     pipe.close()
-            if not begun.ends:
-                threading.Timer(1.0, lambda: send(process.pid, signal.SIGTERM)).start()
         elif made.signal == "KILL":
             self._kill_hard(made, process)
         else:
             send(process.pid, signal.Signals[f"SIG{made.signal}"])
+
+    def _later(self, process: subprocess.Popen[bytes]) -> None:
+        """Ask a command to end that does not end by itself, once it had time to notice."""
+        timer = threading.Timer(1.0, process.terminate)
+        timer.daemon = True
+        timer.start()
+
+    def _wait(self, made: Case, process: subprocess.Popen[bytes]) -> None:
         drain(process)
         try:
             process.wait(PATIENCE_S)
@@ -155,13 +199,15 @@ class Killer:
 
     def _recover(self, made: Case) -> None:
         """Recover as a user would, from the least to the most, and note what it took."""
-        guarded = made.victim not in ("guard first", "everything")
-        made.changes = self._settled(GUARDS_S if guarded else 1.0)
+        guarded = made.victim not in ("guard first", "everything") and made.part != REMOTE
+        made.changes = self._settled(GUARDS_S if guarded or made.part == REMOTE else 1.0)
         made.recovery = "none"
         if made.changes and guarded:
             made.problems.append(f"not restored at once: {made.changes}")
         if made.changes:
             made.recovery = self.rng.choice(("doctor", "doctor", "next"))
+            if any(change.startswith("target's ") for change in made.changes):
+                made.recovery = "next there"
             made.problems += self._command(made.recovery)
             made.changes = self._settled(1.0)
 
@@ -177,7 +223,12 @@ class Killer:
         if recovery == "next":
             output = self.bench.scratch / "outputs" / f"next-{time.monotonic_ns()}"
             words = ["record", "--allow-warm", "--no-probe", "-o", output, "--", "true"]
-        done = self.bench.foreread(*words)
+        if recovery == "next there":
+            self.bench.remote.end_leases()
+            output = self.bench.scratch / "outputs" / f"next-{time.monotonic_ns()}"
+            done = self.bench.foreread(*self.commands.remote_words(output))
+        else:
+            done = self.bench.foreread(words)
         return [f"{recovery}: {done.stderr.decode(errors='replace')}"] if done.returncode else []
 
 

@@ -100,7 +100,7 @@ def processes(token: str) -> Iterator[tuple[int, str]]:
 
 def in_force() -> bool:
     """Return whether a journal or a boot script has written down that something is changed."""
-    notes = [path for path in NOTES.glob("*") if path.name != "lock"]
+    notes = [path for path in NOTES.glob("*") if path.name not in ("lock", "tracefs")]
     return bool(notes) or any(Path("/run").glob("foreread-apply*"))
 
 
