@@ -70,6 +70,7 @@ paper: $(READY) ## the 2010 paper's experiments again, on emulated boards, in pa
 	$(BIN)/python -m studies.paper.run
 
 torture: $(READY) ## kill foreread at random moments and compare the machine (root); KILLS=1000 SEED=1 PARTS=record,tune
+	@.ci/packages $(PYTHON) boards
 	$(BIN)/python tests/torture --kills $(KILLS) --seed $(SEED) $(if $(PARTS),--parts $(PARTS))
 
 accuracy: $(READY) ## how exact predictions are, in accuracy-out (hours; root, QEMU); ONLY=boards,loop/10M

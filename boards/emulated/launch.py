@@ -102,7 +102,7 @@ def launch(made: Made, folder: Path, tied: bool) -> Process:
         _make_data_disk(folder / DATA, made.options.data_mib)
     initramfs = (made.boot_files / "initramfs").read_bytes()
     (folder / "initrd").write_bytes(initramfs + made.more_modules + job_initramfs(job))
-    return _spawn(folder, _words(made, folder, port), tied)
+    return spawn(folder, _words(made, folder, port), tied)
 
 
 def _make_data_disk(path: Path, mib: int) -> None:
@@ -156,7 +156,8 @@ def _free_port() -> int:
         return port
 
 
-def _spawn(folder: Path, words: list[str], tied: bool) -> Process:
+def spawn(folder: Path, words: list[str], tied: bool) -> Process:
+    """Start QEMU by these words in its folder, where it is recorded."""
     if tied:
         words = [require_tool("setpriv", "util-linux"), "--pdeathsig", "TERM", *words]
     with (folder / QEMU_LOG).open("wb") as log:

@@ -16,16 +16,18 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support"), str(HERE.parents[1])]
 
+from board import BOARD, Board  # noqa: E402
 from further import Further  # noqa: E402
 from killing import MEMORY, REMOTE, Case, Killer, end_all  # noqa: E402
 
 from bench import Bench, bench, prepare  # noqa: E402
 
 FURTHER = "further"
+CUT_SHARE = 100  # of so many kills, one is a power cut: that takes a boot
 LOCAL = ("record", "sweep", "confirm", "tune", "fingerprint", "boot-script", REMOTE, MEMORY)
 # Of the cases; the others are cheaper than a campaign.
 SHARES = {"record": 4, "sweep": 3, "confirm": 3, "tune": 4, "fingerprint": 2, "boot-script": 2}
-SHARES |= {REMOTE: 2, MEMORY: 2}
+SHARES |= {REMOTE: 1, MEMORY: 2}
 
 
 def main() -> int:
@@ -63,6 +65,10 @@ def torture(made: Bench, args: argparse.Namespace) -> Iterator[Case]:
     for number, name in enumerate(further.cases if FURTHER in args.parts else ()):
         yield further.case(number, name)
     rng = random.Random(args.seed)
+    if BOARD in args.parts:
+        board = Board(made, rng)
+        for number in range(max(1, args.kills // CUT_SHARE)):
+            yield board.case(number)
     killer = Killer(made, rng.randrange(1 << 32))
     parts = [part for part in args.parts if part in LOCAL]
     if parts:
@@ -78,7 +84,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--kills", type=int, default=1000, metavar="N")
     parser.add_argument("--seed", type=int, default=1, metavar="N")
     parser.add_argument(
-        "--parts", default=",".join((*LOCAL, FURTHER)), type=lambda text: text.split(",")
+        "--parts", default=",".join((*LOCAL, BOARD, FURTHER)), type=lambda text: text.split(",")
     )
     parser.add_argument("-o", "--output", type=Path, default=Path("torture-out/torture.json"))
     return parser.parse_args()

@@ -1,6 +1,6 @@
 """Power cuts of an emulated board: its QEMU is killed, and started anew with the same disks.
 
-What is not synced is lost. The board has a boot script, which counts its boots on a disk of its own.
+What is not synced is lost. The board has a boot script, which counts its boots on a second disk.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Board:
         doing = self._begin(what, output)
         made.moment_s = round(self.rng.uniform(0, LASTS_S), 3)
         time.sleep(made.moment_s)
-        made.alive = made.in_force = doing is None or doing.poll() is None
+        made.alive = doing is None or doing.poll() is None
         words = self._cut()
         if doing:
             made.problems += _ended(doing)

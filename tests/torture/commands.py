@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import shutil
 import subprocess
@@ -80,7 +79,7 @@ class Commands:
         """Return the words of such a recording, and what comes before them."""
         there = self.bench.remote
         words = ["record", *there.options, *COMMON, *SEARCH, "-o", output, "--", *self.bench.app]
-        return words, ["env", f"PATH={there.folder}:{os.environ['PATH']}"]
+        return words, ["env", there.ssh]
 
     def sweep(self) -> Begun:
         """Two windows and the default one."""

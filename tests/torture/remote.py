@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,6 +22,15 @@ class NoServer(RuntimeError):
     """No ssh server can be run here."""
 
 
+def client(folder: Path, known_hosts: Path) -> str:
+    """Make such a client; return the setting of PATH with which it is found."""
+    folder.mkdir()
+    ssh = folder / "ssh"
+    ssh.write_text(SSH.format(ssh=shutil.which("ssh"), known=known_hosts))
+    ssh.chmod(0o755)
+    return f"PATH={folder}:{os.environ['PATH']}"
+
+
 class Remote:
     """The server; what a recording leaves below its /run, and its processes there, are facts."""
 
@@ -29,11 +39,7 @@ class Remote:
             raise NoServer(reason)
         folder.mkdir()
         self.server = SshServer("openssh", folder)
-        client = folder / "bin/ssh"
-        client.parent.mkdir()
-        client.write_text(SSH.format(ssh=shutil.which("ssh"), known=self.server.known_hosts))
-        client.chmod(0o755)
-        self.folder = client.parent
+        self.ssh = client(folder / "bin", self.server.known_hosts)
         self.options = ["--target", self.server.url, "--identity", str(self.server.identity)]
 
     def end_leases(self) -> None:
