@@ -21,6 +21,7 @@ from further import Further  # noqa: E402
 from killing import MEMORY, REMOTE, Case, Killer, end_all  # noqa: E402
 
 from bench import Bench, bench, prepare  # noqa: E402
+from boards.emulated.error import BoardError  # noqa: E402
 
 FURTHER = "further"
 CUT_SHARE = 100  # of so many kills, one is a power cut: that takes a boot
@@ -65,10 +66,6 @@ def torture(made: Bench, args: argparse.Namespace) -> Iterator[Case]:
     for number, name in enumerate(further.cases if FURTHER in args.parts else ()):
         yield further.case(number, name)
     rng = random.Random(args.seed)
-    if BOARD in args.parts:
-        board = Board(made, rng)
-        for number in range(max(1, args.kills // CUT_SHARE)):
-            yield board.case(number)
     killer = Killer(made, rng.randrange(1 << 32))
     parts = [part for part in args.parts if part in LOCAL]
     if parts:
@@ -76,6 +73,20 @@ def torture(made: Bench, args: argparse.Namespace) -> Iterator[Case]:
     for number in range(1, args.kills + 1 if parts else 1):
         (name,) = rng.choices(parts, [SHARES[part] for part in parts])
         yield killer.case(number, name)
+    if BOARD in args.parts:
+        yield from cut(made, args.kills, rng)
+
+
+def cut(made: Bench, kills: int, rng: random.Random) -> Iterator[Case]:
+    """Yield the power cuts."""
+    try:
+        board = Board(made, rng)
+    except BoardError as error:
+        problem = f"the board did not boot: {error}"
+        yield Case(1, "boot", "-", "-", 0.0, BOARD, problems=[problem])
+        return
+    for number in range(1, max(1, kills // CUT_SHARE) + 1):
+        yield board.case(number)
 
 
 def parse() -> argparse.Namespace:

@@ -20,8 +20,10 @@ from remote import client
 from analyzer.apply import install
 from bench import Bench
 from boards.emulated import coming_up, launch
+from boards.emulated.error import BoardError
 from boards.emulated.live import EmulatedTarget, LiveOptions
 from boards.emulated.state import PROCESS
+from boards.target import TargetError
 
 BOARD = "board"
 MOUNT = """#!/bin/sh
@@ -32,6 +34,7 @@ done
 """
 KNOBS = "grep -s . /sys/block/slow0/queue/* /sys/block/slow0/queue/iosched/* /proc/sys/vm/dirty*"
 AGAIN = f"while :; do {SCRIPT} stop; {SCRIPT} start; done"
+SETTLED_S = 10.0  # on this machine
 ENDS_S, LASTS_S = 60.0, 10.0  # of a recording there; its moment of death
 
 
@@ -65,9 +68,16 @@ class Board:
         if doing:
             made.problems += _ended(doing)
         process = self._launch(words)
-        coming_up.wait(self.live.target, process, self.live.folder, self.options)
-        made.problems += [*self._looked_at(), *capture_problems(output)]
-        made.changes, made.recovery = self.bench.changes(), "boot"
+        try:
+            coming_up.wait(self.live.target, process, self.live.folder, self.options)
+            made.problems += self._looked_at()
+        except (BoardError, TargetError) as error:
+            made.problems.append(f"the board did not come up again: {error}")
+        made.problems += capture_problems(output)
+        end = time.monotonic() + SETTLED_S
+        while (changes := self.bench.changes()) and time.monotonic() < end:
+            time.sleep(0.1)
+        made.changes, made.recovery = changes, "boot"
         made.seconds = round(time.monotonic() - began, 2)
         return made
 
