@@ -40,6 +40,7 @@ STUDIES = {
     ),
     "made-up": (("compete_made_up.py", "-o", "{out}/made-up-rules.json"),),
     "whole-catalogue": (("compete_catalogue.py", "-o", "{out}/whole-catalogue.json"),),
+    "confirmation-noise": (("confirmation_noise.py", "-o", "{out}/confirmation-noise.json"),),
     "fingerprints": (
         ("fingerprint_table.py",),
         ("fingerprints.py", "-o", "{out}/fingerprints.json"),

@@ -88,6 +88,32 @@ def whole_catalogue(figures: Path) -> str:
     return f"{_table(head, rows)}\n\n{document['landscapes']} landscapes. {note}"
 
 
+def confirmation_noise(figures: Path) -> str:
+    """Return false and lost savings, and regrets, by group of landscapes and kind of winner."""
+    document = _read(figures, "confirmation-noise")
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    for one in document["found"]:
+        group = re.sub(r" \d+(: .*)?$", "", one["landscape"])
+        groups.setdefault((group, one["winner"]), []).append(one)
+    rows = [
+        f"{group} | {winner} | {sum(one['own']['confirmations'] for one in some)} | "
+        + " | ".join(_both(some, name) for name in ("false", "lost", "regret", "runs"))
+        for (group, winner), some in groups.items()
+    ]
+    head = "landscape | winner | confirmations | false | lost | mean regret after it | runs"
+    return f"{_table(head, rows)}\n\n{_made(document, document['seeds'])}"
+
+
+def _both(some: Sequence[Mapping[str, Any]], name: str) -> str:
+    """Return a figure by the noise of each chromosome, and in brackets by the pooled one."""
+    own, pooled = ([one[rule][name] for one in some] for rule in ("own", "pooled"))
+    if name == "regret":
+        return f"{_percent(fmean(own))} ({_percent(fmean(pooled))})"
+    if name == "runs":
+        return f"{fmean(own):.0f} ({fmean(pooled):.0f})"
+    return f"{sum(own)} ({sum(pooled)})"
+
+
 def _catalogue_cell(some: Sequence[float]) -> str:
     close = sum(regret <= CLOSE for regret in some)
     return f"{_percent(median(some))}, mean {_percent(fmean(some))} ({close} of {len(some)})"
@@ -163,6 +189,7 @@ TABLES: dict[str, Callable[[Path], str]] = {
     **{f"confirmations:{stem}": partial(confirmations, stem) for stem in STEMS},
     "made-up-rules": made_up,
     "whole-catalogue": whole_catalogue,
+    "confirmation-noise": confirmation_noise,
 }
 
 

@@ -12,6 +12,7 @@ from analyzer.tuner.evaluation import key_of
 from analyzer.tuner.space.genes import Chromosome
 
 CONFIDENCE = 0.95
+OWN = 5  # runs of a chromosome, as many as the confirmation makes, show its own noise
 
 
 @dataclass(frozen=True)
@@ -45,6 +46,14 @@ class Change:
         return self.low is not None and self.low > 0 and self.effect > NEGLIGIBLE
 
 
+@dataclass(frozen=True)
+class Noise:
+    """The variance of a run's log cost, and the degrees of freedom that it is known by."""
+
+    variance: float
+    freedom: float
+
+
 @dataclass
 class _Spread:
     """Sum of squared deviations of log cost from their chromosomes' means, and its freedom."""
@@ -52,9 +61,14 @@ class _Spread:
     squares: float = 0.0
     freedom: int = 0
 
+    def add(self, logs: Sequence[float]) -> None:
+        middle = fmean(logs)
+        self.squares += sum((log - middle) ** 2 for log in logs)
+        self.freedom += len(logs) - 1
+
     @property
-    def variance(self) -> float | None:
-        return self.squares / self.freedom if self.freedom else None
+    def noise(self) -> Noise | None:
+        return Noise(self.squares / self.freedom, self.freedom) if self.freedom else None
 
 
 @dataclass
@@ -70,10 +84,7 @@ class Runs:
             logs = self._logs.setdefault((key_of(run.chromosome), run.scenario), [])
             logs.append(math.log(run.cost))
         for (_, scenario), logs in self._logs.items():
-            spread = self._spread.setdefault(scenario, _Spread())
-            middle = fmean(logs)
-            spread.squares += sum((log - middle) ** 2 for log in logs)
-            spread.freedom += len(logs) - 1
+            self._spread.setdefault(scenario, _Spread()).add(logs)
 
     @property
     def scenarios(self) -> tuple[str, ...]:
@@ -113,11 +124,12 @@ class Runs:
         """Return the extra cost of ``chromosome`` over ``other``; None if one was not run.
 
         Over several scenarios, those in which both were run, it is the geometric mean. The interval
-        (two-sided) takes the noise of each scenario from all chromosomes that were repeated in it,
-        as a handful of runs cannot show their own noise.
+        (two-sided) is Welch's: the two may differ in noise, and another chromosome's noise is of
+        neither. Only the noise of one with fewer than ``OWN`` runs is taken from all that were
+        repeated in that scenario.
         """
         pairs = [
-            (self._spread[name], self._logs[one], self._logs[two])
+            (name, self._logs[one], self._logs[two])
             for name in self.scenarios
             if scenario in (None, name)
             and (one := (key_of(chromosome), name)) in self._logs
@@ -126,26 +138,47 @@ class Runs:
         if not pairs:
             return None
         middle = fmean(fmean(ours) - fmean(theirs) for _, ours, theirs in pairs)
-        width = _width(pairs, confidence)
-        if width is None:
+        errors = [self._error(*pair) for pair in pairs]
+        known = [error for error in errors if error]
+        if len(known) < len(errors):
             return Change(math.expm1(middle))
+        width = _width(known, confidence)
         return Change(math.expm1(middle), math.expm1(middle - width), math.expm1(middle + width))
 
+    def pooled(self, scenario: str) -> Noise | None:
+        """Return the noise of all repeats in a scenario; None if there are none."""
+        return self._spread[scenario].noise
 
-def _width(
-    pairs: Sequence[tuple[_Spread, list[float], list[float]]], confidence: float
-) -> float | None:
-    """Return half an interval's width in log cost; None where a scenario's noise is unknown."""
-    total, of_freedom = 0.0, 0.0
-    for spread, ours, theirs in pairs:
-        if spread.variance is None:
+    def noise_of(self, scenario: str, logs: Sequence[float]) -> Noise | None:
+        """Return the noise of a chromosome with runs of these log costs in a scenario."""
+        spread = _Spread()
+        spread.add(logs)
+        return spread.noise if len(logs) >= OWN else self.pooled(scenario)
+
+    def _error(self, scenario: str, ours: list[float], theirs: list[float]) -> Noise | None:
+        """Return the noise of the difference of two means; None if it is unknown.
+
+        Welch, *The generalization of Student's problem when several different population variances
+        are involved* (1947). The freedom is Satterthwaite's, at most that of all repeats, from
+        which both noises may come.
+        """
+        pooled = self.pooled(scenario)
+        if pooled is None:
             return None
-        part = spread.variance * (1 / len(ours) + 1 / len(theirs)) / len(pairs) ** 2
-        total += part
-        of_freedom += part**2 / spread.freedom
+        found = [(self.noise_of(scenario, logs) or pooled, len(logs)) for logs in (ours, theirs)]
+        total = sum(noise.variance / runs for noise, runs in found)
+        of_freedom = sum((noise.variance / runs) ** 2 / noise.freedom for noise, runs in found)
+        freedom = total**2 / of_freedom if of_freedom else pooled.freedom
+        return Noise(total, min(freedom, pooled.freedom))
+
+
+def _width(errors: Sequence[Noise], confidence: float) -> float:
+    """Return half the width of the interval of the mean of differences with these errors."""
+    total = sum(error.variance for error in errors)
     if not total:
         return 0.0
-    return student_t(total**2 / of_freedom, confidence) * math.sqrt(total)
+    freedom = total**2 / sum(error.variance**2 / error.freedom for error in errors)
+    return student_t(freedom, confidence) * math.sqrt(total) / len(errors)
 
 
 def student_t(freedom: float, confidence: float = CONFIDENCE) -> float:

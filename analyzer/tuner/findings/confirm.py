@@ -140,7 +140,7 @@ class _Confirmation:
     def _enough(self, ranked: list[str], kept: list[str]) -> list[str]:
         """Return the shortest prefix of the ranked genes that is as good as all of them."""
         self._need([self._space.default(), self._winner, self._only(kept)])
-        while len(kept) < len(ranked) and self._worse(kept, self._winner):
+        while len(kept) < len(ranked) and self._too_few(kept, [self._winner], CONFIDENCE):
             kept = ranked[: max(2 * len(kept), 1)]
             self._need([self._only(kept)])
         return kept
@@ -163,9 +163,8 @@ class _Confirmation:
         needed = [name for name in kept if gains[name].saves]
         dropped = sorted((k for k in kept if k not in needed), key=lambda k: gains[k].effect)
         self._need([self._only(needed)])
-        while dropped and any(
-            self._worse(needed, than, _SURE) for than in (self._only(kept), self._winner)
-        ):
+        than = (self._only(kept), self._winner)
+        while dropped and self._too_few(needed, than, _SURE):
             needed.append(dropped.pop(0))
             self._need([self._only(needed)])
         return needed
@@ -173,10 +172,22 @@ class _Confirmation:
     def _only(self, kept: Collection[str]) -> dict[str, Allele]:
         return only(self._space, self._winner, kept)
 
-    def _worse(
-        self, kept: Collection[str], than: Chromosome, confidence: float = CONFIDENCE
+    def _too_few(
+        self, kept: Collection[str], than: Iterable[Chromosome], confidence: float
     ) -> bool:
-        return self._change(self._only(kept), than, confidence).costs
+        """Return whether these genes alone cost more than any of ``than``.
+
+        Or are measured slower than the default, unlike the winner: runs that vary widely do not
+        show that they cost more, however slow they are.
+        """
+        alone = self._only(kept)
+        if any(self._change(alone, one, confidence).costs for one in than):
+            return True
+        default = self._space.default()
+        alone_over, winner_over = (
+            self._change(one, default).effect for one in (alone, self._winner)
+        )
+        return alone_over > NEGLIGIBLE >= winner_over
 
     def _change(
         self, chromosome: Chromosome, other: Chromosome, confidence: float = CONFIDENCE

@@ -29,6 +29,38 @@ def test_the_interval_has_its_nominal_coverage():
     assert covered / 400 == pytest.approx(0.95, abs=0.035)  # three standard errors
 
 
+def noisy(chromosome, deviation, rng, repeats=5):
+    return [Run(chromosome, "reader", math.exp(rng.gauss(0, deviation))) for _ in range(repeats)]
+
+
+def test_the_noise_of_a_third_chromosome_hides_no_saving():
+    """As bfq with two requests beside a reader: 1.6 s or more than 20, while others vary by 1 %."""
+    rng = random.Random(1)
+    quiet = [*noisy(A, 0.01, rng), *(Run(B, "reader", 0.9 * one) for one in (0.99, 1.0, 1.01) * 2)]
+    runs = [*quiet, *(Run(C, "reader", cost) for cost in (1.6, 20.0, 4.4, 20.0, 1.9))]
+    alone, beside = Runs(quiet).change(B, A), Runs(runs).change(B, A)
+    assert beside.saves and beside == alone
+    assert beside.effect == pytest.approx(-0.1, abs=0.02)
+
+
+def test_quiet_chromosomes_make_no_noisy_one_a_winner():
+    """Of truly equal chromosomes one in forty is shown to save, whatever the noise of each."""
+    rng, others = random.Random(2), [{"g": number} for number in range(2, 6)]
+    saves = 0
+    for _ in range(1000):
+        runs = noisy(A, 0.02, rng) + noisy(B, 0.2, rng)
+        runs += [run for other in others for run in noisy(other, 0.02, rng)]
+        saves += Runs(runs).change(B, A).saves
+    assert saves / 1000 <= 0.025 + 3 * math.sqrt(0.025 * 0.975 / 1000)  # three standard errors
+
+
+def test_a_chromosome_of_few_runs_has_the_noise_of_all_repeats():
+    rng = random.Random(3)
+    runs = [*noisy(A, 0.02, rng), *noisy(C, 0.02, rng), Run(B, "reader", 0.5)]
+    change = Runs(runs).change(B, A)
+    assert change.saves and change.low < change.effect < change.high
+
+
 def test_each_scenario_counts_alike_and_has_its_own_noise():
     runs = [Run(A, "idle", 1.0)] * 2 + [Run(B, "idle", 0.5)] * 2
     runs += [Run(A, "reader", x) for x in (10.0, 11.0)] + [Run(B, "reader", x) for x in (10.0, 9.0)]
