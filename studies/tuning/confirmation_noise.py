@@ -5,9 +5,9 @@
 A winner is confirmed as ``foreread tune`` confirms it, once with the noise of each chromosome
 (``own``: what foreread does) and once with that of all of them (``pooled``: what it did before), by
 runs that are the same for both. Winners are the optimum, the best of a short search by chance, and
-chromosomes that truly save nothing, close to the default in time. A saving that is shown is *false* if the confirmed chromosome
-truly takes no less than the default. One is *lost* if the winner truly saves more than is
-negligible, and none is shown.
+chromosomes that truly save nothing, close to the default in time. A saving that is shown is *false*
+if the confirmed chromosome truly takes no less than the default. One is *lost* if the winner truly
+saves more than is negligible, and none is shown.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ RULES: dict[Rule, Callable[[Sequence[Run]], Runs]] = {"own": Runs, "pooled": Poo
 
 @dataclass
 class Counts:
-    """What became of the confirmations by one rule."""
+    """The results of the confirmations by one rule."""
 
     confirmations: int = 0
     shown: int = 0
@@ -145,7 +145,7 @@ def _saving(ground: Ground, one: Chromosome) -> float:
 def counted(
     ground: Ground, optimum: Chromosome, kind: Winner, seeds: Sequence[int]
 ) -> dict[Rule, Counts]:
-    """Return what becomes of winners of a kind, by both rules."""
+    """Return the results of confirming winners of a kind, by both rules."""
     counts: dict[Rule, Counts] = {rule: Counts() for rule in RULES}
     for seed in seeds:
         drawn = winner_of(kind, ground, optimum, seed)

@@ -50,11 +50,12 @@ def regrets(stem: str, figures: Path) -> str:
 
 
 def confirmations(stem: str, figures: Path) -> str:
-    """Return what confirming the winner takes on top of the search."""
+    """Return what confirming the winner takes on top of the search, and how often it is close."""
 
     def cell(one: Mapping[str, Any]) -> str:
         cost = one["confirmation"]
-        return f"{cost['runs']:.0f}, {cost['seconds']:.0f} s ({100 * cost['of_search']:.0f} %)"
+        took = f"{cost['runs']:.0f}, {cost['seconds']:.0f} s ({100 * cost['of_search']:.0f} %)"
+        return f"{took}; {cost['close'] * one['seeds']:.0f}"
 
     return _of_samplers(_read(figures, stem), cell)
 
