@@ -116,6 +116,9 @@ def limiter(trials: Sequence[Trial], own: Held | None) -> tuple[Paced, float] | 
     by_turn, by_size = turns >= _BINDS * turns.max(), sizes >= _BINDS * sizes.max()
     if not (by_turn | by_size).all():
         return None  # two trials that the same limit should hold differ
+    largest = max(one.kib for one in known)
+    if not (by_size & ~by_turn).any() and any(_waits(one) for one in trials if one.kib > largest):
+        return None  # larger requests waited as well, perhaps for the limit of bytes
     weights = np.array([one.slices for one in known], np.float64)
     requests, size = (
         _mean(rates[chosen], weights[chosen])
@@ -130,6 +133,11 @@ def limiter(trials: Sequence[Trial], own: Held | None) -> tuple[Paced, float] | 
 
 def _mean(rates: Array, weights: Array) -> float:
     return float(np.average(rates, weights=weights)) if len(rates) else inf
+
+
+def _waits(trial: Trial) -> bool:
+    """Return whether requests waited as a limiter lets them wait, or a busy machine."""
+    return int((np.diff(trial.done_ns) >= _WAIT_NS).sum()) >= _FEWEST
 
 
 def _faster(trial: Trial, device: Paced) -> bool:

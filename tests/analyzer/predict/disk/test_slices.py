@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
@@ -123,6 +123,8 @@ def probe_while_busy(device, share, seed):
     share=st.floats(0, 0.6),  # beyond it one probe of 126 agreed on a wrong rate by chance
     seed=st.integers(0, 999),
 )
+# The slices of 256 KiB disagreed; smaller requests were held by the limit of requests alone.
+@example(requests=510, mb_s=70, share=0.40625, seed=514)
 @settings(max_examples=40, deadline=None)
 def test_a_limiter_on_a_busy_machine_is_found_or_refused(requests, mb_s, share, seed):
     limited = Paced(requests, mb_s * 1e6, FixedCost(12e3, 200))
