@@ -23,6 +23,10 @@ def loop_device(image: Path) -> Iterator[str]:
     command = ["losetup", "--find", "--show", str(image)]
     name = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     try:
+        # Its last user's scheduler outlives the image.
+        scheduler = Path("/sys/block", Path(name).name, "queue/scheduler")
+        if "none" in scheduler.read_text():
+            scheduler.write_text("none")
         yield name
     finally:
         subprocess.run(["losetup", "--detach", name], check=True)

@@ -176,7 +176,7 @@ EOF
         displaced >"$job/displaced"
         [ ! -s "$job/displaced" ] || watch_displaced >"$job/moved"
     fi
-    print_now >>"$job/set"
+    cat "$job/now" >>"$job/set"
     [ ! -e "$job/moved" ] || cat "$job/moved" >>"$job/set"
 }
 
@@ -198,11 +198,15 @@ $knobs
 EOF
 }
 
-# displaced: print "KNOB VALUE" of each knob that took this value, and has another one now.
+# displaced: write to the file "now" what print_now prints; of that, print "KNOB VALUE" of each knob
+# that took this value, and has another one. What is judged is what is reported: each knob is read
+# once, since another program may write it between two reads.
 displaced() {
+    print_now >"$job/now"
     grep '^knob ' "$job/set" | while IFS=$tab read -r knob _ taken; do
         knob=${knob#knob }
-        ! value_of "$knob" || [ "$value" = "$taken" ] || echo "$knob$tab$taken"
+        value=$(grep -F "now $knob$tab" "$job/now") || continue
+        [ "${value#*"$tab"}" = "$taken" ] || echo "$knob$tab$taken"
     done
 }
 
