@@ -43,7 +43,7 @@ class Bench:
     token: str = field(default_factory=lambda: secrets.token_hex(6))
     before: state.State = field(default_factory=dict)
     unsteady: set[str] = field(default_factory=set)
-    stack: ExitStack = field(default_factory=ExitStack)  # of what ends with the bench
+    stack: ExitStack = field(default_factory=ExitStack)  # closed with the bench
     prefix: list[str] = field(default_factory=list)  # of the commands that are begun now
     _remote: Remote | None = None
 

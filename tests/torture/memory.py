@@ -13,7 +13,7 @@ from pathlib import Path
 
 GROUPS = Path("/sys/fs/cgroup")
 PAGE = 4096
-# The folder of the hierarchy, the file of the limit, that of what is in use.
+# The folder of the hierarchy, the file of the limit, and the file of the memory in use.
 VERSIONS = (
     (GROUPS / "memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
     (GROUPS, "memory.max", "memory.current"),
