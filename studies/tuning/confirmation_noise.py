@@ -26,9 +26,10 @@ from typing import Any, Literal
 from analyzer.tuner.engines import operators
 from analyzer.tuner.engines.racing import NEGLIGIBLE
 from analyzer.tuner.evaluation import key_of
-from analyzer.tuner.findings.compare import Noise, Run, Runs
+from analyzer.tuner.findings.compare import Run, Runs
 from analyzer.tuner.findings.confirm import REPEATS, Confirmed, confirm
 from analyzer.tuner.findings.effects import Effects, main_effects
+from analyzer.tuner.findings.noise import Noise
 from analyzer.tuner.space.genes import Chromosome
 from boards.document import SCHEMA
 from studies.tuning.compete import landscape_of, scenarios_in, usual_sets

@@ -9,10 +9,10 @@ from statistics import NormalDist, fmean
 
 from analyzer.tuner.engines.racing import NEGLIGIBLE
 from analyzer.tuner.evaluation import key_of
+from analyzer.tuner.findings.noise import Noise, Noises
 from analyzer.tuner.space.genes import Chromosome
 
 CONFIDENCE = 0.95
-OWN = 5  # runs of a chromosome, as many as the confirmation makes, show its own noise
 
 
 @dataclass(frozen=True)
@@ -46,45 +46,22 @@ class Change:
         return self.low is not None and self.low > 0 and self.effect > NEGLIGIBLE
 
 
-@dataclass(frozen=True)
-class Noise:
-    """The variance of a run's log cost, and the degrees of freedom that it is known by."""
-
-    variance: float
-    freedom: float
-
-
-@dataclass
-class _Spread:
-    """Sum of squared deviations of log cost from their chromosomes' means, and its freedom."""
-
-    squares: float = 0.0
-    freedom: int = 0
-
-    def add(self, logs: Sequence[float]) -> None:
-        middle = fmean(logs)
-        self.squares += sum((log - middle) ** 2 for log in logs)
-        self.freedom += len(logs) - 1
-
-    @property
-    def noise(self) -> Noise | None:
-        return Noise(self.squares / self.freedom, self.freedom) if self.freedom else None
-
-
 @dataclass
 class Runs:
     """All good runs of a campaign, by chromosome and scenario."""
 
     all: Sequence[Run]
     _logs: dict[tuple[str, str], list[float]] = field(default_factory=dict)
-    _spread: dict[str, _Spread] = field(default_factory=dict)
+    _noises: dict[str, Noises] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for run in self.all:
             logs = self._logs.setdefault((key_of(run.chromosome), run.scenario), [])
             logs.append(math.log(run.cost))
+        by_scenario: dict[str, list[list[float]]] = {}
         for (_, scenario), logs in self._logs.items():
-            self._spread.setdefault(scenario, _Spread()).add(logs)
+            by_scenario.setdefault(scenario, []).append(logs)
+        self._noises = {scenario: Noises(logs) for scenario, logs in by_scenario.items()}
 
     @property
     def scenarios(self) -> tuple[str, ...]:
@@ -110,9 +87,11 @@ class Runs:
 
         From all repeats of any chromosome, in one scenario or over all of them.
         """
-        chosen = [s for name, s in self._spread.items() if scenario in (None, name)]
-        freedom = sum(one.freedom for one in chosen)
-        return math.sqrt(sum(one.squares for one in chosen) / freedom) if freedom else None
+        noises = [noises for name, noises in self._noises.items() if scenario in (None, name)]
+        pooled = [one.pooled for one in noises if one.pooled]
+        freedom = sum(one.freedom for one in pooled)
+        squares = sum(one.variance * one.freedom for one in pooled)
+        return math.sqrt(squares / freedom) if freedom else None
 
     def change(
         self,
@@ -124,9 +103,7 @@ class Runs:
         """Return the extra cost of ``chromosome`` over ``other``; None if one was not run.
 
         Over several scenarios, those in which both were run, it is the geometric mean. The interval
-        (two-sided) is Welch's: the two may differ in noise, and another chromosome's noise is of
-        neither. Only the noise of one with fewer than ``OWN`` runs is taken from all that were
-        repeated in that scenario.
+        (two-sided) is Welch's, with the noise of each of the two in each scenario (noise.py).
         """
         pairs = [
             (name, self._logs[one], self._logs[two])
@@ -145,15 +122,13 @@ class Runs:
         width = _width(known, confidence)
         return Change(math.expm1(middle), math.expm1(middle - width), math.expm1(middle + width))
 
+    def noise_of(self, scenario: str, logs: Sequence[float]) -> Noise | None:
+        """Return the noise of the chromosome with these log costs in a scenario."""
+        return self._noises[scenario].of(logs)
+
     def pooled(self, scenario: str) -> Noise | None:
         """Return the noise of all repeats in a scenario; None if there are none."""
-        return self._spread[scenario].noise
-
-    def noise_of(self, scenario: str, logs: Sequence[float]) -> Noise | None:
-        """Return the noise of a chromosome with runs of these log costs in a scenario."""
-        spread = _Spread()
-        spread.add(logs)
-        return spread.noise if len(logs) >= OWN else self.pooled(scenario)
+        return self._noises[scenario].pooled
 
     def _error(self, scenario: str, ours: list[float], theirs: list[float]) -> Noise | None:
         """Return the noise of the difference of two means; None if it is unknown.
