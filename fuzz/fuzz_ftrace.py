@@ -2,7 +2,7 @@
 
     python fuzz/fuzz_ftrace.py SECONDS [SEED]
 
-Mutates the fixtures; anything but a result or a TraceError is a finding. Each input is written
+Mutates the fixtures; anything but a result or an error with a remedy is a finding. Each input is written
 to ``fuzz-out/ftrace/`` before it is read, so that a crash leaves it behind. Worth most with the
 extension built with -fsanitize=address,undefined (see fuzz/README.md).
 """
@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from analyzer.ingest.detect import open_trace
 from analyzer.ingest.recording import TraceError
+from tracer.formats.limits import LimitError
 
 ROOT = Path(__file__).resolve().parent.parent
 FIXTURES = ROOT / "tests/analyzer/ingest/data/ftrace"
@@ -64,7 +65,7 @@ def try_to_read(path: Path) -> bool:
         trace = open_trace(path)
         if trace.read_fields is not None:
             trace.read_fields("sched:sched_process_exec", ("filename", "pid"))
-    except TraceError as error:
+    except (TraceError, LimitError) as error:
         assert str(error) and error.remedy
         return False
     return True
@@ -87,7 +88,8 @@ def input_of(seed: Path, random_: random.Random) -> Path:
 def main() -> None:
     """Fuzz for the time that the command line gives."""
     seconds = float(sys.argv[1])
-    random_ = random.Random(int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    seed = int(sys.argv[2]) if len(sys.argv) > 2 else int(time.time())
+    random_ = random.Random(seed)
     OUT.mkdir(parents=True, exist_ok=True)
     seeds = [*sorted(FIXTURES.glob("*.trace.dat")), *sorted(FIXTURES.glob("*.txt"))]
     seeds.append(FIXTURES / "pages")
@@ -96,7 +98,7 @@ def main() -> None:
     while time.monotonic() < end:
         tried += 1
         read += try_to_read(input_of(random_.choice(seeds), random_))
-    print(f"{tried} inputs, {read} of them read, the rest refused; no finding")
+    print(f"{tried} inputs, {read} of them read, the rest refused; no finding (seed {seed})")
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ sys.path.insert(0, str(ROOT))
 
 from analyzer.ingest import perfdata  # noqa: E402
 from analyzer.ingest.recording import TraceError  # noqa: E402
+from tracer.formats.limits import LimitError  # noqa: E402
 
 GOLDEN = ROOT / "tests/analyzer/ingest/data/perf"
 INPUT = ROOT / "fuzz-out/perfdata/input"
@@ -58,7 +59,7 @@ def read(path: Path) -> bool:
         perfdata.mappings(path)
         assert trace.read_fields is not None
         trace.read_fields(min(trace.event_names), ("common_pid",))
-    except TraceError as error:
+    except (TraceError, LimitError) as error:
         assert error.remedy
         return False
     return True
