@@ -11,11 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
+from guards import guards_of
 from loop_image import WINDOW_KB, loop_image
 from waiting import wait_until
 
 from boards.guard import is_guard
-from boards.owner import owner_tag, tag_in
+from boards.owner import owner_tag, start_time, tag_in
 from tracer.backends import tracefs_mount
 
 pytestmark = [
@@ -45,15 +46,6 @@ def recording(loop, tmp_path):
         process.kill()
 
 
-def guards_of(pid):
-    return [one for one in children(pid) if is_guard(one)]
-
-
-def children(pid):
-    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text()
-    return [int(one) for one in listed.split()]
-
-
 def doctor(*words):
     command = [sys.executable, "-m", "foreread", "doctor", *words]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -61,7 +53,7 @@ def doctor(*words):
 
 def assert_nothing_left(pid, command, loop):
     assert loop.restored_kb() == WINDOW_KB
-    assert not Path(f"/proc/{command}").exists()
+    assert start_time(command) is None  # also before init has waited for it
     assert not tracefs_mount.is_leftover()
     with tracefs_mount.mounted() as place:
         left = [one.name for one in (place / "instances").iterdir()]

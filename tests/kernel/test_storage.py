@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from guards import guards_of
 
 from boards.target import LocalTarget
 from studies.tuning import storage_trial
@@ -305,22 +306,29 @@ def test_nothing_remains_however_a_campaign_ends(number, image, tmp_path):
     assert image.read_bytes()[: 1 << 20].strip(b"\0") == b""
 
 
-def test_doctor_restores_the_scheduler_of_a_campaign_that_was_killed(image, tmp_path):
+@pytest.mark.parametrize("with_guard", [False, True])
+def test_the_scheduler_of_a_campaign_that_was_killed_comes_back(image, tmp_path, with_guard):
     with loop_device(image, LocalTarget()) as device:
-        queue = Path("/sys/class/block", Path(device).name, "queue/scheduler")
+        queue = Path("/sys/block", Path(device).name, "queue/scheduler")
         if "mq-deadline" not in queue.read_text():
             pytest.skip("this kernel has no mq-deadline: no scheduler was restored")
         queue.write_text("mq-deadline")
         with killed(CAMPAIGN_ON, device, tmp_path) as one:
             wait_for(lambda: f" {device} " in all_mounts())
             assert "[none]" in queue.read_text()
+            guards = guards_of(one.pid)
+            assert guards
+            if with_guard:
+                for guard in guards:
+                    os.kill(guard, signal.SIGKILL)
             one.kill()
             one.communicate()
         wait_for(lambda: f" {device} " not in all_mounts())
-        assert "[none]" in queue.read_text()  # nobody could put it back
-        restored = {one.knob: one.problem for one in restore_leftovers()}
-        assert restored[str(queue)] == ""
-        assert "[mq-deadline]" in queue.read_text()
+        if with_guard:
+            assert "[none]" in queue.read_text()  # nobody could put it back
+            restored = {one.knob: one.problem for one in restore_leftovers()}
+            assert restored[str(queue)] == ""
+        wait_for(lambda: "[mq-deadline]" in queue.read_text())
 
 
 def test_a_trial_waits_for_another_foreread_that_holds_the_settings(device, monkeypatch):

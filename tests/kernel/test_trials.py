@@ -234,11 +234,21 @@ def test_the_window_comes_back_with_a_limit_that_a_killed_trial_has_set(loop):
 
 
 def test_a_refused_knob_is_reported_and_nothing_is_measured(loop, trials):
-    knob, gone = queue(loop, "scheduler"), queue(loop, "nosuch")
+    knob, gone = queue(loop, "scheduler"), queue(loop, "iosched/read_lat_nsec")
     with trials() as bench:
         outcome = bench.run(Trial(((knob, "nosuch"), (gone, "1"))))
     assert (outcome.status, outcome.seconds) == ("refused", None)
     assert set(outcome.refused) == {knob, gone}
+
+
+def test_a_knob_that_is_not_listed_is_refused_and_the_next_trial_is_made(loop, trials):
+    unlisted = Trial(((queue(loop, "nosuch"), "1"),))
+    with trials() as bench:
+        bench.announce([unlisted, Trial()])
+        refused, made = bench.run(unlisted), bench.run(Trial())
+    assert refused.status == "refused"
+    assert "not a knob that foreread sets" in refused.refused[queue(loop, "nosuch")]
+    assert made.status in MEASURED
 
 
 def test_a_rounded_knob_is_reported(loop, trials):

@@ -80,8 +80,9 @@ def test_requests_at_the_disk_are_counted(loop):
 
 
 def test_a_setting_that_is_refused_puts_back_those_before_it(loop, ground):
-    wrong = [*settings(loop, read_ahead_kb="16"), ("/proc/sys/vm/no_such_knob", "1")]
-    with pytest.raises(CalibrateError, match="no_such_knob there is no such knob"):
+    # Only bfq has slice_idle.
+    wrong = settings(loop, read_ahead_kb="16", **{"iosched/slice_idle": "1"})
+    with pytest.raises(CalibrateError, match="slice_idle there is no such knob"):
         run(LocalTarget(), ground, READS, 0.2, wrong)
     assert found(loop) == ("none", WINDOW_KB)
 

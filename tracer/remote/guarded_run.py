@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from boards.target import TargetError
 from tracer.error import RecordError
 from tracer.local.command import Streams
-from tracer.local.knobs import check_value
+from tracer.local.knobs import KnobRefused, check_value
 from tracer.local.run import RunOptions
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
@@ -54,6 +54,17 @@ def knobs_text(knobs: Sequence[tuple[str, str]]) -> str:
     for knob, value in knobs:
         check_value(knob, value)
     return "\n".join(f"{knob}\t{value}" for knob, value in knobs)
+
+
+def refusals(knobs: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Return why a knob or its value is not in the list, by knob."""
+    found: dict[str, str] = {}
+    for knob, value in knobs:
+        try:
+            check_value(knob, value)
+        except KnobRefused as error:
+            found[knob] = str(error)
+    return found
 
 
 def directory(run: RunOptions) -> str:

@@ -137,8 +137,11 @@ class TargetTrials:
     def _once(self, expected: list[Trial]) -> Outcome:
         """Make the first of the expected trials."""
         trial, *self._announced = expected
+        if refused := guarded_run.refusals(trial.settings):
+            return Outcome("refused", refused=refused)
+        possible = [one for one in expected if not guarded_run.refusals(one.settings)]
         try:
-            return self._outcome_of(self._queued(expected).fetch(self._options.limit_s), trial)
+            return self._outcome_of(self._queued(possible).fetch(self._options.limit_s), trial)
         except NotOverError as error:
             self._end_series()
             return Outcome("hung", notes=(str(error),))
