@@ -19,6 +19,7 @@ from foreread.run_words import target_words, words_of
 from foreread.version import VERSION
 from tracer.backends.select import AUTO
 from tracer.formats.capture import Capture
+from tracer.interrupts import orderly_exit
 from tracer.local.record import RecordOptions
 from tracer.machines import recorder_for
 
@@ -77,7 +78,7 @@ def record(
         tell=tell,
     )
     folder = checked_path(output, "output")
-    with open_target(target, identity=key_of(identity), tell=tell) as opened:
+    with orderly_exit(), open_target(target, identity=key_of(identity), tell=tell) as opened:
         recorder = recorder_for(opened, backend)
         if recorder.why:
             tell(recorder.why)

@@ -14,6 +14,7 @@ from typing import Any, NoReturn, Protocol
 from foreread.cli.arguments import UsageError
 from foreread.cli.text.escaped import escaped, escaped_output
 from foreread.version import VERSION
+from tracer.interrupts import Interrupted, orderly_exit
 
 # Order as in the help; each is a module of foreread.cli.commands. A module is imported only when
 # its help or its command is wanted, so that predict does not pay for report's plots.
@@ -110,7 +111,8 @@ def _run(args: argparse.Namespace) -> int:
         if args.print_completion:
             code = _print_completion(args.print_completion)
         else:
-            code = command_module(args.command).run(args)
+            with orderly_exit():  # whatever a command makes for a moment is removed again
+                code = command_module(args.command).run(args)
         sys.stdout.flush()
         return code
     except BrokenPipeError:
@@ -132,7 +134,6 @@ def _reported() -> tuple[type[BaseException], ...]:
     """Return the exceptions that end in one line; all others are bugs, with a traceback."""
     # Imported on failure only: the emulator's base brings numpy.
     from foreread.error import ERRORS  # noqa: PLC0415
-    from tracer.interrupts import Interrupted  # noqa: PLC0415
 
     return (*ERRORS, Interrupted, OSError)
 
