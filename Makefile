@@ -52,7 +52,7 @@ test: $(READY) ## lint, types, and all tests (kernel tests where rights allow)
 	@$(MAKE) --no-print-directory test-kernel
 
 test-kernel: $(READY) ## tests against the running kernel (root)
-	$(BIN)/python -m pytest $(TEST_FLAGS) -m 'kernel and not nightly'
+	$(BIN)/python -m pytest $(TEST_FLAGS) --session-timeout 3000 -m 'kernel and not nightly'
 
 test-nightly: $(READY) ## the cases that make test leaves out: other shells, servers, file systems (root)
 	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and nightly'

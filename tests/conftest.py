@@ -42,6 +42,14 @@ def pytest_make_collect_report():
     return fail_for_missing_package((yield))
 
 
+def pytest_runtest_logreport(report):
+    """Say at once what failed: the run may be ended from outside before its summary."""
+    if report.failed:
+        crash = getattr(report.longrepr, "reprcrash", None)
+        lines = str(crash.message if crash else report.longrepr).splitlines()
+        print(f"\n{report.nodeid}, {report.when}, {report.duration:.0f} s: {lines[:1]}", flush=True)
+
+
 def perf_of_another_kernel() -> str:
     """Return the folder of a perf that starts, where Ubuntu's own refuses this kernel, or ""."""
     behind = list(Path("/usr/lib/linux-tools").glob("*/perf"))

@@ -239,6 +239,17 @@ def tuning(loop, tmp_path):
     return path
 
 
+@contextmanager
+def started(command):
+    """Yield a process that is ended at the end: one that lived on would hold the settings."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        process.communicate(timeout=FEW_S)
+
+
 def test_learnt_settings_are_applied_until_ctrl_c(loop, tuning):
     command = [sys.executable, "-m", "foreread", "fingerprint", "--interval", "2"]
     command += ["--device", loop.name]
@@ -246,10 +257,10 @@ def test_learnt_settings_are_applied_until_ctrl_c(loop, tuning):
         learnt = subprocess.run([*command, "--learn", tuning], check=True, capture_output=True)
         assert b"read-sequential-large has window 16" in learnt.stdout
         more = ["--watch", "--patience", "1", "--apply", tuning, "--wait", str(WAIT_S)]
-        watch = subprocess.Popen([*command, *more], stdout=subprocess.PIPE, text=True)
-        assert eventually(loop.window_kb, 16)
-        watch.send_signal(signal.SIGINT)
-        received, _ = watch.communicate(timeout=FEW_S)
+        with started([*command, *more]) as watch:
+            assert eventually(loop.window_kb, 16)
+            watch.send_signal(signal.SIGINT)
+            received, _ = watch.communicate(timeout=FEW_S)
     assert watch.returncode == 0
     assert loop.window_kb() == WINDOW_KB
     assert "applied the settings for read-sequential-large" in received

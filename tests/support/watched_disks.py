@@ -11,8 +11,8 @@ from pathlib import Path
 from tracer.remote.watch import WatchOptions, parse_period
 
 WINDOW_KB = 84  # set before a test; nothing else on the machine has it
-WAIT_S = 300.0  # for another foreread on this machine
-FEW_S = 2 * WAIT_S  # what anything here takes at most
+WAIT_S = 120.0  # for another foreread on this machine
+FEW_S = 150.0  # what anything here takes at most, so that two of them end before the test's limit
 LOADS = {
     "read-sequential-small": ("read", "4k"),
     "read-random-small": ("randread", "4k"),
