@@ -7,6 +7,7 @@ import fcntl
 import gc
 import os
 import pickle
+import select
 import signal
 import socket
 import traceback
@@ -18,7 +19,7 @@ from typing import Any, NoReturn
 from analyzer.ingest import allowance, handed_over
 from analyzer.ingest.recording import Recording
 
-CHANNEL = 3  # its number in a process that was spawned
+CHANNEL, LIFELINE = 3, 4  # their numbers in a process that was spawned
 _REQUEST_BYTES = 1 << 16
 _O_ASYNC = 0o20000  # the os module lacks it
 _IGNORED = (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)  # the caller decides about those
@@ -43,21 +44,21 @@ class Answer:
 def main() -> NoReturn:
     """Run as a spawned process: the work arrives as the first message."""
     channel = socket.socket(fileno=CHANNEL)
-    run(channel, lambda: pickle.loads(channel.recv(_REQUEST_BYTES)))
+    run(channel, LIFELINE, lambda: pickle.loads(channel.recv(_REQUEST_BYTES)))
 
 
-def run(channel: socket.socket, work: Callable[[], Work]) -> NoReturn:
+def run(channel: socket.socket, lifeline: int, work: Callable[[], Work]) -> NoReturn:
     """Do the work within limits, answer, and serve fields until the caller has closed the channel.
 
-    Never returns, also when it fails: nothing of a forked caller must run here.
+    ``lifeline`` is the end for reading of a pipe that the caller has open for writing. Never
+    returns, also when it fails: nothing of a forked caller must run here.
     """
     try:
-        _leave_caller(channel)
+        _leave_caller(channel, lifeline)
+        _end_with_caller(lifeline)
         allowance.begin()
-        _end_with_caller(channel, True)
         read = _answer(channel, lambda: _done(work()))
         while read is not None and (request := channel.recv(_REQUEST_BYTES)):
-            _end_with_caller(channel, True)
             allowance.grant(0)
             reader = read
             _answer(channel, lambda: (reader(*pickle.loads(request)), None))  # noqa: B023
@@ -89,7 +90,6 @@ def _answer(
         allowance.release()
         answer = Answer(error=_parts(error), trace=traceback.format_exc())
     allowance.release()  # the copy in which a result is handed over is not the capture's
-    _end_with_caller(channel, False)
     handed_over.send(channel, answer)
     return read
 
@@ -102,7 +102,7 @@ def _parts(error: Exception) -> tuple[str, str, tuple[Any, ...]]:
     return kind.__module__, kind.__qualname__, (str(error), *([remedy] if remedy else ()))
 
 
-def _leave_caller(channel: socket.socket) -> None:
+def _leave_caller(channel: socket.socket, lifeline: int) -> None:
     """Give up what a fork has inherited: handlers, open files, and objects with finalizers."""
     gc.freeze()
     signal.set_wakeup_fd(-1)
@@ -112,7 +112,7 @@ def _leave_caller(channel: socket.socket) -> None:
             signal.signal(number, signal.SIG_DFL)
     for number in _IGNORED:
         signal.signal(number, signal.SIG_IGN)
-    kept = (0, 1, 2, channel.fileno())
+    kept = (0, 1, 2, channel.fileno(), lifeline)
     for descriptor in [int(entry.name) for entry in Path("/proc/self/fd").iterdir()]:
         if descriptor not in kept:
             with contextlib.suppress(OSError):  # the folder's own
@@ -122,12 +122,13 @@ def _leave_caller(channel: socket.socket) -> None:
     os.dup2(null, 1)
 
 
-def _end_with_caller(channel: socket.socket, working: bool) -> None:
-    """While this process works, SIGIO ends it when the caller's end of the channel is closed.
+def _end_with_caller(lifeline: int) -> None:
+    """Have SIGIO end this process when nobody has the lifeline open for writing any more.
 
-    While it waits for a request, the end of the channel's file says so.
+    Not the channel: there a message is a SIGIO, too, which may come after its message.
     """
     signal.signal(signal.SIGIO, signal.SIG_DFL)
-    flags = fcntl.fcntl(channel, fcntl.F_GETFL) & ~_O_ASYNC
-    fcntl.fcntl(channel, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(channel, fcntl.F_SETFL, flags | (_O_ASYNC if working else 0))
+    fcntl.fcntl(lifeline, fcntl.F_SETOWN, os.getpid())
+    fcntl.fcntl(lifeline, fcntl.F_SETFL, _O_ASYNC)
+    if select.select([lifeline], [], [], 0)[0]:
+        os._exit(1)  # it was closed before

@@ -8,6 +8,8 @@ would wait for.
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import io
 import os
 import pickle
 import select
@@ -64,6 +66,25 @@ def call(function: Callable[..., Any], path: Path, *arguments: object) -> Any:
     return replace(recording, trace=replace(recording.trace, read_fields=reader.fields))
 
 
+class _Ends:
+    """One side of the connection: messages, and a pipe that shows the caller's end of life."""
+
+    def __init__(self, channel: socket.socket, lifeline: io.FileIO) -> None:
+        self.channel = channel
+        self.lifeline = lifeline
+
+    def close(self) -> None:
+        self.channel.close()
+        self.lifeline.close()
+
+
+def _ends() -> tuple[_Ends, _Ends]:
+    """Return this process's side and the reader's."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    watched, held = os.pipe()
+    return _Ends(ours, io.FileIO(held, "wb")), _Ends(theirs, io.FileIO(watched, "rb"))
+
+
 class _Reader:
     """The process, as its caller has it; it is ended with this object."""
 
@@ -73,17 +94,18 @@ class _Reader:
         self._path = path
         self._lock = threading.Lock()
         self._owner = os.getpid()
-        self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours, theirs = _ends()
+        self._ours, self._channel = ours, ours.channel
         try:
-            with theirs:
+            with theirs.channel, theirs.lifeline:
                 self._pid = _start(theirs, self._channel, (function, (path, *arguments)))
         except OSError as error:
-            self._channel.close()
+            ours.close()
             raise TraceError(
                 f"{path} cannot be read: no process can be started for it: {error.strerror}",
                 "end other processes, or raise the limit of processes (ulimit -u)",
             ) from error
-        self.end = weakref.finalize(self, _end, self._pid, self._channel, self._owner)
+        self.end = weakref.finalize(self, _end, self._pid, ours, self._owner)
 
     def fields(self, name: str, fields: tuple[str, ...]) -> dict[str, Array]:
         """Trace.read_fields of the recording that the process has read."""
@@ -134,7 +156,7 @@ class _Reader:
         with contextlib.suppress(ChildProcessError):  # another part of the program waited for it
             status = self._status()
             self.end.detach()
-            self._channel.close()
+            self._ours.close()
             if os.WIFSIGNALED(status):
                 return _killed(self._path, signal.Signals(os.WTERMSIG(status)))
         return TraceError(f"the reader of {self._path} ended without a result", _BUG)
@@ -162,17 +184,17 @@ def _killed(path: Path, number: signal.Signals) -> TraceError:
     return TraceError(f"the reader crashed on {path} ({number.name})", _BUG)
 
 
-def _end(pid: int, channel: socket.socket, owner: int) -> None:
+def _end(pid: int, ours: _Ends, owner: int) -> None:
     """End the process; a fork of its caller leaves it alone."""
     if os.getpid() != owner:
         return
-    channel.close()
+    ours.close()
     with contextlib.suppress(ProcessLookupError, ChildProcessError):
         os.kill(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
 
 
-def _start(theirs: socket.socket, ours: socket.socket, work: child.Work) -> int:
+def _start(theirs: _Ends, ours: socket.socket, work: child.Work) -> int:
     method = os.environ.get(METHOD)
     if method == "spawn" or (method != "fork" and threading.active_count() > 1):
         return _spawn(theirs, ours, work)
@@ -181,19 +203,31 @@ def _start(theirs: socket.socket, ours: socket.socket, work: child.Work) -> int:
         warnings.simplefilter("ignore", DeprecationWarning)
         pid = os.fork()
     if pid == 0:
-        child.run(theirs, lambda: work)
+        child.run(theirs.channel, theirs.lifeline.fileno(), lambda: work)
     return pid
 
 
-def _spawn(theirs: socket.socket, ours: socket.socket, work: child.Work) -> int:
-    null = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)]
+def _spawn(theirs: _Ends, ours: socket.socket, work: child.Work) -> int:
     arguments = [sys.executable, "-c", _SPAWNED, *(str(Path(at).absolute()) for at in sys.path)]
-    pid = os.posix_spawn(
-        sys.executable,
-        arguments,
-        os.environ,
-        file_actions=[*null, (os.POSIX_SPAWN_DUP2, theirs.fileno(), child.CHANNEL)],
-    )
+    # Numbers above those in the child: else the first copy could overwrite the second one.
+    above = [
+        fcntl.fcntl(end.fileno(), fcntl.F_DUPFD_CLOEXEC, child.LIFELINE + 1)
+        for end in (theirs.channel, theirs.lifeline)
+    ]
+    try:
+        pid = os.posix_spawn(
+            sys.executable,
+            arguments,
+            os.environ,
+            file_actions=[
+                *((os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (0, 1)),
+                (os.POSIX_SPAWN_DUP2, above[0], child.CHANNEL),
+                (os.POSIX_SPAWN_DUP2, above[1], child.LIFELINE),
+            ],
+        )
+    finally:
+        for descriptor in above:
+            os.close(descriptor)
     ours.send(pickle.dumps(work))
     return pid
 

@@ -19,9 +19,11 @@ from analyzer.ingest import allowance, handed_over, isolated
 from analyzer.ingest.isolated import call
 from analyzer.ingest.load import load, read
 from analyzer.ingest.recording import TraceError
+from boards.owner import start_time
 from tracer.formats.limits import MIB, LimitError
 
 HERE = Path(__file__)
+ROOT = HERE.parents[3]
 EVENT = "sched:sched_process_exec"
 
 
@@ -192,6 +194,15 @@ def test_an_interrupt_of_the_caller_leaves_the_reader_alone():
     assert len(recording.trace.read_fields(EVENT, ())["time_ns"]) > 0
 
 
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_request_that_arrives_while_the_reader_works_waits(method, monkeypatch):
+    monkeypatch.setenv(isolated.METHOD, method)
+    reader = load(EXAMPLE).trace.read_fields.__self__
+    for _ in range(300):
+        reader._channel.send(pickle.dumps(("sched:sched_switch", ())))
+    assert all(len(reader.receive().value["time_ns"]) > 0 for _ in range(300))
+
+
 def test_an_unknown_field_is_an_error_and_the_next_one_is_read():
     recording, _pid = loaded()
     with pytest.raises(TraceError, match="no field 'nothing'"):
@@ -212,32 +223,36 @@ def test_a_fork_of_the_caller_does_not_take_its_answers():
     assert len(recording.trace.read_fields(EVENT, ())["time_ns"]) > 0
 
 
-@pytest.mark.parametrize("state", ["waits", "works"])
-def test_the_reader_ends_when_its_caller_is_killed(state, tmp_path):
-    code = {
-        "waits": "import foreread, sys; kept = foreread.load(sys.argv[1])\nprint('ready')",
-        "works": "import sys\nfrom pathlib import Path\nfrom analyzer.ingest import isolated\n"
-        "def work(path):\n    print('ready', file=sys.stderr)\n    while True: pass\n"
-        "isolated.call(work, Path(sys.argv[1]))",
-    }[state]
-    code = code.replace("print('ready')", "print('ready', file=sys.stderr); sys.stdin.read()")
+CALLER = {
+    "waits": "import foreread; kept = foreread.load(sys.argv[1]); print(); sys.stdin.read()",
+    "works": "from pathlib import Path; from analyzer.ingest import isolated; "
+    "isolated.call(Path.read_bytes, Path(sys.argv[1]))",
+}
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+@pytest.mark.parametrize("state", CALLER)
+def test_the_reader_ends_when_its_caller_is_killed(state, method, tmp_path):
+    fifo = tmp_path / "fifo"  # as long as it is open here, reading it has no end
+    os.mkfifo(fifo)
     caller = subprocess.Popen(
-        [sys.executable, "-c", code, str(EXAMPLE)], stdin=subprocess.PIPE, stderr=subprocess.PIPE
+        [
+            sys.executable,
+            "-uc",
+            f"import sys; {CALLER[state]}",
+            EXAMPLE if state == "waits" else fifo,
+        ],
+        env={**os.environ, isolated.METHOD: method},
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
-    assert caller.stderr.readline() == b"ready\n"
+    held = caller.stdout.readline() if state == "waits" else fifo.open("wb")
     (pid,) = Path(f"/proc/{caller.pid}/task/{caller.pid}/children").read_text().split()
     caller.kill()
-    caller.wait()
-    caller.stdin.close()
-    caller.stderr.close()
-
-    def gone():
-        try:
-            return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-        except OSError:
-            return True
-
-    wait_until(gone)
+    caller.communicate()
+    wait_until(lambda: start_time(int(pid)) is None)
+    del held
 
 
 def test_nothing_is_left_unpacked_after_a_crash(monkeypatch, tmp_path):
