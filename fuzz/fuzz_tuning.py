@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import signal
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -72,7 +73,7 @@ def main() -> None:
         path.write_bytes(whole)
         try:
             (forge if chance.random() < 0.8 else flip)(path, chance)
-        except ValueError:  # an earlier change left no JSON to change
+        except (ValueError, sqlite3.OperationalError):  # an earlier change left no JSON to change
             continue
         signal.alarm(60)
         counts[try_to_read(path)] += 1
