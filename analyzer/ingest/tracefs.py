@@ -112,7 +112,7 @@ def _load(pages: dict[int, Path], layout: Layout) -> tuple[memoryview, list[Stre
     notes, streams, offset = [], [], 0
     for cpu, path in pages.items():
         size = path.stat().st_size
-        check_size(f"{path} and the pages before it", offset + size, MOST_TRACE_BYTES, RECORD_LESS)
+        check_size(f"{path} with the pages before it", offset + size, MOST_TRACE_BYTES, RECORD_LESS)
         whole = size - size % layout.subbuf_size
         if cpu > np.iinfo(np.uint16).max:
             raise TraceError(f"there is no CPU {cpu}", _COPY_AGAIN)

@@ -388,7 +388,7 @@ ARCHIVES = {
 CASES = {
     **ARCHIVES,
     objects_of_files: "files.json: it has more values than foreread reads",
-    sparse_raw_pages: "cpu0.raw and the pages before it has 3 GiB, and at most 1 GiB",
+    sparse_raw_pages: "cpu0.raw with the pages before it has 3 GiB, and at most 1 GiB",
     sparse_format: "format is larger than the 256 KiB",
     sparse_header_page: "header_page is larger than the 64 KiB",
     sparse_statistics: "stats/cpu0 is larger than the 64 KiB",
