@@ -254,7 +254,9 @@ def test_learnt_settings_are_applied_until_ctrl_c(loop, tuning):
     command = [sys.executable, "-m", "foreread", "fingerprint", "--interval", "2"]
     command += ["--device", loop.name]
     with load(loop, "read", "128k"):
-        learnt = subprocess.run([*command, "--learn", tuning], check=True, capture_output=True)
+        learnt = subprocess.run(
+            [*command, "--learn", tuning], check=True, capture_output=True, timeout=FEW_S
+        )
         assert b"read-sequential-large has window 16" in learnt.stdout
         more = ["--watch", "--patience", "1", "--apply", tuning, "--wait", str(WAIT_S)]
         with started([*command, *more]) as watch:
