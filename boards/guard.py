@@ -1,8 +1,10 @@
 """The guard: a process that puts everything back at once if foreread is killed.
 
-It is forked before the first change, in a session of its own, and waits for the end of a pipe that
-only foreread holds open. Signals to foreread's process group or service do not end it. If the guard
-is killed too, the next foreread, or ``foreread doctor --restore``, does its work.
+It is started before the first change, in a session of its own, and waits for the end of a pipe that
+only foreread holds open. Signals to foreread's process group or service do not end it. It is a
+shell, which needs so little memory that the kernel takes others when there is none; when it has to
+act it becomes a Python. If the guard is killed too, the next foreread, or ``foreread doctor
+--restore``, does its work.
 """
 
 from __future__ import annotations
@@ -10,17 +12,31 @@ from __future__ import annotations
 import ctypes
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from importlib import import_module
 from pathlib import Path
 
-NAME = b"foreread-guard"
-_PR_SET_NAME, _PR_SET_PDEATHSIG = 15, 1
+NAME = "foreread-guard"
+_PR_SET_PDEATHSIG = 1
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT)
 _DONE = b"."
+_WAIT = """\
+cd /
+{ echo -1000 >/proc/self/oom_score_adj; } 2>/dev/null
+read -r answer
+[ "$answer" = . ] || exec "$@"
+"""
+_ACT = """\
+import sys
+sys.path[:] = sys.argv[3:]
+from boards.guard import recover
+recover(sys.argv[2].split())
+"""
 _LIBC = ctypes.CDLL(None)
-_recoveries: list[Callable[[], object]] = []
+_recoveries: list[str] = []
 _lock = threading.RLock()  # a finalizer may run in a block that holds it
 
 
@@ -29,13 +45,25 @@ class _Running:
 
     users = 0
     pid = -1  # of the guard
-    of = -1  # the process that forked it: a forked child has none
+    of = -1  # the process that started it: a forked child has none
     pipe = -1
 
 
 def recovers(recovery: Callable[[], object]) -> None:
-    """Have guards call ``recovery``, which undoes all that dead forereads left."""
-    _recoveries.append(recovery)
+    """Have guards call ``recovery``, a module's function: it undoes what dead forereads left."""
+    _recoveries.append(f"{recovery.__module__}:{recovery.__name__}")
+
+
+def recover(names: list[str]) -> None:
+    """Call the functions of these names, each though another one failed."""
+    failed = None
+    for module, _, name in (one.partition(":") for one in names):
+        try:
+            getattr(import_module(module), name)()
+        except Exception as error:
+            failed = error
+    if failed:
+        raise failed
 
 
 @contextmanager
@@ -51,7 +79,7 @@ def guarded() -> Iterator[None]:
 def is_guard(pid: int) -> bool:
     """Return whether the process is a guard."""
     with suppress(OSError):
-        return Path(f"/proc/{pid}/comm").read_bytes().strip() == NAME
+        return Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")[3:4] == [NAME.encode()]
     return False
 
 
@@ -86,12 +114,37 @@ def release() -> None:
 
 def _start() -> None:
     out, into = os.pipe()
-    with _blocked():  # until the guard ignores them
-        pid = os.fork()
-        if pid == 0:
-            _be_guard(out)
-    os.close(out)
-    _Running.pid, _Running.pipe = pid, into
+    paths = [str(Path(at).absolute()) for at in sys.path]
+    act = [sys.executable, "-c", _ACT, NAME, " ".join(_recoveries), *paths]
+    try:
+        _Running.pid = os.posix_spawn(
+            "/bin/sh",
+            ["sh", "-c", _WAIT, NAME, *act],
+            os.environ,
+            file_actions=[
+                (os.POSIX_SPAWN_DUP2, out, 0),
+                *((os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in (1, 2)),
+                *((os.POSIX_SPAWN_CLOSE, fd) for fd in _inherited()),
+            ],
+            setsid=True,
+            setsigmask=_IGNORED,  # blocked, which no moment of its own begins too late
+        )
+    except BaseException:
+        os.close(into)
+        raise
+    finally:
+        os.close(out)
+    _Running.pipe = into
+
+
+def _inherited() -> list[int]:
+    """Return the descriptors that a program would inherit: locks, pipes that others read."""
+    found = []
+    for descriptor in (int(entry.name) for entry in Path("/proc/self/fd").iterdir()):
+        with suppress(OSError):  # the folder's own
+            if descriptor > 2 and os.get_inheritable(descriptor):
+                found.append(descriptor)
+    return found
 
 
 def _stop() -> None:
@@ -101,44 +154,3 @@ def _stop() -> None:
     with suppress(ChildProcessError):
         os.waitpid(_Running.pid, 0)
     _Running.pid = _Running.pipe = -1
-
-
-@contextmanager
-def _blocked() -> Iterator[None]:
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _IGNORED)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _be_guard(pipe: int) -> None:
-    """Wait for the end of foreread; recover unless it was orderly. Never returns."""
-    status = 1
-    try:
-        for number in _IGNORED:
-            signal.signal(number, signal.SIG_IGN)
-        signal.pthread_sigmask(signal.SIG_SETMASK, [])
-        os.setsid()
-        _LIBC.prctl(_PR_SET_NAME, NAME, 0, 0, 0)
-        with suppress(OSError):  # it needs no memory, and frees what others hold
-            Path("/proc/self/oom_score_adj").write_text("-1000")
-        os.chdir("/")
-        _close_all_but(pipe)
-        if os.read(pipe, 1) != _DONE:
-            for recovery in _recoveries:
-                recovery()
-        status = 0
-    finally:
-        os._exit(status)
-
-
-def _close_all_but(pipe: int) -> None:
-    """Close foreread's descriptors: the locks it holds, and the pipes that others read."""
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for number in (0, 1, 2):
-        os.dup2(nothing, number)
-    for descriptor in {int(entry.name) for entry in Path("/proc/self/fd").iterdir()}:
-        if descriptor not in (0, 1, 2, pipe):
-            with suppress(OSError):
-                os.close(descriptor)

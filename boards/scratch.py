@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from boards.guard import guarded, recovers
 from boards.owner import PREFIX, is_left, owner_tag
 
 # Where foreread makes any: ssh's sockets in /tmp, recordings and loads in memory.
@@ -23,7 +24,7 @@ def prefix(what: str = "") -> str:
 @contextmanager
 def scratch_folder(what: str = "", parent: str | Path | None = None) -> Iterator[str]:
     """Yield a new folder, in the system's place for temporary files or in ``parent``."""
-    with tempfile.TemporaryDirectory(prefix=prefix(what), dir=parent) as folder:
+    with guarded(), tempfile.TemporaryDirectory(prefix=prefix(what), dir=parent) as folder:
         yield folder
 
 
@@ -52,3 +53,6 @@ def _remove(path: Path) -> bool:
     else:
         path.unlink(missing_ok=True)
     return not path.exists()
+
+
+recovers(remove_leftovers)

@@ -14,12 +14,21 @@ from waiting import wait_until
 
 from boards import guard
 
-# Forks a guard whose recovery makes a file; prints the guard's pid and waits for its input.
-PROGRAM = """
-import sys
+# Its recovery makes a file, and one before it fails.
+MODULE = """
+import os
 from pathlib import Path
+def fails():
+    raise ValueError
+def recovery():
+    Path(os.environ["RECOVERED"]).write_text("recovered")
+"""
+# Starts a guard; prints the guard's pid and waits for its input.
+PROGRAM = """
+import sys, made_for_test
 from boards import guard
-guard.recovers(lambda: Path(sys.argv[1]).write_text("recovered"))
+guard.recovers(made_for_test.fails)
+guard.recovers(made_for_test.recovery)
 with guard.guarded(), guard.guarded():
     print(guard._Running.pid, flush=True)
     sys.stdin.read()
@@ -30,11 +39,16 @@ with guard.guarded(), guard.guarded():
 def guarded(tmp_path):
     """A guarded process, its guard's pid, and the file that the recovery makes."""
     path = tmp_path / "recovered"
+    (tmp_path / "made_for_test.py").write_text(MODULE)
     with subprocess.Popen(
-        [sys.executable, "-c", PROGRAM, path],
+        [sys.executable, "-c", PROGRAM],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        env={
+            **os.environ,
+            "PYTHONPATH": os.pathsep.join([*sys.path, str(tmp_path)]),
+            "RECOVERED": str(path),
+        },
         start_new_session=True,
     ) as process:
         pid = int(process.stdout.readline())
@@ -70,8 +84,19 @@ def test_a_killed_guard_is_no_obstacle(guarded):
 
 def test_it_keeps_no_descriptor_of_its_parent(guarded):
     files = Path(f"/proc/{guarded[1]}/fd")
-    wait_until(lambda: len(list(files.iterdir())) == 4)
-    assert {str((files / number).readlink()) for number in "012"} == {"/dev/null"}
+    found = {one.name: str(one.readlink()) for one in files.iterdir()}
+    assert found.pop("0").startswith("pipe:")
+    assert found == {"1": "/dev/null", "2": "/dev/null"}
+
+
+def test_it_takes_little_memory(guarded):
+    status = Path(f"/proc/{guarded[1]}/status").read_text().split()
+    own, pythons = (int(words[words.index("VmRSS:") + 1]) for words in (status, own_status()))
+    assert own < pythons / 4
+
+
+def own_status():
+    return Path("/proc/self/status").read_text().split()
 
 
 def test_a_child_that_is_to_die_with_its_parent_does():

@@ -1,10 +1,13 @@
 """Temporary folders of dead processes are found by name, and removed; others are kept."""
 
 import os
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from boards import scratch
 from boards.owner import is_left, owner_tag, tag_in
@@ -42,3 +45,28 @@ def test_only_folders_of_dead_owners_are_removed(tmp_path, monkeypatch):
         assert len(removed) == 3
         left = sorted(path.name for path in tmp_path.iterdir())
         assert left == sorted(["kept", "foreread-0123456789abcdef", Path(living).name])
+
+
+KILLED = """
+import os, signal
+from pathlib import Path
+from boards.scratch import scratch_folder
+with scratch_folder("load") as folder:
+    Path(folder, "unpacked").touch()
+    print(folder, flush=True)
+    os.killpg(0, signal.SIGKILL)
+"""
+
+
+def test_the_folder_of_a_killed_process_group_goes_at_once(tmp_path):
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED],
+        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": os.pathsep.join(sys.path)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+        start_new_session=True,
+    )
+    folder = Path(killed.stdout.strip())
+    assert folder.parent == tmp_path
+    wait_until(lambda: not folder.exists())
