@@ -100,8 +100,9 @@ def hold() -> None:
         if _Running.of != os.getpid():
             _Running.users, _Running.of = 0, os.getpid()
         _Running.users += 1
-        if _Running.users == 1 and _recoveries:
-            _start()
+        if _Running.users == 1 and _recoveries and sys.executable:
+            with suppress(OSError):  # no shell, or no more processes: it is as if it was killed
+                _start()
 
 
 def release() -> None:
