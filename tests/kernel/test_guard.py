@@ -7,6 +7,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,8 +17,9 @@ from loop_image import WINDOW_KB, loop_image
 from waiting import wait_until
 
 from boards.guard import is_guard
-from boards.owner import owner_tag, start_time, tag_in
+from boards.owner import PREFIX, owner_tag, start_time, tag_in
 from tracer.backends import tracefs_mount
+from tracer.local.journal import restore_leftovers
 
 pytestmark = [
     pytest.mark.kernel,
@@ -128,3 +130,32 @@ def test_killed_around_its_mounts_tracefs_is_unmounted():
     assert not [
         path for path in Path("/run/foreread").glob("*.mount") if owner_tag() not in path.name
     ]
+
+
+@pytest.fixture
+def instance():
+    """A trace instance of a dead foreread."""
+    with tracefs_mount.mounted() as place:
+        made = place / "instances" / f"{PREFIX}{os.getpid()}-1-test"
+        made.mkdir()
+        yield made
+        if made.exists():
+            made.rmdir()
+
+
+def test_an_instance_that_a_dying_process_has_open_is_removed(instance):
+    held = (instance / "trace_pipe").open("rb")
+    closing = threading.Timer(0.5, held.close)
+    closing.start()
+    assert any(str(instance.name) in one.knob for one in restore_leftovers())
+    closing.join()
+    assert not instance.exists()
+
+
+def test_an_instance_that_somebody_has_open_is_reported_until_it_is_removed(instance, monkeypatch):
+    monkeypatch.setattr(tracefs_mount, "_INSTANCES_S", 0.0)
+    with (instance / "trace_pipe").open("rb"):
+        problems = {one.knob: one.problem for one in restore_leftovers()}
+        assert "foreread doctor --restore" in problems[str(instance)]
+    assert any(str(instance.name) in one.knob for one in restore_leftovers())
+    assert not instance.exists()

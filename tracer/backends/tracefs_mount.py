@@ -30,6 +30,7 @@ NOTES = Path("/run/foreread")
 _NOTE = ".mount"
 _UMOUNT_NOFOLLOW = 8
 _ATTEMPTS = 5  # another foreread may mount or unmount it at the same time
+_INSTANCES_S = 2.0
 _BUSY_S = 0.3  # others look into a file system for a moment only
 _held: list[int] = []  # what keeps it mounted: a descriptor for each block of this process
 
@@ -284,15 +285,23 @@ def remove_leftovers(tracefs: Path) -> list[str]:
     return [*_remove_instances(tracefs), *_remove_probes(tracefs)]
 
 
+def left_instances(tracefs: Path) -> list[Path]:
+    """Return the instances whose foreread is dead."""
+    return [one for one in sorted((tracefs / "instances").glob(f"{PREFIX}*")) if is_dead(one.name)]
+
+
 def _remove_instances(tracefs: Path) -> list[str]:
-    removed = []
-    for instance in sorted((tracefs / "instances").glob(f"{PREFIX}*")):
-        if is_dead(instance.name):
-            try:
+    """Remove them; processes that were just killed may have files of them open for a moment."""
+    removed: list[str] = []
+    until = time.monotonic() + _INSTANCES_S
+    while left := left_instances(tracefs):
+        for instance in left:
+            with suppress(OSError):
                 instance.rmdir()
-            except OSError:
-                continue  # somebody has a file of it open: the next start removes it
-            removed.append(instance.name)
+                removed.append(instance.name)
+        if time.monotonic() > until:
+            break
+        time.sleep(0.02)
     return removed
 
 

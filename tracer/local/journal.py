@@ -59,6 +59,7 @@ from tracer.local.orphans import end_orphans
 SCHEMA = 1
 GONE = "the device is gone"
 LEFT = "left at {}, which another program has set"
+OPEN = "a program has a file of it open; end that, then: foreread doctor --restore"
 _SUFFIX = ".journal"
 
 
@@ -245,6 +246,9 @@ def _leftover_tracing() -> list[Restored]:
     place = tracefs_mount.find()
     names = tracefs_mount.remove_leftovers(place) if place else []
     removed = [Restored(f"{place}: {name}", "removed") for name in names]
+    if place and (busy := tracefs_mount.left_instances(place)):
+        # tracefs stays mounted: the next foreread would not see them without it.
+        return removed + [Restored(str(one), "", OPEN) for one in busy]
     left = tracefs_mount.unmount_leftover()
     return removed + [Restored(place, "unmounted", problem) for place, problem in left]
 
