@@ -73,7 +73,7 @@ def main() -> None:
         path.write_bytes(whole)
         try:
             (forge if chance.random() < 0.8 else flip)(path, chance)
-        except (ValueError, sqlite3.OperationalError):  # an earlier change left no JSON to change
+        except (TypeError, ValueError, sqlite3.OperationalError):  # no JSON is left to change
             continue
         signal.alarm(60)
         counts[try_to_read(path)] += 1

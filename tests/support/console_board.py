@@ -79,6 +79,7 @@ class ConsoleBoard:
         for pid in session_of(self.process.pid):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        self.process.kill()  # just started, it may not lead its session yet
         self.process.wait()
 
     def say(self, text: bytes) -> None:
