@@ -29,6 +29,7 @@ _KNOWN = {
     ("builtins", "set"),
     ("builtins", "frozenset"),
     ("builtins", "bytearray"),
+    ("msgspec._core", "UNSET"),  # what a known cost of a disk does not say
     ("msgspec._core", "rebuild"),
     ("msgspec._utils", "rebuild"),
     ("numpy", "dtype"),

@@ -20,6 +20,7 @@ from analyzer.ingest.isolated import call
 from analyzer.ingest.load import load, read
 from analyzer.ingest.recording import TraceError
 from boards.owner import start_time
+from boards.profile import load_profile
 from tracer.formats.limits import MIB, LimitError
 
 HERE = Path(__file__)
@@ -263,6 +264,14 @@ def test_nothing_is_left_unpacked_after_a_crash(monkeypatch, tmp_path):
     with pytest.raises(TraceError, match="crashed"):
         load(EXAMPLE)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("board", ["arm64", "loop"])
+def test_the_known_cost_of_a_board_s_disk_arrives_with_what_it_leaves_unset(board):
+    (disk, *_) = load_profile(board).storage
+    arrived = call(lambda _path: disk, HERE)
+    assert arrived == disk
+    assert arrived.model is disk.model
 
 
 def test_only_known_types_are_made_of_a_result():
