@@ -39,7 +39,9 @@ def main() -> int:
         return 2
     cases: list[Case] = []
     began = time.monotonic()
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A background job has Ctrl-C ignored, and so would all that is started here.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     whole = False
     with bench() as made:
         try:
