@@ -173,14 +173,16 @@ class Journal:
     def leave(self, knob: str, found: str) -> None:
         """Leave ``knob`` at the value that another program has set; also noted in ``restored``."""
         if self._originals.get(knob, found) != found:
-            self._append({"knob": knob, "old": found, "new": found, "left": "yes"})
-            problem = LEFT.format(found)
-            self.restored.append(Restored(knob, self._originals.pop(knob), problem))
+            with uninterrupted():
+                self._append({"knob": knob, "old": found, "new": found, "left": "yes"})
+                problem = LEFT.format(found)
+                self.restored.append(Restored(knob, self._originals.pop(knob), problem))
 
     def restore(self) -> list[Restored]:
         """Put every knob back, the last one changed first; also kept in ``restored``."""
-        for knob in reversed(list(self._originals)):
-            self.restored.append(_put_back(self.target, knob, self._originals.pop(knob)))
+        with uninterrupted():
+            for knob in reversed(list(self._originals)):
+                self.restored.append(_put_back(self.target, knob, self._originals.pop(knob)))
         return self.restored
 
     def _note_reset(self, by: str) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from boards.device import Devices
 from boards.remount import alternatives, is_mount_option
 from boards.target import LocalTarget
+from tracer.interrupts import uninterrupted
 from tracer.local.changed import WATCH_S, Change, changes, overridden
 from tracer.local.journal import Journal, restore_leftovers, unrestored
 from tracer.local.knobs import KnobRefused, is_scheduler, read_knob, selected
@@ -116,11 +117,12 @@ class LocalTrials:
 
     def _restore(self) -> None:
         """Restore all knobs, except those that another program has set since."""
-        expected, self._expected = self._expected, {}
-        for change in changes(expected, _values(expected)):
-            if change.found:
-                self._journal.leave(change.knob, change.found)
-        self._journal.restore()
+        with uninterrupted():
+            expected, self._expected = self._expected, {}
+            for change in changes(expected, _values(expected)):
+                if change.found:
+                    self._journal.leave(change.knob, change.found)
+            self._journal.restore()
 
     def _run(self, trial: Trial) -> Outcome:
         setting = self._set(trial.settings)

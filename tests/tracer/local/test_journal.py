@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,7 @@ from hypothesis import strategies as st
 import tracer
 from boards.target import LocalTarget
 from tracer.error import RecordError
+from tracer.interrupts import Interrupted, orderly_exit
 from tracer.local.journal import GONE, Journal, Restored, restore_leftovers, unrestored
 from tracer.local.knobs import KnobRefused, check_knob
 
@@ -105,6 +107,29 @@ def test_knobs_are_put_back_after_an_exception(machine, error):
     with pytest.raises(error), machine.journal() as journal:
         journal.set(KNOBS[0], "0")
         raise error
+    assert machine.values() == ORIGINAL
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_knobs_are_put_back_waits_until_they_are(machine, number):
+    class Signalled(LocalTarget):
+        at_reads = False
+
+        def read_knob(self, path):
+            if self.at_reads:
+                signal.raise_signal(number)
+            return super().read_knob(path)
+
+    def put_back_early():
+        target = Signalled(machine.root)
+        with orderly_exit(), Journal(target, machine.journals) as journal:
+            for knob in KNOBS:
+                journal.set(knob, "0")
+            target.at_reads = True
+            journal.restore()
+
+    with pytest.raises((KeyboardInterrupt, Interrupted)):
+        put_back_early()
     assert machine.values() == ORIGINAL
 
 
