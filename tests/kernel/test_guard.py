@@ -159,3 +159,19 @@ def test_an_instance_that_somebody_has_open_is_reported_until_it_is_removed(inst
         assert "foreread doctor --restore" in problems[str(instance)]
     assert any(str(instance.name) in one.knob for one in restore_leftovers())
     assert not instance.exists()
+
+
+def test_tracefs_stays_mounted_as_long_as_it_shows_an_instance_of_the_dead():
+    if tracefs_mount.find():
+        pytest.skip("tracefs is mounted here: that the last user leaves it mounted is not checked")
+    with tracefs_mount.mounted() as place:
+        made = place / "instances" / f"{PREFIX}{os.getpid()}-1-test"
+        made.mkdir()
+        held = (made / "trace_pipe").open("rb")
+    assert made.exists()
+    held.close()
+    with tracefs_mount.mounted():
+        pass
+    assert tracefs_mount.find() is None
+    with tracefs_mount.mounted():
+        assert not made.exists()

@@ -30,7 +30,7 @@ NOTES = Path("/run/foreread")
 _NOTE = ".mount"
 _UMOUNT_NOFOLLOW = 8
 _ATTEMPTS = 5  # another foreread may mount or unmount it at the same time
-_INSTANCES_S = 2.0
+_INSTANCES_S = 5.0
 _BUSY_S = 0.3  # others look into a file system for a moment only
 _held: list[int] = []  # what keeps it mounted: a descriptor for each block of this process
 
@@ -116,7 +116,7 @@ def _join() -> int:
 
 
 def _leave(held: int) -> None:
-    """End the use of it; the last user unmounts it.
+    """End the use of it; the last user unmounts it, unless it shows a dead foreread's instance.
 
     If several leave at once, each of them tries it after it has closed its descriptor.
     """
@@ -124,8 +124,14 @@ def _leave(held: int) -> None:
     if _held:
         return
     _note().unlink(missing_ok=True)
-    if is_leftover() and not _unmount(_BUSY_S):
-        _write_note()  # somebody else uses it: that it is ours to unmount stays noted
+    if is_leftover() and not (_shows_nothing() and _unmount(_BUSY_S)):
+        _write_note()  # that it is ours to unmount stays noted
+
+
+def _shows_nothing() -> bool:
+    """Remove instances of dead forereads that were busy before; return whether none is left."""
+    _remove_instances(PLACES[0], patience_s=0.0)
+    return not left_instances(PLACES[0])
 
 
 def _write_note() -> None:
@@ -282,7 +288,7 @@ def _has(tracefs: Path, event: str) -> bool:
 
 def remove_leftovers(tracefs: Path) -> list[str]:
     """Remove instances and event probes whose foreread is dead; return their names."""
-    return [*_remove_instances(tracefs), *_remove_probes(tracefs)]
+    return [*_remove_instances(tracefs, _INSTANCES_S), *_remove_probes(tracefs)]
 
 
 def left_instances(tracefs: Path) -> list[Path]:
@@ -290,10 +296,10 @@ def left_instances(tracefs: Path) -> list[Path]:
     return [one for one in sorted((tracefs / "instances").glob(f"{PREFIX}*")) if is_dead(one.name)]
 
 
-def _remove_instances(tracefs: Path) -> list[str]:
+def _remove_instances(tracefs: Path, patience_s: float) -> list[str]:
     """Remove them; processes that were just killed may have files of them open for a moment."""
     removed: list[str] = []
-    until = time.monotonic() + _INSTANCES_S
+    until = time.monotonic() + patience_s
     while left := left_instances(tracefs):
         for instance in left:
             with suppress(OSError):
