@@ -3,8 +3,8 @@
 It is started before the first change, in a session of its own, and waits for the end of a pipe that
 only foreread holds open. Signals to foreread's process group or service do not end it. It is a
 shell, which needs so little memory that the kernel takes others when there is none; when it has to
-act it becomes a Python. If the guard is killed too, the next foreread, or ``foreread doctor
---restore``, does its work.
+act it starts a Python, and another one if that is killed while memory is short. If the guard is
+killed too, the next foreread, or ``foreread doctor --restore``, does its work.
 """
 
 from __future__ import annotations
@@ -23,11 +23,18 @@ NAME = "foreread-guard"
 _PR_SET_PDEATHSIG = 1
 _IGNORED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGPIPE, signal.SIGQUIT)
 _DONE = b"."
+# A shell may clear the mask of signals when it waits for a process.
 _WAIT = """\
+trap '' INT TERM HUP PIPE QUIT
 cd /
 { echo -1000 >/proc/self/oom_score_adj; } 2>/dev/null
 read -r answer
-[ "$answer" = . ] || exec "$@"
+[ "$answer" != . ] || exit 0
+tries=0
+while "$@"; [ $? -ge 128 ] && [ $tries -lt 20 ]; do
+    tries=$((tries + 1))
+    sleep 0.5
+done
 """
 _ACT = """\
 import sys

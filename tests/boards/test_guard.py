@@ -14,14 +14,18 @@ from waiting import wait_until
 
 from boards import guard
 
-# Its recovery makes a file, and one before it fails.
+# Its recovery makes a file, one before it fails, and the first one is killed, as for its memory.
 MODULE = """
-import os
+import os, signal
 from pathlib import Path
 def fails():
     raise ValueError
 def recovery():
-    Path(os.environ["RECOVERED"]).write_text("recovered")
+    path = Path(os.environ["RECOVERED"])
+    if not path.exists():
+        path.write_text("begun")
+        os.kill(os.getpid(), signal.SIGKILL)
+    path.write_text("recovered")
 """
 # Starts a guard; prints the guard's pid and waits for its input.
 PROGRAM = """
