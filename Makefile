@@ -18,7 +18,7 @@ C_FILES := $(shell find $(SOURCES) -name '*.[ch]')
 SHELL_FILES := $(addprefix .ci/,bare deb fresh packages run sources wheel) $(shell find $(SOURCES) -name '*.sh')
 EXTENSION_FILES := $(filter analyzer/% emulator/%,$(C_FILES))
 
-.PHONY: help setup packages demo test test-kernel test-nightly test-fresh test-boards torture paper accuracy tune-study test-package wheel deb release docs man lint bench fuzz clean
+.PHONY: help setup packages demo test test-kernel test-nightly test-fresh test-boards torture paper accuracy layout-study tune-study test-package wheel deb release docs man lint bench fuzz clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -77,6 +77,9 @@ accuracy: $(READY) ## how exact predictions are, in accuracy-out (hours; root, Q
 	@.ci/packages $(PYTHON) boards
 	$(BIN)/python -m studies.accuracy.run $(if $(ONLY),--only $(ONLY))
 
+layout-study: $(READY) ## layouts of images, predicted and measured, in layout-out (hours; root, QEMU)
+	$(BIN)/python -m studies.layout.run
+
 tune-study: $(READY) ## the studies of tuning, in tune-study-out (hours; root, QEMU); ONLY="start-up storage"
 	@.ci/packages $(PYTHON) boards
 	$(BIN)/python -m studies.tuning.run $(ONLY)
@@ -121,7 +124,7 @@ fuzz: $(READY) ## fuzz every reader under ASan and UBSan for FUZZ_SECONDS each (
 	@PYTHON=$(BIN)/python sh fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove what make made
-	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out tune-study-out fuzz-out fresh-out torture-out
+	rm -rf $(VENV) build dist *.egg-info demo-out paper-out accuracy-out layout-out tune-study-out fuzz-out fresh-out torture-out
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 	find $(SOURCES) -name '*.so' -delete

@@ -103,4 +103,29 @@ class MeasuredCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="mea
                 raise ValueError("the sizes of points must rise")
 
 
-Cost = FixedCost | PacedCost | MeasuredCost
+class StatefulCost(_Cost, frozen=True, kw_only=True, tag_field="model", tag="stateful"):
+    """Requests cost more or less after others.
+
+    ``parallel`` latencies pass at once. With ``unit_kib`` the disk reads whole units and keeps the
+    last ``kept_units``, from which a request costs ``hit_us`` and ``hit_ns_per_kib``. A request
+    that does not begin where the last one ended takes ``seek_us`` more, and ``seek_us_per_root``
+    times the square root of the distance in KiB. After ``fast_kib`` without an idle ``rest_ms``, a
+    KiB costs ``slow_ns_per_kib``. ``jitter_us`` is the mean of a random latency.
+    """
+
+    latency_us: Time
+    ns_per_kib: Time
+    parallel: Annotated[int, Meta(ge=1, le=32)] = 1
+    unit_kib: Annotated[int, Meta(ge=0, le=1 << 20)] = 0
+    kept_units: Annotated[int, Meta(ge=1, le=256)] = 1
+    hit_us: Time = 0.0
+    hit_ns_per_kib: Time = 0.0
+    seek_us: Time = 0.0
+    seek_us_per_root: Time = 0.0
+    fast_kib: Annotated[int, Meta(ge=0, le=1 << 31)] = 0
+    slow_ns_per_kib: Time = 0.0
+    rest_ms: Time = 0.0
+    jitter_us: Time = 0.0
+
+
+Cost = FixedCost | PacedCost | MeasuredCost | StatefulCost

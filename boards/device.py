@@ -13,8 +13,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from boards.backing import Backing, BackingDevices
 from boards.error import BoardsError
 from boards.mounts import MountPoint, mount_of, read_mounts
+from boards.overlay import layer_paths
 
 SECTOR_BYTES = 512
 
@@ -67,7 +69,7 @@ class Devices:
             name=directory.name,
             dev=_text(directory / "dev"),
             size_bytes=int(_text(directory / "size") or 0) * SECTOR_BYTES,
-            model=_text(directory / "device/model") or _text(directory / "device/name"),
+            model=_model(directory),
         )
 
     def disk_of_dev(self, dev: str) -> str | None:
@@ -86,25 +88,39 @@ class Devices:
         """Return the disks that a file system reads from.
 
         ``dev`` is the superblock's; file systems with an anonymous one are followed: btrfs to
-        all its members, overlays to the file systems of their layers.
+        all its members, overlays to the file systems of their layers, EROFS to its image.
         """
+        return self._disks_of(dev, frozenset())
+
+    def _disks_of(self, dev: str, above: frozenset[str]) -> list[str]:
         disk = self.disk_of_dev(dev)
-        if disk:
-            return [disk]
+        if disk or dev in above:
+            return [disk] if disk else []
         mounts = [mount for mount in self.mounts if mount.dev == dev]
-        devs = [found for mount in mounts if (found := self._source_dev(mount.source))]
-        members = [member for source in devs for member in self._btrfs_members(source)]
-        layers = [layer for mount in mounts for layer in self._overlay_layers(mount)]
+        under = [one for mount in mounts for one in (*self.layers(mount), *self._of_image(mount))]
         return _unique(
             [
-                *(disk for member in [*devs, *members] if (disk := self.disk_of_dev(member))),
-                *(disk for layer in layers for disk in self.disks_of_superblock(layer)),
+                *(disk for mount in mounts for disk in self._disks_of_source(mount)),
+                *(disk for one in under for disk in self._disks_of(one, above | {dev})),
             ]
         )
 
+    def _disks_of_source(self, mount: MountPoint) -> list[str]:
+        """Return the disks of a mounted block device, and of a btrfs' members."""
+        dev = self._source_dev(mount.source)
+        members = self._btrfs_members(dev) if dev else []
+        uuid = self.backing(mount).uuid if mount.fstype == "btrfs" else ""
+        members += [_text(one) for one in self.sys.glob(f"fs/btrfs/{uuid}/devices/*/dev") if uuid]
+        return [disk for one in [dev, *members] if one and (disk := self.disk_of_dev(one))]
+
+    def _of_image(self, mount: MountPoint) -> list[str]:
+        image = image_of(mount)
+        holding = self.mount_of(Path(image)) if image else None
+        return [holding.dev] if holding else []
+
     def disks_of_path(self, path: Path) -> list[str]:
         """Return the disks that reading the file ``path`` reads from, the nearest only."""
-        mount = self._mount_of(path)
+        mount = self.mount_of(path)
         return self.disks_of_superblock(mount.dev) if mount else []
 
     def below(self, name: str) -> list[str]:
@@ -158,6 +174,16 @@ class Devices:
             f"/sys/class/bdi/{bdi}/read_ahead_kb" for dev in devs for bdi in self._own_bdis(dev)
         )
 
+    def window(self, knob: str) -> int | None:
+        """Return the value of a read_ahead_kb file; None if it cannot be read."""
+        text = _text(self.sys / knob.removeprefix("/sys/"))
+        return int(text) if text.isascii() and text.isdecimal() and len(text) < 11 else None
+
+    def buffered_image(self, name: str) -> str:
+        """Return the image that loop device ``name`` reads through the page cache, or ""."""
+        loop = self.sys / "block" / name / "loop"
+        return "" if _text(loop / "dio") == "1" else _text(loop / "backing_file")
+
     def queue(self, name: str) -> dict[str, str]:
         """Return every readable attribute of the disk's queue."""
         directory = self.sys / "block" / name / "queue"
@@ -183,27 +209,27 @@ class Devices:
         backing = _text(directory / "loop/backing_file")
         return _unique([*disks, *(self.disks_of_path(Path(backing)) if backing else [])])
 
-    def _overlay_layers(self, mount: MountPoint) -> list[str]:
+    def layers(self, mount: MountPoint) -> list[str]:
         """Return the superblocks under an overlay, as far as their mounts are still seen."""
-        if mount.fstype != "overlay":
-            return []
-        options = dict(option.partition("=")[::2] for option in mount.super_options.split(","))
-        paths = [*options.get("lowerdir", "").split(":"), options.get("upperdir", "")]
-        below = [self._mount_of(Path(path)) for path in paths if path]
+        below = [self.mount_of(path) for path in layer_paths(mount)]
         # An overlay over the root hides its own layers: the path then leads back to itself.
-        return _unique(m.dev for m in below if m is not None and m.fstype != "overlay")
+        return _unique(m.dev for m in below if m is not None and m.dev != mount.dev)
 
-    def _mount_of(self, path: Path) -> MountPoint | None:
+    def mount_of(self, path: Path) -> MountPoint | None:
+        """Return the mount that ``path`` is reached through."""
         return mount_of(path, self.mounts, follow=not self._copied)
 
     def _source_dev(self, source: str) -> str | None:
         """Return "major:minor" of the mounted device if it is a block device."""
         if not self._copied:
             return _block_dev(source)
-        name = source.rpartition("/")[2]
         disks = sorted((self.sys / "block").iterdir())
-        places = [disk for disk in disks if disk.name == name]
-        places += [part for disk in disks for part in disk.iterdir() if part.name == name]
+        mapped = _mapper_name(source)
+        places = [disk for disk in disks if mapped and _text(disk / "dm/name") == mapped]
+        if not source.startswith("/dev/mapper/"):
+            name = source.rpartition("/")[2]
+            places += [disk for disk in disks if disk.name == name]
+            places += [part for disk in disks for part in disk.iterdir() if part.name == name]
         return next((dev for place in places if (dev := _text(place / "dev"))), None)
 
     def _btrfs_members(self, dev: str) -> list[str]:
@@ -215,18 +241,35 @@ class Devices:
         pattern = "fs/btrfs/*/devices/*/dev"
         return [file.parents[2] for file in self.sys.glob(pattern) if _text(file) == dev]
 
+    def backing(self, mount: MountPoint) -> Backing:
+        """Return the backing devices that the mounted file system may have registered."""
+        own = BackingDevices(self.sys, self.mounts, self._source_dev)
+        return own.of(mount, on_disk=self.disk_of_dev(mount.dev) is not None)
+
     def _own_bdis(self, superblock: str) -> list[str]:
         """Return the names of a file system's separate backing devices, if any."""
-        bdis = self.sys / "class/bdi"
-        named = [superblock] if self.disk_of_dev(superblock) is None else []
-        for mount in self.mounts:
-            if mount.dev == superblock and mount.fstype == "btrfs":
-                source_dev = self._source_dev(mount.source) or ""
-                links = [filesystem / "bdi" for filesystem in self._btrfs_with(source_dev)]
-                named += [link.resolve().name for link in links if link.exists()]
-        # fuseblk names its own after the block device, with a suffix (fs/fuse/inode.c, 6.12).
-        named += [f"{superblock}-fuseblk"]
-        return [name for name in _unique(named) if (bdis / name / "read_ahead_kb").exists()]
+        mounts = [mount for mount in self.mounts if mount.dev == superblock]
+        return _unique(name for mount in mounts for name in self.backing(mount).names)
+
+
+def _model(directory: Path) -> str:
+    """Return what tells a disk from others of its size, whatever its number is after a boot."""
+    names = ("device/model", "device/name", "dm/name", "loop/backing_file")
+    return next((text for name in names if (text := _text(directory / name))), "")
+
+
+def image_of(mount: MountPoint) -> str:
+    """Return the file that EROFS is mounted from without a loop device (Linux 6.12)."""
+    return mount.source if mount.fstype == "erofs" and mount.dev.startswith("0:") else ""
+
+
+def _mapper_name(source: str) -> str:
+    """Return the device mapper's name of /dev/mapper/NAME, or of LVM's /dev/GROUP/VOLUME."""
+    words = source.removeprefix("/dev/").split("/")
+    if words[0] == "mapper" and len(words) == 2:
+        return words[1]
+    # lvm2, lib/misc/lvm-string.c, build_dm_name: hyphens within a name are doubled.
+    return "-".join(word.replace("-", "--") for word in words) if len(words) == 2 else ""
 
 
 def _block_dev(source: str) -> str | None:

@@ -17,6 +17,10 @@ is_knob() {
         knob_name=${1#/sys/class/bdi/}
         knob_place="/sys/class/bdi/{bdi}/${knob_name#*/}"
         ;;
+    /sys/fs/btrfs/*/*)
+        knob_name=${1#/sys/fs/btrfs/}
+        knob_place="/sys/fs/btrfs/{bdi}/${knob_name#*/}"
+        ;;
     mount:*:/*)
         knob_name=${1#mount:}
         knob_place="mount:${knob_name%%:*}:{mount}" knob_name=${knob_name#*:}

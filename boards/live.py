@@ -43,7 +43,8 @@ _LONGEST, _LARGEST = 200, 1 << 53
 _READ_S = 60.0
 _SYSFS = (
     "cd / && for f in sys/block/*/dev sys/block/*/size sys/block/*/device/model"
-    " sys/block/*/device/name sys/block/*/loop/backing_file sys/block/*/slaves/*/dev"
+    " sys/block/*/device/name sys/block/*/loop/backing_file sys/block/*/dm/name"
+    " sys/block/*/slaves/*/dev"
     " sys/block/*/queue/read_ahead_kb sys/block/*/queue/scheduler sys/block/*/*/partition"
     " sys/block/*/*/dev sys/fs/btrfs/*/devices/*/dev; do"
     ' [ -r "$f" ] && read -r line <"$f" && echo "/$f:$line"; done; :'

@@ -39,11 +39,11 @@ def parse_mount(line: str) -> MountPoint:
     dash = words.index("-", 6)
     return MountPoint(
         dev=words[2],
-        root=_unescape(words[3]),
-        mountpoint=_unescape(words[4]),
+        root=unescape(words[3]),
+        mountpoint=unescape(words[4]),
         options=words[5],
         fstype=words[dash + 1],
-        source=_unescape(words[dash + 2]),
+        source=unescape(words[dash + 2]),
         super_options=words[dash + 3] if len(words) > dash + 3 else "",
     )
 
@@ -64,6 +64,6 @@ def is_under(path: str, directory: str) -> bool:
     return path == directory or path.startswith(directory.rstrip("/") + "/")
 
 
-def _unescape(word: str) -> str:
+def unescape(word: str) -> str:
     """Undo the kernel's octal escapes (space, tab, newline, backslash, #)."""
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), word)

@@ -16,6 +16,7 @@ from boards.bounded import UnboundedError
 from boards.cost import Amount, Cost, Count, Part, Text
 from boards.document import DocumentError
 from boards.error import BoardsError
+from boards.judged import JudgedKernel, with_judged
 from boards.toml_document import decode_toml, read_toml
 
 PROFILES = Path(__file__).parent / "profiles"
@@ -45,10 +46,14 @@ class Memory(Part, frozen=True):
 
 
 class Kernel(Part, frozen=True):
-    """The kernel; ``release`` as far as it is known, as in ``uname -r``."""
+    """The kernel; ``release`` as far as it is known, as in ``uname -r``.
+
+    ``judged``: those whose readahead was compared with the emulation (foreread doctor --judge).
+    """
 
     release: Text
     page_size_bytes: Count | UnsetType = UNSET
+    judged: list[JudgedKernel] = msgspec.field(default_factory=list)
 
 
 class Storage(Part, frozen=True):
@@ -187,6 +192,13 @@ def with_cost(profile: Profile, disk: str, cost: Cost) -> Profile:
     else:
         storage.append(Storage(kind="measured", name=disk or UNSET, cost=cost))
     return msgspec.structs.replace(profile, storage=storage)
+
+
+def with_judgement(profile: Profile, new: JudgedKernel) -> Profile:
+    """Return the profile with a judged kernel, in place of an earlier judgement of the same."""
+    kernel = profile.kernel or Kernel(release=new.release)
+    judged = with_judged(kernel.judged, new)
+    return msgspec.structs.replace(profile, kernel=msgspec.structs.replace(kernel, judged=judged))
 
 
 def _choices() -> str:

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from secrets import token_hex
 
 from boards.guard import guarded, recovers
 from boards.owner import PREFIX, is_left, owner_tag
@@ -23,9 +24,19 @@ def prefix(what: str = "") -> str:
 
 @contextmanager
 def scratch_folder(what: str = "", parent: str | Path | None = None) -> Iterator[str]:
-    """Yield a new folder, in the system's place for temporary files or in ``parent``."""
-    with guarded(), tempfile.TemporaryDirectory(prefix=prefix(what), dir=parent) as folder:
-        yield folder
+    """Yield a new folder, in the system's place for temporary files or in ``parent``.
+
+    Its name begins as no other's: if a signal ends foreread just after the folder was made, before
+    anything could note its name, it is found and removed all the same.
+    """
+    place, own = Path(parent or tempfile.gettempdir()), f"{prefix(what)}{token_hex(4)}_"
+    with guarded():
+        try:
+            with tempfile.TemporaryDirectory(prefix=own, dir=place) as folder:
+                yield folder
+        finally:
+            for left in place.glob(f"{own}*"):
+                _remove(left)
 
 
 def leftovers() -> list[Path]:

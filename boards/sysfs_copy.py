@@ -16,12 +16,13 @@ NAME = r"[\w.!+-]*[\w!+-][\w.!+-]*"  # of a disk, a partition, an attribute: nei
 _LONGEST_NAME = 200
 _DEV = r"\d{1,7}:\d{1,7}"
 _SYSFS = re.compile(
-    rf"/sys/(block/{NAME}/(?:dev|size|device/model|device/name|loop/backing_file"
-    rf"|slaves/{NAME}/dev|queue/{NAME}|{NAME}/(?:partition|start|dev))"
+    rf"/sys/(block/{NAME}/(?:dev|size|device/model|device/name|loop/(?:backing_file|dio)"
+    rf"|dm/(?:name|uuid)|md/level|slaves/{NAME}/dev|queue/{NAME}|{NAME}/(?:partition|start|dev))"
     rf"|class/bdi/(?:{_DEV}|{NAME})(?:-fuseblk)?/read_ahead_kb"
-    rf"|fs/btrfs/[0-9a-f-]{{36}}/devices/{NAME}/dev):(.*)",
+    rf"|fs/btrfs/[0-9a-f-]{{36}}/devices/{NAME}/dev|class/ubi/ubi\d+_\d+/name):(.*)",
     re.ASCII,
 )
+_LINK = re.compile(rf"/sys/(fs/btrfs/[0-9a-f-]{{36}}/bdi) /sys/\S*/({NAME})", re.ASCII)
 _DEVICE = re.compile(rf"block/{NAME}(?:/{NAME})?/dev", re.ASCII)  # a disk or a partition
 
 
@@ -32,6 +33,12 @@ def parse_sysfs(lines: Iterable[str]) -> dict[str, str]:
         if max(map(len, match[1].split("/"))) <= _LONGEST_NAME:
             contents[match[1]].append(match[2])
     return {path: "\n".join(content) for path, content in contents.items()}
+
+
+def parse_links(lines: Iterable[str]) -> dict[str, str]:
+    """Return the backing device that a link below /sys leads to, from lines ``LINK TARGET``."""
+    found = filter(None, map(_LINK.fullmatch, lines))
+    return {match[1]: match[2] for match in found}
 
 
 @contextmanager

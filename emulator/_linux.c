@@ -37,7 +37,7 @@ static const struct array OF_EMULATE[COUNTED] = {
 };
 
 enum { STEPS = COMMON, DEVICE, NUMBERS, RECORDED, TIMES, ENDS, WORK, TIMED };
-enum { TAIL_NS, REQUEST_NS, PAGE_NS, N_NUMBERS };
+enum { TAIL_NS, REQUEST_NS, PAGE_NS, SECTOR_NS, N_NUMBERS };
 enum { TOTAL_NS, COMPUTE_NS, WAITED_NS, BEHIND_NS, N_TIMES };
 
 static const struct array OF_REPLAY[TIMED] = {
@@ -148,8 +148,8 @@ run_replay(const Py_buffer *views, int64_t window, int64_t cpus, int64_t ends)
 {
     size_t steps = length(&views[STEPS]), recorded = length(&views[RECORDED]);
     if (!common_agree(views) || length(&views[NUMBERS]) != N_NUMBERS ||
-        length(&views[TIMES]) != N_TIMES || length(&views[WORK]) != 2 * steps ||
-        (recorded && recorded != 2 * steps))
+        length(&views[TIMES]) != N_TIMES || length(&views[WORK]) != LX_WORK * steps ||
+        (recorded && recorded != LX_WORK * steps))
         return differ();
     struct lx_program program = program_of(views);
     const double *numbers = views[NUMBERS].buf;
@@ -158,8 +158,7 @@ run_replay(const Py_buffer *views, int64_t window, int64_t cpus, int64_t ends)
         .steps = views[STEPS].buf,
         .n_steps = steps,
         .tail_ns = numbers[TAIL_NS],
-        .request_ns = numbers[REQUEST_NS],
-        .page_ns = numbers[PAGE_NS],
+        .cost_ns = {numbers[REQUEST_NS], numbers[PAGE_NS], numbers[SECTOR_NS]},
         .cpus = cpus,
         .ends = ends,
         .device = views[DEVICE].buf,
@@ -183,10 +182,11 @@ PyDoc_STRVAR(replay_doc,
              "replay(operations, mappings, handles, files, extents, rules, machine, steps,\n"
              "       device, numbers, recorded, times, ends, work, window, cpus, last)\n\n"
              "Replay steps (STEP) in time under a window (pages) on a device (kind, numbers).\n"
-             "numbers: tail_ns, request_ns, page_ns; recorded: work as recorded, or empty.\n"
+             "numbers: tail_ns, request_ns, page_ns, sector_ns; recorded: work as recorded, or\n"
+             "empty.\n"
              "Fill times (total, compute, waited, behind: ns), ends (ns, by thread) and work\n"
-             "(int64: requests and pages by step). last: the thread whose end is the run's,\n"
-             "or -1.");
+             "(int64: requests, pages, sectors of compressed blocks by step). last: the thread\n"
+             "whose end is the run's, or -1.");
 
 static PyObject *
 replay(PyObject *Py_UNUSED(module), PyObject *arguments)

@@ -37,13 +37,23 @@ from foreread.version import VERSION as __version__
 
 TYPE_CHECKING = False  # type checkers know the name; typing takes longer to import than all of this
 if TYPE_CHECKING:
+    from analyzer.advise.advise import Advice as Advice
+    from analyzer.advise.advise import advise as advise
+    from analyzer.advise.images import image_offers as image_offers
     from analyzer.apply.install import install as install
     from analyzer.apply.install import uninstall as uninstall
     from analyzer.apply.make import Script as Script
     from analyzer.apply.make import script as script
+    from analyzer.diff.document import DiffDocument as DiffDocument
+    from analyzer.diff.whole import diff as diff
+    from analyzer.forecast.document import Forecast as Forecast
+    from analyzer.forecast.predicted import forecast as forecast
     from analyzer.ingest.load import load as load
     from analyzer.ingest.recording import Recording as Recording
     from analyzer.ingest.tables import Table as Table
+    from analyzer.layout.compared import Compared as ComparedLayouts
+    from analyzer.layout.compared import compare_layouts as layout
+    from analyzer.layout.write import write_layout as write_layout
     from analyzer.predict.choice import predict_by as predict
     from analyzer.predict.prediction import Curve as Curve
     from analyzer.predict.prediction import Prediction as Prediction
@@ -56,6 +66,11 @@ if TYPE_CHECKING:
     from analyzer.prefetch.listing import write_listing as write_listing
     from analyzer.report.make import report as report
     from analyzer.report.write import ReportFiles as ReportFiles
+    from analyzer.suite.advised import advise_suite as advise_suite
+    from analyzer.suite.predicted import SuiteQuestion as SuiteQuestion
+    from analyzer.suite.predicted import predict_suite as predict_suite
+    from analyzer.suite.read import Suite as Suite
+    from analyzer.suite.read import read_suite as read_suite
     from analyzer.tuner.engines.stopping import Budget as Budget
     from analyzer.tuner.findings.results import Results as Tuning
     from analyzer.tuner.findings.results import read_results as read_tuning
@@ -64,14 +79,21 @@ if TYPE_CHECKING:
     from boards.profile import known_profiles as boards
     from boards.profile import load_profile as load_board
     from boards.target import Target as Target
+    from foreread.advised import Advised as Advised
+    from foreread.advised import row_of_advice as row_of_advice
+    from foreread.booting import record_boot as record_boot
     from foreread.calibrating import Calibrated as Calibrated
     from foreread.calibrating import calibrate as calibrate
     from foreread.confirm_start import Confirmed as Confirmed
     from foreread.confirm_start import confirm as confirm
     from foreread.error import ERRORS as ERRORS
     from foreread.error import ForereadError as ForereadError
+    from foreread.judging import Judgement as Judgement
+    from foreread.judging import judge as judge
     from foreread.recorded import Question as Question
     from foreread.recording import record as record
+    from foreread.suite_confirming import confirm_suite as confirm_suite
+    from foreread.suite_recording import record_suite as record_suite
     from foreread.sweeping import sweep as sweep
     from foreread.tune_options import TuneOptions as TuneOptions
     from foreread.tuning import tune as tune
@@ -84,15 +106,21 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ERRORS",
+    "Advice",
+    "Advised",
     "Budget",
     "Calibrated",
     "Capture",
+    "ComparedLayouts",
     "Comparison",
     "Confirmation",
     "Confirmed",
     "Curve",
+    "DiffDocument",
     "Ending",
+    "Forecast",
     "ForereadError",
+    "Judgement",
     "Prediction",
     "Profile",
     "Question",
@@ -100,6 +128,8 @@ __all__ = [
     "ReportFiles",
     "RunOptions",
     "Script",
+    "Suite",
+    "SuiteQuestion",
     "Sweep",
     "Table",
     "Target",
@@ -108,40 +138,60 @@ __all__ = [
     "Validation",
     "Verdict",
     "__version__",
+    "advise",
+    "advise_suite",
     "boards",
     "calibrate",
     "confirm",
+    "confirm_suite",
+    "diff",
+    "forecast",
+    "image_offers",
     "install",
+    "judge",
+    "layout",
     "load",
     "load_board",
     "open_target",
     "predict",
+    "predict_suite",
     "prefetch",
+    "read_suite",
     "read_sweep",
     "read_tuning",
     "record",
+    "record_boot",
+    "record_suite",
     "report",
+    "row_of_advice",
     "script",
     "sweep",
     "table",
     "tune",
     "uninstall",
     "validate",
+    "write_layout",
     "write_listing",
 ]
 
 # Where each public name is, and what it is called there if not the same.
 _EXPORTS = {
+    "Advice": "analyzer.advise.advise",
+    "Advised": "foreread.advised",
     "Budget": "analyzer.tuner.engines.stopping",
     "Calibrated": "foreread.calibrating",
     "Capture": "tracer.formats.capture",
+    "ComparedLayouts": "analyzer.layout.compared:Compared",
     "Comparison": "analyzer.prefetch.cases",
     "Confirmation": "tracer.formats.confirmation",
     "Confirmed": "foreread.confirm_start",
     "Curve": "analyzer.predict.prediction",
+    "DiffDocument": "analyzer.diff.document",
     "ERRORS": "foreread.error",
     "Ending": "tracer.local.ending",
+    "Forecast": "analyzer.forecast.document",
     "ForereadError": "foreread.error",
+    "Judgement": "foreread.judging",
     "Prediction": "analyzer.predict.prediction",
     "Profile": "boards.profile",
     "Question": "foreread.recorded",
@@ -149,6 +199,8 @@ _EXPORTS = {
     "ReportFiles": "analyzer.report.write",
     "RunOptions": "tracer.local.run",
     "Script": "analyzer.apply.make",
+    "Suite": "analyzer.suite.read",
+    "SuiteQuestion": "analyzer.suite.predicted",
     "Sweep": "tracer.formats.sweep",
     "Table": "analyzer.ingest.tables",
     "Target": "boards.target",
@@ -156,25 +208,39 @@ _EXPORTS = {
     "Tuning": "analyzer.tuner.findings.results:Results",
     "Validation": "analyzer.predict.validate",
     "Verdict": "analyzer.predict.prediction",
+    "advise": "analyzer.advise.advise",
+    "advise_suite": "analyzer.suite.advised",
     "boards": "boards.profile:known_profiles",
     "calibrate": "foreread.calibrating",
     "confirm": "foreread.confirm_start",
+    "confirm_suite": "foreread.suite_confirming",
+    "diff": "analyzer.diff.whole",
+    "forecast": "analyzer.forecast.predicted",
+    "image_offers": "analyzer.advise.images",
     "install": "analyzer.apply.install",
+    "judge": "foreread.judging",
+    "layout": "analyzer.layout.compared:compare_layouts",
     "load": "analyzer.ingest.load",
     "load_board": "boards.profile:load_profile",
     "open_target": "boards.open",
     "predict": "analyzer.predict.choice:predict_by",
+    "predict_suite": "analyzer.suite.predicted",
     "prefetch": "analyzer.prefetch.cases:compare",
+    "read_suite": "analyzer.suite.read",
     "read_sweep": "tracer.formats.sweep",
     "read_tuning": "analyzer.tuner.findings.results:read_results",
     "record": "foreread.recording",
+    "record_boot": "foreread.booting",
+    "record_suite": "foreread.suite_recording",
     "report": "analyzer.report.make",
+    "row_of_advice": "foreread.advised",
     "script": "analyzer.apply.make",
     "sweep": "foreread.sweeping",
     "table": "analyzer.predict.tables",
     "tune": "foreread.tuning",
     "uninstall": "analyzer.apply.install",
     "validate": "analyzer.predict.validate",
+    "write_layout": "analyzer.layout.write",
     "write_listing": "analyzer.prefetch.listing",
 }
 

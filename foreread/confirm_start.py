@@ -12,8 +12,11 @@ from analyzer.predict.prediction import Verdict
 from analyzer.predict.proposal import Proposal
 from boards.open import LOCAL, open_target
 from boards.silent import silent
+from foreread.advised import Advised
 from foreread.checks import StrPath, checked_number, checked_path, key_of
-from foreread.confirming import Confirming, Limits, Progress, Windows
+from foreread.compared_windows import choose_windows
+from foreread.confirming import Confirming, Limits, Progress
+from foreread.error import ArgumentError
 from foreread.recorded import Question, Recorded, check_board, recorded_start
 from tracer.error import RecordError
 from tracer.formats.capture import Capture
@@ -33,10 +36,13 @@ class Confirmed:
     result: Confirmation
     capture: Capture
     proposal: Proposal
+    row: Advised | None = None
 
     @property
     def predicted_gain(self) -> float | None:
-        """The predicted share of the present window's time that the proposed one saves."""
+        """The predicted share of the present window's time that the proposal saves."""
+        if self.row is not None and self.row.change:
+            return self.row.gain
         return self.proposal.predicted_gain(self.result.present_kb)
 
     def to_json(self) -> str:
@@ -53,12 +59,14 @@ class _Asked:
     resume: bool
     seed: int | None
     progress: Callable[[Progress], None]
+    row: Advised | None = None
 
 
 def confirm(
     capture: StrPath,
     *,
     read_ahead_kb: int | None = None,
+    row: Advised | None = None,
     target: str | None = None,
     identity: StrPath | None = None,
     question: Question | None = None,
@@ -81,6 +89,7 @@ def confirm(
     Args:
         capture: path of a capture made by :func:`foreread.record`.
         read_ahead_kb: the window to test, in KiB; None: the one that is predicted.
+        row: a row of advice (:func:`foreread.row_of_advice`) to test instead of a window.
         target: the machine, as in :func:`foreread.record`; None: the one that was recorded.
         identity: private key that logs in to an ssh target.
         question: how the proposed window is predicted.
@@ -100,9 +109,11 @@ def confirm(
     """
     path = checked_path(capture, "capture")
     limits = Limits(checked_number(runs, "runs", least=1), seconds)
-    of, verdict = recorded_start(path, question, read_ahead_kb)
+    of, verdict = recorded_start(path, question, _window(row, read_ahead_kb))
     if of.proposal is None:
         raise _no_proposal(verdict)
+    if row is not None:
+        row.check(of.capture)
     check_storable(path)
     options = TrialOptions(
         of.run,
@@ -110,8 +121,10 @@ def confirm(
         wait_s=wait_s,
         limit_s=limit_s,
         vmstat=False,
+        by_shell=row is not None and bool(row.change),
+        replayer=row.replayer if row else None,
     )
-    asked = _Asked(limits, resume, seed, progress)
+    asked = _Asked(limits, resume, seed, progress, row)
     name = of.target if target is None else target
     with (
         orderly_exit(),
@@ -121,7 +134,16 @@ def confirm(
         if not force:
             check_board(bench, of.capture)
         result = _compare(bench, path, of, asked, "" if name == LOCAL else name)
-    return Confirmed(result, of.capture, of.proposal)
+    return Confirmed(result, of.capture, of.proposal, row)
+
+
+def _window(row: Advised | None, read_ahead_kb: int | None) -> int | None:
+    """Return the window to test, None for the predicted one. Raises ArgumentError."""
+    if row is None:
+        return read_ahead_kb
+    if read_ahead_kb is not None:
+        raise ArgumentError("a row and a window both say what to test", "give one of them")
+    return row.present_kb if row.read_ahead_kb is None else row.read_ahead_kb
 
 
 def _no_proposal(verdict: Verdict) -> RecordError:
@@ -136,7 +158,7 @@ def _compare(
     bench: TrialBench, path: Path, of: Recorded, asked: _Asked, target: str
 ) -> Confirmation:
     assert of.proposal is not None  # confirm has refused a start without one
-    windows = choose_windows(bench, of.capture, of.proposal)
+    windows = choose_windows(bench, of.capture, of.proposal, asked.row)
     comparison = Confirming(bench, windows, asked.limits, target, asked.seed)
     comparison.notes += bench.notes
     store = _Storing(path)
@@ -150,39 +172,6 @@ def _compare(
         return comparison.result()
     finally:
         store.finish()
-
-
-def choose_windows(bench: TrialBench, capture: Capture, proposal: Proposal) -> Windows:
-    """Return the settings to compare.
-
-    The present windows are those of the board or, if it already has the proposed ones, those from
-    before the recording.
-    """
-    found = bench.probe(bench.windows)
-    wanted = {knob: str(_for_knob(knob, proposal)) for knob in bench.windows}
-    if found == wanted:
-        before = {device.name: device.read_ahead_kb_before for device in capture.devices}
-        found = {
-            knob: str(next((kb for disk, kb in before.items() if f"/{disk}/" in knob), value))
-            for knob, value in found.items()
-        }
-    if found == wanted:
-        raise RecordError(
-            f"the board already uses the proposed window, {proposal.read_ahead_kb} KiB, as in "
-            "the capture",
-            "test another window with --read-ahead-kb K",
-        )
-    main = bench.windows[0]
-    if not all(value.isdecimal() for value in found.values()):
-        raise RecordError("cannot read the windows of the board", "run foreread doctor")
-    return Windows(
-        tuple(found.items()), tuple(wanted.items()), int(found[main]), proposal.read_ahead_kb
-    )
-
-
-def _for_knob(knob: str, proposal: Proposal) -> int:
-    named = (kb for disk, kb in proposal.by_disk.items() if f"/{disk}/" in knob)
-    return next(named, proposal.read_ahead_kb)
 
 
 class _Storing:

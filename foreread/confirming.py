@@ -12,6 +12,7 @@ from analyzer.confirm.sequential import PRESENT, PROPOSED, Assessment, Pair, ass
 from foreread.version import VERSION
 from tracer.error import RecordError
 from tracer.formats.confirmation import Confirmation
+from tracer.local.beside import Later
 from tracer.local.trial import Outcome, Trial, TrialBench, check_run
 
 _MOST_NOTES = 20
@@ -27,10 +28,15 @@ class Windows:
     proposed: tuple[tuple[str, str], ...]
     present_kb: int
     proposed_kb: int
+    change: str = ""  # what else the proposed runs have, in words
+    replays: bool = False
+    later: tuple[Later, ...] = ()
 
     def trial(self, which: int) -> Trial:
         """Return the trial at one of them."""
-        return Trial((self.present, self.proposed)[which])
+        if which == PRESENT:
+            return Trial(self.present)
+        return Trial(self.proposed, replays=self.replays, later=self.later)
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,7 @@ class Progress:
     seconds: float
     assessment: Assessment
     left_s: float
+    change: str = ""  # what else the proposed runs have than their window
 
 
 @dataclass
@@ -109,6 +116,7 @@ class Confirming:
             low=found.low,
             high=found.high,
             pairs=list(self.pairs),
+            change=self.windows.change,
             disturbed=self.disturbed,
             runs=self.runs,
             wall_seconds=round(self.wall_seconds, 3),
@@ -148,8 +156,9 @@ class Confirming:
             calm = calm and outcome.status == "ok"
             now_kb, then_kb = self.windows.present_kb, self.windows.proposed_kb
             kb, known = (now_kb, then_kb)[which], assess(self.pairs)
+            change, counted = self.windows.change, len(self.pairs)
             made = Progress(
-                self.runs, len(self.pairs), kb, then_kb, seconds[which], known, left_s()
+                self.runs, counted, kb, then_kb, seconds[which], known, left_s(), change
             )
             progress(made)
         if not calm and self.disturbed <= len(self.pairs):

@@ -38,6 +38,14 @@ def words_of(run: RunOptions, read_ahead_kb: int = 0) -> tuple[str, ...]:
     return tuple(map(str, [*words, *(name for name, on in flags.items() if on)]))
 
 
+def words_of_boot(
+    duration_s: float | None, output: str | None, read_ahead_kb: int = 0
+) -> tuple[str, ...]:
+    """Return the options of a recorded boot and of its window."""
+    ending = Ending(duration_s, None, output)
+    return ("--boot", *words_of(RunOptions([], ending), read_ahead_kb))
+
+
 def target_words(target: str, identity: Path | None = None) -> tuple[str, ...]:
     """Return the options that name a target and its ssh key; none for this machine."""
     if target == LOCAL:
@@ -54,6 +62,11 @@ def recorded_run(capture: Capture, streams: Streams) -> RunOptions:
     if not capture.command:
         raise CaptureError(
             "the capture has no command", "record with foreread record -o CAPTURE -- COMMAND"
+        )
+    if capture.boot is not None:
+        raise CaptureError(
+            "the capture is of a boot, which is not a command that can be run again",
+            "record a command of the board: foreread record --target TARGET -o CAPTURE -- COMMAND",
         )
     given = _given(capture)
     ending = Ending(

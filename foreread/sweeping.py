@@ -122,7 +122,7 @@ def _disks(of: Recorded | None) -> tuple[str, ...]:
 
 def _windows(windows_kb: Sequence[int] | WindowsOf | None) -> WindowsOf:
     if windows_kb is None:
-        return lambda _: DEFAULT_WINDOWS_KB
+        return default_windows
     if callable(windows_kb):
         return windows_kb
     given = tuple(windows_kb)
@@ -131,6 +131,11 @@ def _windows(windows_kb: Sequence[int] | WindowsOf | None) -> WindowsOf:
             f"windows_kb {windows_kb!r} are not windows", "give KiB of 0 or more, such as [0, 128]"
         )
     return lambda _: given
+
+
+def default_windows(page_bytes: int) -> tuple[int, ...]:
+    """Return the usual windows that are whole pages: the kernel rounds others down."""
+    return tuple(kb for kb in DEFAULT_WINDOWS_KB if kb * 1024 % page_bytes == 0)
 
 
 def _with_proposed(windows_of: WindowsOf, of: Recorded | None) -> WindowsOf:

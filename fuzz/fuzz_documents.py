@@ -1,9 +1,10 @@
-"""Fuzz the readers of JSON and TOML documents: mutated profiles, recipes, catalogues and sweeps.
+"""Fuzz the readers of JSON and TOML documents: mutated profiles, recipes, catalogues, suites and
+sweeps.
 
     python fuzz/fuzz_documents.py SECONDS [SEED]
 
-Anything but a result or a DocumentError, and any input that takes 20 s, is a finding; the input is
-in ``fuzz-out/documents/input``.
+Anything but a result, a DocumentError or a SuiteError, and any input that takes 20 s, is a finding;
+the input is in ``fuzz-out/documents/input``.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from analyzer.suite.read import SuiteError, decode_suite  # noqa: E402
 from boards.document import DocumentError, OtherSchemaError, decode  # noqa: E402
 from boards.profile import Profile  # noqa: E402
 from boards.toml_document import decode_toml, parse_toml  # noqa: E402
 from tracer.formats.sweep import Sweep  # noqa: E402
 
+SUITES = "tests/analyzer/suite/data"
 INPUT = ROOT / "fuzz-out/documents/input"
 WORDS = [b"[", b"{", b"]", b"}", b'"', b"'", b'"""', b"'''", b"\\", b".", b"a.", b"=", b"#", b"\n"]
 WORDS += [b"1e999", b"NaN", b"inf", b"9" * 5000, b"\\ud800", b"\xff", b"\0", b'"":', b"0x", b"_"]
@@ -51,21 +54,23 @@ def main() -> None:
     chance = random.Random(seed)
     tomls = [file.read_bytes() for file in sorted(ROOT.glob("[abt]*/**/*.toml"))]
     jsons = [file.read_bytes() for file in sorted(ROOT.glob("examples/*/*.json"))]
+    suites = [file.read_bytes() for file in sorted((ROOT / SUITES).glob("*.toml"))]
     INPUT.parent.mkdir(parents=True, exist_ok=True)
     counts = {True: 0, False: 0}
     while time.monotonic() < end:
-        is_toml = chance.random() < 0.6
-        text = mutated(chance.choice(tomls if is_toml else jsons), chance)
+        is_suite = chance.random() < 0.3
+        is_toml = is_suite or chance.random() < 0.6
+        text = mutated(chance.choice(suites if is_suite else tomls if is_toml else jsons), chance)
         INPUT.write_bytes(text)
         signal.alarm(20)
         try:
             if is_toml:
                 parse_toml(text)
-                decode_toml(text, Profile)
+                decode_suite(text, INPUT) if is_suite else decode_toml(text, Profile)
             else:
                 decode(text, Sweep)
             counts[True] += 1
-        except (DocumentError, OtherSchemaError) as error:
+        except (DocumentError, OtherSchemaError, SuiteError) as error:
             assert str(error)
             counts[False] += 1
     signal.alarm(0)

@@ -42,8 +42,8 @@ struct input {
 };
 
 /* How many values each rule has (emulator/linux/rules.py), in order. */
-static const uint8_t VALUES[RULES] = {5, 2, 2, 2, 2, 2, 2, 2, 3, 2, 3, 3, 3, 2,
-                                      2, 2, 2, 2, 2, 3, 2, 4, 5, 2, 4, 2, 2, 2};
+static const uint8_t VALUES[RULES] = {5, 2, 2, 2, 2, 2, 2, 2, 3, 2, 3, 3, 3, 2, 2, 2, 2,
+                                      2, 2, 3, 2, 4, 5, 2, 5, 2, 2, 2, 2, 2, 2, 2, 2, 2};
 
 /* A limit: rarely one that is out of range. */
 static int64_t
@@ -233,8 +233,7 @@ replay(const struct input *in, int64_t window, int64_t *work, const int64_t *rec
     struct lx_timed_run run = {.steps = in->steps,
                                .n_steps = in->n,
                                .tail_ns = 100,
-                               .request_ns = 600,
-                               .page_ns = 70,
+                               .cost_ns = {600, 70, 5},
                                .cpus = in->cpus,
                                .ends = in->ends,
                                .device = in->device,
@@ -251,7 +250,7 @@ replay(const struct input *in, int64_t window, int64_t *work, const int64_t *rec
 static void
 check_one_thread(struct input *in, int64_t window)
 {
-    int64_t work[2 * MAX_OPERATIONS], requests[FILES] = {0}, sent = 0, pages = 0, counted = 0;
+    int64_t work[LX_WORK * MAX_OPERATIONS], requests[FILES] = {0}, sent = 0, pages = 0, counted = 0;
     bool blocks = false;
     for (size_t i = 0; i < in->n; i++)
         in->steps[i] =
@@ -271,8 +270,8 @@ check_one_thread(struct input *in, int64_t window)
     if (!error != (inserted >= 0))
         fail("refused by one only", (double)inserted, error);
     for (size_t i = 0; i < in->n && inserted >= 0; i++) {
-        sent += work[2 * i];
-        pages += work[2 * i + 1];
+        sent += work[LX_WORK * i];
+        pages += work[LX_WORK * i + 1];
     }
     for (int i = 0; i < FILES; i++)
         counted += requests[i];
@@ -301,7 +300,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static struct input in;
     struct bytes bytes = {.at = data, .left = size};
-    int64_t work[2 * MAX_OPERATIONS], recorded[2 * MAX_OPERATIONS];
+    int64_t work[LX_WORK * MAX_OPERATIONS], recorded[LX_WORK * MAX_OPERATIONS];
     memset(&in, 0, sizeof(in));
     decode_machine(&in, &bytes);
     decode_device(&in, &bytes);

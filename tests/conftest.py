@@ -50,6 +50,12 @@ def pytest_runtest_logreport(report):
         print(f"\n{report.nodeid}, {report.when}, {report.duration:.0f} s: {lines[:1]}", flush=True)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def own_state(tmp_path_factory):
+    """Keep the developer's list of judged kernels out of predictions."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 def perf_of_another_kernel() -> str:
     """Return the folder of a perf that starts, where Ubuntu's own refuses this kernel, or ""."""
     behind = list(Path("/usr/lib/linux-tools").glob("*/perf"))

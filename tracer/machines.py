@@ -61,14 +61,16 @@ def bench_on(
 
     ``like``: on this machine the runs get the environment and the control groups of this capture's
     run; a target's commands have the environment of its shell, now as then. With ``options.bios``
-    this machine too is driven by a shell. Raises RecordError and TargetError.
+    or ``options.by_shell`` this machine too is driven by a shell. Raises RecordError and
+    TargetError.
     """
     if not isinstance(target, LocalTarget) or options.bios:
         with trials_on(target, options) as bench:
             yield bench
         return
     again = nullcontext() if like is None else repeated(like.environment, like.cgroups)
-    with again, local_trials(options) as here:
+    opened = trials_on(target, options) if options.by_shell else local_trials(options)
+    with again, opened as here:
         yield here
 
 

@@ -3,7 +3,8 @@
 from analyzer.apply.board_access import InstallError
 from analyzer.apply.install import Installed, Removed, install, uninstall
 from analyzer.apply.make import Script, script
-from analyzer.apply.plan import ApplyError, ApplyPlan, Board, Disk, Prefetch, Setting, plan_from
+from analyzer.apply.plan import ApplyError, ApplyPlan, Board, Disk, Prefetch, Setting
+from analyzer.apply.predicted import plan_from
 from analyzer.apply.tuned import plan_of_tuning
 from analyzer.apply.write import write_scripts
 

@@ -23,6 +23,7 @@ INITTAB, RCS = "/etc/inittab", "/etc/init.d/rcS"
 SYSTEMD_RUNS, OPENRC, INSSERV = "/run/systemd/system", "/sbin/openrc", "/etc/init.d/.depend.boot"
 PROBED = (SYSTEMD_RUNS, OPENRC, INSSERV, "/etc/rcS.d")
 _RCS_RUNS = re.compile(r"^[^#\n]*(/etc/init\.d|/etc/rc\.d|/etc/rcS\.d)/S[?*\[]", re.MULTILINE)
+_MOUNTS = re.compile(r"-?(\S*/)?(mount|mkdir)\b")
 _SYSINIT = re.compile(r"^[^#:]*:[^:]*:sysinit:(?P<command>.*)$")
 
 
@@ -123,12 +124,18 @@ def _sysv(script: str, done: bool, _timer: bool) -> Layout:
 
 def _busybox(plan: ApplyPlan, script: str, inittab: str, rcs: str) -> Layout:
     files = {script: SCRIPT}
-    runs = _RCS_RUNS.search(rcs) if _calls_rcs(inittab) else None
-    if runs is None:
+    folder = rcs_folder(inittab, rcs)
+    if folder is None:
         return Layout(script, files, lines={INITTAB: _inittab_lines(plan, script, inittab)})
     if plan.has_boot_done:
-        files[f"{runs[1]}/S99foreread-boot-done"] = "sysv/S99foreread-boot-done"
-    return Layout(script, files, {f"{runs[1]}/S05foreread": script})
+        files[f"{folder}/S99foreread-boot-done"] = "sysv/S99foreread-boot-done"
+    return Layout(script, files, {f"{folder}/S05foreread": script})
+
+
+def rcs_folder(inittab: str, rcs: str) -> str | None:
+    """Return the folder of the scripts that rcS runs, or None if it is not run or runs none."""
+    runs = _RCS_RUNS.search(rcs) if _calls_rcs(inittab) else None
+    return None if runs is None else runs[1]
 
 
 def _calls_rcs(inittab: str) -> bool:
@@ -140,18 +147,37 @@ def _calls_rcs(inittab: str) -> bool:
 
 
 def _inittab_lines(plan: ApplyPlan, script: str, inittab: str) -> tuple[str, ...]:
-    if not any(map(_SYSINIT.match, inittab.split("\n"))):
-        raise ApplyError(
-            "no place to call the script from: /etc/inittab and /etc/init.d/rcS of the target "
-            "cannot be changed",
-            'follow "Any other init system" in INSTALL.md',
-        )
+    _refuse_without_sysinit(inittab)
     lines = [f"::sysinit:{script} start"]
     if plan.has_timer:
         lines.append(f"::once:/bin/sh -c 'sleep {plan.boot_done_seconds}; exec {script} boot-done'")
     elif plan.has_boot_done:
         lines.append(f"::once:{script} boot-done")
     return tuple(lines)
+
+
+def _refuse_without_sysinit(inittab: str) -> None:
+    if not any(map(_SYSINIT.match, inittab.split("\n"))):
+        raise ApplyError(
+            "no place to call the script from: /etc/inittab and /etc/init.d/rcS of the target "
+            "cannot be changed",
+            'follow "Any other init system" in INSTALL.md',
+        )
+
+
+def with_first_line(text: str, script: str, done: bool) -> str:
+    """Return an inittab that starts ``script`` once its first lines for sysinit made their mounts.
+
+    With ``done`` it is called again when all lines for sysinit have been run. Raises ApplyError.
+    """
+    _refuse_without_sysinit(text)
+    lines = text.split("\n")
+    commands = [line and line["command"] for line in map(_SYSINIT.match, lines)]
+    starts = [at for at, command in enumerate(commands) if command and not _MOUNTS.match(command)]
+    last = max(at for at, command in enumerate(commands) if command is not None)
+    first = starts[0] if starts else last + 1
+    lines[last + 1 : last + 1] = [f"::once:{script} done"] if done else []
+    return "\n".join([*lines[:first], f"::sysinit:{script} start", *lines[first:]])
 
 
 def with_lines(text: str, lines: Sequence[str]) -> str:

@@ -12,8 +12,8 @@ from analyzer.apply.plan import (
     ApplyError,
     ApplyPlan,
     Prefetch,
-    plan_from,
 )
+from analyzer.apply.predicted import plan_from
 from analyzer.apply.tuned import plan_of_tuning
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped, write_scripts
 from analyzer.confirm.text import cited, contradicting, stored

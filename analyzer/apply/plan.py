@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from analyzer.error import AnalyzerError
-from analyzer.predict.prediction import Curve, Prediction
 from boards import knobs
 from boards.remount import is_mount_option
-from tracer.formats.capture import Capture
+from boards.window import is_window
 
 READ_AHEAD = "queue/read_ahead_kb"
+ANY_WINDOW = "/sys/class/bdi/any/read_ahead_kb"
 SECTOR_BYTES = 512  # of /sys/block/NAME/size, whatever the disk's sector size is
 BLOCK = "/sys/block/"
 ATTEMPTS = "foreread-apply.attempts"
@@ -45,8 +45,9 @@ class Setting:
     """One knob and its value.
 
     ``knob`` is a path below the disk's directory in /sys/block, or without a disk an absolute
-    path or a mount option (boards.remount); boards/knobs.toml lists them. A ``boot`` value that no
-    ``after`` value follows stays in force.
+    path, a mount option (boards.remount) or a window that a mount point names (boards.window);
+    boards/knobs.toml lists them. A ``boot`` value that no ``after`` value follows stays in force.
+    ``mounted``: a mount point whose files have this window, to check that it takes effect.
     """
 
     knob: str
@@ -54,6 +55,7 @@ class Setting:
     reason: str
     disk: Disk | None = None
     phase: Literal["boot", "after"] = "boot"
+    mounted: str = ""
 
     @property
     def path(self) -> str:
@@ -108,6 +110,11 @@ class ApplyPlan:
         return any(is_mount_option(setting.knob) for setting in self.settings)
 
     @property
+    def finds_windows(self) -> bool:
+        """Whether the script looks for the window of a mounted file system."""
+        return any(setting.mounted or is_window(setting.knob) for setting in self.settings)
+
+    @property
     def queues(self) -> bool:
         """Whether nr_requests are set, or change with a scheduler."""
         knobs = ("queue/scheduler", "queue/nr_requests")
@@ -147,6 +154,7 @@ def check(plan: ApplyPlan) -> None:
     for setting in plan.settings:
         _check_disk(setting.disk)
         _check_setting(setting)
+    _check_one_value_each(plan)
     if plan.boot_done_seconds is not None and plan.boot_done_seconds < 0:
         raise ApplyError("the time after boot is negative", "give 0 seconds or more")
     _check_attempts(plan)
@@ -173,119 +181,27 @@ def _check_disk(disk: Disk | None) -> None:
 
 def _check_setting(setting: Setting) -> None:
     """Refuse what the script itself would refuse, all but for the board's memory."""
+    path = ANY_WINDOW if is_window(setting.knob) else setting.path
     try:
-        knobs.check_setting(setting.path, setting.value)
+        knobs.check_setting(path, setting.value)
     except knobs.KnobError as error:
         raise ApplyError(str(error), error.remedy) from error
 
 
-def plan_from(
-    prediction: Prediction,
-    capture: Capture | None = None,
-    *,
-    read_ahead_kb: int | None = None,
-    after_boot_read_ahead_kb: int | None = None,
-    boot_done_seconds: int | None = None,
-    restore_on_stop: bool = True,
-    prefetch: Prefetch | None = None,
-    attempts: int = DEFAULT_ATTEMPTS,
-    state_dir: str = STATE_DIR,
-) -> ApplyPlan:
-    """Return the plan that sets the predicted window of every disk with many reads.
-
-    A disk without a predicted window keeps its present one. ``read_ahead_kb`` overrides the
-    prediction; ``after_boot_read_ahead_kb`` holds from the end of the boot, or
-    ``boot_done_seconds`` after its start. Without ``capture`` (a foreign trace) board and disks are
-    known by kernel and name only. After ``attempts`` boots in a row that did not reach boot-done,
-    counted in ``state_dir``, the script leaves the defaults.
-
-    Raises ApplyError when the verdict recommends no change or no window, or a disk cannot be named.
-    """
-    curves = prediction.worth_setting
-    settings: list[Setting] = []
-    for curve in curves:
-        choice = _choice(prediction, curve, read_ahead_kb, len(curves) == 1)
-        disk = _disk(curve, capture)
-        if choice is not None:
-            kb, reason = choice
-            reason += _own_backing_device(curve, capture)
-            settings.append(Setting(READ_AHEAD, str(kb), reason, disk))
-        if after_boot_read_ahead_kb is not None:
-            later = str(after_boot_read_ahead_kb)
-            settings.append(Setting(READ_AHEAD, later, "asked for after boot", disk, "after"))
-    plan = ApplyPlan(
-        settings=tuple(settings),
-        board=_board(prediction, capture),
-        created_from=_created_from(prediction, capture),
-        boot_done_seconds=boot_done_seconds,
-        restore_on_stop=restore_on_stop,
-        prefetch=prefetch,
-        attempts=attempts,
-        state_dir=state_dir,
-    )
-    check(plan)
-    return plan
-
-
-def _choice(
-    prediction: Prediction, curve: Curve, asked_kb: int | None, only_disk: bool
-) -> tuple[int, str] | None:
-    """Return the window of a disk (KiB) and why; None if the disk keeps the one it has."""
-    verdict = prediction.verdict
-    if asked_kb is not None:
-        return asked_kb, f"asked for; the verdict was: {verdict.why}"
-    if verdict.action == "measure":
-        remedy = verdict.remedy or "give a window: --read-ahead-kb N"
-        raise ApplyError(f"no window is recommended: {verdict.why}", remedy)
-    if verdict.action != "set":
-        raise ApplyError(
-            f"the verdict is to change nothing: {verdict.why}",
-            "to set a window anyway, give --read-ahead-kb N",
-        )
-    if only_disk and verdict.read_ahead_kb is not None:
-        return verdict.read_ahead_kb, verdict.why
-    kind = "quasi-optimal" if verdict.by == "criterion" else "predicted best"
-    window = prediction.window_for(curve)
-    if window is None:
-        return None
-    kb = curve.read_ahead_kb[curve.windows.index(window)]
-    return kb, f"{kind} for what was read from {curve.name}; in total: {verdict.why}"
-
-
-def _disk(curve: Curve, capture: Capture | None) -> Disk:
-    recorded = capture.devices if capture else []
-    for device in recorded:
-        if device.dev == curve.dev:
-            return Disk(device.name, device.size_bytes, device.model)
-    return Disk(curve.name)
-
-
-def _own_backing_device(curve: Curve, capture: Capture | None) -> str:
-    """Return a warning if btrfs reads the disk: it has a separate window."""
-    if capture is None:
-        return ""
-    of_btrfs = {mount.dev for mount in capture.mounts if mount.fstype == "btrfs"}
-    for device in capture.devices:
-        if device.dev == curve.dev and of_btrfs.intersection(device.filesystems):
-            return "; btrfs has its window in /sys/class/bdi/btrfs-*, which this does not set"
-    return ""
-
-
-def _board(prediction: Prediction, capture: Capture | None) -> Board:
-    if capture is None:
-        return Board(kernel=release_series(prediction.kernel or ""))
-    host = capture.host
-    return Board(host.machine, release_series(host.kernel), host.cpu_model)
+def _check_one_value_each(plan: ApplyPlan) -> None:
+    """Refuse two disks of one name: the second value would replace the first."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for setting in plan.settings:
+        values.setdefault((setting.path, setting.phase), set()).add(setting.value)
+    for (path, _), asked in values.items():
+        if len(asked) > 1:
+            raise ApplyError(
+                f"{path} would get {' and '.join(sorted(asked))}: two disks have this name",
+                "record again with both disks attached, or give one window: --read-ahead-kb N",
+            )
 
 
 def release_series(release: str) -> str:
     """Return "6.1" for "6.1.0-25-arm64": readahead changes between series, seldom within."""
     series = re.match(r"\d+\.\d+", release)
     return series.group() if series else release
-
-
-def _created_from(prediction: Prediction, capture: Capture | None) -> str:
-    model = f"model {prediction.model}, kernel {prediction.kernel or 'unknown'}"
-    if capture is None:
-        return f"a trace; {model}"
-    return f"a run of {' '.join(capture.command)} on {capture.created}; {model}"

@@ -13,7 +13,7 @@ from pathlib import Path
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from analyzer.apply.plan import ApplyError, ApplyPlan, Setting, check
-from boards import knobs, remount, scheduler
+from boards import knobs, remount, scheduler, window
 from boards.written import write_whole
 
 SCRIPT = "foreread-apply"
@@ -124,6 +124,7 @@ def _context(plan: ApplyPlan, place: str) -> dict[str, object]:
         "window": knobs.knob_of(f"/sys/block/disk/{_WINDOW}"),
         "knobs": knobs.shell_functions(plan.remounts),
         "remount": remount.shell_functions(),
+        "find_window": window.shell_functions(),
         "scheduler": scheduler.shell_functions(),
     }
 
@@ -174,7 +175,8 @@ def _vm_settings(plan: ApplyPlan) -> dict[str, str]:
 
 def _limited(plan: ApplyPlan) -> list[str]:
     """Return the knobs that sysctl.d leaves to the script."""
-    found = [setting.knob for setting in plan.settings if setting.disk is None]
+    alone = [one.knob for one in plan.settings if one.disk is None]
+    found = [knob for knob in alone if not window.is_window(knob)]
     return [knob for knob in dict.fromkeys(found) if knobs.knob_of(knob).memory_share]
 
 

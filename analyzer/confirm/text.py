@@ -31,9 +31,15 @@ def gain_text(of: Confirmation) -> str:
     return f"saves {percent(of.gain)} % ({interval})"
 
 
+def windows_text(of: Confirmation) -> str:
+    """Return what the two runs of a pair have, as the beginning of a sentence."""
+    text = f"{of.present_kb} -> {of.proposed_kb} KiB"
+    return f"{text}, {of.change}," if of.change else text
+
+
 def cited(of: Confirmation) -> str:
     """Return the line with which other commands cite a result."""
-    windows = f"{of.present_kb} -> {of.proposed_kb} KiB"
+    windows = windows_text(of)
     where = f"on {of.target or 'this machine'} ({board_text(of)}) on {of.date}"
     word = "measured, too small to matter" if of.outcome == "too small" else of.outcome
     return f"{word} {where}: {windows} {gain_text(of)}, {plural(len(of.pairs), 'pair')} of runs"
@@ -51,10 +57,19 @@ def board_text(of: Confirmation) -> str:
 
 
 def stored(capture: Capture | None) -> list[Confirmation]:
-    """Return the results in a capture whose outcome follows from their runs, the latest last.
+    """Return the results about windows whose outcome follows from their runs, the latest last.
 
     A capture may come from anybody: a result that does not follow from its runs is not cited.
     """
+    return [one for one in _followed(capture) if not one.change]
+
+
+def stored_changes(capture: Capture | None) -> list[Confirmation]:
+    """Return the same about other changes than that of a window alone (rows of advice)."""
+    return [one for one in _followed(capture) if one.change]
+
+
+def _followed(capture: Capture | None) -> list[Confirmation]:
     return [one for one in capture.confirmations if _follows(one)] if capture else []
 
 

@@ -24,9 +24,9 @@ _ACCESS_KINDS = (Kind.FAULT, Kind.GET_PAGES)
 _LARGEST_EXPANSION = 50_000_000  # pages; a real trace stays far below
 
 
-def process_tree(events: Table, root: int) -> set[int]:
-    """Return the thread ids of ``root`` and of all that it forked, threads included."""
-    tree = {root}
+def process_tree(events: Table, roots: Collection[int]) -> set[int]:
+    """Return the thread ids of ``roots`` and of all that they forked, threads included."""
+    tree = {*roots}
     forks = events["kind"] == Kind.FORK
     pairs = zip(events["pid"][forks].tolist(), events["value"][forks].tolist(), strict=True)
     for parent, child in pairs:

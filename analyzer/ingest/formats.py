@@ -72,6 +72,10 @@ class Field:
         return 1 if self.flags & _DATA_LOC else 2 if self.flags & _REL_LOC else 0
 
 
+# Each architecture names the parameters of its own calls: riscv, powerpc and loongarch say offset.
+_ELSEWHERE = {("syscalls:sys_enter_mmap", "off"): "offset"}
+
+
 @dataclass(frozen=True)
 class EventFormat:
     """One event's layout: ``name`` is "system:name", ``id`` its common_type."""
@@ -81,7 +85,9 @@ class EventFormat:
     fields: Mapping[str, Field]
 
     def field(self, name: str) -> Field:
-        """Return a field by name; raises TraceError if this kernel's event has none such."""
+        """Return a field by its name on most machines; raises TraceError if it has none such."""
+        if name not in self.fields:
+            name = _ELSEWHERE.get((self.name, name), name)
         try:
             return self.fields[name]
         except KeyError:

@@ -40,7 +40,8 @@ class Inserts:
 
     ``pages`` (int64) is how many pages each insert of ``data`` brought in by a read: 0 for
     written pages and holes. ``group`` (int64) is how many pages were read together with it.
-    ``ahead`` (bool) says whether one of these reads was flagged as readahead.
+    ``alone`` (bool): a read of this one page followed its insert. The other pages of a compressed
+    block have none of their own. ``ahead`` (bool): one of these reads was flagged as readahead.
     ``row`` is where each of ``data`` stands among the events.
     ``reads_recorded`` is False if the trace has no block events: then all inserts count.
     """
@@ -50,6 +51,7 @@ class Inserts:
     row: Array
     pages: Array
     group: Array
+    alone: Array
     ahead: Array
     reads_recorded: bool
 
@@ -75,16 +77,17 @@ def find_inserts(
     if reads is None:
         size = folio_pages(data)
         unflagged = np.zeros(data.rows, bool)
-        return Inserts(data, metadata, rows[~internal], size, size, unflagged, False)
+        return Inserts(data, metadata, rows[~internal], size, size, size == 1, unflagged, False)
     reads[rows[~internal]] = True
     sequence = events.take(reads)
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
     data_rows = sequence["kind"] == Kind.INSERT
     pages, group, ahead = (column[data_rows] for column in _fill(sequence, page_size, compressing))
+    alone = group == 1
     every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
     pages = np.where(np.isin(data["dev"], every), folio_pages(data), pages)
     group = np.maximum(group, pages)
-    return Inserts(data, metadata, rows[~internal], pages, group, ahead, True)
+    return Inserts(data, metadata, rows[~internal], pages, group, alone, ahead, True)
 
 
 def folio_pages(inserts: Table) -> Array:

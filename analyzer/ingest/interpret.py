@@ -9,12 +9,11 @@ import numpy as np
 
 from analyzer.ingest import accesses as acc
 from analyzer.ingest.arguments import Pids
+from analyzer.ingest.file_ends import within_files
 from analyzer.ingest.held import Places, with_askers
 from analyzer.ingest.inserts import (
     MINOR_BITS,
-    READ_ONLY_FILE_SYSTEMS,
     Inserts,
-    devices_of,
     find_inserts,
     folio_pages,
     of_block_device,
@@ -26,9 +25,6 @@ from analyzer.ingest.tables import FILES, Array, Kind, Table
 from tracer.formats.capture import Capture, Device, FileEntry
 
 _MAJOR_BITS = 12  # of a dev_t
-
-
-_DEFAULT_WINDOW_KB = 128
 
 
 MINOR_PAGES = 0.05  # share of the pages: a disk with no more than that does not decide
@@ -68,7 +64,7 @@ def interpret(
             f"command read {'much' if matters else 'little'} from it: mount it before the run"
         )
     files, paths, known = _name_files(files, entries, trace)
-    slack_pages = _slack(read_ahead_kb, page_size) if contaminated else 0
+    slack_pages = _slack(read_ahead_kb, page_size, inserts) if contaminated else 0
     events, said = adopt(events, inserts, page_size, slack_pages)
     notes += said
     accesses = pages
@@ -80,7 +76,7 @@ def interpret(
             "off, as compressed blocks (squashfs, erofs, btrfs) and explicit readahead do: all "
             "of them count as accessed"
         )
-    accesses = accesses.take(_within_file(accesses, files, page_size, fstypes))
+    accesses = accesses.take(within_files(accesses, files, page_size, fstypes, kernel))
     files = Table(FILES, {**files, "accessed": _counts(files, accesses)})
     counts = _tell_apart(inserts, mask, threads, pages, accesses)
     return Recording(
@@ -121,10 +117,28 @@ def _window_in_force(capture: Capture | None, files: Table) -> int | None:
     return max(capture.read_ahead_kb, *(disk.read_ahead_kb for disk in disks), 0)
 
 
-def _slack(read_ahead_kb: int | None, page_size: int) -> int:
-    """Return how many pages beside an access the kernel's readahead may begin to read."""
-    window_kb = _DEFAULT_WINDOW_KB if read_ahead_kb is None else read_ahead_kb
-    return _WINDOWS_BESIDE * (window_kb * 1024 // page_size + 1)
+def _slack(read_ahead_kb: int | None, page_size: int, inserts: Inserts) -> int:
+    """Return how many pages beside an access the kernel's readahead may begin to read.
+
+    A window that the file does not say is no larger than the longest run of pages that entered
+    the page cache in order.
+    """
+    if read_ahead_kb is None:
+        return _WINDOWS_BESIDE * (_longest_run(inserts) + 1)
+    return _WINDOWS_BESIDE * (read_ahead_kb * 1024 // page_size + 1)
+
+
+def _longest_run(inserts: Inserts) -> int:
+    """Return the pages of the longest run of inserts of one file that follow each other."""
+    data = inserts.data
+    pages = folio_pages(data).astype(np.int64)
+    if not len(pages):
+        return 0
+    goes_on = data["index"][1:] == data["index"][:-1] + pages[:-1].astype(data["index"].dtype)
+    for name in ("dev", "ino"):
+        goes_on &= data[name][1:] == data[name][:-1]
+    run = np.concatenate(([0], np.cumsum(~goes_on)))
+    return int(np.bincount(run, pages).max())
 
 
 def _disks_read_ahead(
@@ -145,17 +159,6 @@ def _disks_read_ahead(
     pages = sum(int(inserts.pages[own[dev]].sum()) for dev in new)
     names = [f"{dev >> MINOR_BITS}:{dev & ((1 << MINOR_BITS) - 1)}" for dev in new]
     return names, pages > MINOR_PAGES * int(inserts.pages[mask].sum())
-
-
-def _within_file(accesses: Table, files: Table, page_size: int, fstypes: dict[int, str]) -> Array:
-    """Return a mask of the accesses that are not beyond the end of a file that cannot change.
-
-    squashfs inserts the pages of a whole block, also after the end of a shorter file.
-    """
-    fixed = np.isin(files["dev"], devices_of(fstypes, READ_ONLY_FILE_SYSTEMS))
-    size = np.where(fixed, files["size_bytes"], -1)
-    pages = np.where(size < 0, np.iinfo(np.int64).max, -(-size // page_size))
-    return np.asarray(accesses["page"] < pages[accesses["file"]].astype(np.uint64))
 
 
 def _within_run(events: Table, capture: Capture | None) -> Table:
@@ -192,7 +195,8 @@ def _threads(
         threads = pids
     else:
         assert capture is not None
-        threads = frozenset(acc.process_tree(events, capture.pid))
+        roots = {capture.pid, *(capture.boot.processes if capture.boot else ())}
+        threads = frozenset(acc.process_tree(events, roots))
     return acc.of_threads(inserts.data, threads), threads
 
 

@@ -7,7 +7,7 @@ after a probe must be one that the probe named. If too many are not, the probes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -77,7 +77,7 @@ def check_probes(
     ``slack_pages`` is how far from the page touched the kernel may have begun to read; 0 where
     readahead was off.
     """
-    pairs = _pairs(events, inserts, single=slack_pages == 0)
+    pairs = _of_named_files(_pairs(events, inserts, single=slack_pages == 0), events, inserts)
     first, last = _pages_named(events, page_size)
     low = np.minimum(inserts.data["index"], _LARGEST).astype(np.int64)[pairs.insert]
     high = low + folio_pages(inserts.data)[pairs.insert] - 1
@@ -128,13 +128,26 @@ def _pairs(events: Table, inserts: Inserts, single: bool) -> _Pairs:
     taken = led & (last_probe == at - 1)
     if single:
         alone = np.zeros(len(order), bool)
-        alone[~is_probe] = inserts.group[read[order[~is_probe] - len(probes)]] == 1
+        alone[~is_probe] = inserts.alone[read[order[~is_probe] - len(probes)]]
         taken |= led & alone
     in_order = order[is_probe]
     same = np.diff(pid[is_probe]) == 0
     end_ns = np.full(len(probes), _NEVER)
     end_ns[in_order[:-1][same]] = events["time_ns"][probes[in_order[1:][same]]]
     return _Pairs(probes, end_ns, order[last_probe[taken]], read[order[taken] - len(probes)])
+
+
+def _of_named_files(pairs: _Pairs, events: Table, inserts: Inserts) -> _Pairs:
+    """Return the pairs without inserts of files that no probe names.
+
+    squashfs, EROFS and f2fs keep symbolic links and directories in the page cache, which the kernel
+    looks up by paths: no fault and no read names them. With wrong offsets no file is named at all.
+    """
+    named, rows = events.take(pairs.probes), inserts.data.take(pairs.insert)
+    known = set(zip(named["dev"].tolist(), named["ino"].tolist(), strict=True))
+    of = zip(rows["dev"].tolist(), rows["ino"].tolist(), strict=True)
+    keep = np.array([inode in known for inode in of], bool)
+    return replace(pairs, probe=pairs.probe[keep], insert=pairs.insert[keep])
 
 
 def _left_unread(probes: Table, last: Array, end_ns: Array, inserts: Inserts) -> Array:

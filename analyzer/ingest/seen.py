@@ -33,7 +33,7 @@ class SeenTrace:
         """Return the reads of the command's processes, whose first one is ``pid``."""
         events = self._decoded(directory)
         requests = find_requests(events)
-        own = of_threads(requests, process_tree(events, pid))
+        own = of_threads(requests, process_tree(events, {pid}))
         reads = requests.take(own & ((requests["flags"] & Rwbs.READ) > 0))
         found: Reads = {}
         for dev in np.unique(reads["dev"]).tolist():

@@ -16,12 +16,14 @@ from analyzer.predict.bands import DEVIATIONS
 from analyzer.predict.checks import Finding
 from analyzer.predict.start import Start
 from boards.counted import plural
+from emulator.devices.stateful import Stateful
 from emulator.linux.timed import Timed
 
 # In parts of the seconds: below the first no finding; above the second the seconds are unusable.
 LEAST, MOST = 0.01, 0.25
 # In parts of the recorded requests: the replay at window 0 has to send the same ones.
 LEAST_REQUESTS, MOST_REQUESTS = 0.01, 0.10
+MOST_OF_FAST = 0.5  # in parts of the fast KiB: what was read before the start may be the rest
 
 
 def replay_findings(
@@ -32,6 +34,22 @@ def replay_findings(
     yield from _other_requests(start, at_zero)
     yield from _sleep_that_grows(windows, replays, at_zero)
     yield from _strangers(start, windows, replays)
+    yield from _speed_that_drops(start, replays)
+
+
+def _speed_that_drops(start: Start, replays: Sequence[Timed]) -> Iterator[Finding]:
+    """A disk that is fast after a rest only: what was read before the start is unknown."""
+    if not isinstance(start.device, Stateful) or not start.device.fast_kib:
+        return
+    page_kib = start.recording.page_size / 1024
+    most_kib = max(float(one.work[:, 1].sum()) for one in replays) * page_kib
+    if most_kib <= MOST_OF_FAST * start.device.fast_kib:
+        return
+    yield Finding(
+        f"the disk reads {start.device.fast_kib:,} KiB at full speed after a rest, the start-up up "
+        f"to {most_kib:,.0f} KiB, and what is read before it is unknown",
+        unusable=True,
+    )
 
 
 def disagreement(windows: Sequence[int], each: Array) -> Iterator[Finding]:

@@ -56,7 +56,7 @@ def predict_by(
             f"{criterion!r} is not a criterion", f"choose {SECONDS!r} or {PUBLISHED!r}"
         )
     for other in more:
-        _check_same(recording, other)
+        check_same(recording, other)
     found = _predicted(recording, model or model_for(recording), windows, device_model, more)
     return found.by_criterion() if criterion == PUBLISHED else found
 
@@ -83,7 +83,7 @@ def _predicted(
     return predict(recording, windows)
 
 
-def _check_same(first: Recording, other: Recording) -> None:
+def check_same(first: Recording, other: Recording) -> None:
     """Raise ChoiceError unless both are recordings of one start on one board."""
     if first.capture is None or other.capture is None:
         raise ChoiceError(

@@ -11,19 +11,38 @@ from dataclasses import dataclass
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from emulator.linux.rules import Version
+from tracer.formats.capture import Host
 
 Judged = dict[tuple[int, int], dict[str, frozenset[str]]]
 
-# By kernel series: file systems of each machine (uname -m).
-PAGES: Judged = {  # tests/kernel/test_linux_*.py
-    (6, 1): dict.fromkeys(("x86_64", "aarch64", "armv7l", "mips"), frozenset({"ext4"})),
-    (6, 12): {"x86_64": frozenset({"ext4"}), "aarch64": frozenset({"ext4"})},
+_USUAL_PAGE = 4096  # bytes
+_EXT4 = frozenset({"ext4"})
+_OTHERS = frozenset({"erofs", "xfs", "btrfs"})
+# By kernel series: file systems of each machine (uname -m, with its pages if they are larger).
+# tests/kernel/test_linux_*.py and test_stacks_on_boards.py; make accuracy ONLY=kernels,filesystems
+# (studies/accuracy/filesystems.md). Compressed btrfs and EROFS are refused (clusters.py).
+PAGES: Judged = {
+    (5, 10): {"x86_64": _EXT4 | _OTHERS | {"squashfs"}, "aarch64": _EXT4},
+    (6, 1): {
+        "x86_64": _EXT4 | _OTHERS | {"squashfs"},
+        **dict.fromkeys(("aarch64", "armv7l", "mips", "s390x"), _EXT4),
+    },
+    (6, 12): {
+        "x86_64": _EXT4 | _OTHERS | {"squashfs"},
+        **dict.fromkeys(("aarch64", "aarch64 with pages of 16 KiB"), _EXT4),
+    },
     (6, 18): {"x86_64": frozenset({"ext4", "xfs", "squashfs"})},
+    (7, 2): {
+        "x86_64": _EXT4 | _OTHERS,
+        **dict.fromkeys(("aarch64", "aarch64 with pages of 16 KiB", "riscv64"), _EXT4),
+    },
 }
-SECONDS: Judged = {  # measured by sweep, studies/accuracy/results.md
-    (6, 1): dict.fromkeys(("aarch64", "armv7l", "s390x"), frozenset({"ext4"})),
-    (6, 12): {"x86_64": frozenset({"ext4"}), "aarch64": frozenset({"ext4"})},
+SECONDS: Judged = {  # measured by sweep, studies/accuracy/results.md, kernels.md, filesystems.md
+    (5, 10): dict.fromkeys(("x86_64", "aarch64"), _EXT4),
+    (6, 1): dict.fromkeys(("x86_64", "aarch64", "armv7l", "s390x"), _EXT4),
+    (6, 12): {"x86_64": frozenset({"ext4", "btrfs", "erofs"}), "aarch64": _EXT4},
     (6, 18): {"x86_64": frozenset({"ext4"})},
+    (7, 2): dict.fromkeys(("x86_64", "aarch64", "aarch64 with pages of 16 KiB", "riscv64"), _EXT4),
 }
 
 
@@ -31,7 +50,8 @@ SECONDS: Judged = {  # measured by sweep, studies/accuracy/results.md
 class Setting:
     """The setup of a prediction: kernel, machine, and the file systems of the accessed files.
 
-    ``machine`` is None, and ``filesystems`` are empty, where the recording does not say.
+    ``machine`` is that of ``uname -m``, with the size of its pages unless they have 4 KiB. It is
+    None, and ``filesystems`` are empty, where the recording does not say.
     """
 
     version: Version
@@ -48,7 +68,13 @@ def setting_of(recording: Recording, version: Version, disk: int | None = None) 
     accessed = recording.files["dev"][recording.files["accessed"] > 0].tolist()
     used = {dev for dev in accessed if disk in (None, recording.devices.get(dev, dev))}
     known = frozenset(types[dev] for dev in used if dev in types)
-    return Setting(version, capture.host.machine, known)
+    return Setting(version, _machine(capture.host), known)
+
+
+def _machine(host: Host) -> str:
+    if host.page_size == _USUAL_PAGE:
+        return host.machine
+    return f"{host.machine} with pages of {host.page_size >> 10} KiB"
 
 
 def unlike(setting: Setting, judged: Judged) -> Iterator[str]:

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import astuple, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import astuple, dataclass, replace
 
 import numpy as np
 
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
+from analyzer.predict.tails import inline_tails
 from analyzer.predict.window import disks_of_files
 from analyzer.program.blocks import Blocks, blocks_of
 from analyzer.program.build import build
-from emulator.linux.filesystems import SQUASHFS_BLOCK, WITHOUT_WINDOW, has_large_folios
+from emulator.linux.filesystems import (
+    SQUASHFS_BLOCK,
+    WITHOUT_WINDOW,
+    has_large_folios,
+    own_io_pages,
+)
 from emulator.linux.operations import FILE, Machine, Program
 from emulator.linux.requests import EXTENT, SECTOR, Limits
 from emulator.linux.rules import Version
@@ -22,6 +28,7 @@ from tracer.formats.capture import Capture, Device, Mount
 _FAULT_AROUND = 64 << 10  # bytes, mm/memory.c
 _EXEC_FOLIO = 64 << 10  # bytes, arch/arm64/include/asm/pgtable.h exec_folio_order
 _NO_LIMITS = Limits(1280)
+_OWN_DEVICE = "/sys/class/bdi/"
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +37,9 @@ class Inputs:
 
     ``disks`` are dev_t, ``disk_of_file`` (by file row) indexes them; ``extents`` is an EXTENT
     table; ``times`` (ns) are those of the operations; ``notes`` say what was assumed. ``blocks``
-    are those of squashfs, None if nothing is read from one.
+    are those of squashfs, None if nothing is read from one. ``own_io_pages`` is, by disk, the
+    largest request of a backing device that its files have instead of the disk (btrfs); None: they
+    have the disk's.
     """
 
     recording: Recording
@@ -41,10 +50,17 @@ class Inputs:
     disk_of_file: Array
     notes: list[str]
     blocks: Blocks | None = None
+    own_io_pages: tuple[int | None, ...] = ()
 
     def machine(self, row: int) -> tuple[Machine, Limits]:
         """Return the kernel state that the application and the disk ``disks[row]`` set."""
-        return _machine(self.recording, _device(self.recording, self.disks[row]))
+        machine, limits = _machine(self.recording, self.device(row))
+        own = self.own_io_pages[row] if self.own_io_pages else None
+        return (machine if own is None else replace(machine, io_pages=own)), limits
+
+    def device(self, row: int) -> Device | None:
+        """Return what the capture has of the disk ``disks[row]``."""
+        return _device(self.recording, self.disks[row])
 
 
 def inputs(recording: Recording, version: Version) -> Inputs:
@@ -57,12 +73,25 @@ def inputs(recording: Recording, version: Version) -> Inputs:
         recording,
         built.program,
         built.times,
-        _extents(recording, built.holes, blocks),
+        _extents(recording, [*built.holes, *inline_tails(recording)], blocks),
         disks.tolist(),
         disk_of_file,
         built.notes,
         blocks,
+        tuple(_own_io_pages(recording, version, disk_of_file == row) for row in range(len(disks))),
     )
+
+
+def _own_io_pages(recording: Recording, version: Version, of_disk: Array) -> int | None:
+    """Return the largest request of the file systems of a disk's accessed files, if not its own."""
+    capture = recording.capture
+    stacks = capture.stacks if capture else []
+    own = {dev_of(one.dev) for one in stacks if one.knob.startswith(_OWN_DEVICE)}
+    own |= {dev for dev, mount in _mounts(capture).items() if mount.fstype == "btrfs"}
+    used = set(recording.files["dev"][of_disk & (recording.files["accessed"] > 0)].tolist())
+    if not used or not used <= own:
+        return None
+    return own_io_pages(version, recording.page_size)
 
 
 def _files(recording: Recording, version: Version) -> Array:
@@ -135,23 +164,27 @@ def _around(
 
 
 def _machine(recording: Recording, device: Device | None) -> tuple[Machine, Limits]:
-    page = recording.page_size
-    limits = _limits(device)
     host = recording.capture.host if recording.capture else None
-    arm = host is not None and host.machine == "aarch64"
+    cpu = host.machine if host is not None else ""
+    return machine_of(recording.page_size, cpu, device.queue if device else {})
+
+
+def machine_of(page: int, cpu: str, queue: Mapping[str, str]) -> tuple[Machine, Limits]:
+    """Return the kernel state set by page size, machine (``uname -m``) and queue of the disk."""
+    limits = _limits(queue)
     return Machine(
         page_size=page,
         io_pages=limits.max_sectors_kb * 1024 // page,
         fault_around=max(_FAULT_AROUND // page, 1),
         table_pages=page // 8,
-        exec_order=(max(_EXEC_FOLIO // page, 1)).bit_length() - 1 if arm else 0,
+        exec_order=(max(_EXEC_FOLIO // page, 1)).bit_length() - 1 if cpu == "aarch64" else 0,
     ), limits
 
 
-def _limits(device: Device | None) -> Limits:
+def _limits(queue: Mapping[str, str]) -> Limits:
     names = ("max_sectors_kb", "max_segments", "max_segment_size", "nr_requests")
     usual = astuple(_NO_LIMITS)
-    texts = [device.queue.get(name, "") if device else "" for name in names]
+    texts = [queue.get(name, "") for name in names]
     found = [int(t) if t.isdecimal() and len(t) < 11 else 0 for t in texts]
     return Limits(*(value or default for value, default in zip(found, usual, strict=True)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,15 +10,17 @@ from msgspec import structs
 
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
-from analyzer.predict.confirmed import PAGES, setting_of, unlike
+from analyzer.predict.clusters import in_clusters, unpredicted
 from analyzer.predict.criterion import pareto_front
 from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.judged import readahead_judged
+from analyzer.predict.no_window import with_known_windows
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.seconds import with_seconds
 from analyzer.predict.window import predict
 from boards.counted import plural
 from emulator.devices.device import DeviceModel
-from emulator.linux.rules import KernelError, Version, rules_for, version_of
+from emulator.linux.rules import NEWEST_READ, KernelError, Version, is_unread, rules_for, version_of
 from emulator.linux.windows import Emulated, Emulation
 
 PREFIX = "linux"
@@ -64,19 +66,21 @@ def predict_linux(
         for row, disk in enumerate(taken.disks)
     }
     devices = [_with(curve, counts[dev_of(curve.dev)]) for curve in fixed.devices]
+    own = readahead_judged(recording, version)
     found = replace(
         fixed,
         model=f"{PREFIX}-{'.'.join(map(str, version))}",
         devices=devices,
         total=_total(fixed.total, devices),
-        notes=(*fixed.notes, *_notes(taken)),
+        notes=(*fixed.notes, *_notes(taken), *own.notes),
         criterion_notes=(_columns(version), *fixed.criterion_notes),
-        doubts=tuple(
-            f"the readahead model was not compared with a running kernel for {what}"
-            for what in unlike(setting_of(recording, version), PAGES)
-        ),
+        doubts=(*_unread(version), *own.doubts),
     )
-    return with_seconds(found, [taken, *(inputs(each, version) for each in more)], version, device)
+    starts = [taken, *(inputs(each, version) for each in more)]
+    clustered = in_clusters(recording)
+    if clustered:
+        return with_known_windows(unpredicted(found, recording, clustered), recording)
+    return with_known_windows(with_seconds(found, starts, version, device), recording)
 
 
 def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
@@ -116,6 +120,15 @@ def _replaced(curve: Curve, f: list[int], pages: list[int]) -> Curve:
     wasted = [max(n - curve.tap, 0) for n in pages]
     front = pareto_front(curve.windows, f, wasted)
     return structs.replace(curve, f=f, pages=pages, g=wasted, pareto=front)
+
+
+def _unread(version: Version) -> Iterator[str]:
+    if is_unread(version):
+        asked, known = (".".join(map(str, each[:2])) for each in (version, NEWEST_READ))
+        yield (
+            f"Linux {asked} is newer than the newest kernel whose readahead is known, {known}: "
+            f"it is taken to read as Linux {known} does"
+        )
 
 
 def _columns(version: Version) -> str:

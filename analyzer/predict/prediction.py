@@ -8,11 +8,11 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from analyzer.predict.bands import Bands
 from boards.document import Document, says
 from tracer.formats.confirmation import Confirmation
 
 MINOR_SHARE = 0.05
-KERNEL_DEFAULT_KB = 128  # VM_READAHEAD_PAGES, include/linux/pagemap.h
 
 Seconds = Annotated[list[float | None], says("seconds by window; null where not replayed")]
 
@@ -65,6 +65,9 @@ class Curve(msgspec.Struct, frozen=True, rename=_NAMES):
     current_read_ahead_kb: Annotated[
         int | None, says("window in KiB found on the board before the recording")
     ] = None
+    default_read_ahead_kb: Annotated[
+        int | None, says("window in KiB that the recorded kernel gives the disk by itself")
+    ] = None
     seconds_low: Annotated[Seconds | None, says("lower bound of the seconds' band")] = None
     seconds_high: Annotated[Seconds | None, says("upper bound of the seconds' band")] = None
     smallest_within: Annotated[
@@ -88,6 +91,24 @@ class Curve(msgspec.Struct, frozen=True, rename=_NAMES):
         if self.seconds is None or window not in self.windows:
             return None
         return self.seconds[self.windows.index(window)]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """A window (KiB) to compare others with; ``name`` is one of the three below."""
+
+    kb: int
+    name: str
+
+    @property
+    def found(self) -> bool:
+        """Whether the board had this window."""
+        return self.name == IN_FORCE
+
+
+IN_FORCE = "in force before"
+KERNELS_DEFAULT = "kernel's default"
+NO_READAHEAD = "no readahead"
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -140,7 +161,7 @@ class Prediction:
     F² + G². ``doubts`` say what makes the verdict less certain; they widen the band of the seconds
     and decide nothing. ``notes`` are about the basis of the figures, ``criterion_notes`` about the
     published criterion and the columns. ``disk_cost`` is the cost of the disk's requests in words,
-    None if no seconds were replayed.
+    None if no seconds were replayed. ``bands`` are the errors of the seconds, None without seconds.
     """
 
     kernel: str | None
@@ -156,6 +177,7 @@ class Prediction:
     doubts: tuple[str, ...] = field(default=())
     criterion_notes: tuple[str, ...] = field(default=())
     disk_cost: str | None = None
+    bands: Bands | None = field(default=None, compare=False, repr=False)
 
     @property
     def ordered_notes(self) -> tuple[str, ...]:
@@ -172,6 +194,23 @@ class Prediction:
         """Return the prediction with the published criterion's verdict."""
         return replace(self, verdict=self.published)
 
+    @property
+    def reference(self) -> Reference:
+        """The window that others are compared with: never one that is only assumed.
+
+        It is the window found on the board, else the default of its kernel for the disk; if
+        both are unknown, no readahead.
+        """
+        curves = [self.total, *sorted(self.devices, key=lambda curve: -curve.tap)]
+        for kbs, name in (
+            ([curve.current_read_ahead_kb for curve in curves], IN_FORCE),
+            ([curve.default_read_ahead_kb for curve in curves], KERNELS_DEFAULT),
+        ):
+            known = [kb for kb in kbs if kb is not None]
+            if known:
+                return Reference(known[0], name)
+        return Reference(0, NO_READAHEAD)
+
     def window_for(self, curve: Curve) -> int | None:
         """Return the window (pages) of one of several disks, on the basis of the verdict.
 
@@ -183,17 +222,9 @@ class Prediction:
 
     @property
     def regret_quasi_optimal(self) -> float | None:
-        """The predicted regret of the published criterion: a part of the default's seconds.
-
-        The default is the window found on the board, or the kernel's own.
-        """
+        """The predicted regret of the published criterion: a part of the reference's seconds."""
         total = self.total
-        kb = (
-            KERNEL_DEFAULT_KB
-            if total.current_read_ahead_kb is None
-            else total.current_read_ahead_kb
-        )
-        default = total.seconds_at(kb * 1024 // self.page_size)
+        default = total.seconds_at(self.reference.kb * 1024 // self.page_size)
         quasi = total.seconds_at(total.quasi_optimal)
         best = None if total.predicted_best is None else total.seconds_at(total.predicted_best)
         return None if not default or quasi is None or best is None else (quasi - best) / default

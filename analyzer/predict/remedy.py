@@ -35,18 +35,31 @@ def calibrate(recording: Recording, disk: int | None) -> str:
 def record_again(recording: Recording) -> str:
     """Return the command that records the start again, at read_ahead_kb=0."""
     options, command = _run(recording.capture)
-    return shlex.join(["foreread", "record", *options, "-o", "again.capture", "--", *command])
+    return shlex.join(["foreread", "record", *options, "-o", "again.capture", *command])
 
 
 def sweep(recording: Recording) -> str:
-    """Return the command that measures the start at every window."""
+    """Return the command that measures the start at every window; a boot is recorded again."""
+    if recording.capture is not None and recording.capture.boot is not None:
+        return record_again(recording)
     options, command = _run(recording.capture)
-    return shlex.join(["foreread", "sweep", *options, "-o", "sweep.json", "--", *command])
+    return shlex.join(["foreread", "sweep", *options, "-o", "sweep.json", *command])
+
+
+def prefetch(recording: Recording) -> str:
+    """Return the command that writes the list of the start's reads."""
+    return shlex.join(["foreread", "prefetch", _path(recording), "-o", "start.list"])
 
 
 def with_seconds(recording: Recording) -> str:
     """Return the command that predicts seconds from a capture with all needed data."""
     return shlex.join(["foreread", "predict", _path(recording)])
+
+
+def for_another_kernel(command: str, recording: Recording, model: str) -> str:
+    """Return a command of this module that forecasts for ``model`` where it would predict."""
+    forecast = shlex.join(["foreread", "forecast", _path(recording), "--model", model])
+    return command.replace(with_seconds(recording), forecast)
 
 
 def _profile_has_cost(name: str) -> bool:
@@ -68,14 +81,17 @@ def _disk_name(capture: Capture | None, disk: int | None) -> str:
 
 
 def _run(capture: Capture | None) -> tuple[list[str], list[str]]:
-    """Return options and command that repeat a recorded run, without the window it was made at."""
+    """Return options and command that repeat a recorded run, without the window it was made at.
+
+    The command begins with "--"; a boot has none.
+    """
     if capture is None:
-        return [], [COMMAND]
+        return [], ["--", COMMAND]
     options = list(capture.options)
     if _WINDOW in options:
         at = options.index(_WINDOW)
         del options[at : at + 2]
-    return options, capture.command
+    return options, ["--", *capture.command] if capture.boot is None else []
 
 
 def target_words(capture: Capture | None) -> list[str]:

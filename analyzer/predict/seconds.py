@@ -91,7 +91,8 @@ def with_seconds(
     rest_on = [*starts[0].notes, seconds.again, *([several] if len(starts) > 1 else [])]
     notes = (*rest_on, *found.notes)
     verdict = decide_by_seconds(total, seconds.bands, current)
-    return replace(found, total=total, devices=devices, verdict=verdict, notes=notes)
+    answer = replace(found, total=total, devices=devices, verdict=verdict, notes=notes)
+    return replace(answer, bands=seconds.bands)
 
 
 def _window_of(kb: int | None, page_size: int) -> int | None:
@@ -133,12 +134,12 @@ def _findings(
     """Yield what is found in each capture, in its replays, and between the captures."""
     for start, runs in zip(starts, replays, strict=True):
         yield from start.findings
-        yield from _replay_of_the_recorded(start, runs[windows.index(0)].total_ns / 1e9)
+        yield from replay_of_the_recorded(start, runs[windows.index(0)].total_ns / 1e9)
         yield from replay_findings(start, windows, runs)
     yield from disagreement(windows, each)
 
 
-def _replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding]:
+def replay_of_the_recorded(start: Start, replayed_s: float) -> Iterator[Finding]:
     """Yield what is found by the replay of the recorded run, on the disk that it ran on.
 
     Another disk may be given, to predict the start on it. The given disk counts as another

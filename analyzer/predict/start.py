@@ -14,8 +14,9 @@ from analyzer.predict import remedy
 from analyzer.predict.check_capture import capture_findings
 from analyzer.predict.checks import Finding
 from analyzer.predict.confirmed import SECONDS, setting_of, unlike
-from analyzer.predict.disk.device_model import DeviceModelError, learn
-from analyzer.predict.disk.in_run import as_in_run
+from analyzer.predict.disk.device_model import DeviceModelError
+from analyzer.predict.disk.in_run import as_in_run, table_finding
+from analyzer.predict.disk.learnt import UnexplainedError, learn_disk, with_copies
 from analyzer.predict.disk.probed import LimiterUnknownError, device_of_probe, page_cost, probe_of
 from analyzer.predict.inputs import Inputs
 from analyzer.predict.prediction import MINOR_SHARE
@@ -30,6 +31,7 @@ from boards.counted import plural
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced
+from emulator.devices.stateful import Stateful
 from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for
 from emulator.linux.timed import CpuCost, Run, Timed
@@ -42,9 +44,7 @@ from tracer.formats.capture import dev_text
 # changes the seconds by 2.9 % rms.
 UNCONFIRMED = 0.03
 UNKNOWN_CPU = 0.06  # without the processor's cost of a request: 3 to 5 % in the median
-MOST_SPREAD = 0.05  # median residual, in parts of a 4 KiB request's time
 MOST_REQUESTS = 1 << 20  # of a queue that is never full
-_PAGE_SECTORS = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Start:
     ``unplugged_ns``. ``requests`` are the disk's. ``recorded_on`` is the disk that the start was
     recorded on, known only where ``device`` was given. Steps of thread ``strangers`` are reads of
     other processes. ``notes`` list the assumptions; ``findings`` reduce the certainty of its
-    seconds.
+    seconds. ``threads`` are the thread ids by thread of the run; empty if it is one sequence.
     """
 
     recording: Recording
@@ -71,6 +71,7 @@ class Start:
     requests: Table
     recorded_on: DeviceModel | None = None
     strangers: int = -1
+    threads: tuple[int, ...] = ()
 
     def without_strangers(self) -> Start | None:
         """Return the start without the reads of other processes; None if there are none."""
@@ -139,11 +140,14 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
     if samples:  # without a request there is no wait to return from
         probe = probe_of(capture, dev_text(taken.disks[row]))
         cached = page_cost(probe, recording.page_size)
-        samples = replace(samples, wake=samples.wake + steps.back_ns, cached_page=cached)
+        wake, checked = samples.wake + steps.back_ns, steps.checked_ns
+        samples = replace(samples, wake=wake, cached_page=cached, checked=checked)
     cpu = samples.cost() if samples else blocks.cpu if blocks else CpuCost()
     longer = unplugged_ns(recording, taken.disks[row])
     notes = tuple(_notes(taken, where, known, cpu, steps, bool(here.all())))
-    unlike_judged = _findings(recording, version, taken.disks[row], known, cpu, steps)
+    doubts = list(_findings(recording, version, taken.disks[row], known, cpu, steps))
+    if isinstance(known, Measured):
+        doubts += filter(None, [table_finding(known, requests, _each_ns(recording))])
     return Start(
         recording=recording,
         disk=taken.disks[row],
@@ -153,10 +157,11 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         cpu_samples=samples,
         unplugged_ns=longer,
         notes=notes,
-        findings=(*unlike_judged, *capture_findings(recording, steps)),
+        findings=(*doubts, *capture_findings(recording, steps)),
         requests=requests,
         recorded_on=None if device is None else _own_disk(recording, taken.disks[row], requests),
         strangers=steps.strangers,
+        threads=steps.threads,
     )
 
 
@@ -189,15 +194,22 @@ def _disk(
     if probe is not None:
         try:
             probed = device_of_probe(probe, requests)
-        except LimiterUnknownError:
-            raise  # the run's requests would show the disk without its limiter
+        except (LimiterUnknownError, UnexplainedError):
+            raise  # the run's requests alone would hide it
         except DeviceModelError as error:
-            refused = f"; {error}"
+            refused = str(error)
         else:
             return _as_used(recording, requests, probed.device, same_disk=True), probed.how
-    found = _handed_over(recording, requests, _learnt(requests, _each_ns(recording)))
-    residual = f"(median residual {found.spread_ns / 1000:.1f} µs{refused})"
-    return found, f"learnt from the capture's requests {residual}"
+    learnt = learn_disk(requests, _each_ns(recording))
+    found = _handed_over(recording, requests, learnt)
+    how = [_residual(learnt)] + [refused] * bool(refused)
+    return found, f"learnt from the capture's requests ({'; '.join(how)})"
+
+
+def _residual(learnt: FixedCost | Stateful) -> str:
+    if isinstance(learnt, FixedCost):
+        return f"median residual {learnt.spread_ns / 1000:.1f} µs"
+    return f"standard error {learnt.band:.1%}"
 
 
 def _as_used(
@@ -206,14 +218,20 @@ def _as_used(
     """Return a known disk as the kernel uses it."""
     if isinstance(known, Measured):
         return as_in_run(known, requests, _each_ns(recording), same_disk)
+    if isinstance(known, Stateful):
+        known = with_copies(known, requests, _each_ns(recording))
+        return _handed_over(recording, requests, known)
     if not isinstance(known, FixedCost):
         return known
     with suppress(DeviceModelError):
-        known = with_driver(known, _learnt(requests, _each_ns(recording)))
+        learnt = learn_disk(requests, _each_ns(recording))
+        known = with_driver(known, learnt) if isinstance(learnt, FixedCost) else known
     return _handed_over(recording, requests, known)
 
 
-def _handed_over(recording: Recording, requests: Table, device: FixedCost) -> FixedCost:
+def _handed_over(
+    recording: Recording, requests: Table, device: FixedCost | Stateful
+) -> FixedCost | Stateful:
     """Return the disk with the time that the kernel takes to hand it the next request."""
     handover = handover_ns(requests, recording.trace.events, _each_ns(recording))
     return replace(device, handover_ns=handover)
@@ -221,20 +239,6 @@ def _handed_over(recording: Recording, requests: Table, device: FixedCost) -> Fi
 
 def _each_ns(recording: Recording) -> float:
     return event_cost(recording.trace.events)
-
-
-def _learnt(requests: Table, recording_ns: float) -> FixedCost:
-    """Return the disk's cost estimated from its requests, if their times depend on size.
-
-    Recording that a request is issued comes before the driver has it.
-    """
-    device = learn(requests)
-    if device.spread_ns > MOST_SPREAD * device.service_ns(_PAGE_SECTORS):
-        raise DeviceModelError(
-            "the times of the disk's requests do not depend on their size: no fixed cost can be "
-            "fitted"
-        )
-    return replace(device, latency_ns=max(device.latency_ns - recording_ns, 0.0))
 
 
 def _disk_row(taken: Inputs) -> int:
@@ -281,7 +285,7 @@ def _findings(
             "which the limiter delayed reads",
             unusable=True,
         )
-    if not cpu.request_ns:
+    if cpu == CpuCost():
         yield Finding(
             "the capture has no page fault events: CPU time per request is unknown",
             spread=UNKNOWN_CPU,
@@ -294,7 +298,7 @@ def _notes(
     by_thread = f"separately, on {plural(steps.cpus, 'CPU')}"
     yield (
         f"seconds: {device.describe()}, {where}; CPU time: "
-        f"{cpu.request_ns / 1000:.0f} µs per request and {cpu.page_ns / 1000:.1f} µs per page; "
+        f"{cpu.describe()}; "
         f"threads are replayed {by_thread if steps.by_thread else 'as one sequence'}"
     )
     if not whole:

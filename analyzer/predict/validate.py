@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from analyzer.error import AnalyzerError
-from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
+from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.remedy import target_words
 from boards.counted import plural
 from boards.document import Document, says
@@ -227,10 +227,13 @@ def _note_unpredicted(points: list[WindowResult], notes: list[str]) -> None:
 def _default_kb(prediction: Prediction, sweep: Sweep, notes: list[str]) -> int:
     if sweep.default_read_ahead_kb is not None:
         return sweep.default_read_ahead_kb
-    if prediction.total.current_read_ahead_kb is not None:
-        return prediction.total.current_read_ahead_kb
-    notes.append(f"default window unknown: the kernel's own, {KERNEL_DEFAULT_KB} KiB, is used")
-    return KERNEL_DEFAULT_KB
+    reference = prediction.reference
+    if not reference.found:
+        notes.append(
+            f"the window in force before is unknown: regrets are relative to {reference.kb} KiB "
+            f"({reference.name})"
+        )
+    return reference.kb
 
 
 def _measured_default(wanted_kb: int, seconds: dict[int, float], notes: list[str]) -> int:

@@ -9,7 +9,7 @@ from analyzer.predict.criterion import c_opt
 from analyzer.predict.prediction import Curve, Verdict
 from boards.counted import plural
 
-FEW_PAGES = 32  # 128 KiB of 4 KiB pages, the kernel's default window: one request reads them all
+FEW_PAGES = 32  # so few that a handful of requests reads them all, whatever the window
 MARGIN_PERCENT = 10  # of C_opt, a sum of squares: about 5 % in requests and pages
 
 KEEP_PERCENT = 1  # of the present seconds: a smaller gain does not justify changing a board

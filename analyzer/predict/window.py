@@ -11,7 +11,7 @@ from msgspec import structs
 from analyzer.error import AnalyzerError
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
-from analyzer.predict import remedy
+from analyzer.predict import board_default, remedy
 from analyzer.predict.criterion import (
     c_opt,
     local_minima,
@@ -22,6 +22,7 @@ from analyzer.predict.criterion import (
 from analyzer.predict.metadata import metadata_reads
 from analyzer.predict.prediction import Curve, Prediction
 from analyzer.predict.recorded import of_recording
+from analyzer.predict.stacks import current_kb as found_kb
 from analyzer.predict.verdict import Point, decide_by_criterion, decide_without_seconds
 from boards.counted import plural
 from emulator import MAX_WINDOW, FixedWindow, fixed_window
@@ -71,7 +72,8 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
     total = sum(counts.values(), _nothing(emulated))
     current = devices[0].current_read_ahead_kb if devices else None
     curve = _curve((TOTAL, TOTAL), chosen, total.take(rows), recording.page_size, current)
-    curve = _with_metadata(curve, devices)
+    default = devices[0].default_read_ahead_kb if devices else None
+    curve = structs.replace(_with_metadata(curve, devices), default_read_ahead_kb=default)
     now = _point(current, recording.page_size, emulated, total)
     return Prediction(
         kernel=recording.kernel,
@@ -86,6 +88,7 @@ def predict(recording: Recording, windows: list[int] | None = None) -> Predictio
         doubts=tuple(finding.text for finding in of_recording(recording)),
         notes=(
             *_unlike_windows(devices),
+            *board_default.notes(recording, {device.dev for device in devices}),
             *recording.notes,
             *_notes(recording, curve, windows is not None),
         ),
@@ -102,8 +105,11 @@ def _no_seconds(recording: Recording) -> tuple[str, str]:
 
 def _current_windows(recording: Recording) -> list[int]:
     """Return the windows that the disks had before the recording, as far as emulated ones go."""
-    devices = recording.capture.devices if recording.capture else []
-    windows = {d.read_ahead_kb_before * 1024 // recording.page_size for d in devices}
+    capture = recording.capture
+    found = {d.read_ahead_kb_before for d in capture.devices} if capture else set()
+    stacks = capture.stacks if capture else []
+    found |= {stack.read_ahead_kb for stack in stacks if stack.read_ahead_kb is not None}
+    windows = {kb * 1024 // recording.page_size for kb in found}
     return [window for window in windows if 0 <= window <= MAX_WINDOW]
 
 
@@ -197,8 +203,12 @@ def _disk_curve(recording: Recording, disk: int, windows: list[int], counts: Cou
     dev = dev_text(disk)
     device = _device(recording, dev)
     names = (dev, device.name if device else dev)
-    current = device.read_ahead_kb_before if device else None
+    current = found_kb(recording.capture, dev)
+    if current is None and device:
+        current = device.read_ahead_kb_before
     curve = _curve(names, windows, counts, recording.page_size, current)
+    if default := board_default.default_of(recording, device):
+        curve = structs.replace(curve, default_read_ahead_kb=default.read_ahead_kb)
     beside = metadata_reads(recording, disk)
     if beside is None:
         return curve

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -42,8 +42,12 @@ class Found:
         return self.listing.size_bytes - self.needed_bytes
 
 
-def find_ranges(recording: Recording, order: Order = "access", gap_bytes: int = 0) -> Found:
+def find_ranges(
+    recording: Recording, order: Order = "access", gap_bytes: int = 0, only: Sequence[str] = ()
+) -> Found:
     """Return the list of a recording: the pages it accessed, gaps up to ``gap_bytes`` included.
+
+    ``only`` are files, and folders with all that is below them; without it every file is listed.
 
     Ranges are ordered by the access to their first page ("access"), or by their place on the disk
     ("disk": FIEMAP; files whose place is unknown come last). Raises PrefetchError if nothing can be
@@ -52,11 +56,18 @@ def find_ranges(recording: Recording, order: Order = "access", gap_bytes: int = 
     page = recording.page_size
     named = np.array([can_be_listed(path) for path in recording.paths], bool)
     sizes = recording.files["size_bytes"].tolist()
-    known = named[recording.accesses["file"]]
+    chosen = np.array([_is_one_of(path, only) for path in recording.paths], bool)
+    if only and not chosen.any():
+        raise PrefetchError(
+            f"the start read no file below {', '.join(only)}",
+            "foreread show CAPTURE lists the files that it read",
+        )
+    accessed = recording.accesses["file"]
+    known = named[accessed] & chosen[accessed]
     file, pages = recording.accesses["file"][known], recording.accesses["page"][known]
     rows = [
         part
-        for run in _merged(file.astype(np.int64), pages.astype(np.int64), gap_bytes // page)
+        for run in merged_ranges(file.astype(np.int64), pages.astype(np.int64), gap_bytes // page)
         for part in _split(run, LARGEST_RANGE // page)
     ]
     if order == "disk":
@@ -68,13 +79,23 @@ def find_ranges(recording: Recording, order: Order = "access", gap_bytes: int = 
             "record with foreread record, which looks up the paths",
         )
     needed = _within(file, pages, np.array(sizes, np.int64), page)
-    unnamed = int((~known).sum()) * page
+    unnamed = int((~named[accessed] & chosen[accessed]).sum()) * page
     listing = Listing(tuple(ranges), *_about(recording), order)
     return Found(listing, tuple(rows), gap_bytes, needed, unnamed)
 
 
-def _merged(file: Array, page: Array, gap: int) -> Iterator[tuple[int, int, int]]:
-    """Yield (file, first page, pages) of accesses in time order, by first access."""
+def _is_one_of(path: str | None, only: Sequence[str]) -> bool:
+    """Return whether a file is one of ``only``, or below one; every file is if there are none."""
+    if not only or path is None:
+        return not only
+    return any(path == one or path.startswith(f"{one.rstrip('/')}/") for one in only)
+
+
+def merged_ranges(file: Array, page: Array, gap: int) -> Iterator[tuple[int, int, int]]:
+    """Yield (file, first page, pages) of accesses in time order, by first access.
+
+    Pages with at most ``gap`` others between them are one range.
+    """
     order = np.lexsort((page, file))
     new = np.ones(len(order), bool)
     new[1:] = (np.diff(file[order]) != 0) | (np.diff(page[order]) > gap + 1)

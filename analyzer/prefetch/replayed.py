@@ -1,11 +1,13 @@
 """A prefetch list in the emulation: the replayer's reads run parallel to the recorded start.
 
 The replayer (foreread-prefetch.c) opens the files of the list one after the other, waits for the
-metadata that opening reads, and asks for the ranges without waiting for them.
+metadata that opening reads, and asks for the ranges. Before it asks for more than MOST_UNDER_WAY or
+MOST_ASKED, it waits for the last page of the oldest.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
@@ -16,6 +18,8 @@ from emulator.linux.operations import OPERATION, Op, Program
 from emulator.linux.timed import STEP, Run, Timed
 
 Row = tuple[int, int, int]  # file row, first page, pages
+Asked = tuple[int, int, int, int, int]  # OPERATION
+MOST_ASKED, MOST_UNDER_WAY = 32, 512 << 10  # foreread-prefetch.c
 
 
 def with_list(program: Program, rows: Sequence[Row], chunk_pages: int) -> Program:
@@ -29,15 +33,23 @@ def with_list(program: Program, rows: Sequence[Row], chunk_pages: int) -> Progra
 
 def _asked(program: Program, rows: Sequence[Row], chunk_pages: int) -> tuple[Array, Array]:
     """Return the operations of the list, and the handles with one more for each of its files."""
+    handle_of, handles = _handles(program, rows)
+    asked = [(Op.WILLNEED, handle_of[file], 0, *part) for file, *part in _parts(rows, chunk_pages)]
+    return np.array(asked, OPERATION), handles
+
+
+def _handles(program: Program, rows: Sequence[Row]) -> tuple[dict[int, int], Array]:
+    """Return the handle of each file of a list, and the program's handles with these."""
     files = list(dict.fromkeys(file for file, _, _ in rows))
     handle_of = {file: len(program.handles) + at for at, file in enumerate(files)}
-    asked = [
-        (Op.WILLNEED, handle_of[file], 0, at, min(chunk_pages, first + pages - at))
-        for file, first, pages in rows
-        for at in range(first, first + pages, chunk_pages)
-    ]
-    handles = np.concatenate((program.handles, np.array(files, np.uint32)))
-    return np.array(asked, OPERATION), handles
+    return handle_of, np.concatenate((program.handles, np.array(files, np.uint32)))
+
+
+def _parts(rows: Iterable[Row], chunk_pages: int) -> Iterator[Row]:
+    """Yield the ranges in parts of at most ``chunk_pages``."""
+    for file, first, pages in rows:
+        for at in range(first, first + pages, chunk_pages):
+            yield file, at, min(chunk_pages, first + pages - at)
 
 
 def with_replayer(run: Run, rows: Sequence[Row], cpus: int) -> Run:
@@ -47,13 +59,11 @@ def with_replayer(run: Run, rows: Sequence[Row], cpus: int) -> Run:
     before it asks for the file's first range, and the thread that read it in the recording waits
     for the replayer.
     """
-    chunk = run.machine.io_pages
-    asked, handles = _asked(run.program, rows, chunk)
-    program = replace(
-        run.program, operations=np.concatenate((run.program.operations, asked)), handles=handles
-    )
+    handle_of, handles = _handles(run.program, rows)
+    own, taken, asked = _replayer_steps(run, rows, handle_of, _metadata(run))
+    operations = np.concatenate((run.program.operations, np.array(asked, OPERATION)))
+    program = replace(run.program, operations=operations, handles=handles)
     thread = int(run.steps["thread"].max(initial=0)) + 1
-    own, taken = _replayer_steps(run, rows, chunk, _metadata(run))
     added = np.array(own, STEP)
     added["thread"], added["waits_for"], added["woken_by"] = thread, -1, -1
     steps = run.steps.copy()
@@ -81,20 +91,37 @@ def _metadata(run: Run) -> dict[int, list[int]]:
 
 
 def _replayer_steps(
-    run: Run, rows: Sequence[Row], chunk: int, metadata: dict[int, list[int]]
-) -> tuple[list[tuple[object, ...]], dict[int, int]]:
-    """Return the replayer's steps, and by row the replayer's step that replaces a recorded step."""
+    run: Run, rows: Sequence[Row], handle_of: dict[int, int], metadata: dict[int, list[int]]
+) -> tuple[list[tuple[object, ...]], dict[int, int], list[Asked]]:
+    """Return the replayer's steps, by row those that replace recorded steps, and operations."""
     steps: list[tuple[object, ...]] = []
     taken: dict[int, int] = {}
-    operation = len(run.program.operations)
-    for file, _, pages in rows:
+    done: list[Asked] = []
+    under_way: deque[Row] = deque()
+
+    def do(asked: Asked) -> None:
+        steps.append(tuple(_asking(len(run.program.operations) + len(done))))
+        done.append(asked)
+
+    for part in _parts(rows, run.machine.io_pages):
+        file, _, pages = part
         for row in metadata.pop(file, []):
             taken[row] = len(steps)
             steps.append(tuple(_as_it_was(run.steps[row])))
-        for _ in range(0, pages, chunk):
-            steps.append(tuple(_asking(operation)))
-            operation += 1
-    return steps, taken
+        while _is_full(under_way, pages * run.machine.page_size, run.machine.page_size):
+            oldest, first, number = under_way.popleft()
+            do((Op.SINGLE, oldest, 0, first + number - 1, 0))
+        do((Op.WILLNEED, handle_of[file], 0, *part[1:]))
+        under_way.append(part)
+    return steps, taken, done
+
+
+def _is_full(under_way: Sequence[Row], more: int, page_size: int) -> bool:
+    """Return whether the replayer waits before it asks for ``more`` bytes (make_room)."""
+    if not under_way:
+        return False
+    asked = sum(pages for _, _, pages in under_way) * page_size
+    return len(under_way) >= MOST_ASKED or asked + more > MOST_UNDER_WAY
 
 
 def _as_it_was(step: Array) -> Iterator[object]:
@@ -111,7 +138,7 @@ def _asking(operation: int) -> Iterator[object]:
 def beside(recorded: Timed, run: Run) -> Timed:
     """Return the recorded run, adapted to a run with a replayer."""
     added = len(run.steps) - len(recorded.work)
-    work = np.concatenate((np.zeros((added, 2), np.int64), recorded.work))
+    work = np.concatenate((np.zeros((added, recorded.work.shape[1]), np.int64), recorded.work))
     return replace(recorded, work=work)
 
 

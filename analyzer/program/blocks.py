@@ -21,6 +21,7 @@ from emulator.linux.timed import CpuCost
 _NEAR_SECTORS = 8  # a page: pieces of one block are no further apart
 _SOON_SHARE = 25  # percentile: the shortest times after a read are pure unpacking
 _MANY_PAGES = 8  # of a block that is used to estimate the cost of unpacking
+_FEWEST_PAIRS = 4  # of blocks whose compressed sizes differ
 
 Block = tuple[int, int]  # file row, number
 Row = tuple[int, int, int, int, int]  # EXTENT
@@ -46,12 +47,15 @@ class _Read:
 class Blocks:
     """``rows`` (EXTENT) are the blocks; ``sectors`` the first sectors of those read.
 
-    ``cpu`` is the cost of unpacking a page.
+    ``cpu`` is the cost of unpacking: per page and per compressed sector; ``insert_ns`` is the part
+    of a page's cost that is its way into the page cache. Blocks that were filled without a read are
+    marked as unread: fragments that squashfs had in its cache.
     """
 
     rows: list[Row]
     sectors: Array
     cpu: CpuCost
+    insert_ns: float = 0.0
 
     def reads(self, sector: Array) -> Array:
         """Return a mask of the requests that read blocks, by their first sectors."""
@@ -69,14 +73,67 @@ def blocks_of(recording: Recording, block_pages: Array) -> Blocks:
         sectors[read.block] = [begin for begin, _ in read.pieces]
         pages = _pages(recording, read.block, block_pages)
         if pages >= _MANY_PAGES and next_ns > done_ns > 0:
-            costs.append(((next_ns - done_ns) / pages, (read.queued_ns - read.since_ns) / pages))
-    cost = 0.0
-    if costs:
-        unpack, insert = np.array(costs).T
-        cost = float(np.percentile(unpack, _SOON_SHARE)) + float(np.percentile(insert, _SOON_SHARE))
-    rows = list(_placed(recording, found, block_pages))
+            costs.append((until - first, next_ns - done_ns, read.queued_ns - read.since_ns, pages))
+    filled = _came_in(recording, block_pages) - set(found)
+    rows = [
+        (*row[:4], int((row[0], row[1] * SECTOR // recording.page_size // each) not in filled))
+        for row in _placed(recording, found, block_pages)
+        if (each := int(block_pages[row[0]]))
+    ]
+    placed = {row[0] for row in rows}
+    unit = recording.page_size // SECTOR
+    rows += [
+        (file, number * int(block_pages[file]) * unit, 0, 1, 0)
+        for file, number in sorted(filled)
+        if file not in placed
+    ]
     own = np.array([sector for some in sectors.values() for sector in some], np.uint64)
-    return Blocks(rows, own, CpuCost(0.0, cost))
+    known = np.array(costs, np.float64).reshape(-1, 4)
+    return Blocks(rows, own, _cost(known), _insert_ns(known))
+
+
+def _cost(blocks: Array) -> CpuCost:
+    """Return the cost of unpacking; ``blocks`` has sectors, times to unpack and insert (ns), pages.
+
+    Decompressors take time for what they write and for what they read: that of a page grows with
+    the compressed sectors for it. Other work may follow a read, so that short times count.
+    """
+    if not len(blocks):
+        return CpuCost()
+    sectors, unpack, _ = (blocks[:, :3] / blocks[:, 3:]).T
+    each = _slope(sectors, unpack)
+    page = max(float(np.percentile(unpack - each * sectors, _SOON_SHARE)), 0.0)
+    return CpuCost(0.0, page + _insert_ns(blocks), each)
+
+
+def _insert_ns(blocks: Array) -> float:
+    """Return the time to insert a page; ``blocks`` as in ``_cost``."""
+    each = blocks[:, 2] / blocks[:, 3]
+    return float(np.percentile(each, _SOON_SHARE)) if len(blocks) else 0.0
+
+
+def _slope(x: Array, y: Array) -> float:
+    """Return the median slope (at least 0) of pairs of points, half of all apart (Theil 1950)."""
+    order = np.argsort(x, kind="stable")
+    half = len(order) // 2
+    low, high = order[:half], order[len(order) - half :]
+    apart = x[high] - x[low]
+    known = apart > 0
+    if np.count_nonzero(known) < _FEWEST_PAIRS:
+        return 0.0
+    return max(float(np.median((y[high] - y[low])[known] / apart[known])), 0.0)
+
+
+def _came_in(recording: Recording, block_pages: Array) -> set[Block]:
+    """Return the blocks whose pages came in; none if reads were not recorded."""
+    inserts = recording.inserts
+    if inserts is None or not inserts.reads_recorded:
+        return set()
+    inodes = zip(recording.files["dev"].tolist(), recording.files["ino"].tolist(), strict=True)
+    rows = {inode: row for row, inode in enumerate(inodes) if block_pages[row]}
+    columns = (inserts.data[name].tolist() for name in ("dev", "ino", "index"))
+    of = ((rows.get((dev, ino)), index) for dev, ino, index in zip(*columns, strict=True))
+    return {(row, index // int(block_pages[row])) for row, index in of if row is not None}
 
 
 def _pages(recording: Recording, block: Block, block_pages: Array) -> int:

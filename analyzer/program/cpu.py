@@ -56,6 +56,7 @@ class CpuSamples:
     wake: Array
     wake_share: int = _WAKE_SHARE
     cached_page: float = 0.0  # by the capture's probe: the cost of inserting a page into the cache
+    checked: float = 0.0  # of ``wake``, to check or decrypt the page: it grows with the pages
 
     def cost(self, rng: np.random.Generator | None = None) -> CpuCost:
         """Return the cost of a request and a page; with ``rng`` for pages drawn with replacement.
@@ -71,7 +72,8 @@ class CpuSamples:
         submit = float(np.median(self.submit[rows]))
         wakes = self.wake[rows][~np.isnan(self.wake[rows])]
         wake = float(np.percentile(wakes, self.wake_share)) if len(wakes) else 0.0
-        return CpuCost(max(submit + wake, 0.0), max(page, 0.0))
+        wake = max(wake - self.checked, 0.0)
+        return CpuCost(max(submit + wake, 0.0), max(page, 0.0) + self.checked)
 
 
 def cpu_samples(recording: Recording) -> CpuSamples:

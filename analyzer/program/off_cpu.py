@@ -32,8 +32,9 @@ class Off:
     ``ready_ns`` is when it could run again, ``came_ns`` when it did, and ``latency_ns`` the time
     between them without recording; during ``others_ns`` of it, others worked for the application on
     the processor where it then ran. ``unsent_ns``: time they worked on its request, before the disk
-    did. ``was_running``: it ran before. ``was_free``: no other thread of the application had been
-    on the processor it came back to.
+    did. ``checked_ns``: after the disk had, until a kernel worker had checked or decrypted what was
+    read and woke the thread; 0 if the completion itself did. ``was_running``: it ran before.
+    ``was_free``: no other thread of the application had been on the processor it came back to.
     """
 
     left_ns: Array
@@ -41,6 +42,7 @@ class Off:
     latency_ns: Array
     others_ns: Array
     unsent_ns: Array
+    checked_ns: Array
     came_ns: Array
     woken_ns: Array
     waker: Array
@@ -138,7 +140,10 @@ def off_cpu_intervals(
     cpu, could_run = stays["cpu"], np.where(why == Why.OTHERS, left, ready)
     worked = others.worked(cpu, could_run, came)
     latency = came.astype(np.float64) - ready - others.recording(cpu, ready, came)
-    times = (left, ready, np.maximum(latency, 0.0), worked, unsent, came)
+    handed_on = by_disk & (woken > ready) & others.switched(cpu, ready, woken)
+    checked = np.where(handed_on, woken.astype(np.float64) - ready, 0.0)
+    checked = np.maximum(checked - others.recording(cpu, ready, np.maximum(woken, ready)), 0.0)
+    times = (left, ready, np.maximum(latency, 0.0), worked, unsent, checked, came)
     return Off(*times, woken, waker, why, was_running, was_free)
 
 
@@ -147,3 +152,18 @@ def usual_latency(offs: Iterable[Off]) -> float:
     found = [off.latency_ns[off.was_free & off.is_known()] for off in offs]
     latencies = np.concatenate(found) if found else np.zeros(0)
     return float(np.median(latencies)) if len(latencies) else 0.0
+
+
+def usual_check(offs: Iterable[Off]) -> float:
+    """Return the median time that kernel workers worked on what a thread waited for (ns).
+
+    btrfs compares checksums there, dm-crypt decrypts. The recorded reads were of one page. A worker
+    comes to its processor first, as the thread does after it.
+    """
+    found = []
+    for off in offs:
+        disk = off.why == Why.DISK
+        came = off.came_ns[disk].astype(np.float64) - off.woken_ns[disk]
+        found.append(np.where(off.checked_ns[disk] > 0, off.checked_ns[disk] - came, 0.0))
+    times = np.concatenate(found) if found else np.zeros(0)
+    return max(float(np.median(times)), 0.0) if len(times) else 0.0

@@ -56,6 +56,16 @@ class OtherWork:
             found[rows] -= self._recorded(self._beside, int(one), since_ns[rows], until_ns[rows])
         return np.maximum(found, 0.0)
 
+    def switched(self, cpu: Array, since_ns: Array, until_ns: Array) -> Array:
+        """Return whether each ``cpu`` switched tasks after ``since_ns``, until ``until_ns``."""
+        found = np.zeros(len(cpu), bool)
+        for one, rows in rows_by(cpu).items():
+            edges = self._worked.get(int(one), (np.zeros(0), np.zeros(0)))[0]
+            times = (until_ns[rows].astype(float), since_ns[rows].astype(float))
+            until, since = (np.searchsorted(edges, time, side="right") for time in times)
+            found[rows] = until > since
+        return found
+
     def _recorded(self, events: Mapping[int, Array], cpu: int, since: Array, until: Array) -> Array:
         times = events.get(cpu, np.zeros(0, np.uint64))
         number = np.searchsorted(times, until) - np.searchsorted(times, since)

@@ -11,11 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from analyzer.ingest.inserts import in_block_devices
+from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs, Table
 from analyzer.program.cpu import event_cost
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP
+
+_SECTOR = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,10 +27,11 @@ class Steps:
 
     ``cpus`` is the number of processors that the threads ran on; with thread ``ends`` the run was
     over (-1: with all). ``by_thread``: each thread has its own steps; otherwise all are one
-    sequence. ``back_ns``: computing time after each wait, for coming back to a processor.
+    sequence. ``back_ns``: computing time after each wait, for coming back to a processor;
+    ``checked_ns`` of it kernel workers checked or decrypted the page that was read.
     ``strangers`` is the thread whose steps are reads of other processes (-1: none has).
     ``unlinked_ns`` is the latest start of a thread with an unknown parent, from the start of the
-    run; 0 if there is none.
+    run; 0 if there is none. ``threads`` are the thread ids by thread (empty if not by thread).
     """
 
     steps: Array
@@ -37,8 +41,10 @@ class Steps:
     ends: int = -1
     by_thread: bool = False
     back_ns: float = 0.0
+    checked_ns: float = 0.0
     strangers: int = -1
     unlinked_ns: float = 0.0
+    threads: tuple[int, ...] = ()
 
 
 class Busy:
@@ -102,13 +108,39 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     mounts = recording.capture.mounts if recording.capture else []
     first_sectors = {mount.first_sector for mount in mounts}
     metadata = inserts.metadata
-    own &= ~in_block_devices(
+    beside = in_block_devices(
         requests, metadata, recording.page_size, first_sectors, recording.devices, "sector"
     )
+    if beside.any():  # with blocks below the page size files share pages of the block device
+        own &= ~beside | _in_files(recording, requests)
     if recording.threads is not None:
         theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
         own &= ~np.isin(requests["pid"], theirs)
     return np.asarray(own)
+
+
+def _in_files(recording: Recording, requests: Table) -> Array:
+    """Return a mask of the requests that begin within a known extent of a file."""
+    mounts = recording.capture.mounts if recording.capture else []
+    first_sector = {dev_of(mount.dev): mount.first_sector for mount in mounts}
+    spans: dict[int, list[tuple[int, int]]] = {}
+    for entry in filter(None, recording.entries):
+        dev = dev_of(entry.dev)
+        begins = [
+            (first_sector.get(dev, 0) + extent.physical // _SECTOR, extent.length // _SECTOR)
+            for extent in entry.extents or ()
+            if extent.written
+        ]
+        spans.setdefault(recording.devices.get(dev, dev), []).extend(begins)
+    found = np.zeros(requests.rows, bool)
+    for disk, parts in spans.items():
+        if parts:
+            begin, sectors = np.array(sorted(parts), np.int64).T
+            at = requests["sector"].astype(np.int64)
+            row = np.maximum(np.searchsorted(begin, at, side="right") - 1, 0)
+            within = (at >= begin[row]) & (at < begin[row] + sectors[row])
+            found |= within & (requests["dev"] == disk)
+    return found
 
 
 def without_recording(steps: Steps, events: Table, start_ns: int, end_ns: int) -> Steps:

@@ -6,7 +6,7 @@ counted, and the replay determines the waits for the disk. docs/explanation/repl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,13 +17,14 @@ from analyzer.program.cpu import event_cost
 from analyzer.program.event_owners import ThreadEvents, askers
 from analyzer.program.idle import without_idle
 from analyzer.program.joins import joins
-from analyzer.program.off_cpu import Reads, Why, off_cpu_intervals, usual_latency
+from analyzer.program.off_cpu import Reads, Why, off_cpu_intervals, usual_check, usual_latency
 from analyzer.program.other_work import OtherWork
 from analyzer.program.schedule import among, rows_by, stays
 from analyzer.program.steps import Steps, steps_of, without_recording
 from analyzer.program.timed_waits import demands_by_thread, ended_by_timer, nanosleeps
 from emulator.linux.operations import Program
 from emulator.linux.timed import STEP
+from tracer.formats.capture import Capture
 
 _NONE = -1
 _NO_TIMES = np.zeros(0, np.uint64)
@@ -97,9 +98,20 @@ def thread_steps(recording: Recording, times: Array, requests: Table, own: Array
     if capture is None or recording.threads is None:
         return None
     by_thread = stays(recording.trace.events, sorted(recording.threads), capture.end_ns)
-    if capture.pid not in by_thread or len(by_thread) > _MOST_THREADS:
+    if _first(capture, by_thread) < 0 or len(by_thread) > _MOST_THREADS:
         return None
     return _Threads(recording, by_thread, requests).steps(times, own)
+
+
+def _roots(capture: Capture) -> list[int]:
+    """Return the first process of a command, or those that ran when a boot's recording began."""
+    return [capture.pid, *(capture.boot.processes if capture.boot else ())]
+
+
+def _first(capture: Capture, by_thread: Mapping[int, Array]) -> int:
+    """Return the process that the run begins with; -1 if it was not seen."""
+    seen = [one for one in _roots(capture) if one in by_thread]
+    return min(seen, key=lambda one: int(by_thread[one]["begin_ns"][0]), default=-1)
 
 
 class _Threads:
@@ -109,6 +121,8 @@ class _Threads:
         assert recording.capture is not None
         self.recording, self.capture = recording, recording.capture
         self.stays, self.requests = by_thread, requests
+        self.roots = _roots(recording.capture)
+        self.first = _first(recording.capture, by_thread)
         self.asked_by, self.asked_ns = askers(requests, recording.trace.events)
         self.thread_events = ThreadEvents(recording)
         self.each_ns = event_cost(recording.trace.events)
@@ -130,7 +144,7 @@ class _Threads:
     def steps(self, times: Array, own: Array) -> Steps:
         """Return the steps of all threads in order of time."""
         clipped = np.clip(times, self.capture.start_ns, self.capture.end_ns)
-        owners = self.thread_events.of(times, self.capture.pid, self.number)
+        owners = self.thread_events.of(times, self.first, self.number)
         done, asked = rows_by(owners), rows_by(self.asked_by)
         did = {
             thread: np.concatenate(
@@ -174,15 +188,17 @@ class _Threads:
             ends,
             by_thread=True,
             back_ns=usual,
+            checked_ns=usual_check(self.offs.values()),
             strangers=len(self.lives) + 1,
             unlinked_ns=self._unlinked_ns(),
+            threads=tuple(self.threads.tolist()),
         )
 
     def _unlinked_ns(self) -> float:
         """Return the latest start of a thread with an unknown parent."""
         late = [0.0]
         for thread, off in self.offs.items():
-            if thread != self.capture.pid and off.why[0] != Why.THREAD:
+            if thread not in self.roots and off.why[0] != Why.THREAD:
                 late.append(float(off.came_ns[0]) - self.capture.start_ns)
         return max(late)
 

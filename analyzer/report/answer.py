@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from analyzer.confirm.sequential import TOO_SMALL
 from analyzer.confirm.text import cited_upper, contradicting, stored
-from analyzer.predict.prediction import Curve
+from analyzer.predict.prediction import NO_READAHEAD, Curve
 from analyzer.predict.remedy import target_words
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.caveats import caveats, sentence
+from analyzer.report.stacks import knobs_now, stack_facts, whose_window
 from analyzer.report.subject import Subject, row_of
 from analyzer.report.wording import count, kib, seconds, shell_words, size
 from analyzer.report.worth import contradiction, measured_s, predicted_s, worth
-from boards.knobs import is_disk_name
 
 
 def answer(subject: Subject) -> Section:
@@ -23,6 +23,8 @@ def answer(subject: Subject) -> Section:
     predicted = "Predicted: " if measured_otherwise(subject) is not None else ""
     blocks.append(Paragraph(sentence(predicted + subject.prediction.verdict.why)))
     blocks.append(_where(subject))
+    facts = [sentence(fact) for fact in stack_facts(subject)]
+    blocks += [Bullets(facts)] if facts else []
     blocks += _confirmed(subject)
     if subject.prediction.verdict.remedy:
         blocks += [Paragraph("To get an answer, run:"), Code([subject.prediction.verdict.remedy])]
@@ -86,7 +88,7 @@ def _where(subject: Subject) -> Facts:
         rows = [("Board", f"{name}: {cpu}, {size(host.memory_kib * 1024)}, {kernel}")]
     names = " and ".join(curve.name for curve in prediction.worth_setting) or "unknown"
     cost = prediction.disk_cost or "cost unknown"
-    return Facts([*rows, ("Disk", f"{names}: {cost}")])
+    return Facts([*rows, ("Disk", f"{names}: {cost}"), *whose_window(subject)])
 
 
 def _confirmed(subject: Subject) -> list[Block]:
@@ -101,8 +103,8 @@ def _windows(subject: Subject) -> Table:
     """Return the few windows worth comparing, each once, with all its reasons."""
     total = subject.prediction.total
     wanted = {0: ["no readahead"]}
-    current = "in force before" if subject.current_known else "kernel's default"
-    wanted.setdefault(subject.current_window, []).append(current)
+    if subject.reference.name != NO_READAHEAD:
+        wanted.setdefault(subject.current_window, []).append(subject.reference.name)
     wanted.setdefault(total.quasi_optimal, []).append("quasi-optimal (smallest C_opt)")
     if total.smallest_within not in (None, total.predicted_best):
         wanted.setdefault(total.smallest_within, []).append("smallest within the best's band")
@@ -158,10 +160,10 @@ def _how(subject: Subject) -> list[Block]:
         return []
     curves = subject.prediction.worth_setting
     lines = [
-        f"echo {kb} > " + shell_words([f"/sys/block/{curve.name}/queue/read_ahead_kb"])
+        f"echo {kb} > " + shell_words([knob])
         for curve in curves
         if (kb := _kb_for(subject, curve, len(curves) == 1)) is not None
-        and is_disk_name(curve.name)  # a trace may have any text: it is for a root's shell
+        for knob in knobs_now(subject, curve)
     ]
     target = target_words(subject.recording.capture)
     where = "as root"

@@ -56,7 +56,7 @@ def start_up(subject: Subject) -> Section:
 def _criteria(subject: Subject) -> Table:
     """Return the cost of each way to choose a window, predicted and measured."""
     total = subject.prediction.total
-    known = "in force before" if subject.current_known else "kernel's default"
+    known = subject.reference.name
     alike = total.smallest_within in (None, total.predicted_best)
     ways = [
         ("fewest seconds predicted", total.predicted_best),

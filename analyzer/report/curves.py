@@ -131,7 +131,7 @@ def _mark_windows(ax: Axes, subject: Subject) -> None:
     if subject.prediction.verdict.action == "set":
         text = f"recommended: {kib(subject.window_kb)}"
         ax.axvline(subject.window, color=VERMILLION, linestyle="-", linewidth=1.1, label=text)
-    known = "in force before" if subject.current_known else "kernel's default"
+    known = subject.reference.name
     text = f"{known}: {kib(subject.current_kb)}"
     ax.axvline(
         subject.current_window, color=BLACK, linestyle=(0, (1, 2)), linewidth=1.1, label=text

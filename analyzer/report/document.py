@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 from msgspec import UNSET, UnsetType
 
+from analyzer.advise.document import AdviceDocument
 from analyzer.predict.prediction import PredictionDocument
 from analyzer.predict.validate import Validation
 from analyzer.report.subject import Subject
@@ -40,10 +41,11 @@ class ReportFigures(Document, frozen=True, kw_only=True):
     validation: Validation | UnsetType | None = UNSET
     tuning: TuningDocument | None
     waste: WasteDocument | UnsetType = UNSET
+    advice: AdviceDocument | UnsetType = UNSET
 
 
 def figures_of(subject: Subject) -> ReportFigures:
-    """Return prediction, validation, tuning, and waste by file and rule."""
+    """Return prediction, validation, tuning, waste by file and rule, and advice."""
     model = subject.prediction.model if subject.causes is not None else "fixed"
     files = [_file(subject, row) for row in np.flatnonzero(subject.waste.wasted).tolist()]
     return ReportFigures(
@@ -51,6 +53,7 @@ def figures_of(subject: Subject) -> ReportFigures:
         validation=subject.validation,
         tuning=None if subject.tuned is None else tuning_document(subject.tuned),
         waste=WasteDocument(subject.window, model, files),
+        advice=UNSET if subject.advice is None else subject.advice,
     )
 
 

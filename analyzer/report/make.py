@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from analyzer.advise.advise import Advice, advise
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import predict_by
@@ -32,6 +33,7 @@ def report(
     tuning: Results | None = None,
     device_model: DeviceModel | StrPath | None = None,
     prefetch_runs: StrPath | None = None,
+    advice: Advice | None = None,
     step: Callable[[str], None] = silent,
     part: Callable[[str, int, int], None] = silent,
 ) -> ReportFiles:
@@ -45,6 +47,7 @@ def report(
         tuning: results to show with the recording.
         device_model: what requests of the disk cost, as in :func:`foreread.predict`.
         prefetch_runs: measured.json of studies/prefetch.
+        advice: what else would help; None: made here if the prediction has seconds.
         step: is called with each step, in words.
         part: is called with a step's words, how many of its parts are done, and their total.
 
@@ -62,8 +65,11 @@ def report(
     validation = None if sweep is None else validate(prediction, sweep, of.capture)
     step("predicting window against prefetch list")
     listed = _listed(of, prediction, device_model, prefetch_runs)
+    if advice is None and prediction.total.seconds is not None:
+        advice = advise(of, device_model=device_model, prediction=prediction, step=step)
+    table = None if advice is None else advice.document
     step(DRAWING)
-    return write_report(of, prediction, sweep, validation, folder, listed, tuning, drawn)
+    return write_report(of, prediction, sweep, validation, folder, listed, tuning, drawn, table)
 
 
 def _listed(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analyzer.predict.board_default import described
 from analyzer.predict.remedy import target_words
 from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Paragraph, Section, Table
 from analyzer.report.caveats import lost_events
@@ -50,19 +51,23 @@ def board(subject: Subject) -> Section:
     section.blocks.append(Facts(rows))
     used = {curve.dev for curve in subject.prediction.devices}
     devices = [device for device in capture.devices if device.dev in used][:MOST_ROWS]
-    section.blocks.extend(Facts(_device_facts(device)) for device in devices)
+    section.blocks.extend(
+        Facts(_device_facts(device, described(subject.recording, device))) for device in devices
+    )
     section.blocks.extend(_mounts(capture, devices))
     return section
 
 
-def _device_facts(device: Device) -> list[tuple[str, str]]:
+def _device_facts(device: Device, found: str | None) -> list[tuple[str, str]]:
+    """Return the facts of a disk; ``found`` says where the window found came from."""
     queue = [f"{name} {device.queue[name]}" for name in QUEUE if name in device.queue]
     return [
         ("Disk", f"{device.name} ({device.dev}) {device.model}".strip()),
         ("Size", size(device.size_bytes)),
         (
             "read_ahead_kb",
-            f"{device.read_ahead_kb_before} found, {device.read_ahead_kb} during the recording",
+            f"{device.read_ahead_kb_before} found{f', {found}' if found else ''}; "
+            f"{device.read_ahead_kb} during the recording",
         ),
         ("Queue", ", ".join(queue) or "unknown"),
     ]
@@ -163,7 +168,8 @@ def again(subject: Subject) -> Section:
 
 def _record_line(capture: Capture) -> str:
     """Return the command that records the start again, from the folder where it was recorded."""
-    words = ["--backend", capture.backend, *capture.options, "-o", CAPTURE, "--", *capture.command]
+    command = ["--", *capture.command] if capture.boot is None else []
+    words = ["--backend", capture.backend, *capture.options, "-o", CAPTURE, *command]
     line = _line("record", *words)
     # On a target that folder is the target's own.
     return line if target_words(capture) else f"cd {shell_words([capture.cwd])} && {line}"

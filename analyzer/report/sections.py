@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from analyzer.report.advice import advice
 from analyzer.report.answer import answer
 from analyzer.report.blocks import Column, Figure, Paragraph, Section, Table
 from analyzer.report.by_seconds import start_up, wasted
@@ -23,6 +24,7 @@ def sections(subject: Subject) -> list[Section]:
     """Return the report's sections, without empty ones."""
     made = [
         answer(subject),
+        advice(subject.advice),
         start_up(subject),
         measured(subject),
         windows(subject),

@@ -8,13 +8,14 @@ from pathlib import PurePosixPath
 
 import numpy as np
 
+from analyzer.advise.document import AdviceDocument
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
 from analyzer.predict import predict
 from analyzer.predict.inputs import inputs
 from analyzer.predict.kernel_waste import Caused, kernel_waste
 from analyzer.predict.linux import PREFIX
-from analyzer.predict.prediction import KERNEL_DEFAULT_KB, Curve, Prediction
+from analyzer.predict.prediction import Curve, Prediction, Reference
 from analyzer.predict.validate import Validation
 from analyzer.predict.waste import Waste, waste
 from analyzer.prefetch.measured import Listed
@@ -36,6 +37,7 @@ class Subject:
     validation: Validation | None
     listed: Listed | None = None
     tuned: Results | None = None
+    advice: AdviceDocument | None = None
 
     @property
     def command(self) -> list[str] | None:
@@ -61,19 +63,17 @@ class Subject:
     @property
     def current_known(self) -> bool:
         """Whether the window in force before the recording is known."""
-        return self._current_kb is not None
+        return self.reference.found
 
     @property
     def current_kb(self) -> int:
-        """Return the window found on the board, else the kernel's own default."""
-        return KERNEL_DEFAULT_KB if self._current_kb is None else self._current_kb
+        """Return the window found on the board, else that of the reference."""
+        return self.reference.kb
 
-    @property
-    def _current_kb(self) -> int | None:
-        total = self.prediction.total
-        curves = sorted(self.prediction.devices, key=lambda curve: -curve.tap)
-        known = (curve.current_read_ahead_kb for curve in [total, *curves])
-        return next((kb for kb in known if kb is not None), None)
+    @cached_property
+    def reference(self) -> Reference:
+        """The window that others are compared with."""
+        return self.prediction.reference
 
     @property
     def current_window(self) -> int:

@@ -121,7 +121,7 @@ def _measured(subject: Subject) -> dict[int, list[float]]:
 def _mark(ax: Axes, subject: Subject, seconds: dict[int, float]) -> None:
     """Mark the interesting windows; hollow marks, so that none hides another."""
     total = subject.prediction.total
-    known = "in force before" if subject.current_known else "kernel's default"
+    known = subject.reference.name
     marks = [
         ("published criterion", total.quasi_optimal, "*", 13, ORANGE),
         ("predicted best", total.predicted_best, "s", 11, "none"),

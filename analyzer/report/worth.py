@@ -82,7 +82,7 @@ def _counts(subject: Subject) -> list[str]:
     now, new = row_of(total, subject.current_window), row_of(total, subject.window)
     if now is None or new is None or not total.f[now]:
         return []
-    reference = "now" if subject.current_known else "with the kernel's default"
+    reference = "now" if subject.current_known else f"with {kib(subject.current_kb)}"
     change = (total.f[new] - total.f[now]) / total.f[now]
     return [
         f"Predicted requests: {count(total.f[now])} {reference}, {count(total.f[new])} with the "

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 
+from analyzer.advise.document import AdviceDocument
 from analyzer.ingest.recording import Recording
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.validate import Validation
@@ -59,6 +60,7 @@ def write_report(
     listed: Listed | None = None,
     tuned: Results | None = None,
     drawn: Drawn = silent,
+    advice: AdviceDocument | None = None,
 ) -> ReportFiles:
     """Write the report into the folder ``output``, which is made if needed.
 
@@ -67,7 +69,7 @@ def write_report(
     That is ``index.html``, ``report.pdf``, a PNG of each figure, and ``report.json``. The same
     input gives the same bytes. Raises OSError when writing fails.
     """
-    subject = Subject(recording, prediction, sweep, validation, listed, tuned)
+    subject = Subject(recording, prediction, sweep, validation, listed, tuned, advice)
     head = Head(_title(subject.command), _subtitle(subject), _version(subject))
     return _write(output, head, sections(subject), figures_of(subject), drawn)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from boards.emulated import guest_protocol, image
+from boards.emulated import disks, guest_protocol, image
 from boards.emulated.error import BoardError
 from boards.emulated.guest_protocol import Result, RunPlan, TimedRun
 from boards.emulated.initramfs import job_initramfs
@@ -23,6 +23,7 @@ class Board(Parts):
     def run(self, plan: RunPlan) -> BoardRun:
         """Boot, make the planned cold runs of the command, and return their results."""
         image.check_file_system(plan.fs)
+        disks.kind(plan.disk)
         boot, disk = self.boot_files(), self.image(plan.fs)
         check_memory(self, plan.memory_mib, disk)
         with tempfile.TemporaryDirectory(prefix="foreread-board-") as scratch:
@@ -34,7 +35,8 @@ class Board(Parts):
             "settings": guest_protocol.settings(plan),
             "command": guest_protocol.command_script(plan.command),
         }
-        initrd.write_bytes((boot / "initramfs").read_bytes() + job_initramfs(job))
+        more = self.more_modules(image.modules_of(plan.fs))
+        initrd.write_bytes((boot / "initramfs").read_bytes() + more + job_initramfs(job))
         with result.open("wb") as file:
             file.truncate(guest_protocol.RESULT_BYTES)
         disks = (Disk("image", disk), Disk("result", result, writable=True))

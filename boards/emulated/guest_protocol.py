@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from boards.emulated import disks
 from boards.emulated.error import BoardError
+from boards.emulated.image import on_disk
 
 # Enough for stdout and stderr, which the guest keeps in a tmpfs of 16 MiB; a sparse file here.
 RESULT_BYTES = 64 << 20
@@ -18,11 +20,12 @@ _COMMAND_NOT_FOUND = 127
 
 @dataclass(frozen=True)
 class RunPlan:
-    """The job of a board: ``latency_ns`` and ``ns_per_kib`` are the disk's cost."""
+    """The job of a board: ``latency_ns`` and ``ns_per_kib`` are the cost of a "fixed" disk."""
 
     command: Sequence[str]
     windows_kb: tuple[int, ...] = (128,)
     repeat: int = 1
+    disk: str = disks.FIXED
     latency_ns: int = 1_000_000
     ns_per_kib: int = 50_000
     fs: str = "ext4"
@@ -57,7 +60,9 @@ def settings(plan: RunPlan) -> bytes:
         "REPEAT": plan.repeat,
         "LATENCY_NS": plan.latency_ns,
         "NS_PER_KIB": plan.ns_per_kib,
-        "FS": plan.fs,
+        **disks.kind(plan.disk).settings(),
+        "FS": on_disk(plan.fs),
+        "OVERLAY": "yes" if plan.fs.startswith("overlay-") else "",
     }
     return assignments(values)
 

@@ -11,8 +11,15 @@ from pathlib import Path
 
 from boards.emulated.error import BoardError, call, require_tool
 
-FILE_SYSTEMS = ("ext4", "squashfs")
+_OVERLAY = "overlay-"
+_PLAIN = "-uncompressed"
+FILE_SYSTEMS = (
+    *("ext4", "squashfs", "erofs", "erofs-uncompressed", "btrfs"),
+    *("overlay-squashfs", "overlay-erofs"),
+)
 SAMPLE = "sample.mp3"
+MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_BTRFS_MIB = 64  # for its trees
 _SPACE = "free some space in the cache's file system"
 # Also the seed of the directories' hashes: a fixed one, so that their order repeats.
 _UUID = "f0e1d2c3-b4a5-4697-8879-6a5b4c3d2e1f"
@@ -29,6 +36,8 @@ class Owner:
 
 def add_board_files(tree: Path, busybox: Path) -> None:
     """Add the files that the application's root needs besides its packages."""
+    if not (tree / "lib").exists():
+        _link_into_usr(tree)
     for name in ("bin", "dev", "proc", "tmp"):
         (tree / name).mkdir(exist_ok=True)
     shutil.copy(busybox, tree / "bin/busybox")
@@ -37,15 +46,53 @@ def add_board_files(tree: Path, busybox: Path) -> None:
     (tree / SAMPLE).write_bytes(silent_mp3(60))
 
 
+def _link_into_usr(tree: Path) -> None:
+    """Link /lib and the like: of Debian 13 on packages have no files there."""
+    for place in sorted((tree / "usr").glob("*bin")) + sorted((tree / "usr").glob("lib*")):
+        if place.name in MERGED and not (tree / place.name).exists():
+            (tree / place.name).symlink_to(f"usr/{place.name}")
+
+
 def build_image(
     tree: Path, fs: str, image: Path, free_mib: int = 0, owners: Sequence[Owner] = ()
 ) -> None:
     """Write an image of ``tree`` with some room, if it can be written to; raises BoardError."""
-    if fs == "ext4":
+    kind = on_disk(fs)
+    if kind == "ext4":
         _ext4(tree, image, free_mib)
         _give_away(image, owners)
-    else:
+    elif kind == "squashfs":
         _squashfs(tree, image, owners)
+    elif owners:
+        raise BoardError(
+            f"an image of {kind} has root's files only, and {owners[0].path} is another's",
+            "use --fs ext4 or --fs squashfs",
+        )
+    elif kind == "erofs":
+        _erofs(tree, image, () if fs.endswith(_PLAIN) else ("-zlz4hc",))
+    else:
+        _btrfs(tree, image, free_mib)
+
+
+def kind_of(fs: str) -> str:
+    """Return the kind of image on the disk: of the lower layer of an overlay."""
+    return fs.removeprefix(_OVERLAY)
+
+
+def on_disk(fs: str) -> str:
+    """Return the file system on the disk, as mount names it."""
+    return kind_of(fs).removesuffix(_PLAIN)
+
+
+def is_read_only(fs: str) -> bool:
+    """Return whether the image is never written; the upper layer of an overlay is in memory."""
+    return on_disk(fs) in ("squashfs", "erofs")
+
+
+def modules_of(fs: str) -> tuple[str, ...]:
+    """Return the modules that a file system needs besides those that every board loads."""
+    own = {"erofs": ("erofs",), "btrfs": ("btrfs",)}.get(on_disk(fs), ())
+    return (*own, "overlay") if fs.startswith(_OVERLAY) else own
 
 
 def silent_mp3(seconds: int) -> bytes:
@@ -96,6 +143,20 @@ def _squashfs(tree: Path, image: Path, owners: Sequence[Owner]) -> None:
         word for one, mode in modes for word in ("-p", f"{one.path} m {mode:o} {one.uid} {one.gid}")
     ]
     call([tool, tree, image, "-noappend", "-quiet", "-no-progress", *same, *given], _SPACE)
+
+
+def _erofs(tree: Path, image: Path, compression: Sequence[str]) -> None:
+    tool = require_tool("mkfs.erofs", "erofs-utils")
+    call([tool, *compression, "-T0", "-U", _UUID, "--all-root", image, tree], _SPACE)
+
+
+def _btrfs(tree: Path, image: Path, free_mib: int) -> None:
+    tool = require_tool("mkfs.btrfs", "btrfs-progs")
+    sizes = sum(path.lstat().st_size for path in tree.rglob("*") if path.is_file())
+    with image.open("wb") as file:
+        file.truncate((sizes // (1 << 20) * 5 // 4 + _BTRFS_MIB + free_mib) << 20)
+    unshare = [] if os.getuid() == 0 else [require_tool("unshare", "util-linux"), "-r"]
+    call([*unshare, tool, "-q", "-U", _UUID, "--mixed", "--rootdir", tree, image], _SPACE)
 
 
 def check_file_system(fs: str) -> None:

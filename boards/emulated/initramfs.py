@@ -11,7 +11,7 @@ GUEST = Path(__file__).parent / "guest"
 # The first processes, by their names in the initramfs, and their common part.
 SCRIPTS = {"init": "init.sh", "live": "live.sh", "lib.sh": "lib.sh"}
 APPLETS = tuple(
-    "cat chroot cp dd insmod mount reboot sh sleep switch_root sync tar".split()  # noqa: SIM905
+    "cat chroot cp dd insmod mkdir mount reboot sh sleep switch_root sync tar".split()  # noqa: SIM905
 )
 
 

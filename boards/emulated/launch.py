@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from boards.emulated import guest_protocol, image, keys, live_root, state
+from boards.emulated import disks, guest_protocol, image, keys, live_root, state
 from boards.emulated.board import check_memory, least_memory_mib
 from boards.emulated.error import BoardError, call, require_tool
 from boards.emulated.initramfs import job_initramfs
@@ -31,21 +31,26 @@ Process = subprocess.Popen[bytes]
 
 @dataclass(frozen=True)
 class LiveOptions:
-    """A live board; ``latency_ns`` and ``ns_per_kib`` are its disk's cost.
+    """A live board; ``latency_ns`` and ``ns_per_kib`` are its disk's cost if ``disk`` is "fixed".
 
-    ``init`` is "busybox" or "systemd". Without ``memory_mib`` it has the memory of its disk plus
-    128 MiB. ``append`` are append WORDS to the kernel command line, ``rtc`` is where its clock
-    begins (QEMU's -rtc base=). The swap file is on the slow disk; a squashfs has none.
-    ``data_mib`` is the size of a virtio disk of serial "data" with an empty ext4: what was synced
-    to it survives a reset; nothing mounts it. ``scratch_mib`` (additional memory) is the size of a
-    second device of the slow disk, /dev/slow1; ``modules`` are loaded in addition.
+    Other kinds of ``disk`` (disks.toml) have their own.
+
+    Without ``kernel`` it boots the machine's default. ``init`` is "busybox" or "systemd". Without
+    ``memory_mib`` it has the memory of its disk plus 128 MiB. ``append`` are append WORDS to the
+    kernel command line, ``rtc`` is where its clock begins (QEMU's -rtc base=). The swap file is on
+    the slow disk; only an ext4 has one. ``data_mib`` is the size of a virtio disk of serial "data"
+    with an empty ext4: what was synced to it survives a reset; nothing mounts it. ``scratch_mib``
+    (additional memory) is the size of a second device of the slow disk, /dev/slow1; ``modules``
+    are loaded in addition. ``image`` is a file with the root, made by the user; its type is ``fs``.
     """
 
     board: str
-    kernel: str = "6.1"
+    kernel: str = ""
     packages: tuple[str, ...] = DEFAULT_PACKAGES
     init: str = "busybox"
     fs: str = "ext4"
+    image: str = ""
+    disk: str = disks.FIXED
     latency_ns: int = 1_000_000
     ns_per_kib: int = 50_000
     memory_mib: int | None = None
@@ -76,15 +81,25 @@ class Made:
 def make(options: LiveOptions, tell: Callable[[str], None]) -> Made:
     """Build the parts that are not in the cache; raises BoardError."""
     image.check_file_system(options.fs)
+    disks.kind(options.disk)
     if options.init not in INITS:
         raise BoardError(f"no board has {options.init!r} for init", f"use {' or '.join(INITS)}")
     parts = Parts(options.board, options.kernel, options.packages, tell=tell)
-    disk = parts.live_image(options.fs, options.init, options.swap_mib, options.free_mib)
+    disk = _image(options, parts)
     memory_mib = options.memory_mib or least_memory_mib(parts, disk) + _ROOM_MIB
     check_memory(parts, memory_mib, disk)
     memory_mib += options.scratch_mib
-    more = parts.more_modules(options.modules)
+    more = parts.more_modules((*image.modules_of(options.fs), *options.modules))
     return Made(options, parts.machine, parts.boot_files(), more, disk, memory_mib)
+
+
+def _image(options: LiveOptions, parts: Parts) -> Path:
+    """Return the image of the root: the user's, or one built of packages."""
+    if not options.image:
+        return parts.live_image(options.fs, options.init, options.swap_mib, options.free_mib)
+    if not Path(options.image).is_file():
+        raise BoardError(f"no file {options.image}", "give an image of the root with --image")
+    return Path(options.image)
 
 
 def launch(made: Made, folder: Path, tied: bool) -> Process:
@@ -115,7 +130,7 @@ def _words(made: Made, folder: Path, port: int) -> list[str]:
     # norandmaps: else each boot keeps other pages in memory, and runs differ by a few requests.
     append = f"quiet rdinit=/live net.ifnames=0 norandmaps {options.append}".strip()
     boot = Boot(made.boot_files / "kernel", folder / "initrd", made.memory_mib, append)
-    disk = Disk("image", folder / "disk", writable=options.fs != "squashfs")
+    disk = Disk("image", folder / "disk", writable=not image.is_read_only(options.fs))
     disks = [disk]
     if options.data_mib:
         disks.append(Disk("data", folder / DATA, writable=True))
@@ -137,13 +152,17 @@ def _network(options: LiveOptions, machine: Machine, port: int) -> list[str]:
 
 
 def _settings(options: LiveOptions) -> bytes:
-    mode = "ro" if options.read_only or options.fs == "squashfs" else "rw"
+    overlay = options.fs.startswith("overlay-")
+    never = image.is_read_only(options.fs) and not overlay
+    mode = "ro" if options.read_only or never else "rw"
     return guest_protocol.assignments(
         {
             "LATENCY_NS": options.latency_ns,
             "NS_PER_KIB": options.ns_per_kib,
+            **disks.kind(options.disk).settings(),
             "SCRATCH_KIB": options.scratch_mib << 10,
-            "FS": options.fs,
+            "FS": image.on_disk(options.fs),
+            "OVERLAY": "yes" if overlay else "",
             "ROOT_OPTIONS": f"{mode},noatime",
         }
     )

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from msgspec import UnsetType
 
-from boards.cost import FixedCost
-from boards.emulated import coming_up, launch, state
+from boards.cost import Cost, FixedCost
+from boards.emulated import coming_up, disks, launch, state
 from boards.emulated.error import BoardError
 from boards.emulated.launch import LiveOptions
 from boards.profile import Profile, builtin_names, profile_name
@@ -29,7 +29,9 @@ __all__ = ["EmulatedTarget", "LiveBoard", "LiveOptions", "boot", "ended", "start
 _OPTIONS = (
     ("--kernel", "kernel", 1),
     ("--fs", "fs", 1),
+    ("--image", "image", 1),
     ("--memory-mib", "memory_mib", 1),
+    ("--disk", "disk", 1),
     ("--latency-us", "latency_ns", 1000),
     ("--ns-per-kib", "ns_per_kib", 1),
     ("--append", "append", 1),
@@ -103,15 +105,19 @@ class LiveBoard:
         packages = found.get("packages")
         if isinstance(packages, list) and tuple(packages) != plain.packages:
             words += [word for one in packages for word in ("--package", str(one))]
+        modules = found.get("modules")
+        if isinstance(modules, list):
+            words += [word for one in modules for word in ("--module", str(one))]
         words += ["--systemd"] if found.get("init") == "systemd" else []
         return words + (["--read-only"] if found.get("read_only") else [])
 
     @property
-    def disk_cost(self) -> FixedCost:
+    def disk_cost(self) -> Cost:
         """The cost of its disk, which its driver keeps to."""
         options = self.options
         latency_ns, ns_per_kib = (float(str(options[k])) for k in ("latency_ns", "ns_per_kib"))
-        return FixedCost(obtained="set", latency_us=latency_ns / 1000, ns_per_kib=ns_per_kib)
+        kind = disks.kind(str(options.get("disk", disks.FIXED)))
+        return kind.cost(latency_ns, ns_per_kib)
 
     def target(self) -> StartedTarget:
         """Return it as a target; closing that leaves the board running."""

@@ -32,13 +32,19 @@ _FILES = {
     "etc/hostname": "board\n",
 }
 _FOLDERS = ("dev", "etc", "proc", "root", "run", "sys", "tmp", _OWN, "var/tmp")
-# The busybox binary has the sorted names of its applets, each with a NUL (applet_names).
-_APPLETS = re.compile(rb"\0\[\0\[\[\0((?:[a-z0-9][a-z0-9_.-]*\0)+)")
+# The busybox binary has the sorted names of its applets, each with a NUL (applet_names). What comes
+# before them is another table, which may end with any byte.
+_APPLETS = re.compile(rb"\[\0\[\[\0((?:[a-z0-9][a-z0-9_.-]*\0)+)")
+_BLOCK = 4096
+_SIGNATURE = 10  # bytes, at the end of the header (include/linux/swap.h)
 _SWAP_UUID = "0f1e2d3c-4b5a-4697-8879-6a5b4c3d2e1f"
 
 
-def add_live_files(tree: Path, init: str, swap_mib: int) -> None:
-    """Add init, its scripts and the commands of busybox, which is there; raises BoardError."""
+def add_live_files(tree: Path, init: str, swap_mib: int, page_bytes: int = 4096) -> None:
+    """Add init, its scripts and the commands of busybox, which is there; raises BoardError.
+
+    A kernel takes a swap file only that was made for its page size.
+    """
     for name in _FOLDERS:
         (tree / name).mkdir(parents=True, exist_ok=True)
     (tree / "root").chmod(0o700)
@@ -54,7 +60,7 @@ def add_live_files(tree: Path, init: str, swap_mib: int) -> None:
     else:
         add_systemd_files(tree)
     if swap_mib:
-        _add_swap(tree / "swapfile", swap_mib)
+        _add_swap(tree / "swapfile", swap_mib, page_bytes)
 
 
 def source_files() -> list[Path]:
@@ -96,9 +102,13 @@ def _add_applets(tree: Path) -> None:
         (tree / "sbin/init").symlink_to("/bin/busybox")
 
 
-def _add_swap(file: Path, mib: int) -> None:
-    """Make a swap file without holes: mke2fs turns zeros into holes."""
+def _add_swap(file: Path, mib: int, page_bytes: int) -> None:
+    """Make a swap file without holes: mke2fs turns blocks of zeros into holes."""
     file.write_bytes(b"\xff" * (mib << 20))
     file.chmod(0o600)
     tool = require_tool("mkswap", "util-linux")
-    call([tool, "-U", _SWAP_UUID, file], "free some space in the cache's file system")
+    words: list[str | Path] = [tool, "-p", str(page_bytes), "-U", _SWAP_UUID, file]
+    call(words, "free some space in the cache's file system")
+    with file.open("r+b") as data:  # the header is a page, of which nothing is used after a block
+        data.seek(_BLOCK)
+        data.write(b"\xff" * max(page_bytes - _SIGNATURE - _BLOCK, 0))

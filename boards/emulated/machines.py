@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from boards.emulated.error import BoardError
 
+# The releases of Debian that have a kernel, for a machine whose sources have it not.
+SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "trixie", "7.2": "forky"}
+
 
 @dataclass(frozen=True)
 class Machine:
@@ -14,8 +17,9 @@ class Machine:
 
     ``kernels`` are the versions that Debian packages for it. One instruction takes 2 to the
     power of ``icount_shift`` nanoseconds of guest time. ``idle_skips``: idle time may be skipped
-    (``sleep=off``). With less than ``least_memory_mib`` besides its disk it hangs, or ends without
-    a message.
+    (``sleep=off``). ``suite``: the release of Debian that its packages come from, if not this
+    machine's. With less than ``least_memory_mib`` besides its disk it hangs, or ends without
+    a message. ``page_bytes`` is the page size of its kernels.
     """
 
     name: str
@@ -31,6 +35,13 @@ class Machine:
     console: str
     cross: str
     least_memory_mib: int
+    suite: str = ""
+    page_bytes: int = 4096
+
+    @property
+    def default_kernel(self) -> str:
+        """The kernel that it boots unless another is named."""
+        return "6.1" if "6.1" in self.kernels else self.kernels[-1]
 
     def icount(self, sleeps: bool) -> str:
         """Return how guest time counts instructions; idle time passes at once, or ``sleeps``."""
@@ -45,7 +56,7 @@ MACHINES = {
             name="x86_64",
             debian="amd64",
             flavour="cloud-amd64",
-            kernels=("6.1", "6.12"),
+            kernels=("5.10", "6.1", "6.12", "7.2"),
             qemu="qemu-system-x86_64",
             qemu_package="qemu-system-x86",
             options=("-machine", "q35"),
@@ -60,7 +71,7 @@ MACHINES = {
             name="arm64",
             debian="arm64",
             flavour="cloud-arm64",
-            kernels=("6.1", "6.12"),
+            kernels=("5.10", "6.1", "6.12", "7.2"),
             qemu="qemu-system-aarch64",
             qemu_package="qemu-system-arm",
             options=("-machine", "virt", "-cpu", "cortex-a53"),
@@ -70,6 +81,23 @@ MACHINES = {
             console="ttyAMA0",
             cross="aarch64-linux-gnu-",
             least_memory_mib=64,
+        ),
+        Machine(
+            name="arm64-16k",
+            debian="arm64",
+            flavour="arm64-16k",
+            kernels=("6.12", "7.2"),
+            qemu="qemu-system-aarch64",
+            qemu_package="qemu-system-arm",
+            # A processor that has pages of 16 KiB, which cortex-a53 has not.
+            options=("-machine", "virt", "-cpu", "cortex-a76"),
+            icount_shift=1,
+            idle_skips=True,
+            bus="device",
+            console="ttyAMA0",
+            cross="aarch64-linux-gnu-",
+            least_memory_mib=160,
+            page_bytes=16384,
         ),
         Machine(
             name="armhf",
@@ -116,18 +144,34 @@ MACHINES = {
             cross="s390x-linux-gnu-",
             least_memory_mib=128,
         ),
+        Machine(
+            name="riscv64",
+            debian="riscv64",
+            flavour="riscv64",
+            kernels=("6.12", "7.2"),
+            qemu="qemu-system-riscv64",
+            qemu_package="qemu-system-misc",
+            options=("-machine", "virt", "-cpu", "rv64"),
+            icount_shift=1,
+            idle_skips=True,
+            bus="device",
+            console="ttyS0",
+            cross="riscv64-linux-gnu-",
+            least_memory_mib=176,
+            suite="forky",  # not Debian's first release for it: this one has 7.2, too
+        ),
     )
 }
 
 
-def machine(name: str, kernel: str) -> Machine:
+def machine(name: str, kernel: str = "") -> Machine:
     """Return the machine called ``name``; raises BoardError if it or its kernel is unknown."""
     known = MACHINES.get(name)
     if known is None:
         raise BoardError(
             f"no emulated board is called {name!r}", f"use one of {', '.join(MACHINES)}"
         )
-    if kernel not in known.kernels:
+    if kernel and kernel not in known.kernels:
         offered = ", ".join(known.kernels)
         raise BoardError(f"{name} has no kernel {kernel}", f"its kernels are: {offered}")
     return known

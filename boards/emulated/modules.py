@@ -25,6 +25,16 @@ DISKS = (
 OTHERS = ("virtio_net", "bfq", "kyber_iosched", "mq_deadline", "autofs4")
 
 
+def folder(root: Path) -> Path:
+    """Return lib/modules/RELEASE of an unpacked kernel package; /usr/lib of Debian 14 on."""
+    return next(path for lib in ("lib", "usr/lib") for path in (root / lib / "modules").glob("*"))
+
+
+def kernel(root: Path) -> Path:
+    """Return the kernel itself, which Debian 14 keeps beside its modules."""
+    return [*(root / "boot").glob("vmlinu[xz]-*"), *folder(root).glob("vmlinu[xz]")][0]
+
+
 def load_order(modules: Path, wanted: Iterable[str] = DISKS) -> dict[str, bytes]:
     """Return module names and contents so that each comes after those it depends on.
 

@@ -25,14 +25,23 @@ Dir::State "{root}/state";
 Dir::State::status "{root}/status";
 Dir::Cache "{root}/cache";
 """
+_OWN_SOURCES = """\
+Dir::Etc::sourcelist "{root}/sources.list";
+Dir::Etc::sourceparts "-";
+"""
+_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
 class AptRoot:
-    """apt for one Debian architecture; its lists are kept below ``root``."""
+    """apt for one Debian architecture; its lists are kept below ``root``.
 
-    def __init__(self, root: Path, arch: str) -> None:
-        self.root = root / arch
+    With a ``suite`` (bullseye, say) it reads that one only, from where this machine gets Debian.
+    """
+
+    def __init__(self, root: Path, arch: str, suite: str = "") -> None:
+        self.root = root / (f"{arch}-{suite}" if suite else arch)
         self.arch = arch
+        self.suite = suite
         self._updated = False
         self._complaint = ""
 
@@ -77,6 +86,9 @@ class AptRoot:
             (self.root / name).mkdir(parents=True, exist_ok=True)
         (self.root / "status").touch()
         configuration = _CONFIGURATION.format(arch=self.arch, root=self.root)
+        if self.suite:
+            (self.root / "sources.list").write_text(f"{_source_of(self.suite)}\n")
+            configuration += _OWN_SOURCES.format(root=self.root)
         (self.root / "apt.conf").write_text(configuration)
         try:
             self._apt("apt-get", "update")
@@ -96,6 +108,18 @@ def unpack(archives: Sequence[Path], into: Path) -> None:
         call([tool, "-x", archive, into], "remove the cached package; it is fetched again")
 
 
+def _source_of(suite: str) -> str:
+    """Return the line of sources.list for a suite of Debian, from this machine's own mirror."""
+    tool = require_tool("apt-get", "apt")
+    words = [tool, "indextargets", "--format", "$(ORIGIN) $(RELEASE) $(SITE)"]
+    found = call([*words, "Created-By: Packages"], _OFFLINE).split("\n")
+    sites = [one.split()[2] for one in found if re.fullmatch(r"Debian [a-z]+ \S+", one)]
+    if not sites:
+        raise BoardError("apt's sources have no release of Debian", "add one: see sources.list(5)")
+    signed = f"[signed-by={_KEYRING}] " if _KEYRING.exists() else ""
+    return f"deb {signed}{sites[0]} {suite} main"
+
+
 def find_kernel(apt: AptRoot, kernel: str, flavour: str) -> str:
     """Return the release (``6.1.0-50-armmp``) of the newest packaged kernel of that version."""
     for meta in (f"linux-image-{flavour}", f"linux-image-{kernel}-{flavour}"):
@@ -103,3 +127,10 @@ def find_kernel(apt: AptRoot, kernel: str, flavour: str) -> str:
             if image.startswith(f"linux-image-{kernel}."):
                 return image.removeprefix("linux-image-")
     raise apt.why_missing(f"kernel {kernel} ({flavour})")
+
+
+def kernel_packages(apt: AptRoot, release: str) -> list[str]:
+    """Return the packages with the files of a kernel: of Debian 14 on it has several."""
+    image = f"linux-image-{release}"
+    parts = (f"linux-binary-{release}", f"linux-modules-{release}")
+    return [image, *(name for name in apt.depends(image) if name in parts)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
 from collections.abc import Callable, Sequence
@@ -20,8 +21,8 @@ from boards.emulated import (
 )
 from boards.emulated.error import BoardError
 from boards.emulated.image import Owner
-from boards.emulated.machines import MACHINES, host_is, machine
-from boards.emulated.packages import AptRoot, find_kernel, unpack
+from boards.emulated.machines import MACHINES, SUITES, host_is, machine
+from boards.emulated.packages import AptRoot, find_kernel, kernel_packages, unpack
 
 # A change of the sources of the boot files rebuilds them.
 _BOOT_CODE = (initramfs.__file__, modules.__file__, slowdisk_build.__file__)
@@ -40,13 +41,13 @@ class Parts:
     def __init__(
         self,
         name: str,
-        kernel: str = "6.1",
+        kernel: str = "",
         packages: Sequence[str] = DEFAULT_PACKAGES,
         cache: Path | None = None,
         tell: Callable[[str], None] = lambda step: None,
     ) -> None:
         self.machine = machine(name, kernel)
-        self.kernel = kernel
+        self.kernel = kernel or self.machine.default_kernel
         self.packages = tuple(sorted(set(packages)))
         self.cache = cache or store.default_store()
         self.tell = tell
@@ -54,7 +55,7 @@ class Parts:
     def boot_files(self) -> Path:
         """Return the folder with ``kernel`` and ``initramfs``, built the first time."""
         scripts = (initramfs.GUEST / name for name in initramfs.SCRIPTS.values())
-        made_by = (*scripts, slowdisk_build.SOURCE, *map(Path, _BOOT_CODE))
+        made_by = (*scripts, *slowdisk_build.SOURCES, *map(Path, _BOOT_CODE))
         key = store.digest(*(file.read_bytes() for file in made_by))
         return store.folder(self._place / f"boot-{self.kernel}-{key}", self._build_boot)
 
@@ -71,6 +72,7 @@ class Parts:
     def image(self, fs: str) -> Path:
         """Return the application's image, built the first time."""
         key = store.digest(*self.packages, *(Path(file).read_bytes() for file in _IMAGE_CODE))
+        fs = image.kind_of(fs)
         place = self._place / f"image-{fs}-{key}"
         return store.folder(place, lambda into: self._build_image(fs, into)) / "image"
 
@@ -81,6 +83,7 @@ class Parts:
         code = [file.read_bytes() for file in (*map(Path, _LIVE_CODE), *live_root.source_files())]
         room = [] if free_mib == live_root.FREE_MIB else [str(free_mib)]
         key = store.digest(*self.packages, init, str(swap_mib), *room, *code)
+        fs = image.kind_of(fs)
         place = self._place / f"live-{fs}-{key}"
         build = lambda into: self._build_live_image(fs, init, swap_mib, free_mib, into)  # noqa: E731
         return store.folder(place, build) / "image"
@@ -91,7 +94,20 @@ class Parts:
 
     @cached_property
     def _apt(self) -> AptRoot:
-        return AptRoot(self.cache / "apt", self.machine.debian)
+        return AptRoot(self.cache / "apt", self.machine.debian, self.machine.suite)
+
+    def _find_kernel(self) -> tuple[AptRoot, str]:
+        """Return where the kernel is, this machine's sources or its own suite, and its release."""
+        try:
+            return self._apt, find_kernel(self._apt, self.kernel, self.machine.flavour)
+        except BoardError:
+            suite = SUITES.get(self.kernel, "")
+            if suite in ("", self.machine.suite):
+                raise
+            apt = AptRoot(self.cache / "apt", self.machine.debian, suite)
+            with contextlib.suppress(BoardError):
+                return apt, find_kernel(apt, self.kernel, self.machine.flavour)
+            raise  # its remedy is the one that most need: apt-get update
 
     def _downloaded(self, name: str, fetch: Callable[[Path], None]) -> list[Path]:
         def fill(into: Path) -> None:
@@ -110,17 +126,14 @@ class Parts:
         with tempfile.TemporaryDirectory(prefix="foreread-build-") as name:
             scratch = Path(name)
             root = self._unpacked_kernel(scratch)
-            kernel = next((root / "boot").glob("vmlinu[xz]-*"))
-            release = kernel.name.partition("-")[2]
+            release = modules.folder(root).name
             self.tell(f"building the slow disk for {release}")
             slowdisk = self._slowdisk(scratch, release)
-            disks = modules.load_order(root / "lib/modules" / release)
-            both = modules.load_order(
-                root / "lib/modules" / release, (*modules.DISKS, *modules.OTHERS)
-            )
+            disks = modules.load_order(modules.folder(root))
+            both = modules.load_order(modules.folder(root), (*modules.DISKS, *modules.OTHERS))
             others = {name: data for name, data in both.items() if name not in disks}
             busybox = self._busybox(scratch).read_bytes()
-            shutil.copy(kernel, into / "kernel")
+            shutil.copy(modules.kernel(root), into / "kernel")
             whole = initramfs.base_initramfs(busybox, disks, others, slowdisk)
             (into / "initramfs").write_bytes(whole)
 
@@ -131,7 +144,7 @@ class Parts:
     def _build_more(self, names: Sequence[str], into: Path) -> None:
         with tempfile.TemporaryDirectory(prefix="foreread-build-") as scratch:
             root = self._unpacked_kernel(Path(scratch))
-            release = next((root / "lib/modules").iterdir())
+            release = modules.folder(root)
             always = modules.load_order(release, (*modules.DISKS, *modules.OTHERS))
             found = modules.load_order(release, names)
             absent = [name for name in names if name not in found]
@@ -151,19 +164,24 @@ class Parts:
         )
 
     def _fetch_kernel(self, into: Path) -> None:
-        release = find_kernel(self._apt, self.kernel, self.machine.flavour)
-        self._apt.download([f"linux-image-{release}"], into)
+        apt, release = self._find_kernel()
+        apt.download(kernel_packages(apt, release), into)
 
     def _fetch_headers(self, release: str, into: Path) -> None:
         """Fetch the target's headers, and kbuild's programs as this machine runs them."""
         headers = f"linux-headers-{release}"
-        needed = self._apt.depends(headers)
+        apt, _ = self._find_kernel()
+        needed = apt.depends(headers)
         common = [name for name in needed if name.startswith("linux-headers-")]
         kbuild = [name for name in needed if name.startswith("linux-kbuild-")]
         if not common or not kbuild:
-            raise self._apt.why_missing(headers)
-        self._apt.download([headers, *common], into)
-        AptRoot(self.cache / "apt", _host_debian()).download(kbuild, into)
+            raise apt.why_missing(headers)
+        apt.download([headers, *common], into)
+        here = AptRoot(self.cache / "apt", _host_debian(), apt.suite)
+        if apt.suite:  # made for the libraries of that suite
+            here.closure(kbuild, into)
+        else:
+            here.download(kbuild, into)
 
     def _applications(self, names: Sequence[str]) -> list[Path]:
         fetch = lambda debs: self._apt.closure(names, debs)  # noqa: E731
@@ -202,7 +220,8 @@ class Parts:
             if init == "systemd":
                 systemd_root.merge_usr(tree)
             image.add_board_files(tree, self._busybox(Path(name)))
-            live_root.add_live_files(tree, init, swap_mib if fs == "ext4" else 0)
+            swap = swap_mib if fs == "ext4" else 0
+            live_root.add_live_files(tree, init, swap, self.machine.page_bytes)
             owners = self._configure(tree)
             image.build_image(tree, fs, into / "image", free_mib, owners)
 

@@ -5,15 +5,16 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from boards.emulated.image import MERGED
+
 _UNITS = Path(__file__).parent / "guest" / "systemd"
 _ETC = "etc/systemd/system"
 _WANTED = f"{_ETC}/multi-user.target.wants"
-_MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 
 
 def merge_usr(tree: Path) -> None:
     """Move the packages' files outside /usr into it, as in an installed system of this release."""
-    for name in _MERGED:
+    for name in MERGED:
         beside = tree / name
         if beside.is_dir() and not beside.is_symlink():
             shutil.copytree(beside, tree / "usr" / name, symlinks=True, dirs_exist_ok=True)

@@ -3,7 +3,8 @@
 ``python -m docs.tools.transcripts`` rewrites the pages, with ``--check`` it reports those that are
 out of date. In a fence of the language ``console``, each line that begins with ``$`` is a command;
 the lines after it are what it prints on standard output. All commands of a page run one after
-the other in one folder, which has the checkout's ``examples`` and the shipped capture's files.
+the other in one folder, which has the checkout's ``examples``, the shipped capture's files and
+the suite of the tests.
 """
 
 from __future__ import annotations
@@ -16,7 +17,12 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PAGES = ("README.md", "docs/tutorial/first-capture.md")
+PAGES = (
+    "README.md",
+    "docs/tutorial/first-capture.md",
+    "docs/howto/kernel-upgrade.md",
+    "docs/howto/many-starts.md",
+)
 _FENCE = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -31,6 +37,7 @@ def refreshed(text: str) -> str:
         (folder / "examples").symlink_to(ROOT / "examples")
         for path in (ROOT / "examples/python-start").glob("python-start.*"):
             (folder / path.name).symlink_to(path)
+        (folder / "suite").symlink_to(ROOT / "tests/foreread/data/suite")
         return _FENCE.sub(lambda match: _block(match[1], folder), text)
 
 

@@ -79,13 +79,16 @@ class PageCache:
             page += 1
         return page
 
-    def prev_miss(self, page: int, limit: int) -> int:
-        """page_cache_prev_miss: the first index without an entry at or before ``page``; -1."""
+    def prev_miss(self, page: int, limit: int, *, scans_all: bool) -> int:
+        """page_cache_prev_miss: the first index without an entry at or before ``page``; -1.
+
+        If all ``limit`` indices have entries: the last one, or with ``scans_all`` the one before.
+        """
         cursor = Cursor(self, page)
         for _ in range(limit):
             if not cursor.step(-1) or cursor.index == -1:
-                break
-        return cursor.index
+                return cursor.index
+        return cursor.index - scans_all
 
     def next_miss(self, page: int, limit: int) -> int | None:
         """page_cache_next_miss: the first index without an entry from ``page`` on, or None."""

@@ -15,7 +15,7 @@ from emulator.devices.device import DeviceQueue
 from emulator.fixed import EmulationError
 from emulator.linux.kernel import Kernel, Needed
 from emulator.linux.operations import Outcome
-from emulator.linux.requests import SECTOR, Layout, Limits, requests
+from emulator.linux.requests import SECTOR, Layout, Limits, block_parts, requests
 
 LONGEST_NS = 1e16  # a third of a year
 Span = tuple[float, float]  # from, until: nanoseconds
@@ -47,6 +47,7 @@ class TimedKernel(Kernel):
     held_ns: float = 0.0  # until when ->readahead itself, or a full queue, blocks the reader
     sent: list[Request] = field(default_factory=list)
     pages: int = 0  # read so far; nothing after the end of a compressed file is
+    block_sectors: int = 0  # of compressed blocks that were read so far
     _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
     _used: set[tuple[int, int]] = field(default_factory=set)
     _first: int = 0  # insert that the run in progress began with
@@ -83,9 +84,12 @@ class TimedKernel(Kernel):
         return request.there_ns
 
     def _end_run(self) -> None:
+        empty = self.outcome.runs in self.outcome.empty
         super()._end_run()
         inserts = self.outcome.inserts[self._first :]
         self._first = len(self.outcome.inserts)
+        if empty:
+            return
         if inserts and self._block_pages[inserts[0][0]]:
             self._read_blocks(inserts[0][0], [index for _, index, _, _ in inserts])
             return
@@ -123,7 +127,11 @@ class TimedKernel(Kernel):
             place = self.layout.block(file, block * size * (page_size // SECTOR))
             if place is None:
                 continue
-            request = self.send(*place, 1)
+            sector, sectors = place
+            self.block_sectors += sectors
+            for part in block_parts(sectors, size * (page_size // SECTOR), self.limits):
+                request = self.send(sector, part, 1)
+                sector += part
             found = {(file, page): request for page in pages if page // size == block}
             request.pages = len(found)
             self._by_page.update(found)

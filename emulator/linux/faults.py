@@ -58,7 +58,7 @@ def fault(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> Iterat
         _fault(kernel, mapping, page)
     yield inode, page, page + 1
     # A page that had to be read is waited for without the lock: the fault is then done again.
-    if absent and around and _map_around(kernel, mapping, page):
+    if absent and around and _map_around(kernel, mapping, page, retry=True):
         return
     _finish(kernel, mapping, page, write=write)
 
@@ -132,7 +132,9 @@ def _async_readahead(kernel: Kernel, mapping: Mapping, folio: Folio, page: int) 
     state = mapping.file.state
     if mapping.flags & MapFlag.RANDOM or (kernel.rules.xarray and not state.pages):
         return
-    state.miss = max(state.miss - 1, 0)
+    if _counts(kernel, mapping):
+        hits = 2 if folio.marked and kernel.rules.marker_retries else 1
+        state.miss = max(state.miss - hits, 0)
     if folio.marked:
         ondemand.marker(kernel, mapping.file, folio, page, state.pages)
 
@@ -141,7 +143,9 @@ def _sync_readahead(kernel: Kernel, mapping: Mapping, page: int) -> None:
     """do_sync_mmap_readahead: the page is absent."""
     file, flags, rules = mapping.file, mapping.flags, kernel.rules
     state = file.state
-    huge = rules.huge_window and flags & MapFlag.HUGE
+    huge = rules.huge_window and bool(flags & MapFlag.HUGE)
+    if rules.huge_folio:
+        huge = huge and file.inode.large_folios
     if huge and not rules.huge_counts:
         _read_huge(kernel, mapping, page)
         return
@@ -152,7 +156,7 @@ def _sync_readahead(kernel: Kernel, mapping: Mapping, page: int) -> None:
         if flags & MapFlag.SEQUENTIAL or _continues(kernel, file, page):
             ondemand.miss(kernel, file, page, state.pages)
             return
-    if not flags & MapFlag.SEQUENTIAL:
+    if not flags & MapFlag.SEQUENTIAL and _counts(kernel, mapping):
         if state.miss < MISSES_KEPT or rules.fault == Fault.SEQUENTIAL:
             state.miss += 1
         if state.miss > LOTS_OF_MISSES:
@@ -163,6 +167,11 @@ def _sync_readahead(kernel: Kernel, mapping: Mapping, page: int) -> None:
         _read_exec(kernel, mapping, page)
     else:
         _read_around(kernel, file, page)
+
+
+def _counts(kernel: Kernel, mapping: Mapping) -> bool:
+    """Return whether faults of the mapping change mmap_miss."""
+    return kernel.rules.exec_counts or not mapping.flags & (MapFlag.EXEC | MapFlag.SEQUENTIAL)
 
 
 def _continues(kernel: Kernel, file: OpenFile, page: int) -> bool:
@@ -194,17 +203,21 @@ def _read_exec(kernel: Kernel, mapping: Mapping, page: int) -> None:
 
 
 def _read_huge(kernel: Kernel, mapping: Mapping, page: int) -> None:
-    """VM_HUGEPAGE: the PMD of the page and the next one; ``start`` stays as it was."""
-    state, pmd = mapping.file.state, kernel.machine.table_pages
-    state.size = pmd if mapping.flags & MapFlag.RANDOM else 2 * pmd
-    state.async_size = pmd
-    state.order = pmd.bit_length() - 1
+    """VM_HUGEPAGE: the folio of the page and the next one; ``start`` stays as it was."""
+    state, order = mapping.file.state, kernel.huge_order
+    pages = 1 << order
+    state.size = pages if mapping.flags & MapFlag.RANDOM else 2 * pages
+    state.async_size = pages
+    state.order = order
     kernel.cause = Cause.HUGE
-    kernel.submit_at(mapping.file, page // pmd * pmd, state.order)
+    kernel.submit_at(mapping.file, page // pages * pages, order)
 
 
-def _map_around(kernel: Kernel, mapping: Mapping, page: int) -> bool:
-    """do_fault_around, filemap_map_pages; return whether ``page`` was mapped."""
+def _map_around(kernel: Kernel, mapping: Mapping, page: int, *, retry: bool = False) -> bool:
+    """do_fault_around, filemap_map_pages; return whether ``page`` was mapped.
+
+    ``retry``: the fault has read the page, and is done again (FAULT_FLAG_TRIED).
+    """
     start, end = around_window(kernel, mapping, page)
     state, cache, inode = mapping.file.state, mapping.file.inode.cache, mapping.file.inode
     counted, at = 0, start
@@ -219,7 +232,10 @@ def _map_around(kernel: Kernel, mapping: Mapping, page: int) -> bool:
         counted += len(new) if kernel.rules.around == Around.FILLED else len(pages)
         mapping.filled.update(new)
         at = folio.index + folio.pages
-    state.miss = max(state.miss - counted, 0)
+    if kernel.rules.around == Around.TOUCHED:
+        counted = int(page in mapping.filled)
+    if _counts(kernel, mapping) and (kernel.rules.retry_counts or not retry):
+        state.miss = max(state.miss - counted, 0)
     return page in mapping.filled
 
 
@@ -234,7 +250,7 @@ def around_window(kernel: Kernel, mapping: Mapping, page: int) -> tuple[int, int
 
 def _mapped_of(kernel: Kernel, mapping: Mapping, folio: Folio, at: int, end: int) -> range:
     """Return the pages of a folio that are mapped together (filemap_map_folio_range)."""
-    if kernel.rules.around == Around.FOLIO and folio.order and _fits(kernel, mapping, folio):
+    if kernel.rules.around >= Around.FOLIO and folio.order and _fits(kernel, mapping, folio):
         return range(folio.index, folio.index + folio.pages)
     return range(at, min(folio.index + folio.pages, end))
 
@@ -257,6 +273,6 @@ def _finish(kernel: Kernel, mapping: Mapping, page: int, *, write: bool) -> None
     mapping.filled.add(page)
     folio = mapping.file.inode.cache.get(page)
     copied = write and not mapping.flags & MapFlag.SHARED
-    whole = kernel.rules.around == Around.FOLIO and not copied
+    whole = kernel.rules.around >= Around.FOLIO and not copied
     if folio and whole and _fits(kernel, mapping, folio):
         mapping.filled.update(range(folio.index, folio.index + folio.pages))

@@ -18,6 +18,23 @@ WITHOUT_WINDOW = frozenset({"ubifs", "jffs2"})
 SQUASHFS_BLOCK = 128 << 10  # bytes: the default of mksquashfs
 
 
+# Until 5.10 the backing device of a file system has no largest request (bdi->io_pages is 0).
+_OWN_IO_BYTES, _OWN_IO_SINCE = 128 << 10, (5, 10)
+
+
+def own_io_pages(version: Version, page_size: int) -> int:
+    """Return up to how many pages a read grows the window of a file system's own backing device.
+
+    That is VM_READAHEAD_PAGES, whatever the disks below take (bdi_alloc, mm/backing-dev.c).
+    """
+    return _OWN_IO_BYTES // page_size if version >= _OWN_IO_SINCE else 0
+
+
+def large_folios_since(fstype: str) -> Version | None:
+    """Return the kernel from which on files can be in large folios; None if in none."""
+    return _LARGE_FOLIOS.get(fstype)
+
+
 def has_large_folios(fstype: str, options: str, version: Version) -> bool:
     """Return whether a kernel with transparent huge pages keeps files in large folios.
 

@@ -10,6 +10,7 @@ from emulator.linux.rules import Orders, Rules
 from emulator.linux.window import State
 
 FORCED_CHUNK = 2 << 20  # bytes: force_page_cache_readahead reads in such steps
+_HUGE_FOLIO = 2 << 20  # bytes
 
 
 @dataclass(slots=True)
@@ -52,24 +53,36 @@ class Kernel:
         """Return MAX_PAGECACHE_ORDER: folios are at most as large as a PMD."""
         return self.machine.table_pages.bit_length() - 1
 
+    @property
+    def huge_order(self) -> int:
+        """Return the order of the folios of a VM_HUGEPAGE mapping (do_sync_mmap_readahead)."""
+        if not self.rules.huge_folio:
+            return self.max_order
+        return min(self.max_order, max(_HUGE_FOLIO // self.machine.page_size, 1).bit_length() - 1)
+
     def read_single(self, file: OpenFile, page: int) -> None:
-        """filemap_create_folio, page_cache_read: one page through ->read_folio."""
+        """filemap_create_folio, page_cache_read: one page through ->read_folio.
+
+        After the end of the file it is empty, and not read.
+        """
         inode = file.inode
         self.cause = Cause.ALONE
         if self._insert(inode, Folio(page, 0)):
-            if inode.block_pages:
+            if page > inode.last:
+                self.outcome.empty.add(self.outcome.runs)
+            elif inode.block_pages:
                 self._fill(inode, page, page + 1)
             self._end_run()
 
     def _fill(self, inode: Inode, start: int, end: int) -> None:
-        """squashfs_copy_cache: the other pages of the blocks of the pages up to ``end``.
+        """squashfs_readpage_block, squashfs_copy_cache: the other pages of blocks up to ``end``.
 
-        It counts bytes down, and past the end of the file only an exact 0 stops it.
+        With ``fills_past_end`` only an exact 0 stops its count of bytes at the end of the file.
         """
         block, cause = inode.block_pages, self.cause
         self.cause = Cause.BLOCK
         behind = -(-end // block) * block
-        if inode.size % self.machine.page_size == 0:
+        if not self.rules.fills_past_end or inode.size % self.machine.page_size == 0:
             behind = min(behind, inode.last + 1)
         for page in range(start // block * block, behind):
             self._insert(inode, Folio(page, 0))
@@ -83,7 +96,10 @@ class Kernel:
         """
         inode, rules = file.inode, self.rules
         if rules.clamps_first:
-            pages = min(pages, inode.last - start + 1)
+            left = inode.last - start + 1
+            if pages >= left and not rules.marks_end:
+                ahead = 0
+            pages = min(pages, left)
         mark = start + pages - ahead if 0 < ahead <= pages else None
         absent = run = 0
         for page in range(start, min(start + pages, inode.last + 1)):
@@ -166,6 +182,8 @@ class Kernel:
         inode, state = file.inode, file.state
         limit = min(inode.last, start + state.size - 1)
         mark = start + state.size - state.async_size
+        if limit == inode.last and not self.rules.marks_end:
+            mark = -1
         index, stopped = start, None
         while index <= limit:
             order = self._fitting(chosen, index, limit)

@@ -176,7 +176,8 @@ def _context(kernel: Kernel, file: OpenFile, page: int, request: int, limit: int
     """try_context_readahead: set the window by the cached pages before ``page``, if enough."""
     state, cache = file.state, file.inode.cache
     if kernel.rules.xarray:
-        history = page - 1 - cache.prev_miss(page - 1, limit)
+        scans_all = kernel.rules.scans_all
+        history = page - 1 - cache.prev_miss(page - 1, limit, scans_all=scans_all)
     else:
         history = cache.history(page, limit)
     any_history = kernel.rules.context == Context.ANY

@@ -118,10 +118,12 @@ class Outcome:
     (numbered from 0) were read by one ->readahead or ->read_folio call with its own plug.
     ``windows`` are the readahead decisions (file, start, size, async size) before end of file and
     cached pages cut them: the arguments of ra_submit and page_cache_ra_order. ``causes`` are the
-    rules (Cause) that the inserts follow.
+    rules (Cause) that the inserts follow. ``empty`` are the runs of pages after the end of a file,
+    for which nothing was read.
     """
 
     inserts: list[tuple[int, int, int, int]] = field(default_factory=list)
     runs: int = 0
     windows: list[tuple[int, int, int, int]] = field(default_factory=list)
     causes: list[Cause] = field(default_factory=list)
+    empty: set[int] = field(default_factory=set)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from emulator.linux import adaptive, ondemand
-from emulator.linux.kernel import Kernel, Needed, OpenFile
-from emulator.linux.rules import Algorithm, PrevPos
+from emulator.linux.kernel import Inode, Kernel, Needed, OpenFile
+from emulator.linux.rules import Algorithm, PastEnd, PrevPos
 
 MAX_COUNT = 0x7FFFF000  # MAX_RW_COUNT, bytes
 
@@ -16,23 +16,41 @@ def read(kernel: Kernel, file: OpenFile, position: int, count: int) -> Iterator[
     inode, rules = file.inode, kernel.rules
     count = min(count, MAX_COUNT)
     end = min(position + count, inode.size)
-    if position >= end:
-        return
     page_size = kernel.machine.page_size
     page = first = position // page_size
     behind = -(-(position + count) // page_size)  # last_index: not cut at the end of the file
     if rules.algorithm == Algorithm.ADAPTIVE:
-        asked = _asked(kernel, position, count)
-        yield from _read_adaptive(kernel, file, first, -(-end // page_size), asked)
+        if position < end:
+            asked = _asked(kernel, position, count)
+            yield from _read_adaptive(kernel, file, first, -(-end // page_size), asked)
         return
-    while page * page_size < end:
+    while position < end and page * page_size < end:
         following = _next_page(kernel, file, page, behind)
         yield inode, page, min(following, -(-end // page_size))
         page = following
         if rules.prev_pos == PrevPos.EVERY_PAGE:
             file.state.prev_page = min(page * page_size, end) // page_size
-    last = (end - 1) // page_size
-    file.state.prev_page = last if rules.prev_pos == PrevPos.LAST_PAGE else end // page_size
+    past = _page_past_end(kernel, inode, position, count)
+    if past is not None:
+        _next_page(kernel, file, past, behind)
+        yield inode, past, past + 1
+    if position < end:
+        last = (end - 1) // page_size
+        file.state.prev_page = last if rules.prev_pos == PrevPos.LAST_PAGE else end // page_size
+
+
+def _page_past_end(kernel: Kernel, inode: Inode, position: int, count: int) -> int | None:
+    """Return the page that a read(2) finds before it sees that the file has ended, if it does.
+
+    A read that begins after the end may find the last page of the file there.
+    """
+    rule, page_size = kernel.rules.reads_past_end, kernel.machine.page_size
+    if rule == PastEnd.NOTHING or count <= 0 or position + count <= inode.size:
+        return None
+    if position >= inode.size:
+        return position // page_size
+    whole = inode.size % page_size == 0
+    return inode.last + 1 if rule == PastEnd.BEYOND and whole else None
 
 
 def _next_page(kernel: Kernel, file: OpenFile, page: int, behind: int) -> int:

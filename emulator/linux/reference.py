@@ -96,6 +96,7 @@ def pages_of(outcome: Outcome) -> set[tuple[int, int]]:
     """Return the set of (file, page) that an outcome read."""
     return {
         (file, page)
-        for file, index, order, _ in outcome.inserts
+        for file, index, order, run in outcome.inserts
+        if run not in outcome.empty
         for page in range(index, index + (1 << order))
     }

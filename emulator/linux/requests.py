@@ -13,6 +13,7 @@ from emulator.linux.operations import Outcome, Program
 
 SECTOR = 512
 BIO_FOLIOS = 256  # BIO_MAX_VECS (include/linux/bio.h): a bio holds no more
+_SAFE_KB, _SAFE_SECTORS = 127, 255
 _FILE_BITS = 40  # distance on the device of files at unknown places
 # Where a file is on its device, in 512-byte sectors: ``at`` in the file, ``sector`` on the device.
 # ``read`` is 0 for extents that were never written (FIEMAP_EXTENT_UNWRITTEN). Each extent of a file
@@ -37,6 +38,15 @@ class Limits:
     max_segment_size: int = 1 << 30
     nr_requests: int = 1 << 20
 
+    @property
+    def max_sectors(self) -> int:
+        """The longest request, in sectors.
+
+        sysfs rounds down: 127 KiB are the 255 sectors of BLK_SAFE_MAX_SECTORS, the limit of a
+        driver that sets none (include/linux/blkdev.h).
+        """
+        return _SAFE_SECTORS if self.max_sectors_kb == _SAFE_KB else self.max_sectors_kb * 2
+
 
 @dataclass(slots=True)
 class Bio:
@@ -59,6 +69,10 @@ class Layout:
         self._by_file: dict[int, list[tuple[int, int, int, int]]] = {}
         for file, *extent in self.extents.tolist():
             self._by_file.setdefault(file, []).append(tuple(extent))
+
+    def is_known(self, file: int) -> bool:
+        """Return whether anything is known of where a file is."""
+        return file in self._by_file
 
     def block(self, file: int, at: int) -> tuple[int, int] | None:
         """Return (sector on the device, sectors) of the compressed block that begins at ``at``."""
@@ -101,9 +115,11 @@ def requests(
     found: list[tuple[int, int, int, int]] = []
     at = 0
     for run in _runs(outcome):
-        file = run[0][0]
+        file, _, _, number = run[0]
         together = joined[at : at + len(run)] if joined else [False] * len(run)
         at += len(run)
+        if number in outcome.empty:
+            continue
         for bio in _bios(run, together, layout, page_size):
             found += [(file, *part) for part in _split(bio, limits)]
     return found
@@ -114,14 +130,16 @@ def count(
 ) -> tuple[list[int], list[int]]:
     """Return requests and pages read from the device, by file.
 
-    Of a file in compressed blocks each block is a request, whatever its size; pages after its
-    end are not counted.
+    A compressed block is read by itself; one without a place in a file that has some is in the file
+    system's cache (a fragment). Pages after the end of such a file are not counted.
     """
     made, pages = [0] * len(program.files), [0] * len(program.files)
     for file, *_ in requests(outcome, layout, limits, page_size):
         made[file] += 1
     unit = page_size // SECTOR
-    for file, index, order, _ in outcome.inserts:
+    for file, index, order, run_number in outcome.inserts:
+        if run_number in outcome.empty:
+            continue
         for page in range(index, index + (1 << order)):
             pages[file] += any(layout.pieces(file, page * unit, (page + 1) * unit))
     in_blocks = {row for row, block in enumerate(program.files["block_pages"]) if block}
@@ -134,9 +152,29 @@ def count(
             block = int(program.files["block_pages"][file])
             within = [index for _, index, _, _ in run if index <= last]
             pages[file] += len(within)
-            if within:
-                made[file] += max(within) // block - min(within) // block + 1
+            for number in _numbers(within, block):
+                place = layout.block(file, number * block * unit)
+                if place:
+                    made[file] += len(block_parts(place[1], block * unit, limits))
+                elif not layout.is_known(file):
+                    made[file] += 1
     return made, pages
+
+
+def _numbers(pages: Sequence[int], block: int) -> range:
+    """Return the numbers of the blocks that a ->readahead call with these pages reads."""
+    return range(min(pages) // block, max(pages) // block + 1) if pages else range(0)
+
+
+def block_parts(sectors: int, block_sectors: int, limits: Limits) -> list[int]:
+    """Return the sectors of each request for a compressed block of ``sectors``.
+
+    A block that does not shrink is stored as it is and may exceed the longest request. The
+    number of parts is limited by the uncompressed size, whatever a capture says.
+    """
+    most = limits.max_sectors
+    number = max(min(-(-sectors // most), block_sectors // most + 1), 1)
+    return [*[most] * (number - 1), sectors - most * (number - 1)]
 
 
 def _runs(outcome: Outcome) -> Iterator[list[tuple[int, int, int, int]]]:
@@ -177,7 +215,7 @@ def _bios(
 
 def _split(bio: Bio, limits: Limits) -> Iterator[tuple[int, int, int]]:
     """Yield (sector, sectors, bios) of the requests of one run of sectors (bio_split_rw)."""
-    most = limits.max_sectors_kb * 1024 // SECTOR
+    most = limits.max_sectors
     longest = limits.max_segment_size // SECTOR
     start, sectors, segments, bios = bio.sector, 0, 0, 1
     for row, folio in enumerate(bio.folios):

@@ -70,6 +70,17 @@ class PrevPos(IntEnum):
     NEXT_BYTE = 2  # the next byte, when the call ends
 
 
+class PastEnd(IntEnum):
+    """A read(2) at the end of a file: a page is found before the size is compared (mm/filemap.c).
+
+    After the last page it is a new, empty one, for which nothing is read.
+    """
+
+    NOTHING = 0  # the size is compared first
+    AT_END = 1  # a read that begins at the end or after it
+    BEYOND = 2  # also one that goes beyond the end of a file of whole pages
+
+
 class Forced(IntEnum):
     """The limit of force_page_cache_readahead: fadvise, readahead(2), FMODE_RANDOM."""
 
@@ -96,6 +107,7 @@ class Around(IntEnum):
     FILLED = 1  # each page table entry that was empty
     ELIGIBLE = 2  # each page that could be mapped
     FOLIO = 3  # the same; a large folio is mapped whole
+    TOUCHED = 4  # only the page that was touched; a large folio is mapped whole
 
 
 @dataclass(frozen=True)
@@ -120,6 +132,7 @@ class Rules:
     overshoots: bool = False  # after a cached page the whole window is read once more
     folio_index: bool = False  # read(2): a marker's index is its folio's first
     expands: bool = False  # squashfs: readahead grows to whole blocks, the window with it
+    fills_past_end: bool = False  # squashfs: a block is filled beyond the end of the file
     block_window: bool = True  # squashfs: its files have a window at all
     prev_pos: PrevPos = PrevPos.LAST_PAGE
     random_flag: bool = False  # POSIX_FADV_RANDOM sets FMODE_RANDOM instead of a window of 0
@@ -130,6 +143,13 @@ class Rules:
     exec_window: bool = False  # VM_EXEC: forward from the fault, within the mapping
     huge_window: bool = False  # VM_HUGEPAGE: two PMDs
     huge_counts: bool = False  # only after the test of mmap_miss
+    huge_folio: bool = False  # a folio of at most 2 MiB instead of a PMD; only with large folios
+    exec_counts: bool = True  # VM_EXEC and VM_SEQ_READ mappings change mmap_miss
+    retry_counts: bool = True  # fault-around by the retry of a fault that read reduces mmap_miss
+    marker_retries: bool = False  # a fault that hits a marker is done again, and is a hit again
+    marks_end: bool = True  # a window that reaches the end of the file has a marker
+    scans_all: bool = False  # xarray: the history scan finds M pages, not M - 1
+    reads_past_end: PastEnd = PastEnd.NOTHING
 
 
 @dataclass(frozen=True)
@@ -148,6 +168,11 @@ CHANGES: tuple[Change, ...] = (
         (2, 6, 23),
         {"algorithm": Algorithm.MARKER, "fault": Fault.MARKER_HIT_COUNT},
         "2.6.23.17 ondemand_readahead, filemap_fault",
+    ),
+    Change(
+        (2, 6, 23),
+        {"reads_past_end": PastEnd.BEYOND},
+        "5.10.223 mm/filemap.c generic_file_buffered_read, commit a32ea1e1f925; absent 2.6.22.19",
     ),
     Change(
         (2, 6, 24),
@@ -200,7 +225,17 @@ CHANGES: tuple[Change, ...] = (
         {"clamps_first": True, "zero_is_forced": True},
         "5.10.13 do_page_cache_ra; absent 5.4",
     ),
+    Change(
+        (5, 11),
+        {"reads_past_end": PastEnd.AT_END},
+        "5.12.9 mm/filemap.c filemap_read, commit 06c0444290ce; absent 5.10.223",
+    ),
     Change((5, 12), {"prev_pos": PrevPos.EVERY_PAGE}, "5.12.9 filemap_read; absent 5.10"),
+    Change(
+        (5, 16),
+        {"reads_past_end": PastEnd.NOTHING},
+        "5.17 mm/filemap.c filemap_read, commit 8c8387ee3f55; absent 5.15.100",
+    ),
     Change((5, 16), {"block_window": False}, "5.17 squashfs_fill_super: an own bdi; absent 5.15"),
     Change(
         (5, 18),
@@ -236,13 +271,59 @@ CHANGES: tuple[Change, ...] = (
     Change((6, 13), {"no_hole": NoHole.STUCK}, "6.13.7 page_cache_next_miss"),
     Change((6, 14), {"overshoots": False}, "6.14 page_cache_ra_order"),
     Change(
+        (6, 14),
+        {"fills_past_end": True},
+        "6.18 squashfs_copy_cache: bytes is a size_t; 7.2.12; absent 6.12.117",
+    ),
+    Change(
         (6, 17),
         {"no_hole": NoHole.NOTHING, "orders": Orders.RAMP, "exec_window": True},
         "6.17 page_cache_async_ra, do_sync_mmap_readahead; absent 6.14",
     ),
     Change((6, 18), {"around": Around.FOLIO}, "6.18.35 filemap_map_folio_range, finish_fault"),
     Change((6, 19), {"huge_counts": True}, "6.19.9 do_sync_mmap_readahead"),
+    Change(
+        (7, 2),
+        {"marks_end": False},
+        "7.2.12 mm/readahead.c do_page_cache_ra, page_cache_ra_order, "
+        '"mm/readahead: no PG_readahead on EOF"; absent 6.19.9',
+    ),
+    Change(
+        (7, 2),
+        {"scans_all": True},
+        "7.2.12 mm/filemap.c page_cache_prev_miss, "
+        '"mm/filemap: fix page_cache_prev_miss() when no hole is found"; absent 6.19.9',
+    ),
+    Change(
+        (7, 2),
+        {"around": Around.TOUCHED},
+        "7.2.12 mm/filemap.c filemap_map_pages, commit 0b9c0aeba938; absent 6.19.9",
+    ),
+    Change(
+        (7, 2),
+        {"retry_counts": False},
+        "7.2.12 mm/filemap.c filemap_map_pages, commit 9b0fcac3cfe7; absent 6.19.9",
+    ),
+    Change(
+        (7, 2),
+        {"marker_retries": True},
+        "7.2.12 arch/*/mm/fault.c (not mips): FAULT_FLAG_TRIED only after VM_FAULT_MAJOR; seen on "
+        "7.2, no effect while retries count anyway",
+    ),
+    Change(
+        (7, 2),
+        {"exec_counts": False},
+        "7.2.12 mm/filemap.c do_sync_mmap_readahead, do_async_mmap_readahead, "
+        "filemap_map_pages, commit 2f5e0477276b; absent 6.19.9",
+    ),
+    Change(
+        (7, 2),
+        {"huge_folio": True},
+        "7.2.12 mm/filemap.c do_sync_mmap_readahead, commit 8732e14b7191; absent 6.19.9",
+    ),
 )
+# The newest tree that was compared with the table: 7.3-rc7 has the rules of 7.2.12.
+NEWEST_READ: Version = (7, 3)
 
 
 def version_of(release: str) -> Version:
@@ -255,8 +336,16 @@ def version_of(release: str) -> Version:
     return tuple(int(number) for number in match.groups() if number is not None)
 
 
+def is_unread(version: Version) -> bool:
+    """Return whether a kernel is newer than any whose source was compared with the table."""
+    return version[:2] > NEWEST_READ
+
+
 def rules_for(version: Version) -> Rules:
-    """Return the rules of a kernel. Raises KernelError before 2.6.11."""
+    """Return the rules of a kernel; a newer one than is known has those of the newest.
+
+    Raises KernelError before 2.6.11.
+    """
     if version < CHANGES[0].since:
         text = ".".join(map(str, version))
         raise KernelError(

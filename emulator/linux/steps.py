@@ -39,10 +39,20 @@ STEP = np.dtype(
 
 @dataclass(frozen=True)
 class CpuCost:
-    """The processor's cost of reading: per request, and per page of it."""
+    """The processor's cost of reading: per request, page of it, and sector of compressed blocks."""
 
     request_ns: float = 0.0
     page_ns: float = 0.0
+    sector_ns: float = 0.0
+
+    def describe(self) -> str:
+        """Return it in words."""
+        words = (
+            f"{self.request_ns / 1000:.0f} µs per request and {self.page_ns / 1000:.1f} µs per page"
+        )
+        if not self.sector_ns:
+            return words
+        return f"{words}, {2 * self.sector_ns / 1000:.1f} µs per compressed KiB"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,8 +108,8 @@ class Timed:
     While ``compute_ns`` at least one thread computed; while ``waited_ns`` none did, and at least
     one waited for the device; while ``behind_ns`` of that the device read pages that were unused in
     the whole run. In the rest of ``total_ns`` all slept. ``ends_ns`` (by thread) is when each
-    ended, NaN if it did not. ``work`` (steps × 2) are the requests and the pages that each step
-    read.
+    ended, NaN if it did not. ``work`` (steps × 3) are the requests and the pages that each step
+    read, and the sectors of compressed blocks.
     """
 
     total_ns: float

@@ -58,7 +58,7 @@ class _Replay(Replay):
         self._run, self._cpu, self._recorded = run, cpu, recorded
         self._steps = run.steps.tolist()
         self._operations = run.program.operations.tolist()
-        self._work = np.zeros((len(run.steps), 2), np.int64)
+        self._work = np.zeros((len(run.steps), 3), np.int64)
         self._over = [False] * len(run.steps)
         self._threads = Threads(run.cpus, self._tell)
 
@@ -120,9 +120,13 @@ class _Replay(Replay):
             return
         needs = self.do(*self._operations[operation])
         while True:
-            requests, pages = len(kernel.sent), kernel.pages
+            requests, pages, sectors = len(kernel.sent), kernel.pages, kernel.block_sectors
             needed = next(needs, None)
-            work += (len(kernel.sent) - requests, kernel.pages - pages)
+            work += (
+                len(kernel.sent) - requests,
+                kernel.pages - pages,
+                kernel.block_sectors - sectors,
+            )
             held, kernel.held_ns = kernel.held_ns, 0.0
             if needed is None:
                 yield held
@@ -133,5 +137,5 @@ class _Replay(Replay):
         """Return the processor's work that a step needed more than when recorded."""
         if self._recorded is None:
             return 0.0
-        requests, pages = self._work[row] - self._recorded.work[row]
-        return float(requests * self._cpu.request_ns + pages * self._cpu.page_ns)
+        cost = (self._cpu.request_ns, self._cpu.page_ns, self._cpu.sector_ns)
+        return float((self._work[row] - self._recorded.work[row]) @ cost)

@@ -15,10 +15,11 @@ from emulator import _linux
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured
 from emulator.devices.paced import Paced
+from emulator.devices.stateful import Stateful
 from emulator.linux.timed import CpuCost, Run, Timed, timed
 from emulator.linux.windows import errors, tables
 
-_FIXED, _PACED, _MEASURED = 0.0, 1.0, 2.0  # enum lx_device_kind
+_FIXED, _PACED, _MEASURED, _STATEFUL = 0.0, 1.0, 2.0, 3.0  # enum lx_device_kind
 
 
 def timed_windows(
@@ -40,6 +41,8 @@ def timed_windows(
     else:
         replay = partial(_replay, run, _tables(run), numbers)
     recorded = recorded or replay(0)
+    if len(windows) == 1:
+        return [replay(windows[0], cpu=cpu, recorded=recorded)]
     threads = min(len(os.sched_getaffinity(0)), len(windows))
     with ThreadPoolExecutor(max_workers=max(threads, 1)) as pool:
         return list(pool.map(partial(replay, cpu=cpu, recorded=recorded), windows))
@@ -63,7 +66,29 @@ def _numbers(device: DeviceModel) -> list[float] | None:
             sizes = [float(len(latency.sizes)) for latency, _ in tables]
             columns = [(*one.sizes, *one.values, *other.values) for one, other in tables]
             return [_MEASURED, *sizes, *columns[0], *columns[1]]
+        case Stateful():
+            return [_STATEFUL, *_stateful(device)]
     return None
+
+
+def _stateful(device: Stateful) -> list[float]:
+    return [
+        device.latency_ns,
+        device.ns_per_kib,
+        device.hit_ns,
+        device.hit_ns_per_kib,
+        device.seek_ns,
+        device.seek_ns_per_root,
+        device.slow_ns_per_kib,
+        device.rest_ns,
+        device.jitter_ns,
+        device.handover_ns,
+        device.parallel,
+        device.unit_kib,
+        device.kept_units,
+        device.fast_kib,
+        device.seed,
+    ]
 
 
 def _costs(device: FixedCost) -> list[float]:
@@ -79,11 +104,11 @@ def _replay(
     recorded: Timed | None = None,
 ) -> Timed:
     cost = cpu or CpuCost()
-    numbers = np.array([run.tail_ns, cost.request_ns, cost.page_ns])
+    numbers = np.array([run.tail_ns, cost.request_ns, cost.page_ns, cost.sector_ns])
     before = np.zeros(0, np.int64) if recorded is None else recorded.work.ravel()
     times = np.zeros(4)
     ends = np.zeros(int(run.steps["thread"].max(initial=0)) + 1)
-    work = np.zeros((len(run.steps), 2), np.int64)
+    work = np.zeros((len(run.steps), 3), np.int64)
     outputs = (times, ends, work.reshape(-1))
     inputs = (np.array(device, np.float64), numbers, before)
     fill: Callable[..., None] = _linux.replay

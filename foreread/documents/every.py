@@ -8,11 +8,18 @@ from __future__ import annotations
 
 import msgspec
 
+from analyzer.advise.document import AdviceDocument
+from analyzer.advise.stale import StalenessDocument
 from analyzer.confirm.document import ConfirmationDocument
+from analyzer.diff.document import DiffDocument
+from analyzer.forecast.document import Forecast
 from analyzer.predict.disk.document import CalibrationDocument
 from analyzer.predict.prediction import PredictionDocument
 from analyzer.predict.validate import Validation
+from analyzer.prefetch.state import ListState
 from analyzer.report.document import ReportFigures
+from analyzer.suite.answer import SuiteAdvice, SuiteDocument
+from analyzer.suite.document import SuiteFile
 from analyzer.tuner.findings.document import TuningDocument
 from boards.profile import Profile
 from foreread.documents.boards import (
@@ -23,28 +30,36 @@ from foreread.documents.boards import (
 )
 from foreread.documents.doctor import DoctorDocument
 from foreread.documents.fingerprint import DoneDocument, PeriodDocument, WatchScriptDocument
+from foreread.documents.judge import JudgeDocument
+from foreread.documents.layout import LayoutDocument
 from foreread.documents.prefetch import PrefetchDocument
 from foreread.documents.record import RecordDocument
 from foreread.documents.report import ReportDocument
 from foreread.documents.script import ScriptDocument, UninstalledDocument
 from foreread.documents.show import ShowDocument
+from foreread.documents.suite import SuiteConfirmationDocument, SuiteRecordDocument
 from tracer.formats.capture import Capture
 from tracer.formats.sweep import Sweep
+from tracer.formats.unpacking import UnpackingDocument
 
 # What a command prints with --json; of several, the one that fits.
 COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
-    "doctor": (DoctorDocument,),
-    "record": (RecordDocument,),
+    "doctor": (DoctorDocument, JudgeDocument),
+    "record": (RecordDocument, SuiteRecordDocument),
     "show": (ShowDocument,),
-    "predict": (PredictionDocument,),
+    "predict": (PredictionDocument, SuiteDocument),
+    "advise": (AdviceDocument, SuiteAdvice),
+    "forecast": (Forecast,),
     "calibrate": (CalibrationDocument,),
-    "confirm": (ConfirmationDocument,),
+    "confirm": (ConfirmationDocument, SuiteConfirmationDocument),
     "sweep": (Sweep,),
     "tune": (TuningDocument,),
     "validate": (Validation,),
+    "diff": (DiffDocument,),
     "report": (ReportDocument,),
     "script": (ScriptDocument, UninstalledDocument),
-    "prefetch": (PrefetchDocument,),
+    "prefetch": (PrefetchDocument, StalenessDocument),
+    "layout": (LayoutDocument,),
     "fingerprint": (PeriodDocument, DoneDocument, WatchScriptDocument),
     "boards-list": (BoardsDocument,),
     "boards-show": (Profile,),
@@ -53,8 +68,12 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "boards-start": (StartedBoard,),
     "boards-stop": (StoppedDocument,),
 }
-# Files: capture.json of a capture, report.json of a report. A SWEEP is what sweep prints.
+# Files: capture.json of a capture, report.json of a report, unpacking.json of a layout, a suite
+# (TOML). A SWEEP is what sweep prints.
 FILES: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "capture-metadata": (Capture,),
     "report-figures": (ReportFigures,),
+    "prefetch-state": (ListState,),
+    "unpacking": (UnpackingDocument,),
+    "suite": (SuiteFile,),
 }

@@ -12,6 +12,9 @@ class PrefetchDocument(Document, frozen=True, kw_only=True):
     """The list of a start's reads, and the start with window, list, both and neither."""
 
     list: Annotated[str, says("path of the written list")]
+    format: Annotated[str, says("program that reads it: foreread, android, rsinit, …")]
+    left_out: Annotated[tuple[str, ...], says("files that the format cannot name")]
+    state: Annotated[str | None, says("path of the written state of the listed pages, for --check")]
     order: Annotated[str, says("order of the ranges: access or disk")]
     ranges: int
     files: int

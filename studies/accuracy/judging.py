@@ -7,11 +7,13 @@ stored captures and sweeps are judged again in seconds.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from analyzer.ingest.load import load
 from analyzer.ingest.recording import Recording
@@ -23,15 +25,16 @@ from studies.accuracy.store import Document
 from tracer.formats.sweep import read_sweep
 
 
-def judged(capture: Path, sweep: Path, device: Path | None) -> Document:
+def judged(capture: Path, sweep: Path, device: Path | None, probe: bool = True) -> Document:
     """Return ``foreread validate``'s document, with the band at each measured window.
 
     ``device`` is a file for ``--device-model``; with None the capture itself has to say what the
-    disk costs. Each entry of ``points`` gets ``band`` (low and high, s; None without seconds) and
-    ``in_band``. ``why`` says why no seconds are predicted, and is None if they are. Raises
-    ValueError if the device model or the sweep cannot be used.
+    disk costs, without ``probe`` by the run's own requests. Each entry of ``points`` gets ``band``
+    (low and high, s; None without seconds) and ``in_band``. ``why`` says why no seconds are
+    predicted, and is None if they are. Raises ValueError if the device model or the sweep cannot
+    be used.
     """
-    prediction = _predicted(capture, device)
+    prediction = _predicted(capture, device, probe)
     found = validate(prediction, read_sweep(sweep), _loaded(capture).capture)
     curve = _compared(prediction, found.device)
     document: Document = msgspec.to_builtins(found)
@@ -41,14 +44,14 @@ def judged(capture: Path, sweep: Path, device: Path | None) -> Document:
     return document
 
 
-def picks(capture: Path, device: Path | None) -> list[int]:
+def picks(capture: Path, device: Path | None, probe: bool = True) -> list[int]:
     """Return windows (KiB) that a sweep has to have.
 
     They are the predicted-best window, the one that the verdict proposes, the published
     criterion's, and the one in force before the recording.
     """
     try:
-        prediction = _predicted(capture, device)
+        prediction = _predicted(capture, device, probe)
     except ValueError:
         return []  # the comparison says why
     total = prediction.total
@@ -59,9 +62,12 @@ def picks(capture: Path, device: Path | None) -> list[int]:
 
 
 @lru_cache(maxsize=32)
-def _predicted(capture: Path, device: Path | None) -> Prediction:
+def _predicted(capture: Path, device: Path | None, probe: bool) -> Prediction:
     model = None if device is None else read_device_model(str(device))
-    return predict_linux(_loaded(capture), device=model)
+    recording = _loaded(capture)
+    if not probe and recording.capture is not None:
+        recording = replace(recording, capture=structs.replace(recording.capture, disk=None))
+    return predict_linux(recording, device=model)
 
 
 @lru_cache(maxsize=1)

@@ -7,6 +7,7 @@ import shutil
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 from studies.accuracy import figures, page_sets, seconds
 from studies.accuracy.cli import CommandError, Foreread
@@ -107,6 +108,8 @@ SECONDS_BOARDS = (
         ("madplay", "perl", "php8.2-cli", "python3", "ruby"),
         (MADPLAY, PYTHON, PERL, PHP, RUBY),
     ),
+    ("arm64-16k", "6.12", ("madplay", "perl", "python3"), (MADPLAY, PYTHON, PERL)),
+    ("riscv64", "7.2", ("madplay", "perl", "python3"), (MADPLAY, PYTHON, PERL)),
 )
 PLAYERS = ("madplay", "python3")
 PAGES_BOARDS = tuple(
@@ -120,13 +123,20 @@ PAGES_BOARDS = tuple(
 SQUASHFS_BOARD = Board("arm64", "6.1", PLAYERS, SD, fs="squashfs")
 
 
+class Startable(Protocol):
+    """A board that ``foreread boards start`` makes; equal ones are one board."""
+
+    def words(self) -> list[object]:
+        """Return the arguments that start it."""
+
+
 class Live:
     """The board that runs: one at a time, ended when another is asked for, or at the end."""
 
     def __init__(self) -> None:
-        self._board: Board | None = None
+        self._board: Startable | None = None
 
-    def target(self, board: Board, foreread: Foreread) -> str:
+    def target(self, board: Startable, foreread: Foreread) -> str:
         """Return the name of a started board, which is as after boot or has run other cells."""
         name = f"accuracy-{os.getpid()}"
         words = ("boards", "start", *board.words(), "--name", name)
@@ -164,7 +174,7 @@ def _seconds(live: Live, board: Board, application: Application) -> Cell:
         return seconds.Asked(
             command=application.command,
             devices={"known": board.device.write(folder), seconds.LEARNT: None},
-            targets=_fixed_cost,
+            targets=fixed_cost,
             target=target,
             warm_first=application.writes,
         )
@@ -183,7 +193,8 @@ def _seconds(live: Live, board: Board, application: Application) -> Cell:
     )
 
 
-def _fixed_cost(default_s: float, spread: Spread | None) -> figures.SecondsTargets:
+def fixed_cost(default_s: float, spread: Spread | None) -> figures.SecondsTargets:
+    """Return the targets of a disk of fixed cost, whatever the start."""
     return FIXED_COST
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from analyzer.ingest.tables import Array, Rwbs
 from analyzer.predict.inputs import Inputs, inputs
 from analyzer.predict.linux import on_disk
 from analyzer.program.steps import own_requests
+from boards.emulated.live import started
 from emulator.linux.operations import OPERATION, Op
 from emulator.linux.rules import version_of
 from studies.accuracy.applications import Reads, Row, compare, measured, prediction
@@ -33,27 +35,48 @@ class Program(Protocol):
         """The words."""
 
 
-def on_board(target: str, program: Program, folder: Path, foreread: Foreread) -> Document:
+def on_board(
+    target: str,
+    program: Program,
+    folder: Path,
+    foreread: Foreread,
+    windows_kb: Sequence[int] = BOARD_WINDOWS_KB,
+) -> Document:
     """Record a program on a target at 0 and at every window; return the rows and the kernel.
 
-    A first run leaves what all others find: files that it writes, and the last pieces of files,
-    which squashfs keeps unpacked whatever is dropped.
+    A first run leaves what all others find: files that it writes.
     """
     words = ("record", "--target", target, "--allow-warm", "--json")
     if not (folder / "0/capture.json").exists():
+        shutil.rmtree(folder / "first", ignore_errors=True)  # of a run that was interrupted
         foreread(*words, "-o", folder / "first", "--", *program.command)
-    for kb in (0, *BOARD_WINDOWS_KB):
+    for kb in (0, *windows_kb):
         window = ("--read-ahead-kb", kb) if kb else ()
         if not (folder / f"{kb}/capture.json").exists():
             foreread(*words, *window, "-o", folder / str(kb), "--", *program.command)
+    metadata = _metadata_sector(target)
     base = load(folder / "0")
     taken = inputs(base, version_of(base.kernel or ""))
     rows = []
-    for kb in BOARD_WINDOWS_KB:
+    for kb in windows_kb:
         run = load(folder / str(kb))
         changed = len(_cached(base) ^ _cached(run))
-        rows.append(asdict(_row(taken, run, kb)) | {"cached_otherwise": changed})
+        rows.append(asdict(_row(taken, run, kb, metadata)) | {"cached_otherwise": changed})
     return {"kernel": base.kernel, "rows": rows}
+
+
+def _metadata_sector(target: str) -> int | None:
+    """Return where the metadata of a board's squashfs begins: after all data.
+
+    None for another root. It is inode_table_start of the superblock (fs/squashfs/squashfs_fs.h).
+    """
+    board = started(target)
+    if board is None:
+        return None
+    done = board.target().run(["dd", "if=/dev/slow0", "bs=96", "count=1"], timeout_s=60.0)
+    if done.status or done.stdout[:4] != b"hsqs":
+        return None
+    return int.from_bytes(done.stdout[64:72], "little") // 512
 
 
 def started_as(taken: Inputs, run: Recording) -> Inputs:
@@ -107,7 +130,7 @@ def _inodes(recording: Recording) -> list[tuple[int, int]]:
     return list(zip(files["dev"].tolist(), files["ino"].tolist(), strict=True))
 
 
-def _row(taken: Inputs, run: Recording, kb: int) -> Row:
+def _row(taken: Inputs, run: Recording, kb: int, metadata: int | None = None) -> Row:
     base = taken.recording
     dev = _root(base)
     of_disk = base.devices.get(dev, dev)
@@ -115,7 +138,22 @@ def _row(taken: Inputs, run: Recording, kb: int) -> Row:
     same = started_as(taken, run)
     requests = _requests(same, of_disk, kb)
     predicted = replace(prediction(same, dev, kb), requests=requests)
-    return compare(kb, "prediction", predicted, _measured(run, dev, of_disk, rest))
+    seen = _measured(run, dev, of_disk, rest)
+    if metadata is not None:
+        seen = replace(seen, requests=issued(run, of_disk, metadata))
+    return compare(kb, "prediction", *(_within(base, reads) for reads in (predicted, seen)))
+
+
+def _within(recording: Recording, reads: Reads) -> Reads:
+    """Return the reads without folios after the ends of files, which cost no I/O.
+
+    squashfs, and read(2) before 5.12, put some there; which, depends on what was cached.
+    """
+    files = recording.files
+    sizes = zip(files["ino"].tolist(), files["size_bytes"].tolist(), strict=True)
+    behind = {ino: -(-size // recording.page_size) for ino, size in sizes if size >= 0}
+    inside = [one for one in reads.folios if one[1] < behind.get(one[0], one[1] + 1)]
+    return replace(reads, folios=inside)
 
 
 def _requests(taken: Inputs, disk: int, kb: int) -> int:
@@ -132,7 +170,17 @@ def _measured(run: Recording, dev: int, disk: int, rest: int) -> Reads:
     Without FIEMAP, which busybox lacks, an extent does not tell file data from metadata.
     """
     own = _own(run, disk) if _plain(run, dev) else issued(run, disk) - rest
-    return replace(measured(run, dev), requests=own)
+    found = measured(run, dev)
+    in_metadata = _never_read(run)
+    folios = [one for one in found.folios if one[0] not in in_metadata]
+    return replace(found, folios=folios, requests=own)
+
+
+def _never_read(run: Recording) -> set[int]:
+    """Return inodes whose pages no read filled: btrfs has the text of links in its trees."""
+    assert run.inserts is not None
+    inodes, filled = run.inserts.data["ino"], run.inserts.pages > 0
+    return set(inodes.tolist()) - set(inodes[filled].tolist())
 
 
 def _plain(recording: Recording, dev: int) -> bool:
@@ -149,10 +197,12 @@ def _own(recording: Recording, disk: int) -> int:
     return int(np.count_nonzero(own_requests(recording, table) & within))
 
 
-def issued(recording: Recording, disk: int) -> int:
-    """Return the number of reads sent to a disk."""
+def issued(recording: Recording, disk: int, below: int | None = None) -> int:
+    """Return the number of reads sent to a disk, of those ``below`` a sector."""
     table = recording.requests
     reads = (table["flags"] & Rwbs.READ) > 0
+    if below is not None:
+        reads &= table["sector"] < below
     return int(np.count_nonzero(reads & (table["dev"] == disk)))
 
 

@@ -19,7 +19,16 @@ import time
 from datetime import UTC, datetime
 from pathlib import Path
 
-from studies.accuracy import on_boards, on_kernel, on_machine, tables
+from studies.accuracy import (
+    kernel_cells,
+    on_boards,
+    on_disks,
+    on_filesystems,
+    on_kernel,
+    on_kernels,
+    on_machine,
+    tables,
+)
 from studies.accuracy.loop_board import LoopBoard
 from studies.accuracy.store import Cell, Document, Store, chosen
 
@@ -28,7 +37,9 @@ ROOT = Path(__file__).parents[2]
 
 def all_cells(live: on_boards.Live, loop: LoopBoard) -> list[Cell]:
     """Return every cell there is, in the order in which they are made."""
-    return [*on_machine.cells(loop), *on_kernel.cells(loop), *on_boards.cells(live)]
+    on_this = [*on_machine.cells(loop), *on_kernel.cells(loop)]
+    on_board = [*on_boards.cells(live), *on_disks.cells(live), *on_kernels.cells(live)]
+    return [*on_this, *on_board, *on_filesystems.cells(live), *kernel_cells.cells(live)]
 
 
 def make(cell: Cell, store: Store) -> Document:

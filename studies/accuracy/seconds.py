@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from studies.accuracy.store import Document
 WINDOWS_KB = (0, 4, 8, 16, 32, 64, 128, 512)
 _COLUMNS = ("seconds", "requests", "pages")
 LEARNT = "from the capture"  # probed when it was recorded, or learnt from its requests
+PROBED, OWN = "probed", "learnt"  # the two apart
 
 Targets = Callable[[float, Spread | None], SecondsTargets]
 
@@ -57,7 +59,12 @@ def measure(asked: Asked, folder: Path, foreread: Foreread) -> Document:
         if not (capture / "capture.json").exists():
             _record(asked, capture, foreread)
     found = _stored(folder)
-    chosen = {kb for one in found for file in asked.devices.values() for kb in picks(one, file)}
+    chosen = {
+        kb
+        for one in found
+        for name, file in asked.devices.items()
+        for kb in picks(one, file, probe=name != OWN)
+    }
     _sweep(asked, {*asked.windows_kb, *chosen}, sweep, foreread)
     for capture in found:
         for file in asked.devices.values():
@@ -97,7 +104,9 @@ def _record(asked: Asked, capture: Path, foreread: Foreread) -> None:
     words = ("record", *asked.where, "--wait", 300, "--allow-warm", "--json")
     if asked.warm_first:
         # The first run may write what later ones read: byte code, caches of fonts.
-        foreread(*words, "-o", capture.with_name("first"), "--", *asked.command)
+        first = capture.with_name("first")
+        shutil.rmtree(first, ignore_errors=True)  # of a run that was interrupted
+        foreread(*words, "-o", first, "--", *asked.command)
     foreread(*words, "-o", capture, "--", *asked.command)
 
 
@@ -144,7 +153,7 @@ def _row(
     """Return the comparison for one capture and one device model; ``why`` if there is none."""
     row = {"device": name, "capture": number}
     try:
-        against = judged(capture, capture.with_name("sweep.json"), file)
+        against = judged(capture, capture.with_name("sweep.json"), file, probe=name != OWN)
     except ValueError as error:
         return {**row, "why": str(error)}
     default_kb = against["default_read_ahead_kb"]

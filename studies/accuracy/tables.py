@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from studies.accuracy import coverage_tables
+from studies.accuracy import coverage_tables, filesystem_tables, forecast_tables, kernel_tables
 from studies.accuracy.figures import relative_error
 from studies.accuracy.markdown import NONE, markdown, percent
 from studies.accuracy.store import Cell, Document
@@ -31,10 +31,16 @@ def text(results: Sequence[tuple[Cell, Document]]) -> str:
 def _table(results: Sequence[tuple[Cell, Document]]) -> str:
     made = [(cell, found) for cell, found in results if "skipped" not in found]
     lines: list[str] = []
+    if any("series" in found for _, found in made):
+        lines += [*kernel_tables.lines(made), ""]
     if any("sweep" in found for _, found in made):
         lines += markdown(_SECONDS_HEAD, _seconds(made))
         lines += ["", *_summary(made), "", *coverage_tables.by_window(made)]
         lines += ["", *coverage_tables.misses(made)]
+    elif any("root" in found for _, found in made):
+        lines += filesystem_tables.lines(made)
+    elif any("runs" in found or "pair" in found for _, found in made):
+        lines += forecast_tables.lines(made)
     elif made:
         lines += markdown(_PAGES_HEAD, _pages(made))
     skipped = [(cell, found) for cell, found in results if "skipped" in found]

@@ -27,7 +27,6 @@ from typing import Any
 
 from analyzer.apply.plan import READ_AHEAD
 from analyzer.apply.write import REPLAYER_SCRIPT, REPLAYER_SOURCE, shipped
-from analyzer.predict.prediction import KERNEL_DEFAULT_KB
 from boards.device import SECTOR_BYTES
 from boards.document import SCHEMA
 from studies.accuracy.loop_board import Limit, LoopBoard, missing
@@ -37,6 +36,7 @@ from tracer.local.journal import Journal
 
 Document = dict[str, Any]
 _WAIT_S = 600.0  # for another foreread that uses the machine's knobs
+PRESENT_KB = 128  # the window of the cases without a proposed one
 _FOREREAD = [sys.executable, "-m", "foreread"]
 _COLUMNS = ("case", "KiB", "predicted s", "measured s", "from", "to", "requests", "read MiB")
 
@@ -52,7 +52,7 @@ class Board:
         self._mnt = loop.root
         self.disk = loop.disk
         # As most devices have it; loop devices may take another one from what is below them.
-        Path(f"/sys/block/{self.disk}/queue/read_ahead_kb").write_text(str(KERNEL_DEFAULT_KB))
+        Path(f"/sys/block/{self.disk}/queue/read_ahead_kb").write_text(str(PRESENT_KB))
         self._start = self._work / "start-prefetched"
         with self._writable():
             (self._mnt / "foreread-prefetch").write_bytes(self._replayer())

@@ -16,6 +16,7 @@ COUNTED = re.compile(r"\{[^{}]*\} (pages|CPUs|events|reads|requests|pairs|runs|f
 # Constants, lists with numbers of their own, and "NAME runs", where it is a verb.
 LEFT_OUT = re.compile(
     r"\{_?[A-Z_]+(:,)?\} |one\.reads:g|\{others\} pages|\.name\} runs|\{name!r\} runs"
+    r"|\{reader\} reads|\{mount.mountpoint\} reads"  # verbs, too
 )
 
 

@@ -18,6 +18,7 @@ from analyzer.tuner.space.catalogue import entries
 from boards import knobs
 from boards.knobs import KnobError, check_put_back, check_setting, knob_of
 from boards.profile import builtin_names, load_profile
+from tracer import touches
 from tracer.local.knobs import _RESETS
 
 QUEUE = "/sys/block/sda/queue"
@@ -107,8 +108,10 @@ def test_nothing_is_listed_that_nobody_writes():
     genes = {gene.knob for gene in entries()}
     reset = {f"/sys/block/{{disk}}/queue/{name}" for name in companions()}
     windows = {"/sys/class/bdi/{bdi}/read_ahead_kb"}  # boards/device.py
+    windows |= {"/sys/fs/btrfs/{bdi}/bdi/read_ahead_kb"}  # boards/stacks.py
     tunables = {"/sys/block/{disk}/queue/iosched/{tunable}"}  # put back with their scheduler
-    assert {knob.path for knob in knobs.knobs()} == genes | reset | windows | tunables
+    shown = {touches.KNOB}
+    assert {knob.path for knob in knobs.knobs()} == genes | reset | windows | tunables | shown
 
 
 def test_values_that_kernels_show_may_be_put_back():

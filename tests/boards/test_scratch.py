@@ -47,6 +47,18 @@ def test_only_folders_of_dead_owners_are_removed(tmp_path, monkeypatch):
         assert left == sorted(["kept", "foreread-0123456789abcdef", Path(living).name])
 
 
+def test_a_signal_just_after_the_folder_was_made_leaves_none(tmp_path, monkeypatch):
+    def ended(*args, **kwargs):
+        made(*args, **kwargs)
+        raise SystemExit("stopped by SIGTERM")
+
+    made = tempfile.mkdtemp
+    monkeypatch.setattr(tempfile, "mkdtemp", ended)
+    with pytest.raises(SystemExit), scratch.scratch_folder("load", tmp_path):
+        pass
+    assert not list(tmp_path.iterdir())
+
+
 KILLED = """
 import os, signal
 from pathlib import Path

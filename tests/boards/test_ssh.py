@@ -7,6 +7,7 @@ import signal
 import stat
 import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -49,6 +50,15 @@ def test_one_connection_serves_all_commands(target):
     assert len(connections) == 1
 
 
+def closed_its_files(pid):
+    """Return whether a killed process is gone, its socket too: that is closed last."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+    return stat.rpartition(")")[2].split()[0] in "ZX"
+
+
 def test_a_killed_master_is_replaced_by_another_one(server):
     with connect(server) as target:
         for _ in range(2):
@@ -56,6 +66,7 @@ def test_a_killed_master_is_replaced_by_another_one(server):
             (master,) = masters(target.connection.directory)
             os.kill(int(master), signal.SIGKILL)
             wait_until(lambda: not masters(target.connection.directory))
+            wait_until(partial(closed_its_files, master))
         assert target.connection.socket.exists()
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from layout_strategy import layouts
+from layout_strategy import block_layouts, layouts
 from program_strategy import programs
-from programs import PAGE, Op, Script
+from programs import PAGE, MapFlag, Op, Script
 
 from emulator import _linux
 from emulator.fixed import EmulationError
@@ -34,14 +34,39 @@ def test_the_core_agrees_with_the_plain_python(data, version, large):
     machine = Machine(fault_around=data.draw(st.sampled_from([1, 16])), exec_order=0)
     machine = replace(machine, exec_order=data.draw(st.sampled_from([0, 4])))
     window = data.draw(st.sampled_from([0, 1, 2, 3, 4, 8, 25, 32, 64, 256, 1023]))
-    extents = data.draw(layouts(drawn.sizes)) if not block else NO_EXTENTS
+    places = block_layouts(drawn.sizes, block) if block else layouts(drawn.sizes)
+    extents = data.draw(places)
+    limits = data.draw(st.sampled_from([LIMITS, Limits(127), Limits(32)]))
     group = np.arange(len(program.files), dtype=np.uint32)
-    core = Emulation(program, rules, machine, LIMITS, extents, group)
+    core = Emulation(program, rules, machine, limits, extents, group)
     plain = emulate(program, rules, window, machine)
     assert core.inserts(window).tolist() == plain.inserts
     counts = core.counts([window])
-    expected = count(plain, program, Layout(extents), LIMITS, PAGE)
+    expected = count(plain, program, Layout(extents), limits, PAGE)
     assert (counts.requests[:, 0].tolist(), counts.pages[:, 0].tolist()) == expected
+
+
+@given(data=st.data(), version=st.sampled_from([(5, 18), (6, 19), (7, 2)]), large=st.booleans())
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_core_agrees_about_huge_pages_and_many_misses(data, version, large):
+    drawn = data.draw(programs(large=large, block=0))
+    size = data.draw(st.sampled_from([4096, 16384, 65536]))
+    strides = data.draw(st.lists(st.integers(1, 40), min_size=1, max_size=4))
+    write = data.draw(st.booleans())
+    for mapping in range(len(drawn.script.mappings)):
+        for number in range(110):
+            start, pages = drawn.script.mappings[mapping][1:3]
+            page = start + number * strides[mapping % len(strides)] % pages
+            drawn.script.touch(mapping, page, write=write)
+    program, rules = drawn.script.program(), rules_for(version)
+    program.mappings["flags"] |= np.uint8(data.draw(st.sampled_from([0, MapFlag.HUGE])))
+    machine = Machine(
+        page_size=size, table_pages=size // 8, fault_around=data.draw(st.sampled_from([1, 16]))
+    )
+    window = data.draw(st.sampled_from([0, 4, 32, 100]))
+    group = np.arange(len(program.files), dtype=np.uint32)
+    core = Emulation(program, rules, machine, LIMITS, NO_EXTENTS, group)
+    assert core.inserts(window).tolist() == emulate(program, rules, window, machine).inserts
 
 
 def a_program():
@@ -54,6 +79,19 @@ def a_program():
 def core(program, machine=None, limits=LIMITS, extents=NO_EXTENTS):
     group = np.zeros(len(program.files), np.uint32)
     return Emulation(program, rules_for((6, 18)), machine or Machine(), limits, extents, group)
+
+
+@pytest.mark.parametrize(("max_kb", "made"), [(127, 5), (126, 6)])
+def test_a_limit_of_127_kib_is_that_of_255_sectors(max_kb, made):
+    """Seen on a disk without a limit of its own, with Linux 6.12: requests of 255 sectors."""
+    script = Script()
+    program = script.read(script.open(script.file(128)), 0, 128).program()
+    extents = np.array([(0, 0, 5000, 1020, 1), (0, 1020, 90_000, 4, 1)], EXTENT)
+    limits = Limits(max_kb)
+    counts = core(program, limits=limits, extents=extents).counts([128])
+    plain = emulate(program, rules_for((6, 18)), 128)
+    assert count(plain, program, Layout(extents), limits, PAGE)[0] == [made]
+    assert counts.requests.tolist() == [[made]]
 
 
 def test_windows_run_together_as_alone():

@@ -45,7 +45,7 @@ def test_without_readahead_each_page_is_waited_for():
     """10 + 1400, 10 + 1400, 500 + 1400, 30."""
     found = timed(three_reads(), 0, DEVICE)
     assert (found.total_ns, found.waited_ns) == (4750, 4200)
-    assert found.work.tolist() == [[0, 0], [1, 1], [1, 1], [1, 1]]
+    assert found.work.tolist() == [[0, 0, 0], [1, 1, 0], [1, 1, 0], [1, 1, 0]]
 
 
 def test_readahead_goes_on_while_the_program_computes():
@@ -55,13 +55,13 @@ def test_readahead_goes_on_while_the_program_computes():
     """
     found = timed(three_reads(), 4, DEVICE)
     assert (found.total_ns, found.waited_ns) == (4450, 1800 + 2100)
-    assert found.work.tolist() == [[0, 0], [1, 2], [1, 4], [1, 2]]
+    assert found.work.tolist() == [[0, 0, 0], [1, 2, 0], [1, 4, 0], [1, 2, 0]]
 
 
 def test_parts_of_a_bio_are_there_together():
     """Pages 2-5 come in two requests, at 3620 and 5420: so page 2 is there at 5420."""
     found = timed(replace(three_reads(), limits=Limits(8)), 4, DEVICE)
-    assert found.work.tolist() == [[0, 0], [1, 2], [2, 4], [1, 2]]
+    assert found.work.tolist() == [[0, 0, 0], [1, 2, 0], [2, 4, 0], [1, 2, 0]]
     assert found.total_ns == 5420 + 30
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from layout_strategy import layouts
+from layout_strategy import block_layouts, layouts
 from program_strategy import programs
 from programs import Script
 from timed_runs import run_of, steps_of
@@ -17,6 +17,7 @@ from emulator import _linux
 from emulator.devices.device import FixedCost
 from emulator.devices.measured import Measured, Point
 from emulator.devices.paced import Paced
+from emulator.devices.stateful import Stateful
 from emulator.fixed import EmulationError
 from emulator.linux.operations import Machine
 from emulator.linux.requests import EXTENT, Layout, Limits
@@ -54,7 +55,8 @@ def steps(draw, operations):
 def runs(draw):
     """Draw a run on one of all kernels."""
     large = draw(st.booleans())
-    drawn = draw(programs(large=large, block=0 if large else draw(st.sampled_from([0, 0, 32]))))
+    block = 0 if large else draw(st.sampled_from([0, 0, 32]))
+    drawn = draw(programs(large=large, block=block))
     program = drawn.script.program()
     if draw(st.integers(0, 9)) == 0:
         program.files["size"] = -1
@@ -67,7 +69,7 @@ def runs(draw):
         rules_for(draw(st.sampled_from(VERSIONS))),
         replace(machine, exec_order=draw(st.sampled_from([0, 4]))),
         draw(st.sampled_from(LIMITS)),
-        Layout(draw(layouts(drawn.sizes))),
+        Layout(draw(block_layouts(drawn.sizes, block) if block else layouts(drawn.sizes))),
         cpus=draw(st.integers(1, 3)),
         ends=draw(st.sampled_from([-1, -1, int(chosen["thread"][0])])),
     )
@@ -99,11 +101,15 @@ DEVICES = [
     Paced(requests_per_second=2000, bytes_per_second=3e7, base=COST, slice_ns=0),
     Measured((Point(4, False, 1e5, 3e4), Point(64, False, 4e5, 4e5), Point(16, True, 5e4, 2e4))),
     Measured((Point(8, True, 1e5, 1e5),)),
+    Stateful(1e5, 1e3, parallel=8, handover_ns=2e4, jitter_ns=5e4, seed=3),
+    Stateful(2e5, 1e4, unit_kib=16, kept_units=3, hit_ns=3e4, hit_ns_per_kib=2e3, seek_ns=1e6),
+    Stateful(2e5, 1e4, seek_ns=1e6, seek_ns_per_root=1e4, jitter_ns=1e5),
+    Stateful(2e5, 1e4, parallel=2, fast_kib=64, slow_ns_per_kib=5e4, rest_ns=5e6),
 ]
 
 
 def assert_agrees(run, window, device):
-    cpu = CpuCost(6e4, 1.5e3)
+    cpu = CpuCost(6e4, 1.5e3, 70.0)
     recorded = timed(run, 0, device)
     found = timed_windows(run, [0, window], device, cpu)
     assert_same(found[0], recorded)
@@ -187,10 +193,10 @@ def arguments(run):
     arrays = dict(zip(names, core, strict=True))
     arrays["steps"] = run.steps.copy()
     arrays["device"] = np.array([0.0, 1000.0, 100.0, 50.0])
-    arrays["numbers"] = np.array([run.tail_ns, 0.0, 0.0])
+    arrays["numbers"] = np.array([run.tail_ns, 0.0, 0.0, 0.0])
     arrays["recorded"] = np.zeros(0, np.int64)
     arrays["times"], arrays["ends"] = np.zeros(4), np.zeros(2)
-    arrays["work"] = np.ones(4, np.int64)
+    arrays["work"] = np.ones(6, np.int64)
     return arrays
 
 
@@ -261,6 +267,7 @@ def test_the_core_refuses_steps_that_no_run_can_have(column, row, value):
         ("numbers", 0, np.nan),
         ("numbers", 1, -1.0),
         ("numbers", 2, np.inf),
+        ("numbers", 3, -1.0),
     ],
 )
 def test_the_core_refuses_numbers_out_of_range(name, at, value):

@@ -89,6 +89,7 @@ def test_an_unknown_name_is_an_attribute_error():
 def test_examples_give_what_they_show(page, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
+    (tmp_path / "suite").symlink_to(ROOT / "tests/foreread/data/suite")
     if page.endswith(".py"):
         done = doctest.testmod(foreread)
     else:

@@ -1,4 +1,4 @@
-"""The emulated readahead against kernels that run on an emulated board: 6.1 and 6.12.
+"""The emulated readahead against kernels that run on emulated boards: 5.10 to 7.2, three CPUs.
 
 As test_linux_readahead.py does on the running kernel: generated programs, cold, by window.
 """
@@ -12,35 +12,35 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from guest_programs import EXECUTOR, SET_UP, WINDOWS, commands, folios
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-from program_strategy import SIZES, programs
-from programs import PAGE, Op
+from program_strategy import SIZES, Drawn, programs
+from programs import PAGE, MapFlag, Script
 
+from analyzer.predict.inputs import machine_of
+from boards.emulated import MACHINES
 from boards.emulated.live import EmulatedTarget, LiveOptions
-from emulator.linux.operations import Machine
+from emulator.linux.filesystems import has_large_folios
 from emulator.linux.reference import emulate
 from emulator.linux.rules import rules_for, version_of
 
-WINDOWS = (0, 1, 2, 3, 4, 7, 8, 16, 25, 32, 64, 128)  # pages
 EXAMPLES = int(os.environ.get("FOREREAD_JUDGE_EXAMPLES", "25"))
-EXECUTOR = Path(__file__).parents[1] / "support/readahead_guest.c"
 QUEUE = "/sys/block/slow0"
-SET_UP = """
-set -e
-tracing=/sys/kernel/tracing
-test -d $tracing/instances || mount -t tracefs nodev $tracing
-chmod +x /root/guest
-mkdir -p $tracing/instances/judge /root/files
-echo 0 >$tracing/instances/judge/tracing_on
-echo 1 >$tracing/instances/judge/events/filemap/mm_filemap_add_to_page_cache/enable
-uname -r
-cat /sys/block/slow0/queue/max_sectors_kb
-"""
+# 64 bits and pages of 4 KiB, as the executor has; doctor --judge runs on all others.
+BOARDS = (
+    *(("x86_64", kernel) for kernel in MACHINES["x86_64"].kernels),
+    ("arm64", "6.12"),
+    ("arm64", "7.2"),
+    ("riscv64", "7.2"),
+)
 
 pytestmark = [
     pytest.mark.boards,
-    pytest.mark.skipif(shutil.which("gcc") is None, reason="gcc is missing: nothing to execute"),
+    pytest.mark.skipif(
+        any(shutil.which(f"{MACHINES[name].cross}gcc") is None for name, _ in BOARDS),
+        reason="a cross compiler is missing: nothing to execute",
+    ),
 ]
 
 
@@ -51,8 +51,11 @@ class Board:
         self.target = target
         target.push(executor, "/root/guest")
         release, limit = self._checked(["sh", "-c", SET_UP]).split()
-        self.rules = rules_for(version_of(release))
-        self.machine = Machine(io_pages=int(limit) * 1024 // PAGE)
+        self.version = version_of(release)
+        self.rules = rules_for(self.version)
+        self.large = has_large_folios("ext4", "", self.version)
+        machine = self._checked(["uname", "-m"]).strip()
+        self.machine, _ = machine_of(PAGE, machine, {"max_sectors_kb": limit})
         self.execute([f"file {number} {size}" for number, size in enumerate(SIZES)])
 
     def execute(self, lines: list[str]) -> str:
@@ -65,45 +68,15 @@ class Board:
         return done.stdout.decode()
 
 
-@pytest.fixture(scope="module", params=["6.1", "6.12"])
+@pytest.fixture(scope="module", params=BOARDS, ids="-".join)
 def board(request, tmp_path_factory) -> Iterator[Board]:
+    name, kernel = request.param
     executor = tmp_path_factory.mktemp("guest") / "guest"
-    subprocess.run(["gcc", "-O1", "-static", EXECUTOR, "-o", executor], check=True)
-    options = LiveOptions(
-        "x86_64", kernel=request.param, latency_ns=50_000, ns_per_kib=100, memory_mib=1024
-    )
+    compiler = f"{MACHINES[name].cross}gcc"
+    subprocess.run([compiler, "-O1", "-static", EXECUTOR, "-o", executor], check=True)
+    options = LiveOptions(name, kernel=kernel, latency_ns=50_000, ns_per_kib=100, memory_mib=1024)
     with EmulatedTarget(options) as target:
         yield Board(target, executor)
-
-
-def commands(drawn, window):
-    """What the executor gets: one cold run."""
-    script = drawn.script
-    lines = [f"window {window * PAGE // 1024}", *(f"drop {size}" for size in drawn.sizes), "go"]
-    for row, mapping in enumerate(script.mappings):
-        handle, *numbers = map(int, mapping)
-        lines.append(f"map {row} {handle + 1} {' '.join(map(str, numbers))}")
-    for op, handle, mapping, at, length in script.operations:
-        lines.append(
-            {
-                Op.OPEN: f"open {handle + 1} {drawn.sizes[script.handles[handle]]}",
-                Op.READ: f"read {handle + 1} {at} {length}",
-                Op.FAULT: f"touch {mapping} {at} {length}",
-            }.get(op, f"advise {handle + 1} {op - Op.NORMAL} {at} {length}")
-        )
-    return [*lines, "end"]
-
-
-def folios(answer, sizes):
-    """Return (file, index, order) of each folio that came, of the program's files."""
-    rows, found = {}, []
-    for line in answer.splitlines():
-        kind, *words = line.split()
-        if kind == "inode":
-            rows[words[1]] = sizes.index(int(words[0]))
-        elif kind == "folio" and words[0] in rows:
-            found.append((rows[words[0]], int(words[1]), int(words[2])))
-    return found
 
 
 @given(data=st.data())
@@ -114,11 +87,41 @@ def folios(answer, sizes):
     suppress_health_check=list(HealthCheck),
 )
 def test_folios_are_identical_on_another_kernel(board, data):
-    drawn = data.draw(programs(large=False, block=0))
+    drawn = data.draw(programs(large=board.large, block=0))
     program = drawn.script.program()
     note(f"{drawn.script.files=} {drawn.script.mappings=} {drawn.script.operations=}")
     windows = data.draw(st.lists(st.sampled_from(WINDOWS), min_size=8, max_size=8, unique=True))
     answers = board.execute([line for window in windows for line in commands(drawn, window)])
     for window, answer in zip(windows, answers.split("end\n"), strict=False):
         expected = emulate(program, board.rules, window, board.machine)
+        assert [folio[:3] for folio in expected.inserts] == folios(answer, drawn.sizes), window
+
+
+def touching(board, flags, *, write=False, back=()):
+    """A program that touches a mapping at 150 places far apart, then ``back``, then once more."""
+    script = Script()
+    handle = script.open(script.sized(SIZES[-1], large=board.large))
+    mapping = script.map(handle, 0, SIZES[-1] // PAGE, flags)
+    for page in (*range(16, 3616, 24), *back, 3900):
+        script.touch(mapping, page, write=write)
+    return Drawn(script, [len(SIZES) - 1])
+
+
+@pytest.mark.parametrize(
+    ("flags", "write", "back"),
+    [
+        (MapFlag(0), False, ()),
+        (MapFlag(0), False, tuple(range(14, 3614, 48))),
+        (MapFlag(0), True, ()),
+        (MapFlag.SHARED, False, tuple(range(18, 1218, 24))),
+        (MapFlag.EXEC, False, ()),
+        (MapFlag.SEQUENTIAL, False, ()),
+        (MapFlag.RANDOM, False, ()),
+    ],
+)
+def test_many_misses_are_counted_as_on_another_kernel(board, flags, write, back):
+    drawn = touching(board, flags, write=write, back=back)
+    for window in (4, 8, 16):
+        answer = board.execute(commands(drawn, window))
+        expected = emulate(drawn.script.program(), board.rules, window, board.machine)
         assert [folio[:3] for folio in expected.inserts] == folios(answer, drawn.sizes), window

@@ -77,19 +77,22 @@ def test_pages_of_hostile_names_are_brought_in(loop, replayers, tmp_path, shell)
             assert {*cached_pages(file)} == needed
 
 
-def test_ranges_larger_than_a_request_are_read_completely(loop, replayers, tmp_path):
-    """The kernel drops what goes beyond the device's largest request."""
+@pytest.mark.parametrize("largest_kb", ("64", "127"))
+def test_ranges_larger_than_a_request_are_read_completely(loop, replayers, tmp_path, largest_kb):
+    """The kernel drops what goes beyond the device's largest request, which may end in a page."""
     file = loop.mountpoint / "large"
     file.write_bytes(os.urandom(4 << 20))
     forget(file)
-    limit = loop.knob.parent / "max_sectors_kb"
-    before = limit.read_text()
+    limits = {loop.knob.parent / "max_sectors_kb": largest_kb, loop.knob: "0"}
+    before = {knob: knob.read_text() for knob in limits}
     try:
-        limit.write_text("64")
+        for knob, value in limits.items():
+            knob.write_text(value)
         listing = Listing(tuple(Range(str(file), at << 20, 1 << 20) for at in (0, 2)))
         said = replayed(replayers["c"], listing, tmp_path)
     finally:
-        limit.write_text(before)
+        for knob, value in before.items():
+            knob.write_text(value)
     assert "2048 KiB in 2 ranges, files opened 1 times" in said
     pages = (1 << 20) // PAGE
     wanted = {*range(pages), *range(2 * pages, 3 * pages)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -37,6 +36,13 @@ options = RecordOptions(RunOptions(sys.argv[2:], allow_warm=True), wait_s=300.0)
 record_on(LocalTarget(), options, Path(sys.argv[1]), shell=("busybox", "sh"))
 """
 
+# Busybox may lack the applet.
+WITHOUT_SETSID = """
+import tracer.remote.record as module
+settings = module.settings
+module.settings = lambda *words: {**settings(*words), "own_session": ""}
+"""
+
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(
@@ -52,13 +58,14 @@ def loop(tmp_path):
 
 
 @pytest.fixture
-def recording(loop, tmp_path):
+def recording(loop, tmp_path, request):
     """A foreread in a process of its own that records a command which does not end."""
+    changed = getattr(request, "param", "")
     before = set(jobs())
     pid_file = tmp_path / "pid"
     command = ["sh", "-c", f"echo $$ >{pid_file}; exec sleep 600"]
     with subprocess.Popen(
-        [sys.executable, "-c", DRIVER, tmp_path / "capture", *command],
+        [sys.executable, "-c", changed + DRIVER, tmp_path / "capture", *command],
         env={**os.environ, "PYTHONPATH": str(Path(tracer.__file__).parents[1])},
         start_new_session=True,
     ) as driver:
@@ -161,13 +168,26 @@ def test_a_second_recording_is_refused_and_names_the_first(recording, tmp_path):
     assert not (tmp_path / "second").exists()
 
 
+def test_the_guard_is_not_in_the_session_that_a_hangup_ends(recording, loop):
+    driver, pid, job = recording
+    assert not {os.getsid(one) for one in guards(job)} & {os.getsid(driver.pid)}
+    assert is_running(pid)
+    assert loop.window_kb() == 0
+
+
+@pytest.mark.parametrize("recording", [WITHOUT_SETSID], indirect=True, ids=["no setsid"])
 def test_the_guard_hears_no_hangup(recording, loop):
     _, pid, job = recording
-    for name in ("owner", "recorder"):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(int((job / name).read_text().split()[0]), signal.SIGHUP)
-    assert not until(lambda: not is_running(pid), 3)
+    for one in guards(job):
+        os.kill(one, signal.SIGHUP)
+    assert not until(lambda: not is_running(pid), 10)
+    assert all(is_running(one) for one in guards(job))
     assert loop.window_kb() == 0
+
+
+def guards(job):
+    """Return the processes of a job that restore everything."""
+    return [int((job / name).read_text().split()[0]) for name in ("owner", "recorder")]
 
 
 @pytest.mark.parametrize("shell", each_shell())

@@ -497,6 +497,8 @@ def test_knobs_are_free_while_a_host_fetches_its_result(loop, nowhere):
             "counted": "",
             "scenario": "idle",
             "watched": "",
+            "replayer": "",
+            "later": "",
         }
         job.settings(received, run.command)
         run_to_end(job)

@@ -9,6 +9,7 @@ import numpy as np
 
 from analyzer.ingest.recording import Recording, Trace
 from analyzer.ingest.tables import ACCESSES, EVENTS, FILES, REQUESTS, Schema, Table
+from boards.stack import Stack
 from tracer.formats.capture import Capture, Cold, Device, Host, Mount
 
 ROOT_PID = 100
@@ -42,6 +43,23 @@ def device_of(dev: str = "7:0", name: str = "loop0", **changes: Any) -> Device:
         "queue": {},
     }
     return Device(**{**base, **changes})
+
+
+def stack_of(dev: str = "7:0", device: str = "loop0", **changes: Any) -> Stack:
+    """Return a file system on /, whose window is that of the disk ``device``, 128 KiB."""
+    knob = f"/sys/block/{device}/queue/read_ahead_kb"
+    base: dict[str, Any] = {
+        "dev": dev,
+        "mountpoint": "/",
+        "file_system": "ext4",
+        "device": device,
+        "knob": knob,
+        "lasting": knob,
+        "read_ahead_kb": 128,
+        "layers": [device],
+        "disks": [device],
+    }
+    return Stack(**{**base, **changes})
 
 
 def capture_of(**changes: Any) -> Capture:

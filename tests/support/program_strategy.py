@@ -82,13 +82,13 @@ def _touch(draw: st.DrawFn, script: Script, _pages: dict[int, int], mappings: li
 def _read(draw: st.DrawFn, script: Script, pages: dict[int, int], _mappings: list[Mapped]) -> None:
     handle = draw(st.sampled_from(sorted(pages)))
     size = pages[handle] * PAGE
-    position = draw(st.one_of(st.just(0), st.integers(0, size - 1)))
+    position = draw(st.one_of(st.just(0), st.integers(0, size)))
     if draw(st.booleans()):
         position -= position % PAGE
     length = draw(st.sampled_from(_LENGTHS))
     stride = draw(st.sampled_from([length, length, length + PAGE, length + 3 * PAGE, -length]))
     for _ in range(draw(st.sampled_from([1, 3, 8, 20]))):
-        if 0 <= position < size:
+        if 0 <= position <= size:
             script.read_bytes(handle, position, length)
         position += stride
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from boards.target import Target
 from tracer.error import TracerError
 
+UNLIMITED_KIB = 1 << 20  # more than any disk takes
 SMALLEST_BYTES = 16 << 20  # of the read area: a smaller one would be read again and again
 _HERE = Path(__file__).parent
 _MOST_ANSWER = 1 << 16  # bytes of place.sh's output
@@ -26,13 +27,17 @@ class CalibrateError(TracerError, RuntimeError):
 
 @dataclass(frozen=True)
 class Place:
-    """What is read: ``path``, a block device or a file, of ``size`` bytes, on ``disk`` if known."""
+    """What is read: ``path``, a block device or a file, of ``size`` bytes, on ``disk`` if known.
+
+    The disk takes requests of ``largest_kib`` at most (max_sectors_kb).
+    """
 
     path: str
     size: int
     disk: str
     kernel: str
     fio: str
+    largest_kib: int = UNLIMITED_KIB
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,9 @@ def find_place(target: Target, place: str) -> Place:
             f"name the disk, or a file of at least {SMALLEST_BYTES >> 20} MiB",
         )
     kernel = told.get("kernel", "") or "unknown"
-    return Place(path, int(size), told.get("disk", ""), kernel, told["fio"])
+    largest = told.get("largest", "")
+    largest_kib = int(largest) if largest.isdecimal() else UNLIMITED_KIB
+    return Place(path, int(size), told.get("disk", ""), kernel, told["fio"], largest_kib)
 
 
 def measure(target: Target, place: Place, job: Job, start: float = 0.0) -> Seen:

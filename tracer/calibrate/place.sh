@@ -28,6 +28,13 @@ largest_below() {
 node=$(disk_of "$place")
 name=${node##*/}
 [ -z "$name" ] || [ ! -r "/sys/class/block/$name/stat" ] || printf 'disk %s\n' "$name"
+# A partition has the queue of its disk.
+for queue in "/sys/class/block/$name/queue" "/sys/class/block/$name/../queue"; do
+    [ -z "$name" ] || [ ! -r "$queue/max_sectors_kb" ] || {
+        printf 'largest %s\n' "$(cat "$queue/max_sectors_kb")"
+        break
+    }
+done
 if [ -d "$place" ]; then
     if [ -n "$node" ] && dd if="$node" of=/dev/null bs=4096 count=1 2>/dev/null; then
         place=$node

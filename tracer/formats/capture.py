@@ -22,6 +22,7 @@ from msgspec import field
 
 from boards.bounded import UnboundedError, read_bounded
 from boards.document import Document, OtherSchemaError, decode, encode, says
+from boards.stack import Stack
 from tracer.error import TracerError
 from tracer.formats.confirmation import Confirmation
 from tracer.formats.disk_probe import DiskProbe
@@ -147,6 +148,24 @@ class Cold(msgspec.Struct, frozen=True, kw_only=True):
     resident: list[Resident]
 
 
+class ReadBefore(msgspec.Struct, frozen=True, kw_only=True):
+    """What a disk had read when the recording of a boot began."""
+
+    disk: str
+    requests: Count
+    bytes: Count
+
+
+class Boot(msgspec.Struct, frozen=True, kw_only=True):
+    """The recorded boot, before its recording began.
+
+    ``processes`` ran already; what they start belongs to the boot.
+    """
+
+    processes: list[ThreadId]
+    read_before: list[ReadBefore]
+
+
 class RunMetadata(Document, frozen=True, kw_only=True):
     """What is known of one recorded run, except its disk's probe."""
 
@@ -172,7 +191,8 @@ class RunMetadata(Document, frozen=True, kw_only=True):
         default_factory=list
     )
     ended_by: Annotated[
-        Literal["exit", "signal", "duration", "idle", "output"], says("what ended the recording")
+        Literal["exit", "signal", "duration", "idle", "output", "boot-done"],
+        says("what ended the recording"),
     ]
     wall_seconds: Annotated[
         float, says("seconds from exec to the end of the recording or of the command")
@@ -187,7 +207,11 @@ class RunMetadata(Document, frozen=True, kw_only=True):
     cold: Cold
     devices: list[Device]
     mounts: list[Mount]
+    stacks: Annotated[
+        list[Stack], says("what lies under each file system; empty in captures of foreread 0.1")
+    ] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    boot: Annotated[Boot | None, says("null unless a whole boot was recorded")] = None
     confirmations: Annotated[list[Confirmation], says("measured proofs of the proposed window")] = (
         field(default_factory=list)
     )

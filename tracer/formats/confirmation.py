@@ -37,6 +37,7 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
     low: Share | None = None
     high: Share | None = None
     pairs: Annotated[list[tuple[Seconds, Seconds]], msgspec.Meta(max_length=100_000)] = []
+    change: Text = ""  # what else the proposed runs had than their window; empty: nothing
     disturbed: Runs = 0
     runs: Runs = 0  # all that were made, the discarded first ones included
     wall_seconds: Annotated[float, msgspec.Meta(ge=0, le=1e12)] = 0.0
@@ -49,9 +50,10 @@ class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def same_question(one: Confirmation, other: Confirmation) -> bool:
-    """Return whether two results compare the same windows on the same board."""
+    """Return whether two results compare the same windows and change on the same board."""
     return _question(one) == _question(other)
 
 
 def _question(of: Confirmation) -> tuple[object, ...]:
-    return (of.kernel, of.machine, of.model, sorted(of.disks), of.present_kb, of.proposed_kb)
+    board = (of.kernel, of.machine, of.model, sorted(of.disks))
+    return (*board, of.present_kb, of.proposed_kb, of.change)

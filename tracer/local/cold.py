@@ -9,18 +9,23 @@ were not dropped; a few are normal (pages under I/O, superblocks).
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
+import re
 import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from boards.counted import plural
-from boards.mounts import MountPoint, mount_of
+from boards.mounts import MountPoint, mount_of, read_mounts
 from tracer.error import RecordError
 from tracer.formats.capture import Cold, Resident
+from tracer.local.displaced import displace_squashfs
 from tracer.local.residency import Inode, Runs, runs_of
 
+_BLKFLSBUF = 0x1261  # <linux/fs.h>
 _DROP = Path("/proc/sys/vm/drop_caches")
 _ATTEMPTS = 6  # with growing pauses, 3 s in all: disturbances are often short
 _CHUNK_PAGES = 1 << 16  # mapped at a time: 256 MiB, which a 32-bit address space has
@@ -44,7 +49,7 @@ def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> tuple[Cold, d
     """
     before = cached_pages()
     for attempt in range(_ATTEMPTS):
-        drop()
+        drop_caches()
         cold, cached = _prove(files, before, mounts)
         if cold.proven:
             break
@@ -53,8 +58,16 @@ def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> tuple[Cold, d
 
 
 def drop() -> None:
+    """Drop page cache, directory entries and inodes, and what squashfs keeps beside them."""
+    displace_squashfs()
+    drop_caches()
+
+
+def drop_caches() -> None:
     """Write back dirty pages, then drop page cache, directory entries and inodes."""
     os.sync()
+    if keeps_last_used(os.uname().release):
+        _release_last_used()
     try:
         _DROP.write_text("3\n")
     except OSError as error:
@@ -62,6 +75,26 @@ def drop() -> None:
             f"the caches cannot be dropped: {_DROP}: {error.strerror}",
             "run as root, outside of containers that make /proc/sys read-only",
         ) from error
+
+
+def keeps_last_used(release: str) -> bool:
+    """Return whether drop_caches keeps the blocks and pages that a processor used last.
+
+    They are in bh_lrus of fs/buffer.c and lru_add of mm/swap.c; drop_caches drains them since 6.7.
+    """
+    found = re.match(r"(\d+)\.(\d+)", release)
+    return found is not None and (int(found[1]), int(found[2])) < (6, 7)
+
+
+def _release_last_used() -> None:
+    """Make all processors release them: BLKFLSBUF of a mounted disk (block/bdev.c) does that."""
+    for source in {mount.source for mount in read_mounts() if mount.source.startswith("/dev/")}:
+        with suppress(OSError):  # not a disk, or a container that has none
+            disk = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+            try:
+                fcntl.ioctl(disk, _BLKFLSBUF)
+            finally:
+                os.close(disk)
 
 
 def cached_pages() -> int:

@@ -16,6 +16,8 @@ from pathlib import Path
 from boards.device import Devices
 from boards.owner import PREFIX, is_left, owner_tag, start_time
 from boards.scratch import leftovers as scratch_leftovers
+from boards.stack import Stack
+from boards.stacks import IN_MEMORY, file_stacks
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Probe
 from tracer.backends.select import candidates
@@ -175,6 +177,27 @@ def _event_remedy(event: str, missing: list[str]) -> str:
 
 def _window_findings(root: Path) -> list[Finding]:
     devices = Devices(root / "sys")
+    return [*stack_findings(devices), *_knob_findings(root, devices)]
+
+
+def stack_findings(devices: Devices) -> list[Finding]:
+    """Return whose window counts for the files of the root file system, an overlay's layers."""
+    found = file_stacks(devices, Path("/"))
+    return [_stack_finding(stack, len(found) > 1) for stack in found]
+
+
+def _stack_finding(stack: Stack, is_layer: bool) -> Finding:
+    name = f"window of {stack.mountpoint}"
+    files = " on ".join([stack.file_system, *stack.layers])
+    if is_layer and stack.file_system in IN_MEMORY:  # as routers and live systems have it
+        return Finding(name, True, f"{files}: {stack.unknown}")
+    if stack.unknown:
+        return Finding(name, False, f"{files}: {stack.unknown}", stack.remedy)
+    facts = "".join(f"; {fact}" for fact in stack.facts)
+    return Finding(name, True, f"{files}: {stack.knob}, now {stack.read_ahead_kb}{facts}")
+
+
+def _knob_findings(root: Path, devices: Devices) -> list[Finding]:
     knobs = devices.read_ahead_knobs(devices.mounted()) + devices.other_knobs()
     return [
         _writable(f"read_ahead_kb {Path(knob).parts[-3 if '/queue/' in knob else -2]}", path, why)

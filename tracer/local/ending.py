@@ -16,7 +16,7 @@ from tracer.error import RecordError
 from tracer.interrupts import uninterrupted
 from tracer.local.command import HeldCommand, Streams
 
-EndedBy = Literal["exit", "signal", "duration", "idle", "output"]
+EndedBy = Literal["exit", "signal", "duration", "idle", "output", "boot-done"]
 _EXIT_POLL_S = 0.02  # only without pidfd_open (before Linux 5.3)
 _LONGEST_POLL_S = 3600.0  # poll(2) takes no more than 24 days of milliseconds
 _OUTPUT_KEPT = 1 << 16  # bytes before a match that a regular expression can reach back over

@@ -15,6 +15,8 @@ from msgspec import structs
 from boards.counted import plural
 from boards.device import Devices
 from boards.silent import silent
+from boards.stacks import stacks
+from tracer import touches
 from tracer.backends import tracefs_mount
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS, Backend, Recorded
 from tracer.error import RecordError
@@ -48,14 +50,17 @@ class RecordOptions:
     ``read_ahead_kb`` is in force on every mounted disk during the run (and on those named in
     ``devices``); anything but 0 makes a contaminated capture. ``buffer_kib`` per CPU is chosen
     by the machine's memory if None. ``probes``: use kernel probes for accesses for which an older
-    kernel has no events (on a target). ``wait_s``: how long to wait for another foreread.
+    kernel has no events (on a target). ``touches``: at a window of 0 on a compressed file system,
+    see the touches of mapped pages, too. ``wait_s``: how long to wait for another foreread.
     ``foreread`` is the version and ``words`` are the command-line options that the capture names.
     ``search_s`` is how long paths are looked up after the run, None for as long as usual. ``tell``
-    is called with each step.
+    is called with each step. ``note_mapped``: on a target, find out which pages its processes
+    have mapped and so keep in the cache, which takes seconds on a slow board.
     """
 
     run: RunOptions
     read_ahead_kb: int = 0
+    touches: bool = True
     devices: tuple[str, ...] = ()
     events: tuple[str, ...] = WANTED_EVENTS
     buffer_kib: int | None = None
@@ -65,6 +70,7 @@ class RecordOptions:
     words: tuple[str, ...] = ()
     search_s: float | None = None
     tell: Callable[[str], None] = silent
+    note_mapped: bool = True
 
 
 def record(
@@ -105,7 +111,9 @@ def _record(
     _check_events(missing)
     with Journal(wait_s=options.wait_s) as journal:
         devices = Devices()
+        under = stacks(devices)
         disks = _set_windows(journal, devices, options, notes)
+        _show_touches(journal, devices, options, notes)
         options.tell(f"running the command cold, at read_ahead_kb={options.read_ahead_kb}")
         run, recorded = _run_recorded(options, backend, trace, events, reads_of is not None)
     notes += [*run.notes, *recorded.notes, *lost_notes(recorded.lost)]
@@ -140,6 +148,7 @@ def _record(
         cold=run.cold,
         devices=disks,
         mounts=metadata.mounts(devices),
+        stacks=under,
         notes=notes,
         disk=disk,
     )
@@ -163,6 +172,25 @@ def _run_recorded(
             watch_group=watch_group,
         )
         return run, backend.stop()
+
+
+def _show_touches(
+    journal: Journal, devices: Devices, options: RecordOptions, notes: list[str]
+) -> None:
+    """Turn fault-around off if it would hide touches of pages in compressed blocks."""
+    if not options.touches or options.read_ahead_kb:
+        return
+    fstype = touches.hidden(devices, options.run.command, str(options.run.directory()))
+    if not fstype:
+        return
+    try:
+        journal.set(touches.KNOB, str(os.sysconf("SC_PAGE_SIZE")))
+    except (OSError, KnobRefused):
+        mount = "mount -t debugfs debugfs /sys/kernel/debug"
+        notes.append(touches.unseen_note(fstype, f"{mount}, and record again"))
+    if touches.need_probes(os.uname().release):
+        remote = "record with --target ssh://root@localhost, which uses kernel probes"
+        notes.append(touches.unseen_note(fstype, remote))
 
 
 def _set_windows(

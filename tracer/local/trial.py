@@ -17,6 +17,7 @@ from typing import Literal, Protocol, Self, get_args
 
 from boards.device import SECTOR_BYTES, Disk
 from tracer.error import RecordError
+from tracer.local.beside import Later, Replayer
 from tracer.local.changed import Change, ChangedKnobError
 from tracer.local.command import Ended
 from tracer.local.counters import Counters
@@ -74,10 +75,16 @@ class Scenario:
 
 @dataclass(frozen=True)
 class Trial:
-    """Settings as (knob, value), written in that order, and the scenario."""
+    """Settings as (knob, value), written in that order, and the scenario.
+
+    ``replays``: the options' replayer reads its list beside the start. ``later`` are settings that
+    change during the start. Only trials by a target's shell do either.
+    """
 
     settings: tuple[tuple[str, str], ...] = ()
     scenario: Scenario = field(default_factory=Scenario)
+    replays: bool = False
+    later: tuple[Later, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -112,8 +119,9 @@ class TrialOptions:
     ``devices`` name the disks that are tuned and whose counters are read; by default those of
     the executable and of ``paths``. A trial that has not ended after ``limit_s`` is ``hung``; with
     None there is no limit. ``bios``: sum up the bios of each, as counters ``io_*``
-    (remote/bios.py), which only trials by a target's shell do. Without ``vmstat`` a target may
-    leave out the counters of /proc/vmstat, which take time to bring here.
+    (remote/bios.py), which only trials by a target's shell do; ``by_shell`` asks for these on this
+    machine, too. Without ``vmstat`` a target may leave out the counters of /proc/vmstat, which take
+    time to bring here. ``replayer``: what trials that replay a list run.
     """
 
     run: RunOptions
@@ -123,6 +131,8 @@ class TrialOptions:
     limit_s: float | None = 600.0
     bios: bool = False
     vmstat: bool = True
+    by_shell: bool = False
+    replayer: Replayer | None = None
 
 
 class TrialBench(Protocol):

@@ -7,6 +7,7 @@ from pathlib import Path
 from boards.device import Devices
 from boards.mounts import mount_of
 from boards.remount import remountable
+from boards.stacks import stack_of_path
 from tracer.error import RecordError
 from tracer.local.trial import TrialOptions
 
@@ -22,11 +23,20 @@ def disks_to_tune(options: TrialOptions, devices: Devices, executable: Path) -> 
     paths = [executable, *options.paths]
     disks = [disk for path in paths for disk in devices.disks_of_path(path)]
     if not disks:
+        where = f"the file system of {paths[0]} is not on a disk of its machine"
         raise RecordError(
-            f"the file system of {paths[0]} is not on a disk of its machine",
+            f"{where}{_window(devices, paths[0])}",
             "name the disk with --device NAME",
         )
     return list(dict.fromkeys(disks))
+
+
+def _window(devices: Devices, path: Path) -> str:
+    """Return whose window counts for a file without a disk, or why none does."""
+    stack = stack_of_path(devices, path)
+    if stack is None:
+        return ""
+    return f"; {stack.unknown or f'its window is {stack.knob}, which script and predict know'}"
 
 
 def mounted_on(disks: list[str], devices: Devices, executable: Path) -> str:

@@ -10,10 +10,11 @@ from collections import defaultdict
 from contextlib import suppress
 from importlib import resources
 
-from boards.mounts import parse_mount
+from boards.mounts import MountPoint, parse_mount
+from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
 from boards.target import Target
 from tracer.backends.base import INDISPENSABLE, WANTED_EVENTS
-from tracer.local.doctor import Diagnosis, kernel_finding
+from tracer.local.doctor import Diagnosis, kernel_finding, stack_findings
 from tracer.local.kernel import cost_of_missing, generation_of
 from tracer.local.tunable import BIOS, PROGRAMS, Finding, Seen, tuning_findings
 
@@ -41,7 +42,8 @@ Facts = dict[str, list[str]]
 
 def examine_target(target: Target) -> Diagnosis:
     """Return what can be recorded on the target; raises TargetError."""
-    script = resources.files(__package__).joinpath("doctor.sh").read_text()
+    folder = resources.files(__package__)
+    script = "\n".join((folder / part).read_text() for part in ("disks.sh", "doctor.sh"))
     events, programs = (*WANTED_EVENTS, BIOS), {*APPLETS, *PROGRAMS, "fio"}
     words = ["sh", "-c", script, "sh", " ".join(events), " ".join(sorted(programs))]
     answer = target.run(words, timeout_s=_ASK_S)
@@ -54,6 +56,7 @@ def examine_target(target: Target) -> Diagnosis:
         _tracefs(facts),
         *_events(facts),
         _windows(facts),
+        *_stacks(facts),
         _drop_caches(facts),
         _probes(facts),
         _btf(facts),
@@ -138,6 +141,22 @@ def _windows(facts: Facts) -> Finding:
     return Finding("read_ahead_kb", False, detail, _AS_ROOT + ", with /sys mounted writable")
 
 
+def _stacks(facts: Facts) -> list[Finding]:
+    """Return whose window counts for the files of the target's root."""
+    sysfs, links = parse_sysfs(facts["sys"]), parse_links(facts["bdi"])
+    with copied_devices(sysfs, _mounts(facts), links) as devices, suppress(OSError, ValueError):
+        return stack_findings(devices)  # untrusted text
+    return []
+
+
+def _mounts(facts: Facts) -> list[MountPoint]:
+    mounts = []
+    for line in facts["mount"]:
+        with suppress(ValueError, IndexError):  # untrusted text
+            mounts.append(parse_mount(line))
+    return mounts
+
+
 def _drop_caches(facts: Facts) -> Finding:
     if DROP_CACHES in facts["writable"]:
         return Finding("drop_caches", True, "writable")
@@ -168,13 +187,9 @@ def _fault_around(facts: Facts) -> Finding:
 
 
 def _tunable(facts: Facts) -> Seen:
-    mounts = []
-    for line in facts["mount"]:
-        with suppress(ValueError, IndexError):  # untrusted text
-            mounts.append(parse_mount(line))
     return Seen(
         "\n".join(facts["meminfo"]),
-        mounts,
+        _mounts(facts),
         dict(line.partition(" ")[::2] for line in facts["scheduler"]),
         BIOS in facts["event"],
         bool(facts["accounting"]),
@@ -183,6 +198,10 @@ def _tunable(facts: Facts) -> Seen:
 
 
 def _leftovers(facts: Facts) -> Finding:
+    if facts["hook"]:
+        detail = f"{facts['hook'][0]}, of a recorded boot"
+        remedy = "repeat this command with --restore, unless that is still being recorded"
+        return Finding("leftovers", False, detail, remedy)
     if not facts["left"]:
         return Finding("leftovers", True, "none")
     remedy = "of a running recording, or of a killed one: the next recording restores the settings"

@@ -45,6 +45,7 @@ done </proc/self/mountinfo
 while read -r line; do
     echo "meminfo $line"
 done </proc/meminfo
+print_disks
 [ ! -e /proc/self/io ] || echo "accounting yes"
 [ ! -r /sys/kernel/debug/fault_around_bytes ] || echo "fault_around yes"
 for place in /dev/shm /run /tmp /var/tmp /dev; do
@@ -52,4 +53,5 @@ for place in /dev/shm /run /tmp /var/tmp /dev; do
         [ ! -e "$left" ] || echo "left $left"
     done
 done
+[ ! -e /etc/foreread-boot ] || echo "hook /etc/foreread-boot"
 :

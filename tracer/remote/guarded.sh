@@ -29,20 +29,6 @@ probe() {
     print_disks
 }
 
-# print_disks: print the files of sysfs that describe the disks, as "sys PATH:LINE".
-print_disks() {
-    for disk in /sys/block/*; do
-        grep -s '' /dev/null "$disk"/dev "$disk"/size "$disk"/device/model "$disk"/device/name \
-            "$disk"/loop/backing_file "$disk"/slaves/*/dev "$disk"/queue/* \
-            "$disk"/*/partition "$disk"/*/start "$disk"/*/dev
-    done | sed 's/^/sys /'
-    grep -s '' /dev/null /sys/class/bdi/*/read_ahead_kb /sys/fs/btrfs/*/devices/*/dev |
-        sed 's/^/sys /'
-    for bdi in /sys/fs/btrfs/*/bdi; do
-        [ ! -d "$bdi" ] || echo "bdi $bdi $(cd -P "$bdi" && pwd -P)"
-    done
-} 2>/dev/null
-
 # start [GUARD]: start the job in the background; the process that owns the job runs the function
 # GUARD.
 start() {
@@ -88,6 +74,7 @@ guard() {
     # Kept open so that another foreread, when it ends, does not unmount it. If it is missing,
     # prepare reports that.
     keep_tracefs
+    [ -z "${debugfs-}" ] || keep_debugfs
     (
         make_run >"$job/facts"
         : >"$job/recorded"
@@ -153,13 +140,21 @@ make_run() {
         "end what reads files meanwhile, or accept it with --allow-warm" ;;
     esac
     begin
-    drop
+    untraced displace_squashfs
+    drop_caches
     : >"$job/released"
     mark start
     release_and_wait
     end
     check_knobs
     print_run
+}
+
+# untraced COMMAND...: run it without recording events of it, which would fill the buffers.
+untraced() {
+    [ -z "${instance-}" ] || echo 0 >"$instance/tracing_on"
+    "$@"
+    [ -z "${instance-}" ] || echo 1 >"$instance/tracing_on"
 }
 
 # set_knobs: set each knob, and write to the file "set" what became of it. With all_knobs, write them

@@ -15,7 +15,7 @@ from tracer.local.run import RunOptions
 from tracer.remote.job import Job
 from tracer.remote.machine import Machine
 
-PARTS = ("lib.sh", "knobs.sh", "held.sh", "tracing.sh", "guarded.sh")
+PARTS = ("lib.sh", "knobs.sh", "held.sh", "tracing.sh", "disks.sh", "guarded.sh")
 AWAIT_S = 5  # maximum wait for the target before the lease is renewed
 _OUTPUT_BYTES = 1 << 20  # of each stream of the command that are kept
 

@@ -78,7 +78,7 @@ class Job:
         return self
 
     def _begin(self) -> None:
-        words = [*self.shell, "-c", _part("place.sh").decode(), "sh", secrets.token_hex(8)]
+        words = [*self.shell, "-c", part("place.sh").decode(), "sh", secrets.token_hex(8)]
         words += [owner_tag()] if self._is_here else []
         answer = self._run(words, "looking for a working folder on the target")
         with making_sense("looking up its memory"):
@@ -99,15 +99,15 @@ class Job:
 
     def settings(self, values: Mapping[str, str], command: Sequence[str]) -> None:
         """Give the script its settings: shell variables by name, and the command's words."""
-        assignments = [f"{name}={shlex.quote(value)}" for name, value in values.items()]
-        assignments += [f"shell={shlex.quote(shlex.join(self.shell))}"]
-        words = shlex.join(command)
-        text = "\n".join([*assignments, f'run_command() {{ "$@" {words}; }}', ""])
-        self._push("settings", os.fsencode(text))
+        self._push("settings", settings_file(values, command, self.shell))
 
-    def bring(self, part: str) -> None:
+    def bring(self, name: str) -> None:
         """Copy a shell file to the job's folder."""
-        self._push(part, _part(part))
+        self._push(name, part(name))
+
+    def give(self, name: str, content: bytes, mode: int = 0o600) -> None:
+        """Write a file into the job's folder."""
+        self._push(name, content, mode)
 
     def ask(
         self, *words: str, step: str, timeout_s: float = STEP_S, within_s: float | None = None
@@ -157,12 +157,12 @@ class Job:
         else:
             self._like.raw("copy_script", self.folder, step="copying the script on the target")
 
-    def _push(self, name: str, content: bytes) -> None:
+    def _push(self, name: str, content: bytes, mode: int = 0o600) -> None:
         with tempfile.NamedTemporaryFile(prefix=prefix()) as file:
             file.write(content)
             file.flush()
             try:
-                self.target.push(Path(file.name), f"{self.folder}/{name}", 0o600)
+                self.target.push(Path(file.name), f"{self.folder}/{name}", mode)
             except OSError as error:
                 raise RecordError(
                     f"{self.folder} on the target cannot be written: {error.strerror}",
@@ -185,6 +185,16 @@ class Job:
                 "the target needs a POSIX shell, such as busybox ash",
             )
         return done
+
+
+def settings_file(
+    values: Mapping[str, str], command: Sequence[str], shell: Sequence[str] = ("sh",)
+) -> bytes:
+    """Return the settings of a script: shell variables by name, and the command's words."""
+    assignments = [f"{name}={shlex.quote(value)}" for name, value in values.items()]
+    assignments += [f"shell={shlex.quote(shlex.join(shell))}"]
+    words = shlex.join(command)
+    return os.fsencode("\n".join([*assignments, f'run_command() {{ "$@" {words}; }}', ""]))
 
 
 def facts(answer: bytes) -> list[Fact]:
@@ -211,8 +221,9 @@ def making_sense(of: str) -> Iterator[None]:
 def script(parts: Sequence[str]) -> str:
     """Return the shell files ``parts`` as one script, with the functions for special knobs."""
     shared = (knobs.shell_functions(), remount.shell_functions(), scheduler.shell_functions())
-    return "\n".join([*shared, *(_part(name).decode() for name in parts)])
+    return "\n".join([*shared, *(part(name).decode() for name in parts)])
 
 
-def _part(name: str) -> bytes:
+def part(name: str) -> bytes:
+    """Return a shell file of this package."""
     return (resources.files("tracer.remote") / name).read_bytes()

@@ -14,14 +14,13 @@ from typing import Literal
 
 from boards.device import Devices
 from boards.mounts import MountPoint, parse_mount
-from boards.sysfs_copy import NAME, copied_devices, parse_sysfs
+from boards.sysfs_copy import copied_devices, parse_links, parse_sysfs
 from tracer.local import metadata
 from tracer.memory import available_kib
 from tracer.remote.job import Fact, making_sense
 
 _UNEXPLAINED_KIB = 4096  # as in tracer.local.cold: reads by others, superblocks
 _UNEXPLAINED_SHARE = 1000
-_BDI = re.compile(rf"(/sys/fs/btrfs/[0-9a-f-]{{36}}/bdi) /sys/\S*/({NAME})", re.ASCII)
 _BYTE_ORDERS: dict[str, Literal["little", "big"]] = {"little": "little", "big": "big"}
 _CPUS = re.compile(r"\d{1,5}(?:-\d{1,5})?(?:,\d{1,5}(?:-\d{1,5})?)*", re.ASCII)
 
@@ -60,11 +59,8 @@ class Machine:
     @classmethod
     def _parse(cls, facts: list[Fact]) -> Machine:
         lines: defaultdict[str, list[str]] = defaultdict(list)
-        bdis = {}
         for fact in facts:
             lines[fact.key].append(fact.value)
-        for match in filter(None, map(_BDI.fullmatch, lines["bdi"])):
-            bdis[match[1].removeprefix("/sys/")] = match[2]
         meminfo = "\n".join(lines["meminfo"])
         return cls(
             kernel=lines["kernel"][0],
@@ -81,7 +77,7 @@ class Machine:
             applets=frozenset(lines["applet"]),
             mounts=[parse_mount(line) for line in lines["mount"]],
             sysfs=parse_sysfs(lines["sys"]),
-            bdis=bdis,
+            bdis=parse_links(lines["bdi"]),
         )
 
     @contextmanager

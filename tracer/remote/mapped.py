@@ -12,6 +12,7 @@ import sys
 from array import array
 from bisect import bisect_right
 from collections import defaultdict
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -35,22 +36,37 @@ _MAP = re.compile(rf"/proc/(\d{{1,10}})/maps:{_HEX}-{_HEX} \S+ {_HEX} .*")
 Pieces: TypeAlias = "dict[str, list[tuple[int, array[int]]]]"  # by process: first page, entries
 
 
-def mapped_pages(job: Job, machine: Machine) -> dict[Inode, Runs] | None:
+@dataclass(frozen=True)
+class Mapped:
+    """The mapped pages, and the paths, of files."""
+
+    pages: dict[Inode, Runs]
+    paths: dict[Inode, str]
+
+
+def mapped_pages(job: Job, machine: Machine) -> Mapped | None:
     """Return the pages by file; None if the kernel does not report them, or it took too long."""
     step = "fetching which pages are mapped"
     maps, pieces, pagemap = (
         job.raw("noted", name, step=step).stdout for name in ("maps", "pieces", "pagemap")
     )
+    text = os.fsdecode(maps)
     try:
-        return parse_mapped(
-            os.fsdecode(maps),
-            os.fsdecode(pieces),
-            pagemap,
-            machine.page_size,
-            machine.byte_order,
+        pages = parse_mapped(
+            text, os.fsdecode(pieces), pagemap, machine.page_size, machine.byte_order
         )
     except ValueError:  # a process may end while its entries are read
         return None
+    return None if pages is None else Mapped(pages, paths_of(text))
+
+
+def paths_of(maps: str) -> dict[Inode, str]:
+    """Return the paths of mapped files."""
+    return dict(
+        mapping
+        for line in maps.split("\n")
+        if _MAP.fullmatch(line) and (mapping := parse_mapping(line.partition(":")[2]))
+    )
 
 
 def parse_mapped(

@@ -22,6 +22,7 @@ prepare() {
 }
 
 begin() {
+    hold_beside
     start_load
     count look
     sleep 0.3 2>/dev/null || sleep 1
@@ -66,7 +67,8 @@ ask_load() {
     esac
 }
 
-# mark NAME: note the time; with a resolution of 0.01 s if the kernel has no marks.
+# mark NAME: note the time; with a resolution of 0.01 s if the kernel has no marks. With the start,
+# release what runs beside it (beside.sh).
 mark() {
     if [ -n "$marks" ]; then
         echo "$1" >"$marks/trace_marker"
@@ -74,12 +76,14 @@ mark() {
         uptime
         echo "uptime $1 $now"
     fi
+    [ "$1" != start ] || release_beside
 }
 
 end() {
     [ -z "$watched" ] || echo 0 >"$bios/tracing_on"
     count after
     print_io after "$recorder"
+    end_beside
     ask_load after
     [ -z "$why_not" ] || echo "unloaded ${why_not%%|*}"
     [ -z "$watched" ] || echo "bios $(sum_bios "$bios")"

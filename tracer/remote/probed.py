@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from boards.cost import FixedCost
+from boards.cost import FixedCost, StatefulCost
 from boards.scratch import scratch_folder
 from boards.target import Target
 from tracer.backends.base import INDISPENSABLE
@@ -65,7 +65,7 @@ def probe_target(
     requests of the capture itself count too: they are the small ones. Raises RecordError,
     TargetError, or ValueError for a trace that cannot be read.
     """
-    reads = seen.reads(trace, capture.pid)
+    reads = _reads_of(capture, trace, seen)
     dev = max(reads, key=lambda dev: sum(sectors for _, sectors in reads[dev]), default="")
     disk = next((device for device in capture.devices if device.dev == dev), None)
     if disk is None:
@@ -89,9 +89,18 @@ def probe_target(
 def known_cost(target: Target, disk: Device) -> DiskProbe | None:
     """Return the cost that an emulated board was started with; None for any other target."""
     cost = getattr(target, "disk_cost", None)
-    if not isinstance(cost, FixedCost) or not disk.name.startswith(_BOARDS_DISK):
+    if not isinstance(cost, FixedCost | StatefulCost) or not disk.name.startswith(_BOARDS_DISK):
         return None
     return DiskProbe(dev=disk.dev, name=disk.name, known=cost)
+
+
+def _reads_of(capture: Capture, trace: Path, seen: TraceReader) -> dict[str, list[tuple[int, int]]]:
+    """Return the reads of the command, or of all processes of a boot, by disk."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for pid in {capture.pid, *(capture.boot.processes if capture.boot else ())}:
+        for dev, places in seen.reads(trace, pid).items():
+            found.setdefault(dev, []).extend(places)
+    return found
 
 
 def _run(disk: Device, files: Sequence[FileEntry]) -> RunOptions:

@@ -3,38 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-import msgspec
 from msgspec import structs
 
 from boards.device import Devices
 from boards.silent import silent
 from boards.target import Target, TargetError
+from tracer import touches
 from tracer.backends.base import INDISPENSABLE, STANDINS
 from tracer.backends.tracefs import EVENT_PROBE
 from tracer.error import RecordError
 from tracer.formats import capture as capture_files
-from tracer.formats.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
+from tracer.formats.capture import TRACE, Capture, Device, FileEntry
 from tracer.interrupts import orderly_exit
 from tracer.local import metadata
-from tracer.local.journal import unrestored
 from tracer.local.output import no_space_as_error, output_directory
 from tracer.local.record import (
     InodesOf,
     RecordOptions,
     default_buffer_kib,
-    looking_up,
-    lost_notes,
-    unread_note,
 )
-from tracer.local.residency import with_cached
-from tracer.local.run import RunOptions, exit_notes, living_notes
+from tracer.local.run import RunOptions
 from tracer.probes import ProbePlan
 from tracer.remote import guarded_run, probes
-from tracer.remote.files import SEARCH_S, find_files
+from tracer.remote.fetched import Prepared, fetch
 from tracer.remote.guarded_run import (
     directory,
     losing_no_target,
@@ -44,20 +39,10 @@ from tracer.remote.guarded_run import (
 )
 from tracer.remote.job import Job, making_sense
 from tracer.remote.machine import Machine
-from tracer.remote.mapped import MAPPED_S, UNKNOWN_PAGES, mapped_pages
-from tracer.remote.pages import save_trace
-from tracer.remote.places import with_places
+from tracer.remote.mapped import MAPPED_S
 from tracer.remote.probed import TraceReader, probe_target
-from tracer.remote.run_facts import RunFacts, TraceFacts
 
 PARTS = (*guarded_run.PARTS, "probes.sh", "record.sh")
-
-
-@dataclass(frozen=True)
-class _Prepared:
-    machine: Machine
-    devices: Devices
-    probes: ProbePlan | None
 
 
 def record_on(
@@ -79,10 +64,29 @@ def record_on(
     capture, files = _recorded(target, options, output, inodes_of, shell)
     if seen is None:
         return capture
+    return with_disk(target, options, (capture, files), output, seen, shell)
+
+
+def with_disk(
+    target: Target,
+    options: RecordOptions,
+    recorded: tuple[Capture, list[FileEntry]],
+    output: Path,
+    seen: TraceReader,
+    shell: Sequence[str] = ("sh",),
+) -> Capture:
+    """Probe the disk of a recorded capture in ``output``, add that, and return the capture."""
+    capture, files = recorded
 
     def again(run: RunOptions, kb: int, events: tuple[str, ...], to: Path) -> object:
         small = replace(
-            options, tell=silent, run=run, read_ahead_kb=kb, events=events, probes=False
+            options,
+            tell=silent,
+            run=run,
+            read_ahead_kb=kb,
+            events=events,
+            probes=False,
+            touches=False,
         )
         return _recorded(target, small, to, None, shell)
 
@@ -120,82 +124,66 @@ def _recorded(
         machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
         job.saw_clock(machine.uptime_s)
         with machine.devices() as devices:
-            planned = probes.plan_probes(target, machine) if options.probes else None
-            prepared = _Prepared(machine, devices, planned)
+            prepared = prepare(target, machine, devices, options)
             return _record(job, prepared, options, output, inodes_of)
 
 
 def _record(
     job: Job,
-    prepared: _Prepared,
+    prepared: Prepared,
     options: RecordOptions,
     output: Path,
     inodes_of: InodesOf | None,
 ) -> tuple[Capture, list[FileEntry]]:
     created = datetime.now(UTC).isoformat(timespec="seconds")
-    machine, devices = prepared.machine, prepared.devices
-    with making_sense("reading its disks"):
-        disks = list(dict.fromkeys([*devices.mounted(), *options.devices]))
-        described = [metadata.device(devices, name) for name in disks]
-        told = _settings(prepared, options, disks)
+    described, told = described_settings(prepared, options)
     job.settings(told, options.run.command)
     options.tell(f"running the command on the target, cold, at {options.read_ahead_kb} KiB")
     run_to_end(job)
-    options.tell("fetching the trace")
-    facts = job.ask("result", step="fetching the result")
-    run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
     pass_on_output(job, options.run.streams)
-    cached = mapped_pages(job, machine)
-    lost, long_size = save_trace(job, traced, machine.byte_order, output / TRACE)
-    notes = [
-        *(prepared.probes.notes if prepared.probes else []),
-        *run.notes,
-        *exit_notes(run.ended),
-        *living_notes(run.by, run.living, options.run),
-        *lost_notes(lost),
-        *unrestored(run.restored),
-        *([UNKNOWN_PAGES] if cached is None else []),
-    ]
-    files = with_cached(
-        _files(options, job, run, devices, inodes_of, notes, output / TRACE), cached
-    )
-    capture = Capture(
-        foreread=options.foreread,
-        created=created,
-        backend="tracefs",
-        backend_version=machine.kernel,
-        host=_host(machine, long_size),
-        command=options.run.command,
-        cwd=directory(options.run),
-        pid=run.pid,
-        exit_status=run.ended.exit_status if run.ended else None,
-        signal=run.ended.signal if run.ended else None,
-        options=list(options.words),
-        ended_by=run.by,
-        wall_seconds=(run.end_ns - run.start_ns) / 1e9,
-        start_ns=run.start_ns,
-        end_ns=run.end_ns,
-        clock=traced.clock,
-        read_ahead_kb=options.read_ahead_kb,
-        events=traced.events,
-        events_missing=traced.missing,
-        lost={str(cpu): events for cpu, events in sorted(lost.items())},
-        cold=run.cold,
-        devices=[_in_force(device, run) for device in described],
-        mounts=metadata.mounts(devices),
-        notes=notes,
-    )
-    with making_sense("what a capture says of it"):
-        msgspec.convert(msgspec.to_builtins(capture), Capture)
-    capture_files.write(output, capture, files)
-    return capture, files
+    return fetch(job, prepared, described, created, options, output, inodes_of)
 
 
-def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> dict[str, str]:
+def prepare(target: Target, machine: Machine, devices: Devices, options: RecordOptions) -> Prepared:
+    """Return what is needed to record on that target; raises RecordError."""
+    unpacks = ""
+    if options.touches and not options.read_ahead_kb:
+        unpacks = touches.hidden(devices, options.run.command, directory(options.run))
+    probed, notes = _planned(target, machine, options, unpacks)
+    return Prepared(machine, devices, probed, unpacks, notes)
+
+
+def described_settings(
+    prepared: Prepared, options: RecordOptions
+) -> tuple[list[Device], dict[str, str]]:
+    """Return the disks to record, and the settings of the target's recorder."""
+    devices = prepared.devices
+    with making_sense("reading its disks"):
+        disks = list(dict.fromkeys([*devices.mounted(), *options.devices]))
+        described = [metadata.device(devices, name) for name in disks]
+        return described, _settings(prepared, options, disks)
+
+
+def _planned(
+    target: Target, machine: Machine, options: RecordOptions, unpacks: str
+) -> tuple[ProbePlan | None, list[str]]:
+    """Return the probes that the user, or a compressed file system, needs, and notes."""
+    if options.probes:
+        return probes.plan_probes(target, machine), []
+    if not unpacks or not touches.need_probes(machine.kernel):
+        return None, []
+    try:
+        return probes.plan_probes(target, machine), []
+    except RecordError as error:
+        return None, [touches.unseen_note(unpacks, str(error))]
+
+
+def _settings(prepared: Prepared, options: RecordOptions, disks: list[str]) -> dict[str, str]:
     """Return the shell variables with the settings of the target's recorder."""
     machine, devices = prepared.machine, prepared.devices
     knobs = [*devices.read_ahead_knobs(disks), *devices.other_knobs()]
     windows = [(knob, str(options.read_ahead_kb)) for knob in knobs]
+    windows += [(touches.KNOB, str(machine.page_size))] if prepared.unpacks else []
     buffer_kib = options.buffer_kib or default_buffer_kib(machine.available_kib, machine.cpu_count)
     return {
         **settings(machine, options.run, options.wait_s, windows),
@@ -203,58 +191,9 @@ def _settings(prepared: _Prepared, options: RecordOptions, disks: list[str]) -> 
         "standins": " ".join(f"{event}={standin}" for event, standin in STANDINS.items()),
         "indispensable": INDISPENSABLE,
         "open_probe": EVENT_PROBE,
+        "debugfs": "yes" if prepared.unpacks else "",
         "kprobes": probes.lines(prepared.probes) if prepared.probes else "",
         "buffer_kib": str(buffer_kib),
         "page_bytes": str(machine.page_size),
-        "mapped_s": str(MAPPED_S),
+        "mapped_s": str(MAPPED_S if options.note_mapped else 0),
     }
-
-
-def _files(
-    options: RecordOptions,
-    job: Job,
-    run: RunFacts,
-    devices: Devices,
-    inodes_of: InodesOf | None,
-    notes: list[str],
-    trace: Path,
-) -> list[FileEntry]:
-    try:
-        found = inodes_of(trace) if inodes_of else set()
-    except ValueError as error:
-        notes.append(unread_note(error))
-        found = set()
-    inodes = set(run.mapped) | {(dev_text(dev), ino) for dev, ino in found}
-    limit_s = SEARCH_S if options.search_s is None else options.search_s
-    options.tell(looking_up(len(inodes), limit_s))
-    files, search_notes = find_files(job, inodes, devices.mounts, run.mapped, limit_s)
-    notes += search_notes
-    options.tell("looking up where these files are on the disk")
-    return with_places(job, files, devices.mounts)
-
-
-def _host(machine: Machine, long_size: int) -> Host:
-    return Host(
-        kernel=machine.kernel,
-        version=machine.version,
-        machine=machine.machine,
-        nodename=machine.nodename,
-        page_size=machine.page_size,
-        byte_order=machine.byte_order,
-        long_size=long_size,
-        cpu_model=machine.cpu_model,
-        cpu_count=machine.cpu_count,
-        memory_kib=machine.memory_kib,
-    )
-
-
-def _in_force(device: Device, run: RunFacts) -> Device:
-    """Return the disk with its windows: those found after leftovers of dead jobs were restored."""
-    knob = f"/sys/block/{device.name}/queue/read_ahead_kb"
-    before = run.before.get(knob, device.read_ahead_kb_before)
-    return msgspec.structs.replace(
-        device,
-        read_ahead_kb_before=before,
-        read_ahead_kb=run.windows.get(knob, before),
-        queue={**device.queue, "read_ahead_kb": str(before)},
-    )

@@ -15,6 +15,7 @@ begin() {
 # PAGES" for each part, with the output of dd. The last line of pieces is "all" if there was time
 # for everything.
 note_mapped() {
+    [ "$mapped_s" != 0 ] || return 0
     [ -r /proc/self/pagemap ] && [ $((0x100000000)) -gt 1 ] || return 0
     uptime
     patience=$((now + mapped_s * 100))

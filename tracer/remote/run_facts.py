@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
+from typing import get_args
 
 from boards.counted import plural
 from tracer.formats.capture import Cold
@@ -19,7 +20,7 @@ from tracer.remote.bios import parse_sums
 from tracer.remote.job import Fact, making_sense
 from tracer.remote.machine import Machine
 
-_REASONS: tuple[EndedBy, ...] = ("exit", "signal", "duration", "idle", "output")
+_REASONS: tuple[EndedBy, ...] = get_args(EndedBy)
 _MARK = re.compile(r"(?:.*\s)?(\d{1,12})\.(\d{6}): [^:]*: (start|end)\s*", re.ASCII)
 _CENTISECOND_NS = 10_000_000
 _MARK_NS = 500  # marks are rounded to microseconds
@@ -62,7 +63,8 @@ class Setting:
     def notes(self) -> list[str]:
         """Return a note for each knob that did not take its value."""
         return [
-            f"{knob} cannot be set ({why}): it stayed at {self.before[knob]}"
+            f"{knob} cannot be set ({why})"
+            + (f": it stayed at {self.before[knob]}" if self.before[knob] else "")
             for knob, why in self.refused.items()
         ]
 

@@ -3,7 +3,7 @@
 # and the host fetches each result while the next run is made.
 #
 # Run N is the file queue.N in the job's folder: shell assignments of the settings that differ
-# between runs (knobs, scenario, load_path, load_mib, load_disk). Its result is facts.N, out.N and
+# between runs (knobs, scenario, load_path, load_mib, load_disk, replayer, later). Its result is facts.N, out.N and
 # err.N. One process, the guard, owns the job; the maker makes the runs, each in its own subshell,
 # and restores everything after each. If the maker dies or the host does not call, the guard
 # restores.
@@ -135,5 +135,6 @@ end_run() {
         "$job/helpers" "$job/ready" "$job/gate" "$job/never" "$job/gate.duration" \
         "$job/gate.idle" "$job"/std???.pipe "$job"/std???.copy "$job/load.pid" "$job/load" \
         "$job/set" "$job/displaced" "$job/moved" "$job/others" "$job/journal.done" \
-        "$job/keep" "$job/recorder" "$job/queue.$run" "$job/busy"
+        "$job/keep" "$job/recorder" "$job/queue.$run" "$job/busy" "$job/beside" \
+        "$job/replayer.said"
 }

@@ -50,6 +50,16 @@ keep_tracefs() {
     return 1
 }
 
+# keep_debugfs: mount debugfs, which has knobs of its own, if it is not, and keep it mounted through
+# descriptor 7. Without it these knobs cannot be set, which the facts of the run say.
+keep_debugfs() {
+    if ! is_mounted /sys/kernel/debug; then
+        : >>"$job/mounted"
+        mount -t debugfs "${job##*/}" /sys/kernel/debug 2>/dev/null || return 0
+    fi
+    { exec 7</sys/kernel/debug; } 2>/dev/null || :
+}
+
 # unmount_tracefs DIRECTORY: unmount what a job of foreread, perhaps another one, has mounted,
 # unless others use it: the last job unmounts it.
 unmount_tracefs() {
@@ -156,7 +166,7 @@ remove_tracing() {
         done <"$1/instances"
     fi
     [ ! -e "$1/probes" ] || remove_probes "$1"
-    exec 6<&-
+    exec 6<&- 7<&-
     unmount_tracefs "$1"
 } 2>/dev/null
 

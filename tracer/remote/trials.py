@@ -34,7 +34,7 @@ from tracer.remote.machine import Machine
 from tracer.remote.run_facts import Lines, RunFacts, Setting, by_key, seen
 from tracer.remote.series import Made, Series
 
-PARTS = (*guarded_run.PARTS, "bios.sh", "measure.sh", "series.sh")
+PARTS = (*guarded_run.PARTS, "bios.sh", "beside.sh", "measure.sh", "series.sh")
 _KEPT_S = 60.0  # less than the lease of an idle job
 _OUTPUT_BYTES = 1 << 14  # of each stream of a run that are kept: they are brought here every time
 BIOS_KIB = 128  # of trace, per CPU: some 2,000 bios
@@ -137,9 +137,9 @@ class TargetTrials:
     def _once(self, expected: list[Trial]) -> Outcome:
         """Make the first of the expected trials."""
         trial, *self._announced = expected
-        if refused := guarded_run.refusals(trial.settings):
+        if refused := _refusals(trial):
             return Outcome("refused", refused=refused)
-        possible = [one for one in expected if not guarded_run.refusals(one.settings)]
+        possible = [one for one in expected if not _refusals(one)]
         try:
             return self._outcome_of(self._queued(possible).fetch(self._options.limit_s), trial)
         except NotOverError as error:
@@ -184,6 +184,9 @@ class TargetTrials:
             job.settings(self._settings(), self._options.run.command)
             if self._has_load:
                 job.bring("load.sh")
+            if (replayer := self._options.replayer) is not None:
+                job.give("replayer", replayer.program, 0o700)
+                job.give("list", replayer.listing)
             series = Series(job)
             self._opened = stack.pop_all()
         return series
@@ -271,6 +274,7 @@ class TargetTrials:
     def _variables(self, trial: Trial) -> dict[str, str]:
         scenario = trial.scenario
         kind, path, mib, disk = scenario.kind, "", "0", ""
+        replayer = self._options.replayer
         if kind != "idle":
             with self._machine.devices() as devices:
                 _, path, mib, disk = words(scenario, self._counted, devices)
@@ -280,10 +284,17 @@ class TargetTrials:
             "load_path": path,
             "load_mib": mib,
             "load_disk": disk,
+            "replayer": replayer.kind if replayer and trial.replays else "",
+            "later": "\n".join(one.line for one in trial.later),
         }
 
     def _job(self) -> Job:
         return Job(self._first.target, PARTS, self._first.shell, like=self._first)
+
+
+def _refusals(trial: Trial) -> dict[str, str]:
+    later = [(one.knob, one.value) for one in trial.later]
+    return guarded_run.refusals([*trial.settings, *later])
 
 
 def _unrestored(setting: Setting) -> tuple[str, ...]:

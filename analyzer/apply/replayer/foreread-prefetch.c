@@ -297,16 +297,17 @@ cuts_at_window(void)
            release == 4 && series >= 4 && series < 10;
 }
 
-/* Return how many bytes one readahead(2) reads: the kernel drops what goes beyond. */
+/* Return how many bytes one readahead(2) reads, in whole pages: the kernel drops what goes beyond
+ * (a request of 127 KiB holds 31 pages of 4 KiB). */
 static uint64_t
 chunk_of(dev_t device)
 {
     const char *name = cuts_at_window() ? "read_ahead_kb" : "max_sectors_kb";
-    uint64_t chunk = queue_number(device, name) << 10;
+    uint64_t chunk = queue_number(device, name) << 10, page = (uint64_t)sysconf(_SC_PAGESIZE);
     if (chunk == 0 || chunk > LARGEST_RANGE) {
         chunk = chunk == 0 ? USUAL_CHUNK : LARGEST_RANGE;
     }
-    return chunk;
+    return chunk < page ? page : chunk / page * page;
 }
 
 /* Open a regular file, and nothing else: opening a device may do something. */

@@ -17,7 +17,7 @@ from analyzer.error import AnalyzerError
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.tables import Array, Rwbs, Table
 from boards.bounded import UnboundedError
-from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost
+from boards.cost import Calibration, Cost, CostPoint, MeasuredCost, PacedCost, StatefulCost
 from boards.cost import FixedCost as FixedFigures
 from boards.counted import plural
 from boards.document import shown
@@ -26,6 +26,7 @@ from boards.toml_document import parse_toml, read_toml
 from emulator.devices.device import DeviceModel, FixedCost
 from emulator.devices.measured import Measured, Point
 from emulator.devices.paced import THROTL_SLICE_NS, Paced
+from emulator.devices.stateful import Stateful
 
 FEWEST = 20  # requests to learn from
 FEWEST_LARGE = 3  # of them of another size than the commonest
@@ -100,12 +101,33 @@ def device_of(cost: Cost) -> DeviceModel:
         return FixedCost(cost.latency_us * 1000, cost.ns_per_kib, band=cost.band)
     if isinstance(cost, MeasuredCost):
         return Measured(tuple(_point(one) for one in cost.points), cost.band)
+    if isinstance(cost, StatefulCost):
+        return _stateful(cost)
     requests, size = cost.requests_per_second, cost.bytes_per_second
     return Paced(
         inf if isinstance(requests, UnsetType) else requests,
         inf if isinstance(size, UnsetType) else size,
         FixedCost(cost.latency_us * 1000, cost.ns_per_kib),
         slice_ns=cost.slice_ms * 1e6,
+        band=cost.band,
+    )
+
+
+def _stateful(cost: StatefulCost) -> Stateful:
+    return Stateful(
+        latency_ns=cost.latency_us * 1000,
+        ns_per_kib=cost.ns_per_kib,
+        parallel=cost.parallel,
+        unit_kib=cost.unit_kib,
+        kept_units=cost.kept_units,
+        hit_ns=cost.hit_us * 1000,
+        hit_ns_per_kib=cost.hit_ns_per_kib,
+        seek_ns=cost.seek_us * 1000,
+        seek_ns_per_root=cost.seek_us_per_root * 1000,
+        fast_kib=cost.fast_kib,
+        slow_ns_per_kib=cost.slow_ns_per_kib,
+        rest_ns=cost.rest_ms * 1e6,
+        jitter_ns=cost.jitter_us * 1000,
         band=cost.band,
     )
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from analyzer.ingest.tables import REQUESTS, Rwbs, Table
 from analyzer.predict.disk.calibration import SMALLEST_BAND, Found, Trial, explain
-from analyzer.predict.disk.device_model import DeviceModelError, device_of, is_held_back, learn
+from analyzer.predict.disk.device_model import DeviceModelError, device_of, is_held_back
+from analyzer.predict.disk.learnt import learn_disk
 from analyzer.predict.disk.slices import Held, held, held_trial, limiter
 from boards.counted import plural
 from emulator.devices.device import DeviceModel
@@ -47,7 +48,7 @@ def device_of_probe(disk: DiskProbe, requests: Table | None = None) -> Probed:
     if disk.known is not None:
         return Probed(device_of(disk.known), "as configured when the emulated board was started")
     if any(trial.how == "buffered" for trial in disk.trials):
-        return Probed(learn(_requests_of(disk)), _how(disk))
+        return Probed(learn_disk(_requests_of(disk)), _how(disk))
     trials = trials_of(disk)
     own = _held_run(requests) if requests is not None else None
     if own is not None or any(held_trial(one) for one in trials):

@@ -17,7 +17,15 @@ finish() {
 }
 
 mount_application() {
-    mount -t "$FS" -o ro /dev/slow0 /app || fail "mount -t $FS"
+    if [ -n "${OVERLAY-}" ]; then
+        mkdir -p /rom /up
+        mount -t "$FS" -o ro /dev/slow0 /rom || fail "mount -t $FS"
+        mount -t tmpfs up /up && mkdir /up/upper /up/work
+        mount -t overlay -o lowerdir=/rom,upperdir=/up/upper,workdir=/up/work over /app ||
+            fail "mount -t overlay"
+    else
+        mount -t "$FS" -o ro /dev/slow0 /app || fail "mount -t $FS"
+    fi
     mount -t proc proc /app/proc
     mount -t devtmpfs dev /app/dev
     mount -t tmpfs tmp /app/tmp
@@ -57,6 +65,7 @@ stat=/sys/block/slow0/stat
 clock=/sys/module/slowdisk/parameters/now_ns
 
 load_modules disks
+[ ! -e /modules/more ] || load_modules more
 fill_slow_disk
 set_cost
 mount_application

@@ -26,14 +26,15 @@ load_modules() {
 fill_slow_disk() {
     image=$(disk image)
     sectors=$(cat "/sys/block/${image##*/}/size")
-    insmod /modules/slowdisk.ko size_kib=$((sectors / 2)) scratch_kib="${SCRATCH_KIB:-0}" ||
-        fail "insmod slowdisk: out of memory?"
+    insmod /modules/slowdisk.ko size_kib=$((sectors / 2)) scratch_kib="${SCRATCH_KIB:-0}" \
+        queue_depth="${QUEUE_DEPTH:-1}" || fail "insmod slowdisk: out of memory?"
     said=$(dd if="$image" of=/dev/slow0 bs=1M 2>&1) || fail "filling the slow disk: $said"
     sync
 }
 
-# From now on requests have their cost.
+# From now on requests have their cost; COSTS are those of another kind of disk.
 set_cost() {
-    echo "$LATENCY_NS" >/sys/module/slowdisk/parameters/latency_ns
-    echo "$NS_PER_KIB" >/sys/module/slowdisk/parameters/ns_per_kib
+    for one in latency_ns="$LATENCY_NS" ns_per_kib="$NS_PER_KIB" ${COSTS:-}; do
+        echo "${one#*=}" >"/sys/module/slowdisk/parameters/${one%%=*}"
+    done
 }

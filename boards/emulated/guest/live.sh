@@ -9,8 +9,24 @@ fail() {
     exec sleep 1000000 # a panic, if init ended, would say less
 }
 
+# mount_overlay: as routers have it: the disk's files at /rom, what is written over them in memory.
+mount_overlay() {
+    mkdir -p /rom /overlay
+    mount -t "$FS" -o ro,noatime /dev/slow0 /rom || fail "mount -t $FS"
+    mount -t tmpfs -o size=25% overlay /overlay
+    mkdir /overlay/upper /overlay/work /overlay/upper/rom /overlay/upper/overlay
+    mount -t overlay -o "lowerdir=/rom,upperdir=/overlay/upper,workdir=/overlay/work" over /root ||
+        fail "mount -t overlay"
+    mount --move /rom /root/rom
+    mount --move /overlay /root/overlay
+}
+
 mount_root() {
-    mount -t "$FS" -o "$ROOT_OPTIONS" /dev/slow0 /root || fail "mount -t $FS -o $ROOT_OPTIONS"
+    if [ -n "${OVERLAY-}" ]; then
+        mount_overlay
+    else
+        mount -t "$FS" -o "$ROOT_OPTIONS" /dev/slow0 /root || fail "mount -t $FS -o $ROOT_OPTIONS"
+    fi
     mount -t tmpfs -o mode=755,size=10% run /root/run
     cp -r /job/run /root/run/board
     for folder in dev proc sys; do

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A block device in memory, /dev/slow0, that serves one request at a time at an explicit cost:
- * latency_ns + ns_per_kib for each KiB moved. Nothing overlaps, so that the cost of a run is
- * the sum over its requests. Costs are parameters and may be changed at any time. A second
- * device, /dev/slow1, may lie on the same disk.
+ * A block device in memory, /dev/slow0, that serves requests at an explicit cost (cost.h), by
+ * default one at a time: latency_ns + ns_per_kib for each KiB moved. Then nothing overlaps, and
+ * the cost of a run is the sum over its requests. Costs are parameters and may be changed at any
+ * time; the disk is then as after a long rest. A second device, /dev/slow1, may lie on the same
+ * disk.
  *
  * An emulator that counts instructions for time has to wait in real time while the processor
  * sleeps, and wakes it late. So the processor counts on instead while a request is served, in a
@@ -11,12 +12,17 @@
  * nothing, and the wait is over in no time.
  */
 #include <linux/blk-mq.h>
-#include <linux/highmem.h>
 #include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/module.h>
 #include <linux/sched/stat.h>
 #include <linux/version.h>
+
+#include "older.h"
+#include "pages.h"
+#include "parameters.h"
+
+enum { MOST_QUEUED = 256 };
 
 static unsigned int size_kib = 16384;
 module_param(size_kib, uint, 0444);
@@ -26,13 +32,9 @@ static unsigned int scratch_kib;
 module_param(scratch_kib, uint, 0444);
 MODULE_PARM_DESC(scratch_kib, "size of a second device on the same disk, /dev/slow1; 0: none");
 
-static unsigned int latency_ns;
-module_param(latency_ns, uint, 0644);
-MODULE_PARM_DESC(latency_ns, "cost of each request in nanoseconds");
-
-static unsigned int ns_per_kib;
-module_param(ns_per_kib, uint, 0644);
-MODULE_PARM_DESC(ns_per_kib, "cost of each KiB moved in nanoseconds");
+static unsigned int queue_depth = 1;
+module_param(queue_depth, uint, 0444);
+MODULE_PARM_DESC(queue_depth, "requests that the driver takes before one is served");
 
 /* The monotonic clock, so that a shell can read the time without starting a program. */
 static int
@@ -51,12 +53,10 @@ struct slow_device {
 };
 
 static struct slow_disk {
-    struct page **pages; /* single ones: a 32-bit kernel cannot map a large disk at once */
     int major;
     struct slow_device devices[2];
     struct blk_mq_tag_set tags;
-    struct hrtimer timer;
-    struct request *serving; /* the one tag of the queue: there is never a second request */
+    atomic_t serving; /* requests */
     struct task_struct *waker;
 } slow;
 
@@ -64,7 +64,7 @@ static struct slow_disk {
 static void
 count_on(void)
 {
-    while (READ_ONCE(slow.serving)) {
+    while (atomic_read(&slow.serving)) {
         asm volatile(".rept 256\n nop\n .endr");
         if (!single_task_running())
             yield();
@@ -79,38 +79,11 @@ keep_awake(void *unused)
     while (!kthread_should_stop()) {
         count_on();
         set_current_state(TASK_INTERRUPTIBLE);
-        if (!READ_ONCE(slow.serving) && !kthread_should_stop())
+        if (!atomic_read(&slow.serving) && !kthread_should_stop())
             schedule();
         __set_current_state(TASK_RUNNING);
     }
     return 0;
-}
-
-static unsigned long
-disk_page_count(void)
-{
-    return DIV_ROUND_UP((unsigned long)size_kib + scratch_kib, PAGE_SIZE >> 10);
-}
-
-/* Move a piece of a request's data, which may lie across two pages of the disk. */
-static void
-move_piece(bool write, loff_t at, struct bio_vec *piece)
-{
-    char *data = bvec_kmap_local(piece);
-    size_t length;
-
-    for (size_t done = 0; done < piece->bv_len; done += length, at += length) {
-        struct page *page = slow.pages[at >> PAGE_SHIFT];
-
-        length = min_t(size_t, piece->bv_len - done, PAGE_SIZE - offset_in_page(at));
-        if (write)
-            memcpy_to_page(page, offset_in_page(at), data + done, length);
-        else
-            memcpy_from_page(data + done, page, offset_in_page(at), length);
-    }
-    if (!write)
-        flush_dcache_page(piece->bv_page);
-    kunmap_local(data);
 }
 
 static blk_status_t
@@ -131,10 +104,27 @@ move_data(struct request *request)
     return BLK_STS_OK;
 }
 
-static u64
-cost_ns(const struct request *request)
+static enum hrtimer_restart
+slow_served(struct hrtimer *timer)
 {
-    return latency_ns + ((u64)blk_rq_bytes(request) * ns_per_kib >> 10);
+    atomic_dec(&slow.serving);
+    blk_mq_complete_request(blk_mq_rq_from_pdu(timer));
+    return HRTIMER_NORESTART;
+}
+
+/* The timer ends the request when the disk has served it. */
+static void
+serve(struct request *request)
+{
+    const struct slow_device *device = request->q->queuedata;
+    u64 sector = blk_rq_pos(request) + (u64)(device->begin >> SECTOR_SHIFT), done_ns;
+    struct hrtimer *timer = blk_mq_rq_to_pdu(request);
+
+    older_hrtimer_setup(timer, slow_served);
+    done_ns = submit_now(sector, blk_rq_sectors(request));
+    atomic_inc(&slow.serving);
+    hrtimer_start(timer, ns_to_ktime(done_ns), HRTIMER_MODE_ABS);
+    wake_up_process(slow.waker);
 }
 
 static blk_status_t
@@ -147,22 +137,9 @@ slow_queue_rq(struct blk_mq_hw_ctx *context, const struct blk_mq_queue_data *que
     if (req_op(request) != REQ_OP_READ && req_op(request) != REQ_OP_WRITE)
         return BLK_STS_NOTSUPP;
     status = move_data(request);
-    if (status != BLK_STS_OK)
-        return status;
-    WRITE_ONCE(slow.serving, request);
-    hrtimer_start(&slow.timer, ns_to_ktime(cost_ns(request)), HRTIMER_MODE_REL);
-    wake_up_process(slow.waker);
-    return BLK_STS_OK;
-}
-
-static enum hrtimer_restart
-slow_served(struct hrtimer *timer)
-{
-    struct request *served = slow.serving;
-
-    WRITE_ONCE(slow.serving, NULL);
-    blk_mq_complete_request(served);
-    return HRTIMER_NORESTART;
+    if (status == BLK_STS_OK)
+        serve(request);
+    return status;
 }
 
 static void
@@ -178,21 +155,11 @@ static const struct blk_mq_ops slow_mq_ops = {
 
 static const struct block_device_operations slow_ops = {.owner = THIS_MODULE};
 
-static struct gendisk *
-new_disk(struct slow_device *device)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 9, 0)
-    return blk_mq_alloc_disk(&slow.tags, NULL, device);
-#else
-    return blk_mq_alloc_disk(&slow.tags, device);
-#endif
-}
-
 static int
 add_device(int number, loff_t begin, unsigned int kib)
 {
     struct slow_device *device = &slow.devices[number];
-    struct gendisk *disk = new_disk(device);
+    struct gendisk *disk = older_alloc_disk(&slow.tags, device);
     int error;
 
     if (IS_ERR(disk))
@@ -205,9 +172,9 @@ add_device(int number, loff_t begin, unsigned int kib)
     disk->fops = &slow_ops;
     snprintf(disk->disk_name, DISK_NAME_LEN, "slow%d", number);
     set_capacity(disk, (sector_t)kib * 2);
-    error = add_disk(disk);
+    error = older_add_disk(disk);
     if (error)
-        put_disk(disk);
+        older_put_disk(disk);
     else
         device->disk = disk;
     return error;
@@ -220,7 +187,7 @@ remove_devices(void)
         if (!slow.devices[number].disk)
             continue;
         del_gendisk(slow.devices[number].disk);
-        put_disk(slow.devices[number].disk);
+        older_put_disk(slow.devices[number].disk);
     }
 }
 
@@ -242,7 +209,8 @@ alloc_tags(void)
     slow.tags = (struct blk_mq_tag_set){
         .ops = &slow_mq_ops,
         .nr_hw_queues = 1,
-        .queue_depth = 1,
+        .queue_depth = clamp_t(unsigned int, queue_depth, 1, MOST_QUEUED),
+        .cmd_size = sizeof(struct hrtimer),
         .numa_node = NUMA_NO_NODE,
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
         .flags = BLK_MQ_F_SHOULD_MERGE,
@@ -251,52 +219,13 @@ alloc_tags(void)
     return blk_mq_alloc_tag_set(&slow.tags);
 }
 
-static void
-set_up_timer(void)
-{
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-    hrtimer_setup(&slow.timer, slow_served, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-#else
-    hrtimer_init(&slow.timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL);
-    slow.timer.function = slow_served;
-#endif
-}
-
-static void
-free_disk_pages(void)
-{
-    for (unsigned long i = 0; i < disk_page_count() && slow.pages[i]; i++)
-        __free_page(slow.pages[i]);
-    kvfree(slow.pages);
-}
-
-/* Fails, rather than have processes killed, where memory is too small for the disk. */
-static int
-alloc_disk_pages(void)
-{
-    const gfp_t flags = GFP_HIGHUSER | __GFP_ZERO | __GFP_RETRY_MAYFAIL | __GFP_NOWARN;
-
-    slow.pages = kvcalloc(disk_page_count(), sizeof(*slow.pages), GFP_KERNEL);
-    if (!slow.pages)
-        return -ENOMEM;
-    for (unsigned long i = 0; i < disk_page_count(); i++) {
-        slow.pages[i] = alloc_page(flags);
-        if (!slow.pages[i]) {
-            free_disk_pages();
-            return -ENOMEM;
-        }
-        cond_resched();
-    }
-    return 0;
-}
-
 static int __init
 slow_init(void)
 {
     int error;
 
-    set_up_timer();
-    error = alloc_disk_pages();
+    forget_requests();
+    error = alloc_disk_pages((unsigned long)size_kib + scratch_kib);
     if (error)
         return error;
     error = slow.major = register_blkdev(0, "slow");
@@ -328,7 +257,6 @@ slow_exit(void)
     remove_devices();
     blk_mq_free_tag_set(&slow.tags);
     unregister_blkdev(slow.major, "slow");
-    hrtimer_cancel(&slow.timer);
     kthread_stop(slow.waker);
     free_disk_pages();
 }

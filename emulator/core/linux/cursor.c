@@ -108,13 +108,13 @@ step(struct cursor *at, int by)
 }
 
 int64_t
-lx_prev_miss(struct lx_tree *tree, int64_t page, uint64_t limit)
+lx_prev_miss(struct lx_tree *tree, int64_t page, uint64_t limit, bool scans_all)
 {
     struct cursor at = {.tree = tree, .index = page, .node = 0, .shift = 0, .offset = -1};
     while (limit--)
         if (!step(&at, -1) || at.index == -1)
-            break;
-    return at.index;
+            return at.index;
+    return at.index - scans_all;
 }
 
 int64_t

@@ -15,6 +15,8 @@ lx_device_set(struct lx_device *device, const double *numbers, size_t n)
                lx_paced_set(&device->paced, numbers + 1);
     case LX_MEASURED:
         return lx_measured_set(&device->measured, numbers + 1, n - 1);
+    case LX_STATEFUL:
+        return lx_stateful_set(&device->stateful, numbers + 1, n - 1);
     default:
         return false;
     }
@@ -28,6 +30,8 @@ lx_device_submit(struct lx_device *device, double now_ns, struct lx_read read)
         return lx_paced_submit(&device->paced, now_ns, read);
     case LX_MEASURED:
         return lx_measured_submit(&device->measured, now_ns, read);
+    case LX_STATEFUL:
+        return lx_stateful_submit(&device->stateful, now_ns, read);
     default:
         return lx_fixed_submit(&device->fixed, now_ns, read);
     }

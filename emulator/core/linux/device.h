@@ -4,12 +4,14 @@
 
 #include "measured.h"
 #include "paced.h"
+#include "stateful.h"
 
 /* Kinds of devices, and their numbers in order; times are nanoseconds. */
 enum lx_device_kind {
     LX_FIXED,    /* latency, time a KiB, handover */
     LX_PACED,    /* requests a second, bytes a second, slice, tick; then as LX_FIXED */
     LX_MEASURED, /* random and sequential sizes; then of both: KiB, latency, occupancy by size */
+    LX_STATEFUL, /* the ten times and five counts of struct lx_stateful, in order */
     LX_DEVICE_KINDS,
 };
 
@@ -18,6 +20,7 @@ struct lx_device {
     struct lx_fixed fixed;
     struct lx_paced paced;
     struct lx_measured measured;
+    struct lx_stateful stateful;
 };
 
 /* Initialise an idle device from kind and numbers (which the caller keeps); false if invalid. */

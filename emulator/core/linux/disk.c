@@ -103,7 +103,7 @@ static void
 add(struct lx_kernel *k, struct cut *cut, uint64_t sector, int64_t sectors)
 {
     const struct lx_machine *limits = k->machine;
-    int64_t most = limits->max_sectors_kb * 1024 / SECTOR;
+    int64_t most = lx_max_sectors(limits);
     int64_t longest = limits->max_segment_size / SECTOR;
     if (cut->open && cut->next != sector)
         close_bio(k->disk, cut);
@@ -188,14 +188,19 @@ read_blocks(struct lx_kernel *k, struct lx_inode *inode)
         size_t row = lx_extent_at(extents, inode->n_extents, at * unit);
         if (!inode->n_extents || extents[row].at != at * unit || !extents[row].read)
             continue;
-        if (!next_request(disk))
-            return;
-        expect_block(k, inode, at, at + block);
-        struct lx_read read = {.sector = extents[row].sector,
-                               .sectors = extents[row].sectors,
-                               .bios = 1,
-                               .meta = false};
-        disk->held_ns = fmax(disk->held_ns, send(disk, read));
+        struct lx_read read = {.sector = extents[row].sector, .bios = 1, .meta = false};
+        uint64_t most = (uint64_t)lx_max_sectors(k->machine), left = extents[row].sectors;
+        disk->block_sectors += (int64_t)left;
+        for (int64_t parts = lx_block_parts(k, inode, left); parts; parts--) {
+            if (!next_request(disk))
+                return;
+            read.sectors = parts > 1 ? most : left;
+            if (parts == 1)
+                expect_block(k, inode, at, at + block);
+            disk->held_ns = fmax(disk->held_ns, send(disk, read));
+            read.sector += read.sectors;
+            left -= read.sectors;
+        }
     }
 }
 

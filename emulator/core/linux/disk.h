@@ -27,7 +27,8 @@ struct lx_disk {
     size_t n_requests, room;
     struct lx_span *spans;
     size_t n_spans, span_room;
-    int64_t pages; /* read so far */
+    int64_t pages;         /* read so far */
+    int64_t block_sectors; /* of compressed blocks that were read so far */
     int error;
 };
 

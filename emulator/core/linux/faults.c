@@ -5,7 +5,7 @@
 #include "ondemand.h"
 #include "submit.h"
 
-enum { LOTS_OF_MISSES = 100, MISSES_KEPT = 1000 };
+enum { LOTS_OF_MISSES = 100, MISSES_KEPT = 1000, HUGE_FOLIO = 2 << 20 };
 
 static bool
 is_cached(const struct lx_handle *file, int64_t page)
@@ -49,7 +49,7 @@ static int64_t
 map_large(struct lx_kernel *k, struct lx_area *area, struct lx_folio folio, int64_t at, int64_t end)
 {
     int64_t behind = (int64_t)(folio.index + (UINT64_C(1) << folio.order));
-    if (k->rules->around == LX_AROUND_FOLIO && fits(k, area, folio))
+    if (k->rules->around >= LX_AROUND_FOLIO && fits(k, area, folio))
         at = (int64_t)folio.index;
     else
         behind = lx_min(behind, end);
@@ -75,9 +75,16 @@ around_window(const struct lx_kernel *k, const struct lx_area *area, int64_t pag
     *end = lx_min(high - vpn + page, area->file->inode->last + 1);
 }
 
+/* Whether faults of an area change mmap_miss. */
+static bool
+counts(const struct lx_kernel *k, const struct lx_area *area)
+{
+    return k->rules->exec_counts || !(area->flags & (LX_EXEC | LX_MAP_SEQUENTIAL));
+}
+
 /* do_fault_around, filemap_map_pages; whether the page was mapped. */
 static bool
-map_around(struct lx_kernel *k, struct lx_area *area, int64_t page)
+map_around(struct lx_kernel *k, struct lx_area *area, int64_t page, bool retry)
 {
     struct lx_tree *tree = &area->file->inode->tree;
     struct lx_state *state = &area->file->state;
@@ -102,7 +109,10 @@ map_around(struct lx_kernel *k, struct lx_area *area, int64_t page)
         }
         at = next;
     }
-    state->miss = lx_max(state->miss - counted, 0);
+    if (k->rules->around == LX_AROUND_TOUCHED)
+        counted = is_filled(area, page);
+    if (counts(k, area) && (k->rules->retry_counts || !retry))
+        state->miss = lx_max(state->miss - counted, 0);
     return is_filled(area, page);
 }
 
@@ -165,7 +175,11 @@ async_readahead(struct lx_kernel *k, struct lx_area *area, int64_t page)
     struct lx_state *state = &area->file->state;
     if (area->flags & LX_MAP_RANDOM || (k->rules->xarray && !state->pages))
         return;
-    state->miss = lx_max(state->miss - 1, 0);
+    if (counts(k, area)) {
+        bool again =
+            k->rules->marker_retries && lx_is_marked(&area->file->inode->tree, (uint64_t)page);
+        state->miss = lx_max(state->miss - (again ? 2 : 1), 0);
+    }
     mark_if_found(k, area->file, page, state->pages);
 }
 
@@ -173,14 +187,17 @@ static void
 read_huge(struct lx_kernel *k, struct lx_area *area, int64_t page)
 {
     struct lx_state *state = &area->file->state;
-    int64_t pmd = k->machine->table_pages;
+    int64_t pages = k->machine->table_pages;
+    if (k->rules->huge_folio)
+        pages = lx_min(pages, lx_max(HUGE_FOLIO / k->machine->page_size, 1));
     unsigned order = 0;
-    while (INT64_C(1) << (order + 1) <= pmd)
+    while (INT64_C(1) << (order + 1) <= pages)
         order++;
-    state->size = area->flags & LX_MAP_RANDOM ? pmd : 2 * pmd;
-    state->async_size = pmd;
+    pages = INT64_C(1) << order;
+    state->size = area->flags & LX_MAP_RANDOM ? pages : 2 * pages;
+    state->async_size = pages;
     state->order = order;
-    lx_submit_at(k, area->file, page / pmd * pmd, order);
+    lx_submit_at(k, area->file, page / pages * pages, order);
 }
 
 /* VM_EXEC, or read-around. */
@@ -209,7 +226,8 @@ static void
 sync_readahead(struct lx_kernel *k, struct lx_area *area, int64_t page)
 {
     struct lx_state *state = &area->file->state;
-    bool huge = k->rules->huge_window && area->flags & LX_HUGE;
+    bool huge = k->rules->huge_window && area->flags & LX_HUGE &&
+                (!k->rules->huge_folio || area->file->inode->large_folios);
     bool sequential = area->flags & LX_MAP_SEQUENTIAL;
     bool executes = k->rules->exec_window && area->flags & LX_EXEC;
     bool early = k->rules->fault == LX_FAULT_SEQUENTIAL;
@@ -225,7 +243,7 @@ sync_readahead(struct lx_kernel *k, struct lx_area *area, int64_t page)
             return;
         }
     }
-    if (!sequential) {
+    if (!sequential && counts(k, area)) {
         if (state->miss < MISSES_KEPT || early)
             state->miss++;
         if (state->miss > LOTS_OF_MISSES)
@@ -262,7 +280,7 @@ finish(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write)
     struct lx_folio folio;
     bool copied = write && !(area->flags & LX_SHARED);
     fill(k, area, page, page + 1);
-    if (k->rules->around == LX_AROUND_FOLIO && !copied &&
+    if (k->rules->around >= LX_AROUND_FOLIO && !copied &&
         lx_find(&area->file->inode->tree, (uint64_t)page, &folio) && fits(k, area, folio))
         fill(k, area, (int64_t)folio.index, (int64_t)(folio.index + (UINT64_C(1) << folio.order)));
 }
@@ -278,7 +296,7 @@ lx_fault_begin(struct lx_kernel *k, struct lx_area *area, int64_t page, bool wri
 {
     if (page > area->file->inode->last)
         return LX_FAULT_OVER;
-    if (is_filled(area, page) || (faults_around(k, write) && map_around(k, area, page)))
+    if (is_filled(area, page) || (faults_around(k, write) && map_around(k, area, page, false)))
         return LX_FAULT_MAPPED;
     bool absent = !is_cached(area->file, page);
     if (k->rules->fault < LX_FAULT_SEQUENTIAL)
@@ -292,7 +310,7 @@ void
 lx_fault_end(struct lx_kernel *k, struct lx_area *area, int64_t page, bool write,
              enum lx_fault_left left)
 {
-    if (left == LX_FAULT_AGAIN && faults_around(k, write) && map_around(k, area, page))
+    if (left == LX_FAULT_AGAIN && faults_around(k, write) && map_around(k, area, page, true))
         return;
     if (left >= LX_FAULT_FINISH)
         finish(k, area, page, write);

@@ -135,7 +135,7 @@ has_context(const struct lx_kernel *k, struct lx_handle *file, int64_t page, int
     struct lx_tree *tree = &file->inode->tree;
     int64_t history;
     if (k->rules->xarray)
-        history = page - 1 - lx_prev_miss(tree, page - 1, (uint64_t)limit);
+        history = page - 1 - lx_prev_miss(tree, page - 1, (uint64_t)limit, k->rules->scans_all);
     else
         history = (int64_t)lx_history(tree, (uint64_t)page, (uint64_t)limit);
     bool any = k->rules->context == LX_CONTEXT_ANY;

@@ -47,7 +47,20 @@ next_page(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t beh
     return (int64_t)(folio.index + (UINT64_C(1) << folio.order));
 }
 
-/* Nothing is to be read if ``end`` is 0. */
+/* The page that a read(2) finds before it sees that the file has ended, or -1. */
+static int64_t
+page_past_end(const struct lx_kernel *k, const struct lx_inode *inode, int64_t from, int64_t asked)
+{
+    int64_t size = (int64_t)inode->size, page_size = k->machine->page_size;
+    int rule = k->rules->reads_past_end;
+    if (rule == LX_PAST_NOTHING || asked <= 0 || from + asked <= size)
+        return -1;
+    if (from >= size)
+        return from / page_size;
+    return rule == LX_PAST_BEYOND && size % page_size == 0 ? inode->last + 1 : -1;
+}
+
+/* Nothing of the file is to be read if ``end`` is 0. */
 static struct lx_reading
 begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t count)
 {
@@ -59,12 +72,30 @@ begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint
                            .following = page,
                            .behind = lx_divide_up(from + asked, size),
                            .end = end,
-                           .due = page};
+                           .due = page,
+                           .past = page_past_end(k, file->inode, from, asked)};
     if (k->rules->off_is_negative)
         r.behind = page + lx_divide_up(asked, size);
     if (from >= end)
         r.end = 0;
     return r;
+}
+
+/* Once all is read: find the page past the end, then end. */
+static bool
+find_past_end(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
+{
+    int64_t size = k->machine->page_size, past = r->past;
+    if (past >= 0 && !k->arena.failed) {
+        next_page(k, r->file, past, r->behind);
+        *needed = (struct lx_needed){.inode = r->file->inode, .first = past, .behind = past + 1};
+        r->past = -1;
+        return true;
+    }
+    if (r->end)
+        r->file->state.prev_page =
+            k->rules->prev_pos == LX_PREV_LAST_PAGE ? (r->end - 1) / size : r->end / size;
+    return false;
 }
 
 static bool
@@ -79,11 +110,8 @@ go_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
         if (k->rules->prev_pos == LX_PREV_EVERY_PAGE)
             state->prev_page = lx_min(r->page * size, r->end) / size;
     }
-    if (r->page * size >= r->end || k->arena.failed) {
-        state->prev_page =
-            k->rules->prev_pos == LX_PREV_LAST_PAGE ? (r->end - 1) / size : r->end / size;
-        return false;
-    }
+    if (r->page * size >= r->end || k->arena.failed)
+        return find_past_end(k, r, needed);
     r->following = next_page(k, r->file, r->page, r->behind);
     int64_t behind = lx_min(r->following, lx_divide_up(r->end, size));
     *needed = (struct lx_needed){.inode = r->file->inode, .first = r->page, .behind = behind};
@@ -99,7 +127,7 @@ lx_read_begin(const struct lx_kernel *k, struct lx_handle *file, uint64_t positi
 bool
 lx_read_on(struct lx_kernel *k, struct lx_reading *r, struct lx_needed *needed)
 {
-    return r->end && go_on(k, r, needed);
+    return go_on(k, r, needed);
 }
 
 void
@@ -107,6 +135,6 @@ lx_read(struct lx_kernel *k, struct lx_handle *file, uint64_t position, uint64_t
 {
     struct lx_needed needed;
     struct lx_reading r = begin(k, file, position, count);
-    while (r.end && go_on(k, &r, &needed))
+    while (go_on(k, &r, &needed))
         ;
 }

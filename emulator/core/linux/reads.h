@@ -4,10 +4,13 @@
 
 #include "kernel.h"
 
-/* A read up to ``end`` (bytes; 0: of nothing), of which ``page`` is needed now. */
+/*
+ * A read up to ``end`` (bytes; 0: of nothing), of which ``page`` is needed now. ``past`` is a page
+ * that it finds before it sees that the file has ended, or -1.
+ */
 struct lx_reading {
     struct lx_handle *file;
-    int64_t page, following, behind, end, due;
+    int64_t page, following, behind, end, due, past;
 };
 
 struct lx_reading lx_read_begin(const struct lx_kernel *k, struct lx_handle *file,

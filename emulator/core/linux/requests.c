@@ -27,7 +27,7 @@ static void
 add_folio(struct lx_kernel *k, uint32_t group, struct bio *bio, int64_t sectors)
 {
     const struct lx_machine *limits = k->machine;
-    int64_t most = limits->max_sectors_kb * 1024 / SECTOR;
+    int64_t most = lx_max_sectors(limits);
     int64_t longest = limits->max_segment_size / SECTOR;
     while (sectors) {
         int64_t taken = lx_min(lx_min(sectors, longest), most - bio->sectors);
@@ -55,7 +55,7 @@ add(struct lx_kernel *k, uint32_t group, struct bio *bio, uint64_t sector, int64
     int64_t folios = lx_divide_up(sectors + skip, folio);
     if (folio <= limits->max_segment_size / SECTOR &&
         bio->segments + folios <= limits->max_segments &&
-        bio->sectors + sectors <= limits->max_sectors_kb * 1024 / SECTOR) {
+        bio->sectors + sectors <= lx_max_sectors(limits)) {
         bio->segments += folios;
         bio->sectors += sectors;
         return;
@@ -91,7 +91,24 @@ add_range(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group, str
     }
 }
 
-/* A file in compressed blocks: a request for each block, whatever its size. */
+/*
+ * The requests of the block that begins at a page: one in a file of which no place is known, none
+ * for a block without a place in another, which the file system has in its cache (a fragment).
+ */
+static int64_t
+requests_of_block(const struct lx_kernel *k, const struct lx_inode *inode, uint64_t page)
+{
+    const struct lx_extent *extents = k->program->extents + inode->extents;
+    uint64_t at = page * ((uint64_t)k->machine->page_size / SECTOR);
+    size_t row = lx_extent_at(extents, inode->n_extents, at);
+    if (!inode->n_extents)
+        return 1;
+    if (extents[row].at != at || !extents[row].read)
+        return 0;
+    return lx_block_parts(k, inode, extents[row].sectors);
+}
+
+/* A file in compressed blocks: each is read by itself. */
 static void
 count_blocks(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group)
 {
@@ -105,8 +122,9 @@ count_blocks(struct lx_kernel *k, const struct lx_inode *inode, uint32_t group)
         lowest = lx_min(lowest, first);
         highest = lx_max(highest, end - 1);
     }
-    if (highest >= 0)
-        k->requests[group] += highest / inode->block_pages - lowest / inode->block_pages + 1;
+    int64_t block = inode->block_pages;
+    for (int64_t at = lowest / block * block; at <= highest; at += block)
+        k->requests[group] += requests_of_block(k, inode, (uint64_t)at);
 }
 
 static void
@@ -158,14 +176,20 @@ count_run(struct lx_kernel *k, const struct lx_inode *inode)
 }
 
 void
+lx_end_empty_run(struct lx_kernel *k, const struct lx_inode *inode)
+{
+    if (k->counts && k->counts->log)
+        log_run(k, inode);
+    k->run_length = 0;
+    k->runs++;
+}
+
+void
 lx_end_run(struct lx_kernel *k, struct lx_inode *inode)
 {
     if (k->disk)
         lx_read_run(k, inode);
     else
         count_run(k, inode);
-    if (k->counts && k->counts->log)
-        log_run(k, inode);
-    k->run_length = 0;
-    k->runs++;
+    lx_end_empty_run(k, inode);
 }

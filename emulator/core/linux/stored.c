@@ -1,6 +1,8 @@
 /* Where the sectors of a file are stored. */
 #include "stored.h"
 
+enum { SECTOR = 512 };
+
 size_t
 lx_extent_at(const struct lx_extent *extents, size_t n, uint64_t sector)
 {
@@ -39,4 +41,14 @@ lx_stored_next(struct lx_stored *stored)
             return true;
     }
     return false;
+}
+
+int64_t
+lx_block_parts(const struct lx_kernel *k, const struct lx_inode *inode, uint64_t sectors)
+{
+    uint64_t most = (uint64_t)lx_max_sectors(k->machine);
+    uint64_t unit = (uint64_t)k->machine->page_size / SECTOR;
+    uint64_t number = sectors / most + (sectors % most != 0);
+    uint64_t limit = inode->block_pages * unit / most + 1;
+    return lx_max((int64_t)(number < limit ? number : limit), 1);
 }

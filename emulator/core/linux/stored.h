@@ -17,4 +17,7 @@ struct lx_stored lx_stored_of(const struct lx_kernel *k, const struct lx_inode *
                               uint64_t first, uint64_t behind);
 bool lx_stored_next(struct lx_stored *stored);
 
+/* The requests that read a compressed block of so many sectors: block_parts. */
+int64_t lx_block_parts(const struct lx_kernel *k, const struct lx_inode *inode, uint64_t sectors);
+
 #endif

@@ -69,13 +69,13 @@ insert(struct lx_kernel *k, struct lx_inode *inode, int64_t page, unsigned order
     return true;
 }
 
-/* squashfs_copy_cache. */
+/* squashfs_readpage_block, squashfs_copy_cache. */
 static void
 fill(struct lx_kernel *k, struct lx_inode *inode, int64_t start, int64_t end)
 {
     int64_t block = inode->block_pages;
     int64_t behind = lx_divide_up(end, block) * block;
-    if (inode->size % (uint64_t)k->machine->page_size == 0)
+    if (!k->rules->fills_past_end || inode->size % (uint64_t)k->machine->page_size == 0)
         behind = lx_min(behind, inode->last + 1);
     for (int64_t page = start / block * block; page < behind; page++)
         insert(k, inode, page, 0, false);
@@ -86,6 +86,10 @@ lx_read_single(struct lx_kernel *k, struct lx_inode *inode, int64_t page)
 {
     if (!insert(k, inode, page, 0, false))
         return;
+    if (page > inode->last) {
+        lx_end_empty_run(k, inode);
+        return;
+    }
     if (inode->block_pages)
         fill(k, inode, page, page + 1);
     lx_end_run(k, inode);
@@ -139,8 +143,12 @@ lx_read_range(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_
               int64_t ahead)
 {
     struct lx_inode *inode = file->inode;
-    if (k->rules->clamps_first)
-        pages = lx_min(pages, inode->last - start + 1);
+    if (k->rules->clamps_first) {
+        int64_t left = inode->last - start + 1;
+        if (pages >= left && !k->rules->marks_end)
+            ahead = 0;
+        pages = lx_min(pages, left);
+    }
     int64_t mark = 0 < ahead && ahead <= pages ? start + pages - ahead : -1;
     int64_t absent = 0, run = 0, end = lx_min(start + pages, inode->last + 1);
     for (int64_t page = start; page < end && !k->arena.failed;) {
@@ -219,6 +227,8 @@ read_folios(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t 
     int64_t limit = lx_min(inode->last, start + state->size - 1);
     int64_t mark = start + state->size - state->async_size;
     int64_t index = start, stopped = -1;
+    if (limit == inode->last && !k->rules->marks_end)
+        mark = -1;
     while (index <= limit && chosen == 0) { /* the same, faster */
         int64_t new = insert_some(k, inode, index, limit + 1, mark);
         if (!new) {

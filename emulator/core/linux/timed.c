@@ -41,8 +41,9 @@ check(const struct lx_program *program, const struct lx_timed_run *run, size_t n
         if (step->operation < -1 || step->operation >= (int64_t)program->n_operations)
             return LX_BAD_ROW;
     }
-    bool costs = run->request_ns >= 0 && run->request_ns <= LX_MOST_NS && run->page_ns >= 0 &&
-                 run->page_ns <= LX_MOST_NS;
+    bool costs = true;
+    for (size_t i = 0; i < LX_WORK; i++)
+        costs &= run->cost_ns[i] >= 0 && run->cost_ns[i] <= LX_MOST_NS;
     if (!(sum <= LX_MOST_NS) || !ends || !n_ends || run->cpus < 1 || run->cpus > MOST_CPUS ||
         !costs)
         return LX_BAD_STEP;
@@ -55,9 +56,12 @@ change(const struct replay *r, size_t row)
 {
     if (!r->run->recorded)
         return 0;
-    const int64_t *work = &r->result->work[2 * row], *recorded = &r->run->recorded[2 * row];
-    return (double)(work[0] - recorded[0]) * r->run->request_ns +
-           (double)(work[1] - recorded[1]) * r->run->page_ns;
+    double more_ns = 0;
+    for (size_t i = 0; i < LX_WORK; i++) {
+        size_t at = LX_WORK * row + i;
+        more_ns += (double)(r->result->work[at] - r->run->recorded[at]) * r->run->cost_ns[i];
+    }
+    return more_ns;
 }
 
 /* A read at its recorded place; the time until which to wait for it. */
@@ -67,7 +71,7 @@ read_as_it_was(struct replay *r, size_t row)
     const struct lx_step *step = &r->run->steps[row];
     if (!step->sectors)
         return 0;
-    r->result->work[2 * row] = 1;
+    r->result->work[LX_WORK * row] = 1;
     struct lx_read read = {
         .sector = step->sector, .sectors = step->sectors, .bios = step->bios, .meta = step->meta};
     return lx_disk_send(&r->disk, read);
@@ -78,12 +82,13 @@ static double
 operate(struct replay *r, struct lx_thread *thread)
 {
     struct lx_needed needed;
-    int64_t *work = &r->result->work[2 * thread->row];
+    int64_t *work = &r->result->work[LX_WORK * thread->row];
     size_t requests = r->disk.n_requests;
-    int64_t pages = r->disk.pages;
+    int64_t pages = r->disk.pages, sectors = r->disk.block_sectors;
     bool on = lx_go_on(&r->kernel, &thread->call, &needed);
     work[0] += (int64_t)(r->disk.n_requests - requests);
     work[1] += r->disk.pages - pages;
+    work[2] += r->disk.block_sectors - sectors;
     if (!on)
         return -1;
     double held = r->disk.held_ns;
@@ -240,7 +245,7 @@ set_up(struct replay *r)
     int error = LX_BAD_DEVICE;
     if (lx_device_set(&r->disk.device, r->run->device, r->run->n_device))
         error = lx_set_up(&r->kernel);
-    memset(r->result->work, 0, 2 * r->run->n_steps * sizeof(*r->result->work));
+    memset(r->result->work, 0, LX_WORK * r->run->n_steps * sizeof(*r->result->work));
     r->rows = calloc(steps, sizeof(*r->rows));
     r->over = calloc(steps, sizeof(*r->over));
     r->all = calloc(threads, sizeof(*r->all));

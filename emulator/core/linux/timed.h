@@ -14,11 +14,14 @@ struct lx_step {
     uint8_t meta;
 };
 
-/* Run, CpuCost and the work recorded (by step: requests, pages), or NULL. */
+/* The work of a step: requests, pages, sectors of compressed blocks. */
+enum { LX_WORK = 3 };
+
+/* Run, CpuCost and the work recorded (LX_WORK numbers by step), or NULL. */
 struct lx_timed_run {
     const struct lx_step *steps;
     size_t n_steps;
-    double tail_ns, request_ns, page_ns;
+    double tail_ns, cost_ns[LX_WORK];
     int64_t cpus, ends;
     const double *device; /* kind, numbers */
     size_t n_device;

@@ -52,15 +52,20 @@ def _pages(number: str, unit: str, page_size: int) -> int:
 
 
 def add_capture(
-    parser: argparse.ArgumentParser, nargs: str | None = None, metavar: str = "CAPTURE"
+    parser: argparse.ArgumentParser,
+    nargs: str | None = None,
+    metavar: str = "CAPTURE",
+    suite: bool = False,
 ) -> None:
-    """Add the CAPTURE argument and the filter of processes."""
+    """Add the CAPTURE argument and the filter of processes; ``suite``: or a suite."""
+    other = "; or a suite, SUITE.toml, alone" if suite else ""
     parser.add_argument(
         "capture",
         nargs=nargs,
         metavar=metavar,
         type=Path,
-        help="a capture, perf.data, trace.dat, tracefs text, or a directory of raw tracefs pages",
+        help="a capture, perf.data, trace.dat, tracefs text, or a directory of raw tracefs "
+        f"pages{other}",
     )
     parser.add_argument(
         "--pid",
@@ -111,6 +116,14 @@ def _whole(text: str, least: int, most: int, what: str = "a number of KiB") -> i
     if not re.fullmatch(r"[0-9]{1,10}", text) or not least <= int(text) <= most:
         raise argparse.ArgumentTypeError(f"{text!r}: write {what} from {least} to {most}")
     return int(text)
+
+
+def percent(text: str) -> float:
+    """Return a part in percent, from 0 to 100."""
+    number = _time(text, zero=True)
+    if number > 100:
+        raise argparse.ArgumentTypeError(f"{text!r}: write a number from 0 to 100")
+    return number
 
 
 def seconds(text: str) -> float:

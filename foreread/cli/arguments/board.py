@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from boards.emulated import MACHINES
+from boards.emulated.disks import FIXED, kinds
 from boards.emulated.image import FILE_SYSTEMS
 from boards.emulated.parts import DEFAULT_PACKAGES
 
@@ -12,7 +13,12 @@ from boards.emulated.parts import DEFAULT_PACKAGES
 def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
     """Add the board, its packages, its memory and the cost of its disk."""
     parser.add_argument("board", metavar="BOARD", help=", ".join(MACHINES))
-    parser.add_argument("--kernel", default="6.1", metavar="X.Y", help="Debian kernel (6.1)")
+    parser.add_argument(
+        "--kernel",
+        default="",
+        metavar="X.Y",
+        help="Debian kernel (6.1, or the newest if there is none)",
+    )
     parser.add_argument(
         "--package",
         dest="packages",
@@ -27,11 +33,23 @@ def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
         "--memory-mib", type=positive, metavar="N", help=f"memory with the disk ({least_memory})"
     )
     device.add_argument(
-        "--latency-us", type=_count, default=1000, metavar="N", help="per request (default: 1000)"
+        "--disk",
+        choices=kinds(),
+        default=FIXED,
+        help="kind of the disk (fixed: the same cost for each request); "
+        "docs/howto/emulated-board.md has them",
     )
-    device.add_argument(
-        "--ns-per-kib", type=_count, default=50_000, metavar="N", help="per KiB (default: 50000)"
-    )
+    for option, default, what in (
+        ("--latency-us", 1000, "request"),
+        ("--ns-per-kib", 50_000, "KiB"),
+    ):
+        device.add_argument(
+            option,
+            type=_count,
+            default=default,
+            metavar="N",
+            help=f"per {what}, of a fixed disk (default: {default})",
+        )
 
 
 def positive(text: str) -> int:

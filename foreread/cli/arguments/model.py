@@ -6,6 +6,7 @@ import argparse
 import re
 
 from analyzer.predict.choice import PUBLISHED, SECONDS
+from analyzer.predict.linux import FIXED, PREFIX
 from foreread.recorded import Question
 
 
@@ -19,6 +20,32 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         "made at read_ahead_kb=0); linux-X.Y: readahead of another kernel; fixed: the 2010 "
         "paper's model, where each miss reads a whole window (default for other captures)",
     )
+    add_device_model(parser)
+
+
+def add_kernel_model(parser: argparse.ArgumentParser) -> None:
+    """Add the choice of a kernel whose readahead is replayed."""
+    parser.add_argument(
+        "--model",
+        metavar="linux-X.Y",
+        type=_kernel_model,
+        help="readahead of another kernel (default: that of the capture's kernel)",
+    )
+
+
+def add_other_kernel(parser: argparse.ArgumentParser) -> None:
+    """Add the kernel that a start is forecast for."""
+    parser.add_argument(
+        "--model",
+        metavar="linux-X.Y",
+        type=_other_kernel,
+        required=True,
+        help="the other kernel: newer or older than that of the capture",
+    )
+
+
+def add_device_model(parser: argparse.ArgumentParser) -> None:
+    """Add the cost of the disk."""
     parser.add_argument(
         "--device-model",
         metavar="FILE",
@@ -46,6 +73,18 @@ def question_of(args: argparse.Namespace) -> Question:
         device_model=args.device_model,
         criterion=getattr(args, "criterion", SECONDS),
     )
+
+
+def _other_kernel(text: str) -> str:
+    if _model(text) in (FIXED, PREFIX):
+        raise argparse.ArgumentTypeError(f"{text!r} names no version: write linux-7.2")
+    return text
+
+
+def _kernel_model(text: str) -> str:
+    if _model(text) == FIXED:
+        raise argparse.ArgumentTypeError(f"{text!r} predicts no seconds: write linux-6.12")
+    return text
 
 
 def _model(text: str) -> str:

@@ -11,10 +11,13 @@ from tracer.local.ending import Ending
 from tracer.local.run import RunOptions
 
 
-def add_run(parser: argparse.ArgumentParser, own_stdout: bool = False) -> None:
+def add_run(
+    parser: argparse.ArgumentParser, own_stdout: bool = False, optional: bool = False
+) -> None:
     """Add the command and the conditions that end its run.
 
-    ``own_stdout``: the command's output to stdout goes to stderr, as with --json.
+    ``own_stdout``: the command's output to stdout goes to stderr, as with --json. ``optional``:
+    there may be no command.
     """
     parser.set_defaults(own_stdout=own_stdout)
     parser.usage = f"{parser.prog} [options] -o OUTPUT -- COMMAND [ARGUMENT ...]"
@@ -22,7 +25,10 @@ def add_run(parser: argparse.ArgumentParser, own_stdout: bool = False) -> None:
     add_wait(parser)
     printed = "; its output goes to stderr" if own_stdout else ""
     parser.add_argument(
-        "command_line", metavar="COMMAND", nargs="+", help=f"the command and its arguments{printed}"
+        "command_line",
+        metavar="COMMAND",
+        nargs="*" if optional else "+",
+        help=f"the command and its arguments{printed}",
     )
 
 

@@ -8,13 +8,13 @@ import sys
 
 from boards.emulated import Board, BoardError, BoardRun, RunPlan
 from boards.emulated.board import DEFAULT_PACKAGES
+from boards.emulated.machines import machine
 from foreread.cli.arguments import add_windows, parse_windows
 from foreread.cli.arguments.board import add_board, positive
 from foreread.cli.arguments.target import tell
 from foreread.cli.text.table import render
 from foreread.documents.boards import BoardRunDocument
 
-_GUEST_PAGE_SIZE = 4096
 _DEFAULT_WINDOWS = "128k"
 
 
@@ -44,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
     board = Board(args.board, args.kernel, args.packages or DEFAULT_PACKAGES, tell=tell)
     result = board.run(_plan(args))
     if args.json:
-        print(_document(args, result).to_json())
+        print(_document(args, board.kernel, result).to_json())
     else:
         _pass_on(result)
         print(_table(result))
@@ -53,11 +53,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> RunPlan:
-    windows = parse_windows(args.windows or _DEFAULT_WINDOWS, _GUEST_PAGE_SIZE)
+    page_bytes = machine(args.board, args.kernel).page_bytes
+    windows = parse_windows(args.windows or _DEFAULT_WINDOWS, page_bytes)
     return RunPlan(
         command=tuple(args.command_line),
-        windows_kb=tuple(window * _GUEST_PAGE_SIZE // 1024 for window in windows),
+        windows_kb=tuple(window * page_bytes // 1024 for window in windows),
         repeat=args.repeat,
+        disk=args.disk,
         latency_ns=args.latency_us * 1000,
         ns_per_kib=args.ns_per_kib,
         fs=args.fs,
@@ -74,11 +76,12 @@ def _check_status(result: BoardRun) -> None:
         )
 
 
-def _document(args: argparse.Namespace, result: BoardRun) -> BoardRunDocument:
+def _document(args: argparse.Namespace, kernel: str, result: BoardRun) -> BoardRunDocument:
     return BoardRunDocument(
         board=args.board,
-        kernel=args.kernel,
+        kernel=kernel,
         fs=args.fs,
+        disk=args.disk,
         latency_us=args.latency_us,
         ns_per_kib=args.ns_per_kib,
         runs=result.runs,

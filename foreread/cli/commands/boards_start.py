@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from pathlib import Path
 
 from boards.emulated.live import LiveBoard, LiveOptions, start
 from boards.emulated.parts import DEFAULT_PACKAGES
@@ -17,12 +18,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_board(parser, least_memory="default: the disk and 128 MiB")
     parser.add_argument("--name", metavar="NAME", help="name of the board (default: BOARD)")
     parser.add_argument(
+        "--image",
+        metavar="FILE",
+        default="",
+        help="boot this image of a root, of the type --fs, such as one built in another order "
+        "(default: built of the packages)",
+    )
+    parser.add_argument(
         "--systemd", action="store_true", help="use systemd as init (default: busybox)"
     )
     parser.add_argument(
         "--read-only",
         action="store_true",
         help="mount the root read-only (default: ext4 is writable)",
+    )
+    parser.add_argument(
+        "--module",
+        dest="modules",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="load this module of the kernel, such as loop; repeatable",
     )
     parser.add_argument(
         "--append", default="", metavar="WORDS", help="append WORDS to the kernel command line"
@@ -71,10 +87,13 @@ def _options(args: argparse.Namespace) -> LiveOptions:
         packages=tuple(args.packages or DEFAULT_PACKAGES),
         init="systemd" if args.systemd else "busybox",
         fs=args.fs,
+        image=str(Path(args.image).absolute()) if args.image else "",
+        disk=args.disk,
         latency_ns=args.latency_us * 1000,
         ns_per_kib=args.ns_per_kib,
         memory_mib=args.memory_mib,
         read_only=args.read_only,
         append=args.append,
+        modules=tuple(args.modules),
         time_out_s=args.time_out,
     )

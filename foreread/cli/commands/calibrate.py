@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from boards.profile import builtin_names, read_profile, with_cost
+from boards.profile import read_profile, with_cost
 from boards.profile_toml import encode_profile
 from boards.written import write_whole
 from foreread.calibrating import Calibrated, calibrate
-from foreread.cli.arguments import UsageError
+from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, target_words, tell
 from foreread.cli.main import printable
 from foreread.cli.text.progress import ProgressLine
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, explain, print and write."""
     if args.profile is not None:
-        _check_profile(args.profile)
+        check_profile(args.profile)
     if args.output is not None:
         check_writable(args.output)
     line = ProgressLine(sys.stderr)
@@ -71,15 +71,6 @@ def _warn(args: argparse.Namespace, limits: Sequence[Limit]) -> None:
     for limit in limits:
         warning = limit.warning(["foreread", "calibrate", *options, args.device])
         print(f"foreread: warning: {printable(warning)}", file=sys.stderr)
-
-
-def _check_profile(path: Path) -> None:
-    if str(path) in builtin_names():
-        raise UsageError(
-            f"--profile: {path} comes with foreread and is not changed; create your own with "
-            "`foreread boards new -o FILE`"
-        )
-    read_profile(path)
 
 
 def _show_progress(line: ProgressLine, done: int, total: int) -> None:

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
+from analyzer.apply.boot_hook import HOOK_FOLDER
 from boards.open import LOCAL, open_target
-from foreread.cli.arguments import UsageError
+from boards.profile import read_profile, with_judgement
+from boards.profile_toml import encode_profile
+from boards.target import Target
+from boards.written import write_whole
+from foreread.booting import remove_boot_hook
+from foreread.cli.arguments import UsageError, seconds
+from foreread.cli.arguments.profile import check_profile
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
+from foreread.cli.text.judging import judgement_text
 from foreread.documents.doctor import DoctorDocument
+from foreread.documents.judge import judge_document
+from foreread.judging import judge
 from tracer.local.doctor import Diagnosis
 from tracer.local.journal import Restored, restore_leftovers
 from tracer.machines import diagnosis_of
+from tracer.remote.judged import FOLDERS
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -20,25 +32,78 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--restore",
         action="store_true",
-        help="restore the settings that a killed foreread left changed, then check",
+        help="restore the settings that a killed foreread left changed, then check; on a target: "
+        "remove the hook that an interrupted record --boot left",
+    )
+    parser.add_argument(
+        "--judge",
+        action="store_true",
+        help="compare the emulated readahead with the kernel of the machine: run generated "
+        "programs there, cold, at several windows (needs root, up to two minutes)",
+    )
+    parser.add_argument(
+        "--folder",
+        metavar="DIR",
+        help="with --judge: writable folder on the disk to judge (default: the first of "
+        f"{', '.join(FOLDERS)} that is on a disk)",
+    )
+    parser.add_argument(
+        "--profile",
+        metavar="FILE",
+        type=Path,
+        help="with --judge: board profile to store the result in, too",
+    )
+    parser.add_argument(
+        "--wait",
+        type=seconds,
+        default=0.0,
+        metavar="S",
+        help="with --judge: wait up to S seconds if another foreread holds the machine's settings "
+        "(default: 0)",
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the diagnosis; exit 1 if nothing can be recorded here."""
-    if args.restore and args.target != LOCAL:
-        raise UsageError(
-            "--restore works on this machine only: the guard on a target restores its settings "
-            "by itself"
-        )
-    restored = restore_leftovers() if args.restore else []
+    if args.judge:
+        return _judge(args)
+    if args.folder is not None or args.profile is not None or args.wait:
+        raise UsageError("--folder, --profile and --wait are for --judge")
     with open_target(args.target, identity=args.identity, tell=tell) as target:
+        restored = _restored(args, target) if args.restore else []
         diagnosis = diagnosis_of(target)
     if args.json:
         print(_document(diagnosis, restored).to_json())
     else:
         print("\n".join([*_restored_text(restored, args.restore), *_text(diagnosis)]))
     return 0 if diagnosis.can_record else 1
+
+
+def _restored(args: argparse.Namespace, target: Target) -> list[Restored]:
+    """Restore this machine; a target's guard does so itself, but a boot's hook may be left."""
+    if args.target == LOCAL:
+        return restore_leftovers()
+    return [Restored(HOOK_FOLDER, "removed", "")] if remove_boot_hook(target) else []
+
+
+def _judge(args: argparse.Namespace) -> int:
+    """Judge the kernel; exit 1 if it is not confirmed."""
+    if args.restore:
+        raise UsageError("--judge and --restore are two commands: repeat with one of them")
+    if args.profile is not None:
+        check_profile(args.profile)
+    done = judge(
+        target=args.target,
+        identity=args.identity,
+        folder=args.folder,
+        wait_s=args.wait,
+        tell=tell,
+    )
+    if args.profile is not None:
+        changed = with_judgement(read_profile(args.profile), done.kernel)
+        write_whole(args.profile, encode_profile(changed).encode())
+    print(judge_document(done).to_json() if args.json else judgement_text(done))
+    return 0 if done.confirmed else 1
 
 
 def _document(of: Diagnosis, restored: list[Restored]) -> DoctorDocument:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 
 from analyzer.confirm.text import cited, stored
 from analyzer.ingest.load import load
 from analyzer.predict.prediction import Curve, Prediction
+from analyzer.suite.predicted import SuiteQuestion, predict_suite
+from analyzer.suite.read import is_suite, read_suite
 from boards.counted import plural
-from foreread.cli.arguments import add_capture, add_windows, parse_windows
+from foreread.cli.arguments import UsageError, add_capture, add_windows, parse_windows
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
+from foreread.cli.text.progress import ProgressLine
+from foreread.cli.text.suite import suite_text
 from foreread.cli.text.table import render
 from tracer.formats.confirmation import Confirmation
 
@@ -20,7 +25,7 @@ _SHOWN_WINDOWS = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1023)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    add_capture(parser, nargs="+")
+    add_capture(parser, nargs="+", suite=True)
     add_windows(parser, "0-1023")
     add_model(parser)
     add_criterion(parser)
@@ -28,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the prediction."""
+    if any(map(is_suite, args.capture)):
+        return _suite(args)
     recording, *more = (load(path, args.pids) for path in args.capture)
     windows = parse_windows(args.windows, recording.page_size) if args.windows is not None else None
     prediction = question_of(args).predicted(recording, windows, more)
@@ -36,6 +43,27 @@ def run(args: argparse.Namespace) -> int:
         print(prediction.document(list(confirmations)).to_json())
     else:
         print(_text(prediction, confirmations))
+    return 0
+
+
+def _suite(args: argparse.Namespace) -> int:
+    """Print the answer for a suite."""
+    if len(args.capture) > 1:
+        raise UsageError("a suite names its captures itself: give the suite alone")
+    if args.pids != "tree":
+        raise UsageError("--pid is for single captures: remove it")
+    asked = SuiteQuestion(
+        args.model,
+        args.device_model,
+        args.criterion,
+        None if args.windows is None else partial(parse_windows, args.windows),
+    )
+    line = ProgressLine()
+    try:
+        found = predict_suite(read_suite(args.capture[0]), asked, line.step)
+    finally:
+        line.end()
+    print(found.to_json() if args.json else suite_text(found))
     return 0
 
 

@@ -3,23 +3,69 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
 
+from analyzer.advise.situation import situation_of
+from analyzer.advise.stale import Checked, StaleFile, StalenessDocument, staleness
 from analyzer.ingest.load import load
-from analyzer.prefetch import Case, Comparison, Found, compare, write_listing
+from analyzer.ingest.recording import Recording
+from analyzer.predict.disk.device_model import device_from
+from analyzer.prefetch import Case, Comparison, Found, compare
+from analyzer.prefetch.formats import FORMATS, WHOLE_FILES, Written, written
+from analyzer.prefetch.listing import decode, read_listing
 from analyzer.prefetch.ranges import ORDERS
+from analyzer.prefetch.state import SUFFIX, read_state, state_of
 from boards.counted import plural
-from foreread.cli.arguments import add_capture
+from boards.written import write_whole
+from foreread.cli.arguments import UsageError, add_capture, percent
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from foreread.documents.prefetch import PrefetchDocument
+
+_MOST_FILES = 20
+_LAST = frozenset({4})
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     add_capture(parser)
+    goal = parser.add_mutually_exclusive_group(required=True)
+    goal.add_argument("-o", "--output", metavar="LIST", type=Path, help="file to write the list to")
+    goal.add_argument(
+        "--check",
+        metavar="LIST",
+        type=Path,
+        help="compare a list with the build below --root: exit code 1 if it has lost more than "
+        "--limit",
+    )
     parser.add_argument(
-        "-o", "--output", metavar="LIST", type=Path, required=True, help="file to write the list to"
+        "--format",
+        choices=FORMATS,
+        default=FORMATS[0],
+        help="program that reads the list: foreread-prefetch (default), Android's libprefetch, "
+        "rsinit, nydus-image, an eStargz converter or soci; the last three read whole files",
+    )
+    parser.add_argument(
+        "--only",
+        metavar="PATH",
+        action="append",
+        default=[],
+        help="list only this file, or what is below this folder; can be given several times",
+    )
+    parser.add_argument(
+        "--root",
+        metavar="DIR",
+        type=Path,
+        help="folder with the files of the build; with -o their state is kept in "
+        f"LIST{SUFFIX}, for a later --check",
+    )
+    parser.add_argument(
+        "--limit",
+        metavar="PERCENT",
+        type=percent,
+        default=10.0,
+        help="part of its gain that a checked list may have lost (default: 10)",
     )
     parser.add_argument(
         "--order",
@@ -38,20 +84,80 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the list, and print its cost and gain."""
+    if args.root is not None and not args.root.is_dir():
+        raise UsageError(f"--root {args.root}: not a folder")
+    if args.check is not None:
+        return _check(args)
     recording = load(args.capture, args.pids)
-    compared = compare(recording, args.order, args.device_model)
-    write_listing(args.output, compared.found.listing)
+    compared = compare(recording, args.order, args.device_model, only=args.only)
+    text = written(recording, compared.found, args.format)
+    state = None
+    if args.root is not None:
+        state = state_of(args.root, compared.found.listing, recording.page_size)
+    write_whole(args.output, text.content)
+    if state is not None:
+        write_whole(_state_file(args.output), f"{state.to_json()}\n".encode())
     if args.json:
-        print(_document(compared, args.output).to_json())
+        print(_document(compared, args, text).to_json())
     else:
-        print(_text(compared, args.output))
+        print(_text(compared, args, text))
     return 0
 
 
-def _document(compared: Comparison, output: Path) -> PrefetchDocument:
+def _state_file(path: Path) -> Path:
+    return path.with_name(path.name + SUFFIX)
+
+
+def _check(args: argparse.Namespace) -> int:
+    """Compare a list with a build, and print what it loses."""
+    if args.root is None:
+        raise UsageError("--check needs the build to compare with: add --root DIR")
+    listing = decode(read_listing(args.check))
+    checked = Checked(args.check, listing, read_state(_state_file(args.check)))
+    recording: Recording = load(args.capture, args.pids)
+    situation = situation_of([recording], device_from(args.device_model))
+    found = staleness(situation, checked, args.root, args.limit)
+    print(found.to_json() if args.json else _stale_text(found))
+    return 0 if found.passed else 1
+
+
+def _stale_text(found: StalenessDocument) -> str:
+    lines = [
+        f"list: {printable(found.list)}",
+        f"{found.pages - found.stale_pages - found.unknown_pages:,} of "
+        f"{plural(found.pages, 'listed page')} are as they were, {found.stale_pages:,} are not, "
+        f"{found.unknown_pages:,} could not be compared",
+    ]
+    if found.files:
+        head = ("moved", "changed", "missing", "as it was", "file")
+        lines += ["", render(head, [_stale_row(one) for one in found.files[:_MOST_FILES]], _LAST)]
+        more = len(found.files) - _MOST_FILES
+        lines += [f"and {plural(more, 'other file')}"] if more > 0 else []
+    lines += [
+        "",
+        f"predicted: {found.without:.3f} s without the list, {found.fresh:.3f} s with it on its "
+        f"own build, {found.stale:.3f} s on this one",
+        f"the list has lost {found.lost_percent:.0f} % of its gain; the limit is "
+        f"{found.limit_percent:g} %",
+    ]
+    if not found.passed:
+        lines.append("record the start on this build, and make the list again:")
+        lines.append("  foreread record -o CAPTURE -- COMMAND && foreread prefetch CAPTURE -o LIST")
+    return "\n".join([*lines, "", *(f"note: {printable(note)}" for note in found.notes)])
+
+
+def _stale_row(one: StaleFile) -> tuple[str, ...]:
+    numbers = (one.moved, one.changed, one.missing, one.same)
+    return (*(f"{number:,}" for number in numbers), one.path)
+
+
+def _document(compared: Comparison, args: argparse.Namespace, text: Written) -> PrefetchDocument:
     found = compared.found
     return PrefetchDocument(
-        list=str(output),
+        list=str(args.output),
+        format=args.format,
+        left_out=text.left_out,
+        state=str(_state_file(args.output)) if args.root is not None else None,
         order=found.listing.order,
         ranges=len(found.listing.ranges),
         files=found.listing.files,
@@ -65,12 +171,26 @@ def _document(compared: Comparison, output: Path) -> PrefetchDocument:
     )
 
 
-def _text(compared: Comparison, output: Path) -> str:
+def _text(compared: Comparison, args: argparse.Namespace, text: Written) -> str:
     head = ("", "KiB", "requests", "read", "unused", "seconds")
     table = render(head, [_row(case) for case in compared.cases], frozenset({0}))
     notes = [f"note: {printable(note)}" for note in compared.notes]
     cases = ["", table, ""] if compared.cases else []
-    return "\n".join([*_list_text(compared.found, output), *cases, *notes])
+    return "\n".join([*_list_text(compared.found, args.output), *_as(args, text), *cases, *notes])
+
+
+def _as(args: argparse.Namespace, text: Written) -> Iterator[str]:
+    """Yield what the format changes."""
+    if args.format in WHOLE_FILES:
+        yield f"{args.format}: a list of whole files, in the order of their first access"
+    if text.left_out:
+        names = ", ".join(printable(path) for path in text.left_out[:3])
+        yield (
+            f"left out, since the format {args.format} cannot name "
+            f"{plural(len(text.left_out), 'file')}: {names}"
+        )
+    if args.root is not None:
+        yield f"state of the listed pages: {printable(str(_state_file(args.output)))}"
 
 
 def _list_text(found: Found, output: Path) -> list[str]:

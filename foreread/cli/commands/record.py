@@ -1,28 +1,45 @@
-"""``foreread record``: one cold run of a command."""
+"""``foreread record``: one cold run of a command, one boot of a board, or what a suite lacks."""
 
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 
+from analyzer.apply.boot_hook import HOOK_FOLDER
 from boards.counted import plural
 from boards.open import LOCAL
+from foreread.booting import record_boot
 from foreread.cli.arguments import UsageError, buffer_kib, duration, window_kb
 from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
 from foreread.cli.text.wording import ended_text
 from foreread.documents.record import record_document
+from foreread.documents.suite import SuiteRecordDocument
 from foreread.recording import record
+from foreread.suite_recording import record_suite
 from tracer.backends.select import AUTO
 from tracer.formats.capture import Capture
+from tracer.local.command import Streams
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "-o", "--output", metavar="CAPTURE", type=Path, required=True, help="folder to create"
+        "-o",
+        "--output",
+        metavar="CAPTURE",
+        type=Path,
+        help="folder to create (needed without --suite)",
+    )
+    parser.add_argument(
+        "--suite",
+        metavar="SUITE",
+        type=Path,
+        help="record each start of this suite whose capture is missing, on its board; type the "
+        "same again to continue after an interruption",
     )
     add_target(parser)
     parser.add_argument(
@@ -63,7 +80,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         help="look up the paths of files for up to S seconds after the run (20; 60 on a target)",
     )
-    add_run(parser)
+    parser.add_argument(
+        "--boot",
+        action="store_true",
+        help="record one boot of the target instead of a command: reboot it, and record from the "
+        "first script of its init until it has booted (or, if given: --duration after the first "
+        "script; a line of the kernel's log that matches --until-output)",
+    )
+    parser.add_argument(
+        "--state-dir",
+        metavar="DIR",
+        help="with --boot: folder on the target for the file that makes it record its next boot; "
+        "it must survive a power cut, and be writable when init runs its first script (default: "
+        f"{HOOK_FOLDER})",
+    )
+    add_run(parser, optional=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -72,7 +103,24 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(
             "--probes works on targets only; for this machine add --target ssh://root@localhost"
         )
-    capture = record(
+    if args.suite is not None:
+        return _suite(args)
+    if args.output is None:
+        raise UsageError("the following arguments are required: -o/--output")
+    capture = _boot(args) if args.boot else _command(args)
+    if args.json:
+        print(record_document(capture, str(args.output)).to_json())
+    else:
+        print(_text(capture, args.output), file=sys.stderr)
+    return 0
+
+
+def _command(args: argparse.Namespace) -> Capture:
+    if not args.command_line:
+        raise UsageError("no command: add -- COMMAND [ARGUMENT ...], or --boot --target TARGET")
+    if args.state_dir:
+        raise UsageError("--state-dir is for --boot")
+    return record(
         run_options(args),
         args.output,
         target=args.target,
@@ -86,11 +134,88 @@ def run(args: argparse.Namespace) -> int:
         wait_s=args.wait,
         tell=tell,
     )
+
+
+def _suite(args: argparse.Namespace) -> int:
+    """Record what a suite lacks."""
+    own = {
+        "-o": args.output is not None,
+        "a command": args.command_line,
+        "--boot": args.boot,
+        "--target": args.target != LOCAL,
+        "--identity": args.identity is not None,
+        "--backend": args.backend != AUTO,
+        "--read-ahead-kb": args.read_ahead_kb,
+        "--buffer-kib": args.buffer_kib is not None,
+        "--probes": args.probes,
+        "--search": args.search is not None,
+        "--duration": args.duration is not None,
+        "--until-idle": args.until_idle is not None,
+        "--until-output": args.until_output is not None,
+        "--user": args.user is not None,
+        "--keep-running": args.keep_running,
+        "--allow-warm": args.allow_warm,
+        "--state-dir": args.state_dir is not None,
+    }
+    for name, given in own.items():
+        if given:
+            raise UsageError(f"a suite says itself what to record and where: remove {name}")
+    made = record_suite(
+        args.suite,
+        streams=Streams(stdout=2, stderr=2) if args.json else None,
+        probe_disk=not args.no_probe,
+        wait_s=args.wait,
+        tell=tell,
+    )
     if args.json:
-        print(record_document(capture, str(args.output)).to_json())
-    else:
-        print(_text(capture, args.output), file=sys.stderr)
+        recorded = [str(path) for path, _ in made.recorded]
+        present = [str(path) for path in made.present]
+        found = SuiteRecordDocument(suite=made.suite.name, recorded=recorded, present=present)
+        print(found.to_json())
+        return 0
+    for path, capture in made.recorded:
+        print(_text(capture, path), file=sys.stderr)
+    done = f"{plural(len(made.recorded), 'capture')} recorded, {len(made.present)} were there"
+    then = f"next: foreread predict {shlex.quote(str(args.suite))}"
+    print(f"foreread: {printable(f'{done}; {then}')}", file=sys.stderr)
     return 0
+
+
+def _boot(args: argparse.Namespace) -> Capture:
+    _check_boot(args)
+    return record_boot(
+        args.output,
+        target=args.target,
+        identity=args.identity,
+        duration_s=args.duration,
+        until_output=args.until_output,
+        read_ahead_kb=args.read_ahead_kb,
+        buffer_kib=args.buffer_kib,
+        probes=args.probes,
+        probe_disk=not args.no_probe,
+        search_s=args.search,
+        state_dir=args.state_dir or HOOK_FOLDER,
+        wait_s=args.wait,
+        tell=tell,
+    )
+
+
+def _check_boot(args: argparse.Namespace) -> None:
+    if args.target == LOCAL:
+        raise UsageError(
+            "--boot reboots a target: name it with --target, for example --target ssh://root@BOARD"
+        )
+    of_commands = {
+        "a command": args.command_line,
+        "--until-idle": args.until_idle,
+        "--user": args.user,
+        "--keep-running": args.keep_running,
+        "--allow-warm": args.allow_warm,
+        "--backend": args.backend not in (AUTO, "tracefs"),
+    }
+    for name, given in of_commands.items():
+        if given:
+            raise UsageError(f"--boot records the boot itself: remove {name}")
 
 
 def _text(capture: Capture, output: Path) -> str:

@@ -12,7 +12,7 @@ from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Kind, Rwbs
 from analyzer.predict import predict
 from analyzer.predict.disk.probed import probe_text
-from analyzer.predict.prediction import KERNEL_DEFAULT_KB
+from analyzer.predict.prediction import NO_READAHEAD
 from analyzer.predict.waste import Waste, waste
 from boards.counted import plural
 from emulator import MAX_WINDOW
@@ -89,10 +89,15 @@ def event_counts(recording: Recording) -> dict[str, int]:
 
 
 def _waste(recording: Recording) -> Waste:
-    """Return the unused pages of a fixed window of the size found on the board, or the default."""
-    kb = predict(recording).total.current_read_ahead_kb
-    kb = KERNEL_DEFAULT_KB if kb is None else kb
-    return waste(recording, min(kb * 1024 // recording.page_size, MAX_WINDOW))
+    """Return the unused pages of a fixed window of the size found on the board.
+
+    If that is unknown: of the kernel's default for the disk, or else of the quasi-optimal window.
+    """
+    prediction = predict(recording)
+    reference = prediction.reference
+    if reference.name == NO_READAHEAD:
+        return waste(recording, prediction.total.quasi_optimal)
+    return waste(recording, min(reference.kb * 1024 // recording.page_size, MAX_WINDOW))
 
 
 def _order(recording: Recording, wasted: Array | None = None) -> list[int]:

@@ -6,7 +6,9 @@ from tracer.formats.capture import Capture
 
 
 def ended_text(capture: Capture) -> str:
-    """Return how the command's first process ended."""
+    """Return how the command's first process ended, or that it was a boot."""
+    if capture.boot is not None:
+        return "a whole boot"
     if capture.signal:
         return f"killed by signal {capture.signal}"
     if capture.exit_status is None:

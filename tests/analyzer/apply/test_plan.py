@@ -7,40 +7,11 @@ from dataclasses import replace
 import msgspec
 import pytest
 from capture_builder import capture_of, device_of, host_of
+from prediction_builder import curve_of as curve
+from prediction_builder import prediction_of as prediction
 
 from analyzer.apply import ApplyError, Board, Disk, plan_from
-from analyzer.predict.prediction import Curve, Prediction, Verdict
-from tracer.formats.capture import Mount
-
-WINDOWS = [0, 32, 128]
-
-
-def curve(dev="179:0", name="mmcblk0", tap=100, **changes):
-    made = Curve(
-        dev=dev,
-        name=name,
-        tap=tap,
-        windows=WINDOWS,
-        read_ahead_kb=[w * 4 for w in WINDOWS],
-        f=[9, 5, 3],
-        g=[0, 5, 50],
-        g_formula=[0, 5, 50],
-        pages=[100, 105, 150],
-        c_opt=[81, 50, 2509],
-        seconds=None,
-        quasi_optimal=32,
-        predicted_best=None,
-        iterated=32,
-        turning_points=1,
-        pareto=[0, 32, 128],
-    )
-    return msgspec.structs.replace(made, **changes)
-
-
-def prediction(*curves, action="set", read_ahead_kb=128):
-    curves = curves or (curve(),)
-    verdict = Verdict(action, read_ahead_kb, "it reads less", "seconds")
-    return Prediction("6.1.25", 4096, "fixed", 0, False, list(curves), curves[0], verdict, verdict)
+from tracer.formats.capture import Boot, Mount
 
 
 def capture(**changes):
@@ -81,6 +52,15 @@ def test_foreign_trace_knows_kernel_and_name_only():
 def test_foreign_trace_with_a_number_in_place_of_a_name():
     with pytest.raises(ApplyError, match="name of a disk"):
         plan_from(prediction(curve(name="")))
+
+
+def test_boot_capture_keeps_the_window_that_was_found_after_the_boot():
+    boot = Boot(processes=[1], read_before=[])
+    plan = plan_from(prediction(), capture(boot=boot))
+    assert [(s.phase, s.value) for s in plan.settings] == [("boot", "128"), ("after", "128")]
+    assert plan.settings[1].reason == "as found: only the boot was recorded"
+    asked = plan_from(prediction(), capture(boot=boot), after_boot_read_ahead_kb=16)
+    assert [(s.phase, s.value) for s in asked.settings] == [("boot", "128"), ("after", "16")]
 
 
 def test_after_boot_window():

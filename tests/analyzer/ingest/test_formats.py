@@ -170,3 +170,13 @@ def test_tracing_data_refuses_impossible_counts() -> None:
     struct.pack_into("<I", data, at + 8 + size, 1 << 31)
     with pytest.raises(ValueError, match="impossible count"):
         tracing_data.read(bytes(data))
+
+
+@pytest.mark.parametrize("name", ["off", "offset"])
+def test_mmap_s_offset_has_another_name_on_riscv(name: str) -> None:
+    own = b"\tfield:unsigned long %s;\toffset:56;\tsize:8;\tsigned:0;\n" % name.encode()
+    given = formats({"syscalls:sys_enter_mmap": text(own, b"sys_enter_mmap", 29)})
+    field = given.event("syscalls:sys_enter_mmap").field("off")
+    assert (field.offset, field.size) == (56, 8)
+    with pytest.raises(TraceError, match="has no field 'length'"):
+        given.event("syscalls:sys_enter_mmap").field("length")

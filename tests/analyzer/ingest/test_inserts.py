@@ -79,6 +79,13 @@ def test_inode_tables_read_ahead_without_the_m_flag_fill_no_written_page():
     assert pages(events) == [0]
 
 
+def test_only_pages_with_a_read_of_their_own_were_read_alone():
+    # squashfs unpacks a fragment that it has read for page 0 into pages 1 and 2.
+    events = table(insert(5, 0), read(100, 1), insert(5, 1), insert(5, 2))
+    assert find_inserts(events, PAGE, {DISK: "squashfs"}).alone.tolist() == [True, False, False]
+    assert find_inserts(table(insert(5, 0), insert(5, 1)), PAGE, EXT4).alone.tolist() == [True] * 2
+
+
 def test_compressed_reads_fill_all_pages_before_them():
     run = [insert(5, i) for i in range(32)]
     assert pages(table(*run, read(100, 5)), {DISK: "squashfs"}) == [1] * 32

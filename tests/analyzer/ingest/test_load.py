@@ -202,6 +202,26 @@ def test_pages_of_a_block_after_the_end_of_a_file_are_not_accesses(fstype, acces
     assert recording.counts["readahead"] == 4 - len(accessed)
 
 
+@pytest.mark.parametrize(
+    ("kernel", "size_bytes", "accessed"),
+    [
+        ("5.10.223", 8192, [0, 1, 3]),
+        ("5.15.100", 8192, [0, 1, 3]),
+        ("5.10.223", 8193, [0, 1, 2, 3]),
+        ("5.10.223", -1, [0, 1, 2, 3]),
+        ("5.16.0", 8192, [0, 1, 2, 3]),
+        ("unknown", 8192, [0, 1, 2, 3]),
+    ],
+)
+def test_the_empty_page_after_the_end_of_a_file_is_not_an_access(kernel, size_bytes, accessed):
+    """Page 3 was read from a file that has become shorter since."""
+    entry = FileEntry(dev="7:0", ino=5, path="/short", size_bytes=size_bytes)
+    host = structs.replace(capture_of().host, kernel=kernel)
+    events = (*(mine(insert, 5, i) for i in range(4)), mine(read, 0, 4))
+    recording = recording_of(*events, entries=[entry], host=host)
+    assert recording.accesses["page"].tolist() == accessed
+
+
 def contaminated(*access_events):
     return [
         *(mine(insert, 5, i) for i in range(32)),

@@ -13,8 +13,10 @@ from hypothesis import strategies as st
 
 from analyzer.ingest import text
 from analyzer.ingest.inserts import find_inserts
+from analyzer.ingest.interpret import interpret
 from analyzer.ingest.load import load
 from analyzer.ingest.probes import Check, adopt, check_probes
+from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
 
 PAGE = 4096
@@ -49,6 +51,14 @@ def test_a_fault_must_name_the_page_read_in():
     assert checks(*right) == {Kind.PROBED_FAULT: Check(1, 0)}
     for wrong in (fault(5, 4), fault(6, 3), fault(5, 3, dev=DISK + 1)):
         assert checks(*right, wrong, *page(5, 3)) == {Kind.PROBED_FAULT: Check(2, 1)}
+
+
+def test_files_that_no_probe_names_do_not_count():
+    # squashfs reads a symbolic link through the page cache while it looks up a path.
+    link = page(9, 0)
+    assert checks(fault(5, 3), *page(5, 3), fault(5, 3), *link) == {Kind.PROBED_FAULT: Check(1, 0)}
+    check = checks(fault(6, 3), *page(5, 3), fault(6, 4), *page(5, 4))[Kind.PROBED_FAULT]
+    assert check == Check(0, 0) and not check.accepted
 
 
 def test_cached_pages_do_not_confirm_a_probe():
@@ -171,3 +181,14 @@ def test_unknown_lines_of_text_are_counted(tmp_path, line):
     trace = text.read(path)
     assert trace.events.rows == 1
     assert any(note.startswith("1 lines") for note in trace.notes)
+
+
+def test_an_unknown_window_is_as_long_as_the_longest_run_of_pages():
+    # A file by another program does not say its window. 64 pages in order: the kernel may begin
+    # 4 * 65 pages beside the touched page, not 4 * 33 as with an assumed window of 128 KiB.
+    for pages, accepted in ((64, True), (32, False)):
+        window = [insert(5, index) for index in range(60, 60 + pages)]
+        events = table(fault(5, 300), *window, read(60 * 8, pages))
+        notes = interpret(Trace("perf.data", events, kernel="6.18"), None, [], "all").notes
+        assert any("come from probes" in note for note in notes) == accepted
+        assert any("refused" in note for note in notes) != accepted

@@ -18,6 +18,7 @@ from analyzer.predict.check_replay import disagreement, replay_findings
 from analyzer.predict.inputs import inputs
 from analyzer.predict.start import prepare
 from emulator.devices.device import FixedCost
+from emulator.devices.stateful import Stateful
 from emulator.linux.timed import Timed
 from tracer.formats.capture import FileEntry
 
@@ -128,6 +129,7 @@ def fake(**more):
         "requests": {"flags": np.full(10, R)},
         "cpu_samples": object(),
         "without_strangers": lambda: None,
+        "device": FixedCost(1000, 10),
     }
     return SimpleNamespace(**{**found, **more})
 
@@ -150,6 +152,16 @@ def test_requests_that_the_replay_does_not_send():
     found = [*replay_findings(fake(), [0], [of(1e9, 3e8, 7e8, requests=7)])]
     assert texts(found) == ["10 requests were recorded, and the replay sends 7"]
     assert found[0].unusable
+
+
+@pytest.mark.parametrize(("fast_kib", "refused"), [(0, False), (39, True), (100, False)])
+def test_a_disk_that_is_fast_after_a_rest_only(fast_kib, refused):
+    """Ten pages are 40 KiB; as much may have been read before."""
+    disk = Stateful(1000, 10, fast_kib=fast_kib, slow_ns_per_kib=50)
+    start = fake(device=disk, recording=SimpleNamespace(page_size=4096))
+    found = [*replay_findings(start, [0], [of(1e9, 3e8, 7e8)])]
+    assert [one.unusable for one in found] == [True] * refused
+    assert not refused or "39 KiB at full speed after a rest" in found[0].text
 
 
 def test_reads_of_others_that_delay_the_start():

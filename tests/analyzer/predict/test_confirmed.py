@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from capture_builder import capture_of
+from capture_builder import capture_of, host_of
 from event_table import insert, read, table
 from msgspec import structs
 
@@ -40,3 +40,18 @@ def test_only_file_systems_that_were_read_count():
     trace = Trace("test", table(insert(1, 0, dev=7 << 20), read(0, 1, dev=7 << 20)), kernel="6.12")
     found = setting_of(interpret(trace, capture, [], "all"), (6, 12))
     assert found == Setting((6, 12), capture.host.machine, frozenset({"ext4"}))
+
+
+@pytest.mark.parametrize(
+    ("page_size", "machine"),
+    [
+        (4096, "aarch64"),
+        (16384, "aarch64 with pages of 16 KiB"),
+        (65536, "aarch64 with pages of 64 KiB"),
+    ],
+)
+def test_a_machine_with_larger_pages_is_another_one(page_size, machine):
+    capture = capture_of(host=host_of(machine="aarch64", page_size=page_size))
+    trace = Trace("test", table(insert(1, 0), read(0, 1)), kernel="6.12")
+    found = setting_of(interpret(trace, capture, [], "all"), (6, 12))
+    assert found.machine == machine

@@ -186,7 +186,7 @@ def test_a_few_pages_of_another_disk_take_the_time_that_they_took():
 @pytest.mark.parametrize(
     ("host", "said"),
     [
-        ({"kernel": "5.10.3"}, "the predicted seconds are unconfirmed for Linux 5.10"),
+        ({"kernel": "5.15.3"}, "the predicted seconds are unconfirmed for Linux 5.15"),
         ({"machine": "riscv64"}, "the predicted seconds are unconfirmed for Linux 6.12 on riscv64"),
     ],
 )

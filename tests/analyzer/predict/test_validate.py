@@ -193,10 +193,19 @@ def test_the_one_swept_disk_of_several_is_compared():
     assert any("total" in note for note in result.notes)
 
 
+def test_no_default_window_is_assumed():
+    points = (point(0, [2.0]), point(128, [1.0]))
+    result = validate(prediction(curve()), sweep(*points, default_read_ahead_kb=None))
+    assert result.default_read_ahead_kb == 0
+    assert any("relative to 0 KiB (no readahead)" in note for note in result.notes)
+
+
 def test_the_kernels_default_stands_in_for_an_unknown_one():
-    result = validate(prediction(curve()), sweep(point(128, [1.0]), default_read_ahead_kb=None))
+    points = (point(0, [2.0]), point(128, [1.0]))
+    known = prediction(structs.replace(curve(), default_read_ahead_kb=128))
+    result = validate(known, sweep(*points, default_read_ahead_kb=None))
     assert result.default_read_ahead_kb == 128
-    assert any("128 KiB" in note for note in result.notes)
+    assert any("relative to 128 KiB (kernel's default)" in note for note in result.notes)
 
 
 @pytest.mark.parametrize("points", [[], [point(0, [])]])

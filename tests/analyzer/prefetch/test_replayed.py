@@ -100,3 +100,34 @@ def test_waits_of_threads_are_kept():
     assert run.steps["thread"].tolist() == [2, 2, 0, 0, 0, 1, 1]
     assert run.steps["waits_for"].tolist() == [-1, -1, 0, -1, -1, 4, -1]
     run.check()
+
+
+def test_the_replayer_stays_512_kib_ahead():
+    """Of 3 × 256 KiB the third is asked for when the last page of the first is there."""
+    script = Script()
+    handle = script.open(script.file(192))
+    script.read(handle, 191)
+    rows = np.zeros(2, STEP)
+    rows["waits_for"] = rows["woken_by"] = -1
+    rows["operation"] = [0, 1]
+    rows["cpu_ns"] = [0, 1e6]
+    machine = Machine(page_size=PAGE, io_pages=64)
+    layout = Layout(np.zeros(0, EXTENT))
+    base = Run(script.program(), rows, 30, RULES, machine, Limits(256), layout)
+    run = with_replayer(base, [(0, 0, 192)], cpus=2)
+    own = run.program.operations[run.steps["operation"][run.steps["thread"] == 1]]
+    asked = (int(Op.WILLNEED), 64)
+    waits = (int(Op.SINGLE), 0)
+    found = [(int(one["op"]), int(one["length"])) for one in own]
+    assert found == [asked, asked, waits, asked]
+    assert own["at"].tolist() == [0, 64, 63, 128]
+    both_ways(run, base, 0)
+
+
+def test_the_replayer_has_at_most_32_requests_under_way():
+    base = one_file()
+    run = with_replayer(base, [(0, 2 * at, 1) for at in range(34)], cpus=2)
+    steps = run.steps[(run.steps["thread"] == 1) & (run.steps["operation"] >= 0)]
+    own = run.program.operations[steps["operation"]]
+    assert own["op"].tolist()[:33] == [int(Op.WILLNEED)] * 32 + [int(Op.SINGLE)]
+    assert own["at"].tolist()[32:] == [0, 64, 2, 66]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from capture_builder import ROOT_PID, capture_of
 from event_table import event, insert, read, table
 from msgspec import structs
@@ -106,8 +107,38 @@ def test_unpacking_cost_is_taken_from_the_shortest_gaps():
     assert found.cpu.page_ns == np.percentile(unpacking, 25) + 40_000 / BLOCK
 
 
+def test_unpacking_costs_more_for_a_larger_compressed_block():
+    """3 µs a page and 2 µs a compressed sector, once with other work after the read."""
+    sizes = [40, 200, 60, 180, 80, 160, 100, 140, 50, 190]
+    events, sector, begin = [], 1000, 0
+    for number, sectors in enumerate(sizes):
+        events += block_read(number, sector, sectors, begin_ns=begin)
+        late = 50_000_000 if number == 4 else 0
+        begin += 900_000 + 3000 * BLOCK + 2000 * sectors + late
+        sector += sectors
+    events += block_read(len(sizes), sector, 70, begin_ns=begin)
+    found = blocks_of(recorded(*events, pages=11 * BLOCK), np.array([BLOCK])).cpu
+    assert found.sector_ns == pytest.approx(2000)
+    assert found.page_ns == pytest.approx(3000 + 40_000 / BLOCK)
+
+
 def test_a_file_without_read_blocks_has_no_place():
     assert rows(recorded(insert(5, 0, pid=ROOT_PID), pages=3)) == []
+    other = read(9, 1, pid=ROOT_PID + 1)  # reads were recorded, and its pages had none
+    assert rows(recorded(insert(5, 0, pid=ROOT_PID), other, pages=3)) == [(0, 0, 0, 1, 0)]
+
+
+def test_a_block_that_was_filled_without_a_read_is_read_from_no_disk():
+    # The last pieces of files are in fragments, of which squashfs keeps three unpacked.
+    tail = [insert(5, 64 + at, pid=ROOT_PID, time_ns=2_000_000 + at) for at in range(3)]
+    recording = recorded(*block_read(0, 1000, 90), *block_read(1, 1090, 90, begin_ns=1_000_000))
+    assert rows(recording)[2][4] == 1  # not seen: interpolated
+    recording = recorded(
+        *block_read(0, 1000, 90), *block_read(1, 1090, 90, begin_ns=950_000), *tail, pages=67
+    )
+    assert [(at, read) for _, at, _, _, read in rows(recording)] == [(0, 1), (256, 1), (512, 0)]
+    counts = on_disk(inputs(recording, (6, 1, 0)), (6, 1, 0), 0).counts([0])
+    assert (counts.requests.tolist(), counts.pages.tolist()) == ([[2]], [[67]])
 
 
 def test_only_the_page_that_was_touched_is_an_access():

@@ -32,6 +32,8 @@ def test_the_processor_s_work_is_determined_by_faults():
     for cached_page, page_ns in ((10.0, 25.0), (3000.0, 3000.0)):
         probed = replace(cpu_samples(recording), cached_page=cached_page)
         assert probed.cost().page_ns == page_ns
+    checked = replace(cpu_samples(recording), checked=10.0).cost()
+    assert (checked.page_ns, checked.request_ns) == (found.page_ns + 10, found.request_ns - 10)
 
 
 def test_without_events_of_faults_all_pages_read_singly_tell_of_it():

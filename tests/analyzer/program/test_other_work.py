@@ -57,3 +57,12 @@ def test_unrelated_threads_do_not_count_as_workers():
         EACH_NS,
     )
     assert worked(others, 100, 300) == 0
+
+
+def test_a_switch_in_between_is_seen_on_its_processor_alone():
+    others = OtherWork(
+        events((100, Kind.SWITCH, APPLICATION, 0), (300, Kind.SWITCH, 0, APPLICATION)), [], EACH_NS
+    )
+    cpu = np.array([0, 0, 0, 1], np.uint16)
+    since, until = np.array([[90, 100, 301, 90], [100, 299, 400, 310]], np.uint64)
+    assert others.switched(cpu, since, until).tolist() == [True, False, False, False]

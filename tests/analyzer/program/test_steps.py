@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from capture_builder import capture_of, host_of
 from event_table import R, event, insert, metadata_insert, read, table
 
 from analyzer.ingest.interpret import interpret
@@ -13,6 +14,7 @@ from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program.cpu import event_cost
 from analyzer.program.steps import Busy, own_requests, steps_of, without_recording
 from emulator.linux.operations import FILE, MAPPING, OPERATION, Op, Program
+from tracer.formats.capture import Extent, FileEntry
 
 
 def request(sector, issue, complete, sectors=8, flags=R):
@@ -89,3 +91,22 @@ def test_metadata_and_reads_of_others_are_not_the_program_s():
     ]
     recording = interpret(Trace("test", table(*rows)), None, [], frozenset({1}))
     assert own_requests(recording, recording.requests).tolist() == [False, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("extents", "own"), [((Extent(0, 4096, 4096, True),), True), (None, False)]
+)
+def test_data_beside_metadata_in_one_page_is_the_program_s(extents, own):
+    """A page of 16 KiB: its first block is a directory's, the second belongs to a file."""
+    rows = [
+        metadata_insert(0, time_ns=10),
+        *request(0, 20, 30, flags=R | 8),
+        insert(5, 0, time_ns=40),
+        read(8, 1, time_ns=41),
+        *request(8, 50, 60),
+    ]
+    entry = FileEntry(dev="7:0", ino=5, path="/a", size_bytes=4096, extents=extents)
+    capture = capture_of(host=host_of(page_size=16384))
+    recording = interpret(Trace("test", table(*rows)), capture, [entry], "all")
+    assert recording.page_size == 16384
+    assert own_requests(recording, recording.requests).tolist() == [False, own]

@@ -9,6 +9,7 @@ from recorded_threads import IDLE, OTHER, A, B, C, ended, missed, rows, steps
 
 from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program import thread_steps
+from tracer.formats.capture import Boot
 
 
 @pytest.fixture(autouse=True)
@@ -69,6 +70,26 @@ def test_coming_back_takes_as_long_as_others_work_meanwhile():
     )
     assert found.back_ns == 100
     assert found.steps["cpu_ns"].tolist() == [1000, 200 + 100 + 700, 1000, 200 + 450 + 2400]
+
+
+def test_a_kernel_worker_checks_what_was_read_before_the_thread_is_woken():
+    """Completed at 2200; the worker wakes A at 2630, which is back 10 later."""
+
+    def checked(at, page):
+        rows = [row for row in missed(at, page, came=1640) if row[2] != Kind.WAKING]
+        worker = [
+            wake(at + 1210, IDLE, OTHER, SOFTIRQ),
+            switch(at + 1230, IDLE, OTHER),
+            wake(at + 1630, OTHER, A),
+        ]
+        return [
+            row if row[0] != at + 1640 else switch(at + 1640, OTHER, A) for row in rows
+        ] + worker
+
+    found, _ = steps(switch(0, IDLE, A), *checked(1000, 0), *checked(4000, 9), *ended(9000, A))
+    assert found.checked_ns == 430 - 10
+    direct, _ = steps(switch(0, IDLE, A), *missed(1000, 0), *missed(4000, 9), *ended(9000, A))
+    assert direct.checked_ns == 0
 
 
 def test_recording_is_not_part_of_coming_back(monkeypatch):
@@ -231,3 +252,20 @@ def test_time_delayed_by_a_limiter_is_not_computing(later, computed):
         end_ns=issued + 6000,
     )
     assert found.steps["cpu_ns"].sum() == pytest.approx(1500 + computed + 4000)
+
+
+def test_processes_that_ran_before_a_recorded_boot_belong_to_it():
+    """The first process sleeps throughout; B ran before, and starts C."""
+    boot = Boot(processes=[A, B], read_before=[])
+    found, _ = steps(
+        event(Kind.FORK, pid=B, value=C, time_ns=50),
+        switch(100, IDLE, B),
+        switch(900, B, C),
+        switch(2000, C, B),
+        *ended(3000, B),
+        boot=boot,
+        ended_by="boot-done",
+    )
+    assert found.by_thread
+    assert found.unlinked_ns == 0
+    assert sum(cpu for (cpu,) in rows(found, "cpu_ns")) == 800 + 1100 + 1000

@@ -84,3 +84,19 @@ def test_settings_read_back_in_the_shell_unchanged():
     script = settings(plan) + b'echo "$WINDOWS,$REPEAT,$LATENCY_NS,$NS_PER_KIB,$FS"'
     printed = subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout
     assert printed == b"0 128,3,5,7,squashfs\n"
+
+
+def test_a_kind_of_disk_is_given_as_parameters_of_its_driver():
+    """As lib.sh sets them: NAME=VALUE words, and the depth of the queue at the start."""
+    script = settings(RunPlan(["x"], disk="nvme"))
+    script += b'echo $QUEUE_DEPTH; for one in $COSTS; do echo "${one%%=*} ${one#*=}"; done'
+    printed = subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout
+    assert printed == b"32\nlatency_ns 90000\nns_per_kib 1000\nparallel 16\n"
+
+
+@pytest.mark.parametrize(
+    ("fs", "told"), [("squashfs", b"squashfs,\n"), ("overlay-squashfs", b"squashfs,yes\n")]
+)
+def test_the_guest_gets_the_lower_layer_of_an_overlay(fs, told):
+    script = settings(RunPlan(["x"], fs=fs)) + b'echo "$FS,$OVERLAY"'
+    assert subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout == told

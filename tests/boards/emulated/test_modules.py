@@ -2,7 +2,9 @@
 
 import lzma
 
-from boards.emulated.modules import dependencies, load_order
+import pytest
+
+from boards.emulated.modules import dependencies, folder, kernel, load_order
 
 
 def module(*needs):
@@ -28,3 +30,19 @@ def test_compressed_modules_are_unpacked(tmp_path):
 def test_no_dependencies():
     assert dependencies(module()) == []
     assert dependencies(b"no module at all") == []
+
+
+@pytest.mark.parametrize(
+    ("modules", "image"),
+    [
+        ("lib/modules/6.1-a", "boot/vmlinuz-6.1-a"),
+        ("lib/modules/6.1-a", "boot/vmlinux-6.1-a"),
+        ("usr/lib/modules/7.2-a", "usr/lib/modules/7.2-a/vmlinuz"),
+    ],
+)
+def test_where_a_package_has_the_kernel_and_its_modules(tmp_path, modules, image):
+    (tmp_path / modules).mkdir(parents=True)
+    (tmp_path / image).parent.mkdir(exist_ok=True)
+    (tmp_path / image).touch()
+    assert folder(tmp_path) == tmp_path / modules
+    assert kernel(tmp_path) == tmp_path / image

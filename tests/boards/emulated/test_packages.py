@@ -5,7 +5,7 @@ import pytest
 from boards.emulated.board import Board
 from boards.emulated.error import BoardError, call
 from boards.emulated.guest_protocol import RunPlan
-from boards.emulated.packages import AptRoot, find_kernel, unpack
+from boards.emulated.packages import AptRoot, find_kernel, kernel_packages, unpack
 
 PLAN = RunPlan(["true"])
 
@@ -52,6 +52,43 @@ def test_the_release_is_read_off_the_meta_package(tools, tmp_path):
     tools("apt-cache", "echo linux-image-armmp; echo '  Depends: linux-image-6.1.0-50-armmp'")
     apt = AptRoot(tmp_path / "apt", "armhf")
     assert find_kernel(apt, "6.1", "armmp") == "6.1.0-50-armmp"
+
+
+TARGETS = """
+if [ "$1" = indextargets ]; then
+    echo 'Ubuntu jammy http://mirror.test/ubuntu'
+    echo 'Debian bookworm-updates http://mirror.test/debian'
+    echo 'Debian bookworm http://mirror.test/debian'
+fi
+"""
+
+
+def test_a_suite_is_read_alone_from_this_machines_mirror(tools, tmp_path):
+    tools("apt-get", TARGETS)
+    tools("apt-cache", "")
+    AptRoot(tmp_path / "apt", "armhf", "trixie").depends("any")
+    place = tmp_path / "apt/armhf-trixie"
+    line = (place / "sources.list").read_text()
+    assert line.startswith("deb ")
+    assert line.endswith("http://mirror.test/debian trixie main\n")
+    configuration = (place / "apt.conf").read_text()
+    assert f'Dir::Etc::sourcelist "{place}/sources.list";' in configuration
+    assert 'Dir::Etc::sourceparts "-";' in configuration
+
+
+def test_a_suite_on_a_machine_without_sources_of_debian(tools, tmp_path):
+    tools("apt-get", "echo 'Ubuntu jammy http://mirror.test/ubuntu'")
+    with pytest.raises(BoardError, match="no release of Debian") as caught:
+        AptRoot(tmp_path / "apt", "armhf", "trixie").depends("any")
+    assert "sources.list" in caught.value.remedy
+
+
+def test_a_kernel_in_several_packages(tools, tmp_path):
+    tools("apt-get", "")
+    needs = ("linux-base", "linux-binary-7.2-a", "linux-modules-7.2-a", "linux-modules-7.2-b")
+    tools("apt-cache", "; ".join(f"echo '  Depends: {name}'" for name in needs))
+    found = kernel_packages(AptRoot(tmp_path / "apt", "armhf"), "7.2-a")
+    assert found == ["linux-image-7.2-a", "linux-binary-7.2-a", "linux-modules-7.2-a"]
 
 
 def test_a_file_that_is_not_a_package(tmp_path):

@@ -25,7 +25,7 @@ def qemu(monkeypatch, tmp_path):
 def words(name, tmp_path, memory_mib=256):
     boot = Boot(tmp_path / "k", tmp_path / "i", memory_mib, "quiet")
     disks = [Disk("image", tmp_path / "a,b"), Disk("result", tmp_path / "r", writable=True)]
-    return qemu_words(machine(name, "6.1"), boot, disks, "shift=1")
+    return qemu_words(machine(name), boot, disks, "shift=1")
 
 
 @pytest.mark.parametrize("name", MACHINES)
@@ -73,6 +73,12 @@ def test_a_panic_is_reported(tmp_path):
     error = died(tmp_path / "log")
     assert str(error) == "the guest's kernel panicked: System is deadlocked on memory"
     assert "--memory-mib" in error.remedy
+
+
+def test_without_a_kernel_it_is_the_one_that_most_machines_have_or_the_newest():
+    assert machine("armhf").default_kernel == "6.1"
+    assert machine("x86_64").default_kernel == "6.1"
+    assert machine("riscv64").default_kernel == "7.2"
 
 
 def test_unknown_boards_and_kernels():

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from boards.emulated import BoardError, BoardRun, TimedRun
+from foreread.cli.arguments import UsageError
 from foreread.cli.commands import boards_run
 
 
@@ -23,7 +24,7 @@ def board(monkeypatch):
 
     class Stand:
         result = BoardRun([TimedRun(128, 0, 1_500_000_000, 64, 3676)], b"played\n", b"warned\n")
-        plans = ()
+        plans, kernel = (), "6.1"
 
         def __init__(self, *made_of, **more):
             Stand.made_of = made_of
@@ -40,11 +41,19 @@ def test_arguments_become_the_plan(board):
     words = ["armhf", "--latency-us", "500", "--ns-per-kib", "9", "--fs", "squashfs"]
     more = ["--windows", "0,32k", "--repeat", "2", "--memory-mib", "64", "--package", "p"]
     boards_run.run(parse(*words, *more, "--", "madplay", "-Q"))
-    assert board.made_of == ("armhf", "6.1", ["p"])
+    assert board.made_of == ("armhf", "", ["p"])
     plan = board.plans[0]
     assert (plan.command, plan.windows_kb, plan.repeat) == (("madplay", "-Q"), (0, 32), 2)
     assert (plan.latency_ns, plan.ns_per_kib) == (500_000, 9)
     assert (plan.fs, plan.memory_mib) == ("squashfs", 64)
+
+
+def test_windows_are_pages_of_the_board(board):
+    boards_run.run(parse("arm64-16k", "--windows", "1,4", "--", "x"))
+    boards_run.run(parse("arm64-16k", "--", "x"))
+    assert [plan.windows_kb for plan in board.plans] == [(16, 64), (128,)]
+    with pytest.raises(UsageError, match="8k is not a whole number of 16384-byte pages"):
+        boards_run.run(parse("arm64-16k", "--windows", "8k", "--", "x"))
 
 
 def test_output_is_passed_on_before_the_table(board, capsysbinary):

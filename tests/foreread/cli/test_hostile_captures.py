@@ -16,6 +16,8 @@ GOOD_MIB = {hostile.objects_of_files: 229}
 COMMANDS = {
     "show": [],
     "predict": [],
+    "advise": [],
+    "forecast": ["--model", "linux-6.12"],
     "validate": [str(hostile.EXAMPLE).replace("capture.tar.xz", "sweep.json")],
     "report": ["-o", "out"],
     "prefetch": ["-o", "out"],

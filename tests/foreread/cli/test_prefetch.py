@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from analyzer.ingest.load import load
 from analyzer.predict import seconds
 from analyzer.predict.checks import Finding
-from analyzer.prefetch import decode
+from analyzer.prefetch import Comparison, decode, find_ranges
 from foreread.cli.main import main
 
 CAPTURE = str(Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz")
@@ -132,3 +133,79 @@ def test_invalid_lists_are_refused(words, code, said, tmp_path, monkeypatch, cap
     assert said in error
     assert error.count("\n") == 1
     assert not Path("out").exists()
+
+
+@pytest.mark.parametrize("name", ["android", "rsinit", "nydus", "stargz", "soci"])
+def test_lists_for_other_programs_name_the_same_files(name, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("foreread.cli.commands.prefetch.compare", _compared())
+    words = ("prefetch", CAPTURE, "-o", tmp_path / "list", "--format", name)
+    document = json.loads(run(capsys, *words, "--json"))
+    assert (document["format"], document["left_out"], document["state"]) == (name, [], None)
+    content = (tmp_path / "list").read_bytes()
+    assert b"bin/python3.11" in content
+    if name == "rsinit":
+        assert len(json.loads(content)["files"]) == document["files"]
+    elif name in ("nydus", "stargz"):
+        assert len(content.splitlines()) == document["files"]
+
+
+def _compared():
+    """Return compare with the prediction left out, which takes seconds."""
+
+    def compared(recording, order, device_model, only=()):
+        return Comparison(find_ranges(recording, order, 0, only), (), ())
+
+    return compared
+
+
+def test_a_list_can_be_of_some_files_alone(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("foreread.cli.commands.prefetch.compare", _compared())
+    path = tmp_path / "list"
+    run(capsys, "prefetch", CAPTURE, "-o", path)
+    every = {one.path for one in decode(path.read_bytes()).ranges}
+    (python,) = [one for one in every if one.endswith("/bin/python3.11")]
+    folder = python.removesuffix("/bin/python3.11") + "/lib/"
+    run(capsys, "prefetch", CAPTURE, "-o", path, "--only", folder, "--only", python)
+    some = {one.path for one in decode(path.read_bytes()).ranges}
+    assert some == {one for one in every if one == python or one.startswith(folder)}
+    assert main(["prefetch", CAPTURE, "-o", str(path), "--only", "/none"]) == 1
+    assert "read no file below /none" in capsys.readouterr().err
+
+
+@pytest.fixture
+def build(tmp_path):
+    """The files of the shipped capture, with made-up content, below a folder."""
+    recording = load(CAPTURE)
+    root = tmp_path / "root"
+    sizes = recording.files["size_bytes"].tolist()
+    for at, (path, size) in enumerate(zip(recording.paths, sizes, strict=True)):
+        place = root / path.lstrip("/")
+        place.parent.mkdir(parents=True, exist_ok=True)
+        words = b"".join(b"%8d%8d" % (at, number) for number in range(size // 16 + 1))
+        place.write_bytes(words[:size])
+    return root
+
+
+def test_a_list_that_is_no_longer_true_fails_the_check(build, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("foreread.cli.commands.prefetch.compare", _compared())
+    path = tmp_path / "the.list"
+    said = run(capsys, "prefetch", CAPTURE, "-o", path, "--root", build)
+    assert "state of the listed pages: " in said
+    check = ["prefetch", CAPTURE, "--check", str(path), "--root", str(build)]
+    assert json.loads(run(capsys, *check, "--json"))["passed"]
+    files = [one for one in build.rglob("*") if one.is_file()]
+    largest = max(files, key=lambda one: one.stat().st_size)
+    largest.write_bytes(b"new" * 1000 + largest.read_bytes())
+    assert main(check) == 1
+    said = capsys.readouterr().out
+    assert "the list has lost " in said
+    assert "record the start on this build" in said
+    assert run(capsys, *check, "--limit", "100")
+
+
+def test_a_check_needs_the_build_and_a_list(tmp_path, capsys):
+    assert main(["prefetch", CAPTURE, "--check", str(tmp_path / "list")]) == 2
+    assert "add --root DIR" in capsys.readouterr().err
+    words = ["prefetch", CAPTURE, "--check", str(tmp_path / "gone"), "--root", str(tmp_path)]
+    assert main(words) == 1
+    assert "gone" in capsys.readouterr().err

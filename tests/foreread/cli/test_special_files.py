@@ -24,6 +24,23 @@ INPUTS = {
     "show capture": ["show", "{}"],
     "predict capture": ["predict", "{}"],
     "predict --device-model": ["predict", CAPTURE, "--device-model", "{}"],
+    "advise capture": ["advise", "{}"],
+    "advise --device-model": ["advise", CAPTURE, "--device-model", "{}"],
+    "advise --board": ["advise", CAPTURE, "--board", "{}"],
+    "layout capture": ["layout", "{}", "-o", "out"],
+    "layout --image": ["layout", CAPTURE, "--image", "{}", "-o", "out"],
+    "layout --device-model": ["layout", CAPTURE, "--device-model", "{}", "-o", "out"],
+    "layout --unpacking": ["layout", CAPTURE, "--unpacking", "{}", "-o", "out"],
+    "advise --image": ["advise", CAPTURE, "--image", "{}"],
+    "diff old": ["diff", "{}", CAPTURE],
+    "diff new": ["diff", CAPTURE, "{}"],
+    "diff --device-model": ["diff", CAPTURE, CAPTURE, "--device-model", "{}"],
+    "record --suite": ["record", "--suite", "{}"],
+    "confirm --suite": ["confirm", "--suite", "{}"],
+    "forecast capture": ["forecast", "{}", "--model", "linux-6.12"],
+    "forecast --device-model": [
+        *("forecast", CAPTURE, "--model", "linux-6.12", "--device-model", "{}"),
+    ],
     "validate capture": ["validate", "{}", SWEEP],
     "validate sweep": ["validate", CAPTURE, "{}"],
     "validate --device-model": ["validate", CAPTURE, SWEEP, "--device-model", "{}"],
@@ -32,12 +49,15 @@ INPUTS = {
     "report --prefetch": ["report", CAPTURE, "--prefetch", "{}", "-o", "out"],
     "report --device-model": ["report", CAPTURE, "--device-model", "{}", "-o", "out"],
     "prefetch capture": ["prefetch", "{}", "-o", "out"],
+    "prefetch --check": ["prefetch", CAPTURE, "--check", "{}", "--root", "."],
     "prefetch --device-model": ["prefetch", CAPTURE, "--device-model", "{}", "-o", "out"],
     "script capture": ["script", "{}", "-o", "out"],
     "script --device-model": ["script", CAPTURE, "--device-model", "{}", "-o", "out"],
     "script --prefetch": ["script", CAPTURE, "--prefetch", "{}", "-o", "out"],
     "script --replayer": ["script", CAPTURE, "--prefetch", "list", "--replayer", "{}", "-o", "out"],
     "confirm capture": ["confirm", "{}"],
+    "confirm --advice": ["confirm", CAPTURE, "--advice", "{}"],
+    "confirm --replayer": ["confirm", CAPTURE, "--advice", "none", "--replayer", "{}"],
     "confirm --device-model": ["confirm", CAPTURE, "--device-model", "{}"],
     "sweep command_line": ["sweep", "-o", "out", "{}"],
     "sweep --device-model": ["sweep", "-o", "out", "--device-model", "{}", CAPTURE],
@@ -59,6 +79,7 @@ INPUTS = {
     "tune --identity": ["tune", "-o", "out", *SSH, "--identity", "{}", "--", "true"],
     "calibrate --identity": ["calibrate", ".", *SSH, "--identity", "{}"],
     "script --identity": ["script", "--uninstall", *SSH, "--identity", "{}"],
+    "doctor --profile": ["doctor", "--judge", *SSH, "--profile", "{}"],
     "fingerprint --identity": ["fingerprint", *SSH, "--identity", "{}"],
     "boards new --identity": ["boards", "new", *SSH, "--identity", "{}"],
 }
@@ -66,6 +87,10 @@ OUTPUTS = {
     "record --output": ["record", "-o", "{}", "--", "true"],
     "report --output": ["report", CAPTURE, "-o", "{}"],
     "prefetch --output": ["prefetch", CAPTURE, "-o", "{}"],
+    "advise --output": ["advise", CAPTURE, "-o", "{}"],
+    "diff --markdown": ["diff", CAPTURE, CAPTURE, "--markdown", "{}"],
+    "diff --junit": ["diff", CAPTURE, CAPTURE, "--junit", "{}"],
+    "layout --output": ["layout", CAPTURE, "-o", "{}"],
     "script --output": ["script", CAPTURE, "-o", "{}"],
     "sweep --output": ["sweep", "-o", "{}", "--", "true"],
     "tune --output": ["tune", "-o", "{}", "--", "true"],
@@ -85,7 +110,16 @@ OTHERS = {
     *(f"boards {action} {of}" for action in ("run", "start") for of in ("board", "--kernel")),
     *("boards run --package", "boards start --package"),
     *("boards start --name", "boards start --append", "boards stop names"),
-    "script --state-dir",  # of the board
+    *("boards start --module", "boards start --image"),  # the board boots the image as it is
+    *(
+        "script --state-dir",
+        "record --state-dir",
+        "doctor --folder",
+        "prefetch --only",
+    ),  # of the board
+    *("layout --target", "layout --mountpoint", "advise --mountpoint"),
+    "advise --unpacking",  # with an image alone; layout reads it by the same function
+    *("advise --root", "layout --root", "prefetch --root"),  # folders, read as the board would
     "tune --scenario",  # reads or writes on the measured machine, for as long as a run lasts
 }
 # Calls that are left out: a large file is what this measures, for half a minute.
@@ -143,7 +177,7 @@ BAD_FOLDERS = ("full", "pipe.toml", "socket.toml", "loop.toml", "list", "list/be
 
 @pytest.mark.parametrize("case", OUTPUTS)
 def test_an_output_that_cannot_be_written_is_named_in_one_line(case, folder):
-    to_folder = case.split()[0] in ("record", "report", "script")
+    to_folder = case.split()[0] in ("record", "report", "script", "advise", "layout")
     names = [*(BAD_FOLDERS if to_folder else BAD_FILES), "read-only/out"]
     before = _content(folder)
     calls = [_words(OUTPUTS[case], folder / name) for name in names]

@@ -16,8 +16,29 @@ from emulator.linux.operations import Op
 
 FOLDER = Path(__file__).parents[3] / "studies/accuracy"
 MODULES = (
-    *("applications", "cli", "coverage_tables", "figures", "judging", "loop_board", "markdown"),
-    *("on_boards", "on_kernel", "on_machine", "packages", "page_sets", "run", "seconds", "starts"),
+    *(
+        "applications",
+        "cli",
+        "coverage_tables",
+        "figures",
+        "forecast_tables",
+        "judging",
+        "kernel_cells",
+        "kernel_tables",
+        "loop_board",
+        "markdown",
+    ),
+    *(
+        "on_boards",
+        "on_kernel",
+        "on_kernels",
+        "on_machine",
+        "packages",
+        "page_sets",
+        "run",
+        "seconds",
+        "starts",
+    ),
     *("store", "tables"),
 )
 
@@ -263,8 +284,9 @@ def test_stored_captures_are_each_judged_with_each_device_model(modules, monkeyp
     (tmp_path / "given.toml").touch()
     seen = []
 
-    def judged(capture, sweep, file):
+    def judged(capture, sweep, file, probe):
         seen.append((capture.name, file and file.name))
+        assert probe
         raise ValueError("not judged here")
 
     monkeypatch.setattr(seconds, "judged", judged)
@@ -295,7 +317,9 @@ def test_every_cell_has_a_name_of_its_own(modules):
     loop = modules["on_machine"].board()
     cells = modules["run"].all_cells(modules["on_boards"].Live(), loop)
     assert len({cell.id for cell in cells}) == len(cells)
-    assert {cell.area for cell in cells} == {"pages", "board-pages", "boards", "loop", "disk"}
+    boards = {"board-pages", "boards", "disks", "filesystems", "kernels"}
+    areas = {"pages", "loop", "disk", "forecast", *boards}
+    assert {cell.area for cell in cells} == areas
 
 
 def test_predict_gets_the_boards_start_options(modules, tmp_path):
@@ -309,7 +333,7 @@ def test_predict_gets_the_boards_start_options(modules, tmp_path):
 
 def test_every_emulated_cpu_has_cells_on_every_disk(modules):
     cells = modules["on_boards"].cells(modules["on_boards"].Live())
-    found = {tuple(cell.name.split("-")[:2]) for cell in cells if cell.area == "boards"}
+    found = {tuple(cell.name.rsplit("-", 2)[:2]) for cell in cells if cell.area == "boards"}
     disks = [disk.name for disk in modules["on_boards"].DISKS]
     assert found == {(cpu, disk) for cpu in MACHINES for disk in disks}
 

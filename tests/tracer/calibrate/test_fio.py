@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from boards.target import LocalTarget, Result
+from tracer.calibrate import run
 from tracer.calibrate.fio import CalibrateError, Job, Place, find_place, measure, parse
 from tracer.calibrate.run import jobs
 
 JOB = Job(4, sequential=False, depth=1, seconds=1.0)
 GOOD = b'report {"jobs": [{"error": 0, "jobname": "x"}]}\n'
+SCRIPT = (Path(run.__file__).with_name("place.sh")).read_text()
 PLACE = Place("/dev/disk", 1 << 30, "disk", "6.1", "fio-3.33")
 
 
@@ -137,3 +141,35 @@ def test_all_jobs_fit_into_a_minute():
     """With a second for each to start and to end."""
     assert sum(job.seconds + 1.0 for job in jobs()) < 60
     assert len(set(jobs())) == len(jobs())
+
+
+@pytest.mark.parametrize(
+    ("largest_kib", "sizes"),
+    [
+        (1280, {4, 16, 64, 256, 1024}),
+        (512, {4, 16, 64, 256, 512}),
+        (127, {4, 16, 64, 124}),  # the default of a block driver: 255 sectors
+        (2, {4}),
+    ],
+)
+def test_no_job_has_reads_that_the_kernel_splits(largest_kib, sizes):
+    assert {job.kib for job in jobs(largest_kib)} == sizes
+
+
+def test_the_largest_request_is_that_of_the_disk(fio_here):
+    """Of each disk and partition of this machine."""
+    seen = 0
+    for queue in Path("/sys/class/block").glob("*/queue/max_sectors_kb"):
+        disk = queue.parents[1]
+        for name in (disk.name, *(part.parent.name for part in disk.glob("*/partition"))):
+            if Path("/dev", name).is_block_device():
+                done = LocalTarget().run(["sh", "-c", SCRIPT, "sh", f"/dev/{name}"], timeout_s=60)
+                assert f"largest {queue.read_text()}" in done.stdout.decode()
+                seen += 1
+    if not seen:
+        pytest.skip("this machine has no disk: its largest request was not looked up")
+
+
+def test_a_disk_of_small_requests_is_measured_with_small_ones():
+    answer = b"fio fio-3.33\nkernel 6.1\nbytes 99999999\nlargest 127\npath /dev/sda\n"
+    assert find_place(Answering(stdout=answer), "/dev/sda").largest_kib == 127

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from boards.device import Devices
+from boards.stacks import stacks
 from boards.target import LocalTarget, Result
 from tracer.error import RecordError
 from tracer.local import metadata
@@ -89,6 +90,7 @@ def test_the_copy_of_sysfs_is_as_good_as_sysfs():
             assert copied.below(name) == real.below(name)
             assert copied.superblocks(name) == real.superblocks(name)
             assert set(copied.queue(name)) == set(real.queue(name))
+        assert stacks(copied) == stacks(real) != []
 
 
 def test_times_windows_and_files_of_a_run():

@@ -1,0 +1,214 @@
+"""Everything that one start shows could be better, in one table: the way in."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from analyzer.advise.applications import early
+from analyzer.advise.bench import NOTHING, Bench, Chosen
+from analyzer.advise.document import AdviceDocument, AdviceRange, AdviceRow
+from analyzer.advise.linking import orders
+from analyzer.advise.lists import groups, whole_list
+from analyzer.advise.lookups import lookups, second_reads, unseen_lookups
+from analyzer.advise.offer import KINDS, Offer, trial_of
+from analyzer.advise.search import MORE, best_combinations
+from analyzer.advise.situation import Situation, situation_of
+from analyzer.advise.windows import phases, proposed, windows
+from analyzer.ingest.arguments import StrPath
+from analyzer.ingest.recording import Recording
+from analyzer.predict.choice import check_same
+from analyzer.predict.disk.device_model import device_from
+from analyzer.predict.linux import PREFIX
+from analyzer.predict.prediction import Prediction
+from boards.silent import silent
+from emulator.devices.device import DeviceModel
+
+DOCUMENT = "advice.json"
+OUTPUT = "advice"  # the folder that the table's commands name
+MOST_LINES = 10  # of advice about files and processes
+_IN_COMBINATIONS = 5  # of these lines
+# Further sources (images) are called with the situation; strings that they yield are notes.
+Source = Callable[[Situation], Iterable[Offer | str]]
+NOBODY: tuple[Source, ...] = ()
+LINES: tuple[Callable[[Situation], Iterable[Offer]], ...] = (
+    early,
+    orders,
+    groups,
+    lookups,
+    second_reads,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """The table, and the files that its rows refer to by name."""
+
+    document: AdviceDocument
+    lists: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def advise(
+    recording: Recording,
+    more: Sequence[Recording] = (),
+    device_model: DeviceModel | StrPath | None = None,
+    model: str = PREFIX,
+    root: StrPath | None = None,
+    step: Callable[[str], None] = silent,
+    sources: Sequence[Source] = NOBODY,
+    prediction: Prediction | None = None,
+    output: StrPath = OUTPUT,
+) -> Advice:
+    """Rank everything that would make a recorded start faster, by predicted seconds.
+
+    Each row is the timed replay of the start with that change made. A row is shown if it saves more
+    than the band of the saving.
+
+    Args:
+        recording: a start, read by :func:`foreread.load`.
+        more: further recordings of the same start on the same board.
+        device_model: what requests of the disk cost, as in :func:`foreread.predict`.
+        model: "linux" (the recording's kernel) or "linux-X.Y".
+        root: a folder with the board's files, whose symbols then are known.
+        step: is called with each step, in words.
+        sources: make further offers, and notes (:func:`image_offers`).
+        prediction: that of the recordings, by seconds; None: made here.
+        output: the folder that the table will be written to, for the commands that read it.
+
+    Raises:
+        AdviceError: seconds cannot be predicted; and what ``predict`` raises.
+    """
+    for other in more:
+        check_same(recording, other)
+    folder = None if root is None else Path(root)
+    if prediction is None:
+        step("predicting every window")
+    device = device_from(device_model)
+    situation = situation_of([recording, *more], device, model, folder, prediction)
+    bench = Bench(situation)
+    step("replaying the start with changes")
+    by_window = windows(situation)
+    window = proposed(situation, by_window)
+    listed = whole_list(situation)
+    general = [offer for offer in (window, listed) if offer]
+    if sources:
+        step("comparing images")
+    further = [one for source in sources for one in source(situation)]
+    general += [one for one in further if isinstance(one, Offer)]
+    offers = [offer for source in LINES for offer in source(situation)]
+    lines = _lines(bench, offers)
+    step("replaying the start with windows in phases")
+    best = frozenset([window]) if window else NOTHING
+    in_phases = [one for one in phases(bench) if bench.worth(frozenset([one]), best, MORE)]
+    shown = [one for one in (*general, *in_phases) if bench.worth(frozenset([one]))] + lines
+    step("replaying combinations of changes")
+    kept = [offer for offer in general if offer is not window]
+    pool = [*by_window.values(), *in_phases, *kept, *_promising(bench, offers, best)]
+    # What the board can have as it is gets rows of its own: a new build may be out of reach.
+    ready = [offer for offer in pool if offer.trial is not None]
+    found = [best_combinations(bench, some) for some in (pool, ready)]
+    together = dict.fromkeys(one for some in found for one in some)
+    chosen = sorted(
+        [*(frozenset([one]) for one in shown), *together], key=lambda one: bench.cost(one).seconds
+    )
+    table = f"{output}/{DOCUMENT}"
+    rows = [_row(bench, rank, chosen, table) for rank in range(1, len(chosen) + 1)]
+    lists = {name: text for one in chosen for offer in one for name, text in offer.lists.items()}
+    said = [one for one in further if isinstance(one, str)]
+    return Advice(_document(bench, rows, said), lists)
+
+
+def _lines(bench: Bench, offers: Sequence[Offer]) -> list[Offer]:
+    """Return the advice about files and processes that saves more than the band, best first.
+
+    Of the ways in which the application can read a file earlier the best; of lists that are read
+    beside the start none that has a file of a better one.
+    """
+    found: list[Offer] = []
+    taken: set[str] = set()
+    for offer in sorted(offers, key=lambda one: -bench.saved(frozenset([one]))):
+        if len(found) == MOST_LINES or bench.saved(frozenset([offer])) <= 0:
+            break
+        marks = offer.files or {offer.gene}
+        if not taken & marks and bench.worth(frozenset([offer])):
+            found.append(offer)
+            taken |= marks
+    return found
+
+
+def _promising(bench: Bench, offers: Sequence[Offer], window: Chosen) -> list[Offer]:
+    """Return the advice to search combinations with: what saves most, now or with the ``window``.
+
+    A change may help with a small window alone, where the present one reads whole files.
+    """
+
+    def most(offer: Offer) -> float:
+        together = bench.saved(window | {offer}, window) if window else 0.0
+        return max(bench.saved(frozenset([offer])), together)
+
+    ranked = sorted(offers, key=most, reverse=True)
+    return [offer for offer in ranked[:_IN_COMBINATIONS] if most(offer) > 0]
+
+
+def _row(bench: Bench, rank: int, ranked: Sequence[Chosen], table: str) -> AdviceRow:
+    """Return the row of a rank: an offer, or several together; ``table`` is the document's path."""
+    chosen = ranked[rank - 1]
+    offers = sorted(chosen, key=lambda one: (-KINDS.index(one.kind), one.what))
+    cost = bench.cost(chosen)
+    alone = len(offers) == 1
+    singles = {next(iter(one)): rank for rank, one in enumerate(ranked, 1) if len(one) == 1}
+    trial, path = trial_of(offers), shlex.quote(bench.situation.path)
+    measures = (
+        [one.measure for one in offers]
+        if trial is None
+        else [f"foreread confirm {path} --advice {shlex.quote(table)} --row {rank}"]
+    )
+    return AdviceRow(
+        kind=offers[0].kind if alone else "combination",
+        what=" + ".join(one.what for one in offers),
+        seconds=cost.seconds,
+        saved=bench.saved(chosen),
+        band=bench.band(chosen),
+        memory_bytes=cost.read_bytes - bench.cost().read_bytes,
+        image_bytes=sum(one.image_bytes for one in offers),
+        flash_bytes=sum(one.flash_bytes for one in offers),
+        effort=" and ".join(dict.fromkeys(one.effort for one in offers)),
+        risk="; ".join(dict.fromkeys(one.risk for one in offers)),
+        how=[line for one in offers for line in one.how],
+        measure=measures[0] if len(measures) == 1 else None,
+        trial=trial,
+        lists=sorted(name for one in offers for name in one.lists),
+        ranges=[AdviceRange(*part) for one in offers for part in one.ranges],
+        parts=[] if alone else [singles[one] for one in offers if one in singles],
+    )
+
+
+def _document(bench: Bench, rows: list[AdviceRow], said: list[str]) -> AdviceDocument:
+    situation = bench.situation
+    prediction = situation.prediction
+    now = bench.cost()
+    notes = [*_about_windows(situation), *unseen_lookups(bench), *said]
+    capture = situation.recording.capture
+    return AdviceDocument(
+        command=capture.command if capture else [],
+        recorded=capture.created if capture else None,
+        kernel=prediction.kernel,
+        model=prediction.model,
+        disk=prediction.disk_cost,
+        read_ahead_kb=situation.kib(situation.now),
+        seconds=now.seconds,
+        read_bytes=now.read_bytes,
+        rows=rows,
+        tried=bench.replayed,
+        notes=notes,
+        doubts=[*prediction.doubts],
+    )
+
+
+def _about_windows(situation: Situation) -> list[str]:
+    verdict = situation.prediction.verdict
+    if verdict.action == "set":
+        return []
+    return [f"no other window is proposed ({verdict.action}): {verdict.why}"]

@@ -1,0 +1,81 @@
+"""Offers of advice that the application itself gives about a file, just before it uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+
+import numpy as np
+
+from analyzer.advise.early import Call, in_the_application, ranges_of
+from analyzer.advise.offer import Offer
+from analyzer.advise.situation import Situation, files_of, requests_by_file
+from analyzer.advise.variant import Variant
+from boards.counted import plural
+from emulator.linux.operations import Op
+
+MOST_FILES = 12
+_SHOWN_RANGES = 3
+
+
+def early(situation: Situation) -> Iterator[Offer]:
+    """Yield, for the files with most requests, advice with either call."""
+    variant = situation.present[0]
+    made = requests_by_file(variant)
+    rows = np.argsort(-made, kind="stable")[:MOST_FILES].tolist()
+    for row in rows:
+        path = situation.recording.paths[row]
+        if path is None or made[row] < 2:
+            continue
+        mapped = _is_mapped(variant, row)
+        yield _offer(situation, row, path, "WILLNEED", mapped)
+        if mapped:
+            yield _offer(situation, row, path, "POPULATE", mapped)
+
+
+def _is_mapped(variant: Variant, row: int) -> bool:
+    program = variant.run.program
+    own = program.file_of_operations() == row
+    return bool((own & (program.operations["op"] == Op.FAULT)).any())
+
+
+def _offer(situation: Situation, row: int, path: str, call: Call, mapped: bool) -> Offer:
+    name = {
+        (False, "WILLNEED"): "POSIX_FADV_WILLNEED",
+        (True, "WILLNEED"): "MADV_WILLNEED",
+        (True, "POPULATE"): "MADV_POPULATE_READ",
+    }[mapped, call]
+    page = situation.prediction.page_size
+    found = ranges_of(situation.present[0], [row], situation.gap)
+    ranges = tuple((path, first * page, pages * page) for _, first, pages in found)
+    return Offer(
+        "early",
+        f"file {path}",
+        f"{name} for {path} just before its first use",
+        partial(_advised, path=path, call=call, gap=situation.gap),
+        tuple(_calls(ranges, name)),
+        "a change in the application",
+        "a file of another build needs other ranges; MADV_POPULATE_READ needs Linux 5.14"
+        if call == "POPULATE"
+        else "a file of another build needs other ranges",
+        ranges=tuple(sorted(ranges)),
+    )
+
+
+def _calls(ranges: Sequence[tuple[str, int, int]], name: str) -> Iterator[str]:
+    """Yield the calls for the longest ranges, and how many there are besides."""
+    longest = sorted(ranges, key=lambda one: -one[2])[:_SHOWN_RANGES]
+    for _, at, length in sorted(longest):
+        if name.startswith("POSIX"):
+            yield f"posix_fadvise(fd, {at}, {length}, {name});"
+        else:
+            yield f"madvise(start of the mapping of byte {at}, {length}, {name});"
+    more = len(ranges) - len(longest)
+    if more:
+        yield f"/* and for {plural(more, 'shorter range')}: see ranges of foreread advise --json */"
+
+
+def _advised(variant: Variant, path: str, call: Call, gap: int) -> Variant:
+    for row in files_of(variant.start.recording, [path]):
+        variant = in_the_application(variant, row, call, gap) or variant
+    return variant

@@ -1,0 +1,87 @@
+"""Replays combinations of offers, each once, and compares them with the present."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from analyzer.advise.offer import Offer, applied
+from analyzer.advise.situation import Situation
+from analyzer.advise.variant import Cost, Variant
+from analyzer.ingest.tables import Array
+from analyzer.predict.bands import DEVIATIONS, TOLD_APART
+
+Chosen = frozenset[Offer]
+NOTHING: Chosen = frozenset()
+# Random draws for a band: as many as fit into a few seconds.
+WORK = 300_000  # steps replayed for one band
+FEWEST_DRAWS, MOST_DRAWS = 8, 40
+
+
+class Bench:
+    """Replays of a situation. The same input gives the same figures."""
+
+    def __init__(self, situation: Situation) -> None:
+        self.situation = situation
+        steps = sum(len(one.run.steps) for one in situation.present)
+        self.draws = min(max(WORK // max(steps, 1), FEWEST_DRAWS), MOST_DRAWS)
+        self.steps = max(steps, 1)
+        self._costs: dict[Chosen, Cost] = {}
+        self._drawn: dict[Chosen, Array] = {}
+
+    @property
+    def replayed(self) -> int:
+        """Return how many combinations were replayed."""
+        return len(self._costs)
+
+    def variants(self, chosen: Iterable[Offer]) -> list[Variant]:
+        """Return each recording with the chosen changes."""
+        offers = tuple(chosen)
+        return [applied(one, offers) for one in self.situation.present]
+
+    def cost(self, chosen: Chosen = NOTHING) -> Cost:
+        """Return the seconds with the chosen changes: the median of the recordings."""
+        if chosen not in self._costs:
+            costs = [one.cost() for one in self.variants(chosen)]
+            seconds = float(np.median([cost.seconds for cost in costs]))
+            octets = int(np.median([cost.read_bytes for cost in costs]))
+            self._costs[chosen] = Cost(seconds, octets)
+        return self._costs[chosen]
+
+    def saved(self, chosen: Chosen, than: Chosen = NOTHING) -> float:
+        """Return by how many seconds the chosen changes are faster than others."""
+        return self.cost(than).seconds - self.cost(chosen).seconds
+
+    def band(self, chosen: Chosen, than: Chosen = NOTHING) -> float:
+        """Return the band of that difference, either way; never 0.
+
+        Both are replayed on the same random draws of device and processor. It is no smaller than
+        the spread of identical runs.
+        """
+        apart = self._draws(than) - self._draws(chosen)
+        least = TOLD_APART * self.cost(than).seconds
+        return max(float(DEVIATIONS * apart.std()), least)
+
+    def worth(self, chosen: Chosen, than: Chosen = NOTHING, share: float = TOLD_APART) -> bool:
+        """Return whether the chosen changes save more than the band, and than a share of all.
+
+        So must the median of the random draws: a saving that depends on when a process begins, to
+        the millisecond, is none.
+        """
+        saved = self.saved(chosen, than)
+        if saved <= share * self.cost(than).seconds:
+            return False
+        drawn = float(np.median(self._draws(than) - self._draws(chosen)))
+        return min(saved, drawn) > self.band(chosen, than)
+
+    def _draws(self, chosen: Chosen) -> Array:
+        if chosen not in self._drawn:
+            variants = self.variants(chosen)
+            self._drawn[chosen] = np.array(
+                [
+                    np.median([one.cost(draw).seconds for one in variants])
+                    for draw in range(self.draws)
+                ]
+            )
+        return self._drawn[chosen]

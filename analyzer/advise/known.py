@@ -1,0 +1,54 @@
+"""Files of known kinds, whose content a build can choose: locales, fonts, caches, tables."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class KnownFile:
+    """A kind of file: its name, and how to keep only what the application needs."""
+
+    name: str
+    how: str
+
+
+_KINDS: tuple[tuple[str, KnownFile], ...] = (
+    (
+        r"/locale-archive$",
+        KnownFile(
+            "locale archive",
+            "generate the locales in use alone: localedef --delete-from-archive LOCALE…, or "
+            "IMAGE_LINGUAS (Yocto), BR2_ENABLE_LOCALE_WHITELIST (Buildroot)",
+        ),
+    ),
+    (
+        r"\.(ttf|otf|ttc|pcf|pcf\.gz|pfb)$",
+        KnownFile(
+            "font",
+            "keep the characters in use: pyftsubset FONT --unicodes=… --layout-features='*'",
+        ),
+    ),
+    (
+        r"/(libicudata\.so[.\d]*|icudt\w*\.dat)$",
+        KnownFile("ICU data", "build ICU with a data filter: ICU_DATA_FILTER_FILE=filters.json"),
+    ),
+    (r"/icon-theme\.cache$", KnownFile("icon cache", "keep the icons in use, and rebuild it")),
+    (r"/mime\.cache$", KnownFile("MIME cache", "keep the types in use: update-mime-database")),
+    (
+        r"\.(mo|gmo)$",
+        KnownFile("message catalogue", "keep the messages in use: msgattrib, msgfmt"),
+    ),
+    (r"/gconv/\S+\.so$", KnownFile("character set converter", "use UTF-8 throughout")),
+    (
+        r"/(ca-certificates\.crt|ca-bundle\.\w+)$",
+        KnownFile("certificate bundle", "keep the authorities in use: update-ca-certificates"),
+    ),
+)
+_COMPILED = tuple((re.compile(pattern), kind) for pattern, kind in _KINDS)
+
+
+def kind_of(path: str) -> KnownFile | None:
+    """Return the kind of a file by its path; None if it is not a known one."""
+    return next((kind for pattern, kind in _COMPILED if pattern.search(path)), None)

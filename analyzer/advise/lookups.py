@@ -1,0 +1,102 @@
+"""Offers for what should not be read at all: paths that are not there, and pages read twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from analyzer.advise.bench import Bench
+from analyzer.advise.metadata import (
+    OPENS,
+    metadata_steps,
+    missing_paths,
+    steps_within,
+    without_reads,
+)
+from analyzer.advise.offer import Offer
+from analyzer.advise.situation import Situation
+from analyzer.advise.variant import Variant
+from boards.counted import plural
+
+_SHOWN = 3
+
+
+def lookups(situation: Situation) -> Iterator[Offer]:
+    """Yield the offer to avoid the metadata reads of paths that do not exist."""
+    missing = missing_paths(situation.recording)
+    if not missing.number:
+        return
+    calls = ", ".join(f"{number:,} {name}" for name, number in missing.calls.items())
+    yield Offer(
+        "metadata",
+        "metadata",
+        f"no search for {plural(missing.number, 'path')} that do not exist ({calls})",
+        _found_at_once,
+        (
+            "strace -f -e trace=%file -Z COMMAND  # lists them",
+            "shorten the search: RUNPATH, LD_LIBRARY_PATH, PYTHONPATH, XDG_DATA_DIRS, ld.so.cache",
+        ),
+        "packaging",
+        "a path that another start needs must stay",
+    )
+
+
+def _found_at_once(variant: Variant) -> Variant:
+    spans = missing_paths(variant.start.recording).spans
+    return without_reads(variant, steps_within(variant, spans))
+
+
+def second_reads(situation: Situation) -> Iterator[Offer]:
+    """Yield the offer to keep pages that had left the page cache when they were read again."""
+    again = situation.again
+    if not len(again.reads):
+        return
+    recording = situation.recording
+    names = [
+        f"{recording.paths[row] or 'a file without a known path'} ({plural(number, 'page')})"
+        for row, number in [*again.files.items()][:_SHOWN]
+    ]
+    more = len(again.files) - len(names)
+    rest = f" and {plural(more, 'other file')}" if more > 0 else ""
+    by_pid = {one.start.recording.path: one for one in situation.first}
+    yield Offer(
+        "again",
+        "again",
+        f"read nothing twice: {plural(len(again.reads), 'page')} of {', '.join(names)}{rest}",
+        partial(_first_only, first=by_pid),
+        (
+            "find what drops them: POSIX_FADV_DONTNEED, drop_caches, or too little memory "
+            "(foreread show; grep workingset_refault_file /proc/vmstat)",
+        ),
+        "a change in the application",
+        "pages that stay in the cache need memory",
+    )
+
+
+def _first_only(variant: Variant, first: dict[str | None, Variant]) -> Variant:
+    found = first[variant.start.recording.path]
+    return replace(found, window=variant.window)
+
+
+def unseen_lookups(bench: Bench) -> Iterator[str]:
+    """Yield what the capture cannot show of metadata, and the most that it can cost."""
+    situation = bench.situation
+    missing = missing_paths(situation.recording)
+    rows = metadata_steps(situation.present[0])
+    if not len(rows):
+        return
+    without = without_reads(situation.present[0], rows).cost().seconds
+    most = max(situation.present[0].cost().seconds - without, 0.0)
+    reads = plural(len(rows), "read")
+    yield (
+        f"metadata: the start waits for {reads} of it, at most {most:.3f} s, which a window does "
+        "not change"
+    )
+    if missing.unseen:
+        opens = "" if any(name in missing.seen for name in OPENS) else "open(2), "
+        yield (
+            f"the capture has no {opens}stat(2), access(2) and readlink(2): paths that are looked "
+            "for with these and do not exist are not counted; strace -f -c -e trace=%file COMMAND "
+            "counts them"
+        )

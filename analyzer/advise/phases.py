@@ -1,0 +1,61 @@
+"""A window for each phase of a start: files that are first used in it are read with its window.
+
+A struct file keeps the window that its disk had when it was opened (file_ra_state_init,
+mm/readahead.c). So a change of read_ahead_kb acts on files that are opened later. The emulation has
+one window for each file, that of its first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from analyzer.advise.variant import Variant
+from analyzer.ingest.tables import Array
+
+
+def first_uses(variant: Variant) -> Array:
+    """Return the step that first uses each file (by row); the number of steps where none does."""
+    run = variant.run
+    operation = run.steps["operation"]
+    steps = np.flatnonzero(operation >= 0)
+    file = run.program.file_of_operations()[operation[steps]]
+    found = np.full(len(run.program.files), len(run.steps))
+    np.minimum.at(found, file[file >= 0], steps[file >= 0])
+    return found
+
+
+def boundaries(variant: Variant, number: int) -> list[int]:
+    """Return steps at which a phase can begin: each has an equal share of the files before it."""
+    uses = first_uses(variant)
+    uses = np.sort(uses[uses < len(variant.run.steps)])
+    cuts = [len(uses) * at // (number + 1) for at in range(1, number + 1)]
+    return sorted({int(uses[cut]) for cut in cuts if 0 < cut < len(uses)} - {0})
+
+
+def phased(variant: Variant, begins: Sequence[int], windows: Sequence[int]) -> Variant:
+    """Return the variant with the window (pages) of each phase; ``begins``: of all but the first.
+
+    ``begins`` are rows of its steps. A file system's own window, which the disk's does not change,
+    stays.
+    """
+    files = variant.run.program.files.copy()
+    phase = np.searchsorted(begins, first_uses(variant), side="right")
+    files["window"] = np.where(files["window"] < 0, np.array(windows)[phase], files["window"])
+    run = replace(variant.run, program=replace(variant.run.program, files=files))
+    return replace(variant.with_run(run), window=windows[0])
+
+
+def begins_ns(variant: Variant, row: int) -> float:
+    """Return how much of the variant's time has passed before a step."""
+    run = variant.run
+    cut = replace(run, steps=run.steps[:row], tail_ns=0.0, ends=-1)
+    work = replace(variant.recorded, work=variant.recorded.work[:row])
+    steps = cut.steps.copy()
+    steps["woken_by"][steps["woken_by"] >= row] = -1
+    if not row:
+        return 0.0
+    timed, _ = variant.with_run(replace(cut, steps=steps), work).timed()
+    return timed.total_ns

@@ -1,0 +1,107 @@
+"""A start as it is now, with everything that offers are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from analyzer.advise.again import Again, read_again, with_second_reads
+from analyzer.advise.variant import Variant, variant_of
+from analyzer.error import AnalyzerError
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.predict.inputs import inputs
+from analyzer.predict.linux import PREFIX, predict_linux
+from analyzer.predict.prediction import Prediction
+from analyzer.predict.start import prepare
+from analyzer.prefetch.ranges import cheapest_gap
+from emulator.devices.device import DeviceModel
+from emulator.linux.rules import version_of
+from emulator.linux.windows import MAX_WINDOW
+
+
+class AdviceError(AnalyzerError, ValueError):
+    """No advice can be given; ``remedy`` says what to do."""
+
+
+@dataclass(frozen=True, eq=False)
+class Situation:
+    """Recordings of one start, at the window in force (``now``, pages).
+
+    ``present`` are their replays, with the pages that were read again; ``first`` those without.
+    Gaps of up to ``gap`` pages are cheaper to read than to skip. ``root`` has the board's files;
+    None if they are not at hand.
+    """
+
+    prediction: Prediction
+    present: tuple[Variant, ...]
+    first: tuple[Variant, ...]
+    again: Again
+    now: int
+    gap: int
+    root: Path | None = None
+
+    @property
+    def recording(self) -> Recording:
+        """The first recording, which tables and paths are of."""
+        return self.present[0].start.recording
+
+    @property
+    def path(self) -> str:
+        """The file of the first recording, as a word of a command."""
+        return self.recording.path or "CAPTURE"
+
+    def kib(self, window: int) -> int:
+        """Return a window in KiB."""
+        return window * self.prediction.page_size // 1024
+
+
+def situation_of(
+    recordings: Sequence[Recording],
+    device: DeviceModel | None = None,
+    model: str = PREFIX,
+    root: Path | None = None,
+    prediction: Prediction | None = None,
+) -> Situation:
+    """Return the situation of recordings of one start; ``prediction`` is theirs, made if None.
+
+    Raises AdviceError if its seconds cannot be predicted, and what ``predict`` raises.
+    """
+    first, *more = recordings
+    prediction = prediction or predict_linux(first, model, device=device, more=more)
+    if prediction.total.seconds is None:
+        verdict = prediction.verdict
+        raise AdviceError(f"no advice without seconds: {verdict.why}", verdict.remedy or "")
+    version = version_of(prediction.model.removeprefix(f"{PREFIX}-"))
+    now = min(prediction.reference.kb * 1024 // prediction.page_size, MAX_WINDOW)
+    untouched, present = [], []
+    for recording in recordings:
+        taken = inputs(recording, version)
+        start = prepare(taken, version, device)
+        here = taken.disk_of_file[taken.program.file_of_operations()]
+        times = taken.times[here == taken.disks.index(start.disk)]
+        one = variant_of(start, now)
+        untouched.append(one)
+        present.append(with_second_reads(one, times, read_again(one)))
+    gap = cheapest_gap(present[0].start.device, prediction.page_size) // prediction.page_size
+    again = read_again(untouched[0])
+    return Situation(prediction, tuple(present), tuple(untouched), again, now, gap, root)
+
+
+def files_of(recording: Recording, paths: Iterable[str]) -> list[int]:
+    """Return the rows of files that have one of ``paths``."""
+    wanted = set(paths)
+    return [row for row, path in enumerate(recording.paths) if path in wanted]
+
+
+def requests_by_file(variant: Variant) -> Array:
+    """Return how many requests read each file (by row) under the variant's window."""
+    timed, _ = replace(variant, ranges=()).timed()
+    steps, program = variant.run.steps, variant.run.program
+    does = steps["operation"] >= 0
+    file = program.file_of_operations()[steps["operation"][does]]
+    made = timed.work[does, 0]
+    return np.bincount(file[file >= 0], made[file >= 0], len(program.files)).astype(np.int64)

@@ -1,0 +1,169 @@
+"""A start with changes made to it, and its seconds by the timed replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+
+import numpy as np
+
+from analyzer.ingest.tables import Array
+from analyzer.predict.bands import SEED
+from analyzer.predict.start import Start
+from analyzer.prefetch.replayed import Row, application_ns, beside, with_replayer
+from emulator.linux.timed import STEP, CpuCost, Run, Timed
+
+# A process beside the start takes an unknown time to begin: so much at most, in random draws.
+LATEST_NS = 20e6
+Moved = Mapping[int, int]  # pages of a file: the new one by the old one
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The seconds of a variant, and the bytes that its threads and its list read."""
+
+    seconds: float
+    read_bytes: int
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Nanoseconds of a start, and pages that it reads."""
+
+    ns: float
+    pages: int
+
+
+class OtherImage(Protocol):
+    """Another image of the files that a start reads."""
+
+    def replayed(self, variant: Variant, draw: int | None) -> Replayed:
+        """Replay a variant of the start on it, on the device of a random draw if there is one."""
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """A start with a window (pages), with changes in its run, and with a list beside it.
+
+    ``recorded`` is the replay of the recorded run, with the rows of the changed run's steps.
+    ``threads`` are those of the application. ``moved`` has the pages, by row of the file, that have
+    another place in it; ``ranges`` are read by a replayer that begins with the start.
+    ``second`` are the sectors of pages that are read a second time; ``wasted`` (first, number) are
+    sectors that the replayer reads besides, for nothing. ``image`` has the files, if not the
+    present one.
+    """
+
+    start: Start
+    window: int
+    recorded: Timed
+    threads: tuple[int, ...]
+    moved: Mapping[int, Moved] = field(default_factory=dict)
+    ranges: tuple[Row, ...] = ()
+    second: frozenset[int] = frozenset()
+    wasted: tuple[tuple[int, int], ...] = ()
+    image: OtherImage | None = None
+
+    @property
+    def run(self) -> Run:
+        """The run, without the list."""
+        return self.start.run
+
+    def with_run(self, run: Run, recorded: Timed | None = None) -> Variant:
+        """Return the variant with another run, whose steps are those of ``recorded``."""
+        start = replace(self.start, run=run)
+        return replace(self, start=start, recorded=recorded or self.recorded)
+
+    def cost(self, draw: int | None = None) -> Cost:
+        """Replay the variant; with ``draw``, on the random device and processor of that number."""
+        found = self.replayed(draw) if self.image is None else self.image.replayed(self, draw)
+        return Cost(found.ns / 1e9, found.pages * self.run.machine.page_size)
+
+    def replayed(self, draw: int | None = None) -> Replayed:
+        """Replay the variant on the present image."""
+        timed, run = self.timed(draw)
+        return Replayed(application_ns(run, timed, self.threads), int(timed.work[:, 1].sum()))
+
+    def without_costs(self) -> Variant:
+        """Return the variant on the present image, whose reads need no computing."""
+        start = replace(self.start, cpu=CpuCost(), cpu_samples=None, unplugged_ns=0.0)
+        return replace(self, start=start, image=None)
+
+    def timed(self, draw: int | None = None) -> tuple[Timed, Run]:
+        """Return the replay, and the run with the replayer of the list."""
+        rng = None if draw is None else np.random.default_rng((SEED, draw))
+        start, recorded = self.start, self.recorded
+        if self.ranges or self.wasted:
+            capture = start.recording.capture
+            run = with_replayer(start.run, self.ranges, capture.host.cpu_count if capture else 1)
+            run = _with_reads(run, len(run.steps) - len(start.run.steps), self.wasted)
+            if rng is not None:
+                run = _later(run, float(rng.uniform(0, LATEST_NS)))
+            start, recorded = replace(start, run=run), beside(recorded, run)
+        return start.timed([self.window], rng, recorded)[0], start.run
+
+
+def _with_reads(run: Run, own: int, sectors: Sequence[tuple[int, int]]) -> Run:
+    """Return a run whose replayer, which has the first ``own`` steps, then reads sectors, too."""
+    if not sectors:
+        return run
+    added = new_steps(len(sectors))
+    added["sector"], added["sectors"] = np.array(sectors).T
+    added["bios"] = 1
+    added["thread"] = run.steps["thread"][0] if own else run.steps["thread"].max() + 1
+    steps = run.steps.copy()
+    for name in ("waits_for", "woken_by"):
+        steps[name] += np.where(steps[name] >= own, len(added), 0)
+    return replace(run, steps=np.insert(steps, own, added))
+
+
+def _later(run: Run, delay_ns: float) -> Run:
+    """Return a run whose replayer, which has the first step, begins later."""
+    steps = run.steps.copy()
+    steps["sleep_ns"][0] += delay_ns
+    return replace(run, steps=steps)
+
+
+def variant_of(start: Start, window: int) -> Variant:
+    """Return a start without changes, under ``window`` (pages)."""
+    threads = tuple(np.unique(start.run.steps["thread"]).tolist()) or (0,)
+    return Variant(start, window, start.timed([0])[0], threads)
+
+
+def with_steps(
+    variant: Variant, rows: Sequence[int], added: Array, operations: Array | None = None
+) -> Variant:
+    """Return a variant whose run has further steps: ``added`` (STEP), each before a row of its own.
+
+    An added step takes over what the thread does before that row (computing, sleep, waits). Where
+    several come before one row, the first does. ``operations`` are appended to those of the
+    program; added steps refer to them by their rows there.
+    """
+    run, at = variant.run, np.asarray(rows, np.int64)
+    order = np.argsort(at, kind="stable")
+    at, new = at[order], added[order]
+    steps = run.steps.copy()
+    first = np.flatnonzero(np.diff(at, prepend=-1))
+    for name in ("cpu_ns", "sleep_ns", "waits_for", "woken_by"):
+        nothing = -1 if name in ("waits_for", "woken_by") else 0
+        new[name] = nothing
+        new[name][first] = steps[name][at[first]]
+        steps[name][at[first]] = nothing
+    new["thread"] = steps["thread"][at]
+    merged = np.insert(steps, at, new)
+    for name in ("waits_for", "woken_by"):
+        known = merged[name] >= 0
+        merged[name][known] += np.searchsorted(at, merged[name][known], side="right")
+    program = run.program
+    if operations is not None:
+        program = replace(program, operations=np.concatenate((program.operations, operations)))
+    work = np.insert(variant.recorded.work, at, 0, axis=0)
+    recorded = replace(variant.recorded, work=work)
+    return variant.with_run(replace(run, program=program, steps=merged), recorded)
+
+
+def new_steps(number: int) -> Array:
+    """Return steps that do nothing and wait for nothing."""
+    steps = np.zeros(number, STEP)
+    steps["operation"] = steps["waits_for"] = steps["woken_by"] = -1
+    return steps

@@ -1,0 +1,130 @@
+"""Offers of windows: one for the whole start, and one for each of two phases."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+
+from analyzer.advise.bench import Bench
+from analyzer.advise.document import LaterWindow, RowTrial
+from analyzer.advise.offer import Offer
+from analyzer.advise.phases import begins_ns, boundaries, first_uses, phased
+from analyzer.advise.situation import Situation, files_of
+from analyzer.advise.variant import Variant
+from emulator.linux.windows import MAX_WINDOW
+
+LADDER = (0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024)  # pages
+GENE = "window"
+_BOUNDARIES = 7
+_WORK = 3_000_000  # steps replayed to search for phases
+
+
+def windows(situation: Situation) -> dict[int, Offer]:
+    """Return an offer for each window (pages) other than the present, which combinations try."""
+    proposed = situation.prediction.verdict.read_ahead_kb or 0
+    at = proposed * 1024 // situation.prediction.page_size
+    wanted = {window for window in (*LADDER, at) if window <= MAX_WINDOW} - {situation.now}
+    return {window: _window(situation, window) for window in sorted(wanted)}
+
+
+def proposed(situation: Situation, offers: dict[int, Offer]) -> Offer | None:
+    """Return the window that ``predict`` proposes to set; None if it proposes none."""
+    verdict = situation.prediction.verdict
+    if verdict.action != "set" or verdict.read_ahead_kb is None:
+        return None
+    return offers.get(verdict.read_ahead_kb * 1024 // situation.prediction.page_size)
+
+
+def _window(situation: Situation, window: int) -> Offer:
+    kib = situation.kib(window)
+    capture = shlex.quote(situation.path)
+    chosen = situation.prediction.verdict.read_ahead_kb
+    how = (
+        f"foreread script {capture} -o boot-script"
+        if kib == chosen
+        else f"foreread sweep --windows {kib}k -o sweep.json {capture}"
+    )
+    return Offer(
+        "window",
+        GENE,
+        f"readahead window of {kib:,} KiB instead of {situation.kib(situation.now):,} KiB",
+        partial(_with_window, window=window),
+        (how,),
+        "one setting",
+        "later reads of large files use it too; the boot script can restore it after the boot",
+        trial=RowTrial(read_ahead_kb=kib),
+    )
+
+
+def _with_window(variant: Variant, window: int) -> Variant:
+    return replace(variant, window=window)
+
+
+def phases(bench: Bench) -> Iterator[Offer]:
+    """Yield the best pair of windows found, one up to the first use of a file and one from then on.
+
+    For each boundary the windows are improved in turn until neither helps.
+    """
+    situation = bench.situation
+    variant = situation.present[0]
+    cuts = boundaries(variant, _BOUNDARIES)
+    budget = _WORK // bench.steps
+    found: list[tuple[float, int, tuple[int, int]]] = []
+    ladder = [window for window in LADDER if window <= MAX_WINDOW]
+    cuts = cuts[: max(budget // (4 * len(ladder)), 1)]
+    for cut in cuts:
+        seconds, pair = _improved(variant, cut, ladder)
+        found.append((seconds, cut, pair))
+    if found:
+        _, cut, (before, after) = min(found)
+        if before != after:
+            yield _phases(situation, cut, before, after)
+
+
+def _improved(variant: Variant, cut: int, ladder: list[int]) -> tuple[float, tuple[int, int]]:
+    """Return the seconds and the windows of the best pair around one boundary."""
+    pair = (min(variant.window, ladder[-1]), min(variant.window, ladder[-1]))
+    best = phased(variant, [cut], pair).cost().seconds
+    for which in (0, 1, 0, 1):
+        for window in ladder:
+            tried = (window, pair[1]) if which == 0 else (pair[0], window)
+            seconds = phased(variant, [cut], tried).cost().seconds
+            if seconds < best:
+                best, pair = seconds, tried
+    return best, pair
+
+
+def _phases(situation: Situation, cut: int, before: int, after: int) -> Offer:
+    variant = situation.present[0]
+    uses = first_uses(variant)
+    files = [row for row in range(len(uses)) if uses[row] == cut]
+    path = situation.recording.paths[files[0]] if files else None
+    seconds = begins_ns(variant, cut) / 1e9
+    kib = tuple(situation.kib(window) for window in (before, after))
+    where = f"the first use of {path}" if path else f"{seconds:.2f} s"
+    knob = "/sys/block/DISK/queue/read_ahead_kb"
+    return Offer(
+        "phases",
+        GENE,
+        f"windows in phases: {kib[0]:,} KiB, and {kib[1]:,} KiB from {where} on",
+        partial(_with_phases, path=path, cut=cut, windows=(before, after)),
+        (
+            f"echo {kib[0]} >{knob}",
+            f"COMMAND & sleep {seconds:.2f}; echo {kib[1]} >{knob}",
+        ),
+        "settings during the start",
+        "a start that is slower or faster than the recorded one changes the window at another file",
+        trial=RowTrial(
+            read_ahead_kb=kib[0],
+            later=[LaterWindow(round(seconds, 3), kib[1])],
+        ),
+    )
+
+
+def _with_phases(variant: Variant, path: str | None, cut: int, windows: tuple[int, int]) -> Variant:
+    rows = files_of(variant.start.recording, [path] if path else [])
+    uses = first_uses(variant)
+    begin = int(uses[rows].min()) if rows else min(cut, len(variant.run.steps))
+    return phased(variant, [begin], windows)

@@ -1,0 +1,181 @@
+"""The plan of a boot script from a prediction: the window of each device that has one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from analyzer.apply.plan import (
+    BLOCK,
+    DEFAULT_ATTEMPTS,
+    READ_AHEAD,
+    STATE_DIR,
+    ApplyError,
+    ApplyPlan,
+    Board,
+    Disk,
+    Prefetch,
+    Setting,
+    check,
+    release_series,
+)
+from analyzer.predict.prediction import Curve, Prediction
+from analyzer.predict.stacks import deciding, stacks_of
+from boards.stack import Stack
+from boards.window import PREFIX, is_plain, is_window
+from tracer.formats.capture import Capture
+
+
+def plan_from(
+    prediction: Prediction,
+    capture: Capture | None = None,
+    *,
+    read_ahead_kb: int | None = None,
+    after_boot_read_ahead_kb: int | None = None,
+    boot_done_seconds: int | None = None,
+    restore_on_stop: bool = True,
+    prefetch: Prefetch | None = None,
+    attempts: int = DEFAULT_ATTEMPTS,
+    state_dir: str = STATE_DIR,
+) -> ApplyPlan:
+    """Return the plan that sets the predicted window of every disk with many reads.
+
+    A disk without a predicted window keeps its present one. ``read_ahead_kb`` overrides the
+    prediction; ``after_boot_read_ahead_kb`` holds from the end of the boot, or
+    ``boot_done_seconds`` after its start. If ``capture`` is of a boot, which shows nothing later,
+    the window that was found on the board holds from then on. Without ``capture`` (a foreign
+    trace) board and disks are known by kernel and name only. After ``attempts`` boots in a row
+    that did not reach boot-done, counted in ``state_dir``, the script leaves the defaults.
+
+    Raises ApplyError when the verdict recommends no change or no window, or a disk cannot be named.
+    """
+    curves = prediction.worth_setting
+    settings: list[Setting] = []
+    for curve in curves:
+        choice = _choice(prediction, curve, read_ahead_kb, len(curves) == 1)
+        for place in _places(curve, capture):
+            if choice is not None:
+                kb, reason = choice
+                settings.append(replace(place, value=str(kb), reason=reason + place.reason))
+            later = _after_boot(curve, capture, after_boot_read_ahead_kb)
+            if later is not None and (choice or after_boot_read_ahead_kb is not None):
+                kb, reason = later
+                settings.append(replace(place, value=str(kb), reason=reason, phase="after"))
+    plan = ApplyPlan(
+        settings=tuple(settings),
+        board=_board(prediction, capture),
+        created_from=_created_from(prediction, capture),
+        boot_done_seconds=boot_done_seconds,
+        restore_on_stop=restore_on_stop,
+        prefetch=prefetch,
+        attempts=attempts,
+        state_dir=state_dir,
+    )
+    check(plan)
+    return plan
+
+
+def _choice(
+    prediction: Prediction, curve: Curve, asked_kb: int | None, only_disk: bool
+) -> tuple[int, str] | None:
+    """Return the window of a disk (KiB) and why; None if the disk keeps the one it has."""
+    verdict = prediction.verdict
+    if asked_kb is not None:
+        return asked_kb, f"asked for; the verdict was: {verdict.why}"
+    if verdict.action == "measure":
+        remedy = verdict.remedy or "give a window: --read-ahead-kb N"
+        raise ApplyError(f"no window is recommended: {verdict.why}", remedy)
+    if verdict.action != "set":
+        raise ApplyError(
+            f"the verdict is to change nothing: {verdict.why}",
+            "to set a window anyway, give --read-ahead-kb N",
+        )
+    if only_disk and verdict.read_ahead_kb is not None:
+        return verdict.read_ahead_kb, verdict.why
+    kind = "quasi-optimal" if verdict.by == "criterion" else "predicted best"
+    window = prediction.window_for(curve)
+    if window is None:
+        return None
+    kb = curve.read_ahead_kb[curve.windows.index(window)]
+    return kb, f"{kind} for what was read from {curve.name}; in total: {verdict.why}"
+
+
+def _after_boot(
+    curve: Curve, capture: Capture | None, asked_kb: int | None
+) -> tuple[int, str] | None:
+    """Return the window of a disk once the board has booted, and why; None: the same as before."""
+    if asked_kb is not None:
+        return asked_kb, "asked for after boot"
+    if capture is None or capture.boot is None:
+        return None
+    found = {device.dev: device.read_ahead_kb_before for device in capture.devices}
+    if curve.dev not in found:
+        return None
+    return found[curve.dev], "as found: only the boot was recorded"
+
+
+def _disk(curve: Curve, capture: Capture | None) -> Disk:
+    recorded = capture.devices if capture else []
+    for device in recorded:
+        if device.dev == curve.dev:
+            return Disk(device.name, device.size_bytes, device.model)
+    return Disk(curve.name)
+
+
+def _places(curve: Curve, capture: Capture | None) -> list[Setting]:
+    """Return the windows that count for what was read from a disk, without their values.
+
+    Raises ApplyError if none is known to count.
+    """
+    found = deciding(capture, curve.dev)
+    if found:
+        return [_place(stack, capture) for stack in found]
+    for stack in stacks_of(capture, curve.dev):
+        if stack.unknown:
+            where = f"the files of {stack.mountpoint} ({stack.file_system})"
+            raise ApplyError(f"no window counts for {where}: {stack.unknown}", stack.remedy)
+    reason = _own_backing_device(curve, capture)
+    return [Setting(READ_AHEAD, "", reason, _disk(curve, capture))]
+
+
+def _place(stack: Stack, capture: Capture | None) -> Setting:
+    reason = f"; it is the window of the files on {stack.mountpoint} ({stack.file_system})"
+    reason += "".join(f"; {fact}" for fact in stack.facts if stack.images)
+    mounted = stack.mountpoint if is_plain(stack.mountpoint) else ""
+    queue = f"{BLOCK}{stack.device}/{READ_AHEAD}"
+    if stack.lasting != queue:
+        if stack.lasting.startswith(PREFIX) and not is_window(stack.lasting):
+            raise ApplyError(
+                f"a boot script cannot look for a file system mounted on {stack.mountpoint!r}",
+                "mount it on a path of plain characters",
+            )
+        return Setting(stack.lasting, "", reason, mounted=mounted)
+    devices = capture.devices if capture else []
+    disk = next(
+        (Disk(d.name, d.size_bytes, d.model) for d in devices if d.name == stack.device), None
+    )
+    return Setting(READ_AHEAD, "", reason, disk or Disk(stack.device), mounted=mounted)
+
+
+def _own_backing_device(curve: Curve, capture: Capture | None) -> str:
+    """Return a warning if btrfs reads the disk and the capture does not say where its window is."""
+    if capture is None:
+        return ""
+    of_btrfs = {mount.dev for mount in capture.mounts if mount.fstype == "btrfs"}
+    for device in capture.devices:
+        if device.dev == curve.dev and of_btrfs.intersection(device.filesystems):
+            return "; btrfs has its window in /sys/class/bdi/btrfs-*, which this does not set"
+    return ""
+
+
+def _board(prediction: Prediction, capture: Capture | None) -> Board:
+    if capture is None:
+        return Board(kernel=release_series(prediction.kernel or ""))
+    host = capture.host
+    return Board(host.machine, release_series(host.kernel), host.cpu_model)
+
+
+def _created_from(prediction: Prediction, capture: Capture | None) -> str:
+    model = f"model {prediction.model}, kernel {prediction.kernel or 'unknown'}"
+    if capture is None:
+        return f"a trace; {model}"
+    return f"a run of {' '.join(capture.command)} on {capture.created}; {model}"

@@ -1,0 +1,148 @@
+"""Compares the figures of two reports: totals, without files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from analyzer.diff.compare import exceeds, share_of
+from analyzer.diff.document import DiffCause, DiffSide, StartDiff
+from analyzer.error import AnalyzerError
+from analyzer.predict.prediction import Curve, PredictionDocument
+from analyzer.report.document import ReportFigures
+from boards.bounded import UnboundedError
+from boards.document import DocumentError, OtherSchemaError, read_document
+
+FIGURES = "report.json"
+
+
+class ReportError(AnalyzerError, ValueError):
+    """A report that cannot be compared; ``remedy`` says what to do."""
+
+
+def is_report(path: Path) -> bool:
+    """Return whether a path is the folder of a report, or its figures."""
+    return (path / FIGURES).is_file() or (path.name == FIGURES and path.is_file())
+
+
+def compare_reports(old: Path, new: Path, limit: float | None = None) -> StartDiff:
+    """Return what changed between two reports: requests, pages and seconds at the windows of each.
+
+    A report has no list of all files, so that the difference is not explained by file.
+    """
+    found = [_prediction(path) for path in (old, new)]
+    sides = [_side(path, one) for path, one in zip((old, new), found, strict=True)]
+    share = share_of(sides[0].seconds, sides[1].seconds)
+    doubts = [
+        f"{which}: {doubt}"
+        for which, one in zip(("OLD", "NEW"), found, strict=True)
+        for doubt in one.doubts
+    ]
+    doubts += [
+        f"{which}: no predicted seconds: {one.verdict.why}"
+        for which, one, side in zip(("OLD", "NEW"), found, sides, strict=True)
+        if side.seconds is None
+    ]
+    return StartDiff(
+        name=new.name if new.name != FIGURES else new.parent.name,
+        board=None,
+        weight=1.0,
+        old=sides[0],
+        new=sides[1],
+        share=share,
+        regressed=exceeds(share, limit),
+        causes=_causes(sides[0], sides[1], found[0].total),
+        files=[],
+        doubts=[
+            *doubts,
+            "reports do not list all files: compare the captures to see which changed",
+        ],
+    )
+
+
+def _prediction(path: Path) -> PredictionDocument:
+    file = path / FIGURES if path.is_dir() else path
+    remedy = "write the report again: foreread report CAPTURE -o DIR"
+    try:
+        figures = read_document(file, ReportFigures, remedy)
+    except (DocumentError, OtherSchemaError, UnboundedError) as error:
+        raise ReportError(f"{file}: {error}", remedy) from error
+    if not isinstance(figures.prediction, PredictionDocument):
+        raise ReportError(f"{file} is the report of a tuning alone", "compare reports of captures")
+    return figures.prediction
+
+
+def _side(path: Path, of: PredictionDocument) -> DiffSide:
+    total = of.total
+    current, default = total.current_read_ahead_kb, total.default_read_ahead_kb
+    kib, name = next(
+        (kib, name)
+        for kib, name in (
+            (current, "in force before"),
+            (default, "kernel's default"),
+            (0, "no readahead"),
+        )
+        if kib is not None
+    )
+    at = _row(total, kib)
+    if at is None:
+        raise ReportError(
+            f"{path}: its window of {kib:,} KiB was not predicted",
+            "write the report again with this window: add --windows LIST",
+        )
+    best = total.predicted_best
+    return DiffSide(
+        path=str(path),
+        recorded=None,
+        kernel=of.kernel,
+        machine=None,
+        model=of.model,
+        disk=None,
+        read_ahead_kb=kib,
+        window_is=name,
+        best_read_ahead_kb=None if best is None else best * of.page_size // 1024,
+        accessed=total.tap,
+        requests=total.f[at],
+        pages=total.pages[at],
+        metadata_requests=total.metadata_requests,
+        seconds=_at(total.seconds, at),
+        seconds_low=_at(total.seconds_low, at),
+        seconds_high=_at(total.seconds_high, at),
+    )
+
+
+def _at(column: list[float | None] | None, row: int) -> float | None:
+    return None if column is None or row >= len(column) else column[row]
+
+
+def _row(total: Curve, kib: int) -> int | None:
+    return total.read_ahead_kb.index(kib) if kib in total.read_ahead_kb else None
+
+
+def _causes(old: DiffSide, new: DiffSide, curve: Curve) -> list[DiffCause]:
+    """Return the part of the window, if OLD was predicted at NEW's, and the rest."""
+    at = None if old.read_ahead_kb == new.read_ahead_kb else _row(curve, new.read_ahead_kb)
+    requests, pages, seconds = old.requests, old.pages, old.seconds
+    causes = []
+    if at is not None:
+        there = _at(curve.seconds, at)
+        causes.append(
+            DiffCause(
+                kind="window",
+                what=f"window: {old.read_ahead_kb:,} to {new.read_ahead_kb:,} KiB "
+                f"({new.window_is})",
+                requests=curve.f[at] - requests,
+                pages=curve.pages[at] - pages,
+                seconds=None if there is None or seconds is None else there - seconds,
+            )
+        )
+        requests, pages, seconds = curve.f[at], curve.pages[at], there
+    causes.append(
+        DiffCause(
+            kind="application",
+            what="the application, its files, kernel and disk",
+            requests=new.requests - requests,
+            pages=new.pages - pages,
+            seconds=None if new.seconds is None or seconds is None else new.seconds - seconds,
+        )
+    )
+    return causes

@@ -1,0 +1,1 @@
+"""What a kernel upgrade does to a recorded start."""

@@ -1,0 +1,135 @@
+"""What a kernel gives the disks of a recorded start: windows and largest requests."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analyzer.error import AnalyzerError
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.recording import Recording
+from analyzer.predict.inputs import Inputs
+from analyzer.predict.prediction import MINOR_SHARE
+from emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
+from emulator.linux.rules import Version
+from emulator.linux.windows import MAX_WINDOW
+from tracer.formats.capture import Device, dev_text
+
+NOW, THEN = "--read-ahead-kb-now", "--read-ahead-kb-then"
+
+
+class ForecastError(AnalyzerError, ValueError):
+    """A recording from which no other kernel can be forecast; ``remedy`` says what to do."""
+
+
+@dataclass(frozen=True)
+class DiskUnder:
+    """A disk under one kernel.
+
+    ``read_ahead_kb`` is the kernel's default, or as given; ``why`` says which. ``max_sectors_kb``
+    is None if the capture does not have the limit.
+    """
+
+    name: str
+    read_ahead_kb: int
+    max_sectors_kb: int | None
+    why: str
+
+    def window(self, page_size: int) -> int:
+        """Return the window in pages."""
+        return min(self.read_ahead_kb * 1024 // page_size, MAX_WINDOW)
+
+
+def name_of(version: Version) -> str:
+    """Return "Linux 6.12"."""
+    return f"Linux {'.'.join(map(str, version[:2]))}"
+
+
+def disks_under(
+    taken: Inputs, version: Version, recorded: Version, given_kb: int | None, option: str
+) -> tuple[DiskUnder, ...]:
+    """Return the disks of a recording under a kernel, in the order of ``taken.disks``.
+
+    ``recorded`` is the kernel that the capture describes. ``given_kb`` is the window of all disks,
+    if the caller knows it; ``option`` is how the remedy asks for it. Raises ForecastError for a
+    disk whose default is unknown.
+    """
+    return tuple(
+        _disk_under(taken, row, version, recorded, given_kb, option)
+        for row in range(len(taken.disks))
+    )
+
+
+def _disk_under(
+    taken: Inputs, row: int, version: Version, recorded: Version, given_kb: int | None, option: str
+) -> DiskUnder:
+    device = taken.device(row)
+    name = dev_text(taken.disks[row]) if device is None else device.name
+    queue = None if device is None else _queue(device, recorded, taken.recording.page_size)
+    if queue is not None and queue == queue.under(recorded):  # else somebody has set the limit
+        queue = queue.under(version)
+    sectors = None if queue is None else queue.max_sectors_kb or None
+    if given_kb is not None:
+        return DiskUnder(name, given_kb, sectors, "as given")
+    found = _default(taken, row, version, queue)
+    if found.read_ahead_kb is None and not _matters(taken, row):
+        before = 0 if device is None else device.read_ahead_kb_before
+        return DiskUnder(name, before, sectors, "as found: its default is unknown")
+    if found.read_ahead_kb is None:
+        raise ForecastError(
+            f"the default window of {name} under {name_of(version)} is unknown: {found.why}",
+            f"give the window that it has there: {option} KB",
+        )
+    return DiskUnder(name, found.read_ahead_kb, sectors, found.why)
+
+
+def accessed_pages(taken: Inputs) -> list[int]:
+    """Return the pages that the start accessed on each of ``taken.disks``."""
+    accessed = taken.recording.files["accessed"].astype(np.int64)
+    return [int(n) for n in np.bincount(taken.disk_of_file, accessed, len(taken.disks))]
+
+
+def _matters(taken: Inputs, row: int) -> bool:
+    """Whether a disk has so many of the pages that its window must be known."""
+    pages = accessed_pages(taken)
+    return pages[row] >= max(1, MINOR_SHARE * sum(pages))
+
+
+def _queue(device: Device, recorded: Version, page_size: int) -> DiskQueue | None:
+    """Return the limits of a disk; None where the capture lacks some.
+
+    A disk keeps the window that it got when it was made: a loop device is rotational until it has
+    its file. It is taken for rotational if it had the window of such a disk.
+    """
+    # A capture may be anybody's: no number of more than 10 digits.
+    queue = DiskQueue.from_sysfs({k: text for k, text in device.queue.items() if len(text) < 11})
+    if queue is None or queue.rotational:
+        return queue
+    turning = replace(queue, rotational=True)
+    kb = [default_window(recorded, q, page_size=page_size).read_ahead_kb for q in (queue, turning)]
+    return turning if kb[0] != kb[1] == device.read_ahead_kb_before else queue
+
+
+def _default(taken: Inputs, row: int, version: Version, queue: DiskQueue | None) -> DefaultWindow:
+    page = taken.recording.page_size
+    fstype = _most_read_fstype(taken, row)
+    return default_window(version, queue, fstype=fstype, page_size=page)
+
+
+def fstypes(recording: Recording) -> list[str]:
+    """Return the file system of each file; "" if unknown."""
+    capture = recording.capture
+    types = {dev_of(mount.dev): mount.fstype for mount in capture.mounts} if capture else {}
+    return [types.get(dev, "") for dev in recording.files["dev"].tolist()]
+
+
+def _most_read_fstype(taken: Inputs, row: int) -> str:
+    """Return the file system on a disk from which most pages were accessed; "" if unknown."""
+    pages: dict[str, int] = {}
+    accessed = taken.recording.files["accessed"].tolist()
+    columns = (fstypes(taken.recording), accessed, taken.disk_of_file.tolist())
+    for fstype, number, disk in zip(*columns, strict=True):
+        if disk == row:
+            pages[fstype] = pages.get(fstype, 0) + number
+    return max(pages, key=lambda one: pages[one], default="")

@@ -1,0 +1,107 @@
+"""One kernel as a recorded start meets it, and what the start reads under it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analyzer.forecast.defaults import DiskUnder
+from analyzer.ingest.tables import Array
+from analyzer.predict.inputs import Inputs
+from analyzer.predict.start import Start
+from emulator.linux.operations import Machine
+from emulator.linux.requests import Limits
+from emulator.linux.rules import Rules, Version
+from emulator.linux.windows import Emulation
+
+
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """What decides about readahead: ``files`` is the FILE table, ``disks`` are those of Inputs."""
+
+    rules: Rules
+    files: Array
+    disks: tuple[DiskUnder, ...]
+
+    def reads_as(self, other: Kernel) -> bool:
+        """Whether a start reads the same under both at every window."""
+        limits = [one.max_sectors_kb for one in self.disks]
+        others = [one.max_sectors_kb for one in other.disks]
+        same = bool((self.files == other.files).all())
+        return same and self.rules == other.rules and limits == others
+
+    def with_window(self, row: int, read_ahead_kb: int) -> Kernel:
+        """Return the kernel with another window of one disk."""
+        disks = list(self.disks)
+        disks[row] = replace(disks[row], read_ahead_kb=read_ahead_kb)
+        return replace(self, disks=tuple(disks))
+
+    def with_windows_of(self, other: Kernel) -> Kernel:
+        """Return the kernel with the windows of another."""
+        kernel = self
+        for row, disk in enumerate(other.disks):
+            kernel = kernel.with_window(row, disk.read_ahead_kb)
+        return kernel
+
+    def with_limit(self, row: int, max_sectors_kb: int | None) -> Kernel:
+        """Return the kernel with another largest request of one disk."""
+        disks = list(self.disks)
+        disks[row] = replace(disks[row], max_sectors_kb=max_sectors_kb)
+        return replace(self, disks=tuple(disks))
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
+    """One of the two kernels; ``kernel`` has its windows."""
+
+    version: Version
+    kernel: Kernel
+
+    @property
+    def model(self) -> str:
+        """The kernel as --model names it."""
+        return f"linux-{'.'.join(map(str, self.version))}"
+
+
+@dataclass(frozen=True)
+class Counts:
+    """Requests and pages of file data of a start, from all disks."""
+
+    requests: int
+    pages: int
+
+
+def counts(taken: Inputs, kernel: Kernel) -> Counts:
+    """Return what a start reads under a kernel, with its windows."""
+    each = [_on_disk(taken, kernel, row) for row in range(len(taken.disks))]
+    return Counts(sum(requests for requests, _ in each), sum(pages for _, pages in each))
+
+
+def _on_disk(taken: Inputs, kernel: Kernel, row: int) -> tuple[int, int]:
+    program = taken.program
+    wanted = (taken.disk_of_file == row)[program.file_of_operations()]
+    part = replace(program, operations=program.operations[wanted], files=kernel.files)
+    machine, limits = _limited(*taken.machine(row), kernel.disks[row])
+    group = np.zeros(len(program.files), np.uint32)
+    emulation = Emulation(part, kernel.rules, machine, limits, taken.extents, group)
+    found = emulation.counts([kernel.disks[row].window(taken.recording.page_size)])
+    return int(found.requests[0, 0]), int(found.pages[0, 0])
+
+
+def start_under(start: Start, kernel: Kernel, row: int) -> Start:
+    """Return a prepared start as it runs under a kernel; ``row`` is that of its disk."""
+    run = start.run
+    machine, limits = _limited(run.machine, run.limits, kernel.disks[row])
+    program = replace(run.program, files=kernel.files)
+    changed = replace(run, program=program, rules=kernel.rules, machine=machine, limits=limits)
+    return replace(start, run=changed)
+
+
+def _limited(machine: Machine, limits: Limits, disk: DiskUnder) -> tuple[Machine, Limits]:
+    """Return machine and limits with the largest request that a kernel gives a disk."""
+    kb = disk.max_sectors_kb
+    if kb is None:
+        return machine, limits
+    pages = kb * 1024 // machine.page_size
+    return replace(machine, io_pages=pages), replace(limits, max_sectors_kb=kb)

@@ -1,0 +1,235 @@
+"""``foreread.forecast``: what another kernel does to a recorded start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.forecast.advice import advise, best_window, change_of
+from analyzer.forecast.causes import causes_of
+from analyzer.forecast.changes import changes_between
+from analyzer.forecast.defaults import (
+    NOW,
+    THEN,
+    ForecastError,
+    accessed_pages,
+    disks_under,
+    name_of,
+)
+from analyzer.forecast.document import Forecast, ForecastAdvice, ForecastCase, ForecastDisk
+from analyzer.forecast.kernel import Kernel, Side, counts
+from analyzer.forecast.timing import Missing, Timing, timing_of
+from analyzer.ingest.arguments import StrPath
+from analyzer.ingest.recording import Recording
+from analyzer.predict import remedy
+from analyzer.predict.confirmed import PAGES, setting_of, unlike
+from analyzer.predict.disk.device_model import device_from
+from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.recorded import of_recording
+from emulator.devices.device import DeviceModel
+from emulator.linux.rules import NEWEST_READ, Version, is_unread, rules_for, version_of
+
+PREFIX = "linux"
+_ROTATION_SAID: Version = (6, 11)  # BLK_FEAT_ROTATIONAL replaces QUEUE_FLAG_NONROT
+
+
+def forecast(
+    recording: Recording,
+    model: str,
+    device_model: DeviceModel | StrPath | None = None,
+    read_ahead_kb_now: int | None = None,
+    read_ahead_kb_then: int | None = None,
+) -> Forecast:
+    """Forecast what another kernel does to a recorded start.
+
+    The start under the kernel that it was recorded on, with that kernel's default windows, is
+    compared with the start under the other kernel, with its default windows: requests, pages, and
+    seconds with their band. Other kernels also have other file systems and largest requests; each
+    change is tried alone, and the three with the largest part are in ``causes``. A kernel newer
+    than the newest known rules gets those, and a doubt.
+
+    Args:
+        recording: a start, read by :func:`foreread.load`.
+        model: "linux-X.Y", the other kernel: newer or older.
+        device_model: what requests of the disk cost, as in :func:`foreread.predict`.
+        read_ahead_kb_now: the window of all disks with the present kernel, in KiB; None: the
+            kernel's default for each disk.
+        read_ahead_kb_then: the same with the other kernel.
+
+    Raises:
+        ForecastError: the recording lacks its kernel, or what its disks' default windows depend on.
+        KernelError: the readahead of one of the kernels is unknown.
+        DeviceModelError, ProfileError: the device model cannot be read.
+    """
+    versions = _versions(recording, model)
+    device = device_from(device_model)
+    taken = [inputs(recording, version) for version in versions]
+    given = ((read_ahead_kb_now, NOW), (read_ahead_kb_then, THEN))
+    now, then = (
+        Side(
+            version,
+            Kernel(
+                rules_for(version),
+                one.program.files,
+                disks_under(one, version, versions[0], *asked),
+            ),
+        )
+        for version, one, asked in zip(versions, taken, given, strict=True)
+    )
+    return _forecast(taken[0], now, then, timing_of(taken[0], now, then, device))
+
+
+def _versions(recording: Recording, model: str) -> tuple[Version, Version]:
+    """Return the recorded kernel and the other one; raises ForecastError and KernelError."""
+    prefix, _, asked = model.partition("-")
+    if prefix != PREFIX or not asked:
+        raise ForecastError(
+            f"{model!r} does not name the other kernel", "give its version: --model linux-7.2"
+        )
+    if recording.kernel is None:
+        raise ForecastError(
+            "the file does not contain the kernel that it was recorded on",
+            f"record the start with foreread: {remedy.record_again(recording)}",
+        )
+    if not recording.accesses.rows:
+        raise ForecastError(
+            "the recording has no page that was read from a disk", remedy.record_again(recording)
+        )
+    now, then = version_of(recording.kernel), version_of(asked)
+    for version in (now, then):
+        rules_for(version)
+    return now, then
+
+
+def _forecast(taken: Inputs, now: Side, then: Side, timing: Timing | Missing) -> Forecast:
+    recording = taken.recording
+    timed = None if isinstance(timing, Missing) else timing
+    row = _most_read(taken) if timed is None else timed.row
+    changes = changes_between(taken, now, then)
+    seconds = None if timed is None else timed.seconds
+    causes, effective = causes_of(taken, now.kernel, changes, seconds)
+    kept = Side(then.version, then.kernel.with_windows_of(now.kernel))
+    best = None
+    if timed is not None:
+        kb = timed.windows[best_window(timed)]
+        best = _case(taken, Side(then.version, then.kernel.with_window(row, kb)), row, timed)
+    read = [at for at, pages in enumerate(accessed_pages(taken)) if pages]
+    return Forecast(
+        kernel=recording.kernel or "",
+        page_size=recording.page_size,
+        accessed=recording.accesses.rows,
+        disks=[_disk(taken, at, now, then) for at in read],
+        now=_case(taken, now, row, timed, recorded=True),
+        then=_case(taken, then, row, timed),
+        kept=_case(taken, kept, row, timed),
+        best=best,
+        change=None if timed is None else change_of(timed),
+        causes=causes,
+        changes=len(changes),
+        effective=effective,
+        advice=_advice(recording, then.version, timing),
+        doubts=list(dict.fromkeys(_doubts(recording, now, then, timing))),
+        notes=list(_notes(taken, now, then, timing)),
+    )
+
+
+def _advice(recording: Recording, version: Version, timing: Timing | Missing) -> ForecastAdvice:
+    if isinstance(timing, Timing):
+        return advise(timing, version, recording.path)
+    return _without_seconds(timing)
+
+
+def _most_read(taken: Inputs) -> int:
+    """Return the row of the disk that most pages were accessed on."""
+    pages = accessed_pages(taken)
+    return pages.index(max(pages))
+
+
+def _disk(taken: Inputs, row: int, now: Side, then: Side) -> ForecastDisk:
+    device = taken.device(row)
+    before, after = now.kernel.disks[row], then.kernel.disks[row]
+    return ForecastDisk(
+        name=before.name,
+        accessed=accessed_pages(taken)[row],
+        found_read_ahead_kb=None if device is None else device.read_ahead_kb_before,
+        now_read_ahead_kb=before.read_ahead_kb,
+        now_why=before.why,
+        now_max_sectors_kb=before.max_sectors_kb,
+        then_read_ahead_kb=after.read_ahead_kb,
+        then_why=after.why,
+        then_max_sectors_kb=after.max_sectors_kb,
+    )
+
+
+def _case(
+    taken: Inputs, side: Side, row: int, timing: Timing | None, recorded: bool = False
+) -> ForecastCase:
+    """Return the start under a kernel; ``recorded``: the kernel of now."""
+    found = counts(taken, side.kernel)
+    disk = side.kernel.disks[row]
+    seconds, low, high = None, None, None
+    if timing is not None:
+        column = timing.both.now if recorded else timing.both.then
+        window = disk.window(taken.recording.page_size)
+        seconds, (low, high) = column.at(window), column.band(window)
+    return ForecastCase(
+        model=side.model,
+        read_ahead_kb=disk.read_ahead_kb,
+        requests=found.requests,
+        pages=found.pages,
+        unused=max(found.pages - taken.recording.accesses.rows, 0),
+        seconds=seconds,
+        seconds_low=low,
+        seconds_high=high,
+    )
+
+
+def _without_seconds(missing: Missing) -> ForecastAdvice:
+    return ForecastAdvice(
+        action="measure",
+        read_ahead_kb=None,
+        keep_read_ahead_kb=None,
+        why=f"no predicted seconds: {missing.why}",
+        remedy=missing.remedy,
+    )
+
+
+def _doubts(recording: Recording, now: Side, then: Side, timing: Timing | Missing) -> Iterator[str]:
+    """Yield what makes the forecast less certain."""
+    for version in (now.version, then.version):
+        if is_unread(version):
+            yield (
+                f"{name_of(version)} is newer than the newest kernel whose readahead foreread "
+                f"knows: the rules of {name_of(NEWEST_READ)} are used"
+            )
+        for what in unlike(setting_of(recording, version), PAGES):
+            yield f"the readahead model was not compared with a running kernel for {what}"
+    if isinstance(timing, Missing):
+        yield from timing.doubts or (finding.text for finding in of_recording(recording))
+    else:
+        yield from (finding.text for finding in timing.both.findings)
+
+
+def _notes(taken: Inputs, now: Side, then: Side, timing: Timing | Missing) -> Iterator[str]:
+    """Yield what the figures rest on."""
+    for disk in then.kernel.disks:
+        if now.version < _ROTATION_SAID <= then.version and "rotational" in disk.why:
+            yield (
+                f"{disk.name} counts as rotational because no driver denied it under "
+                f"{name_of(now.version)}; from {name_of(_ROTATION_SAID)} on a driver has to say "
+                f"so: check /sys/block/{disk.name}/queue/read_ahead_kb after the upgrade"
+            )
+    for row, disk in enumerate(now.kernel.disks):
+        device = taken.device(row)
+        found = None if device is None else device.read_ahead_kb_before
+        if found not in (None, disk.read_ahead_kb) and accessed_pages(taken)[row]:
+            yield (
+                f"{disk.name} had {found:,} KiB before the recording, not {disk.read_ahead_kb:,} "
+                f"({disk.why}): if a script or a udev rule sets it, give {NOW} {found} "
+                f"{THEN} {found}"
+            )
+    if isinstance(timing, Timing):
+        yield from timing.notes()
+    yield from taken.recording.notes
+    if taken.notes:
+        listed = "; ".join(taken.notes)
+        yield f"assumed for accesses that the capture does not describe: {listed}"

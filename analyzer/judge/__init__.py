@@ -1,0 +1,1 @@
+"""Judges the emulated readahead by a kernel: generated programs, their pages and requests."""

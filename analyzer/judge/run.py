@@ -1,0 +1,137 @@
+"""One recorded run of all programs at one window, against the emulation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Rwbs
+from analyzer.judge.comparing import Difference, Folio, Piece, compare_requests, first_difference
+from analyzer.judge.expected import Emulated, Expected
+from boards.counted import plural
+from emulator.linux.requests import EXTENT, SECTOR, Layout, Limits
+from tracer.formats.capture import Extent
+
+
+@dataclass(frozen=True)
+class Files:
+    """The programs' files: inodes on the file system ``dev`` ("major:minor"), by program.
+
+    ``extents`` (EXTENT, as file 0, in sectors of the disk ``disk``) are None if unknown.
+    """
+
+    dev: str
+    disk: str
+    inodes: Sequence[int]
+    extents: Sequence[Array] | None
+    limits: Limits
+
+
+@dataclass
+class Compared:
+    """What one window's comparison found; ``different`` are rows of programs."""
+
+    folios: int = 0
+    requests: int = 0
+    merged: int = 0
+    uncompared: int = 0  # programs whose requests could not be compared
+    differences: dict[int, Difference] = field(default_factory=dict)
+
+
+def extent_table(extents: Sequence[Extent], first_sector: int) -> Array:
+    """Return the places of a file on a partition that begins at ``first_sector``, as EXTENT."""
+    rows = [
+        (
+            0,
+            one.at // SECTOR,
+            first_sector + one.physical // SECTOR,
+            one.length // SECTOR,
+            one.written,
+        )
+        for one in extents
+    ]
+    return np.array(rows, EXTENT)
+
+
+def compare(
+    emulated: Emulated,
+    expected: Sequence[Expected],
+    recording: Recording,
+    files: Files,
+    window: int,
+    only: frozenset[int],
+) -> Compared:
+    """Compare the programs in the rows ``only`` with a recording of them at a window in pages."""
+    found = Compared()
+    folios = _folios(recording, files)
+    requests = _requests(recording, files)
+    # Older kernels' event has no order: large folios then show by their first pages.
+    orders = any(order for some in folios for _, order in some) or not emulated.large_folios
+    for row in sorted(only):
+        task = emulated.tasks[row]
+        found.folios += len(expected[row].folios)
+        different = first_difference(task, expected[row], folios[row], window, orders)
+        if different is None and requests is not None:
+            different = _compare_requests(emulated, expected, files, window, row, requests, found)
+        if different is not None:
+            found.differences[row] = different
+    return found
+
+
+def _compare_requests(
+    emulated: Emulated,
+    expected: Sequence[Expected],
+    files: Files,
+    window: int,
+    row: int,
+    requests: Sequence[Piece],
+    found: Compared,
+) -> Difference | None:
+    extents = files.extents[row] if files.extents is not None else np.array([], EXTENT)
+    own = [(at, count) for at, count in requests if _is_inside(extents, at)]
+    page_size = emulated.machine.page_size
+    one = compare_requests(expected[row], Layout(extents), files.limits, page_size, own)
+    if one is None:
+        found.uncompared += 1
+        return None
+    found.requests += one.expected
+    found.merged += one.merged
+    if one.difference is None:
+        return None
+    step = len(emulated.tasks[row].operations) - 1
+    said = plural(one.expected, "request")
+    return Difference(emulated.tasks[row], window, step, said, one.difference)
+
+
+def _folios(recording: Recording, files: Files) -> list[list[Folio]]:
+    """Return the (page, order) that entered the page cache, by program."""
+    events = recording.trace.events
+    rows = {inode: row for row, inode in enumerate(files.inodes)}
+    wanted = (events["kind"] == Kind.INSERT) & (events["dev"] == dev_of(files.dev))
+    found: list[list[Folio]] = [[] for _ in files.inodes]
+    table = events.take(wanted)
+    columns = (table[name].tolist() for name in ("ino", "index", "value"))
+    for inode, page, order in zip(*columns, strict=True):
+        if inode in rows:
+            found[rows[inode]].append((page, order))
+    return found
+
+
+def _requests(recording: Recording, files: Files) -> list[Piece] | None:
+    """Return the reads of file data that were sent to the disk; None if places are unknown."""
+    if files.extents is None:
+        return None
+    table = recording.requests
+    flags = table["flags"]
+    data = (table["dev"] == dev_of(files.disk)) & ((flags & Rwbs.READ) > 0)
+    table = table.take(data & ((flags & Rwbs.META) == 0))
+    return list(zip(table["sector"].tolist(), table["sectors"].tolist(), strict=True))
+
+
+def _is_inside(extents: Array, sector: int) -> bool:
+    starts = extents["sector"]
+    return bool(((starts <= sector) & (sector < starts + extents["sectors"])).any())

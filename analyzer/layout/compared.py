@@ -1,0 +1,296 @@
+"""An order for the starts of several captures, and every layout of the image compared."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+from analyzer.ingest.arguments import StrPath
+from analyzer.ingest.recording import Recording
+from analyzer.layout.document import LayoutRow, StartReads
+from analyzer.layout.on_image import OnImage, on_image
+from analyzer.layout.order import LayoutError, Ordered, Start, order_of, start_of
+from analyzer.layout.predicted import DEFAULT_WINDOW, Case, Layout, cases, counted
+from analyzer.layout.seconds import Timing, Unpacking, timing
+from analyzer.predict.disk.device_model import DeviceModelError, device_from
+from boards.bounded import open_regular
+from boards.counted import plural
+from emulator.devices.device import DeviceModel
+from emulator.images.compressors import COMPRESSORS, Compressor, is_available
+from emulator.images.relaid import BLOCK_SIZES
+from emulator.images.source import ImageError, Octets
+from emulator.images.squashfs import SquashfsImage, read_squashfs
+from emulator.linux.windows import MAX_WINDOW
+
+_SQUASHFS, _EROFS, _EXT = b"hsqs", b"\xe2\xe1\xf5\xe0", b"\x53\xef"
+_NO_MODEL = (
+    "{}: the order is written, and what the starts read is predicted for images of squashfs only"
+)
+
+
+@dataclass(frozen=True)
+class Compared:
+    """The order of files, and the layouts: the present image, the order alone, then the others.
+
+    ``rows`` is empty without an image, or for one of a file system without a model.
+    """
+
+    order: tuple[Ordered, ...]
+    starts: tuple[Start, ...]
+    rows: tuple[LayoutRow, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def best(self) -> LayoutRow | None:
+        """The row with the fewest seconds; with the fewest bytes where no seconds are known."""
+        timed = [row for row in self.rows if row.seconds is not None]
+        if len(timed) > 1:
+            return min(timed, key=lambda row: (row.seconds or 0.0, row.image_bytes))
+        return min(self.rows, key=lambda row: row.read_bytes, default=None)
+
+    def with_notes(self, notes: Sequence[str]) -> Compared:
+        """Return the same with more notes."""
+        return replace(self, notes=(*self.notes, *notes))
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What to compare: block sizes (bytes), compressors, and the time to unpack by compressor."""
+
+    block_sizes: Sequence[int] = BLOCK_SIZES
+    compressors: Sequence[Compressor] | None = None
+    unpacking: Mapping[str, Unpacking] | None = None
+    device: DeviceModel | StrPath | None = None
+
+
+def compare_layouts(
+    recordings: Sequence[Recording],
+    image: StrPath | None = None,
+    *,
+    weights: Sequence[float] = (),
+    mountpoint: str | None = None,
+    asked: Asked | None = None,
+) -> Compared:
+    """Return one order for the starts of captures, and what each layout of the image costs.
+
+    Args:
+        recordings: starts, read by :func:`foreread.load`.
+        image: the image's file; None: the order alone.
+        weights: how much each start counts, 1 where none are given.
+        mountpoint: where the image was mounted; None: where the starts read most.
+        asked: layouts to compare, and what is known of the target.
+
+    Raises:
+        LayoutError: captures of another image, or without a named file; a wrong weight.
+        ImageError: a file that is not an image, or is damaged.
+    """
+    if weights and len(weights) != len(recordings):
+        raise LayoutError(
+            f"{len(weights)} weights for {len(recordings)} captures", "give one for each"
+        )
+    each = list(weights) or [1.0] * len(recordings)
+    starts = tuple(
+        start_of(one, mountpoint, weight) for one, weight in zip(recordings, each, strict=True)
+    )
+    order = order_of(starts)
+    asked = asked or Asked()
+    asked = replace(asked, device=device_from(asked.device))  # an error here, not after a minute
+    if image is None:
+        return Compared(order, starts, notes=_unnamed(starts))
+    with opened(image) as octets:
+        kind = kind_of(octets)
+        if kind != "squashfs":
+            return Compared(order, starts, notes=(*_unnamed(starts), _NO_MODEL.format(kind)))
+        tables = read_squashfs(octets)
+        found = [
+            on_image(one, tables, mountpoint, weight)
+            for one, weight in zip(recordings, each, strict=True)
+        ]
+        return _compared(found, octets, order, asked)
+
+
+def _compared(
+    starts: Sequence[OnImage], octets: Octets, order: tuple[Ordered, ...], asked: Asked
+) -> Compared:
+    """Return the layouts of an image for starts on it."""
+    image = starts[0].image
+    layouts, notes = layouts_of(image, asked)
+    columns: list[list[tuple[StartReads, int]]] = []
+    for start in starts:
+        column, doubts = _column(start, octets, layouts, order, asked)
+        columns.append(column)
+        notes += doubts
+    sizes = image_sizes(image, [size for _, size in columns[0]], layouts)
+    rows = tuple(
+        _row(layout, starts, [column[number][0] for column in columns], sizes[number])
+        for number, layout in enumerate([None, *layouts])
+    )
+    notes += _incomplete(starts, asked)
+    own = tuple(start.start for start in starts)
+    return Compared(order, own, rows, tuple(dict.fromkeys((*_unnamed(own), *notes))))
+
+
+def layouts_of(image: SquashfsImage, asked: Asked) -> tuple[list[Layout], list[str]]:
+    """Return the layouts to compare, the order alone first, and notes."""
+    wanted = asked.compressors or COMPRESSORS
+    known = [one for one in wanted if is_available(one)]
+    notes = [
+        f"{one} is not compared: its Python package is missing; pip install 'foreread[images]'"
+        for one in wanted
+        if one not in known
+    ]
+    own = image.superblock.compressor
+    first = [Layout(image.block_size, one, True) for one in COMPRESSORS if one == own in known]
+    if not first:
+        notes.append(f"the order alone is not predicted: nothing here compresses with {own}")
+    others = [Layout(size, one, True) for one in known for size in asked.block_sizes]
+    return list(dict.fromkeys([*first, *others])), notes
+
+
+def _column(
+    start: OnImage,
+    octets: Octets,
+    layouts: Sequence[Layout],
+    order: Sequence[Ordered],
+    asked: Asked,
+) -> tuple[list[tuple[StartReads, int]], list[str]]:
+    """Return what a start reads with each layout, with the bytes of all data, and notes."""
+    found: list[tuple[StartReads, int]] = []
+    notes: list[str] = []
+    present, timed = None, None
+    for one in cases(start, octets, layouts, order, present_window(start)):
+        if present is None:
+            present = one
+            timed, notes = _timing(start, one, asked)
+        reads = counted(start, one, present)
+        each = StartReads(
+            requests=reads.requests,
+            read_bytes=reads.read_bytes,
+            unpacked_bytes=reads.unpacked_bytes,
+            seconds=timed.seconds(one, reads) if timed else None,
+        )
+        found.append((each, stored_bytes(one)))
+    return found, notes
+
+
+def _timing(start: OnImage, present: Case, asked: Asked) -> tuple[Timing | None, list[str]]:
+    """Return what times a start; None where the cost of the disk is unknown."""
+    device = device_from(asked.device)
+    try:
+        timed = timing(start, present, asked.unpacking or {}, device)
+    except DeviceModelError as error:
+        if device is not None:
+            raise
+        return None, [f"no seconds: {error}; {error.remedy}"]
+    return timed, [f"doubt about the seconds: {doubt}" for doubt in timed.doubts]
+
+
+def present_window(start: OnImage) -> int:
+    """Return the window of the image's disk before the recording, in pages."""
+    device = start.taken.device(start.disk)
+    if device is None:
+        return DEFAULT_WINDOW
+    return min(device.read_ahead_kb_before * 1024 // start.recording.page_size, MAX_WINDOW)
+
+
+def _row(
+    layout: Layout | None, starts: Sequence[OnImage], reads: Sequence[StartReads], image_bytes: int
+) -> LayoutRow:
+    """Return a row: what each start reads, and the means by weight."""
+    image = starts[0].image
+    weights = [start.start.weight for start in starts]
+
+    def mean(values: Sequence[float]) -> float:
+        return sum(w * v for w, v in zip(weights, values, strict=True)) / sum(weights)
+
+    seconds = [one.seconds for one in reads if one.seconds is not None]
+    return LayoutRow(
+        present=layout is None,
+        ordered=layout is not None and layout.ordered,
+        block_size=layout.block_size if layout else image.block_size,
+        compressor=layout.compressor if layout else image.superblock.compressor,
+        image_bytes=image_bytes,
+        starts=tuple(reads),
+        requests=mean([one.requests for one in reads]),
+        read_bytes=mean([one.read_bytes for one in reads]),
+        seconds=mean(seconds) if len(seconds) == len(reads) else None,
+    )
+
+
+def stored_bytes(one: Case) -> int:
+    """Return the bytes of all data; blocks that no start reads are estimated by those read."""
+    image = one.image
+    return int(image.blocks["length"].sum()) + int(image.fragments["length"].sum())
+
+
+def image_sizes(
+    image: SquashfsImage, stored: Sequence[int], layouts: Sequence[Layout]
+) -> list[int]:
+    """Return the sizes of images by their data; the present image's size corrects the estimate.
+
+    The estimates of the present block size and compressor and of the present image are of the same
+    data, which compress better or worse than what the starts read.
+    """
+    present = image.superblock.bytes_used
+    own = (image.block_size, image.superblock.compressor)
+    same = [
+        size
+        for size, one in zip(stored[1:], layouts, strict=True)
+        if (one.block_size, one.compressor) == own
+    ]
+    share = stored[0] / same[0] if same and same[0] else 1.0
+    tables = present - stored[0]
+    return [present, *(max(tables, 0) + round(size * share) for size in stored[1:])]
+
+
+def _unnamed(starts: Sequence[Start]) -> tuple[str, ...]:
+    pages = sum(start.unnamed_pages for start in starts)
+    if not pages:
+        return ()
+    return (f"not in the order: {plural(pages, 'page')} of files whose path is unknown",)
+
+
+def _incomplete(starts: Sequence[OnImage], asked: Asked) -> list[str]:
+    """Return notes about what the captures do not show."""
+    notes = []
+    for number, start in enumerate(starts, start=1):
+        which = f" of capture {number}" if len(starts) > 1 else ""
+        if start.missing:
+            missing = plural(len(start.missing), "file", "is")
+            notes.append(f"{missing} not in the image, of {len(start.start.files):,}{which}")
+        if start.changed:
+            changed = plural(len(start.changed), "file", "has")
+            notes.append(f"{changed} another size in the image{which}")
+        block = start.recorded_block_pages * start.recording.page_size
+        if block > min(asked.block_sizes, default=block):
+            notes.append(
+                f"smaller blocks may read more{which}: it was recorded from blocks of "
+                f"{block >> 10} KiB, which hide what is touched inside of them"
+            )
+    return notes
+
+
+def kind_of(octets: Octets) -> str:
+    """Return the file system of an image; ImageError if images are not made of it."""
+    if octets[:4] == _SQUASHFS:
+        return "squashfs"
+    if octets[1024:1028] == _EROFS:
+        return "EROFS"
+    if octets[1080:1082] == _EXT:
+        return "ext4"
+    raise ImageError("not an image of squashfs, EROFS or ext4")
+
+
+@contextmanager
+def opened(image: StrPath) -> Iterator[Octets]:
+    """Yield the bytes of an image, mapped. Raises ImageError and OSError."""
+    with open_regular(image) as file:
+        if not file.seek(0, 2):
+            raise ImageError(f"{image} is empty")
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as octets:
+            try:
+                yield octets
+            except ImageError as error:
+                raise ImageError(f"{image}: {error}", error.remedy) from error

@@ -1,0 +1,228 @@
+"""A recorded start on an image: which of the image's files it reads, and in which order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Rwbs
+from analyzer.layout.lookups import Lookup, Names, hidden_lookups, opened_names
+from analyzer.layout.order import LayoutError, Start, mountpoint_of, start_of
+from analyzer.predict.inputs import Inputs, inputs
+from boards.counted import plural
+from emulator.images.reads import TOUCH, Touched
+from emulator.images.squashfs import SquashfsImage
+from emulator.images.touched import touched_blocks
+from emulator.linux.operations import FILE, Program
+from emulator.linux.requests import EXTENT, SECTOR, Limits
+from emulator.linux.rules import Version, rules_for, version_of
+from emulator.linux.windows import Emulation
+
+# Of the start's pages: fewer in files of the recorded sizes, and the image is another one.
+_LEAST_SAME = 0.5
+_FILE = 1 << 40  # pages: more than a file has
+_NEVER = np.iinfo(np.int64).max
+_OTHER_IMAGE = "give the image that the capture was recorded on, or its mount point: --mountpoint"
+
+
+@dataclass(frozen=True, eq=False)
+class OnImage:
+    """A recorded start on an image: ``file`` (by row of the recording) is the image's row or -1.
+
+    ``name`` is the row of the image's names; ``changed`` are paths whose size differs, ``missing``
+    those that the image does not have. ``mountpoint`` is where the image was mounted.
+    """
+
+    recording: Recording
+    version: Version
+    image: SquashfsImage
+    start: Start
+    file: Array
+    name: Array
+    changed: tuple[str, ...]
+    missing: tuple[str, ...]
+    mountpoint: str = "/"
+
+    @property
+    def recorded_block_pages(self) -> int:
+        """Return the pages of a block of the squashfs that was recorded; 1 for others."""
+        pages = self.taken.program.files["block_pages"][self.file >= 0]
+        return int(pages.max(initial=1)) or 1
+
+    @cached_property
+    def taken(self) -> Inputs:
+        """The input of the emulation."""
+        return inputs(self.recording, self.version)
+
+    @cached_property
+    def disk(self) -> int:
+        """The row of the disk (Inputs.disks) with the files of the image."""
+        return int(self.taken.disk_of_file[int(np.flatnonzero(self.file >= 0)[0])])
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The limits of the disk's requests."""
+        return self.taken.machine(self.disk)[1]
+
+    def files(self, block_size: int) -> Array:
+        """Return the FILE table of the recording with the image's files in blocks of a size."""
+        files = self.taken.program.files.copy()
+        here = self.file >= 0
+        files["block_pages"][here] = block_size // self.recording.page_size
+        files["large_folios"][here] = 0
+        files["size"][here] = self.image.files["size"][self.file[here]]
+        return files.astype(FILE)
+
+    def touches(self, block_size: int, window: int) -> Array:
+        """Return the touches (TOUCH) of the start with blocks of a size and a window in pages.
+
+        Names are looked up when they were opened, and at the latest right before a file's first
+        block. The rows of names are those of all images with the same names.
+        """
+        files = self.files(block_size)
+        program = _of_files(replace(self.taken.program, files=files), self.file >= 0)
+        machine, limits = self.taken.machine(self.disk)
+        group = np.zeros(len(files), np.uint32)
+        rules = rules_for(self.version)
+        emulation = Emulation(program, rules, machine, limits, np.zeros(0, EXTENT), group)
+        in_blocks = files.copy()
+        in_blocks["block_pages"][self.file < 0] = 0
+        inserts = emulation.inserts(window)
+        touches, runs = touched_blocks(inserts, in_blocks, self.recording.page_size)
+        times = _rising(self._times(inserts)[runs])
+        return _with_lookups(_with_names(touches, times, self.file, self.name), self.lookups)
+
+    @cached_property
+    def lookups(self) -> list[Lookup]:
+        """Return what the start looks up, in the order of time."""
+        names = Names(self.image)
+        known = opened_names(self.recording, names, self.mountpoint)
+        hidden = []
+        if self.is_recorded:
+            disk = self.taken.disks[self.disk]
+            first = self._first_sector()
+            hidden = hidden_lookups(self.recording, names, disk, first, self.file, known)
+        return sorted([*known, *hidden], key=lambda one: one.time_ns)
+
+    def _times(self, inserts: Array) -> Array:
+        """Return by run of inserts when the recorded start first accessed one of its pages (ns)."""
+        accesses = self.recording.accesses
+        accessed = accesses["file"].astype(np.int64) * _FILE + accesses["page"].astype(np.int64)
+        pages = inserts["file"].astype(np.int64) * _FILE + inserts["index"].astype(np.int64)
+        known, row = np.unique(accessed, return_index=True)
+        _, mine, theirs = np.intersect1d(pages, known, return_indices=True)
+        found = np.full(int(inserts["run"].max(initial=0)) + 1, _NEVER)
+        times = accesses["time_ns"].astype(np.int64)[row[theirs]]
+        np.minimum.at(found, inserts["run"][mine], times)
+        return found
+
+    @cached_property
+    def is_recorded(self) -> bool:
+        """Whether the start was recorded on this very image: squashfs with its block size."""
+        size = self.recorded_block_pages * self.recording.page_size
+        return self.recorded_block_pages > 1 and size == self.image.block_size
+
+    @cached_property
+    def recorded_metadata(self) -> int:
+        """Return how many reads of metadata were recorded; 0 if that was not on squashfs.
+
+        The tables of a squashfs come after its data.
+        """
+        if self.recorded_block_pages == 1 or self.recording.capture is None:
+            return 0
+        dev = self.taken.disks[self.disk]
+        requests = self.recording.requests
+        mounts = self.recording.capture.mounts
+        mine = [one.first_sector for one in mounts if one.fstype == "squashfs"]
+        first = next(iter(mine)) if len(mine) == 1 else self._first_sector()
+        tables = first + self.image.superblock.inode_table // SECTOR // 2 * 2
+        found = (requests["dev"] == dev) & ((requests["flags"] & Rwbs.READ) > 0)
+        return int((found & (requests["sector"] >= tables)).sum())
+
+    def _first_sector(self) -> int:
+        """Return the first sector of the file system on its disk."""
+        row = int(np.flatnonzero(self.file >= 0)[0])
+        dev = int(self.recording.files["dev"][row])
+        mounts = self.recording.capture.mounts if self.recording.capture else []
+        return next((one.first_sector for one in mounts if dev_of(one.dev) == dev), 0)
+
+
+def on_image(
+    recording: Recording, image: SquashfsImage, mountpoint: str | None = None, weight: float = 1.0
+) -> OnImage:
+    """Return a start with the rows of its files in an image.
+
+    Raises LayoutError if the kernel is unknown, or if most of the start's reads are of files that
+    the image does not have, or has in another size.
+    """
+    if recording.kernel is None:
+        raise LayoutError("the capture does not say which kernel ran", "record again")
+    start = start_of(recording, mountpoint, weight)
+    file = np.full(len(recording.paths), -1, np.int64)
+    name = np.full(len(recording.paths), -1, np.int64)
+    changed, missing, same_pages = [], [], 0
+    for row, path, pages in zip(start.rows, start.files, start.pages, strict=True):
+        entry = recording.entries[row] if row < len(recording.entries) else None
+        if entry is not None and entry.link:
+            continue  # the text of a symbolic link is in its inode
+        found = image.rows.get(image.resolved(path) or "", -1)
+        if found < 0 or image.names["file"][found] < 0:
+            missing.append(path)
+            continue
+        name[row], file[row] = found, image.names["file"][found]
+        if image.files["size"][file[row]] == recording.files["size_bytes"][row]:
+            same_pages += pages
+        else:
+            changed.append(path)
+    if not (file >= 0).any():
+        raise LayoutError(
+            f"the start reads {plural(len(start.files), 'file')}, and the image has none of them",
+            _OTHER_IMAGE,
+        )
+    if same_pages < _LEAST_SAME * sum(start.pages):
+        raise LayoutError(
+            f"the capture was recorded on another image: {1 - same_pages / sum(start.pages):.0%} "
+            "of the pages that the start reads are in files that this image does not have or has "
+            "in another size",
+            _OTHER_IMAGE,
+        )
+    version = version_of(recording.kernel)
+    place = mountpoint_of(recording, mountpoint)
+    lists = tuple(changed), tuple(missing)
+    return OnImage(recording, version, image, start, file, name, *lists, place)
+
+
+def _of_files(program: Program, wanted: Array) -> Program:
+    """Return the operations of some files alone."""
+    file = program.file_of_operations()
+    kept = (file >= 0) & wanted[np.maximum(file, 0)]
+    return replace(program, operations=program.operations[kept])
+
+
+def _rising(times: Array) -> Array:
+    """Return times of which none is after a later one: read ahead is what is used later."""
+    found: Array = np.minimum.accumulate(times[::-1])[::-1]
+    return found
+
+
+def _with_names(touches: Array, times: Array, file: Array, name: Array) -> tuple[Array, Array]:
+    """Return touches with rows of the image, each file's name before its first block, and times."""
+    rows, first = np.unique(touches["row"], return_index=True)
+    names = np.zeros(len(rows), TOUCH)
+    names["kind"], names["row"] = Touched.NAME, name[rows]
+    blocks = touches.copy()
+    blocks["row"] = file[touches["row"]]
+    return np.insert(blocks, first, names), np.insert(times, first, times[first])
+
+
+def _with_lookups(timed: tuple[Array, Array], lookups: Sequence[Lookup]) -> Array:
+    """Return touches with lookups before the first one that is not earlier."""
+    touches, times = timed
+    rows = [(*touch, 0) for one in lookups for touch in one.touches]
+    when = np.array([one.time_ns for one in lookups for _ in one.touches], np.int64)
+    return np.insert(touches, np.searchsorted(times, when, "left"), np.array(rows, TOUCH))

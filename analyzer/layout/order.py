@@ -1,0 +1,132 @@
+"""One order of files from the captures of several starts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from analyzer.error import AnalyzerError
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.recording import Recording
+
+_LINK_NEEDS_NAME = "record again"
+
+
+class LayoutError(AnalyzerError, ValueError):
+    """An order that cannot be made or written; ``remedy`` says what to do."""
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a start reads of one file system: paths inside it, in the order of first access.
+
+    ``pages`` are the distinct pages accessed of each, ``rows`` those of the recording's files;
+    ``weight`` says how much the start counts. ``unnamed_pages`` are of files whose path is unknown.
+    """
+
+    files: tuple[str, ...]
+    pages: tuple[int, ...]
+    weight: float = 1.0
+    unnamed_pages: int = 0
+    rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """A file in the order: ``starts`` (positions of the starts) read it, ``pages`` in all."""
+
+    path: str
+    starts: tuple[int, ...]
+    pages: int
+
+
+def start_of(recording: Recording, mountpoint: str | None = None, weight: float = 1.0) -> Start:
+    """Return what a recorded start reads of the file system at a mount point.
+
+    Without ``mountpoint`` it is that of which most pages are read. Raises LayoutError if nothing is
+    read there.
+    """
+    if weight <= 0:
+        raise LayoutError(f"a weight of {weight:g}", "give a weight above 0")
+    dev, prefix = _file_system(recording, mountpoint)
+    here = recording.files["dev"][recording.accesses["file"]] == dev
+    rows, first = np.unique(recording.accesses["file"][here], return_index=True)
+    files, pages, named, unnamed = [], [], [], 0
+    for row in rows[np.argsort(first, kind="stable")].tolist():
+        accessed = int(recording.files["accessed"][row])
+        path = inside(recording.paths[row], prefix)
+        if path is None:
+            unnamed += accessed
+            continue
+        files.append(path)
+        named.append(row)
+        pages.append(accessed)
+    if not files:
+        raise LayoutError(
+            f"the start reads no named file of the file system at {prefix}",
+            "give the mount point of the image with --mountpoint",
+        )
+    return Start(tuple(files), tuple(pages), weight, unnamed, tuple(named))
+
+
+def order_of(starts: Sequence[Start]) -> tuple[Ordered, ...]:
+    """Return one order for all starts.
+
+    Files that the same starts read are neighbours, so that no start reads a block for another one's
+    files. Such groups are sorted by the weight of their starts, the heaviest first; in
+    each the order is that of the first access in its heaviest start. Files that no start reads are
+    not listed.
+    """
+    used: dict[str, list[int]] = {}
+    pages: dict[str, int] = {}
+    for number, start in enumerate(starts):
+        for path, count in zip(start.files, start.pages, strict=True):
+            used.setdefault(path, []).append(number)
+            pages[path] = max(pages.get(path, 0), count)
+    rank = [{path: at for at, path in enumerate(start.files)} for start in starts]
+
+    def key(path: str) -> tuple[float, list[int], int]:
+        users = used[path]
+        heaviest = max(users, key=lambda number: (starts[number].weight, -number))
+        weight = sum(starts[number].weight for number in users)
+        return -weight, users, rank[heaviest][path]
+
+    return tuple(Ordered(path, tuple(used[path]), pages[path]) for path in sorted(used, key=key))
+
+
+def _file_system(recording: Recording, mountpoint: str | None) -> tuple[int, str]:
+    """Return dev_t and mount point of the file system that is meant."""
+    mounts = recording.capture.mounts if recording.capture else []
+    if mountpoint is not None:
+        wanted = str(PurePosixPath(mountpoint))
+        found = [mount for mount in mounts if mount.mountpoint == wanted]
+        if not found:
+            known = ", ".join(mount.mountpoint for mount in mounts) or "none"
+            raise LayoutError(
+                f"the capture has no file system at {wanted}", f"give one of: {known}"
+            )
+        return dev_of(found[-1].dev), wanted
+    accessed = recording.files["accessed"].astype(np.int64)
+    if not accessed.sum():
+        raise LayoutError("the capture has no page that was read from a disk", _LINK_NEEDS_NAME)
+    devs, inverse = np.unique(recording.files["dev"], return_inverse=True)
+    dev = int(devs[np.bincount(inverse.ravel(), accessed).argmax()])
+    of_dev = [mount.mountpoint for mount in mounts if dev_of(mount.dev) == dev]
+    return dev, min(of_dev, key=len, default="/")
+
+
+def mountpoint_of(recording: Recording, mountpoint: str | None = None) -> str:
+    """Return the mount point that ``start_of`` takes. Raises LayoutError as it does."""
+    return _file_system(recording, mountpoint)[1]
+
+
+def inside(path: str | None, prefix: str) -> str | None:
+    """Return a path as it is inside the image, from "/" on; None if that is unknown."""
+    if path is None or not path.startswith("/"):
+        return None
+    if prefix == "/":
+        return path
+    return path.removeprefix(prefix) if path.startswith(f"{prefix}/") else None

@@ -1,0 +1,225 @@
+"""What a start reads from squashfs with other orders, block sizes and compressors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from analyzer.ingest.tables import Array
+from analyzer.layout.on_image import OnImage
+from analyzer.layout.order import Ordered, order_of
+from emulator.images.compressors import Compressor
+from emulator.images.reads import ReadOf, Touched, request_count
+from emulator.images.relaid import Read, duplicates, plan, relaid
+from emulator.images.relaid_metadata import with_metadata
+from emulator.images.source import Octets
+from emulator.images.squashfs import SquashfsImage
+from emulator.images.squashfs_contents import Contents
+from emulator.images.squashfs_metadata import METADATA_SIZE
+from emulator.images.squashfs_reads import squashfs_reads
+from emulator.images.squashfs_rules import squashfs_rules
+from emulator.linux.requests import SECTOR
+
+DEFAULT_WINDOW = 32  # pages
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A way to build the image; ``ordered``: with the order of the starts."""
+
+    block_size: int
+    compressor: Compressor
+    ordered: bool
+
+
+@dataclass(frozen=True)
+class Reads:
+    """What a start reads from an image with its own names.
+
+    ``layout`` is None for the present image. ``requests`` and ``read_bytes`` are those of data and
+    metadata; ``unpacked_bytes`` is what the processor unpacks, ``packed_bytes`` what of;
+    ``inserted_bytes`` go into the page cache.
+    """
+
+    layout: Layout | None
+    requests: int
+    read_bytes: int
+    metadata_requests: int
+    metadata_bytes: int
+    unpacked_bytes: int
+    packed_bytes: int
+    inserted_bytes: int
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """A start on an image in one layout: what it touches (TOUCH), and the reads (READ) of that."""
+
+    layout: Layout | None
+    image: SquashfsImage
+    window: int
+    touches: Array
+    reads: Array
+
+
+def predict_reads(
+    start: OnImage,
+    octets: Octets,
+    layouts: Iterable[Layout],
+    order: Sequence[Ordered] | None = None,
+    window: int = DEFAULT_WINDOW,
+) -> list[Reads]:
+    """Return what a start reads from the present image, and from each of ``layouts``.
+
+    ``order`` is that of several starts (``order_of``); None: of this one. ``window`` is in pages.
+    """
+    found = list(cases(start, octets, layouts, order, window))
+    return [counted(start, one, found[0]) for one in found]
+
+
+def cases(
+    start: OnImage,
+    octets: Octets,
+    layouts: Iterable[Layout],
+    order: Sequence[Ordered] | None = None,
+    window: int = DEFAULT_WINDOW,
+) -> Iterator[Case]:
+    """Yield the present image, then each of ``layouts``, as ``predict_reads``."""
+    image = start.image
+    read = reader_of(Contents(image, octets))
+    sizes = image.files["size"].astype("i8")
+    plain = rows_in_tree_order(image)
+    rows = {True: rows_in_order(image, order or order_of([start.start])), False: plain}
+    same = {ordered: duplicates(sizes, rows[ordered], read) for ordered in (False, True)}
+    touches = {image.block_size: start.touches(image.block_size, window)}
+    yield case(start, None, image, touches[image.block_size], window)
+    for layout in layouts:
+        size = layout.block_size
+        if size not in touches:
+            touches[size] = start.touches(size, window)
+        planned = plan(sizes, rows[layout.ordered], size, same[layout.ordered])
+        blocks = touches[size][touches[size]["kind"] == Touched.BLOCK]
+        wanted = list(zip(blocks["row"].tolist(), blocks["number"].tolist(), strict=True))
+        again = relaid(image, planned, layout.compressor, read, wanted)
+        again = with_metadata(image, again, rows[True] if layout.ordered else None)
+        yield case(start, layout, again, touches[size], window)
+
+
+def case(
+    start: OnImage, layout: Layout | None, image: SquashfsImage, touches: Array, window: int
+) -> Case:
+    """Return a case: the reads that follow from its touches."""
+    rules = squashfs_rules(start.version, page_size=start.recording.page_size)
+    return Case(layout, image, window, touches, squashfs_reads(image, touches, rules))
+
+
+def counted(start: OnImage, one: Case, present: Case) -> Reads:
+    """Return the numbers of a case.
+
+    Metadata that the recorded start read and that no file of it leads to (names that do not exist)
+    count in every case.
+    """
+    reads, limits = one.reads, start.limits
+    requests, octets = _metadata(start, one)
+    was_requests, was_octets = _metadata(start, present)
+    unnamed = max(start.recorded_metadata - was_requests, 0)
+    each = was_octets / was_requests if was_requests else 0.0
+    of_data = reads[~_of_metadata(reads)]
+    return Reads(
+        layout=one.layout,
+        requests=request_count(of_data, limits) + requests + unnamed,
+        read_bytes=int(of_data["length"].sum()) + octets + int(unnamed * each),
+        metadata_requests=requests + unnamed,
+        metadata_bytes=octets + int(unnamed * each),
+        unpacked_bytes=_unpacked(one) + unnamed // 2 * METADATA_SIZE,
+        packed_bytes=int(reads["length"].sum()) + int(unnamed * each),
+        inserted_bytes=int(
+            _in_blocks(one, one.touches[one.touches["kind"] == Touched.BLOCK]).sum()
+        ),
+    )
+
+
+def _metadata(start: OnImage, one: Case) -> tuple[int, int]:
+    """Return requests and bytes of metadata."""
+    found = one.reads[_of_metadata(one.reads)]
+    return request_count(found, start.limits), int(found["length"].sum())
+
+
+def _of_metadata(reads: Array) -> Array:
+    mask: Array = (reads["kind"] == ReadOf.HEADER) | (reads["kind"] == ReadOf.METADATA)
+    return mask
+
+
+def _in_blocks(one: Case, blocks: Array) -> Array:
+    """Return the bytes of a file in each touched block."""
+    left: Array = one.image.files["size"][blocks["row"]].astype("i8")
+    left -= blocks["number"].astype("i8") * one.image.block_size
+    return left.clip(0, one.image.block_size)
+
+
+def _inserted(one: Case) -> int:
+    """Return the bytes that go into the page cache, those of a fragment in squashfs's cache too."""
+    return int(_in_blocks(one, one.touches[one.touches["kind"] == Touched.BLOCK]).sum())
+
+
+def _unpacked(one: Case) -> int:
+    """Return the bytes that the processor unpacks."""
+    image, reads = one.image, one.reads
+    whole = int(_in_blocks(one, one.touches[reads["touch"][reads["kind"] == ReadOf.DATA]]).sum())
+    fragments = len(set(reads["touch"][reads["kind"] == ReadOf.FRAGMENT].tolist()))
+    metadata = int((reads["kind"] == ReadOf.METADATA).sum())
+    return whole + fragments * image.block_size + metadata * METADATA_SIZE
+
+
+def packed_sectors(reads: Reads) -> int:
+    """Return the sectors that the processor unpacks."""
+    return reads.packed_bytes // SECTOR
+
+
+def reader_of(contents: Contents) -> Read:
+    """Return a function that reads files of an image, unpacked."""
+    unit = contents.image.block_size
+
+    def read(file: int, first: int, until: int) -> bytes:
+        numbers = range(first // unit, -(-until // unit)) if until > first else range(0)
+        whole = b"".join(contents.block(file, number) for number in numbers)
+        return whole[first % unit :][: until - first]
+
+    return read
+
+
+def rows_in_tree_order(image: SquashfsImage) -> list[int]:
+    """Return the rows of all files as mksquashfs stores them without a sort file.
+
+    Directory by directory, the names of each in order, a directory in its place among them.
+    """
+    return _distinct(_names_in_tree_order(image))
+
+
+def _names_in_tree_order(image: SquashfsImage) -> list[int]:
+    """Return the file of each name; one with several names is there several times."""
+    paths = sorted(image.rows, key=lambda path: path.split("/"))
+    return [int(image.names["file"][image.rows[path]]) for path in paths]
+
+
+def rows_in_order(image: SquashfsImage, order: Sequence[Ordered]) -> list[int]:
+    """Return the rows of all files as mksquashfs stores them with a sort file.
+
+    Files that are not in it follow in the reverse of the order of their names, a file with several
+    names at the last one (add_priority_list).
+    """
+    known = (_stored_path(image, one.path) for one in order)
+    listed = [int(image.names["file"][image.rows[path]]) for path in known if path is not None]
+    return _distinct([*listed, *reversed(_names_in_tree_order(image))])
+
+
+def _stored_path(image: SquashfsImage, path: str) -> str | None:
+    """Return the path through links of directories; the builder does not follow a link itself."""
+    above, _, name = path.rpartition("/")
+    parent = image.resolved(above or "/")
+    found = None if parent is None else f"{parent.rstrip('/')}/{name}"
+    return found if found in image.rows else None
+
+
+def _distinct(rows: Iterable[int]) -> list[int]:
+    return list(dict.fromkeys(row for row in rows if row >= 0))

@@ -1,0 +1,172 @@
+"""The seconds of a start with each layout of its image: the replay, and the time to unpack."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from analyzer.ingest.tables import Array
+from analyzer.layout.on_image import OnImage
+from analyzer.layout.predicted import Case, Reads, case, counted, packed_sectors
+from analyzer.predict.disk.device_model import DeviceModelError
+from analyzer.predict.seconds import replay_of_the_recorded
+from analyzer.predict.start import Start, prepare
+from emulator.devices.device import DeviceModel
+from emulator.images.reads import ReadOf, Touched
+from emulator.images.squashfs import SquashfsImage
+from emulator.linux.requests import EXTENT, SECTOR, Layout
+from emulator.linux.timed import CpuCost, Run
+from emulator.linux.timed_windows import timed_windows
+
+
+@dataclass(frozen=True)
+class Unpacking:
+    """The processor's time to unpack: per page that comes out, and per sector that goes in.
+
+    ``insert_ns`` is the time to put a page into the page cache; of a fragment that is unpacked only
+    the pages of the file go there.
+    """
+
+    page_ns: float
+    sector_ns: float = 0.0
+    insert_ns: float = 0.0
+
+    def seconds(self, reads: Reads, page_size: int) -> float:
+        """Return the time to unpack what a start reads."""
+        pages = reads.unpacked_bytes / page_size
+        inserted = reads.inserted_bytes / page_size * self.insert_ns
+        return (pages * self.page_ns + packed_sectors(reads) * self.sector_ns + inserted) / 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class Timing:
+    """A start that can be timed on other layouts.
+
+    ``recorded`` are the reads at the recorded window (0) of the present image; ``unpacking`` is by
+    compressor; ``why`` says why seconds are unknown or doubtful.
+    """
+
+    start: OnImage
+    replayed: Start
+    recorded: Reads | None
+    unpacking: Mapping[str, Unpacking]
+    doubts: tuple[str, ...] = ()
+
+    def seconds(self, one: Case, reads: Reads) -> float | None:
+        """Return the seconds of a case; None if the time to unpack is unknown."""
+        beside_ns = self.beside_ns(one, reads)
+        if beside_ns is None:
+            return None
+        run = relaid_run(self.replayed.run, self.start, one)
+        found = timed_windows(run, [one.window], self.replayed.device, CpuCost())[0]
+        return (found.total_ns + beside_ns) / 1e9
+
+    def beside_ns(self, one: Case, reads: Reads) -> float | None:
+        """Return the time that a case takes beside the replay: to unpack, and further metadata.
+
+        None if the time to unpack is unknown.
+        """
+        page = self.start.recording.page_size
+        new = self.unpacking.get(one.image.superblock.compressor)
+        old = self.unpacking.get(self.start.image.superblock.compressor)
+        if new is None or (old is None and self.recorded is not None):
+            return None
+        was = old.seconds(self.recorded, page) if old and self.recorded else 0.0
+        return self._more_metadata_ns(reads) + (new.seconds(reads, page) - was) * 1e9
+
+    def _more_metadata_ns(self, reads: Reads) -> float:
+        """Return the time of the metadata reads that the recorded start did not do."""
+        more = reads.metadata_requests - self.start.recorded_metadata
+        if not more or not reads.metadata_requests:
+            return 0.0
+        sectors = max(reads.metadata_bytes // reads.metadata_requests // SECTOR, 1)
+        queue = self.replayed.device.queue()
+        return more * queue.submit(0.0, 0, sectors)
+
+
+def timing(
+    start: OnImage,
+    present: Case,
+    unpacking: Mapping[str, Unpacking],
+    device: DeviceModel | None = None,
+) -> Timing:
+    """Return what is needed to time a start; ``unpacking`` is as measured on the target.
+
+    Of the recorded image's compressor it is learnt from the capture where it was not measured.
+    Raises DeviceModelError if the cost of the disk is unknown.
+    """
+    replayed = prepare(start.taken, start.version, device)
+    if replayed.disk != start.taken.disks[start.disk]:
+        raise DeviceModelError(
+            "the start reads most from another disk than that of the image",
+            "give the mount point of the image with --mountpoint",
+        )
+    known = dict(unpacking)
+    recorded, compressor = None, start.image.superblock.compressor
+    blocks = start.taken.blocks
+    if blocks is not None and start.recorded_block_pages > 1:
+        at_0 = case(start, None, start.image, start.touches(start.image.block_size, 0), 0)
+        recorded = replace(counted(start, at_0, present), metadata_requests=start.recorded_metadata)
+        if compressor not in known and blocks.cpu != CpuCost():
+            cpu, insert_ns = blocks.cpu, blocks.insert_ns
+            known[compressor] = Unpacking(cpu.page_ns - insert_ns, cpu.sector_ns, insert_ns)
+    took = timed_windows(replayed.run, [0], replayed.device)[0].total_ns / 1e9
+    findings = (*replayed.findings, *replay_of_the_recorded(replayed, took))
+    doubts = tuple(dict.fromkeys(one.text for one in findings))
+    return Timing(start, replayed, recorded, known, doubts)
+
+
+def relaid_run(run: Run, start: OnImage, one: Case) -> Run:
+    """Return a run whose files have the places that they have in a case."""
+    files = start.files(one.image.block_size)
+    files["window"] = run.program.files["window"]
+    program = replace(run.program, files=files)
+    return replace(run, program=program, layout=Layout(_extents(start, one)))
+
+
+def _extents(start: OnImage, one: Case) -> Array:
+    """Return the EXTENT table: that of a case for its files, the recorded one for others.
+
+    A block that squashfs has in its cache, or that is a hole, is marked as unread. Blocks that the
+    case does not touch have their places, too: a prefetch list may read them.
+    """
+    recorded = start.taken.extents
+    kept = recorded[start.file[recorded["file"]] < 0]
+    row_of = {file: row for row, file in enumerate(start.file.tolist()) if file >= 0}
+    unit = one.image.block_size // SECTOR
+    read = _read_places(one)
+    rows = {
+        (file, number): place
+        for file in row_of
+        for number, place in enumerate(_places(one.image, file))
+    }
+    touches = zip(*(one.touches[name].tolist() for name in ("kind", "row", "number")), strict=True)
+    for touch, (kind, file, number) in enumerate(touches):
+        if kind == Touched.BLOCK:
+            rows[file, number] = read.get(touch, (0, 0))
+    table = [
+        (row_of[file], number * unit, sector, max(sectors, 1), int(sectors > 0))
+        for (file, number), (sector, sectors) in rows.items()
+    ]
+    return np.concatenate([kept, np.array(table, EXTENT)])
+
+
+def _places(image: SquashfsImage, file: int) -> Iterator[tuple[int, int]]:
+    """Yield first sector and sectors of each block that a file does not share."""
+    first, number = (int(image.files[name][file]) for name in ("first", "blocks"))
+    for at, length in image.blocks[["at", "length"]][first : first + number].tolist():
+        sector = at // SECTOR
+        yield sector, -(-(at + length) // SECTOR) - sector if length else 0
+
+
+def _read_places(one: Case) -> dict[int, tuple[int, int]]:
+    """Return first sector and sectors of the data that each touch reads."""
+    reads: Sequence[tuple[int, int, int, int, int]] = one.reads.tolist()
+    found: dict[int, tuple[int, int]] = {}
+    for kind, touch, _, at, length in reads:
+        if kind in (ReadOf.DATA, ReadOf.FRAGMENT):
+            first, sectors = found.get(touch, (at // SECTOR, 0))
+            found[touch] = first, sectors + length // SECTOR
+    return found

@@ -1,0 +1,67 @@
+"""Reads unpacking.json: a board's time to unpack, by compressor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from analyzer.ingest.arguments import StrPath
+from analyzer.layout.order import LayoutError
+from analyzer.layout.seconds import Unpacking
+from boards.document import DocumentError, read_document
+from emulator.images.compressors import COMPRESSORS, Compressor
+from tracer.formats.unpacking import UnpackingDocument
+
+_OPTIONS: Mapping[str, str] = {
+    "gzip": "CONFIG_SQUASHFS_ZLIB",
+    "lz4": "CONFIG_SQUASHFS_LZ4",
+    "zstd": "CONFIG_SQUASHFS_ZSTD",
+    "xz": "CONFIG_SQUASHFS_XZ",
+}
+_REMEDY = "write one with `foreread layout … --target T`"
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What a board takes to unpack."""
+
+    document: UnpackingDocument
+
+    @property
+    def by_compressor(self) -> Mapping[str, Unpacking]:
+        """The time of each compressor."""
+        return {
+            one.compressor: Unpacking(one.page_ns, insert_ns=one.insert_ns)
+            for one in self.document.compressors
+        }
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the board lacks."""
+        missing = ", ".join(self.document.missing)
+        if not missing:
+            return ()
+        return (f"{missing}: not compared; the board's kernel, or mksquashfs here, lacks it",)
+
+    def usable(self, asked: Sequence[Compressor] | None) -> list[Compressor]:
+        """Return the compressors that the board has; of ``asked``, if any are, they must be there.
+
+        Raises LayoutError.
+        """
+        missing = set(self.document.missing)
+        for one in asked or ():
+            if one in missing:
+                kernel = self.document.kernel or "unknown"
+                raise LayoutError(
+                    f"the board's kernel ({kernel}), or mksquashfs here, lacks {one}",
+                    f"set {_OPTIONS[one]}=y in the kernel, or leave out --compressor {one}",
+                )
+        return [one for one in asked or COMPRESSORS if one not in missing]
+
+
+def read_unpacking(file: StrPath) -> Measured:
+    """Return what a file says. Raises LayoutError and OSError."""
+    try:
+        return Measured(read_document(file, UnpackingDocument, _REMEDY))
+    except DocumentError as error:
+        raise LayoutError(f"{file} is not an unpacking.json: {error}", _REMEDY) from error

@@ -1,0 +1,116 @@
+"""Writes the folder for those who build images: sort files, and how to use them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from analyzer.ingest.arguments import StrPath
+from analyzer.layout.order import LayoutError, Ordered
+from analyzer.layout.sort_files import (
+    gensquashfs_sort_file,
+    mksquashfs_sort_file,
+    not_for_gensquashfs,
+)
+from analyzer.layout.unpacking_file import Measured
+from boards.written import write_whole
+
+_ESCAPES = str.maketrans({octet: f"\\x{octet:02x}" for octet in (*range(32), 127, ord("`"))})
+
+_PROGRAMS = ("reordered-tar", "ordered-ext4")
+
+
+def write_layout(
+    order: Sequence[Ordered],
+    output: StrPath,
+    *,
+    starts: int = 1,
+    block_size: int | None = None,
+    compressor: str | None = None,
+    measured: Measured | None = None,
+) -> list[Path]:
+    """Write the sort files of an order and INSTALL.md into a folder; return them.
+
+    ``measured`` is written as unpacking.json.
+
+    ``block_size`` (bytes) and ``compressor`` become options in INSTALL.md; None: the builder's own.
+    All texts are made before the first is written. Raises LayoutError for names that no sort file
+    can contain, and OSError.
+    """
+    if not order:
+        raise LayoutError("the order has no files", "record a start on the image's file system")
+    texts = {
+        "squashfs.sort": mksquashfs_sort_file(order),
+        "gensquashfs.sort": gensquashfs_sort_file(order),
+        "tar.first": _tar_first(order),
+    }
+    texts |= _instructions(order, starts, block_size, compressor)
+    if measured is not None:
+        texts["unpacking.json"] = measured.document.to_json().encode() + b"\n"
+    check_output(output)
+    folder = Path(output)
+    folder.mkdir(parents=True, exist_ok=True)
+    found = []
+    for name, text in texts.items():
+        mode = 0o755 if name in _PROGRAMS else 0o644
+        write_whole(folder / name, text, mode)
+        found.append(folder / name)
+    return found
+
+
+def check_output(output: StrPath) -> None:
+    """Raise LayoutError if something that is not a folder is in the place of a folder."""
+    if Path(output).exists() and not Path(output).is_dir():
+        raise LayoutError(f"{output} is not a folder", "give another folder with -o")
+
+
+def _instructions(
+    order: Sequence[Ordered], starts: int, block_size: int | None, compressor: str | None
+) -> dict[str, bytes]:
+    environment = Environment(
+        loader=PackageLoader("analyzer.layout"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,  # Markdown and shell
+    )
+    environment.filters["printable"] = _printable
+    kib = None if block_size is None else block_size >> 10
+    words = ([f"-b {kib}K"] if kib else []) + ([f"-comp {compressor}"] if compressor else [])
+    own = ([f"--block-size {block_size}"] if block_size else []) + (
+        [f"--compressor {compressor}"] if compressor else []
+    )
+    context = {
+        "files": f"{len(order):,}",
+        "starts": starts,
+        "left_out": not_for_gensquashfs(order),
+        "options": "".join(f" {word}" for word in words),
+        "gensquashfs_options": "".join(f" {word}" for word in own),
+        "block_kib": kib,
+    }
+    return {
+        name: environment.get_template(f"{name}.j2")
+        .render(context)
+        .encode(errors="surrogateescape")
+        for name in ("INSTALL.md", *_PROGRAMS)
+    }
+
+
+def _tar_first(order: Sequence[Ordered]) -> bytes:
+    """Return names for tar, one a line: directories come before what is in them."""
+    names: dict[str, None] = {}
+    for one in order:
+        for parent in reversed(PurePosixPath(one.path).parents):
+            if str(parent) != "/":
+                names.setdefault(str(parent))
+        names.setdefault(one.path)
+    return b"".join(b"." + os.fsencode(name) + b"\n" for name in names)
+
+
+def _printable(text: str) -> str:
+    """Return a path as one line of Markdown code."""
+    return text.encode(errors="surrogateescape").decode(errors="replace").translate(_ESCAPES)

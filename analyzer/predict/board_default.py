@@ -1,0 +1,59 @@
+"""The window that the board's kernel gives each disk, beside the window found there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.ingest.recording import Recording
+from analyzer.predict.stacks import deciding
+from emulator.linux.default_window import DefaultWindow, DiskQueue, default_window
+from emulator.linux.rules import KernelError, version_of
+from tracer.formats.capture import Device
+
+_DISKS = "/sys/block/"
+
+
+def default_of(recording: Recording, device: Device | None) -> DefaultWindow | None:
+    """Return the default of the recorded kernel for a disk; None if either is unknown.
+
+    ``device`` is None where no capture describes the disk: kernels before 5.10 do not need it. A
+    disk whose files have another window (btrfs) has no default that matters.
+    """
+    if device is not None and _has_no_say(recording, device):
+        return None
+    queue = None if device is None else DiskQueue.from_sysfs(device.queue)
+    try:
+        version = version_of(recording.kernel or "")
+        found = default_window(version, queue, page_size=recording.page_size)
+    except KernelError:
+        return None
+    return None if found.read_ahead_kb is None else found
+
+
+def _has_no_say(recording: Recording, device: Device) -> bool:
+    """Return whether the windows of a disk's files are known, and none of them is its own."""
+    knobs = [one.knob for one in deciding(recording.capture, device.dev)]
+    return bool(knobs) and not any(knob.startswith(_DISKS) for knob in knobs)
+
+
+def described(recording: Recording, device: Device) -> str | None:
+    """Say whether the window found is the kernel's default for the disk; None if unknown."""
+    default = default_of(recording, device)
+    if default is None:
+        return None
+    linux = f"Linux {'.'.join(map(str, version_of(recording.kernel or '')[:2]))}"
+    if default.read_ahead_kb == device.read_ahead_kb_before:
+        return f"the default of {linux} for this disk ({default.why})"
+    return (
+        f"not the default of {linux} for this disk, {default.read_ahead_kb:,} KiB ({default.why}): "
+        "it was set, or the disk's limits changed, after the board started"
+    )
+
+
+def notes(recording: Recording, used: set[str]) -> Iterator[str]:
+    """Yield a note on the window of each disk that was read; ``used`` are their major:minor."""
+    devices = recording.capture.devices if recording.capture else []
+    for device in devices:
+        text = described(recording, device)
+        if device.dev in used and text is not None:
+            yield f"{device.name}: {device.read_ahead_kb_before:,} KiB now is {text}"

@@ -1,0 +1,52 @@
+"""Starts from files that the kernel reads in compressed clusters whose places are unknown.
+
+EROFS, f2fs and btrfs read a whole cluster for one page of it, whatever the window is
+(z_erofs_read_folio in fs/erofs/zdata.c, f2fs_read_multi_pages in fs/f2fs/data.c,
+btrfs_submit_compressed_read in fs/btrfs/compression.c, 6.12). Each cluster has its own length, and
+the capture does not have it: the emulation would read page by page. The blocks of squashfs have one
+length (analyzer/program/blocks.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from analyzer.ingest.accesses import BATCHED_AT_ZERO
+from analyzer.ingest.inserts import devices_of
+from analyzer.ingest.interpret import dev_of
+from analyzer.ingest.recording import Recording
+from analyzer.predict.prediction import Prediction
+from analyzer.predict.remedy import prefetch, sweep
+from analyzer.predict.verdict import decide_without_seconds
+
+FILE_SYSTEMS = ("btrfs", "erofs", "f2fs")
+
+
+def in_clusters(recording: Recording) -> list[str]:
+    """Return the file systems that brought several pages a read while readahead was off."""
+    capture, inserts = recording.capture, recording.inserts
+    if capture is None or inserts is None or recording.contaminated:
+        return []
+    types = {dev_of(mount.dev): mount.fstype for mount in capture.mounts}
+    together = (inserts.group > 1) & ~inserts.ahead  # explicit readahead is flagged
+    found = []
+    for name in FILE_SYSTEMS:
+        here = np.isin(inserts.data["dev"], devices_of(types, {name}))
+        pages = int(inserts.pages[here].sum())
+        if int(inserts.pages[here & together].sum()) > BATCHED_AT_ZERO * pages:
+            found.append(name)
+    return found
+
+
+def unpredicted(found: Prediction, recording: Recording, names: Sequence[str]) -> Prediction:
+    """Return the prediction of a start from such file systems: to be measured."""
+    why = (
+        f"compressed clusters of {' and '.join(names)} are read whole at any window, which is not "
+        "emulated: requests and pages by window would be those of uncompressed files"
+    )
+    verdict = decide_without_seconds(found.total, why, sweep(recording))
+    other = f"a prefetch list of this start needs no window: {prefetch(recording)} writes it"
+    return replace(found, verdict=verdict, doubts=(*found.doubts, why), notes=(*found.notes, other))

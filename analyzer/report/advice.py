@@ -1,0 +1,76 @@
+"""The report's section of advice: everything that would make the start faster, ranked."""
+
+from __future__ import annotations
+
+from analyzer.advise.document import AdviceDocument, AdviceRow
+from analyzer.report.blocks import Block, Bullets, Code, Column, Paragraph, Section, Table
+from analyzer.report.wording import kib, plain, seconds, size
+
+_MOST_WORDS = 12  # rows whose commands are shown
+
+
+def advice(found: AdviceDocument | None) -> Section:
+    """Return the section; it is empty where no advice could be given."""
+    section = Section("advice", "What else would help")
+    if found is None:
+        return section
+    now = (
+        f"Now the start takes {seconds(found.seconds)} with {kib(found.read_ahead_kb)} (predicted)."
+    )
+    if not found.rows:
+        section.blocks.append(
+            Paragraph(f"{now} Nothing was found that saves more than the band of its saving.")
+        )
+    else:
+        section.blocks.append(
+            Paragraph(
+                f"{now} Each row is the replay of the recorded start with that change made, and "
+                "saves more than its band."
+            )
+        )
+        section.blocks.extend([_table(found.rows), *_commands(found.rows)])
+    if found.notes:
+        section.blocks.append(Bullets([plain(note) for note in found.notes]))
+    return section
+
+
+def _table(rows: list[AdviceRow]) -> Table:
+    columns = [
+        Column(""),
+        Column("change", "left", share=5),
+        Column("seconds"),
+        Column("saves"),
+        Column("band"),
+        Column("memory"),
+        Column("flash"),
+        Column("effort", "left", share=2),
+    ]
+    return Table(
+        columns,
+        [_row(rank, row) for rank, row in enumerate(rows, 1)],
+        "Memory is what the start reads more or less than now; flash is what is written to the "
+        "board once.",
+        frozenset({0}),
+    )
+
+
+def _row(rank: int, row: AdviceRow) -> list[str]:
+    more = row.memory_bytes
+    memory = f"{'+' if more > 0 else '−' if more < 0 else ''}{size(abs(more))}"
+    return [
+        str(rank),
+        plain(row.what),
+        seconds(row.seconds),
+        seconds(row.saved),
+        f"±{seconds(row.band)}",
+        memory,
+        size(row.flash_bytes),
+        row.effort,
+    ]
+
+
+def _commands(rows: list[AdviceRow]) -> list[Block]:
+    lines = []
+    for rank, row in enumerate(rows[:_MOST_WORDS], 1):
+        lines += [f"# {rank}: {plain(row.risk)}", *(plain(line) for line in row.how)]
+    return [Paragraph("To try them, with the risk of each:"), Code(lines)]

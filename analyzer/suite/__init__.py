@@ -1,0 +1,1 @@
+"""Suites: many starts on many boards, and one answer for each disk."""

@@ -1,0 +1,117 @@
+"""Advice for a suite: the window of each disk, and what every start gains under it besides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from msgspec import structs
+
+from analyzer.advise.advise import DOCUMENT, OUTPUT, advise
+from analyzer.advise.document import AdviceDocument, AdviceRow
+from analyzer.ingest.arguments import StrPath
+from analyzer.predict.linux import PREFIX
+from analyzer.predict.prediction import Prediction
+from analyzer.suite.answer import SuiteAdvice, SuiteAdviceDisk, SuiteAdviceRow, SuiteDisk
+from analyzer.suite.disk import PredictedCase
+from analyzer.suite.predicted import SuiteQuestion, answer_of, predicted_cases
+from analyzer.suite.read import BoardCases, Suite
+from boards.silent import silent
+
+Key = tuple[str, str]  # board, start
+
+
+@dataclass(frozen=True, eq=False)
+class SuiteAdvised:
+    """The advice; ``tables`` and ``lists`` are those of each start, by board and start."""
+
+    document: SuiteAdvice
+    tables: Mapping[Key, AdviceDocument] = field(default_factory=dict)
+    lists: Mapping[Key, Mapping[str, bytes]] = field(default_factory=dict)
+
+
+def advise_suite(
+    suite: Suite,
+    asked: SuiteQuestion | None = None,
+    root: StrPath | None = None,
+    step: Callable[[str], None] = silent,
+    output: StrPath = OUTPUT,
+) -> SuiteAdvised:
+    """Rank what makes the starts of a suite faster under the window of their disk.
+
+    Each start is replayed with that window and one change more. Changes of the window for the whole
+    start are left out, because it is shared; windows in phases are not.
+
+    Args:
+        suite: what :func:`foreread.read_suite` returns.
+        asked: how each start is predicted.
+        root: a folder with the boards' files, whose symbols then are known.
+        step: is called with each step, in words.
+        output: the folder that tables will be written to, for the commands that read them.
+
+    Raises:
+        SuiteError, AdviceError, and what reading and predicting a capture raise.
+    """
+    suite.check_captures()
+    question = asked or SuiteQuestion()
+    disks: list[SuiteAdviceDisk] = []
+    tables: dict[Key, AdviceDocument] = {}
+    lists: dict[Key, Mapping[str, bytes]] = {}
+    for board in suite.boards:
+        cases = predicted_cases(board, question, step) if board.cases else []
+        answer = answer_of(board, cases, question) if cases else None
+        for disk in answer.disks if answer else []:
+            rows: list[SuiteAdviceRow] = []
+            for case in (one for one in cases if one.disk == disk.name and disk.starts):
+                key = (board.board.name, case.loaded.name)
+                step(f"advice for {key[1]} on {key[0]}")
+                folder = Path(output) / key[0] / key[1]
+                found = advise(
+                    case.loaded.recordings[0],
+                    case.loaded.recordings[1:],
+                    question.device_model or board.device_model,
+                    question.model or PREFIX,
+                    root,
+                    prediction=_under(case, disk),
+                    output=folder,
+                )
+                tables[key], lists[key] = found.document, found.lists
+                rows += _rows(case, found.document)
+            disks.append(_disk(board, disk, rows))
+    return SuiteAdvised(SuiteAdvice(suite=suite.name, table=DOCUMENT, disks=disks), tables, lists)
+
+
+def _under(case: PredictedCase, disk: SuiteDisk) -> Prediction:
+    """Return the prediction of a start whose window now is that of the answer."""
+    kib = disk.starts[0].read_ahead_kb
+    total = structs.replace(case.prediction.total, current_read_ahead_kb=kib)
+    return replace(case.prediction, total=total)
+
+
+def _rows(case: PredictedCase, found: AdviceDocument) -> Iterator[SuiteAdviceRow]:
+    for rank, row in enumerate(found.rows, 1):
+        if not _changes_shared_window(row):
+            weight = case.loaded.weight
+            yield SuiteAdviceRow(
+                start=case.loaded.name, rank=rank, saved=weight * row.saved, row=row
+            )
+
+
+def _changes_shared_window(row: AdviceRow) -> bool:
+    """Return whether a row has another window for the whole start."""
+    if row.kind == "window":
+        return True
+    return row.trial is not None and row.trial.read_ahead_kb is not None and not row.trial.later
+
+
+def _disk(board: BoardCases, disk: SuiteDisk, rows: list[SuiteAdviceRow]) -> SuiteAdviceDisk:
+    return SuiteAdviceDisk(
+        board=board.board.name,
+        disk=disk.name,
+        verdict=disk.verdict,
+        seconds_now=disk.seconds_now,
+        seconds=disk.seconds,
+        rows=sorted(rows, key=lambda one: -one.saved),
+        unpredicted=disk.unpredicted,
+    )

@@ -1,0 +1,130 @@
+"""Weighted seconds of several starts under one window, with their band.
+
+The error of a sum is taken as the sum of the errors, as if all of them had one direction: the disk
+and the processor, whose costs make most of the error, are the same for all starts. Where one start
+alone is given, the answer is that of the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from analyzer.ingest.tables import Array
+from analyzer.predict.bands import SEED, TOLD_APART, Bands
+
+DRAWS = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """The seconds of one start by window; ``now`` is its window now (pages)."""
+
+    weight: float
+    bands: Bands
+    now: int
+
+    def at(self, window: int) -> float:
+        """Return the seconds at a window."""
+        return self.bands.at(window)
+
+    def regret(self, window: int) -> float:
+        """Return the seconds lost against its own best window, as a part of those now."""
+        now = self.at(self.now)
+        return (self.at(window) - self.at(self.bands.best)) / now if now else 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Starts whose bands have the same windows and candidates; at least one."""
+
+    starts: Sequence[Weighted]
+
+    @property
+    def windows(self) -> list[int]:
+        """The windows that were replayed (pages, rising)."""
+        return self.starts[0].bands.windows
+
+    @property
+    def candidates(self) -> list[int]:
+        """The windows of which one can be the answer (pages, rising)."""
+        return self.starts[0].bands.candidates
+
+    @property
+    def best(self) -> int:
+        """The window of the fewest weighted seconds; of equals the smallest."""
+        return min(self.candidates, key=self._shares.at)
+
+    @cached_property
+    def _shares(self) -> Joint:
+        """The starts with weights of sum 1: one start's seconds are not rounded, and stay apart."""
+        whole = sum(one.weight for one in self.starts)
+        return Joint([replace(one, weight=one.weight / whole) for one in self.starts])
+
+    def at(self, window: int) -> float:
+        """Return the weighted seconds at a window."""
+        return sum(one.weight * one.at(window) for one in self.starts)
+
+    def now(self) -> float:
+        """Return the weighted seconds with each start's window now."""
+        return sum(one.weight * one.at(one.now) for one in self.starts)
+
+    def each_its_own(self) -> float:
+        """Return the weighted seconds with a window of its own for each start."""
+        return sum(one.weight * one.at(one.bands.best) for one in self.starts)
+
+    def band(self, window: int) -> tuple[float, float]:
+        """Return the lowest and the highest weighted seconds at a window."""
+        row = self.windows.index(window)
+        ends = [(one.weight, one.bands.band()) for one in self.starts]
+        low, high = (sum(weight * both[end][row] for weight, both in ends) for end in (0, 1))
+        return float(low), float(high)
+
+    def slower(self, window: int, other: int) -> tuple[float, float]:
+        """Return by how many weighted seconds a window is slower, and the band of that."""
+        found = [(one.weight, *one.bands.slower(window, other)) for one in self.starts]
+        return (
+            sum(weight * apart for weight, apart, _ in found),
+            sum(weight * band for weight, _, band in found),
+        )
+
+    def saved(self, window: int) -> tuple[float, float]:
+        """Return how many weighted seconds a window saves now, and the band of that."""
+        found = [(one.weight, *one.bands.slower(one.now, window)) for one in self.starts]
+        return (
+            sum(weight * apart for weight, apart, _ in found),
+            sum(weight * band for weight, _, band in found),
+        )
+
+    def smallest_within(self) -> int:
+        """Return the smallest window that is not distinguishable from the best."""
+        best, shares = self.best, self._shares
+        least = TOLD_APART * shares.at(best)
+        for window in self.candidates:
+            slower, band = shares.slower(window, best)
+            if slower <= max(band, least):
+                return window
+        return best
+
+    def least_regret(self) -> int:
+        """Return the window under which the largest regret of a start is smallest."""
+        return min(self.candidates, key=lambda window: max(s.regret(window) for s in self.starts))
+
+    def confidence(self, window: int, within: float) -> float:
+        """Return the share of draws in which a window is ``within`` a part of the fastest.
+
+        A draw has a possible disk and processor, and captures drawn with replacement, for each
+        start.
+        """
+        rng = np.random.default_rng(SEED)
+        total: Array = np.zeros((DRAWS, len(self.windows)))
+        for one in self.starts:
+            draws = one.bands.draws
+            total += one.weight * draws[rng.integers(len(draws), size=DRAWS)]
+        candidates = [self.windows.index(each) for each in self.candidates]
+        fastest = total[:, candidates].min(axis=1)
+        near = total[:, self.windows.index(window)] <= fastest * (1 + within)
+        return float(near.mean())

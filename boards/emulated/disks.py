@@ -1,0 +1,77 @@
+"""The kinds of disk that emulated boards have (disks.toml), as parameters of the slow disk."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import msgspec
+
+from boards.cost import Cost, FixedCost, StatefulCost
+from boards.emulated.error import BoardError
+
+FIXED = "fixed"
+_FILE = Path(__file__).with_name("disks.toml")
+_QUEUE_DEPTH, _TITLE = "queue_depth", "title"
+_IN_US = {
+    "latency_ns": "latency_us",
+    "hit_ns": "hit_us",
+    "seek_ns": "seek_us",
+    "seek_ns_per_root": "seek_us_per_root",
+    "jitter_ns": "jitter_us",
+}
+
+
+@dataclass(frozen=True)
+class SlowDisk:
+    """A kind of disk: ``costs`` are parameters of its driver (slowdisk/cost.h)."""
+
+    name: str
+    title: str
+    queue_depth: int
+    costs: dict[str, int]
+
+    def settings(self) -> dict[str, object]:
+        """Return what the guest is given, as lib.sh reads it."""
+        costs = " ".join(f"{name}={value}" for name, value in self.costs.items())
+        return {"QUEUE_DEPTH": self.queue_depth, "COSTS": costs}
+
+    def cost(self, latency_ns: float, ns_per_kib: float) -> Cost:
+        """Return the cost that its driver keeps to; that of a fixed one is given."""
+        if not self.costs:
+            return FixedCost(obtained="set", latency_us=latency_ns / 1000, ns_per_kib=ns_per_kib)
+        figures = dict(self.costs)
+        figures.pop("seed", None)  # nobody knows which random number comes next
+        document = {_name(name): _value(name, value) for name, value in figures.items()}
+        return msgspec.convert({"obtained": "set"} | document, StatefulCost)
+
+
+def _name(parameter: str) -> str:
+    """Return the name of a parameter in boards/cost.py, where times are of microseconds."""
+    return _IN_US.get(parameter, parameter)
+
+
+def _value(parameter: str, value: int) -> float:
+    return value / 1000 if parameter in _IN_US else value
+
+
+@cache
+def kinds() -> dict[str, SlowDisk]:
+    """Return all kinds by name, in the order of the file."""
+    found = tomllib.loads(_FILE.read_text())
+    return {name: _disk(name, dict(table)) for name, table in found.items()}
+
+
+def kind(name: str) -> SlowDisk:
+    """Return a kind of disk; raises BoardError."""
+    if name not in kinds():
+        raise BoardError(f"no board has a disk {name!r}", f"use one of {', '.join(kinds())}")
+    return kinds()[name]
+
+
+def _disk(name: str, table: dict[str, int | str]) -> SlowDisk:
+    title = str(table.pop(_TITLE))
+    depth = int(table.pop(_QUEUE_DEPTH, 1))
+    return SlowDisk(name, title, depth, {key: int(value) for key, value in table.items()})

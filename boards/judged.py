@@ -1,0 +1,101 @@
+"""Kernels whose readahead was compared with the emulation, and the results.
+
+A profile has those of its board. The list of this user is what predictions read: $XDG_STATE_HOME,
+or ~/.local/state, foreread/judged-kernels.json.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from boards.cost import Amount, Count, Part, Text
+from boards.document import Document, encode, read_document
+from boards.error import BoardsError
+from boards.written import write_whole
+
+_MOST = 200  # kernels in the list; the oldest go
+_WINDOWS = Annotated[list[Amount], Meta(max_length=100)]
+
+
+class JudgedKernel(Part, frozen=True, kw_only=True):
+    """One judgement: ``programs`` ran on this very kernel at each of ``windows_kb``.
+
+    ``release``, ``version`` and ``machine`` are those of ``uname`` -r, -v and -m. ``difference``
+    says where the kernel first read otherwise than the emulation, empty if nowhere.
+    """
+
+    result: Literal["confirmed", "different"]
+    date: Text
+    foreread: Text
+    release: Text
+    version: Text
+    machine: Text
+    page_size: Count
+    file_system: Text
+    programs: Count
+    windows_kb: _WINDOWS
+    requests_compared: bool
+    difference: Annotated[str, Meta(max_length=4000)] = ""
+
+    @property
+    def is_of(self) -> tuple[str, str, str, int, str]:
+        """What it holds for: a later judgement of the same replaces it."""
+        return self.release, self.version, self.machine, self.page_size, self.file_system
+
+
+class JudgedError(BoardsError, ValueError):
+    """A list of judged kernels that cannot be read; ``remedy`` says what to do."""
+
+
+class _List(Document, frozen=True, kw_only=True):
+    kernels: list[JudgedKernel]
+
+
+def list_path() -> Path:
+    """Return where this user's list is, by the XDG base directory rules."""
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "foreread" / "judged-kernels.json"
+
+
+def judged_kernels() -> list[JudgedKernel]:
+    """Return this user's list, the oldest first; none if there is no list. Raises JudgedError."""
+    path = list_path()
+    remedy = f"remove it, and repeat the judgements: rm {path}"
+    try:
+        return read_document(path, _List, remedy).kernels
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise JudgedError(f"{path}: {error.strerror}", remedy) from error
+    except ValueError as error:
+        raise JudgedError(f"{path}: {error}", remedy) from error
+
+
+def with_judged(kernels: Sequence[JudgedKernel], new: JudgedKernel) -> list[JudgedKernel]:
+    """Return the list with a judgement added, in place of an earlier one of the same kernel."""
+    others = [one for one in kernels if one.is_of != new.is_of]
+    return [*others, new][-_MOST:]
+
+
+def prepare_list() -> None:
+    """Raise JudgedError or OSError if a judgement could not be stored."""
+    judged_kernels()
+    folder = list_path().parent
+    folder.mkdir(parents=True, exist_ok=True)
+    if not os.access(folder, os.W_OK):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(folder))
+
+
+def store(new: JudgedKernel) -> Path:
+    """Add a judgement to this user's list; return where that is. Raises JudgedError, OSError."""
+    path = list_path()
+    kernels = with_judged(judged_kernels(), new)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, f"{encode(_List(kernels=kernels), indent=1)}\n".encode())
+    return path

@@ -1,0 +1,1 @@
+"""Compressed images of squashfs and EROFS: where their files are, and what reading them costs."""

@@ -1,0 +1,135 @@
+"""The compressors of squashfs and EROFS: unpacking bounded blocks, and the sizes of packed ones.
+
+gzip and xz are Python's own; zstd and lz4 need the packages zstandard and lz4.
+"""
+
+from __future__ import annotations
+
+import lzma
+import zlib
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, Literal, get_args
+
+from emulator.images.source import ImageError
+
+Compressor = Literal["gzip", "lz4", "zstd", "xz"]
+COMPRESSORS: tuple[Compressor, ...] = get_args(Compressor)
+_XZ_MEMORY = 64 << 20  # bytes: far above a dictionary of 1 MiB, the largest block
+_ZSTD_WINDOW = 8 << 20  # bytes: the kernel's own limit is that of a block
+_GZIP_LEVEL, _ZSTD_LEVEL, _XZ_PRESET = 9, 15, 6  # defaults of mksquashfs 4.6
+
+
+class MissingCompressor(ImageError, ImportError):
+    """A compressor whose package is not installed."""
+
+
+def unpack(compressor: str, packed: bytes, most: int) -> bytes:
+    """Return the unpacked bytes of one block, at most ``most``.
+
+    Raises ImageError for damaged or longer data, and for a compressor that nothing here unpacks;
+    MissingCompressor if its package is not installed.
+    """
+    function = _UNPACK.get(compressor)
+    if function is None:
+        raise ImageError(
+            f"the image is compressed with {compressor}, which foreread cannot unpack",
+            "give --root with the folder that the image is built from",
+        )
+    try:
+        unpacked = function(packed, most)
+    except MissingCompressor:
+        raise
+    except Exception as error:  # zstandard and lz4 have errors of their own
+        raise ImageError(f"damaged image: a block is not valid {compressor} data") from error
+    if len(unpacked) > most:
+        raise ImageError(f"damaged image: a block unpacks to more than {most:,} bytes")
+    return unpacked
+
+
+def packed_size(compressor: Compressor, block: bytes, block_size: int) -> int:
+    """Return the bytes that mksquashfs stores for a block, with the compressor's defaults.
+
+    A block that does not shrink is stored as it is. ``block_size`` is that of the image.
+    """
+    return min(len(_PACK[compressor](block, block_size)), len(block))
+
+
+def is_available(compressor: Compressor) -> bool:
+    """Return whether the package of a compressor is installed."""
+    try:
+        packed_size(compressor, b"\0" * 64, 4096)
+    except MissingCompressor:
+        return False
+    return True
+
+
+def _library(name: str, package: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise MissingCompressor(
+            f"the Python package {package} is not installed", "pip install 'foreread[images]'"
+        ) from error
+
+
+def _gunzip(packed: bytes, most: int) -> bytes:
+    stream = zlib.decompressobj()
+    return _ended(stream.decompress(packed, most + 1), stream.eof, most)
+
+
+def _unxz(packed: bytes, most: int) -> bytes:
+    stream = lzma.LZMADecompressor(lzma.FORMAT_XZ, _XZ_MEMORY)
+    return _ended(stream.decompress(packed, most + 1), stream.eof, most)
+
+
+def _unzstd(packed: bytes, most: int) -> bytes:
+    library = _library("zstandard", "zstandard")
+    stream = library.ZstdDecompressor(max_window_size=_ZSTD_WINDOW).stream_reader(packed)
+    octets: bytes = stream.read(most + 1)
+    return octets
+
+
+def _unlz4(packed: bytes, most: int) -> bytes:
+    octets: bytes = _library("lz4.block", "lz4").decompress(packed, uncompressed_size=most)
+    return octets
+
+
+def _ended(octets: bytes, ended: bool, most: int) -> bytes:
+    if not ended and len(octets) <= most:
+        raise ValueError("cut off")
+    return octets
+
+
+def _gzip(block: bytes, block_size: int) -> bytes:
+    return zlib.compress(block, _GZIP_LEVEL)
+
+
+def _xz(block: bytes, block_size: int) -> bytes:
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": _XZ_PRESET, "dict_size": block_size}]
+    return lzma.compress(block, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=filters)
+
+
+def _zstd(block: bytes, block_size: int) -> bytes:
+    library = _library("zstandard", "zstandard")
+    packed: bytes = library.ZstdCompressor(level=_ZSTD_LEVEL).compress(block)
+    return packed
+
+
+def _lz4(block: bytes, block_size: int) -> bytes:
+    packed: bytes = _library("lz4.block", "lz4").compress(block, store_size=False)
+    return packed
+
+
+_UNPACK: dict[str, Callable[[bytes, int], bytes]] = {
+    "gzip": _gunzip,
+    "lz4": _unlz4,
+    "zstd": _unzstd,
+    "xz": _unxz,
+}
+_PACK: dict[Compressor, Callable[[bytes, int], bytes]] = {
+    "gzip": _gzip,
+    "lz4": _lz4,
+    "zstd": _zstd,
+    "xz": _xz,
+}

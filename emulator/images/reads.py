@@ -1,0 +1,44 @@
+"""What is touched in an image, and the reads of its device that follow: the tables of both."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from emulator.linux.requests import SECTOR, Limits
+
+
+class Touched(IntEnum):
+    """What a touch is of."""
+
+    NAME = 0  # row: of the names; a path is looked up
+    BLOCK = 1  # row: of the files, number: of the block that the page cache lacks
+    SEARCH = 2  # row: of the names; its directory's listing is read up to it, without its inode
+    ENTRY = 3  # row: of the names; only the last metadata block of its lookup
+    INODE = 4  # row: of the names; the metadata of its inode without its lookup
+
+
+class ReadOf(IntEnum):
+    """What a read is of."""
+
+    HEADER = 0  # the length of a metadata block
+    METADATA = 1
+    DATA = 2
+    FRAGMENT = 3  # a block with the ends of several files
+
+
+# In the order of time.
+TOUCH = np.dtype([("kind", "u1"), ("row", "u4"), ("number", "u4")], align=True)
+# A read of bytes [at, at + length) of the image; ``touch`` is the row that it is for, ``row`` that
+# of the metadata, the blocks or the fragments.
+READ = np.dtype(
+    [("kind", "u1"), ("touch", "u4"), ("row", "u4"), ("at", "u8"), ("length", "u4")], align=True
+)
+
+
+def request_count(reads: npt.NDArray[np.void], limits: Limits) -> int:
+    """Return the requests of reads (READ): one each, more where the disk's limit is smaller."""
+    sectors = -(-reads["length"].astype(np.int64) // SECTOR)
+    return int((-(-sectors // limits.max_sectors)).sum())

@@ -1,0 +1,194 @@
+"""The reads of a squashfs image's device that a sequence of touches causes.
+
+The page cache is not here: a block is touched when the page cache lacks it. Metadata and fragments
+are in caches of squashfs's own, in which the oldest block makes room for the next one whether it
+was used again or not (squashfs_cache_get, fs/squashfs/cache.c).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from emulator.images.reads import READ, TOUCH, ReadOf, Touched
+from emulator.images.source import ImageError
+from emulator.images.squashfs import SquashfsImage
+from emulator.images.squashfs_metadata import HEADER
+from emulator.images.squashfs_rules import LIST_PART, SquashfsRules
+
+_ENTRY = 4  # bytes in the list of a file's blocks
+
+
+def squashfs_reads(
+    image: SquashfsImage, touches: npt.NDArray[np.void], rules: SquashfsRules
+) -> npt.NDArray[np.void]:
+    """Return the reads (READ) that follow from touches (TOUCH) after the image was mounted.
+
+    A name is looked up with all directories above it, each once. Raises ImageError for touches of
+    rows that the image does not have.
+    """
+    _check(image, touches)
+    reader = _Reader(image, rules)
+    reader.mount()
+    columns = (touches[name].tolist() for name in ("kind", "row", "number"))
+    for touch, (kind, row, number) in enumerate(zip(*columns, strict=True)):
+        reader.touch = touch
+        if kind == Touched.BLOCK:
+            reader.read_block(row, number)
+        elif kind == Touched.NAME:
+            reader.look_up(row)
+        else:
+            reader.get_metadata(reader.part_of_lookup(kind, row))
+    return np.array(reader.reads, READ)
+
+
+def _check(image: SquashfsImage, touches: npt.NDArray[np.void]) -> None:
+    """Raise ImageError for touches of rows or blocks that the image does not have."""
+    if touches.dtype != TOUCH or touches.ndim != 1:
+        raise ImageError("touches: expected a one-dimensional array of TOUCH", "pass one")
+    names = touches["kind"] != Touched.BLOCK
+    files = touches[~names]
+    if (touches["row"][names] >= len(image.names)).any() or (
+        files["row"] >= len(image.files)
+    ).any():
+        raise ImageError("a touch of a name or a file that the image does not have", "pass rows")
+    sizes = image.files["size"][files["row"]]
+    if (files["number"].astype(np.uint64) * np.uint64(image.block_size) >= sizes).any():
+        raise ImageError("a touch of a block that is not in its file", "pass numbers of blocks")
+
+
+@dataclass(eq=False)
+class _Oldest:
+    """A cache of a few rows; the oldest goes first."""
+
+    entries: int
+    held: set[int] = field(default_factory=set)
+    order: deque[int] = field(default_factory=deque)
+
+    def get(self, row: int) -> bool:
+        """Return whether the row was there; it is afterwards."""
+        if row in self.held:
+            return True
+        if len(self.order) == self.entries:
+            self.held.discard(self.order.popleft())
+        self.held.add(row)
+        self.order.append(row)
+        return False
+
+
+class _Reader:
+    """The state of a mounted image, in plain numbers."""
+
+    def __init__(self, image: SquashfsImage, rules: SquashfsRules) -> None:
+        self.rules = rules
+        self.metadata = _Oldest(rules.metadata_kept)
+        self.fragments = _Oldest(rules.fragments_kept)
+        self.kept: set[int] = set()  # device blocks
+        self.reads: list[tuple[int, int, int, int, int]] = []
+        self.touch = 0
+        self.known = {0}  # names; the root is read when the image is mounted
+        self.parts: dict[int, int] = {}  # by file: up to where the list of its blocks is indexed
+        self.names = [image.names[name].tolist() for name in ("parent", "first", "gets")]
+        self.lookups = image.names["lookups"].tolist()
+        self.gets: list[int] = image.gets.tolist()
+        self.places = [image.metadata[name].tolist() for name in ("at", "end")]
+        columns = ("first", "blocks", "fragment", "list_at", "list_offset")
+        self.files = list(zip(*(image.files[name].tolist() for name in columns), strict=True))
+        self.blocks = [image.blocks[name].tolist() for name in ("at", "length")]
+        self.tails = [image.fragments[name].tolist() for name in ("at", "length")]
+        unpacked = image.metadata["unpacked"].astype(np.int64)
+        self.ends = np.cumsum(unpacked)
+        self.begins = (self.ends - unpacked).tolist()
+
+    def mount(self) -> None:
+        """Read the root's inode, as mounting does."""
+        self.get_metadata(self.gets[: self.names[2][0]] if self.names[2] else ())
+        self.reads.clear()
+
+    def look_up(self, name: int) -> None:
+        """Look up a name, and the directories above it that are not known yet."""
+        parents, firsts, counts = self.names
+        path = []
+        while name not in self.known:
+            self.known.add(name)
+            path.append(name)
+            name = max(parents[name], 0)
+        for row in reversed(path):
+            self.get_metadata(self.gets[firsts[row] : firsts[row] + counts[row]])
+
+    def part_of_lookup(self, kind: int, name: int) -> Sequence[int]:
+        """Return the metadata of a touch that is only a part of a name's lookup."""
+        first, count = self.names[1][name], self.names[2][name]
+        inode = first + self.lookups[name]
+        match kind:
+            case Touched.SEARCH:
+                return self.gets[first:inode]
+            case Touched.ENTRY:
+                return self.gets[max(inode - 1, first) : inode]
+        return self.gets[inode : first + count]
+
+    def read_block(self, file: int, number: int) -> None:
+        """Read a block of a file, or the fragment with its end."""
+        first, blocks, fragment, *_ = self.files[file]
+        if number >= blocks:
+            if not self.fragments.get(fragment):
+                at, length = self.tails
+                self.read(ReadOf.FRAGMENT, fragment, at[fragment], length[fragment])
+            return
+        self.get_metadata(self.list_rows(file, number))
+        row = first + number
+        at, length = self.blocks[0][row], self.blocks[1][row]
+        if length:
+            self.read(ReadOf.DATA, row, at, length)
+
+    def list_rows(self, file: int, number: int) -> Iterable[int]:
+        """Return the metadata with the entries of a list up to a block.
+
+        Every LIST_PART entries the kernel remembers where it was (fill_meta_index).
+        """
+        *_, list_at, offset = self.files[file]
+        part = number // LIST_PART
+        begin = min(self.parts.get(file, 0), part) * LIST_PART
+        self.parts[file] = max(self.parts.get(file, 0), part)
+        base = self.begins[list_at] + offset
+        bounds = np.array([base + begin * _ENTRY, base + (number + 1) * _ENTRY - 1])
+        low, high = np.searchsorted(self.ends, bounds, "right").tolist()
+        return range(low, min(high, len(self.begins) - 1) + 1)
+
+    def get_metadata(self, rows: Iterable[int]) -> None:
+        """Take blocks from the cache, or read them: the header first, for the length."""
+        at, end = self.places
+        for row in rows:
+            if not self.metadata.get(row):
+                self.read(ReadOf.HEADER, row, at[row], HEADER)
+                self.read(ReadOf.METADATA, row, at[row] + HEADER, end[row] - at[row] - HEADER)
+
+    def read(self, kind: ReadOf, row: int, at: int, length: int) -> None:
+        """Read bytes in whole device blocks, but for those that are kept (squashfs_bio_read)."""
+        unit, kept = self.rules.device_block, self.kept
+        first, behind = at // unit, -(-(at + length) // unit)
+        for low, high in _missing(first, behind, kept):
+            self.reads.append((kind, self.touch, row, low * unit, (high - low) * unit))
+        if self.rules.buffered:
+            kept.update(range(first, behind))
+        elif self.rules.keeps_parts:
+            if at % unit:
+                kept.add(first)
+            if (at + length) % unit and (behind - first > 1 or not at % unit):
+                kept.add(behind - 1)
+
+
+def _missing(first: int, behind: int, kept: set[int]) -> Iterator[tuple[int, int]]:
+    """Yield the runs of device blocks that are not kept."""
+    low = first
+    for block in range(first, behind):
+        if block in kept:
+            if low < block:
+                yield low, block
+            low = block + 1
+    if low < behind:
+        yield low, behind

@@ -1,0 +1,110 @@
+"""A row of advice as cold runs can have it, read from the document that ``advise`` has written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.advise.document import AdviceDocument, AdviceRow, LaterWindow
+from analyzer.apply.write import REPLAYER_SCRIPT, shipped
+from analyzer.prefetch.listing import decode, read_listing
+from boards.bounded import UnboundedError, read_bounded
+from boards.document import OtherSchemaError, read_document
+from tracer.error import RecordError
+from tracer.formats.capture import Capture
+from tracer.local.beside import Replayer
+
+_REMEDY = "write the advice again: foreread advise CAPTURE -o DIR"
+_MOST_BYTES = 64 << 20  # of a replayer
+_LONGEST = 400  # of a change, in words
+
+
+@dataclass(frozen=True)
+class Advised:
+    """What the proposed runs have. ``gain`` is predicted: the share of the present time saved.
+
+    ``change`` says in words what else is changed than the window, "" if nothing is; ``present_kb``
+    is the window that the advice takes for the present one.
+    """
+
+    path: Path
+    about: tuple[list[str], str | None]
+    change: str
+    present_kb: int
+    read_ahead_kb: int | None
+    later: tuple[LaterWindow, ...]
+    replayer: Replayer | None
+    gain: float
+
+    def check(self, capture: Capture) -> None:
+        """Raise RecordError if the advice is not about this capture."""
+        if self.about != (capture.command, capture.created):
+            raise RecordError(f"{self.path} is advice about another capture", _REMEDY)
+
+
+def row_of_advice(path: Path, number: int, replayer: Path | None = None) -> Advised:
+    """Return row ``number`` (from 1) of an advice document; the lists that it names are beside it.
+
+    ``replayer`` is the program or the shell script that replays them; None: the script. Raises
+    RecordError, and PrefetchError for a damaged list.
+    """
+    program = shipped(REPLAYER_SCRIPT) if replayer is None else _program(replayer)
+    found = _document(path)
+    row = _row(found, number, path)
+    trial = row.trial
+    if trial is None:
+        raise RecordError(
+            f"row {number} needs another build: {row.what}",
+            "make it, and compare its sweep with one of the present build: foreread sweep "
+            "-o SWEEP -- COMMAND",
+        )
+    listing = None if trial.listing is None else path.parent / trial.listing
+    return Advised(
+        path,
+        (found.command, found.recorded),
+        change="" if listing is None and not trial.later else row.what[:_LONGEST],
+        present_kb=found.read_ahead_kb,
+        read_ahead_kb=trial.read_ahead_kb,
+        later=tuple(trial.later),
+        replayer=None if listing is None else Replayer(program, _listing(listing)),
+        gain=row.saved / found.seconds if found.seconds > 0 else 0.0,
+    )
+
+
+def _document(path: Path) -> AdviceDocument:
+    try:
+        return read_document(path, AdviceDocument, _REMEDY)
+    except OtherSchemaError as error:
+        raise RecordError(f"{path} {error}", error.remedy) from error
+    except (UnboundedError, ValueError) as error:
+        raise RecordError(f"{path}: {error}", _REMEDY) from error
+
+
+def _row(found: AdviceDocument, number: int, path: Path) -> AdviceRow:
+    if not 1 <= number <= len(found.rows):
+        raise RecordError(
+            f"{path} has no row {number}: it has {len(found.rows)}", "choose another --row N"
+        )
+    return found.rows[number - 1]
+
+
+def _listing(path: Path) -> bytes:
+    """Return a list, which is checked as the replayer does it."""
+    if not path.exists():
+        raise RecordError(f"{path} is not there", _REMEDY)
+    content = read_listing(path)
+    decode(content)
+    return content
+
+
+def _program(path: Path) -> bytes:
+    try:
+        found = read_bounded(path, _MOST_BYTES, "give a smaller program")
+    except UnboundedError as error:
+        raise RecordError(f"{path}: {error}", error.remedy) from error
+    if not found.startswith((b"\x7fELF", b"#!")):
+        raise RecordError(
+            f"{path} is neither a program nor a shell script",
+            "build foreread-prefetch.c for the target: cc -static",
+        )
+    return found

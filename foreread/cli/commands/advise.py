@@ -1,0 +1,196 @@
+"""``foreread advise``: everything that would make a recorded start faster, ranked."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from analyzer.advise.advise import DOCUMENT, OUTPUT, Source, advise
+from analyzer.advise.document import AdviceDocument, AdviceRow
+from analyzer.advise.images import image_offers
+from analyzer.ingest.load import load
+from analyzer.layout.compared import Asked, kind_of, opened
+from analyzer.layout.unpacking_file import read_unpacking
+from analyzer.predict.linux import PREFIX
+from analyzer.suite.advised import advise_suite
+from analyzer.suite.predicted import SuiteQuestion
+from analyzer.suite.read import is_suite, read_suite
+from boards.written import write_whole
+from foreread.cli.arguments import UsageError, add_capture
+from foreread.cli.arguments.model import add_device_model, add_kernel_model
+from foreread.cli.main import printable
+from foreread.cli.text.progress import ProgressLine
+from foreread.cli.text.suite import advice_text
+from foreread.cli.text.table import render
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_capture(parser, nargs="+", suite=True)
+    add_kernel_model(parser)
+    add_device_model(parser)
+    parser.add_argument(
+        "--board",
+        metavar="PROFILE",
+        help="predict for the disk of this board: its name, or the file of its profile",
+    )
+    parser.add_argument(
+        "--root",
+        metavar="DIR",
+        type=Path,
+        help="folder with the board's files, unstripped: their symbols become lists for linkers",
+    )
+    parser.add_argument(
+        "--image",
+        type=Path,
+        help="squashfs image that the board has: compare its order, block sizes and compressors",
+    )
+    parser.add_argument(
+        "--mountpoint",
+        metavar="PATH",
+        help="where the image was mounted (default: where the start reads most)",
+    )
+    parser.add_argument(
+        "--unpacking",
+        metavar="FILE",
+        type=Path,
+        help="the board's times to unpack: unpacking.json of `foreread layout --target` (default: "
+        "the present compressor alone, learnt from the capture)",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help=f"folder to write {DOCUMENT} to, and the lists that the table refers to",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the table, and write the lists."""
+    if args.board is not None and args.device_model is not None:
+        raise UsageError("--board and --device-model both name a disk: give one of them")
+    if args.root is not None and not args.root.is_dir():
+        raise UsageError(f"--root {args.root}: not a folder")
+    if any(map(is_suite, args.capture)):
+        return _suite(args)
+    sources = _sources(args)
+    if args.output is not None:
+        args.output.mkdir(parents=True, exist_ok=True)  # refused now, not after the replays
+    line = ProgressLine()
+    try:
+        recording, *more = (load(path, args.pids) for path in args.capture)
+        found = advise(
+            recording,
+            more,
+            args.board or args.device_model,
+            args.model or PREFIX,
+            args.root,
+            line.step,
+            sources,
+            output=OUTPUT if args.output is None else args.output,
+        )
+    finally:
+        line.end()
+    if args.output is not None:
+        _write(args.output, found.document, found.lists)
+    if args.json:
+        print(found.document.to_json())
+        return 0
+    print(_text(found.document))
+    if args.output is None and any(row.measure for row in found.document.rows):
+        print(f"\nnote: to measure a row, write the table first: add -o {OUTPUT}")
+    return 0
+
+
+def _suite(args: argparse.Namespace) -> int:
+    """Print the advice for a suite, and write the tables of its starts."""
+    if len(args.capture) > 1:
+        raise UsageError("a suite names its captures itself: give the suite alone")
+    for name, given in (("--image", args.image), ("--board", args.board)):
+        if given is not None:
+            raise UsageError(f"{name} is for single starts: remove it")
+    if args.pids != "tree":
+        raise UsageError("--pid is for single captures: remove it")
+    asked = SuiteQuestion(args.model, args.device_model)
+    folder = OUTPUT if args.output is None else args.output
+    line = ProgressLine()
+    try:
+        found = advise_suite(read_suite(args.capture[0]), asked, args.root, line.step, folder)
+    finally:
+        line.end()
+    if args.output is not None:
+        for (board, start), table in found.tables.items():
+            place = args.output / board / start
+            place.mkdir(parents=True, exist_ok=True)
+            _write(place, table, found.lists[board, start])
+    print(found.document.to_json() if args.json else advice_text(found.document))
+    return 0
+
+
+def _sources(args: argparse.Namespace) -> list[Source]:
+    """Return what makes offers besides the capture: an image."""
+    if args.image is None:
+        for name in ("unpacking", "mountpoint"):
+            if getattr(args, name) is not None:
+                raise UsageError(f"--{name} is about an image: add --image IMAGE")
+        return []
+    with opened(args.image) as octets:
+        kind_of(octets)  # refused now, not after the replays
+    measured = None if args.unpacking is None else read_unpacking(args.unpacking)
+    asked = Asked(unpacking=measured.by_compressor if measured else None)
+    return [image_offers(args.image, args.mountpoint, asked)]
+
+
+def _write(folder: Path, document: AdviceDocument, lists: Mapping[str, bytes]) -> None:
+    for name, content in lists.items():
+        write_whole(folder / name, content)
+    write_whole(folder / DOCUMENT, f"{document.to_json()}\n".encode())
+
+
+def _text(found: AdviceDocument) -> str:
+    now = (
+        f"now: {found.seconds:.3f} s predicted at {found.read_ahead_kb:,} KiB, "
+        f"{_size(found.read_bytes)} read"
+    )
+    parts = [now]
+    if found.rows:
+        parts.append(_table(found.rows))
+        parts += ["\n".join(_details(rank, row)) for rank, row in enumerate(found.rows, 1)]
+    else:
+        parts.append("nothing found that saves more than its band")
+    parts += [f"doubt: {printable(doubt)}" for doubt in found.doubts]
+    parts += [f"note: {printable(note)}" for note in found.notes]
+    return "\n\n".join(parts)
+
+
+def _table(rows: list[AdviceRow]) -> str:
+    head = ("", "seconds", "saves", "band", "memory", "image", "flash", "effort")
+    return render(head, [_row(rank, row) for rank, row in enumerate(rows, 1)])
+
+
+def _row(rank: int, row: AdviceRow) -> tuple[str, ...]:
+    sizes = (_change(row.memory_bytes), _change(row.image_bytes), _size(row.flash_bytes))
+    seconds = (f"{row.seconds:.3f}", f"{row.saved:.3f}", f"±{row.band:.3f}")
+    return (str(rank), *seconds, *sizes, row.effort)
+
+
+def _details(rank: int, row: AdviceRow) -> Iterator[str]:
+    """Yield what a row changes, how to try it, and what to beware of."""
+    yield f"{rank}. {printable(row.what)}"
+    if row.parts:
+        yield f"   together: {', '.join(map(str, row.parts))} and what has no row of its own"
+    yield from (f"   try: {printable(line)}" for line in row.how)
+    if row.measure is not None:
+        yield f"   measure: {printable(row.measure)}"
+    yield f"   risk: {printable(row.risk)}"
+
+
+def _size(octets: int) -> str:
+    return f"{octets / (1 << 20):.1f} MiB" if octets >= 1 << 20 else f"{-(-octets // 1024)} KiB"
+
+
+def _change(octets: int) -> str:
+    sign = "+" if octets > 0 else "-" if octets < 0 else ""
+    return f"{sign}{_size(abs(octets))}"

@@ -1,0 +1,68 @@
+"""``foreread diff``: what changed between two builds, kernels or boards, and why."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from analyzer.diff.whole import diff
+from boards.written import write_whole
+from foreread.cli.arguments import percent, pid_filter
+from foreread.cli.arguments.model import add_model
+from foreread.cli.main import EXIT_FAILED
+from foreread.cli.text.diff import diff_text
+from foreread.cli.text.diff_junit import junit_xml
+from foreread.cli.text.diff_markdown import markdown_text
+from foreread.cli.text.progress import ProgressLine
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    for name, what in (
+        ("old", "a capture, a suite (SUITE.toml) or the folder of a report"),
+        ("new", "the same of the other build, kernel or board"),
+    ):
+        parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
+    parser.add_argument(
+        "--pid",
+        dest="pids",
+        metavar="tree|all|PID,…",
+        type=pid_filter,
+        default="tree",
+        help="count the accesses of the command's process tree (default), of all processes, or of "
+        "these threads",
+    )
+    add_model(parser)
+    parser.add_argument(
+        "--max-regression",
+        metavar="PERCENT",
+        type=_percent,
+        help="exit with 1 if NEW, or one of its starts, is predicted to take more than so many per "
+        "cent longer than OLD, such as 3%%",
+    )
+    parser.add_argument(
+        "--markdown", metavar="FILE", type=Path, help="write the result as Markdown, too"
+    )
+    parser.add_argument(
+        "--junit", metavar="FILE", type=Path, help="write the result as JUnit XML, too"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the difference, and write the files asked for."""
+    line = ProgressLine()
+    limit = None if args.max_regression is None else args.max_regression / 100
+    try:
+        found = diff(args.old, args.new, limit, args.model, args.device_model, args.pids, line.step)
+    finally:
+        line.end()
+    if args.markdown is not None:
+        write_whole(args.markdown, markdown_text(found).encode())
+    if args.junit is not None:
+        write_whole(args.junit, junit_xml(found))
+    print(found.to_json() if args.json else diff_text(found))
+    return EXIT_FAILED if found.regressed else 0
+
+
+def _percent(text: str) -> float:
+    return percent(text.removesuffix("%"))

@@ -1,0 +1,142 @@
+"""``foreread forecast``: what another kernel does to a recorded start."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+from analyzer.forecast.defaults import NOW, THEN
+from analyzer.forecast.document import (
+    Forecast,
+    ForecastCase,
+    ForecastCause,
+    ForecastChange,
+    ForecastDisk,
+)
+from analyzer.forecast.predicted import forecast
+from analyzer.ingest.load import load
+from analyzer.predict.prediction import MINOR_SHARE
+from boards.counted import plural
+from foreread.cli.arguments import add_capture, window_kb
+from foreread.cli.arguments.model import add_device_model, add_other_kernel
+from foreread.cli.main import printable
+from foreread.cli.text.table import render
+
+_LEFT = frozenset({0, 1})
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_capture(parser)
+    add_other_kernel(parser)
+    add_device_model(parser)
+    for option, kernel in ((NOW, "the capture's kernel"), (THEN, "the other kernel")):
+        parser.add_argument(
+            option,
+            metavar="K",
+            type=window_kb,
+            help=f"window of all disks under {kernel}, in KiB (default: the kernel's own default)",
+        )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the forecast."""
+    recording = load(args.capture, args.pids)
+    windows = (args.read_ahead_kb_now, args.read_ahead_kb_then)
+    found = forecast(recording, args.model, args.device_model, *windows)
+    print(found.to_json() if args.json else _text(found))
+    return 0
+
+
+def _text(found: Forecast) -> str:
+    least = MINOR_SHARE * found.accessed
+    disks = [_disk(disk) for disk in found.disks if disk.accessed >= least]
+    parts = ["\n".join(disks), _cases(found)]
+    if found.causes:
+        parts.append(_causes(found))
+    parts.append("\n".join(_answer(found)))
+    parts += [f"note: {printable(note)}" for note in found.notes]
+    return "\n\n".join(parts)
+
+
+def _disk(disk: ForecastDisk) -> str:
+    now = f"{disk.now_read_ahead_kb:,} KiB now ({disk.now_why})"
+    then = f"{disk.then_read_ahead_kb:,} KiB then ({disk.then_why})"
+    return printable(f"window of {disk.name}: {now}, {then}")
+
+
+def _cases(found: Forecast) -> str:
+    named = [("now", found.now), ("then", found.then)]
+    if found.kept.read_ahead_kb != found.then.read_ahead_kb:
+        named.append(("then, window of now", found.kept))
+    if found.best is not None and found.advice.action == "set":
+        named.append(("then, best window", found.best))
+    timed = ("seconds", "band") if found.change is not None else ()
+    head = ("", "kernel", "KiB", "requests", "pages", "unused", *timed)
+    return render(head, [_case(name, case) for name, case in named], _LEFT)
+
+
+def _case(name: str, case: ForecastCase) -> tuple[str, ...]:
+    numbers = (case.read_ahead_kb, case.requests, case.pages, case.unused)
+    timed: tuple[str, ...] = ()
+    if case.seconds is not None:
+        timed = (f"{case.seconds:.3f}", f"{case.seconds_low:.3f}-{case.seconds_high:.3f}")
+    return (name, case.model, *(f"{number:,}" for number in numbers), *timed)
+
+
+def _causes(found: Forecast) -> str:
+    head = ("change, alone", "since", "requests", "pages", "seconds")
+    table = render(head, [_cause(cause) for cause in found.causes], _LEFT)
+    return f"{table}\n{_how_many(found)}"
+
+
+def _how_many(found: Forecast) -> str:
+    """Return how many changes matter to this start, and that parts do not add up."""
+    verb = "changes" if found.effective == 1 else "change"
+    every = plural(found.changes, "change")
+    text = f"{found.effective} of {every} between the kernels {verb} what this start reads"
+    if found.effective < 2:
+        return text
+    most = f", these {len(found.causes)} most" if found.effective > len(found.causes) else ""
+    return f"{text}{most}; they act on each other, so that the parts do not add up"
+
+
+def _cause(cause: ForecastCause) -> tuple[str, ...]:
+    seconds = "-" if cause.seconds is None else f"{cause.seconds:+.3f}"
+    since = f"{cause.since}, undone" if cause.undone else cause.since
+    return (cause.what, since, f"{cause.requests:+,}", f"{cause.pages:+,}", seconds)
+
+
+def _answer(found: Forecast) -> Iterator[str]:
+    """Yield the lines of the answer: the difference, what to set, and the doubts."""
+    advice = found.advice
+    if found.change is None:
+        yield f"forecast: {printable(advice.why)}"
+    else:
+        yield f"forecast: {_difference(found.change)}"
+        yield f"  {_setting(found)}: {printable(advice.why)}"
+        if advice.keep_read_ahead_kb is not None:
+            yield f"  to keep the present time: set read_ahead_kb={advice.keep_read_ahead_kb}"
+    yield from (f"  doubt: {printable(doubt)}" for doubt in found.doubts)
+    if advice.remedy is not None:
+        yield f"  run: {printable(advice.remedy)}"
+
+
+def _difference(change: ForecastChange) -> str:
+    if not change.seconds:
+        return "no difference"
+    words = {"same": "about the same"}.get(change.direction, change.direction)
+    band = f"{change.seconds_low:+.3f} to {change.seconds_high:+.3f} s"
+    certain = "" if change.certain else "; not certain, since the band contains 0"
+    return f"{words}: {change.seconds:+.3f} s ({100 * change.share:+.1f} %; band {band}{certain})"
+
+
+def _setting(found: Forecast) -> str:
+    advice = found.advice
+    if advice.action == "set":
+        return f"to gain: set read_ahead_kb={advice.read_ahead_kb}"
+    return "leave the window at its default" if _is_default(found) else "leave the window"
+
+
+def _is_default(found: Forecast) -> bool:
+    return all(disk.then_why != "as given" for disk in found.disks)

@@ -1,0 +1,53 @@
+"""The difference as JUnit XML: a test case for each start, which fails above the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+from analyzer.diff.document import DiffDocument, StartDiff
+from foreread.cli.text.diff import SHOWN_FILES, answer, cause_text, side_text, start_text, title
+from foreread.cli.text.escaped import escaped
+
+
+def junit_xml(found: DiffDocument) -> bytes:
+    """Return the difference as JUnit XML, in UTF-8."""
+    total = _case("all starts", answer(found), bool(found.regressed), found.seconds_new)
+    cases = [_of_start(one) for one in found.starts] + ([total] if len(found.starts) > 1 else [])
+    failed = sum(case.find("failure") is not None for case in cases)
+    numbers = {"tests": str(len(cases)), "failures": str(failed), "errors": "0"}
+    suite = ElementTree.Element("testsuite", {"name": "foreread diff", **numbers})
+    suite.extend(cases)
+    root = ElementTree.Element("testsuites", numbers)
+    root.append(suite)
+    ElementTree.indent(root)
+    text: bytes = ElementTree.tostring(root, "utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _of_start(one: StartDiff) -> ElementTree.Element:
+    case = _case(title(one), start_text(one), bool(one.regressed), one.new.seconds)
+    output = ElementTree.SubElement(case, "system-out")
+    output.text = "\n".join(escaped(line) for line in _lines(one))
+    return case
+
+
+def _case(name: str, said: str, failed: bool, seconds: float | None) -> ElementTree.Element:
+    # XML has no way to write a control character: escaped() leaves none.
+    names = {"classname": "foreread.diff", "name": escaped(name)}
+    case = ElementTree.Element("testcase", {**names, "time": f"{seconds or 0.0:.3f}"})
+    if failed:
+        ElementTree.SubElement(case, "failure", {"message": escaped(said), "type": "regression"})
+    return case
+
+
+def _lines(one: StartDiff) -> Iterator[str]:
+    yield start_text(one)
+    yield f"OLD {side_text(one.old)}"
+    yield f"NEW {side_text(one.new)}"
+    yield from map(cause_text, one.causes)
+    for file in one.files[:SHOWN_FILES]:
+        seconds = "" if file.seconds is None else f"{file.seconds:+.3f} s, "
+        requests = f"requests {file.requests_new - file.requests_old:+,}"
+        yield f"{file.path}: {seconds}{requests}: {file.why}"
+    yield from (f"doubt: {doubt}" for doubt in one.doubts)

@@ -1,0 +1,64 @@
+"""The difference as Markdown, for the comment or the summary of a pipeline.
+
+Whatever a name holds becomes text: control characters are written as escapes, and what has a
+meaning in Markdown or HTML as a character reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from analyzer.diff.document import DiffDocument, DiffFile, StartDiff
+from foreread.cli.text.diff import SHOWN_FILES, answer, cause_text, side_text, start_text, title
+from foreread.cli.text.escaped import escaped
+
+_MARKS = {ord(mark): f"&#{ord(mark)};" for mark in "\\`*_{}[]()<>#+!|~&\"'@$:"}
+
+
+def quoted(text: str) -> str:
+    """Return a text that Markdown shows as it is, on one line."""
+    return escaped(text).translate(_MARKS)
+
+
+def markdown_text(found: DiffDocument) -> str:
+    """Return the difference as Markdown."""
+    lines = [f"## foreread: {quoted(answer(found))}", ""]
+    for one in found.starts:
+        lines += _start(one)
+    lines += [f"- only in OLD: {quoted(name)}" for name in found.only_old]
+    lines += [f"- only in NEW: {quoted(name)}" for name in found.only_new]
+    lines += [f"- note: {quoted(note)}" for note in found.notes]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _start(one: StartDiff) -> Iterator[str]:
+    yield f"### {quoted(title(one))}"
+    yield ""
+    mark = {True: "regressed: ", False: "passed: ", None: ""}[one.regressed]
+    yield f"**{quoted(mark + start_text(one))}**"
+    yield ""
+    yield f"- OLD {quoted(side_text(one.old))}"
+    yield f"- NEW {quoted(side_text(one.new))}"
+    yield from (f"- {quoted(cause_text(cause))}" for cause in one.causes)
+    yield from (f"- doubt: {quoted(doubt)}" for doubt in one.doubts)
+    yield ""
+    if one.files:
+        yield "| seconds | requests | pages | file | why |"
+        yield "|---:|---:|---:|---|---|"
+        yield from map(_row, one.files[:SHOWN_FILES])
+        if len(one.files) > SHOWN_FILES:
+            yield f"| | | | and {len(one.files) - SHOWN_FILES} more | |"
+        yield ""
+
+
+def _row(file: DiffFile) -> str:
+    seconds = "" if file.seconds is None else f"{file.seconds:+.3f}"
+    was = "" if file.was is None else f" (was <code>{quoted(file.was)}</code>)"
+    cells = (
+        seconds,
+        f"{file.requests_new - file.requests_old:+,}",
+        f"{file.pages_new - file.pages_old:+,}",
+        f"<code>{quoted(file.path)}</code>{was}",
+        quoted(file.why),
+    )
+    return f"| {' | '.join(cells)} |"

@@ -1,0 +1,86 @@
+"""Measures on a target how long its kernel takes to unpack what a start reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.layout.compared import kind_of, opened
+from analyzer.layout.on_image import on_image
+from analyzer.layout.order import LayoutError
+from analyzer.layout.predicted import reader_of
+from analyzer.layout.unpacking_file import Measured
+from boards.open import open_target
+from boards.owner import PREFIX, owner_tag
+from boards.scratch import scratch_folder
+from boards.silent import silent
+from emulator.images.compressors import Compressor
+from emulator.images.reads import Touched
+from emulator.images.squashfs import read_squashfs
+from emulator.images.squashfs_contents import Contents
+from foreread.image_of_root import RootError, mksquashfs
+from tracer.calibrate import unpacking
+
+_MOST_SAMPLE = 2 << 20  # bytes
+_BLOCK = 128 << 10  # bytes
+_BUDGET_S = 8.0  # for all compressors
+
+
+def measure_unpacking(
+    target: str,
+    image: Path,
+    recording: Recording,
+    compressors: Sequence[Compressor],
+    mountpoint: str | None = None,
+) -> Measured:
+    """Return the time of a target's kernel to unpack blocks that a start reads.
+
+    Raises LayoutError, CalibrateError, RootError and TargetError.
+    """
+    with opened(image) as octets:
+        if kind_of(octets) != "squashfs":
+            raise LayoutError(f"{image} is not an image of squashfs", "leave out --target")
+        start = on_image(recording, read_squashfs(octets), mountpoint)
+        sample = _sample(start.touches(start.image.block_size, 0), Contents(start.image, octets))
+    blocks = [sample[at : at + _BLOCK] for at in range(0, len(sample), _BLOCK)]
+    with scratch_folder("unpacking") as name, open_target(target, tell=silent) as reached:
+        images = _images(unpacking.sample_files(blocks), compressors, Path(name))
+        each_s = _BUDGET_S / 3 / len(images)
+        place = f"{PREFIX}unpacking-{owner_tag()}"
+        found = unpacking.measure_unpacking(reached, images, blocks, each_s, place)
+    return Measured(found.lacking(tuple(one for one in compressors if one not in images)))
+
+
+def _images(
+    files: Mapping[str, bytes], compressors: Sequence[Compressor], folder: Path
+) -> dict[str, Path]:
+    """Return an image of the sample for each compressor that mksquashfs has."""
+    root = folder / "root"
+    root.mkdir()
+    for name, octets in files.items():
+        (root / name).write_bytes(octets)
+    images: dict[str, Path] = {}
+    refused: RootError | None = None
+    for compressor in compressors:
+        try:
+            mksquashfs(root, folder / compressor, "-comp", compressor, "-b", str(_BLOCK))
+        except RootError as error:
+            refused = error
+        else:
+            images[compressor] = folder / compressor
+    if not images and refused is not None:
+        raise refused
+    return images
+
+
+def _sample(touches: Array, contents: Contents) -> bytes:
+    """Return what a start reads first."""
+    read, unit = reader_of(contents), contents.image.block_size
+    sample = bytearray()
+    for kind, row, number in touches.tolist():
+        if kind == Touched.BLOCK and len(sample) < _MOST_SAMPLE:
+            size = int(contents.image.files["size"][row])
+            sample += read(row, number * unit, min((number + 1) * unit, size))
+    return bytes(sample[:_MOST_SAMPLE])

@@ -1,0 +1,108 @@
+"""The tables of root file systems: one row for each root and kernel, and one for each window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from studies.accuracy.figures import relative_error
+from studies.accuracy.markdown import NONE, markdown, percent
+from studies.accuracy.store import Cell, Document
+
+_HEAD = (
+    *("root", "kernel", "starts", "least Jaccard", "pages", "requests"),
+    *("seconds: median error", "worst error", "regret"),
+)
+_FIGURES = ("median error", "worst error", "regret")
+_BY_WINDOW = (
+    *("start", "KiB", "Jaccard", "pages", "requests", "seconds predicted", "measured", "error"),
+)
+
+Made = Sequence[tuple[Cell, Document]]
+Row = Sequence[str]
+
+
+def lines(made: Made) -> list[str]:
+    """Return the tables: of several starts and windows the worst counts in the first."""
+    groups: dict[tuple[str, str], list[Document]] = {}
+    for _, found in made:
+        root = found["root"]
+        groups.setdefault((root["file_system"], root["kernel"]), []).append(found)
+    whole = markdown(_HEAD, [_row(*key, found) for key, found in groups.items()])
+    windows = [row for cell, found in made for row in _windows(cell.name, found)]
+    return [
+        *whole,
+        "",
+        "Pages and requests are predicted / measured.",
+        "",
+        *markdown(_BY_WINDOW, windows),
+    ]
+
+
+def _row(root: str, kernel: str, found: Sequence[Document]) -> Row:
+    rows = [row for one in found for row in one["pages"]]
+    predicted = all(map(_is_predicted, found))
+    jaccard = min((row["jaccard"] for row in rows), default=None)
+    return (
+        root,
+        kernel,
+        str(len(found)),
+        NONE if jaccard is None else f"{jaccard:.4f}",
+        _worst(abs(_error(row["pages"])) for row in rows),
+        _worst(abs(_error(row["requests"])) for row in rows if predicted),
+        *(_worst(_figures(found, name)) for name in _FIGURES),
+    )
+
+
+def _windows(name: str, found: Document) -> Iterator[Row]:
+    """Yield the rows of a start; a window whose pages were not recorded has seconds only."""
+    pages = {row["read_ahead_kb"]: row for row in found["pages"]}
+    points = {
+        point["read_ahead_kb"]: point
+        for row in found["seconds"]["rows"]
+        for point in row.get("points", [])
+    }
+    for kb in sorted(pages.keys() | points.keys()):
+        jaccard, counted, requests = _of_pages(pages.get(kb))
+        requests = requests if _is_predicted(found) else NONE
+        yield name, str(kb), jaccard, counted, requests, *_of_seconds(points.get(kb))
+
+
+def _is_predicted(found: Document) -> bool:
+    """Return whether there are predictions; without, requests of file data are not known either."""
+    rows = found["seconds"]["rows"]
+    points = (point for row in rows for point in row.get("points", []))
+    return any((point["predicted"] or {}).get("seconds") is not None for point in points)
+
+
+def _of_pages(row: Mapping[str, Any] | None) -> Row:
+    if row is None:
+        return NONE, NONE, NONE
+    pairs = (" / ".join(str(number) for number in row[name]) for name in ("pages", "requests"))
+    return f"{row['jaccard']:.4f}", *pairs
+
+
+def _of_seconds(point: Mapping[str, Any] | None) -> Row:
+    if point is None:
+        return NONE, NONE, NONE
+    measured, predicted = point["measured"]["seconds"], (point["predicted"] or {}).get("seconds")
+    if predicted is None:
+        return NONE, f"{measured:.3f}", NONE
+    return f"{predicted:.3f}", f"{measured:.3f}", percent(predicted / measured - 1)
+
+
+def _error(pair: Sequence[float]) -> float:
+    found = relative_error(*pair)
+    return 0.0 if found is None else found
+
+
+def _figures(found: Sequence[Document], name: str) -> Iterable[float]:
+    rows: list[Mapping[str, Any]] = [row for one in found for row in one["seconds"]["rows"]]
+    for figure in (figure for row in rows for figure in row.get("figures", [])):
+        if figure["name"] == name and figure["value"] is not None:
+            yield figure["value"]
+
+
+def _worst(values: Iterable[float]) -> str:
+    known = list(values)
+    return percent(max(known)) if known else NONE

@@ -1,0 +1,233 @@
+"""The tables of kernels and CPUs: starts and judgements on each board, and what is confirmed.
+
+    python -m studies.accuracy.kernel_tables [accuracy-out]
+
+takes the cells of area ``kernels`` from a folder of results into figures/kernels.json and
+figures/judged.json, and writes the tables into docs/explanation/accuracy.md and the journal
+kernels.md; without a folder it writes the tables anew. Predictions know what was compared by
+analyzer/predict/confirmed.py, which tests hold to these figures.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from boards.emulated import MACHINES
+from studies.accuracy.figures import FIXED_COST
+from studies.accuracy.kernel_confirmed import (
+    STARTS,
+    Figures,
+    board_of,
+    compared,
+    errors_of,
+    of_boards,
+)
+from studies.accuracy.markdown import markdown, percent
+from studies.accuracy.store import Cell, Document
+
+FIGURES = Path(__file__).with_name("figures") / "kernels.json"
+JUDGED = Path(__file__).with_name("figures") / "judged.json"
+JOURNAL = Path(__file__).with_name("kernels.md")
+PAGE = Path(__file__).parents[2] / "docs/explanation/accuracy.md"
+_JUDGED_HEAD = ("CPU", "kernel", "programs", "folios", "requests", "result")
+_START_HEAD = (
+    *("CPU", "kernel", "start", "KiB: default, best, ours, verdict"),
+    *("pages", "requests", "error in % at KiB", "regret", "in the band"),
+)
+_HEAD = (
+    *("CPU", "kernel", "starts", "windows", "pages", "requests"),
+    *("seconds: median, worst", "regret", "in the band"),
+)
+_KEPT = ("machine", "series", "start", "kernel", "date", "foreread")
+_OF_ROW = ("default_kb", "best_kb", "chosen_kb", "verdict_kb", "regret_proposed", "why")
+
+
+def lines(made: Sequence[tuple[Cell, Document]]) -> list[str]:
+    """Return the tables of finished cells."""
+    starts = [kept(found) for _, found in made if "rows" in found]
+    judged = [judgement(found) for _, found in made if "judgement" in found]
+    return [*table(starts), *(["", *judged_table(judged)] if judged else [])]
+
+
+def kept(found: Mapping[str, Any]) -> Document:
+    """Return the part of a cell that is kept with the project: both sides of each point."""
+    row = found["rows"][0]
+    document = {name: found[name] for name in _KEPT if name in found}
+    document |= {name: row[name] for name in _OF_ROW if name in row}
+    regret = next((one["value"] for one in row.get("figures", ()) if one["name"] == "regret"), None)
+    points = [
+        {
+            "read_ahead_kb": one["read_ahead_kb"],
+            **{side: {**one[side]} for side in ("predicted", "measured")},
+            "in_band": one["in_band"],
+        }
+        for one in row.get("points", ())
+    ]
+    return {**document, "regret": regret, "points": points}
+
+
+def judgement(found: Mapping[str, Any]) -> Document:
+    """Return the part of a judgement that is kept with the project."""
+    given = found["judgement"]
+    document = {name: found[name] for name in ("machine", "series", "foreread") if name in found}
+    names = ("release", "date", "result", "difference", "programs", "windows_kb")
+    document |= {name: given["kernel"][name] for name in names if name in given["kernel"]}
+    return document | {name: given[name] for name in ("folios", "requests", "seconds")}
+
+
+def table(cells: Figures) -> list[str]:
+    """Return the table: a row for each board and kernel."""
+    return markdown(_HEAD, (_row(board_of(some[0]), some) for some in of_boards(cells)))
+
+
+def unmade(cells: Figures) -> list[str]:
+    """Say which cells of the table are incomplete, and which are missing."""
+    made = {
+        (name, series): [one["start"] for one in cells if board_of(one) == (name, series)]
+        for name, machine in MACHINES.items()
+        for series in machine.kernels
+    }
+    few = [f"{' '.join(board)} ({', '.join(some)})" for board, some in made.items() if some]
+    few = [
+        text
+        for text, some in zip(few, filter(None, made.values()), strict=True)
+        if len(some) < STARTS
+    ]
+    absent = [" ".join(board) for board, some in made.items() if not some]
+    said = [f"Fewer than three starts: {'; '.join(few)}."] if few else []
+    return said + ([f"Not measured: {', '.join(absent)}."] if absent else [])
+
+
+def judged_table(judged: Figures) -> list[str]:
+    """Return the table of judgements."""
+    return markdown(_JUDGED_HEAD, (_judged_row(one) for one in judged))
+
+
+def _judged_row(one: Mapping[str, Any]) -> Sequence[str]:
+    result = "identical" if one["result"] == "confirmed" else f"**{one['difference']}**"
+    counts = (f"{one[name]:,}" for name in ("programs", "folios", "requests"))
+    return (one["machine"], one["release"].partition("-")[0].partition("+")[0], *counts, result)
+
+
+def starts_table(cells: Figures) -> list[str]:
+    """Return the table of single starts, window by window."""
+    return markdown(_START_HEAD, (_start_row(one) for one in cells))
+
+
+def _start_row(one: Mapping[str, Any]) -> Sequence[str]:
+    names = ("default_kb", "best_kb", "chosen_kb", "verdict_kb")
+    kib = ", ".join("–" if one.get(name) is None else str(one[name]) for name in names)
+    which = (*board_of(one), one["start"], kib)
+    if not errors_of(one, "seconds"):
+        return (*which, "–", "–", one.get("why") or "none", "–", "–")
+    held = sum(bool(point["in_band"]) for point in one["points"])
+    return (
+        *which,
+        *(_counted([one], name) for name in ("pages", "F")),
+        ", ".join(_error_text(point) for point in one["points"]),
+        "–" if one["regret"] is None else _bold(one["regret"], FIXED_COST.regret),
+        f"{held} of {len(one['points'])}",
+    )
+
+
+def _error_text(point: Mapping[str, Any]) -> str:
+    predicted, measured = (point[side]["seconds"] for side in ("predicted", "measured"))
+    if predicted is None or not measured:
+        return f"{point['read_ahead_kb']}: none"
+    return f"{point['read_ahead_kb']}: {100 * (predicted / measured - 1):+.1f}"
+
+
+def _row(board: tuple[str, str], cells: Figures) -> Sequence[str]:
+    known = [one for one in cells if one["points"]]
+    points = [point for one in known for point in one["points"]]
+    errors = [errors_of(one, "seconds") for one in known]
+    regrets = [one["regret"] for one in known if one["regret"] is not None]
+    if not errors or not all(errors):
+        return (*board, str(len(cells)), "–", "–", "–", "none", "–", "–")
+    middle = median(median(one) for one in errors)
+    worst = max(max(one) for one in errors)
+    held = sum(bool(point["in_band"]) for point in points)
+    return (
+        *board,
+        ", ".join(one["start"] for one in known),
+        str(len(points)),
+        *(_counted(known, name) for name in ("pages", "F")),
+        f"{_bold(middle, FIXED_COST.median_error)}, {_bold(worst, FIXED_COST.worst_error)}",
+        _bold(max(regrets, default=0.0), FIXED_COST.regret),
+        f"{held} of {len(points)}",
+    )
+
+
+def _counted(cells: Figures, name: str) -> str:
+    """Say at how many windows a count is what was measured, and the largest difference."""
+    errors = [error for one in cells for error in errors_of(one, name)]
+    same = sum(error == 0 for error in errors)
+    if same == len(errors):
+        return "identical"
+    return f"{percent(median(errors))}, {percent(max(errors))}"
+
+
+def _bold(value: float, target: float) -> str:
+    return percent(value) if value <= target else f"**{percent(value)}**"
+
+
+def collected(folder: Path) -> tuple[list[Document], list[Document]]:
+    """Return the starts and judgements in a folder of results; those that it lacks stay."""
+    starts = {_key(one): one for one in stored(FIGURES)}
+    judged = {_key(one): one for one in stored(JUDGED)}
+    for file in sorted((folder / "kernels").glob("*.json")):
+        found = json.loads(file.read_text())
+        into, take = (judged, judgement) if "judgement" in found else (starts, kept)
+        one = take(found)
+        into[_key(one)] = one
+    return [starts[key] for key in sorted(starts)], [judged[key] for key in sorted(judged)]
+
+
+def stored(file: Path) -> list[Document]:
+    """Return the cells that are kept with the project."""
+    found: list[Document] = json.loads(file.read_text()) if file.exists() else []
+    return found
+
+
+def _key(one: Mapping[str, Any]) -> tuple[str, tuple[int, ...], str]:
+    return one["machine"], tuple(int(n) for n in one["series"].split(".")), one.get("start", "")
+
+
+def with_table(page: str, name: str, table_lines: Iterable[str]) -> str:
+    """Return a page with a table between the marks of its ``name``."""
+    begin, end = (f"<!-- {name}: {which} -->\n" for which in ("begin", "end"))
+    before, _, rest = page.partition(begin)
+    _, _, after = rest.partition(end)
+    return before + begin + "\n".join(table_lines) + "\n" + end + after
+
+
+def with_tables(page: str) -> str:
+    """Return the page of the documentation with its tables as they are now."""
+    starts = stored(FIGURES)
+    page = with_table(page, "kernels", [*table(starts), "", *unmade(starts)])
+    page = with_table(page, "judged", judged_table(stored(JUDGED)))
+    return with_table(page, "compared", compared())
+
+
+def with_starts(page: str) -> str:
+    """Return the journal with its tables as they are now."""
+    return with_table(page, "starts", starts_table(stored(FIGURES)))
+
+
+def main(words: Sequence[str]) -> None:
+    """Collect the cells of a folder, if one is named, and write the tables."""
+    if words:
+        FIGURES.parent.mkdir(exist_ok=True)
+        for file, found in zip((FIGURES, JUDGED), collected(Path(words[0])), strict=True):
+            file.write_text("[\n" + ",\n".join(map(json.dumps, found)) + "\n]\n")
+    PAGE.write_text(with_tables(PAGE.read_text()))
+    JOURNAL.write_text(with_starts(JOURNAL.read_text()))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,69 @@
+"""Cells of root file systems: pages, requests and seconds of starts, by root and kernel."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from boards.emulated import MACHINES
+from studies.accuracy import figures, on_boards, page_sets, seconds
+from studies.accuracy.cli import Foreread
+from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, SD, Application, Board, Live
+from studies.accuracy.store import Cell, Document
+
+AREA = "filesystems"
+KERNELS = ("6.1", "6.12", "5.10", "7.2")
+ROOTS = (
+    *("squashfs", "overlay-squashfs", "erofs-uncompressed", "erofs", "overlay-erofs", "btrfs"),
+)
+APPLICATIONS = (MADPLAY, PERL, PYTHON)
+PACKAGES = ("madplay", "perl", "python3")
+# Few, since a recording takes a quarter of a minute. A sweep at 0 would measure what nobody sets.
+WINDOWS_KB = (4, 16, 128, 512)
+
+
+def cells(live: Live, machine: str = "x86_64") -> list[Cell]:
+    """Return the cells, board by board, so that each boots once."""
+    boards = [Board(machine, kernel, PACKAGES, SD, fs=fs) for fs in ROOTS for kernel in KERNELS]
+    return [_cell(live, board, one) for board in boards for one in APPLICATIONS]
+
+
+def _cell(live: Live, board: Board, application: Application) -> Cell:
+    def asked(folder: Path, target: str | None = None) -> seconds.Asked:
+        return seconds.Asked(
+            command=application.command,
+            devices={"known": board.device.write(folder)},
+            targets=on_boards.fixed_cost,
+            target=target,
+            windows_kb=WINDOWS_KB,
+        )
+
+    def run(folder: Path) -> Document:
+        foreread = Foreread()
+        target = live.target(board, foreread)
+        (folder / "pages").mkdir(exist_ok=True)
+        pages = page_sets.on_board(target, application, folder / "pages", foreread, WINDOWS_KB)
+        if not (folder / "capture").exists():
+            shutil.copytree(folder / "pages/0", folder / "capture")
+        timed = seconds.measure(asked(folder, target), folder, foreread)
+        of_pages = figures.page_figures(pages["rows"], figures.SINGLE_THREADED)
+        return {
+            "kernel": pages["kernel"],
+            "root": {"file_system": board.fs, "kernel": board.kernel, "machine": board.machine},
+            "pages": pages["rows"],
+            "page_figures": [one.to_json() for one in of_pages],
+            "seconds": timed,
+            "commands": foreread.lines,
+        }
+
+    def missing() -> str | None:
+        if board.kernel not in MACHINES[board.machine].kernels:
+            return f"no board {board.machine} with Linux {board.kernel}"
+        return on_boards.missing()
+
+    name = f"{board.fs}-{board.kernel}-{application.name}"
+    title = f"{application.name}, {board.machine} {board.kernel}, {board.fs}"
+    return Cell(
+        *(AREA, name, title, run, missing),
+        judge=lambda folder: {"seconds": seconds.judge(asked(folder), folder)},
+    )

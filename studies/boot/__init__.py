@@ -1,0 +1,1 @@
+"""Whole boots, predicted and measured."""

@@ -1,0 +1,228 @@
+"""Whole boots of emulated boards: recorded once, predicted, and measured with what was predicted.
+
+    python -m studies.boot.measure [--init busybox|systemd] [--repeat N] -o FILE
+
+The board starts an audio player and a Python program while it boots. Its boot is recorded by
+`foreread record --boot`; the four cases of `foreread prefetch` (the kernel's window or the
+predicted one, without and with the list) are predicted from that, and are then installed by
+`foreread script` and measured, each over N reboots. A measured boot is from where the hook records
+from to boot-done, in guest time. FILE gets the figures of all boots. Needs QEMU and an
+aarch64 compiler.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from analyzer.apply import ApplyPlan, install, plan_from, uninstall
+from analyzer.apply.boot_hook import BoardHook
+from analyzer.apply.plan import Prefetch
+from analyzer.apply.write import REPLAYER_SOURCE, shipped
+from analyzer.ingest.load import load
+from analyzer.ingest.seen import SeenTrace
+from analyzer.predict.choice import predict_by
+from analyzer.prefetch import Case, compare, encode
+from boards.emulated.live import EmulatedTarget, LiveOptions
+from boards.target import Target
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
+from tracer.remote.boot import BootEnding, record_boot_on, with_init
+from tracer.remote.job import part
+
+Document = dict[str, Any]
+BOARD, DISK, PRESENT_KB = "arm64", "slow0", 128
+PACKAGES = ("madplay", "python3")
+STARTED = {
+    "player": "madplay -Q -o null: -t 1 /sample.mp3",
+    "server": "python3 -c 'import json, http.server, email.message, decimal'",
+}
+_PATIENCE_S = 900.0
+_CLOCK = "/sys/module/slowdisk/parameters/now_ns"
+_MARK = f"""\
+#!/bin/sh
+case ${{1-start}} in start) ;; *) exit 0 ;; esac
+read -r now <{_CLOCK}
+read -r requests _ sectors _ </sys/block/{DISK}/stat
+echo "$now $requests $sectors" >/run/mark-@NAME@
+"""
+_UNITS = "/etc/systemd/system"
+# As the hook's unit.
+_EARLY = """\
+DefaultDependencies=no
+After=systemd-remount-fs.service sys-kernel-tracing.mount sys-kernel-debug.mount
+Before=local-fs-pre.target sysinit.target systemd-udevd.service foreread.service
+Before=systemd-modules-load.service systemd-tmpfiles-setup-dev.service
+"""
+
+
+class BootBoard:
+    """An emulated board that starts applications while it boots, and marks begin and end."""
+
+    def __init__(self, target: Target, init: str) -> None:
+        self.target = target
+        self._put("/usr/bin/mark-begin", _MARK.replace("@NAME@", "begin"))
+        self._put("/usr/bin/mark-end", _MARK.replace("@NAME@", "end"))
+        if init == "systemd":
+            self._add_unit("mark-begin", "/usr/bin/mark-begin", _EARLY, "sysinit")
+            self._add_unit("mark-end", "/usr/bin/mark-end", "After=multi-user.target\n")
+            for name, line in STARTED.items():
+                self._put(f"/usr/bin/start-{name}", f"#!/bin/sh\nexec {line}\n")
+                self._add_unit(f"start-{name}", f"/usr/bin/start-{name}")
+        else:
+            together = "".join(f"{line} &\n" for line in STARTED.values())
+            guard = "case $1 in start) ;; *) exit 0 ;; esac\n"
+            self._put("/etc/init.d/S60start", f"#!/bin/sh\n{guard}{together}wait\n")
+            self._sh("ln -s /usr/bin/mark-begin /etc/init.d/S00mark")
+            self._sh("ln -s /usr/bin/mark-end /etc/init.d/S98mark")
+
+    def boots(self, repeat: int) -> list[Document]:
+        """Reboot, and return seconds, requests and bytes of each boot."""
+        return [self._boot() for _ in range(repeat)]
+
+    def _boot(self) -> Document:
+        self.target.reboot(_PATIENCE_S)
+        end = time.monotonic() + _PATIENCE_S
+        while self._status("[ -s /run/mark-end ]"):
+            if time.monotonic() > end:
+                raise RuntimeError("the board did not reach the end of its boot")
+            time.sleep(1)
+        first, last = (
+            list(map(int, self._sh(f"cat /run/mark-{name}").split())) for name in ("begin", "end")
+        )
+        return {
+            "seconds": (last[0] - first[0]) / 1e9,
+            "requests": last[1] - first[1],
+            "bytes": (last[2] - first[2]) * 512,
+            "requests_before": first[1],
+            "bytes_before": first[2] * 512,
+        }
+
+    def _add_unit(
+        self, name: str, command: str, lines: str = "", wanted: str = "multi-user"
+    ) -> None:
+        service = f"Type=oneshot\nRemainAfterExit=yes\nExecStart={command}\n"
+        self._put(f"{_UNITS}/{name}.service", f"[Unit]\n{lines}\n[Service]\n{service}", 0o644)
+        wants = f"{_UNITS}/{wanted}.target.wants"
+        self._sh(f"mkdir -p {wants}; ln -s {_UNITS}/{name}.service {wants}/")
+
+    def _put(self, path: str, text: str, mode: int = 0o755) -> None:
+        with tempfile.NamedTemporaryFile("w") as file:
+            file.write(text)
+            file.flush()
+            self.target.push(Path(file.name), path, mode)
+
+    def _status(self, line: str) -> int:
+        return self.target.run(["sh", "-c", line], timeout_s=_PATIENCE_S).status
+
+    def _sh(self, line: str) -> str:
+        done = self.target.run(["sh", "-c", line], timeout_s=_PATIENCE_S)
+        if done.status:
+            raise RuntimeError(f"{line}: {done.stderr.decode(errors='replace')}")
+        return done.stdout.decode()
+
+
+def measure(init: str, repeat: int, output: Path) -> Document:
+    """Record, predict and measure on a board with ``init``; write the document after each case."""
+    options = LiveOptions(BOARD, init=init, packages=PACKAGES, swap_mib=0, time_out_s=_PATIENCE_S)
+    document: Document = {"board": BOARD, "init": init, "started": STARTED, "cases": []}
+    with EmulatedTarget(options, _tell) as target, tempfile.TemporaryDirectory() as folder:
+        board = BootBoard(target, init)
+        capture = output.with_suffix(".capture")
+        document |= _recorded(target, capture)
+        cases = _predicted(capture)
+        document["cases"] = [asdict(case) for case, _ in cases]
+        _write(document, output)
+        for at, (case, plan) in enumerate(cases):
+            if plan is not None:
+                install(target, _with_replayer(plan, folder))
+            _tell(f"measuring: {case.name}, {case.read_ahead_kb} KiB")
+            document["cases"][at]["measured"] = board.boots(repeat)
+            if plan is not None:
+                uninstall(target)
+            _write(document, output)
+    return document
+
+
+def _recorded(target: Target, folder: Path) -> Document:
+    hook = BoardHook(target, part("boot_hook.sh"), done=True)
+    options = with_init(RecordOptions(RunOptions(["/sbin/init"]), tell=_tell), target)
+    seen, ending = SeenTrace(), BootEnding(within_s=_PATIENCE_S)
+    capture = record_boot_on(target, options, ending, hook, folder, seen.inodes, seen)
+    return {
+        "kernel": capture.host.kernel,
+        "recorded_seconds": capture.wall_seconds,
+        "lost": sum(capture.lost.values()),
+        "notes": capture.notes,
+    }
+
+
+def _predicted(folder: Path) -> list[tuple[Case, ApplyPlan | None]]:
+    """Return the four cases, each with its plan; None: the board as it is."""
+    recording = load(folder)
+    prediction = predict_by(recording)
+    compared = compare(recording)
+    listed = Prefetch(encode(compared.found.listing), b"")
+    found = []
+    for case in compared.cases:
+        with_list = case.name in ("list", "both")
+        plan = None
+        if with_list or case.name == "window":
+            plan = plan_from(
+                prediction,
+                recording.capture,
+                read_ahead_kb=case.read_ahead_kb,
+                prefetch=listed if with_list else None,
+                attempts=0,
+            )
+        found.append((case, plan))
+    return found
+
+
+def _with_replayer(plan: ApplyPlan, folder: str) -> ApplyPlan:
+    if plan.prefetch is None:
+        return plan
+    return replace(plan, prefetch=replace(plan.prefetch, replayer=_replayer(folder)))
+
+
+def _replayer(folder: str) -> bytes:
+    source, program = Path(folder, REPLAYER_SOURCE), Path(folder, "replayer")
+    source.write_bytes(shipped(REPLAYER_SOURCE))
+    compiler = ["aarch64-linux-gnu-gcc", "-std=c11", "-O2", "-static", "-s"]
+    subprocess.run([*compiler, "-o", program, source], check=True)
+    return program.read_bytes()
+
+
+def _write(document: Document, output: Path) -> None:
+    output.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _tell(step: str) -> None:
+    print(f"{time.strftime('%H:%M:%S')} {step}", file=sys.stderr, flush=True)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Measure, and print predicted beside measured."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--init", choices=("busybox", "systemd"), default="busybox")
+    parser.add_argument("--repeat", type=int, default=2)
+    parser.add_argument("-o", "--output", type=Path, required=True)
+    args = parser.parse_args(words)
+    document = measure(args.init, args.repeat, args.output)
+    for case in document["cases"]:
+        seconds = median(boot["seconds"] for boot in case["measured"])
+        print(f"{case['name']:8} {case['seconds']:.3f} s predicted, {seconds:.3f} s measured")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The starts of the study predicted for each image, beside what was measured."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from analyzer.layout.compared import opened, present_window
+from analyzer.layout.on_image import on_image
+from analyzer.layout.order import order_of
+from analyzer.layout.predicted import cases, counted
+from analyzer.layout.seconds import timing
+from analyzer.layout.unpacking_file import read_unpacking
+from emulator.devices.device import FixedCost
+from emulator.images.squashfs import read_squashfs
+from foreread import load
+from studies.accuracy.on_boards import SD
+from studies.accuracy.store import Document
+from studies.layout.images import AnyImage, Image
+from studies.layout.starts import STARTS
+
+_COLUMNS = {"seconds": "seconds", "requests": "requests", "bytes": "read_bytes"}
+DEVICE = FixedCost(SD.latency_us * 1e3, SD.ns_per_kib)
+
+
+def predicted(every: Sequence[AnyImage], folder: Path) -> list[Document]:
+    """Return a row for each image and start: predicted and measured numbers."""
+    unpacking = read_unpacking(folder / "unpacking.json").by_compressor
+    images = [one for one in every if isinstance(one, Image)]
+    rows = []
+    with opened(folder / "base.squashfs") as octets:
+        tables = read_squashfs(octets)
+        starts = {
+            one.name: on_image(load(folder / f"capture-{one.name}"), tables) for one in STARTS
+        }
+        order = order_of([start.start for start in starts.values()])
+        layouts = [one.layout for one in images]
+        for name, start in starts.items():
+            found = list(cases(start, octets, layouts, order, present_window(start)))
+            timed = timing(start, found[0], unpacking, DEVICE)
+            for image, case in zip(images, found[1:], strict=True):
+                reads = counted(start, case, found[0])
+                numbers = (timed.seconds(case, reads), reads.requests, reads.read_bytes)
+                rows.append(_row(image, name, numbers, folder))
+    for one in every:
+        if not isinstance(one, Image):
+            rows += [_row(one, name, (None, None, None), folder) for name in starts]
+    return rows
+
+
+def _row(image: AnyImage, start: str, numbers: Sequence[float | None], folder: Path) -> Document:
+    measured = json.loads((folder / "measured" / f"{image.name}.json").read_text())
+    run = measured["runs"][start]
+    return {
+        "image": image.name,
+        "pair": image.name.rpartition("-")[0],
+        "ordered": image.name.endswith("-sorted"),
+        "start": start,
+        "predicted": dict(zip(("seconds", "requests", "bytes"), numbers, strict=True)),
+        "measured": {name: run[of] for name, of in _COLUMNS.items()},
+    }

@@ -1,0 +1,61 @@
+"""Windows in phases: by the first use of each file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from advice_starts import start_of
+from programs import Script
+
+from analyzer.advise.phases import begins_ns, boundaries, first_uses, phased
+from analyzer.advise.variant import variant_of
+
+
+def two_files(window=0):
+    """Pages 40 to 43 of two mapped files, one after the other."""
+    script = Script()
+    mappings = [script.map(script.open(script.file(128)), 0, 128) for _ in range(2)]
+    rows: list[dict[str, int]] = []
+    accesses = []
+    for file, mapping in enumerate(mappings):
+        for page in range(40, 44):
+            script.touch(mapping, page)
+            rows.append({"operation": 2 + len(rows), "cpu_ns": 10})
+            accesses.append((file, page))
+    return variant_of(start_of(script, rows, accesses), window)
+
+
+def uses(variant):
+    return first_uses(variant).tolist()
+
+
+def test_phases_begin_where_files_are_first_used():
+    variant = two_files()
+    operations = variant.run.program.operations
+    assert uses(variant) == [0, 4]
+    assert boundaries(variant, 3) == [4]
+    assert len(operations) == 10
+    assert begins_ns(variant, 4) == pytest.approx(4 * 1410)
+    assert begins_ns(variant, 0) == 0
+
+
+@pytest.mark.parametrize("window", [0, 1, 4, 16])
+def test_equal_windows_are_the_same_as_one(window):
+    variant = two_files()
+    together = replace(variant, window=window).cost()
+    assert phased(variant, [4], [window, window]).cost() == together
+
+
+def test_each_file_has_the_window_of_its_phase():
+    variant = two_files()
+    alone, around = [[1, 1]] * 4, [[1, 8], [0, 0], [1, 8], [0, 0]]
+    for windows, work in (([8, 0], [*around, *alone]), ([0, 8], [*alone, *around])):
+        timed, _ = phased(variant, [4], windows).timed()
+        assert timed.work[:, :2].tolist() == work
+
+
+def test_a_window_of_the_file_system_stays():
+    variant = two_files()
+    variant.run.program.files["window"][1] = 0
+    assert phased(variant, [4], [8, 8]).cost() == phased(variant, [4], [8, 0]).cost()

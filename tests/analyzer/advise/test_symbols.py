@@ -1,0 +1,118 @@
+"""Functions of real ELF files, as nm and the linkers see them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analyzer.advise.linking import linker_lists
+from analyzer.advise.symbols import Function, functions_of, on_pages
+
+PAGE = 4096
+NAMES = [f"part{number}" for number in range(6)]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """Functions of more than a page each, compiled into sections of their own."""
+    folder = tmp_path_factory.mktemp("library")
+    body = "".join(
+        f'int {name}(int x) {{ __asm__ volatile(".skip 5000, 0x90"); return x + {at}; }}\n'
+        for at, name in enumerate(NAMES)
+    )
+    (folder / "parts.c").write_text(body)
+    compiler = ["gcc", "-c", "-O1", "-fPIC", "-ffunction-sections", "parts.c", "-o", "parts.o"]
+    subprocess.run(compiler, cwd=folder, check=True)
+    return folder
+
+
+def linked(folder, name, *options):
+    subprocess.run(["gcc", "-shared", "-o", name, *options, "parts.o"], cwd=folder, check=True)
+    return (folder / name).read_bytes()
+
+
+def order(content):
+    return [one.name for one in functions_of(content) if one.name in NAMES]
+
+
+def by_nm(path):
+    listed = subprocess.run(["nm", "-S", path], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listed.splitlines()]
+    return {row[3]: int(row[1], 16) for row in rows if len(row) == 4 and row[3] in NAMES}
+
+
+def test_functions_are_those_of_nm(sources):
+    content = linked(sources, "plain.so")
+    found = {one.name: one.size for one in functions_of(content) if one.name in NAMES}
+    assert found == by_nm(sources / "plain.so")
+    assert {one.section for one in functions_of(content) if one.name in NAMES} == {".text"}
+
+
+def test_of_a_stripped_library_the_dynamic_symbols_are_known(sources):
+    linked(sources, "stripped.so", "-s")
+    assert sorted(order((sources / "stripped.so").read_bytes())) == NAMES
+
+
+def used(content):
+    """Return the pages of part4 and part1, as a start accesses them."""
+    places = {one.name: one.at // PAGE for one in functions_of(content)}
+    return {0: [places["part4"] + 1, places["part1"] + 1]}
+
+
+@pytest.mark.parametrize(
+    ("linker", "option", "kind"),
+    [
+        ("lld", "--symbol-ordering-file", "symbols"),
+        ("gold", "--section-ordering-file", "sections"),
+    ],
+)
+def test_linkers_place_the_listed_functions_in_that_order(sources, linker, option, kind):
+    if not shutil.which(f"ld.{linker}"):
+        pytest.skip(f"no {linker}: its list was not tried")
+    content = linked(sources, "before.so")
+    lists = linker_lists("/lib/before.so", content, used(content), PAGE)
+    names = lists["lib-before.so.symbols"].decode().split()
+    assert {"part4", "part1"} <= set(names)
+    assert names.index("part4") < names.index("part1")
+    (sources / kind).write_bytes(lists[f"lib-before.so.{kind}"])
+    after = linked(sources, f"{linker}.so", f"-fuse-ld={linker}", f"-Wl,{option}={kind}")
+    placed = [name for name in order(after) if name in names]
+    assert placed == [name for name in names if name in NAMES]
+    assert order(after) != order(content)
+
+
+def test_pages_are_listed_in_order_and_functions_once():
+    functions = [Function("a", 0, 5000, ".text"), Function("b", 5000, 100, ".text.hot")]
+    assert [one.name for one in on_pages(functions, [1, 0], PAGE)] == ["a", "b"]
+    assert on_pages(functions, [2], PAGE) == []
+    assert on_pages([], [0], PAGE) == []
+
+
+def test_without_symbols_there_is_the_list_of_pages_alone():
+    assert linker_lists("/lib/a.so", b"", {0: [5, 3]}, PAGE) == {"lib-a.so.pages": b"5\n3\n"}
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_refused_in_peace(data):
+    assert functions_of(data) == []
+    assert functions_of(b"\x7fELF\x02\x01" + data) == []
+
+
+@given(st.data())
+def test_damaged_libraries_have_no_function_beyond_their_end(sources, data):
+    content = bytearray(linked_once(sources))
+    for _ in range(data.draw(st.integers(1, 8))):
+        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
+    for one in functions_of(bytes(content)):
+        assert one.at >= 0
+        assert one.name.isprintable()
+
+
+def linked_once(folder):
+    if not (folder / "damaged.so").exists():
+        linked(folder, "damaged.so")
+    return (folder / "damaged.so").read_bytes()

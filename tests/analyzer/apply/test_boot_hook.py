@@ -1,0 +1,295 @@
+"""The hook that records one boot: installed, run, and removed, on a board in a chroot."""
+
+from __future__ import annotations
+
+import time
+from importlib import resources
+
+import pytest
+from chroot_board import ROOT_MOUNT, ChrootBoard, plan
+from requirements import busybox_chroot_missing
+from waiting import wait_until
+
+from analyzer.apply import ApplyError, InstallError, install
+from analyzer.apply.boot_hook import BoardHook, hook_layout
+
+MISSING = busybox_chroot_missing()
+pytestmark = [
+    pytest.mark.skipif(bool(MISSING), reason=MISSING),
+    pytest.mark.timeout(90),
+]
+APPLETS = ("cat", "chmod", "cmp", "dd", "grep", "kill", "mkfifo", "sed", "sleep", "wc")
+SCRIPT = (resources.files("tracer.remote") / "boot_hook.sh").read_bytes()
+PLACE = (resources.files("tracer.remote") / "place.sh").read_bytes()
+TOKEN = "0123456789abcdef"
+JOB = f"run/foreread-{TOKEN}"
+# Stands in for the recorder: it begins, waits for the end of the boot, and is over.
+RECORDER = b"""\
+[ "$2" = boot ] || exit 0
+job=${0%/*}
+mkdir "$job/marks" "$job/instance"
+mkfifo "$job/ends"
+echo "$job/marks $job/instance" >"$job/pair"
+exec 5<>"$job/ends"
+echo begun >&8
+read -r why <&5
+echo "$why" >/recorded
+rm -rf "$job"
+"""
+FILES = {"job.sh": RECORDER, "settings": b"", "place.sh": PLACE}
+
+
+class Board(ChrootBoard):
+    """Has what the hook needs; ``fail_at``: the connection is lost at this call."""
+
+    def __init__(self, root, init="/bin/busybox"):
+        super().__init__(root, init)
+        for applet in APPLETS:
+            (root / "bin" / applet).symlink_to("busybox")
+        self.directory("proc/sys/kernel/random")
+        self.put("proc/mounts", "/dev/root / ext4 rw 0 0\ntmpfs /run tmpfs rw 0 0\n")
+        self.put("proc/uptime", "3.14 2.71\n")
+        self.put("dev/kmsg", "")
+        self.put("dev/null", "")
+        self.put("dev/zero", "\0" * (1 << 18))
+        self.put("sys/block/slow0/stat", "45 0 3874 0\n")
+        self.calls, self.fail_at = 0, None
+        self.boot()
+
+    def boot(self, number=1):
+        self.put("proc/sys/kernel/random/boot_id", f"boot-{number}\n")
+
+    def run(self, command, stdin=b"", timeout_s=None):
+        self._called()
+        return super().run(command, stdin, timeout_s)
+
+    def push(self, source, destination, mode=0o644):
+        self._called()
+        super().push(source, destination, mode)
+
+    def _called(self):
+        self.calls += 1
+        if self.calls == self.fail_at:
+            raise ConnectionResetError("the power went off")
+
+
+def systemd(folder):
+    board = Board(folder, "/usr/lib/systemd/systemd")
+    board.directory("etc/systemd/system")
+    return board
+
+
+def procd(folder):
+    board = Board(folder, "/sbin/procd")
+    board.directory("etc/rc.d")
+    return board
+
+
+def sysv(folder):
+    board = Board(folder, "/sbin/init")
+    board.directory("etc/rcS.d", *(f"etc/rc{n}.d" for n in range(7)))
+    return board
+
+
+def inittab(folder):
+    board = Board(folder)
+    board.put("etc/init.d/rcS", "#!/bin/sh\nmount -a\n")
+    return board
+
+
+BOARDS = {
+    "busybox": Board,
+    "inittab": inittab,
+    "systemd": systemd,
+    "procd": procd,
+    "sysv": sysv,
+}
+
+
+def hook_on(board, done=True):
+    return BoardHook(board, SCRIPT, done=done)
+
+
+def installed(board, done=True):
+    hook = hook_on(board, done)
+    hook.install(FILES, TOKEN, 5)
+    return hook
+
+
+def files_of(board):
+    """All but what the boards's kernel and memory have."""
+    kept = ("proc", "run", "sys", "dev", "tmp", "recorded")
+    return {name: what for name, what in board.tree().items() if name.split("/")[0] not in kept}
+
+
+def start(board, name="/etc/foreread-boot/hook", verb="start"):
+    done = board.run([name, verb])
+    assert done.status == 0, done
+    return board.get("dev/kmsg")
+
+
+@pytest.fixture
+def board(tmp_path):
+    return Board(tmp_path)
+
+
+@pytest.mark.parametrize("done", [True, False])
+@pytest.mark.parametrize("kind", BOARDS)
+def test_removing_leaves_the_board_as_it_was(kind, done, tmp_path):
+    board = BOARDS[kind](tmp_path)
+    before = board.tree()
+    hook = installed(board, done)
+    changed = {n for n, what in board.tree().items() if before.get(n) != what}
+    assert any("boot-done" in name for name in changed) == (done and kind != "inittab")
+    assert "etc/foreread-boot/armed" not in changed
+    assert hook.remove() is True
+    assert board.tree() == before
+    assert hook.remove() is False
+
+
+@pytest.mark.parametrize("kind", ["busybox", "inittab", "systemd"])
+def test_power_cut_at_any_step_leaves_an_unarmed_hook_that_is_removed(kind, tmp_path):
+    cuts = 0
+    for at in range(1, 100):
+        root = tmp_path / str(at)
+        root.mkdir()
+        board = BOARDS[kind](root)
+        before = files_of(board)
+        board.fail_at = at
+        hook = hook_on(board)
+        hook.remove = lambda: None  # nobody can, after a power cut
+        try:
+            hook.install(FILES, TOKEN, 5)
+        except InstallError:
+            cuts += 1
+        else:
+            break
+        board.fail_at = None
+        board.boot(2)
+        if (root / "etc/foreread-boot/hook").exists():
+            assert start(board) == ""
+        assert not (root / "recorded").exists()
+        hook_on(board).remove()
+        assert files_of(board) == before, f"cut at call {at}"
+    assert cuts > 8
+
+
+def test_one_boot_is_recorded_and_no_other(board):
+    before = files_of(board)
+    installed(board).arm()
+    assert (board.root / "etc/foreread-boot/armed").read_text().split()[0] == "boot-1"
+    board.boot(2)
+    assert start(board, "/etc/init.d/S00foreread-boot") == ""
+    assert not (board.root / "etc/foreread-boot/armed").exists(), "disarmed before it acted"
+    assert board.get(f"{JOB}/marks/trace_marker") == "start\n"
+    assert board.get(f"{JOB}/read_before") == "slow0 45 3874\n"
+    start(board, "/etc/init.d/S99foreread-boot-done")
+    wait_until((board.root / "recorded").exists)
+    assert board.get("recorded") == "boot-done\n"
+    wait_until(lambda: files_of(board) == before)
+    board.boot(3)
+    (board.root / "recorded").unlink()
+    assert not (board.root / "etc/init.d/S00foreread-boot").exists()
+
+
+def test_hook_of_a_power_cut_while_it_recorded_does_nothing(board):
+    """The board lost its memory, and not its disk; the file that armed the hook is gone."""
+    hook = installed(board)
+    hook.arm()
+    (board.root / "etc/foreread-boot/armed").unlink()
+    board.boot(2)
+    assert start(board) == ""
+    start(board, "/etc/init.d/S99foreread-boot-done")
+    assert not (board.root / JOB).exists()
+    hook.remove()
+
+
+def test_hook_that_cannot_be_disarmed_does_not_act(board):
+    """As on a root that is read-only this early: here a folder has the file's name."""
+    hook = installed(board)
+    (board.root / "etc/foreread-boot/armed").mkdir()
+    assert "cannot be removed: the disk is read-only this early" in start(board)
+    assert not (board.root / JOB).exists()
+    (board.root / "etc/foreread-boot/armed").rmdir()
+    hook.remove()
+
+
+def test_hook_that_is_run_without_a_reboot_does_not_act(board):
+    hook = installed(board)
+    hook.arm()
+    assert "this boot is not recorded: the board has not restarted" in start(board)
+    assert not (board.root / "etc/foreread-boot/armed").exists()
+    hook.remove()
+
+
+def test_board_without_memory_for_it_boots_on(board):
+    hook = installed(board)
+    hook.arm()
+    board.boot(2)
+    board.put("proc/mounts", "/dev/root / ext4 rw 0 0\n")
+    assert "no writable folder in memory" in start(board)
+    hook.remove()
+
+
+@pytest.mark.parametrize(
+    ("recorder", "said"),
+    [(b"exit 1\n", "the recorder did not start (over)"), (b"sleep 9\n", "did not start (late)")],
+)
+def test_recorder_that_does_not_start_does_not_hold_the_boot(board, recorder, said):
+    hook = hook_on(board)
+    hook.install(FILES | {"job.sh": recorder}, TOKEN, 1)
+    hook.arm()
+    board.boot(2)
+    began = time.monotonic()
+    assert said in start(board)
+    assert time.monotonic() - began < 60
+    hook.remove()
+
+
+def test_inittab_that_was_edited_since_keeps_its_edits(tmp_path):
+    board = inittab(tmp_path)
+    text = board.get("etc/inittab")
+    hook = installed(board)
+    assert board.get("etc/inittab") == (
+        "::sysinit:/etc/foreread-boot/hook start\n::sysinit:/etc/init.d/rcS\n"
+        "::once:/etc/foreread-boot/hook done\n::respawn:/app\n"
+    )
+    board.put("etc/inittab", board.get("etc/inittab") + "::respawn:/added\n")
+    hook.remove()
+    assert board.get("etc/inittab") == text + "::respawn:/added\n"
+
+
+def test_hook_comes_after_the_mounts_of_an_inittab():
+    mounts = "::sysinit:/bin/mount -t proc proc /proc\n::sysinit:/bin/mkdir -p /run\n"
+    text = hook_layout("busybox", False, mounts + "::sysinit:/bin/hostname b\n").inittab
+    first, second, third = text.splitlines()[1:4]
+    assert (first[-4:], second[-5:]) == ("/run", "start")
+    assert third == "::sysinit:/bin/hostname b"
+
+
+def test_inittab_without_a_place_for_it():
+    with pytest.raises(ApplyError, match="no place to call the script from"):
+        hook_layout("busybox", True, "::respawn:/app\n")
+
+
+def test_read_only_board_is_refused(board):
+    board.put("proc/self/mountinfo", ROOT_MOUNT.replace("rw", "ro"))
+    before = board.tree()
+    with pytest.raises(InstallError, match="/etc of the target is read-only"):
+        installed(board)
+    assert board.tree() == before
+
+
+def test_board_with_the_boot_script_is_refused(board):
+    install(board, plan())
+    with pytest.raises(InstallError, match="has foreread's boot script") as error:
+        installed(board)
+    assert "foreread script --uninstall" in error.value.remedy
+
+
+def test_what_cannot_be_removed_is_reported_with_the_command(board):
+    hook = installed(board)
+    hook.script = b"exit 1\n"
+    with pytest.raises(InstallError, match="cannot be removed") as error:
+        hook.remove()
+    assert error.value.remedy.endswith("foreread doctor --restore --target TARGET")

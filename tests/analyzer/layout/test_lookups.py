@@ -1,0 +1,158 @@
+"""The names that a start looks up in an image: opened, missing, and those that only reads show."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from capture_builder import ROOT_PID, capture_of
+from event_table import R, event, insert, table
+from image_trees import contents, squashfs
+from msgspec import structs
+
+from analyzer.ingest.interpret import interpret
+from analyzer.ingest.recording import Trace
+from analyzer.ingest.tables import Kind
+from analyzer.layout.lookups import Names
+from analyzer.layout.on_image import on_image
+from analyzer.layout.predicted import Layout, case, predict_reads
+from emulator.images.reads import ReadOf, Touched
+from emulator.images.squashfs import read_squashfs
+from tracer.formats.capture import FileEntry, Mount
+
+OPEN = "foreread:openat"
+STRANGER = ROOT_PID + 1000
+
+
+@pytest.fixture(scope="module")
+def octets(tmp_path_factory):
+    """An image whose directories are in many metadata blocks."""
+    root = tmp_path_factory.mktemp("lookups")
+    for number in range(2000):
+        path = root / f"tree/{number % 20:02d}/file-{number:04d}"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(contents(200, number))
+    (root / "tree/lib").symlink_to("07")
+    return squashfs(root / "tree", root / "image").read_bytes()
+
+
+@pytest.fixture(scope="module")
+def image(octets):
+    return read_squashfs(octets)
+
+
+def touched(image, touches):
+    paths = {row: path for path, row in image.rows.items()}
+    return [(Touched(kind).name, paths[row]) for kind, row in touches]
+
+
+def recorded(image, events, opens=()):
+    """A start on squashfs: rows of files accessed, and opens (microseconds, thread, path)."""
+    host = structs.replace(capture_of().host, kernel="6.12.0")
+    mount = Mount(dev="7:0", mountpoint="/", fstype="squashfs", source="", options="ro")
+    entries = [
+        FileEntry(dev="7:0", ino=row + 10, path=path, size_bytes=int(image.files["size"][file]))
+        for path, row in image.rows.items()
+        if (file := int(image.names["file"][row])) >= 0
+    ]
+
+    def fields(name, _):
+        rows = [(us * 1000, pid, -100, path.encode()) for us, pid, path in opens]
+        columns = list(zip(*rows, strict=True)) or [()] * 4
+        assert name == OPEN
+        return {
+            "time_ns": np.array(columns[0], np.uint64),
+            "pid": np.array(columns[1], np.int32),
+            "dfd": np.array(columns[2], np.int64),
+            "path": np.array(columns[3], object),
+        }
+
+    capture = capture_of(host=host, mounts=[mount])
+    names = frozenset({OPEN})
+    trace = Trace("test", table(*events), event_names=names, read_fields=fields)
+    recording = interpret(trace, capture, entries, "tree")
+    return replace(recording, kernel="6.12.0")
+
+
+def block(image, path, time_us):
+    """The pages of the first block of a file as they come in, and its read."""
+    row = image.rows[path]
+    fragment = image.fragments[int(image.files["fragment"][int(image.names["file"][row])])]
+    first = int(fragment["at"]) // 1024 * 2
+    until = -(-(int(fragment["at"]) + int(fragment["length"])) // 1024) * 2
+    at = time_us * 1000
+    return [
+        insert(row + 10, 0, pid=ROOT_PID, time_ns=at),
+        event(
+            Kind.BIO_QUEUE, pid=ROOT_PID, index=first, value=until - first, flags=R, time_ns=at + 1
+        ),
+    ]
+
+
+def metadata_read(image, row, time_us, pid=ROOT_PID):
+    """The request of a metadata block: queued, issued and completed."""
+    at, end = int(image.metadata["at"][row]) + 2, int(image.metadata["end"][row])
+    first, until = at // 1024 * 2, -(-end // 1024) * 2
+    kinds = (Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
+    return [
+        event(kind, pid=pid, index=first, value=until - first, flags=R, time_ns=time_us * 1000 + n)
+        for n, kind in enumerate(kinds)
+    ]
+
+
+def test_a_path_is_looked_up_name_by_name_through_links(image):
+    touches = Names(image).walk("/lib/file-0007")
+    assert touched(image, touches) == [
+        ("NAME", "/lib"),
+        ("NAME", "/07"),
+        ("NAME", "/07/file-0007"),
+    ]
+
+
+def test_a_name_that_is_missing_is_searched_once_up_to_a_later_first_letter(image):
+    names = Names(image)
+    assert touched(image, names.walk("/07/abc")) == [("NAME", "/07"), ("SEARCH", "/07/file-0007")]
+    assert touched(image, names.walk("/07/abc")) == [("NAME", "/07")]
+    last = touched(image, names.walk("/07/zzz"))
+    assert last == [("NAME", "/07"), ("SEARCH", "/07/file-1987")]
+
+
+def test_opened_paths_are_looked_up_before_the_blocks_that_follow(image):
+    paths = ["/01/file-0001", "/05/file-0005"]
+    events = [one for n, path in enumerate(paths) for one in block(image, path, 100 * (n + 1))]
+    opens = [(150, ROOT_PID, "/05/nothing"), (160, STRANGER, "/02"), (90, ROOT_PID, paths[0])]
+    start = on_image(recorded(image, events, sorted(opens)), image)
+    found = touched(
+        image, [(kind, row) for kind, row, _ in start.touches(131072, 0).tolist() if kind != 1]
+    )
+    assert found == [
+        ("NAME", "/01"),
+        ("NAME", "/01/file-0001"),
+        ("NAME", "/01/file-0001"),
+        ("NAME", "/05"),
+        ("SEARCH", "/05/file-1985"),
+        ("NAME", "/05/file-0005"),
+    ]
+
+
+def test_metadata_read_for_unknown_names_is_read_in_every_layout(image, octets):
+    path, later = "/01/file-0001", "/09/file-0009"
+    own = set()
+    for name in ("/01", path, "/09", later):
+        row = image.names[image.rows[name]]
+        own |= set(image.gets[int(row["first"]) :][: int(row["gets"])].tolist())
+    others = [row for row in range(len(image.metadata) - 1) if row not in own][:3]
+    assert len(others) == 3
+    events = block(image, path, 50)
+    for number, row in enumerate(others):
+        events += metadata_read(image, row, 100 + number)
+    known = next(iter(own - {0}))
+    events += metadata_read(image, known, 200)  # which the name explains
+    events += block(image, later, 400)
+    start = on_image(recorded(image, events, [(40, ROOT_PID, path)]), image)
+    kinds = [kind for kind, _, _ in start.touches(131072, 0).tolist()]
+    assert sum(kind in (Touched.ENTRY, Touched.INODE) for kind in kinds) == len(others)
+    found = case(start, None, image, start.touches(131072, 0), 0)
+    reads = found.reads[found.reads["kind"] == ReadOf.METADATA]["row"].tolist()
+    assert set(others) <= set(reads)
+    other = predict_reads(start, octets, [Layout(65536, "gzip", True)], window=0)[1]
+    assert other.metadata_requests >= 2 * 3

@@ -1,0 +1,127 @@
+"""``foreread advise``: the table, its JSON, the lists it writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+import foreread
+from foreread.cli.main import main
+
+ROOT = Path(__file__).parents[3]
+CAPTURE = str(ROOT / "examples/python-start/python-start.capture.tar.xz")
+BLIND = str(ROOT / "tests/foreread/data/no-scheduler/no-scheduler.capture.tar.xz")
+
+
+@pytest.fixture(scope="module")
+def found():
+    """The advice about the shipped example, made once."""
+    return foreread.advise(foreread.load(CAPTURE))
+
+
+def rows(found, *kinds):
+    return [row for row in found.document.rows if not kinds or row.kind in kinds]
+
+
+def test_rows_are_ranked_by_predicted_seconds_and_save_more_than_their_band(found):
+    seconds = [row.seconds for row in rows(found)]
+    assert seconds == sorted(seconds)
+    for row in rows(found):
+        assert row.saved == pytest.approx(found.document.seconds - row.seconds)
+        assert row.saved > row.band > 0, row.what
+
+
+def test_seconds_are_those_of_predict_and_of_prefetch(found):
+    start = foreread.load(CAPTURE)
+    prediction = foreread.predict(start)
+    known = prediction.total.known_seconds
+    assert found.document.seconds == pytest.approx(known[2560])
+    (window,) = rows(found, "window")
+    assert window.seconds == pytest.approx(known[prediction.verdict.read_ahead_kb])
+    cases = {case.name: case for case in foreread.prefetch(start, prediction=prediction).cases}
+    (listed,) = rows(found, "list")
+    assert listed.seconds == pytest.approx(cases["list"].seconds, rel=0.02)
+
+
+def test_at_most_ten_rows_are_about_files_and_processes(found):
+    assert 1 <= len(rows(found, "early", "order", "beside", "metadata", "again")) <= 10
+
+
+def test_every_row_says_what_to_type_what_it_costs_and_what_can_go_wrong(found):
+    for row in rows(found):
+        assert row.how
+        assert row.effort
+        assert row.risk
+        assert row.image_bytes == 0
+    (listed,) = rows(found, "list")
+    assert listed.flash_bytes > 1000
+    (early, *_) = rows(found, "early")
+    assert early.ranges
+    assert all(part.length > 0 for part in early.ranges)
+
+
+def test_what_the_capture_cannot_show_is_said(found):
+    assert any("stat(2), access(2) and readlink(2)" in note for note in found.document.notes)
+    assert any(note.startswith("metadata: the start waits for") for note in found.document.notes)
+
+
+def test_the_command_prints_the_document_of_the_library(found, capsys, tmp_path):
+    assert main(["advise", CAPTURE, "--json", "-o", str(tmp_path / "advice")]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert json.loads((tmp_path / "advice/advice.json").read_text()) == printed
+    measured = [row.pop("measure") for row in printed["rows"]]
+    document = json.loads(found.document.to_json())
+    for row in document["rows"]:
+        del row["measure"]
+    assert printed == document
+    assert any(measured)
+    for line in filter(None, measured):
+        words = shlex.split(line)
+        assert words[words.index("--advice") + 1] == str(tmp_path / "advice/advice.json")
+    assert {path.name for path in (tmp_path / "advice").iterdir()} == {"advice.json", *found.lists}
+
+
+def test_the_text_has_a_line_for_each_row_and_commands_that_exist(found, capsys, monkeypatch):
+    monkeypatch.setattr("foreread.cli.commands.advise.advise", lambda *_, **__: found)
+    assert main(["advise", CAPTURE]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("now: 1.301 s predicted at 2,560 KiB, ")
+    for rank, row in enumerate(rows(found), 1):
+        assert f"\n{rank}. {row.what}\n" in said
+    tried = [
+        line.removeprefix("   try: ") for line in said.splitlines() if "try: foreread " in line
+    ]
+    assert len(tried) > 2
+    assert {shlex.split(line)[1] for line in tried} <= {"prefetch", "script", "advise", "sweep"}
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ([BLIND], 1, "no advice without seconds"),
+        ([CAPTURE, "--board", "arm64", "--device-model", "arm64"], 2, "give one of them"),
+        ([CAPTURE, "--root", "/nowhere"], 2, "not a folder"),
+        ([CAPTURE, "--board", "no-such-board"], 1, "no-such-board"),
+        ([CAPTURE, BLIND], 2, "differs from that of the first capture"),
+        (["/nowhere"], 1, "does not exist"),
+    ],
+)
+def test_what_cannot_be_advised_is_refused_with_a_remedy(words, code, said, capsys):
+    assert main(["advise", *words]) == code
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert said in error
+
+
+def test_the_fixed_model_has_no_seconds(capsys):
+    with pytest.raises(SystemExit) as ended:
+        main(["advise", CAPTURE, "--model", "fixed"])
+    assert ended.value.code == 2
+    assert "predicts no seconds" in capsys.readouterr().err
+
+
+def test_the_table_that_measuring_reads_has_to_be_written_first(capsys):
+    assert main(["advise", CAPTURE]) == 0
+    assert "note: to measure a row, write the table first: add -o advice" in capsys.readouterr().out

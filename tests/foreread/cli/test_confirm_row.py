@@ -1,0 +1,218 @@
+"""``foreread confirm --advice``: a row of the table, measured on a bench without a machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import foreread
+from analyzer.advise.document import AdviceDocument, LaterWindow, RowTrial
+from analyzer.advise.offer import Offer, trial_of
+from analyzer.confirm.text import stored, stored_changes
+from analyzer.ingest.archive import unpack
+from boards.device import Disk
+from boards.document import read_document
+from boards.target import LocalTarget
+from foreread import confirm_start
+from foreread.cli.main import main
+from tracer import machines
+from tracer.formats.capture import read
+from tracer.local.trial import Outcome, Trial
+
+EXAMPLE = Path(__file__).parents[3] / "examples/python-start/python-start.capture.tar.xz"
+
+
+@dataclass
+class Bench:
+    """A start that takes 1 s, and 0.8 s with anything that a row changes."""
+
+    capture: object
+    made: list[Trial] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self):
+        host = self.capture.host
+        self.kernel, self.machine, self.model = host.kernel, host.machine, host.cpu_model
+        self.page_bytes = host.page_size
+        disk = max(self.capture.devices, key=lambda one: len(one.filesystems))
+        self.disks = [disk.name]
+        self.known = [Disk(disk.name, disk.dev, disk.size_bytes, disk.model)]
+        self.windows = [f"/sys/block/{disk.name}/queue/read_ahead_kb"]
+
+    def probe(self, knobs):
+        return dict.fromkeys(knobs, "128")
+
+    def announce(self, trials):
+        pass
+
+    def run(self, trial):
+        self.made.append(trial)
+        changed = trial.replays or trial.later or trial.settings[0][1] != "128"
+        noise = len(self.made) % 5 / 1000
+        seconds = (0.8 if changed else 1.0) + noise
+        return Outcome("ok", seconds, dict(trial.settings), cold=True)
+
+
+@pytest.fixture(scope="module")
+def advice(tmp_path_factory):
+    """The shipped example with its advice: a folder of both."""
+    folder = tmp_path_factory.mktemp("advice")
+    found = foreread.advise(foreread.load(EXAMPLE))
+    for name, content in found.lists.items():
+        (folder / name).write_bytes(content)
+    (folder / "advice.json").write_text(found.document.to_json())
+    return folder
+
+
+@pytest.fixture
+def confirming(advice, tmp_path, monkeypatch, capsys):
+    """Return a function that confirms a row, and returns the bench, its options and the output."""
+    folder = unpack(EXAMPLE, tmp_path)
+    bench = Bench(read(folder)[0])
+    asked = []
+
+    @contextmanager
+    def opened(*words):
+        asked.append(words[-1])
+        yield bench
+
+    monkeypatch.setattr(machines, "local_trials", opened)
+    monkeypatch.setattr(machines, "trials_on", opened)
+    monkeypatch.setattr(
+        confirm_start, "open_target", lambda text, identity, tell: nullcontext(LocalTarget())
+    )
+
+    def confirming(*words, file=advice / "advice.json", code=0):
+        words = ["confirm", str(folder), "--advice", str(file), "--seed", "1", "--json", *words]
+        assert main(words) == code
+        said = capsys.readouterr()
+        return (json.loads(said.out), bench, asked[0]) if code == 0 else said.err
+
+    confirming.folder = folder
+    return confirming
+
+
+def document(advice):
+    return read_document(advice / "advice.json", AdviceDocument, "")
+
+
+def rank(advice, kind):
+    rows = enumerate(document(advice).rows, 1)
+    return next(str(number) for number, row in rows if row.kind == kind)
+
+
+def changed(advice, tmp_path, number, **fields):
+    """Write the advice with other fields of a row, and return its file."""
+    shutil.copytree(advice, tmp_path / "changed", dirs_exist_ok=True)
+    found = json.loads((advice / "advice.json").read_text())
+    found["rows"][number - 1] |= fields
+    file = tmp_path / "changed/advice.json"
+    file.write_text(json.dumps(found))
+    return file
+
+
+def test_a_list_is_replayed_in_the_proposed_runs_alone(advice, confirming):
+    number = rank(advice, "list")
+    found, bench, options = confirming("--row", number)
+    assert found["outcome"] == "confirmed"
+    row = document(advice).rows[int(number) - 1]
+    assert found["change"] == row.what
+    assert found["predicted_gain"] == pytest.approx(row.saved / document(advice).seconds)
+    assert options.by_shell
+    assert options.replayer.listing == (advice / "start.list").read_bytes()
+    assert options.replayer.kind == "script"
+    with_list = [one for one in bench.made if one.replays]
+    assert 2 * len(with_list) == len(bench.made) - 1  # the first is discarded
+    assert {one.settings[0][1] for one in bench.made} == {"128"}
+
+
+def test_a_result_about_a_row_is_none_about_its_window(advice, confirming):
+    confirming("--row", rank(advice, "list"))
+    capture = read(confirming.folder)[0]
+    assert stored(capture) == []
+    assert [one.outcome for one in stored_changes(capture)] == ["confirmed"]
+
+
+def test_a_row_of_a_window_is_a_question_about_that_window(advice, confirming):
+    number = rank(advice, "window")
+    found, bench, options = confirming("--row", number)
+    kb = document(advice).rows[int(number) - 1].trial.read_ahead_kb
+    assert (found["change"], found["proposed_kb"]) == ("", kb)
+    assert not options.by_shell
+    assert {one.settings[0][1] for one in bench.made} == {"128", str(kb)}
+
+
+def test_windows_in_phases_change_during_the_proposed_runs(advice, confirming, tmp_path):
+    trial = {"read_ahead_kb": 32, "later": [{"after_s": 0.25, "read_ahead_kb": 512}]}
+    file = changed(advice, tmp_path, 1, trial=trial, what="phases")
+    found, bench, options = confirming(file=file)
+    (line,) = {one.line for trial in bench.made for one in trial.later}
+    assert line == f"0.250\t{bench.windows[0]}\t512\t32"
+    assert (found["proposed_kb"], options.replayer) == (32, None)
+
+
+def test_the_program_given_replays_the_list(advice, confirming, tmp_path):
+    program = tmp_path / "foreread-prefetch"
+    program.write_bytes(b"\x7fELF and so on")
+    words = ("--row", rank(advice, "list"), "--replayer", str(program))
+    _, _, options = confirming(*words)
+    assert (options.replayer.kind, options.replayer.program) == ("program", program.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"trial": None}, "needs another build"),
+        ({"trial": {"listing": "../secret"}}, "advice.json"),
+        ({"trial": {"listing": "none.list"}}, "is not there"),
+        ({"trial": {"read_ahead_kb": -1}}, "advice.json"),
+        ({"trial": {"later": [{"after_s": -1.0, "read_ahead_kb": 4}]}}, "advice.json"),
+    ],
+)
+def test_a_row_that_runs_cannot_have_is_refused(advice, confirming, tmp_path, fields, said):
+    assert said in confirming(file=changed(advice, tmp_path, 1, **fields), code=1)
+
+
+def test_a_damaged_list_is_refused_before_any_run(advice, confirming, tmp_path):
+    number = rank(advice, "list")
+    file = changed(advice, tmp_path, int(number))
+    file.with_name("start.list").write_bytes(b"foreread-prefetch 2\n")
+    assert "start.list" in confirming("--row", number, file=file, code=1)
+
+
+def test_advice_about_another_capture_is_refused(advice, confirming, tmp_path):
+    file = changed(advice, tmp_path, 1)
+    found = json.loads(file.read_text()) | {"recorded": "2020-01-01T00:00:00+00:00"}
+    file.write_text(json.dumps(found))
+    number = rank(advice, "list")
+    assert "about another capture" in confirming("--row", number, file=file, code=1)
+
+
+def test_a_row_that_is_not_there_is_refused(confirming):
+    assert "has no row 99" in confirming("--row", "99", code=1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--row", "1"], ["--replayer", "x"], ["--advice", "a", "--read-ahead-kb", "4"]],
+)
+def test_options_that_exclude_each_other_are_wrong_usage(words, capsys):
+    assert main(["confirm", str(EXAMPLE), *words]) == 2
+    assert capsys.readouterr().err
+
+
+def offer(trial):
+    return Offer("window", "window", "", lambda one: one, (), "packaging", "", trial=trial)
+
+
+def test_combined_changes_are_had_together():
+    window = RowTrial(read_ahead_kb=0, later=[LaterWindow(1.0, 64)])
+    offers = [offer(one) for one in (window, RowTrial(listing="start.list"), RowTrial())]
+    found = trial_of(offers)
+    assert found == RowTrial(read_ahead_kb=0, later=[LaterWindow(1.0, 64)], listing="start.list")
+    assert trial_of([*offers, offer(None)]) is None

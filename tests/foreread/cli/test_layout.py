@@ -1,0 +1,190 @@
+"""``foreread layout``: the folder for those who build images, and what it predicts."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from image_trees import built, contents, squashfs
+
+from emulator.images.squashfs import read_squashfs
+from foreread import load
+from foreread.cli.main import main
+
+CAPTURE = Path(__file__).parents[1] / "data/squashfs-madplay/squashfs-madplay.capture.tar.xz"
+ONE_LAYOUT = ("--block-size", 1024, "--compressor", "gzip")
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """A root with the files of the recorded start, and others."""
+    folder = tmp_path_factory.mktemp("layout") / "root"
+    recording = load(CAPTURE)
+    sizes = recording.files["size_bytes"].tolist()
+    for row, path in enumerate(recording.paths):
+        if not recording.entries[row].link:
+            place = folder / path[1:]
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(contents(sizes[row], row))
+    for number in range(200):
+        place = folder / f"usr/lib/other/{number:03d}"
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(contents(30_000, number + 1000, share=0.8))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def image(root):
+    return squashfs(root, root.with_name("image"))
+
+
+def run(capsys, *words):
+    code = main([str(word) for word in ("layout", *words)])
+    out, err = capsys.readouterr()
+    assert code == 0, err
+    return out
+
+
+def refused(capsys, *words):
+    code = main([str(word) for word in ("layout", *words)])
+    assert code == 1
+    return capsys.readouterr().err
+
+
+def test_the_image_built_with_the_sort_file_reads_what_is_predicted(root, image, tmp_path, capsys):
+    words = (CAPTURE, "--image", image, *ONE_LAYOUT, "-o", tmp_path / "out", "--json")
+    document = json.loads(run(capsys, *words))
+    present, alone, large = document["rows"]
+    assert (document["schema"], document["files"] > 5) == (1, True)
+    sort = tmp_path / "out/squashfs.sort"
+    again = squashfs(root, tmp_path / "sorted", "-sort", sort)
+    found = json.loads(
+        run(capsys, CAPTURE, "--image", again, *ONE_LAYOUT, "-o", tmp_path, "--json")
+    )
+    for name in ("requests", "read_bytes"):
+        assert found["rows"][0][name] == pytest.approx(alone[name], rel=0.02)
+        assert alone[name] <= 1.01 * present[name]  # metadata lie elsewhere
+    assert large["block_size"] == 1 << 20
+    assert read_squashfs(again.read_bytes()).block_size == 131072
+
+
+def test_a_root_stands_for_its_image(root, image, tmp_path, capsys):
+    by_image = run(capsys, CAPTURE, "--image", image, *ONE_LAYOUT, "-o", tmp_path / "out")
+    by_root = run(capsys, CAPTURE, "--root", root, *ONE_LAYOUT, "-o", tmp_path / "out")
+    table = by_image.splitlines()[2:6]
+    assert "present image" in table[1]
+    assert table == by_root.splitlines()[2:6]
+
+
+def test_the_best_layout_is_written_when_asked_for(image, tmp_path, capsys):
+    words = (CAPTURE, "--image", image, "--block-size", 16, "--compressor", "xz")
+    unpacking = tmp_path / "unpacking.json"
+    one = {"pages": 1, "seconds": 1.0}
+    costs = [{"compressor": "gzip", "page_ns": 9e5, "insert_ns": 0.0, **one}]
+    costs += [{"compressor": "xz", "page_ns": 1.0, "insert_ns": 0.0, **one}]
+    found = {"schema": 1, "kernel": "6.12", "page_size": 4096, "missing": ["lz4"]}
+    unpacking.write_text(json.dumps(found | {"compressors": costs}))
+    words += ("--unpacking", unpacking)
+    told = run(capsys, *words, "-o", tmp_path / "out")
+    assert "-comp" not in (tmp_path / "out/INSTALL.md").read_text()
+    assert "foreread layout" in told
+    assert "--best" in told
+    assert "lz4: not compared; the board's kernel, or mksquashfs here, lacks it" in told
+    run(capsys, *words, "--best", "-o", tmp_path / "out")
+    assert "-b 16K -comp xz" in (tmp_path / "out/INSTALL.md").read_text()
+
+
+def test_without_an_image_the_order_is_written(tmp_path, capsys):
+    told = run(capsys, CAPTURE, CAPTURE, "--weights", "1,2", "-o", tmp_path / "out")
+    assert "for 2 starts" in told
+    assert "usr/bin/madplay 32767" in (tmp_path / "out/squashfs.sort").read_text()
+
+
+def test_what_is_not_an_image_writes_nothing(tmp_path, capsys):
+    text = tmp_path / "text"
+    text.write_text("not an image")
+    for wrong in (text, tmp_path / "none"):
+        told = refused(capsys, CAPTURE, "--image", wrong, "-o", tmp_path / "out")
+        assert str(wrong.name) in told or "is not an image" in told
+        assert not (tmp_path / "out").exists()
+    told = refused(capsys, CAPTURE, "--root", text, "-o", tmp_path / "out")
+    assert "no folder" in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_damaged_image_writes_nothing(image, tmp_path, capsys):
+    cut = tmp_path / "cut"
+    cut.write_bytes(image.read_bytes()[:-5000])
+    assert "cut off" in refused(capsys, CAPTURE, "--image", cut, "-o", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_image_of_another_root_writes_nothing(tmp_path, capsys):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/file").write_bytes(b"1")
+    other = squashfs(tmp_path / "root", tmp_path / "other")
+    told = refused(capsys, CAPTURE, "--image", other, "-o", tmp_path / "out")
+    assert "the image has none of them" in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_lzo_which_nothing_here_unpacks_is_refused_with_a_remedy(root, tmp_path, capsys):
+    lzo = tmp_path / "lzo"
+    built("mksquashfs", root, lzo, "-quiet", "-no-progress", "-comp", "lzo")
+    told = refused(capsys, CAPTURE, "--image", lzo, "-o", tmp_path / "out")
+    assert "compressed with lzo" in told
+    assert "--root" in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_without_mksquashfs_its_package_is_named(root, tmp_path, capsys, monkeypatch):
+    which = shutil.which
+    monkeypatch.setattr(shutil, "which", lambda name: None if name == "mksquashfs" else which(name))
+    told = refused(capsys, CAPTURE, "--root", root, "-o", tmp_path / "out")
+    assert "apt-get install squashfs-tools" in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_unpacking_file_writes_nothing(image, tmp_path, capsys):
+    wrong = tmp_path / "unpacking.json"
+    wrong.write_text("{}")
+    words = (CAPTURE, "--image", image, "--unpacking", wrong, "-o", tmp_path / "out")
+    assert "is not an unpacking.json" in refused(capsys, *words)
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_compressor_that_was_asked_for_and_the_kernel_lacks_is_refused(image, tmp_path, capsys):
+    one = {"compressor": "gzip", "page_ns": 9e5, "insert_ns": 0.0, "pages": 1, "seconds": 1.0}
+    found = {"schema": 1, "kernel": "5.10", "page_size": 4096, "missing": ["zstd", "xz"]}
+    unpacking = tmp_path / "unpacking.json"
+    unpacking.write_text(json.dumps(found | {"compressors": [one]}))
+    words = (CAPTURE, "--image", image, "--unpacking", unpacking, "--block-size", 128)
+    told = refused(capsys, *words, "--compressor", "zstd", "-o", tmp_path / "out")
+    assert "kernel (5.10), or mksquashfs here, lacks zstd" in told
+    assert "CONFIG_SQUASHFS_ZSTD=y" in told
+    assert not (tmp_path / "out").exists()
+    rows = json.loads(run(capsys, *words, "-o", tmp_path / "out", "--json"))["rows"]
+    assert {row["compressor"] for row in rows} == {"gzip", "lz4"}
+
+
+def test_a_file_in_the_place_of_the_folder_is_refused(tmp_path, capsys):
+    (tmp_path / "out").write_text("mine")
+    assert "is not a folder" in refused(capsys, CAPTURE, "-o", tmp_path / "out")
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.parametrize("words", [("--weights", "1,x"), ("--target", "local"), ("--best",)])
+def test_words_that_make_no_sense_are_wrong_usage(words, tmp_path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        raise SystemExit(
+            main(
+                [
+                    str(CAPTURE_WORD)
+                    for CAPTURE_WORD in ("layout", CAPTURE, *words, "-o", tmp_path / "out")
+                ]
+            )
+        )
+    assert ended.value.code == 2
+    assert not (tmp_path / "out").exists()

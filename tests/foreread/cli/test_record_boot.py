@@ -1,0 +1,106 @@
+"""``foreread record --boot`` and ``doctor --restore --target``: options, and what they are given.
+
+tests/kernel/test_record_boot.py records boots.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import pytest
+from capture_builder import capture_of
+from json_outputs import check
+
+from foreread.booting import record_boot
+from foreread.cli.commands import doctor, record
+from foreread.cli.main import main
+from foreread.error import ArgumentError
+from foreread.run_words import recorded_run
+from tracer.formats.capture import Boot, CaptureError
+from tracer.local.command import Streams
+
+TARGET = ["--target", "ssh://root@board"]
+BOOT = Boot(processes=[1], read_before=[])
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """How the library was asked."""
+    found = {}
+
+    def recorded(output, **words):
+        found.update(words, output=output)
+        return capture_of(boot=BOOT, ended_by="boot-done", exit_status=None, command=["init"])
+
+    monkeypatch.setattr(record, "record_boot", recorded)
+    return found
+
+
+def test_options_reach_the_library(asked, capsys):
+    words = ["--duration", "20", "--read-ahead-kb", "16", "--state-dir", "/data", "--no-probe"]
+    assert main(["record", "--boot", *TARGET, "-o", "c", *words]) == 0
+    chosen = {name: asked[name] for name in ("target", "duration_s", "state_dir", "probe_disk")}
+    assert chosen == {
+        "target": "ssh://root@board",
+        "duration_s": 20.0,
+        "state_dir": "/data",
+        "probe_disk": False,
+    }
+    assert asked["read_ahead_kb"] == 16
+    said = capsys.readouterr().err
+    assert "recorded 1.000 s by tracefs, ended by boot-done, a whole boot, 0 events lost" in said
+
+
+def test_the_document_says_what_ended_it(asked, capsys):
+    assert main(["record", "--boot", *TARGET, "-o", "c", "--json"]) == 0
+    document = capsys.readouterr().out
+    check("record", document)
+    assert json.loads(document)["ended_by"] == "boot-done"
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--boot"], "--boot reboots a target"),
+        (["--boot", *TARGET, "--", "app"], "remove a command"),
+        (["--boot", *TARGET, "--until-idle", "9"], "remove --until-idle"),
+        (["--boot", *TARGET, "--user", "nobody"], "remove --user"),
+        (["--boot", *TARGET, "--backend", "perf"], "remove --backend"),
+        (["--state-dir", "/data", "--", "app"], "--state-dir is for --boot"),
+        ([], "no command"),
+    ],
+)
+def test_wrong_usage(asked, words, why, capsys):
+    assert main(["record", "-o", "c", *words]) == 2
+    assert why in capsys.readouterr().err
+    assert not asked
+
+
+def test_this_machine_does_not_record_its_own_boot():
+    with pytest.raises(ArgumentError, match="cannot record its own boot"):
+        record_boot("c", target="local")
+
+
+def test_a_boot_is_not_run_again():
+    with pytest.raises(CaptureError, match="is of a boot"):
+        recorded_run(capture_of(boot=BOOT), Streams())
+
+
+@pytest.mark.parametrize(
+    ("removed", "said"),
+    [(True, "restored: /etc/foreread-boot = removed"), (False, "nothing to restore")],
+)
+def test_restoring_a_target_removes_the_hook(monkeypatch, capsys, removed, said):
+    @contextlib.contextmanager
+    def opened(*_, **__):
+        yield None
+
+    class Diagnosis:
+        kernel, generation, backend, findings, can_record = "6.1", "", "tracefs", [], True
+
+    monkeypatch.setattr(doctor, "open_target", opened)
+    monkeypatch.setattr(doctor, "diagnosis_of", lambda _: Diagnosis())
+    monkeypatch.setattr(doctor, "remove_boot_hook", lambda _: removed)
+    assert main(["doctor", "--restore", *TARGET]) == 0
+    assert said in capsys.readouterr().out

@@ -1,0 +1,222 @@
+"""Reads of squashfs images, predicted from their tables and seen on the running kernel."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import platform
+import re
+import shutil
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from image_trees import contents, make_tree, squashfs
+from loop_image import mounted
+
+from emulator.images.reads import TOUCH, ReadOf, Touched
+from emulator.images.squashfs import read_squashfs
+from emulator.images.squashfs_reads import squashfs_reads
+from emulator.images.squashfs_rules import squashfs_rules
+from emulator.images.touched import touched_blocks
+from emulator.linux.operations import FILE, MAPPING, OPERATION, Machine, Op, Program
+from emulator.linux.requests import EXTENT, Limits
+from emulator.linux.rules import rules_for, version_of
+from emulator.linux.windows import Emulation
+from tracer.backends import tracefs_mount
+from tracer.local.journal_folder import DIRECTORY
+
+PAGE = os.sysconf("SC_PAGE_SIZE")
+BIO = re.compile(r"-(\d+) .* block_bio_queue: \d+,\d+ (\w+) (\d+) \+ (\d+)")
+IMAGES = {"gzip": "16K", "zstd": "128K", "xz": "64K", "lz4": "256K"}
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no image was mounted"),
+]
+
+
+@contextmanager
+def nobody_records():
+    """Keep forereads of other tests out: a recording changes the windows of all disks."""
+    DIRECTORY.mkdir(parents=True, exist_ok=True)
+    with (DIRECTORY / "lock").open("ab") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+@contextmanager
+def bios_of(device, tracefs):
+    """Yield a function that returns this process's reads of a disk so far: (sector, sectors)."""
+    instance = tracefs / "instances" / f"images-{os.getpid()}"
+    instance.mkdir()
+    major, minor = Path(f"/sys/block/{device}/dev").read_text().split(":")
+    event = instance / "events/block/block_bio_queue"
+    try:
+        (event / "filter").write_text(f"dev == {int(major) << 20 | int(minor)}")
+        (event / "enable").write_text("1")
+        yield lambda: [
+            (int(sector), int(sectors))
+            for pid, kind, sector, sectors in BIO.findall((instance / "trace").read_text())
+            if int(pid) == os.getpid() and kind.startswith("R")
+        ]
+    finally:
+        (event / "enable").write_text("0")
+        instance.rmdir()
+
+
+def add_files(tree):
+    """Files for many fragments of the largest blocks, and names for more metadata than is kept."""
+    chance = np.random.default_rng(2)
+    for number in range(60):
+        path = tree / f"large-{number}"
+        path.write_bytes(contents(int(chance.integers(1000, 250_000)), number))
+    for folder in range(20):
+        (tree / f"small/{folder}").mkdir(parents=True)
+        for number in range(60):
+            name = chance.bytes(20).hex()  # hardly compresses
+            (tree / f"small/{folder}/{name}").write_bytes(bytes([number]))
+
+
+def touches_of(image, chance):
+    """Names in random order, each with some blocks of its file, as rows and as calls."""
+    touches, calls = [], []
+    paths = {row: path for path, row in image.rows.items()}
+    for name in chance.permutation(len(image.names)).tolist()[:500]:
+        file = int(image.names["file"][name])
+        if file < 0:
+            continue
+        touches.append((Touched.NAME, name, 0))
+        blocks = -(-int(image.files["size"][file]) // image.block_size)
+        numbers = sorted(set(chance.integers(0, blocks, 3).tolist())) if blocks else []
+        calls.append((paths[name], numbers))
+        touches += [(Touched.BLOCK, file, number) for number in numbers]
+    return np.array(touches, TOUCH), calls
+
+
+def first_only(image, touches):
+    """Without blocks that the page cache has already: of files with another name."""
+    seen, kept = set(), []
+    for touch in touches.tolist():
+        if touch[0] != Touched.BLOCK or touch not in seen:
+            kept.append(touch)
+        seen.add(touch)
+    return np.array(kept, TOUCH)
+
+
+@pytest.mark.parametrize("compressor", sorted(IMAGES))
+def test_the_kernel_reads_what_the_tables_say(compressor, tmp_path):
+    if shutil.which("mksquashfs") is None:
+        pytest.skip("no mksquashfs: its images were not read")
+    make_tree(tmp_path / "tree")
+    add_files(tmp_path / "tree")
+    options = ("-comp", compressor, "-b", IMAGES[compressor])
+    image_file = squashfs(tmp_path / "tree", tmp_path / "image", *options)
+    image = read_squashfs(image_file.read_bytes())
+    touches, calls = touches_of(image, np.random.default_rng(7))
+    with ExitStack() as stack:
+        tracefs = stack.enter_context(tracefs_mount.mounted())
+        device = stack.enter_context(mounted(image_file, tmp_path / "mounted"))
+        stack.enter_context(nobody_records())
+        Path(f"/sys/block/{device}/queue/read_ahead_kb").write_text("0")
+        with bios_of(device, tracefs) as bios:
+            for path, numbers in calls:
+                descriptor = os.open(f"{tmp_path}/mounted{path}", os.O_RDONLY)
+                for number in numbers:
+                    os.pread(descriptor, 1, number * image.block_size)
+                os.close(descriptor)
+            seen = bios()
+    rules = squashfs_rules(version_of(platform.release()))
+    found = squashfs_reads(image, first_only(image, touches), rules)
+    assert len(found) > 40
+    assert {ReadOf.HEADER, ReadOf.DATA, ReadOf.FRAGMENT} <= set(found["kind"].tolist())
+    predicted = [(at // 512, length // 512) for at, length in found[["at", "length"]].tolist()]
+    assert seen == predicted
+
+
+def calls_of(image, chance):
+    """Files in random order: (path, size, [(position, bytes)]), read whole or in a few places."""
+    found = []
+    paths = sorted(path for path, row in image.rows.items() if image.names["file"][row] >= 0)
+    for path in chance.permutation(paths).tolist()[:250]:
+        size = int(image.files["size"][image.names["file"][image.rows[path]]])
+        if chance.random() < 0.5:
+            parts = [(at, 65536) for at in range(0, size, 65536)]
+        else:
+            places = chance.integers(0, max(size, 1), 4).tolist()
+            parts = [(at, min(4096, size - at)) for at in places if at < size]
+        found.append((path, size, parts))
+    return found
+
+
+def program_of(image, calls):
+    """The same calls for the emulation, and the rows of names and files of each."""
+    rows = {}
+    operations = []
+    for handle, (path, _, parts) in enumerate(calls):
+        file = int(image.names["file"][image.rows[path]])
+        rows.setdefault(file, len(rows))
+        operations.append((Op.OPEN, handle, 0, 0, 0))
+        operations += [(Op.READ, handle, 0, at, length) for at, length in parts]
+    handles = [rows[int(image.names["file"][image.rows[path]])] for path, *_ in calls]
+    pages = image.block_size // PAGE
+    files = [(int(image.files["size"][file]), 0, pages, -1) for file in rows]
+    tables = (np.array(operations, OPERATION), np.array([], MAPPING), np.array(handles, np.uint32))
+    return Program(*tables, np.array(files, FILE)), list(rows)
+
+
+def with_lookups(touches, files, image, calls):
+    """Touches with the rows of the image, each file's name before its first block.
+
+    A file is opened, and looked up, even if nothing of it is read.
+    """
+    first = {}
+    for path, *_ in calls:
+        first.setdefault(int(image.names["file"][image.rows[path]]), image.rows[path])
+    found, known, waiting = [], set(), list(first.items())
+    for _, row, number in touches.tolist():
+        while files[row] not in known:
+            file, name = waiting.pop(0)
+            known.add(file)
+            found.append((Touched.NAME, name, 0))
+        found.append((Touched.BLOCK, files[row], number))
+    return np.array(found + [(Touched.NAME, name, 0) for _, name in waiting], TOUCH)
+
+
+@pytest.mark.parametrize("kib", [0, 16, 128, 512])
+def test_the_kernel_reads_ahead_what_emulation_and_tables_say(kib, tmp_path):
+    if shutil.which("mksquashfs") is None:
+        pytest.skip("no mksquashfs: its images were not read")
+    make_tree(tmp_path / "tree")
+    add_files(tmp_path / "tree")
+    image_file = squashfs(tmp_path / "tree", tmp_path / "image", "-b", "32K")
+    image = read_squashfs(image_file.read_bytes())
+    calls = calls_of(image, np.random.default_rng(9))
+    with ExitStack() as stack:
+        tracefs = stack.enter_context(tracefs_mount.mounted())
+        device = stack.enter_context(mounted(image_file, tmp_path / "mounted"))
+        stack.enter_context(nobody_records())
+        queue = Path(f"/sys/block/{device}/queue")
+        (queue / "read_ahead_kb").write_text(str(kib))
+        with bios_of(device, tracefs) as bios:
+            for path, _, parts in calls:
+                descriptor = os.open(f"{tmp_path}/mounted{path}", os.O_RDONLY)
+                for at, length in parts:
+                    os.pread(descriptor, length, at)
+                os.close(descriptor)
+            seen = bios()
+        sectors = int((queue / "max_sectors_kb").read_text())
+    version = version_of(platform.release())
+    program, files = program_of(image, calls)
+    machine = Machine(page_size=PAGE, io_pages=sectors * 1024 // PAGE)
+    nothing = np.zeros(0, EXTENT)
+    emulation = Emulation(
+        program, rules_for(version), machine, Limits(sectors), nothing, np.zeros(len(files), "u4")
+    )
+    touches, _ = touched_blocks(emulation.inserts(kib * 1024 // PAGE), program.files, PAGE)
+    touches = with_lookups(touches, files, image, calls)
+    found = squashfs_reads(image, touches, squashfs_rules(version))
+    assert len(found) > 100
+    predicted = [(at // 512, length // 512) for at, length in found[["at", "length"]].tolist()]
+    assert seen == predicted

@@ -1,0 +1,159 @@
+"""Whole boots of emulated boards: recorded over one reboot, by a hook that is gone after it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from booted_board import PATIENCE_S, BootedBoard, tell
+from waiting import wait_until
+
+from analyzer.apply import InstallError, install
+from analyzer.apply.boot_hook import HOOK_FOLDER, BoardHook
+from analyzer.ingest.load import load
+from analyzer.ingest.seen import SeenTrace
+from analyzer.predict.choice import predict_by
+from boards.emulated.live import EmulatedTarget, LiveOptions
+from tracer.error import RecordError
+from tracer.local.record import RecordOptions
+from tracer.local.run import RunOptions
+from tracer.remote.boot import HOOK_SCRIPT, BootEnding, record_boot_on, with_init
+from tracer.remote.job import part
+
+# Up to three boots, each with its own patience.
+pytestmark = [pytest.mark.boards, pytest.mark.timeout(4 * PATIENCE_S)]
+DATA = """#!/bin/sh
+mkdir -p /data
+for disk in /sys/block/vd*; do
+	[ "$(cat "$disk/serial")" != data ] || mount "/dev/${disk##*/}" /data
+done
+"""
+# While a boot is recorded, the power is cut: what is not synced is lost.
+HANG = """#!/bin/sh
+for job in /run/foreread-*/pair; do
+	[ ! -e "$job" ] || echo b >/proc/sysrq-trigger
+done
+"""
+
+
+def record(board, output, ending=None, state_dir=HOOK_FOLDER):
+    ending = ending or BootEnding(within_s=2 * PATIENCE_S)
+    hook = BoardHook(board.target, part(HOOK_SCRIPT), done=ending.by_init, state_dir=state_dir)
+    options = with_init(RecordOptions(RunOptions(["/sbin/init"])), board.target)
+    seen = SeenTrace()
+    return record_boot_on(board.target, options, ending, hook, output, seen.inodes, seen)
+
+
+def left(board):
+    """What a recording may leave: files, mounts of tracefs, instances, processes, windows."""
+    return (
+        board.files_of_foreread(),
+        board.sh("ls /sys/kernel/tracing/instances 2>/dev/null || :"),
+        board.sh("ls -d /run/foreread* /tmp/foreread* 2>/dev/null || :"),
+        board.sh("ps | grep '[f]oreread-' || :"),
+        board.kb,
+    )
+
+
+NOTHING = ("", "", "", "", 128)
+
+
+@pytest.mark.parametrize("init", ["busybox", "systemd"])
+def test_a_boot_is_recorded_and_the_board_is_as_before(init, tmp_path, capsys):
+    with EmulatedTarget(LiveOptions("arm64", init=init, swap_mib=0)) as target:
+        board = BootedBoard(target)
+        if init == "busybox":
+            board.put("/etc/init.d/S60app", "#!/bin/sh\n[ $1 != start ] || /usr/bin/app\n")
+        capture = record(board, tmp_path / "capture")
+        wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
+        assert (capture.ended_by, sum(capture.lost.values())) == ("boot-done", 0)
+        assert capture.boot is not None
+        assert 1 in capture.boot.processes
+        assert capture.boot.read_before[0].disk == "slow0"
+        assert capture.cold.proven
+        recording = load(tmp_path / "capture")
+        paths = {path for path in recording.paths if path}
+        assert any(path.endswith("/madplay") for path in paths)
+        prediction = predict_by(recording)
+        assert prediction.verdict.action == "set"
+        tell(
+            capsys,
+            f"arm64, {init}: a boot of {capture.wall_seconds:.3f} s at 0 KiB; proposed: "
+            f"{prediction.verdict.read_ahead_kb} KiB, {prediction.verdict.why}",
+        )
+
+
+def test_board_that_goes_down_while_it_is_recorded_boots_as_usual_next(tmp_path):
+    options = LiveOptions("arm64", swap_mib=0, data_mib=8)
+    with EmulatedTarget(options) as target:
+        board = BootedBoard(target)
+        board.put("/etc/init.d/S00a-data", DATA)
+        board.sh("sh /etc/init.d/S00a-data")
+        board.put("/etc/init.d/S06hang", HANG)
+        with pytest.raises(RecordError, match="the boot was not recorded"):
+            # The root of this board is in memory: /data is what a power cut spares.
+            record(board, tmp_path / "capture", state_dir="/data")
+        assert left(board) == NOTHING
+        assert not (tmp_path / "capture").exists()
+
+
+def test_other_ends_and_a_board_that_has_the_boot_script(tmp_path):
+    with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:
+        board = BootedBoard(target)
+        install(target, board.plan(64))
+        with pytest.raises(InstallError, match="has foreread's boot script"):
+            record(board, tmp_path / "refused")
+        board.take_off()
+        board.put("/etc/init.d/S70said", "#!/bin/sh\necho the shop is open >/dev/kmsg\n")
+        ending = BootEnding(output="shop is (open|closed)", within_s=2 * PATIENCE_S)
+        assert record(board, tmp_path / "said", ending).ended_by == "output"
+        wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
+
+
+FOREREAD = """
+import sys
+from pathlib import Path
+sys.path[:0] = {path!r}
+from boards.ssh import SshTarget
+from boards.ssh_connection import SshAddress
+from test_record_boot import BootedBoard, record
+
+target = SshTarget(SshAddress("127.0.0.1", "root", {port}), Path({known!r}), Path({key!r}))
+class Board:
+    pass
+board = Board()
+board.target = target
+record(board, Path({output!r}))
+"""
+
+
+def test_board_removes_the_hook_itself_if_foreread_is_killed(tmp_path):
+    """Killed while the board restarts: nobody fetches the recording."""
+    with EmulatedTarget(LiveOptions("arm64", swap_mib=0)) as target:
+        board = BootedBoard(target)
+        script = FOREREAD.format(
+            path=[str(Path(__file__).parent), *sys.path],
+            port=target.board.address.port,
+            known=str(target.board.known_hosts),
+            key=str(target.board.identity),
+            output=str(tmp_path / "capture"),
+        )
+        process = subprocess.Popen([sys.executable, "-c", script])
+        boot = board.text("/proc/sys/kernel/random/boot_id")
+        wait_until(lambda: target.board.log.read_text().count("board: init") == 2, PATIENCE_S)
+        wait_until(lambda: answers(board, boot), PATIENCE_S)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        board.sh("for job in /run/foreread-*; do [ ! -e $job/lease ] || echo 0 >$job/lease; done")
+        wait_until(lambda: left(board) == NOTHING, PATIENCE_S)
+
+
+def answers(board, before):
+    try:
+        return board.text("/proc/sys/kernel/random/boot_id") != before
+    except Exception:
+        return False

@@ -1,0 +1,107 @@
+"""What a target's shell does beside the start of a trial: a list replayed, settings changed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+from prefetch_replayers import compiled as compiled_replayer
+from shells import each_shell
+from target_recordings import WAIT_S
+
+from analyzer.apply.write import REPLAYER_SCRIPT, shipped
+from analyzer.prefetch.listing import Listing, Range, encode
+from boards.target import LocalTarget
+from tracer.local.beside import Later, Replayer
+from tracer.local.command import Streams
+from tracer.local.run import RunOptions
+from tracer.local.trial import Trial, TrialOptions
+from tracer.remote.trials import trials_on
+
+MEASURED = ("ok", "contended", "warm")
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no trial was made"),
+]
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        yield image
+
+
+@pytest.fixture(params=each_shell())
+def trials(request, loop):
+    with open(os.devnull, "wb") as file:  # noqa: PTH123
+        nowhere = Streams(stdout=file.fileno(), stderr=file.fileno())
+
+        def trials(*words, streams=nowhere, **options):
+            command = list(words) or [str(loop.busybox), "cat", str(loop.data)]
+            run = RunOptions(command, streams=streams, allow_warm=True)
+            asked = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S, **options)
+            return trials_on(LocalTarget(), asked, request.param)
+
+        yield trials
+
+
+def at(loop, kb):
+    return Trial(((str(loop.knob), str(kb)),))
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_list_is_replayed_beside_the_start_alone_of_the_trials_that_ask(
+    loop, trials, tmp_path, compiled
+):
+    """The start itself reads nothing of the listed file."""
+    other = loop.data.with_name("other")
+    other.write_bytes(os.urandom(1 << 20))
+    os.sync()
+    listing = encode(Listing((Range(str(other), 0, 1 << 20),)))
+    replayer = Replayer(
+        Path(compiled_replayer(tmp_path)[0]).read_bytes() if compiled else shipped(REPLAYER_SCRIPT),
+        listing,
+    )
+    slow = ["busybox", "sleep", "0.5"]
+    with trials(*slow, replayer=replayer) as bench:
+        alone, beside = bench.run(at(loop, 16)), bench.run(replace(at(loop, 16), replays=True))
+    sectors = [one.counters["disk.read_sectors"] for one in (alone, beside)]
+    assert sectors[0] < 200
+    assert sectors[1] >= 2048
+    assert beside.status in MEASURED
+    assert not [note for note in beside.notes if "other processes read" in note]
+
+
+def test_a_damaged_list_fails_the_trial_that_replays_it(loop, trials):
+    replayer = Replayer(shipped(REPLAYER_SCRIPT), b"not a list\n")
+    with trials("busybox", "sleep", "0.3", replayer=replayer) as bench:
+        found = bench.run(replace(at(loop, 16), replays=True))
+    assert found.status == "failed"
+    assert "no prefetch list of version 1" in found.notes[0]
+
+
+def test_a_setting_changes_during_the_start_and_is_restored(loop, trials):
+    knob = str(loop.knob)
+    script = f"cat {knob}; sleep 0.8; cat {knob}"
+    with tempfile.TemporaryFile() as said, open(os.devnull, "wb") as rest:  # noqa: PTH123
+        streams = Streams(stdout=said.fileno(), stderr=rest.fileno())
+        with trials("sh", "-c", script, streams=streams) as bench:
+            found = bench.run(replace(at(loop, 16), later=(Later(0.2, knob, "64", "16"),)))
+            assert bench.run(at(loop, 32)).in_force == {knob: "32"}
+        said.seek(0)
+        assert said.read().split() == [b"16", b"64", b"32", b"32"]
+    assert found.status in MEASURED
+    assert not found.changed
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_a_later_setting_is_one_of_the_listed_knobs(loop, trials):
+    with trials() as bench:
+        found = bench.run(
+            replace(at(loop, 16), later=(Later(0.0, "/proc/sys/vm/panic", "1", "0"),))
+        )
+    assert found.status == "refused"

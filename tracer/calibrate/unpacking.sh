@@ -1,0 +1,59 @@
+#!/bin/sh
+# Times the reading of squashfs images that are in memory: unpacking.sh FOLDER HUNDREDTHS NAME…
+#
+# FOLDER has the images NAME; each is mounted on FOLDER/mnt again and again, since its pages leave
+# memory with the mount, for HUNDREDTHS of a second at least in each of three ways: reading a page of
+# every block (*.head, with as many empty files), whole blocks (*.head and *.rest), and nothing (empty
+# files alone), so that all open as many files.
+# Prints "kernel RELEASE", for each image "nothing|pages|blocks NAME PASSES HUNDREDTHS", and "refused
+# NAME" for an image that the kernel does not mount.
+set -eu
+folder=$1 least=$2
+shift 2
+
+# now: set now to hundredths of a second since boot.
+now() {
+    read -r now _ </proc/uptime
+    now=${now%.*}${now#*.}
+    now=${now#"${now%%[!0]*}"}
+}
+
+mounted() { mount -t squashfs -o loop,ro "$folder/$1" "$folder/mnt" 2>/dev/null; }
+# A loop device may be busy for a moment.
+unmounted() { umount "$folder/mnt" 2>/dev/null || { sleep 1 && umount "$folder/mnt"; }; }
+
+mnt=$folder/mnt
+read_nothing() { cat "$mnt"/empty* "$mnt"/empty*; }
+read_pages() { cat "$mnt"/*.head "$mnt"/empty*; }
+# In the order of their names: the rest follows its head, while its block is in squashfs's cache.
+read_blocks() { cat "$mnt"/*.*; }
+
+# passes WAY NAME: mount NAME, read it in one way, and unmount, until time is up.
+passes() {
+    now
+    since=$now
+    count=0
+    while :; do
+        mounted "$2"
+        "read_$1" >/dev/null
+        unmounted
+        count=$((count + 1))
+        now
+        [ $((now - since)) -lt "$least" ] || break
+    done
+    printf '%s %s %d %d\n' "$1" "$2" "$count" "$((now - since))"
+}
+
+mkdir -p "$mnt"
+trap 'umount "$mnt" 2>/dev/null || :' EXIT
+printf 'kernel %s\n' "$(uname -r)"
+for image; do
+    if ! mounted "$image"; then
+        printf 'refused %s\n' "$image"
+        continue
+    fi
+    unmounted
+    for way in nothing pages blocks; do
+        passes "$way" "$image"
+    done
+done

@@ -1,0 +1,34 @@
+"""unpacking.json: the time that a board's processor takes to unpack blocks, by compressor."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+
+from boards.document import Document, says
+
+
+class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
+    """One compressor, measured."""
+
+    compressor: str
+    page_ns: Annotated[float, says("time to unpack a page")]
+    insert_ns: Annotated[float, says("time to put an unpacked page into the page cache")]
+    pages: Annotated[int, says("pages unpacked in all")]
+    seconds: Annotated[float, says("duration of the measurement")]
+
+
+class UnpackingDocument(Document, frozen=True, kw_only=True):
+    """What a board's kernel takes to read blocks that are in memory, unpacked."""
+
+    kernel: str
+    page_size: int
+    compressors: tuple[Unpacked, ...]
+    missing: Annotated[
+        tuple[str, ...], says("compressors that the kernel of the board, or the builder, lacks")
+    ]
+
+    def lacking(self, compressors: tuple[str, ...]) -> UnpackingDocument:
+        """Return the same with more compressors that are missing."""
+        return msgspec.structs.replace(self, missing=(*self.missing, *compressors))

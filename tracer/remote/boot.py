@@ -1,0 +1,297 @@
+"""Record a whole boot of a target as a capture: by a hook that its init runs, over one reboot.
+
+The hook (``boot_hook.sh``) is the first that the board's init starts. It makes a job of its own in
+memory; this side adopts that job when the board answers again, fetches its trace and ends it.
+"""
+
+from __future__ import annotations
+
+import secrets
+import shlex
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import structs
+
+from boards.target import Target, TargetError
+from tracer.error import RecordError
+from tracer.formats import capture as capture_files
+from tracer.formats.capture import Capture, FileEntry
+from tracer.interrupts import orderly_exit, uninterrupted
+from tracer.local.ending import Ending
+from tracer.local.output import no_space_as_error, output_directory
+from tracer.local.record import InodesOf, RecordOptions
+from tracer.remote import record
+from tracer.remote.fetched import fetch
+from tracer.remote.guarded_run import AWAIT_S
+from tracer.remote.job import Job, facts, making_sense, part, script, settings_file
+from tracer.remote.machine import Machine
+from tracer.remote.probed import TraceReader
+
+PARTS = (*record.PARTS, "boot.sh")
+BOOT_S = 600.0
+HOOK_SCRIPT = "boot_hook.sh"
+_WATCH_S = 60  # how long a boot waits for the recorder
+_BACK_S = 60.0  # how long an interrupted recording tries to reach the board again
+_FETCH_S = 600  # how long the board keeps a recording that nobody fetches
+_FIND = """for place in /run /dev/shm /tmp /var/run /var/tmp; do
+    [ ! -e "$place/foreread-$1/job.sh" ] || echo "place $place/foreread-$1"
+done
+read -r now _ </proc/uptime
+echo "uptime $now"
+dmesg 2>/dev/null | sed -n 's/.*foreread: this boot is not recorded: /why /p'"""
+
+
+class Hook(Protocol):
+    """Puts the hook's files on a target, and takes them off."""
+
+    def install(self, files: Mapping[str, bytes], token: str, watch_s: int) -> None:
+        """Install the hook, unarmed, with ``files`` beside it; all or nothing."""
+
+    def arm(self) -> None:
+        """Let the hook record the next boot."""
+
+    def remove(self) -> object:
+        """Remove the hook, whatever is left of it."""
+
+
+@dataclass(frozen=True)
+class BootEnding:
+    """When a boot is over: at boot-done, or after a duration, or at a message, if that is given.
+
+    ``output`` is an extended regular expression for a line of the kernel's log. ``within_s``: the
+    board has to answer, and the boot to be over, within this time.
+    """
+
+    duration_s: float | None = None
+    output: str | None = None
+    within_s: float = BOOT_S
+
+    @property
+    def by_init(self) -> bool:
+        """Whether the board's init says when it is over."""
+        return self.duration_s is None and self.output is None
+
+
+def record_boot_on(
+    target: Target,
+    options: RecordOptions,
+    ending: BootEnding,
+    hook: Hook,
+    output: Path,
+    inodes_of: InodesOf | None = None,
+    seen: TraceReader | None = None,
+) -> Capture:
+    """Reboot ``target`` and record that boot into the directory ``output``.
+
+    ``options.run`` names the process that the kernel starts. With ``seen``, which reads the trace,
+    the disk is probed after the boot. Raises RecordError; the hook and what it changed are gone
+    then, or the message says how to remove them.
+    """
+    Ending(ending.duration_s, None, ending.output).check()
+    with orderly_exit(), output_directory(output), no_space_as_error(output):
+        recorded = _recorded(target, options, ending, hook, output, inodes_of)
+    if seen is None:
+        return recorded[0]
+    return record.with_disk(target, options, recorded, output, seen)
+
+
+def _recorded(
+    target: Target,
+    options: RecordOptions,
+    ending: BootEnding,
+    hook: Hook,
+    output: Path,
+    inodes_of: InodesOf | None,
+) -> tuple[Capture, list[FileEntry]]:
+    options.tell("reading the target's facts")
+    settings = _settings(target, options, ending)
+    token = secrets.token_hex(8)
+    brought = {
+        "job.sh": script((*PARTS, "verb.sh")).encode(),
+        "settings": settings_file(settings, options.run.command),
+        "place.sh": part("place.sh"),
+    }
+    created = datetime.now(UTC).isoformat(timespec="seconds")
+    with _installed(target, hook, brought, token, options):
+        options.tell("rebooting the target, which records its boot")
+        deadline = time.monotonic() + ending.within_s
+        hook.arm()
+        _reboot(target, ending.within_s, options.words)
+        with _BootJob(target, token) as job:
+            options.tell("the target answers; waiting for the end of its boot")
+            _wait(job, deadline, ending)
+            recorded = _fetched(job, target, options, created, output, inodes_of)
+    return _noting_leftovers(hook, recorded, output)
+
+
+def _settings(target: Target, options: RecordOptions, ending: BootEnding) -> dict[str, str]:
+    """Return the settings of the recorder, from what the target is before the reboot."""
+    with Job(target, PARTS) as job:
+        machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
+        with machine.devices() as devices:
+            prepared = record.prepare(target, machine, devices, options)
+            _, settings = record.described_settings(prepared, options)
+        settings |= {
+            "duration_s": "" if ending.duration_s is None else f"{ending.duration_s:.3f}",
+            "until_output": ending.output or "",
+            "boot_s": str(round(ending.within_s) + _FETCH_S),
+        }
+        job.settings(settings, options.run.command)
+        job.ask("claim", step="looking for another foreread there")
+    return settings
+
+
+@contextmanager
+def _installed(
+    target: Target,
+    hook: Hook,
+    brought: Mapping[str, bytes],
+    token: str,
+    options: RecordOptions,
+) -> Iterator[None]:
+    """Install the hook for a block, and take everything back if that fails."""
+    hook.install(brought, token, _WATCH_S)
+    try:
+        yield
+    except BaseException:
+        with uninterrupted():
+            if not _put_back(target, hook, token):
+                options.tell(
+                    "the target cannot be reached: it ends the recording and removes the hook by "
+                    f"itself, or: {repair(options.words)}"
+                )
+        raise
+
+
+def _noting_leftovers(
+    hook: Hook, recorded: tuple[Capture, list[FileEntry]], output: Path
+) -> tuple[Capture, list[FileEntry]]:
+    """Remove the hook; a capture that is complete is kept, with a note, if that fails."""
+    capture, files = recorded
+    try:
+        with uninterrupted():
+            hook.remove()
+    except (RuntimeError, OSError) as error:
+        remedy = getattr(error, "remedy", "")
+        note = f"the hook is still on the target: {error}: {remedy}"
+        capture = structs.replace(capture, notes=[*capture.notes, note])
+        capture_files.write(output, capture, files)
+    return capture, files
+
+
+def _put_back(target: Target, hook: Hook, token: str) -> bool:
+    """End the recording and remove the hook; False if the board is out of reach for a minute."""
+    end = time.monotonic() + _BACK_S
+    while True:
+        with suppress(TargetError, RecordError, OSError):
+            with suppress(_NotRecorded), _BootJob(target, token):
+                pass
+            hook.remove()
+            return True
+        if time.monotonic() >= end:
+            return False
+        time.sleep(1.0)
+
+
+def _reboot(target: Target, within_s: float, words: Sequence[str]) -> None:
+    try:
+        target.reboot(within_s)
+    except TargetError as error:
+        raise RecordError(
+            f"the board did not come back: {error}. The hook acts once: a boot after a power "
+            "cycle is as before",
+            f"power-cycle the board, then remove what is left of the hook: {repair(words)}",
+        ) from error
+
+
+def repair(words: Sequence[str]) -> str:
+    """Return the command that removes a hook from the target that the options ``words`` name."""
+    named = [*words, "--target", "TARGET"]
+    found = [
+        word
+        for option in ("--target", "--identity")
+        if option in named
+        for word in named[named.index(option) :][:2]
+    ]
+    return shlex.join(["foreread", "doctor", "--restore", *found])
+
+
+class _NotRecorded(RecordError):
+    """The board has booted, and its hook did not record that."""
+
+
+class _BootJob(Job):
+    """The job that the hook of the target has begun."""
+
+    def __init__(self, target: Target, token: str) -> None:
+        super().__init__(target, ())
+        self._token = token
+
+    def _begin(self) -> None:
+        words = ["sh", "-c", _FIND, "sh", self._token]
+        answer = self._run(words, "looking for the recording of the boot")
+        with making_sense("where the recording is"):
+            said = {fact.key: fact.value for fact in facts(answer.stdout)}
+            self.saw_clock(float(said["uptime"]))
+        if "place" not in said:
+            raise _NotRecorded(
+                f"the boot was not recorded: {said.get('why', 'the hook did not run')}",
+                "see the board's console: it must boot once, and its init run the scripts in /etc; "
+                "if its root is read-only at that time, give --state-dir a folder that is not",
+            )
+        self.folder = said["place"]
+
+
+def _wait(job: Job, deadline: float, ending: BootEnding) -> None:
+    """Return when the boot is over. Ctrl-C ends the recording and keeps it."""
+    interrupted = False
+    while True:
+        try:
+            if interrupted and job.ask("stop", step="ending the recording")[:1]:
+                raise KeyboardInterrupt  # it had not begun
+            answer = job.ask("await", str(AWAIT_S), step="waiting for the boot", within_s=AWAIT_S)
+            if any(fact.key == "state" and fact.value == "over" for fact in answer):
+                return
+            if time.monotonic() > deadline:
+                raise RecordError(
+                    f"the boot was not over within {ending.within_s:g} s",
+                    "say when it is over: --duration S, or --until-output REGEX",
+                )
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+
+
+def _fetched(
+    job: Job,
+    target: Target,
+    options: RecordOptions,
+    created: str,
+    output: Path,
+    inodes_of: InodesOf | None,
+) -> tuple[Capture, list[FileEntry]]:
+    """Fetch the capture; disks and mounts are those of the boot that was recorded."""
+    machine = Machine.parse(job.ask("probe", step="reading the target's facts"))
+    with machine.devices() as devices:
+        prepared = record.prepare(target, machine, devices, options)
+        described, _ = record.described_settings(prepared, options)
+        return fetch(job, prepared, described, created, options, output, inodes_of)
+
+
+def init_command(target: Target) -> Sequence[str]:
+    """Return the words of the first process of the target."""
+    said = target.run(["cat", "/proc/1/cmdline"]).stdout.decode(errors="surrogateescape")
+    words = [word for word in said.split("\0") if word]
+    return words or ["/sbin/init"]
+
+
+def with_init(options: RecordOptions, target: Target) -> RecordOptions:
+    """Return ``options`` whose command is the target's first process."""
+    return replace(options, run=replace(options.run, command=list(init_command(target))))

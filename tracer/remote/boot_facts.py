@@ -1,0 +1,44 @@
+"""What a boot had done before its recording began, from the target's answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from boards.counted import plural
+from tracer.formats.capture import Boot, ReadBefore
+from tracer.remote.job import Fact, making_sense
+from tracer.remote.run_facts import by_key
+
+_SECTOR_BYTES = 512
+
+
+def boot_of(facts: Sequence[Fact]) -> tuple[Boot | None, list[str]]:
+    """Return what precedes the recorded boot, None if ``facts`` are of a command, and notes.
+
+    Raises RecordError.
+    """
+    lines = by_key(list(facts))
+    if not lines["process"]:
+        return None, []
+    with making_sense("what the boot read before"):
+        boot = Boot(
+            processes=sorted({int(line) for line in lines["process"]}),
+            read_before=[_read(line) for line in lines["before"] if line],
+        )
+    return boot, [*map(_before_note, boot.read_before), *map(_late_note, lines["late"])]
+
+
+def _read(line: str) -> ReadBefore:
+    disk, requests, sectors = line.split(" ")
+    return ReadBefore(disk=disk, requests=int(requests), bytes=int(sectors) * _SECTOR_BYTES)
+
+
+def _before_note(read: ReadBefore) -> str:
+    return (
+        f"before the recording began, {plural(read.requests, 'request')} had read "
+        f"{read.bytes >> 10:,} KiB from {read.disk}: they are not in the capture"
+    )
+
+
+def _late_note(disk: str) -> str:
+    return f"{disk} appeared while the board booted: its window was the default one"

@@ -1,0 +1,175 @@
+"""The capture of a run on a target, fetched from there when the run has ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from boards.device import Devices
+from boards.stack import Stack
+from boards.stacks import stacks
+from tracer import touches
+from tracer.formats import capture as capture_files
+from tracer.formats.capture import TRACE, Capture, Device, FileEntry, Host, dev_text
+from tracer.local import metadata
+from tracer.local.journal import unrestored
+from tracer.local.record import InodesOf, RecordOptions, looking_up, lost_notes, unread_note
+from tracer.local.residency import with_cached
+from tracer.local.run import exit_notes, living_notes
+from tracer.probes import ProbePlan
+from tracer.remote.boot_facts import boot_of
+from tracer.remote.files import SEARCH_S, find_files
+from tracer.remote.guarded_run import directory
+from tracer.remote.job import Job, making_sense
+from tracer.remote.layered import of_layers
+from tracer.remote.machine import Machine
+from tracer.remote.mapped import UNKNOWN_PAGES, mapped_pages
+from tracer.remote.pages import save_trace
+from tracer.remote.places import with_places
+from tracer.remote.run_facts import RunFacts, TraceFacts
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A target that is about to be recorded, and what was found there."""
+
+    machine: Machine
+    devices: Devices
+    probes: ProbePlan | None
+    unpacks: str  # file system of whose pages touches are to be shown, empty for none
+    notes: list[str]
+
+
+def fetch(
+    job: Job,
+    prepared: Prepared,
+    described: Sequence[Device],
+    created: str,
+    options: RecordOptions,
+    output: Path,
+    inodes_of: InodesOf | None,
+) -> tuple[Capture, list[FileEntry]]:
+    """Fetch the ended run of ``job`` into the directory ``output``.
+
+    ``described`` are the disks, ``created`` is when the recording began. Raises RecordError.
+    """
+    machine, devices = prepared.machine, prepared.devices
+    options.tell("fetching the trace")
+    facts = job.ask("result", step="fetching the result")
+    run, traced = RunFacts.parse(facts, machine), TraceFacts.parse(facts)
+    boot, late = boot_of(facts)
+    mapped = mapped_pages(job, machine) if options.note_mapped else None
+    lost, long_size = save_trace(job, traced, machine.byte_order, output / TRACE)
+    notes = [
+        *(prepared.probes.notes if prepared.probes else []),
+        *prepared.notes,
+        *run.notes,
+        *late,
+        *_unseen(prepared.unpacks, run.notes),
+        *exit_notes(run.ended),
+        *living_notes(run.by, run.living, options.run),
+        *lost_notes(lost),
+        *unrestored(run.restored),
+        *([UNKNOWN_PAGES] if mapped is None else []),
+    ]
+    files = _files(options, job, run, devices, inodes_of, notes, output / TRACE)
+    if mapped is not None:
+        files = with_cached(files, of_layers(mapped.pages, mapped.paths, files, devices))
+    capture = Capture(
+        foreread=options.foreread,
+        created=created,
+        backend="tracefs",
+        backend_version=machine.kernel,
+        host=_host(machine, long_size),
+        command=options.run.command,
+        cwd=directory(options.run),
+        pid=run.pid,
+        exit_status=run.ended.exit_status if run.ended else None,
+        signal=run.ended.signal if run.ended else None,
+        options=list(options.words),
+        ended_by=run.by,
+        wall_seconds=(run.end_ns - run.start_ns) / 1e9,
+        start_ns=run.start_ns,
+        end_ns=run.end_ns,
+        clock=traced.clock,
+        read_ahead_kb=options.read_ahead_kb,
+        events=traced.events,
+        events_missing=traced.missing,
+        lost={str(cpu): events for cpu, events in sorted(lost.items())},
+        cold=run.cold,
+        devices=[_in_force(device, run) for device in described],
+        mounts=metadata.mounts(devices),
+        stacks=[_found(stack, run) for stack in stacks(devices)],
+        notes=notes,
+        boot=boot,
+    )
+    with making_sense("what a capture says of it"):
+        msgspec.convert(msgspec.to_builtins(capture), Capture)
+    capture_files.write(output, capture, files)
+    return capture, files
+
+
+def _unseen(unpacks: str, notes: Sequence[str]) -> list[str]:
+    """Return a note if the setting that shows touches was refused."""
+    if not any(note.startswith(touches.KNOB) for note in notes):
+        return []
+    return [touches.unseen_note(unpacks, "enable CONFIG_DEBUG_FS in the target's kernel")]
+
+
+def _files(
+    options: RecordOptions,
+    job: Job,
+    run: RunFacts,
+    devices: Devices,
+    inodes_of: InodesOf | None,
+    notes: list[str],
+    trace: Path,
+) -> list[FileEntry]:
+    try:
+        found = inodes_of(trace) if inodes_of else set()
+    except ValueError as error:
+        notes.append(unread_note(error))
+        found = set()
+    inodes = set(run.mapped) | {(dev_text(dev), ino) for dev, ino in found}
+    limit_s = SEARCH_S if options.search_s is None else options.search_s
+    options.tell(looking_up(len(inodes), limit_s))
+    files, search_notes = find_files(job, inodes, devices.mounts, run.mapped, limit_s)
+    notes += search_notes
+    options.tell("looking up where these files are on the disk")
+    return with_places(job, files, devices.mounts)
+
+
+def _host(machine: Machine, long_size: int) -> Host:
+    return Host(
+        kernel=machine.kernel,
+        version=machine.version,
+        machine=machine.machine,
+        nodename=machine.nodename,
+        page_size=machine.page_size,
+        byte_order=machine.byte_order,
+        long_size=long_size,
+        cpu_model=machine.cpu_model,
+        cpu_count=machine.cpu_count,
+        memory_kib=machine.memory_kib,
+    )
+
+
+def _found(stack: Stack, run: RunFacts) -> Stack:
+    """Return the stack with its window after leftovers of dead jobs were restored."""
+    return structs.replace(stack, read_ahead_kb=run.before.get(stack.knob, stack.read_ahead_kb))
+
+
+def _in_force(device: Device, run: RunFacts) -> Device:
+    """Return the disk with its windows: those found after leftovers of dead jobs were restored."""
+    knob = f"/sys/block/{device.name}/queue/read_ahead_kb"
+    before = run.before.get(knob, device.read_ahead_kb_before)
+    return msgspec.structs.replace(
+        device,
+        read_ahead_kb_before=before,
+        read_ahead_kb=run.windows.get(knob, before),
+        queue={**device.queue, "read_ahead_kb": str(before)},
+    )

@@ -1,0 +1,1 @@
+"""Small static programs for any Linux board, written without a compiler."""
