@@ -76,7 +76,9 @@ class ConsoleBoard:
 
     def power_off(self) -> None:
         """Kill all that runs at the console; the line stays."""
-        for pid in session_of(self.process.pid):
+        # The leader first: a shell that outlives its command prints a prompt, and a board without
+        # power prints nothing.
+        for pid in reversed(session_of(self.process.pid)):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         self.process.kill()  # just started, it may not lead its session yet
