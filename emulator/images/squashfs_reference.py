@@ -18,7 +18,7 @@ from emulator.images.squashfs_rules import LIST_PART, SquashfsRules
 
 @dataclass
 class Entry:
-    """struct squashfs_cache_entry, while nobody uses it."""
+    """An entry of a cache that nobody uses: struct squashfs_cache_entry without its users."""
 
     block: int = -1
 

@@ -51,7 +51,10 @@ def in_python():
 def in_shell(shell):
     text = (resources.files("tracer.remote") / "lib.sh").read_text()
     done = subprocess.run(
-        [*shell, "-c", f"{text}\ndrop"], check=True, capture_output=True, text=True
+        [*shell, "-c", f"{text}\ndisplace_squashfs; drop_caches"],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     assert done.stderr == ""
 

@@ -25,9 +25,10 @@ def displace_squashfs() -> None:
     """Look up small files of every squashfs, and read some from all over it."""
     if "squashfs" not in Path("/proc/filesystems").read_text().split():
         return
-    for mount in read_mounts():
-        if mount.fstype in _TYPES:
-            read_spread(Path(mount.mountpoint))
+    # The first mount of each: later ones may be bind mounts, which show a part of it.
+    first = {mount.dev: mount for mount in reversed(read_mounts()) if mount.fstype in _TYPES}
+    for mount in first.values():
+        read_spread(Path(mount.mountpoint))
 
 
 def read_spread(top: Path) -> list[Path]:

@@ -34,7 +34,7 @@ make_run() {
     before=$cached
     note_mapped
     start_tracing
-    drop
+    drop_caches # not displace_squashfs: its reads would make the boot longer
     count_cached
     echo "cold $before $cached $pinned"
     sed 's/^/before /' "$job/read_before"

@@ -228,12 +228,6 @@ expect_guard() {
 
 # ---- the page cache ----
 
-# drop: drop the page cache, directory entries and inodes, and what squashfs keeps beside them.
-drop() {
-    displace_squashfs
-    drop_caches
-}
-
 # drop_caches: write back what is dirty, then drop page cache, directory entries and inodes.
 drop_caches() {
     sync

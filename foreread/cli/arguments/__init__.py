@@ -67,6 +67,11 @@ def add_capture(
         help="a capture, perf.data, trace.dat, tracefs text, or a directory of raw tracefs "
         f"pages{other}",
     )
+    add_pids(parser)
+
+
+def add_pids(parser: argparse.ArgumentParser) -> None:
+    """Add the filter of processes."""
     parser.add_argument(
         "--pid",
         dest="pids",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from analyzer.diff.whole import diff
 from boards.written import write_whole
-from foreread.cli.arguments import percent, pid_filter
+from foreread.cli.arguments import add_pids, percent
 from foreread.cli.arguments.model import add_model
 from foreread.cli.main import EXIT_FAILED
 from foreread.cli.text.diff import diff_text
@@ -23,15 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         ("new", "the same of the other build, kernel or board"),
     ):
         parser.add_argument(name, metavar=name.upper(), type=Path, help=what)
-    parser.add_argument(
-        "--pid",
-        dest="pids",
-        metavar="tree|all|PID,…",
-        type=pid_filter,
-        default="tree",
-        help="count the accesses of the command's process tree (default), of all processes, or of "
-        "these threads",
-    )
+    add_pids(parser)
     add_model(parser)
     parser.add_argument(
         "--max-regression",
