@@ -150,7 +150,8 @@ def _reasons(one: _Read | None, two: _Read | None) -> Iterator[tuple[Reason, str
         yield "settings", f"requests {by_settings:+,} by the other window or kernel"
     changed = one.requests != two.requests or one.pages != two.pages
     if one.path != two.path and changed:
-        yield "renamed", "another version"
+        same_name = one.path.rpartition("/")[2] == two.path.rpartition("/")[2]
+        yield "renamed", "another folder" if same_name else "another version"
 
 
 def _readahead_text(one: _Read, two: _Read, lost: int) -> str:

@@ -51,6 +51,13 @@ def test_another_version_of_a_library_is_the_same_file():
     assert file.why.startswith("grown from 36 to 48 KiB: 6 pages accessed, before 3")
 
 
+def test_a_library_in_another_folder_is_the_same_file():
+    files, _ = between({"/lib/z.so.1": (range(3), 9)}, {"/usr/lib/z.so.1": (range(6), 12)})
+    (file,) = files.values()
+    assert (file.path, file.was) == ("/usr/lib/z.so.1", "/lib/z.so.1")
+    assert file.why.endswith("another folder")
+
+
 def test_more_pages_of_a_file_that_did_not_grow():
     files, _ = between(SAME, {"/bin/app": (range(4), 10)})
     assert files["/bin/app"].reasons == ["fewer pages"]

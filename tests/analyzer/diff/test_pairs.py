@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from analyzer.diff.pairs import is_library, paired, without_versions
 
-PATHS = st.lists(st.sampled_from([None, "/a", "/b", "/lib/x.so.1", "/lib/x.so.2", "/p3/y"]))
+PATHS = st.lists(
+    st.sampled_from([None, "/a", "/b", "/lib/x.so.1", "/lib/x.so.2", "/b/x.so.2", "/p3/y"])
+)
 
 
 def test_files_of_one_path_are_one_and_versions_pair_what_is_left():
@@ -20,6 +22,17 @@ def test_files_of_one_path_are_one_and_versions_pair_what_is_left():
 def test_versions_pair_nothing_that_could_be_mistaken():
     """Two candidates on a side: neither is taken for the other."""
     old, new = ["/usr/lib/a-1.so"], ["/usr/lib/a-2.so", "/usr/lib/a-3.so"]
+    assert set(paired(old, new)) == {(0, None), (None, 0), (None, 1)}
+
+
+def test_a_library_that_moved_to_another_folder_is_the_same_one():
+    old = ["/lib/x86_64-linux-gnu/libz.so.1.2.13", "/lib/a/libm.so.6", "/lib/data"]
+    new = ["/usr/lib/x86_64-linux-gnu/libz.so.1.3", "/usr/lib/data", "/usr/lib/a/libm.so.6"]
+    assert set(paired(old, new)) == {(0, 0), (1, 2), (2, None), (None, 1)}
+
+
+def test_a_library_in_two_folders_is_taken_for_neither():
+    old, new = ["/lib/libz.so.1"], ["/usr/lib/libz.so.1", "/opt/lib/libz.so.1"]
     assert set(paired(old, new)) == {(0, None), (None, 0), (None, 1)}
 
 
