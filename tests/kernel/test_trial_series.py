@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from loop_image import WINDOW_KB, loop_image
+from series_trials import MEASURED, at, trials_by
 from shells import each_shell
 from target_recordings import WAIT_S, is_running, jobs, until
 
@@ -23,7 +24,6 @@ from tracer.remote.trials import trials_on
 
 # What a lease lasts on a machine whose clock does not run ahead, and some patience for its load.
 LEASE_S = 90.0
-MEASURED = ("ok", "contended", "warm")
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no series of trials was made"),
@@ -53,20 +53,8 @@ def loop(tmp_path):
 
 @pytest.fixture(params=each_shell())
 def trials(request, loop):
-    with open(os.devnull, "wb") as file:  # noqa: PTH123
-        nowhere = Streams(stdout=file.fileno(), stderr=file.fileno())
-
-        def trials(*words, streams=nowhere, **options):
-            command = list(words) or [str(loop.busybox), "cat", str(loop.data)]
-            run = RunOptions(command, streams=streams, allow_warm=True)
-            asked = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S, **options)
-            return trials_on(LocalTarget(), asked, request.param)
-
+    with trials_by(request.param, loop) as trials:
         yield trials
-
-
-def at(loop, kb):
-    return Trial(((str(loop.knob), str(kb)),))
 
 
 def test_announced_trials_are_made_in_order_each_at_its_window(loop, trials):

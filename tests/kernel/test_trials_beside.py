@@ -10,19 +10,14 @@ from pathlib import Path
 import pytest
 from loop_image import WINDOW_KB, loop_image
 from prefetch_replayers import compiled as compiled_replayer
+from series_trials import MEASURED, at, trials_by
 from shells import each_shell
-from target_recordings import WAIT_S
 
 from analyzer.apply.write import REPLAYER_SCRIPT, shipped
 from analyzer.prefetch.listing import Listing, Range, encode
-from boards.target import LocalTarget
 from tracer.local.beside import Later, Replayer
 from tracer.local.command import Streams
-from tracer.local.run import RunOptions
-from tracer.local.trial import Trial, TrialOptions
-from tracer.remote.trials import trials_on
 
-MEASURED = ("ok", "contended", "warm")
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no trial was made"),
@@ -37,20 +32,8 @@ def loop(tmp_path):
 
 @pytest.fixture(params=each_shell())
 def trials(request, loop):
-    with open(os.devnull, "wb") as file:  # noqa: PTH123
-        nowhere = Streams(stdout=file.fileno(), stderr=file.fileno())
-
-        def trials(*words, streams=nowhere, **options):
-            command = list(words) or [str(loop.busybox), "cat", str(loop.data)]
-            run = RunOptions(command, streams=streams, allow_warm=True)
-            asked = TrialOptions(run, devices=(loop.device,), wait_s=WAIT_S, **options)
-            return trials_on(LocalTarget(), asked, request.param)
-
+    with trials_by(request.param, loop) as trials:
         yield trials
-
-
-def at(loop, kb):
-    return Trial(((str(loop.knob), str(kb)),))
 
 
 @pytest.mark.parametrize("compiled", [False, True])

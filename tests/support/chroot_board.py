@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting
@@ -96,3 +97,29 @@ class ChrootBoard(LocalTarget):
             else:
                 found[name] = "directory"
         return found
+
+
+# By the program that init is, and by what each one reads.
+INITS = {
+    "busybox": "/bin/busybox",
+    "inittab": "/bin/busybox",
+    "systemd": "/usr/lib/systemd/systemd",
+    "procd": "/sbin/procd",
+    "sysv": "/sbin/init",
+}
+FOLDERS = {
+    "systemd": ("etc/systemd/system",),
+    "procd": ("etc/rc.d",),
+    "sysv": ("etc/rcS.d", *(f"etc/rc{number}.d" for number in range(7))),
+}
+
+
+def board_with_init(
+    init: str, folder: Path, kind: Callable[[Path, str], ChrootBoard] = ChrootBoard
+) -> ChrootBoard:
+    """Return a board in a folder with one of INITS; ``inittab``: its rcS calls no other scripts."""
+    board = kind(folder, INITS[init])
+    board.directory(*FOLDERS.get(init, ()))
+    if init == "inittab":
+        board.put("etc/init.d/rcS", "#!/bin/sh\nmount -a\n")
+    return board

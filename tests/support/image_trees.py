@@ -12,6 +12,9 @@ import pytest
 
 from analyzer.ingest.recording import Recording
 
+ON_SQUASHFS = (
+    Path(__file__).parents[1] / "foreread/data/squashfs-madplay/squashfs-madplay.capture.tar.xz"
+)
 TEXT = b"readahead window, request, page, block, fragment, inode, directory; "
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from image_trees import contents, squashfs, tree_of
+from image_trees import ON_SQUASHFS, contents, squashfs, tree_of
 
 from analyzer.advise.advise import advise
 from analyzer.advise.images import image_offers
@@ -17,9 +15,6 @@ from emulator.devices.device import FixedCost
 from foreread import load
 from foreread.cli.main import main
 
-ON_SQUASHFS = (
-    Path(__file__).parents[2] / "foreread/data/squashfs-madplay/squashfs-madplay.capture.tar.xz"
-)
 DEVICE = FixedCost(1e6, 50e3)
 COSTS = {"gzip": Unpacking(2e5), "lz4": Unpacking(4e4)}
 ASKED = Asked(block_sizes=(131072, 1 << 20), compressors=("gzip", "lz4"), unpacking=COSTS)

@@ -6,7 +6,7 @@ import time
 from importlib import resources
 
 import pytest
-from chroot_board import ROOT_MOUNT, ChrootBoard, plan
+from chroot_board import INITS, ROOT_MOUNT, ChrootBoard, board_with_init, plan
 from requirements import busybox_chroot_missing
 from waiting import wait_until
 
@@ -73,39 +73,6 @@ class Board(ChrootBoard):
             raise ConnectionResetError("the power went off")
 
 
-def systemd(folder):
-    board = Board(folder, "/usr/lib/systemd/systemd")
-    board.directory("etc/systemd/system")
-    return board
-
-
-def procd(folder):
-    board = Board(folder, "/sbin/procd")
-    board.directory("etc/rc.d")
-    return board
-
-
-def sysv(folder):
-    board = Board(folder, "/sbin/init")
-    board.directory("etc/rcS.d", *(f"etc/rc{n}.d" for n in range(7)))
-    return board
-
-
-def inittab(folder):
-    board = Board(folder)
-    board.put("etc/init.d/rcS", "#!/bin/sh\nmount -a\n")
-    return board
-
-
-BOARDS = {
-    "busybox": Board,
-    "inittab": inittab,
-    "systemd": systemd,
-    "procd": procd,
-    "sysv": sysv,
-}
-
-
 def hook_on(board, done=True):
     return BoardHook(board, SCRIPT, done=done)
 
@@ -134,9 +101,9 @@ def board(tmp_path):
 
 
 @pytest.mark.parametrize("done", [True, False])
-@pytest.mark.parametrize("kind", BOARDS)
+@pytest.mark.parametrize("kind", INITS)
 def test_removing_leaves_the_board_as_it_was(kind, done, tmp_path):
-    board = BOARDS[kind](tmp_path)
+    board = board_with_init(kind, tmp_path, Board)
     before = board.tree()
     hook = installed(board, done)
     changed = {n for n, what in board.tree().items() if before.get(n) != what}
@@ -153,7 +120,7 @@ def test_power_cut_at_any_step_leaves_an_unarmed_hook_that_is_removed(kind, tmp_
     for at in range(1, 100):
         root = tmp_path / str(at)
         root.mkdir()
-        board = BOARDS[kind](root)
+        board = board_with_init(kind, root, Board)
         before = files_of(board)
         board.fail_at = at
         hook = hook_on(board)
@@ -247,7 +214,7 @@ def test_recorder_that_does_not_start_does_not_hold_the_boot(board, recorder, sa
 
 
 def test_inittab_that_was_edited_since_keeps_its_edits(tmp_path):
-    board = inittab(tmp_path)
+    board = board_with_init("inittab", tmp_path, Board)
     text = board.get("etc/inittab")
     hook = installed(board)
     assert board.get("etc/inittab") == (

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import replace
 
 import pytest
-from chroot_board import BUILDROOT_RCS, ROOT_MOUNT, ChrootBoard, plan
+from chroot_board import BUILDROOT_RCS, INITS, ROOT_MOUNT, ChrootBoard, board_with_init, plan
 from console_board import ConsoleBoard
 from requirements import busybox_chroot_missing
 
@@ -20,7 +20,6 @@ from boards.target import Result, TargetError
 
 MISSING = busybox_chroot_missing()
 pytestmark = pytest.mark.skipif(bool(MISSING), reason=MISSING)
-SYSTEMD = "/usr/lib/systemd/systemd"
 UNITS = "etc/systemd/system"
 
 
@@ -29,37 +28,6 @@ def board(tmp_path):
     return ChrootBoard(tmp_path)
 
 
-def systemd_board(folder):
-    board = ChrootBoard(folder, SYSTEMD)
-    board.directory(UNITS)
-    return board
-
-
-def openwrt_board(folder):
-    board = ChrootBoard(folder, "/sbin/procd")
-    board.directory("etc/rc.d")
-    return board
-
-
-def sysv_board(folder):
-    board = ChrootBoard(folder, "/sbin/init")
-    board.directory("etc/rcS.d", *(f"etc/rc{n}.d" for n in range(7)))
-    return board
-
-
-def inittab_board(folder):
-    board = ChrootBoard(folder)
-    board.put("etc/init.d/rcS", "#!/bin/sh\nmount -a\n")
-    return board
-
-
-BOARDS = {
-    "busybox": ChrootBoard,
-    "inittab": inittab_board,
-    "systemd": systemd_board,
-    "procd": openwrt_board,
-    "sysv": sysv_board,
-}
 PREFETCH = Prefetch(b"foreread-prefetch 1\n0 4096 /app\n", b"#!/bin/sh\n")
 PLANS = {
     "one": plan(),
@@ -78,9 +46,9 @@ def started(board):
 
 
 @pytest.mark.parametrize("made", PLANS)
-@pytest.mark.parametrize("kind", BOARDS)
+@pytest.mark.parametrize("kind", INITS)
 def test_uninstalling_leaves_the_board_as_it_was(kind, made, tmp_path):
-    board = BOARDS[kind](tmp_path)
+    board = board_with_init(kind, tmp_path)
     before = board.tree()
     done = install(board, PLANS[made])
     assert done.fits
@@ -108,7 +76,7 @@ def test_files_of_busybox_init(board):
 
 
 def test_inittab_line_comes_after_the_last_sysinit(tmp_path):
-    board = inittab_board(tmp_path)
+    board = board_with_init("inittab", tmp_path)
     board.put("etc/inittab", "::sysinit:/etc/init.d/rcS\n# end\n::respawn:/app")
     done = install(board, plan(512, 64, 30))
     assert board.get("etc/inittab").split("\n") == [
@@ -137,7 +105,7 @@ def test_openrc_under_busybox_init_gets_a_line_before_its_default_services(board
 
 
 def test_lines_that_others_add_to_inittab_stay(tmp_path):
-    board = inittab_board(tmp_path)
+    board = board_with_init("inittab", tmp_path)
     install(board, plan())
     board.put("etc/inittab", board.get("etc/inittab") + "::once:/new\n")
     uninstall(board)
@@ -145,7 +113,7 @@ def test_lines_that_others_add_to_inittab_stay(tmp_path):
 
 
 def test_units_are_enabled_by_links(tmp_path):
-    board = systemd_board(tmp_path)
+    board = board_with_init("systemd", tmp_path)
     install(board, plan(512, 64, 30))
     wants = board.root / UNITS
     for by, name in (("sysinit", "foreread.service"), ("timers", "foreread-boot-done.timer")):
@@ -195,9 +163,9 @@ def init_calls(kind, board):
     return [[f"/etc/{folder}/{name}", "start"] for folder, name in zip(folders, names, strict=True)]
 
 
-@pytest.mark.parametrize("kind", BOARDS)
+@pytest.mark.parametrize("kind", INITS)
 def test_every_init_system_ends_the_attempt_of_a_boot(kind, tmp_path):
-    board = BOARDS[kind](tmp_path)
+    board = board_with_init(kind, tmp_path)
     install(board, replace(plan(512), attempts=2))
     start, boot_done = init_calls(kind, board)
     ends = {1: True, 2: True, 3: False, 4: True, 5: False, 6: False, 7: True, 8: True}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from image_trees import built, contents, squashfs, tree_of
+from image_trees import ON_SQUASHFS, built, contents, squashfs, tree_of
 
 from analyzer.layout.compared import Asked, compare_layouts
 from analyzer.layout.order import LayoutError
@@ -15,7 +15,6 @@ from emulator.images.source import ImageError
 from foreread import load
 
 DATA = Path(__file__).parents[2] / "foreread/data"
-ON_SQUASHFS = DATA / "squashfs-madplay/squashfs-madplay.capture.tar.xz"
 ON_EXT4 = DATA / "arm64-madplay/arm64-madplay.capture.tar.xz"
 ASKED = Asked(block_sizes=(131072, 1 << 20), compressors=("gzip", "xz"))
 

@@ -1,0 +1,95 @@
+"""A suite of two starts on this machine: recorded, interrupted by an error, and measured."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from loop_image import WINDOW_KB, loop_image
+
+import foreread
+from analyzer.confirm.text import stored
+from analyzer.ingest.load import load
+from analyzer.suite.read import SuiteError
+from tracer.error import RecordError
+from tracer.local.command import Streams
+
+pytestmark = [
+    pytest.mark.kernel,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no suite was recorded"),
+]
+WAIT_S = 300.0
+
+
+@pytest.fixture
+def loop(tmp_path):
+    with loop_image(tmp_path) as image:
+        yield image
+
+
+@pytest.fixture
+def nowhere():
+    with open(os.devnull, "wb") as file:  # noqa: PTH123
+        yield Streams(stdout=file.fileno(), stderr=file.fileno())
+
+
+def suite(loop, folder, second="busybox"):
+    """Write a suite: one start reads the file of data, the other one pages of it."""
+    path = folder / "suite.toml"
+    path.write_text(
+        f"""schema = 1
+[[start]]
+name = "whole"
+command = ["{loop.busybox}", "cat", "{loop.data}"]
+[[start]]
+name = "pages"
+weight = 3
+command = ["{loop.mountpoint}/{second}", "dd", "if={loop.data}", "skip=320"]
+"""
+    )
+    return path
+
+
+def test_what_is_missing_is_recorded_and_an_error_leaves_what_is_complete(loop, tmp_path, nowhere):
+    wrong = suite(loop, tmp_path, second="no-such-program")
+    with pytest.raises(RecordError, match="no-such-program"):
+        foreread.record_suite(wrong, streams=nowhere, probe_disk=False, wait_s=WAIT_S)
+    whole, pages = (tmp_path / f"captures/local/{name}-1" for name in ("whole", "pages"))
+    assert load(whole).capture.command[1] == "cat"
+    assert not pages.exists()
+    before = (whole / "capture.json").stat().st_mtime_ns
+    right = suite(loop, tmp_path)
+    made = foreread.record_suite(right, streams=nowhere, probe_disk=False, wait_s=WAIT_S)
+    assert [path for path, _ in made.recorded] == [pages]
+    assert made.present == (whole,)
+    assert (whole / "capture.json").stat().st_mtime_ns == before
+    assert str(loop.data) in load(pages).paths
+    assert loop.restored_kb() == WINDOW_KB
+    again = foreread.record_suite(right, streams=nowhere, probe_disk=False, wait_s=WAIT_S)
+    assert again.recorded == ()
+
+
+def test_every_start_is_measured_at_both_windows_and_keeps_its_result(loop, tmp_path, nowhere):
+    path = suite(loop, tmp_path)
+    foreread.record_suite(path, streams=nowhere, probe_disk=False, wait_s=WAIT_S)
+    found = foreread.confirm_suite(path, read_ahead_kb=4, runs=8, seed=3, wait_s=WAIT_S)
+    (proof,) = found.boards
+    starts = proof.starts
+    assert [(one.name, one.weight, one.measured) for one in starts] == [
+        ("whole", 1.0, True),
+        ("pages", 3.0, True),
+    ]
+    for one in starts:
+        (kept,) = stored(load(one.capture).capture)
+        assert (kept.present_kb, kept.proposed_kb) == (WINDOW_KB, 4)
+        assert len(kept.pairs) >= 2
+    assert proof.seconds_now == pytest.approx(sum(one.weight * one.seconds_now for one in starts))
+    assert proof.seconds == pytest.approx(sum(one.weight * one.seconds for one in starts))
+    assert loop.restored_kb() == WINDOW_KB
+
+
+def test_a_suite_whose_starts_were_not_recorded_is_not_measured(loop, tmp_path):
+    with pytest.raises(SuiteError, match="not recorded") as refused:
+        foreread.confirm_suite(suite(loop, tmp_path), read_ahead_kb=4)
+    assert "foreread record --suite" in refused.value.remedy
+    assert loop.restored_kb() == WINDOW_KB
