@@ -66,7 +66,7 @@ def disagreement(windows: Sequence[int], each: Array) -> Iterator[Finding]:
         return
     low, high = each[:, row].min(), each[:, row].max()
     text = (
-        f"captures of the same start disagree: {low:.2f} to {high:.2f} s with a window of "
+        f"captures of the same start disagree: {low:.3f} to {high:.3f} s with a window of "
         f"{plural(windows[row], 'page')}"
     )
     spread = float((each.std(axis=0, ddof=1) / np.median(each, axis=0)).max())

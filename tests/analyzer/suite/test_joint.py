@@ -68,6 +68,13 @@ def test_what_is_saved_is_against_the_window_of_each_start():
     assert joint.saved(32)[0] == pytest.approx(4 - 1 + 2 * (2 - 1))
 
 
+def test_the_band_of_what_is_saved_is_at_least_the_spread_of_identical_runs():
+    certain = Joint([start([4, 2, 1, 3], now=0, spread=0), start([2, 2, 1, 3], 3, spread=0)])
+    assert certain.saved(32)[1] == pytest.approx(0.002 * (4 + 3 * 2))
+    torn = start([4, 2, 1, 3], now=0, spread=0.1)
+    assert Joint([torn]).saved(32)[1] == torn.bands.slower(0, 32)[1]
+
+
 def test_confidence_falls_with_the_errors():
     certain = Joint([start([4, 2, 1, 3]), start([4, 2, 1, 3], seed=2)])
     torn = Joint([start([4, 1.02, 1, 1.01], spread=0.1), start([4, 1, 1, 1], spread=0.1, seed=2)])
