@@ -9,14 +9,16 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from emulator.images.erofs_clusters import Cluster, clusters_of
+from emulator.images.erofs_clusters import Cluster, IndexPlaces, clusters_of, index_places
 from emulator.images.erofs_format import (
     CHUNKS,
     COMPRESSED,
+    INLINE,
     MOST_DIRECTORY,
     ErofsInode,
     ErofsSuperblock,
     chunk_pieces,
+    first_name,
     flat_pieces,
     read_erofs_directory,
     read_erofs_inode,
@@ -63,7 +65,8 @@ class ErofsImage:
 
     ``names`` maps each path, from "/" on, to the row of ``files``, -1 if it is not a regular file;
     ``inodes`` to the number of its inode. ``fragments`` is the row of the file with the fragments,
-    -1 without one.
+    -1 without one. ``indexes`` are by file where its clusters are described, None if it has none.
+    ``links`` are the targets of symbolic links, ``folders`` the directories, both by path.
     """
 
     superblock: ErofsSuperblock
@@ -72,6 +75,23 @@ class ErofsImage:
     names: dict[str, int]
     inodes: dict[str, int]
     fragments: int
+    indexes: tuple[IndexPlaces | None, ...] = ()
+    links: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, Folder] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A directory: where its blocks are, in their order, and the first name in each.
+
+    ``inline``: the last one is among the metadata. Bytes [inode_at, inode_end) are its inode.
+    """
+
+    inode_at: int
+    inode_end: int
+    places: tuple[int, ...]
+    names: tuple[bytes, ...]
+    inline: bool
 
 
 def read_erofs(octets: Octets) -> ErofsImage:
@@ -90,6 +110,9 @@ def read_erofs(octets: Octets) -> ErofsImage:
         tree.names,
         tree.inodes,
         fragments,
+        tuple(tree.indexes),
+        tree.links,
+        tree.folders,
     )
 
 
@@ -108,7 +131,7 @@ def pieces_of(
     for at, place, length in found:
         if place + length > len(source):
             raise ImageError("damaged image: the data of a file is outside the image")
-        yield Cluster(at, length, place, length, False)
+        yield Cluster(at, length, place, length, 0)
 
 
 @dataclass(eq=False)
@@ -122,6 +145,9 @@ class _Tree:
     names: dict[str, int] = field(default_factory=dict)
     inodes: dict[str, int] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)  # by inode
+    indexes: list[IndexPlaces | None] = field(default_factory=list)
+    links: dict[str, str] = field(default_factory=dict)
+    folders: dict[str, Folder] = field(default_factory=dict)
     names_left: Budget = field(default_factory=lambda: Budget(MOST_NAMES, "names"))
     paths_left: Budget = field(default_factory=lambda: Budget(MOST_PATHS, "bytes of paths"))
     pieces_left: Budget = field(default_factory=lambda: Budget(MOST_PIECES, "pieces of files"))
@@ -136,10 +162,14 @@ class _Tree:
         seen = {superblock.root}
         while waiting:
             path, inode = waiting.pop()
-            for name, number in read_erofs_directory(self._contents(inode), superblock.block_size):
+            octets = self._contents(inode)
+            self.folders[path or "/"] = self._folder(inode, octets)
+            for name, number in read_erofs_directory(octets, superblock.block_size):
                 child = read_erofs_inode(self.source, superblock, number)
                 below = f"{path}/{os.fsdecode(name)}"
                 self._add(below, number, self.file(number) if child.is_file else -1)
+                if child.is_link:
+                    self.links[below] = os.fsdecode(self._contents(child))
                 if child.is_directory:
                     if number in seen:
                         raise ImageError("damaged image: a directory has two names")
@@ -164,13 +194,25 @@ class _Tree:
             self.pieces.append(row)
         count = len(self.pieces) - first
         self.pieces_left.spend(1)
+        compressed = inode.layout in COMPRESSED
+        places = index_places(self.source, self.superblock, inode) if compressed else None
+        self.indexes.append(places)
         at = (inode.at, inode.end, first, count, inode.layout)
         self.files.append((number, inode.size, *at))
         self.rows[number] = len(self.files) - 1
         return self.rows[number]
 
+    def _folder(self, inode: ErofsInode, octets: bytes) -> Folder:
+        """Return a directory with the first name of each block; blocks are in rows of pieces."""
+        size = self.superblock.block_size
+        pieces = list(pieces_of(self.source, self.superblock, inode, self.pieces_left))
+        places = [at for one in pieces for at in range(one.place, one.place + one.length, size)]
+        names = [first_name(octets[at : at + size]) for at in range(0, len(octets), size)]
+        inline = bool(pieces) and inode.layout == INLINE
+        return Folder(inode.at, inode.end, tuple(places), tuple(names), inline)
+
     def _contents(self, inode: ErofsInode) -> bytes:
-        """Return the listing of a directory, which is not compressed."""
+        """Return the listing of a directory, or the target of a link; they are not compressed."""
         if inode.size > MOST_DIRECTORY:
             raise ImageError(f"a directory of more than {MOST_DIRECTORY:,} bytes")
         if inode.layout in COMPRESSED:

@@ -22,15 +22,61 @@ _SHORT_LOG = 12  # bits of the offset in an index of two bytes
 class Cluster:
     """Bytes [at, at + length) of a file from ``stored`` bytes at ``place`` of the image.
 
-    ``packed``: compressed. ``fragment``: ``place`` is in the inode of fragments instead.
+    ``packed``: 0 if stored as it is, else the number of the file's compressor, 1 or 2.
+    ``fragment``: ``place`` is in the inode of fragments instead.
     """
 
     at: int
     length: int
     place: int
     stored: int
-    packed: bool
+    packed: int
     fragment: bool = False
+
+
+@dataclass(frozen=True)
+class IndexPlaces:
+    """Where the indexes of a compressed file are: from byte ``at`` on, after its header.
+
+    The first ``before`` take four bytes each, ``short`` ones after them two, the others four; of
+    ``full`` ones each takes eight. ``ends``: the last index marks the end of the file inside its
+    logical cluster. ``algorithms`` are those of both compressors, four bits each (h_algorithmtype).
+    """
+
+    at: int
+    full: bool = False
+    before: int = 0
+    short: int = 0
+    ends: bool = False
+    algorithms: int = 0
+
+    def of(self, number: int) -> int:
+        """Return the place of an index. Compacted ones are read in packs of two or sixteen."""
+        if self.full:
+            return self.at + number * _INDEX
+        if number < self.before:
+            return self.at + number // 2 * 8
+        after = number - self.before
+        if after < self.short:
+            return self.at + self.before * 4 + after // 16 * 32
+        return self.at + self.before * 4 + self.short * 2 + (after - self.short) // 2 * 8
+
+
+def index_places(
+    source: Source, superblock: ErofsSuperblock, inode: ErofsInode
+) -> IndexPlaces | None:
+    """Return where the indexes of a compressed file are; None if it is all in fragments."""
+    at = -(-inode.end // 8) * 8
+    header = source.read(at, _HEADER, "the clusters of a file")
+    if int.from_bytes(header, "little") & _IN_FRAGMENTS or not inode.size:
+        return None
+    advice = int.from_bytes(header[4:6], "little")
+    bits = superblock.block_size.bit_length() - 1 + (header[7] & 7)
+    count = -(-inode.size // (1 << bits))
+    found = _Indexes(source, superblock, inode, at + _HEADER, advice, bits, count)
+    last = found.load(count - 1)
+    ends = last.kind != _NEXT and (count - 1 << bits) + last.offset >= inode.size
+    return IndexPlaces(found.at, found.full, found.before, found.short, ends, header[6])
 
 
 @dataclass(frozen=True)
@@ -52,7 +98,7 @@ def clusters_of(
     value = int.from_bytes(header, "little")
     if value & _IN_FRAGMENTS:
         place = value ^ _IN_FRAGMENTS
-        yield Cluster(0, inode.size, place, inode.size, False, True)
+        yield Cluster(0, inode.size, place, inode.size, 0, True)
         return
     advice = int.from_bytes(header[4:6], "little")
     bits = superblock.block_size.bit_length() - 1 + (header[7] & 7)
@@ -73,14 +119,14 @@ def clusters_of(
         elif last and advice & _FRAGMENT_END:
             high = block << 32 if inode.layout == FULL else 0
             place = high | int.from_bytes(header[:4], "little")
-            yield Cluster(begin, length, place, length, False, True)
+            yield Cluster(begin, length, place, length, 0, True)
             return
         if stored > _MOST_CLUSTER or place + stored > len(source):
             raise ImageError("damaged image: a cluster is outside the image")
         yield Cluster(begin, length, place, stored, packed)
 
 
-def _heads(indexes: _Indexes, advice: int) -> Iterator[tuple[int, bool, int, int]]:
+def _heads(indexes: _Indexes, advice: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield (first byte in the file, packed, first block, blocks) of each cluster."""
     unit = 1 << (indexes.bits - (indexes.superblock.block_size.bit_length() - 1))
     found = [indexes.load(number) for number in range(indexes.count)]
@@ -93,7 +139,8 @@ def _heads(indexes: _Indexes, advice: int) -> Iterator[tuple[int, bool, int, int
         big = {_HEAD: _BIG, _OTHER_HEAD: _BIG_OTHER}.get(index.kind, 0) & advice
         following = found[number + 1] if number + 1 < len(found) else None
         blocks = following.count if big and following and following.kind == _NEXT else 0
-        yield begin, index.kind != _PLAIN, index.block, blocks or unit
+        packed = {_HEAD: 1, _OTHER_HEAD: 2}.get(index.kind, 0)
+        yield begin, packed, index.block, blocks or unit
 
 
 class _Indexes:

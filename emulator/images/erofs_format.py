@@ -20,7 +20,7 @@ _COMMON = struct.Struct("<3H")  # format, xattr count, mode
 _SMALL = struct.Struct("<H2I4xI4x2H4x")  # links, size, mtime or links, union, uid, gid
 _ENTRY = struct.Struct("<QHBx")
 _SMALLEST_LOG, _LARGEST_LOG = 9, 16
-_DIRECTORY_TYPE, _FILE_TYPE, _TYPE_MASK = 0o040000, 0o100000, 0o170000
+_DIRECTORY_TYPE, _FILE_TYPE, _LINK_TYPE, _TYPE_MASK = 0o040000, 0o100000, 0o120000, 0o170000
 _LONG_NAME = 255
 # Of the incompatible features, those that no reader can pass over: unknown ones.
 _KNOWN_FEATURES = 0x7F
@@ -66,6 +66,11 @@ class ErofsInode:
     def is_file(self) -> bool:
         """Return whether it is a regular file."""
         return self.mode & _TYPE_MASK == _FILE_TYPE
+
+    @property
+    def is_link(self) -> bool:
+        """Return whether it is a symbolic link."""
+        return self.mode & _TYPE_MASK == _LINK_TYPE
 
 
 def read_erofs_superblock(source: Source) -> ErofsSuperblock:
@@ -173,3 +178,10 @@ def read_erofs_directory(octets: bytes, block_size: int) -> Iterator[tuple[bytes
                 raise ImageError("damaged image: a directory has a name that cannot be")
             if name not in (b".", b".."):
                 yield name, inode
+
+
+def first_name(block: bytes) -> bytes:
+    """Return the first name in a block of a directory that ``read_erofs_directory`` has read."""
+    _, at, _ = _ENTRY.unpack_from(block)
+    end = _ENTRY.unpack_from(block, _ENTRY.size)[1] if at > _ENTRY.size else len(block)
+    return block[at:end].rstrip(b"\0")

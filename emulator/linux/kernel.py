@@ -194,7 +194,7 @@ class Kernel:
                 break
             index += pages
         if index > start:
-            self._end_run()
+            self._readahead(file, start, index)
         return stopped
 
     def _fitting(self, order: int, index: int, limit: int) -> int:

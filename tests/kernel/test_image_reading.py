@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import platform
-import re
 import shutil
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 import pytest
 from image_trees import contents, make_tree, squashfs
 from loop_image import mounted
+from traced_bios import bios_of, nobody_records
 
 from emulator.images.reads import TOUCH, ReadOf, Touched
 from emulator.images.squashfs import read_squashfs
@@ -25,45 +24,14 @@ from emulator.linux.requests import EXTENT, Limits
 from emulator.linux.rules import rules_for, version_of
 from emulator.linux.windows import Emulation
 from tracer.backends import tracefs_mount
-from tracer.local.journal_folder import DIRECTORY
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
-BIO = re.compile(r"-(\d+) .* block_bio_queue: \d+,\d+ (\w+) (\d+) \+ (\d+)")
 IMAGES = {"gzip": "16K", "zstd": "128K", "xz": "64K", "lz4": "256K"}
 
 pytestmark = [
     pytest.mark.kernel,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: no image was mounted"),
 ]
-
-
-@contextmanager
-def nobody_records():
-    """Keep forereads of other tests out: a recording changes the windows of all disks."""
-    DIRECTORY.mkdir(parents=True, exist_ok=True)
-    with (DIRECTORY / "lock").open("ab") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
-@contextmanager
-def bios_of(device, tracefs):
-    """Yield a function that returns this process's reads of a disk so far: (sector, sectors)."""
-    instance = tracefs / "instances" / f"images-{os.getpid()}"
-    instance.mkdir()
-    major, minor = Path(f"/sys/block/{device}/dev").read_text().split(":")
-    event = instance / "events/block/block_bio_queue"
-    try:
-        (event / "filter").write_text(f"dev == {int(major) << 20 | int(minor)}")
-        (event / "enable").write_text("1")
-        yield lambda: [
-            (int(sector), int(sectors))
-            for pid, kind, sector, sectors in BIO.findall((instance / "trace").read_text())
-            if int(pid) == os.getpid() and kind.startswith("R")
-        ]
-    finally:
-        (event / "enable").write_text("0")
-        instance.rmdir()
 
 
 def add_files(tree):

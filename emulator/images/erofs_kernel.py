@@ -1,0 +1,143 @@
+"""The kernel's readahead on an EROFS image: compressed files bring whole clusters into the cache.
+
+Files that the image stores as they are go the ordinary way, at the places of its tables; the end of
+one that lies beside its inode is read with the metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from emulator.images.erofs import ErofsImage
+from emulator.images.erofs_format import COMPRESSED
+from emulator.images.erofs_reads import Call, ErofsReader, Read
+from emulator.images.erofs_rules import PAGE
+from emulator.linux.cache import Folio
+from emulator.linux.kernel import Inode, Kernel, OpenFile
+from emulator.linux.operations import Cause, Outcome
+from emulator.linux.requests import EXTENT, SECTOR, Layout, Limits, requests
+
+_BLOCK = PAGE // SECTOR
+
+
+def erofs_extents(image: ErofsImage, rows: Sequence[int]) -> npt.NDArray[np.void]:
+    """Return the places (EXTENT) of files that are stored as they are; ``rows`` are the image's.
+
+    Whole blocks are read; holes and ends beside inodes are not read with the data.
+    """
+    found: list[tuple[int, int, int, int, int]] = []
+    for file, row in enumerate(rows):
+        if row < 0 or image.files["layout"][row] in COMPRESSED:
+            continue
+        first, count = int(image.files["first"][row]), int(image.files["pieces"][row])
+        behind = 0
+        for at, length, place, *_ in image.pieces[first : first + count].tolist():
+            if at > behind:
+                found.append((file, behind // SECTOR, 0, (at - behind) // SECTOR, 0))
+            sectors = -(-length // PAGE) * _BLOCK
+            found.append((file, at // SECTOR, place // SECTOR, sectors, int(place % PAGE == 0)))
+            behind = at + length
+        if not count:
+            found.append((file, 0, 0, max(int(image.files["size"][row]) // SECTOR, 1), 0))
+    return np.array(found, EXTENT)
+
+
+@dataclass
+class OnErofs(Kernel):
+    """A kernel whose files are those of an image.
+
+    ``rows`` are the image's rows by file, -1 for files of other file systems. ``of_call`` is what
+    the call in progress reads of a compressed file, None of others.
+    """
+
+    reader: ErofsReader = field(kw_only=True)
+    rows: Sequence[int] = field(kw_only=True)
+    of_call: Call | None = None
+
+    def is_compressed(self, inode: Inode) -> bool:
+        """Whether the image has a file compressed."""
+        row = self.rows[inode.row]
+        return row >= 0 and int(self.reader.image.files["layout"][row]) in COMPRESSED
+
+    def read_single(self, file: OpenFile, page: int) -> None:
+        """filemap_create_folio: z_erofs_read_folio for compressed files."""
+        inode = file.inode
+        if page > inode.last or not self.is_compressed(inode):
+            super().read_single(file, page)
+            return
+        self.cause = Cause.ALONE
+        if self._insert(inode, Folio(page, 0)):
+            row = self.rows[inode.row]
+            self.of_call = self.reader.read_page(row, page, lambda one: self._more(inode, one))
+            self._end_run()
+
+    def _readahead(self, file: OpenFile, start: int, end: int) -> None:
+        """Give a run of pages to z_erofs_readahead."""
+        inode = file.inode
+        if self.is_compressed(inode):
+
+            def expanded(page: int) -> bool:
+                """readahead_expand: the window grows with each page."""
+                if not self._more(inode, page):
+                    return False
+                file.state.size += 1
+                file.state.async_size += 1
+                return True
+
+            behind = min(end, inode.last + 1)
+            self.of_call = self.reader.readahead(
+                *(self.rows[inode.row], start, behind),
+                insert=lambda one: self._more(inode, one),
+                expanded=expanded,
+            )
+        super()._readahead(file, start, end)
+
+    def _more(self, inode: Inode, page: int) -> bool:
+        """Insert a page that the file system adds to a call."""
+        cause, self.cause = self.cause, Cause.BLOCK
+        new = self._insert(inode, Folio(page, 0))
+        self.cause = cause
+        return new
+
+    def inline_ends(self, inserts: Sequence[tuple[int, int, int, int]]) -> list[Read]:
+        """Return the reads of metadata with the ends of files (erofs_map_blocks_flatmode)."""
+        call = Call()
+        image = self.reader.image
+        for file, index, order, _ in inserts:
+            row = self.rows[file]
+            if row < 0 or not image.files["pieces"][row]:
+                continue
+            last = int(image.files["first"][row]) + int(image.files["pieces"][row]) - 1
+            at, length, place, *_ = image.pieces[last].tolist()
+            if place % PAGE and index <= at // PAGE < index + (1 << order):
+                self.reader.read_metadata(place, length, call)
+        return call.reads
+
+
+@dataclass
+class CountingOnErofs(OnErofs):
+    """A kernel that writes down the reads of an image, in their order."""
+
+    layout: Layout = field(kw_only=True)
+    limits: Limits = field(kw_only=True)
+    reads: list[Read] = field(default_factory=list)
+    unpacked: int = 0
+    _first: int = 0
+
+    def _end_run(self) -> None:
+        empty = self.outcome.runs in self.outcome.empty
+        super()._end_run()
+        call, self.of_call = self.of_call, None
+        inserts = self.outcome.inserts[self._first :]
+        self._first = len(self.outcome.inserts)
+        if call is not None:
+            self.unpacked += call.unpacked
+            self.reads += call.reads
+        elif not empty and inserts and self.rows[inserts[0][0]] >= 0:
+            self.reads += self.inline_ends(inserts)
+            cut = requests(Outcome(inserts), self.layout, self.limits, self.machine.page_size)
+            self.reads += [Read(at * SECTOR, sectors * SECTOR) for _, at, sectors, _ in cut]

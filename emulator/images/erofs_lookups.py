@@ -1,0 +1,116 @@
+"""The names of an EROFS image: what the kernel reads to find them (fs/erofs/namei.c, inode.c)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from emulator.images.erofs import ErofsImage
+from emulator.images.erofs_format import SLOT, SUPERBLOCK_AT
+from emulator.images.erofs_reads import Call, ErofsReader, Read
+from emulator.images.erofs_rules import PAGE
+from emulator.images.links import MOST_LINKS
+
+_LARGE_INODE = 64  # bytes: erofs_inode_extended
+
+
+@dataclass
+class ErofsLookups:
+    """The names that are in memory; the root always is."""
+
+    reader: ErofsReader
+    known: set[str] = field(default_factory=lambda: {"/"})
+    blocks: set[tuple[str, int]] = field(default_factory=set)  # of directories
+
+    @property
+    def image(self) -> ErofsImage:
+        """The image."""
+        return self.reader.image
+
+    def mount(self) -> Call:
+        """erofs_fc_fill_super: read the superblock, the inode of the root, that of fragments."""
+        call, image = Call(), self.image
+        self.reader.read_metadata(SUPERBLOCK_AT, 1, call)
+        self.reader.read_metadata(image.folders["/"].inode_at, SLOT, call)
+        if image.fragments >= 0:
+            self.reader.read_metadata(int(image.files["inode_at"][image.fragments]), SLOT, call)
+        return call
+
+    def look_up(self, path: str) -> tuple[Call, str | None]:
+        """Return what is read to find an absolute path, links followed, and where it leads.
+
+        None if it leads nowhere; what is read up to there counts.
+        """
+        call = Call()
+        waiting, found, followed = path.split("/")[::-1], list[str](), 0
+        while waiting:
+            part = waiting.pop()
+            if part in ("", "."):
+                continue
+            if part == "..":
+                del found[-1:]
+                continue
+            folder = "/" + "/".join(found)
+            here = f"{folder.rstrip('/')}/{part}"
+            self._step(folder, part, here, call)
+            if here not in self.image.inodes:
+                return call, None
+            target = self.image.links.get(here)
+            if target is None:
+                found.append(part)
+                continue
+            followed += 1
+            if followed > MOST_LINKS:
+                return call, None
+            if target.startswith("/"):
+                found.clear()
+            waiting += target.split("/")[::-1]
+        return call, "/" + "/".join(found)
+
+    def _step(self, folder: str, name: str, here: str, call: Call) -> None:
+        """erofs_lookup: search a directory, and read the inode that is found."""
+        if here in self.known:
+            return
+        self.known.add(here)
+        self._search(folder, os.fsencode(name), call)
+        number = self.image.inodes.get(here)
+        if number is not None:
+            self.reader.read_metadata(*self._inode(here, number), call)
+
+    def _search(self, path: str, name: bytes, call: Call) -> None:
+        """erofs_find_target_block: a binary search by the first names of blocks."""
+        folder = self.image.folders.get(path)
+        low, high = 0, len(folder.names) - 1 if folder else -1
+        while folder and low <= high:
+            middle = low + (high - low) // 2
+            self._read_block(path, middle, call)
+            if name == folder.names[middle]:
+                return
+            if name < folder.names[middle]:
+                high = middle - 1
+            else:
+                low = middle + 1
+
+    def _read_block(self, path: str, number: int, call: Call) -> None:
+        folder = self.image.folders[path]
+        if (path, number) in self.blocks:
+            return
+        self.blocks.add((path, number))
+        place = folder.places[number]
+        if folder.inline and number == len(folder.places) - 1:
+            self.reader.read_metadata(place, 1, call)
+        else:
+            call.reads.append(Read(place, PAGE, True))
+
+    def _inode(self, path: str, number: int) -> tuple[int, int]:
+        """Return place and length of an inode."""
+        image = self.image
+        row = image.names[path]
+        if row >= 0:
+            at, end = (int(image.files[name][row]) for name in ("inode_at", "inode_end"))
+        elif path in image.folders:
+            at, end = image.folders[path].inode_at, image.folders[path].inode_end
+        else:
+            at = image.superblock.meta_at + number * SLOT
+            end = at + SLOT
+        return at, min(end - at, _LARGE_INODE)

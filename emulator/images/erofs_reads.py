@@ -1,0 +1,202 @@
+"""The reads of a compressed EROFS file that calls of the page cache cause (fs/erofs/zdata.c, 6.12).
+
+A call goes through its pages from the last one to the first and collects the clusters that they are
+in. Then the blocks of these are read in rising order, neighbours together. A cache keeps compressed
+blocks of clusters that were not unpacked whole, and more pages than asked for may come in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from emulator.images.erofs import ErofsImage
+from emulator.images.erofs_maps import CompressedFile, Kind, Mapped
+from emulator.images.erofs_rules import MOST_PAGES_OF_A_BIO, PAGE, ErofsRules
+from emulator.images.source import ImageError
+
+Insert = Callable[[int], bool]  # of a page of the file; false if it is there
+
+
+@dataclass
+class Read:
+    """Bytes [at, at + length) of the image that one bio reads."""
+
+    at: int
+    length: int
+    metadata: bool = False
+
+
+@dataclass
+class Call:
+    """What a call of the page cache reads, and how many bytes the processor unpacks for it."""
+
+    reads: list[Read] = field(default_factory=list)
+    unpacked: int = 0
+
+
+class ErofsReader:
+    """A mounted image: the compressed blocks and the metadata that are in memory."""
+
+    def __init__(self, image: ErofsImage, rules: ErofsRules) -> None:
+        if image.superblock.block_size != PAGE:
+            raise ImageError(
+                f"the image has blocks of {image.superblock.block_size:,} bytes, which are not "
+                "emulated",
+                f"build it with mkfs.erofs -b{PAGE}",
+            )
+        self.image, self.rules = image, rules
+        self.kept: set[int] = set()  # compressed blocks: the managed cache
+        self.metadata: set[int] = set()  # pages
+        self._files: dict[int, CompressedFile] = {}
+        self._fragments: set[int] = set()  # pages of the file with the fragments
+
+    def read_page(self, row: int, page: int, insert: Insert) -> Call:
+        """z_erofs_read_folio: read a page of a file that was inserted."""
+        call = Call()
+        self._read_page(row, page, insert, call)
+        return call
+
+    def readahead(
+        self, row: int, first: int, behind: int, insert: Insert, expanded: Insert
+    ) -> Call:
+        """z_erofs_readahead: read pages that were inserted; ``expanded`` inserts those behind."""
+        call = Call()
+        front = _Frontend(self, self._file(row), first * PAGE, call)
+        if self.rules.reads_more:
+            front.look(behind * PAGE - 1, readmore=True)
+            until = -(-front.map.end // PAGE)
+            while behind < until and expanded(behind):
+                behind += 1
+        for page in range(behind - 1, first - 1, -1):
+            front.scan(page)
+        if self.rules.reads_more:
+            front.read_before(insert)
+        front.submit()
+        return call
+
+    def read_metadata(self, at: int, length: int, call: Call) -> None:
+        """erofs_bread: read the pages of some metadata, one by one, unless they are in memory."""
+        for page in range(at // PAGE, (at + length - 1) // PAGE + 1):
+            if page not in self.metadata:
+                self.metadata.add(page)
+                call.reads.append(Read(page * PAGE, PAGE, True))
+
+    def read_fragment(self, at: int, length: int, call: Call) -> None:
+        """z_erofs_read_fragment: read pages of the file with the fragments."""
+        if self.image.fragments < 0:
+            raise ImageError("damaged image: it has no file with fragments")
+        for page in range(at // PAGE, (at + length - 1) // PAGE + 1):
+            if self._insert_fragment(page):
+                self._read_page(self.image.fragments, page, self._insert_fragment, call)
+
+    def _insert_fragment(self, page: int) -> bool:
+        new = page not in self._fragments
+        self._fragments.add(page)
+        return new
+
+    def _read_page(self, row: int, page: int, insert: Insert, call: Call) -> None:
+        front = _Frontend(self, self._file(row), page * PAGE, call)
+        if self.rules.reads_more:
+            front.look((page + 1) * PAGE - 1, readmore=True)
+            front.read_pages(front.map.end - 1, (page + 1) * PAGE, insert)
+        front.scan(page)
+        if self.rules.reads_more:
+            front.read_before(insert)
+        front.submit()
+
+    def _file(self, row: int) -> CompressedFile:
+        if row not in self._files:
+            self._files[row] = CompressedFile(self.image, row)
+        return self._files[row]
+
+
+class _Frontend:
+    """struct z_erofs_frontend: one call of the page cache."""
+
+    def __init__(self, reader: ErofsReader, file: CompressedFile, first: int, call: Call) -> None:
+        self.reader, self.file, self.first, self.call = reader, file, first, call
+        self.map = Mapped(0, 0, Kind.HOLE)
+        self.begun = False
+        self.ended_one = False
+        self.chain: dict[int, tuple[int, bool]] = {}  # by place: bytes stored, to be kept
+        self.lengths: dict[int, int] = {}  # by place: bytes to unpack
+
+    def look(self, offset: int, readmore: bool = False) -> None:
+        """Map an offset; metadata that this needs is read."""
+        file, reader = self.file, self.reader
+        self.map = file.map(offset, readmore)
+        if self.map.kind == Kind.HOLE:
+            return
+        for at in file.metadata_of_first():
+            reader.read_metadata(at, 1, self.call)
+        for at in file.metadata_of(self.map, offset):
+            reader.read_metadata(at, 1, self.call)
+
+    def scan(self, page: int) -> None:
+        """z_erofs_scan_folio: take the clusters that a page is in, from its end on."""
+        end = (page + 1) * PAGE
+        while end > page * PAGE:
+            if not self.map.at <= end - 1 < self.map.end:
+                self.ended_one |= self.begun
+                self.begun = False
+                self.look(end - 1)
+            begin = max(self.map.at, page * PAGE)
+            if self.map.kind == Kind.FRAGMENT:
+                at = self.map.place + begin - self.map.at
+                self.reader.read_fragment(at, min(end, self.file.size) - begin, self.call)
+            elif self.map.kind != Kind.HOLE:
+                self.take(end)
+            self.map.end, self.map.full = begin, False
+            end = begin
+
+    def take(self, end: int) -> None:
+        """z_erofs_pcluster_begin, z_erofs_bind_cache: link a cluster, unless it is already."""
+        one, begun = self.map, self.begun
+        self.begun = True
+        self.lengths[one.place] = max(self.lengths.get(one.place, 0), end - one.at)
+        if begun or one.place in self.chain:
+            return
+        if one.kind == Kind.INLINE:
+            self.reader.read_metadata(one.place, one.stored, self.call)
+            return
+        if self.reader.rules.keeps_partial:
+            partial = not one.full
+        else:
+            partial = not self.ended_one
+        self.chain[one.place] = one.stored, partial or one.at < self.first
+
+    def read_before(self, insert: Insert) -> None:
+        """z_erofs_pcluster_readmore: the pages before the first one that its cluster fills."""
+        if self.map.end > self.map.at:
+            self.read_pages(self.map.end - 1, -(-self.map.at // PAGE) * PAGE, insert)
+
+    def read_pages(self, last: int, until: int, insert: Insert) -> None:
+        """Read absent pages from that with byte ``last`` down to byte ``until``."""
+        if last >= self.file.size:
+            return
+        for page in range(last // PAGE, -(-until // PAGE) - 1, -1):
+            if insert(page):
+                self.scan(page)
+
+    def submit(self) -> None:
+        """z_erofs_submit_queue: read the blocks that are not kept, neighbours in one bio."""
+        kept, reads = self.reader.kept, self.call.reads
+        bio: Read | None = None
+        for block, keep in self._blocks():
+            if block in kept:
+                continue
+            if keep:
+                kept.add(block)
+            goes_on = bio is not None and bio.at + bio.length == block * PAGE
+            if bio is None or not goes_on or bio.length == MOST_PAGES_OF_A_BIO * PAGE:
+                bio = Read(block * PAGE, 0)
+                reads.append(bio)
+            bio.length += PAGE
+        self.call.unpacked += sum(self.lengths.values())
+
+    def _blocks(self) -> Iterator[tuple[int, bool]]:
+        """Yield the blocks of the clusters, the last one taken first, and whether to keep each."""
+        for place, (stored, keep) in reversed(self.chain.items()):
+            for block in range(place // PAGE, -(-(place + stored) // PAGE)):
+                yield block, keep

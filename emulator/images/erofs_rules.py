@@ -1,0 +1,33 @@
+"""How a kernel reads compressed EROFS, version by version (fs/erofs/zdata.c)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from emulator.linux.rules import Version
+
+PAGE = 4096  # bytes: blocks and pages of the images that are emulated
+MOST_PAGES_OF_A_BIO = 256  # BIO_MAX_VECS
+# z_erofs_pcluster_readmore, 38629291a5f5 "erofs: introduce readmore decompression strategy".
+_READS_MORE_SINCE: Version = (5, 16)
+# z_erofs_should_alloc_cache looks at EROFS_MAP_FULL_MAPPED in 6.6, and at ``backmost`` in 6.1.
+_KEEPS_PARTIAL_SINCE: Version = (6, 2)
+
+
+@dataclass(frozen=True)
+class ErofsRules:
+    """``reads_more``: the rest of a cluster before the pages read, and behind them, comes too.
+
+    ``keeps_partial``: the cache of compressed blocks keeps clusters that are not unpacked whole;
+    before it kept the last one of each call. Clusters that begin before the first page are kept.
+    """
+
+    reads_more: bool = True
+    keeps_partial: bool = True
+
+
+def erofs_rules(version: Version) -> ErofsRules:
+    """Return the rules of a kernel."""
+    return ErofsRules(
+        reads_more=version >= _READS_MORE_SINCE, keeps_partial=version >= _KEEPS_PARTIAL_SINCE
+    )
