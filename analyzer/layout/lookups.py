@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
@@ -29,6 +30,13 @@ _FROM_CWD = -100  # AT_FDCWD
 _ENTRY = 4  # bytes in the list of a file's blocks
 
 Touch = tuple[int, int]  # kind, row of the names
+
+
+class Walked(Protocol):
+    """Names that can be looked up."""
+
+    def walk(self, path: str) -> Iterator[Touch]:
+        """Yield the touches of looking up an absolute path."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +119,7 @@ class Names:
         return found
 
 
-def opened_names(recording: Recording, names: Names, prefix: str) -> list[Lookup]:
+def opened_names(recording: Recording, names: Walked, prefix: str) -> list[Lookup]:
     """Return the lookups of the paths that the start opened, in the order of time.
 
     ``prefix`` is the mount point of the image. Empty if the capture has no paths of opens.

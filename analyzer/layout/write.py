@@ -20,7 +20,7 @@ from boards.written import write_whole
 
 _ESCAPES = str.maketrans({octet: f"\\x{octet:02x}" for octet in (*range(32), 127, ord("`"))})
 
-_PROGRAMS = ("reordered-tar", "ordered-ext4")
+_PROGRAMS = ("reordered-tar", "ordered-ext4", "ordered-erofs")
 
 
 def write_layout(

@@ -141,7 +141,7 @@ class _Tree:
     source: Source
     superblock: ErofsSuperblock
     files: list[tuple[int, ...]] = field(default_factory=list)
-    pieces: list[tuple[int, int, int, int, bool, bool]] = field(default_factory=list)
+    pieces: list[tuple[int, int, int, int, int, bool]] = field(default_factory=list)
     names: dict[str, int] = field(default_factory=dict)
     inodes: dict[str, int] = field(default_factory=dict)
     rows: dict[int, int] = field(default_factory=dict)  # by inode

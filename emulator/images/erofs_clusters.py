@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from emulator.images.erofs_format import FULL, ErofsInode, ErofsSuperblock
 from emulator.images.source import Budget, ImageError, Source
 
-_PLAIN, _HEAD, _NEXT, _OTHER_HEAD = range(4)
+PLAIN, HEAD, NEXT, OTHER_HEAD = range(4)
 _SHORT_INDEXES, _BIG, _BIG_OTHER, _INLINE_END, _FRAGMENT_END = 1, 2, 4, 8, 32
 _COUNT = 1 << 11  # Z_EROFS_LI_D0_CBLKCNT: the number is the blocks of the cluster
 _IN_FRAGMENTS = 1 << 63
@@ -66,21 +66,30 @@ def index_places(
     source: Source, superblock: ErofsSuperblock, inode: ErofsInode
 ) -> IndexPlaces | None:
     """Return where the indexes of a compressed file are; None if it is all in fragments."""
-    at = -(-inode.end // 8) * 8
-    header = source.read(at, _HEADER, "the clusters of a file")
-    if int.from_bytes(header, "little") & _IN_FRAGMENTS or not inode.size:
+    found, header = indexes_of(source, superblock, inode)
+    if found is None:
         return None
-    advice = int.from_bytes(header[4:6], "little")
-    bits = superblock.block_size.bit_length() - 1 + (header[7] & 7)
-    count = -(-inode.size // (1 << bits))
-    found = _Indexes(source, superblock, inode, at + _HEADER, advice, bits, count)
-    last = found.load(count - 1)
-    ends = last.kind != _NEXT and (count - 1 << bits) + last.offset >= inode.size
+    last = found.load(found.count - 1)
+    ends = last.kind != NEXT and (found.count - 1 << found.bits) + last.offset >= inode.size
     return IndexPlaces(found.at, found.full, found.before, found.short, ends, header[6])
 
 
+def indexes_of(
+    source: Source, superblock: ErofsSuperblock, inode: ErofsInode
+) -> tuple[Indexes | None, bytes]:
+    """Return the indexes of a compressed file, None if it is all in fragments, and its header."""
+    at = -(-inode.end // 8) * 8
+    header = source.read(at, _HEADER, "the clusters of a file")
+    if int.from_bytes(header, "little") & _IN_FRAGMENTS or not inode.size:
+        return None, header
+    advice = int.from_bytes(header[4:6], "little")
+    bits = superblock.block_size.bit_length() - 1 + (header[7] & 7)
+    count = -(-inode.size // (1 << bits))
+    return Indexes(source, superblock, inode, at + _HEADER, advice, bits, count), header
+
+
 @dataclass(frozen=True)
-class _Index:
+class Index:
     """One index: the kind of its logical cluster, and numbers that depend on the kind."""
 
     kind: int
@@ -104,7 +113,7 @@ def clusters_of(
     bits = superblock.block_size.bit_length() - 1 + (header[7] & 7)
     count = -(-inode.size // (1 << bits))
     budget.spend(count)
-    indexes = _Indexes(source, superblock, inode, at + _HEADER, advice, bits, count)
+    indexes = Indexes(source, superblock, inode, at + _HEADER, advice, bits, count)
     heads = list(_heads(indexes, advice))
     if not heads or heads[0][0]:
         raise ImageError("damaged image: a compressed file does not begin with a cluster")
@@ -126,24 +135,24 @@ def clusters_of(
         yield Cluster(begin, length, place, stored, packed)
 
 
-def _heads(indexes: _Indexes, advice: int) -> Iterator[tuple[int, int, int, int]]:
+def _heads(indexes: Indexes, advice: int) -> Iterator[tuple[int, int, int, int]]:
     """Yield (first byte in the file, packed, first block, blocks) of each cluster."""
     unit = 1 << (indexes.bits - (indexes.superblock.block_size.bit_length() - 1))
     found = [indexes.load(number) for number in range(indexes.count)]
     for number, index in enumerate(found):
-        if index.kind == _NEXT:
+        if index.kind == NEXT:
             continue
         begin = (number << indexes.bits) + index.offset
         if begin >= indexes.inode.size:
             continue
-        big = {_HEAD: _BIG, _OTHER_HEAD: _BIG_OTHER}.get(index.kind, 0) & advice
+        big = {HEAD: _BIG, OTHER_HEAD: _BIG_OTHER}.get(index.kind, 0) & advice
         following = found[number + 1] if number + 1 < len(found) else None
-        blocks = following.count if big and following and following.kind == _NEXT else 0
-        packed = {_HEAD: 1, _OTHER_HEAD: 2}.get(index.kind, 0)
+        blocks = following.count if big and following and following.kind == NEXT else 0
+        packed = {HEAD: 1, OTHER_HEAD: 2}.get(index.kind, 0)
         yield begin, packed, index.block, blocks or unit
 
 
-class _Indexes:
+class Indexes:
     """The indexes of a file: of eight bytes each, or packed into four and two."""
 
     def __init__(
@@ -186,7 +195,7 @@ class _Indexes:
             return self.at + -(-self.count // 2) * 8
         return self.at + self.before * 4 + self.short * 2 + -(-after // 2) * 8
 
-    def load(self, number: int) -> _Index:
+    def load(self, number: int) -> Index:
         """Return an index (z_erofs_load_cluster_from_disk)."""
         if self.full:
             return self._load_full(number)
@@ -201,31 +210,31 @@ class _Indexes:
             row, shift = after % 2, 2
         return self._unpacked(pack, row, shift)
 
-    def _load_full(self, number: int) -> _Index:
+    def _load_full(self, number: int) -> Index:
         octets = self.octets[number * _INDEX : (number + 1) * _INDEX]
         kind = octets[0] & 3
         first = int.from_bytes(octets[4:6], "little")
-        if kind == _NEXT:
-            return _Index(kind, count=first & ~_COUNT if first & _COUNT else 0)
+        if kind == NEXT:
+            return Index(kind, count=first & ~_COUNT if first & _COUNT else 0)
         offset = int.from_bytes(octets[2:4], "little")
-        return _Index(kind, self._checked(offset), int.from_bytes(octets[4:8], "little"))
+        return Index(kind, self._checked(offset), int.from_bytes(octets[4:8], "little"))
 
     def _checked(self, offset: int) -> int:
         if offset >= 1 << self.bits:
             raise ImageError("damaged image: an offset is outside its cluster")
         return offset
 
-    def _unpacked(self, pack: int, row: int, shift: int) -> _Index:
+    def _unpacked(self, pack: int, row: int, shift: int) -> Index:
         """unpack_compacted_index: 2 or 16 indexes, then the block before that of the first head."""
         number = 2 if shift == 2 else 16
         size = number << shift
         octets = self.octets[pack : pack + size]
         width = (size - 4) * 8 // number
         low, kind = self._decoded(octets, row, width)
-        if kind == _NEXT:
-            return _Index(kind, count=low & ~_COUNT if low & _COUNT else 0)
+        if kind == NEXT:
+            return Index(kind, count=low & ~_COUNT if low & _COUNT else 0)
         block = int.from_bytes(octets[-4:], "little") + self._blocks_before(octets, row, width)
-        return _Index(kind, self._checked(low), block)
+        return Index(kind, self._checked(low), block)
 
     def _decoded(self, octets: bytes, row: int, width: int) -> tuple[int, int]:
         at = row * width
@@ -239,7 +248,7 @@ class _Indexes:
         while row > 0:
             row -= 1
             low, kind = self._decoded(octets, row, width)
-            if kind != _NEXT:
+            if kind != NEXT:
                 blocks += 1
             elif not self.big:
                 row -= low

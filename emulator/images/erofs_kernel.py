@@ -17,6 +17,7 @@ from emulator.images.erofs_format import COMPRESSED
 from emulator.images.erofs_reads import Call, ErofsReader, Read
 from emulator.images.erofs_rules import PAGE
 from emulator.linux.cache import Folio
+from emulator.linux.disk import Request, TimedKernel
 from emulator.linux.kernel import Inode, Kernel, OpenFile
 from emulator.linux.operations import Cause, Outcome
 from emulator.linux.requests import EXTENT, SECTOR, Layout, Limits, requests
@@ -116,6 +117,51 @@ class OnErofs(Kernel):
             if place % PAGE and index <= at // PAGE < index + (1 << order):
                 self.reader.read_metadata(place, length, call)
         return call.reads
+
+
+@dataclass
+class TimedOnErofs(OnErofs, TimedKernel):
+    """A kernel with a clock. ``block_sectors`` are of the bytes that are unpacked.
+
+    The clusters of a call are unpacked when all its reads are done (z_erofs_decompress_kickoff).
+    Metadata that a call reads first holds its thread.
+    """
+
+    def _end_run(self) -> None:
+        call, self.of_call = self.of_call, None
+        if call is None:
+            before = len(self.outcome.inserts)
+            first = self._first
+            TimedKernel._end_run(self)
+            self._send(self.inline_ends(self.outcome.inserts[first:before]))
+            return
+        Kernel._end_run(self)
+        pages = [(file, index) for file, index, *_ in self.outcome.inserts[self._first :]]
+        self._first = len(self.outcome.inserts)
+        self.pages += len(pages)
+        self.block_sectors += call.unpacked // SECTOR
+        sent = self._send(call.reads)
+        if sent:
+            last = sent[-1]
+            last.pages = len(pages)
+            last.there_ns = max(one.done_ns for one in sent)
+            self._by_page.update(dict.fromkeys(pages, last))
+
+    def _send(self, reads: Sequence[Read]) -> list[Request]:
+        """Send reads in their order, in parts that the disk takes; return those of data."""
+        sent: list[Request] = []
+        for read in reads:
+            sector, left = read.at // SECTOR, read.length // SECTOR
+            while left:
+                part = min(left, self.limits.max_sectors)
+                request = self.send(sector, part, 1, read.metadata)
+                sector, left = sector + part, left - part
+                if read.metadata:
+                    self.held_ns = max(self.held_ns, request.done_ns)
+                else:
+                    sent.append(request)
+        self._hold(len(sent))
+        return sent
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""Where the bytes of a compressed EROFS file are: what the kernel's map_blocks finds (fs/erofs/zmap.c).
+"""Where the bytes of a compressed EROFS file are, as the kernel finds them (fs/erofs/zmap.c).
 
 Indexes are read from metadata pages, one for each logical cluster of a block. The kernel knows an
 extent up to the end of the logical cluster that it looked at, not up to the end of the extent.

@@ -160,11 +160,8 @@ class _Frontend:
         if one.kind == Kind.INLINE:
             self.reader.read_metadata(one.place, one.stored, self.call)
             return
-        if self.reader.rules.keeps_partial:
-            partial = not one.full
-        else:
-            partial = not self.ended_one
-        self.chain[one.place] = one.stored, partial or one.at < self.first
+        whole = one.full if self.reader.rules.keeps_partial else self.ended_one
+        self.chain[one.place] = one.stored, not whole or one.at < self.first
 
     def read_before(self, insert: Insert) -> None:
         """z_erofs_pcluster_readmore: the pages before the first one that its cluster fills."""

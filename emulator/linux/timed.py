@@ -8,7 +8,7 @@ the reference for the C core.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -27,8 +27,9 @@ def timed(
     device: DeviceModel,
     cpu: CpuCost | None = None,
     recorded: Timed | None = None,
+    kernel: Callable[..., TimedKernel] = TimedKernel,
 ) -> Timed:
-    """Replay a run under ``window`` (pages).
+    """Replay a run under ``window`` (pages); ``kernel`` makes the kernel of its file system.
 
     The computing time of steps includes the processor's cost of reading as ``recorded``: for
     requests and pages that a step no longer needs, their ``cpu`` cost is subtracted from its
@@ -36,17 +37,23 @@ def timed(
     unchanged. Raises EmulationError for impossible steps.
     """
     run.check()
-    return _Replay(run, window, device, cpu or CpuCost(), recorded).timed()
+    return _Replay(run, window, device, cpu or CpuCost(), recorded, kernel).timed()
 
 
 class _Replay(Replay):
     kernel: TimedKernel
 
     def __init__(
-        self, run: Run, window: int, device: DeviceModel, cpu: CpuCost, recorded: Timed | None
+        self,
+        run: Run,
+        window: int,
+        device: DeviceModel,
+        cpu: CpuCost,
+        recorded: Timed | None,
+        kernel: Callable[..., TimedKernel],
     ) -> None:
         super().__init__(run.program, run.rules, window, run.machine)
-        self.kernel = TimedKernel(
+        self.kernel = kernel(
             run.rules,
             run.machine,
             window,

@@ -15,12 +15,12 @@ stat=/sys/block/${device##*/}/stat
 
 # nanoseconds: set now to those since boot. A fork of date would read files.
 nanoseconds() {
-    while read -r first second now _; do
+    while IFS=" " read -r first second now _; do
         [ "$first $second" != "now at" ] || break
     done </proc/timer_list
 }
 
-counted() { read -r requests _ sectors _ <"$stat"; }
+counted() { IFS=" " read -r requests _ sectors _ <"$stat"; }
 
 cold() {
     for other in $others; do

@@ -50,9 +50,7 @@ def emulated(
     """Return the reads of the calls, in their order."""
     rows = rows_of(image, calls)
     place = {row: number for number, row in enumerate(rows)}
-    files = np.array(
-        [(int(image.files["size"][row]), large_folios, 0, -1) for row in rows], FILE
-    )
+    files = np.array([(int(image.files["size"][row]), large_folios, 0, -1) for row in rows], FILE)
     handles = np.array([place[image.names[path]] for path, _ in calls], np.uint32)
     program = Program(np.zeros(0, OPERATION), np.array([], MAPPING), handles, files)
     replay = Replay(program, rules_for(version), window, machine)

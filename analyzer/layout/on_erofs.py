@@ -1,0 +1,190 @@
+"""A recorded start on an image of EROFS: which of its files it reads, its names, and the reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Rwbs
+from analyzer.layout.lookups import Touch, opened_names
+from analyzer.layout.order import LayoutError, Start, mountpoint_of, start_of
+from analyzer.predict.inputs import Inputs, inputs
+from emulator.images.erofs import ErofsImage
+from emulator.images.erofs_kernel import CountingOnErofs, erofs_extents
+from emulator.images.erofs_lookups import ErofsLookups
+from emulator.images.erofs_reads import ErofsReader, Read
+from emulator.images.erofs_rules import erofs_rules
+from emulator.images.links import resolved
+from emulator.linux.filesystems import has_large_folios
+from emulator.linux.operations import Program
+from emulator.linux.reference import Replay
+from emulator.linux.requests import Layout, Limits
+from emulator.linux.rules import Version, rules_for, version_of
+
+_OTHER_IMAGE = "give the image that the capture was recorded on, or its mount point: --mountpoint"
+_LEAST_SAME = 0.5  # of the start's pages, in files of the recorded sizes
+
+
+@dataclass(eq=False)
+class _Opened:
+    """Collects the paths that a start opens (``opened_names``)."""
+
+    paths: list[str] = field(default_factory=list)
+
+    def walk(self, path: str) -> Iterator[Touch]:
+        """Keep a path."""
+        self.paths.append(path)
+        return iter(())
+
+
+@dataclass(frozen=True, eq=False)
+class ErofsCounts:
+    """What a start reads from an image: requests and bytes, of data and of metadata.
+
+    ``unpacked`` bytes are what the processor unpacks.
+    """
+
+    requests: int
+    read_bytes: int
+    metadata_requests: int
+    metadata_bytes: int
+    unpacked: int
+
+
+@dataclass(frozen=True, eq=False)
+class OnErofs:
+    """A recorded start on an image: ``file`` (by row of the recording) is the image's row or -1."""
+
+    recording: Recording
+    version: Version
+    image: ErofsImage
+    start: Start
+    file: Array
+    missing: tuple[str, ...]
+    taken: Inputs
+    mountpoint: str = "/"
+
+    @cached_property
+    def disk(self) -> int:
+        """The row of the disk (Inputs.disks) with the files of the image."""
+        return int(self.taken.disk_of_file[int(np.flatnonzero(self.file >= 0)[0])])
+
+    @cached_property
+    def limits(self) -> Limits:
+        """The limits of the disk's requests."""
+        return self.taken.machine(self.disk)[1]
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """The image's row of each file."""
+        found: list[int] = self.file.tolist()
+        return found
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The paths that the start looks up: those it opens, found or not, and its files."""
+        opened = _Opened()
+        opened_names(self.recording, opened, self.mountpoint)
+        return list(dict.fromkeys([*opened.paths, *self.start.files]))
+
+    def files(self) -> Array:
+        """Return the FILE table with the image's files."""
+        files = self.taken.program.files.copy()
+        here = self.file >= 0
+        files["block_pages"][here] = 0
+        files["large_folios"][here] = has_large_folios("erofs", "", self.version)
+        files["size"][here] = self.image.files["size"][self.file[here]]
+        return files
+
+    def program(self) -> Program:
+        """Return the start's operations on the image's files."""
+        program = self.taken.program
+        file = program.file_of_operations()
+        kept = (file >= 0) & (self.file[np.maximum(file, 0)] >= 0)
+        return replace(program, operations=program.operations[kept], files=self.files())
+
+    def layout(self) -> Layout:
+        """Return the places of all files: the image's, and the recorded ones of others."""
+        recorded = self.taken.extents
+        kept = recorded[self.file[recorded["file"]] < 0]
+        own = erofs_extents(self.image, self.rows)
+        return Layout(np.concatenate([kept, own.astype(kept.dtype)]))
+
+    def reader(self) -> tuple[ErofsReader, list[Read]]:
+        """Return the mounted image after all names were looked up, and the reads of that."""
+        reader = ErofsReader(self.image, erofs_rules(self.version))
+        lookups = ErofsLookups(reader)
+        reads = [read for name in self.names for read in lookups.look_up(name)[0].reads]
+        return reader, reads
+
+    def counts(self, window: int) -> ErofsCounts:
+        """Return what the start reads under a window (pages), after a boot."""
+        machine, limits = self.taken.machine(self.disk)
+        replay = Replay(self.program(), rules_for(self.version), window, machine)
+        reader, of_names = self.reader()
+        replay.kernel = kernel = CountingOnErofs(
+            *(replay.kernel.rules, machine, window),
+            reader=reader,
+            rows=self.rows,
+            layout=self.layout(),
+            limits=limits,
+        )
+        replay.run()
+        return _counted([*of_names, *kernel.reads], kernel.unpacked, limits)
+
+    @cached_property
+    def recorded(self) -> tuple[int, int]:
+        """Requests and bytes that the recorded start read from the disk in all."""
+        requests = self.recording.requests
+        dev = self.taken.disks[self.disk]
+        here = (requests["dev"] == dev) & ((requests["flags"] & Rwbs.READ) > 0)
+        return int(here.sum()), int(requests["sectors"][here].sum()) * 512
+
+
+def _counted(reads: list[Read], unpacked: int, limits: Limits) -> ErofsCounts:
+    most = limits.max_sectors * 512
+    metadata = [read for read in reads if read.metadata]
+    return ErofsCounts(
+        requests=sum(-(-read.length // most) for read in reads),
+        read_bytes=sum(read.length for read in reads),
+        metadata_requests=len(metadata),
+        metadata_bytes=sum(read.length for read in metadata),
+        unpacked=unpacked,
+    )
+
+
+def on_erofs(
+    recording: Recording, image: ErofsImage, mountpoint: str | None = None, weight: float = 1.0
+) -> OnErofs:
+    """Return a start with the rows of its files in an image.
+
+    Raises LayoutError if the kernel is unknown, or if most of the start's reads are of files that
+    the image does not have, or has in another size.
+    """
+    if recording.kernel is None:
+        raise LayoutError("the capture does not say which kernel ran", "record again")
+    start = start_of(recording, mountpoint, weight)
+    file = np.full(len(recording.paths), -1, np.int64)
+    missing, same = [], 0
+    for row, path, pages in zip(start.rows, start.files, start.pages, strict=True):
+        found = image.names.get(resolved(path, image.names, image.links) or "", -1)
+        if found < 0:
+            missing.append(path)
+            continue
+        file[row] = found
+        same += pages * bool(image.files["size"][found] == recording.files["size_bytes"][row])
+    if not (file >= 0).any() or same < _LEAST_SAME * sum(start.pages):
+        raise LayoutError(
+            f"the capture was recorded on another image: {1 - same / sum(start.pages):.0%} of the "
+            "pages that the start reads are in files that this image does not have or has in "
+            "another size",
+            _OTHER_IMAGE,
+        )
+    version = version_of(recording.kernel)
+    place = mountpoint_of(recording, mountpoint)
+    taken = inputs(recording, version)
+    return OnErofs(recording, version, image, start, file, tuple(missing), taken, place)
