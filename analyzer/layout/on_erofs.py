@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Rwbs
+from analyzer.ingest.tables import Array
+from analyzer.layout.image_start import Counts, counted
 from analyzer.layout.lookups import Touch, opened_names
 from analyzer.layout.order import LayoutError, Start, mountpoint_of, start_of
 from analyzer.predict.inputs import Inputs, inputs
+from emulator.devices.device import DeviceModel
 from emulator.images.erofs import ErofsImage
-from emulator.images.erofs_kernel import CountingOnErofs, erofs_extents
+from emulator.images.erofs_kernel import CountingOnErofs, TimedOnErofs, erofs_extents
 from emulator.images.erofs_lookups import ErofsLookups
 from emulator.images.erofs_reads import ErofsReader, Read
 from emulator.images.erofs_rules import erofs_rules
@@ -22,8 +24,9 @@ from emulator.images.links import resolved
 from emulator.linux.filesystems import has_large_folios
 from emulator.linux.operations import Program
 from emulator.linux.reference import Replay
-from emulator.linux.requests import Layout, Limits
+from emulator.linux.requests import Layout
 from emulator.linux.rules import Version, rules_for, version_of
+from emulator.linux.timed import CpuCost, Run, Timed, timed
 
 _OTHER_IMAGE = "give the image that the capture was recorded on, or its mount point: --mountpoint"
 _LEAST_SAME = 0.5  # of the start's pages, in files of the recorded sizes
@@ -39,20 +42,6 @@ class _Opened:
         """Keep a path."""
         self.paths.append(path)
         return iter(())
-
-
-@dataclass(frozen=True, eq=False)
-class ErofsCounts:
-    """What a start reads from an image: requests and bytes, of data and of metadata.
-
-    ``unpacked`` bytes are what the processor unpacks.
-    """
-
-    requests: int
-    read_bytes: int
-    metadata_requests: int
-    metadata_bytes: int
-    unpacked: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +63,6 @@ class OnErofs:
         return int(self.taken.disk_of_file[int(np.flatnonzero(self.file >= 0)[0])])
 
     @cached_property
-    def limits(self) -> Limits:
-        """The limits of the disk's requests."""
-        return self.taken.machine(self.disk)[1]
-
-    @cached_property
     def rows(self) -> list[int]:
         """The image's row of each file."""
         found: list[int] = self.file.tolist()
@@ -87,9 +71,8 @@ class OnErofs:
     @cached_property
     def names(self) -> list[str]:
         """The paths that the start looks up: those it opens, found or not, and its files."""
-        opened = _Opened()
-        opened_names(self.recording, opened, self.mountpoint)
-        return list(dict.fromkeys([*opened.paths, *self.start.files]))
+        opened = opened_paths(self.recording, self.mountpoint)
+        return list(dict.fromkeys([*opened, *self.start.files]))
 
     def files(self) -> Array:
         """Return the FILE table with the image's files."""
@@ -121,7 +104,11 @@ class OnErofs:
         reads = [read for name in self.names for read in lookups.look_up(name)[0].reads]
         return reader, reads
 
-    def counts(self, window: int) -> ErofsCounts:
+    def of_names(self) -> list[Read]:
+        """Return the reads that looking up all names takes."""
+        return self.reader()[1]
+
+    def counts(self, window: int) -> Counts:
         """Return what the start reads under a window (pages), after a boot."""
         machine, limits = self.taken.machine(self.disk)
         replay = Replay(self.program(), rules_for(self.version), window, machine)
@@ -134,27 +121,26 @@ class OnErofs:
             limits=limits,
         )
         replay.run()
-        return _counted([*of_names, *kernel.reads], kernel.unpacked, limits)
+        return counted([*of_names, *kernel.reads], kernel.unpacked, limits)
 
-    @cached_property
-    def recorded(self) -> tuple[int, int]:
-        """Requests and bytes that the recorded start read from the disk in all."""
-        requests = self.recording.requests
-        dev = self.taken.disks[self.disk]
-        here = (requests["dev"] == dev) & ((requests["flags"] & Rwbs.READ) > 0)
-        return int(here.sum()), int(requests["sectors"][here].sum()) * 512
+    def replay(
+        self,
+        run: Run,
+        window: int,
+        device: DeviceModel,
+        cpu: CpuCost | None = None,
+        recorded: Timed | None = None,
+    ) -> Timed:
+        """Replay a run on the image, all names in memory."""
+        kernel = partial(TimedOnErofs, reader=self.reader()[0], rows=self.rows)
+        return timed(run, window, device, cpu, recorded, kernel)
 
 
-def _counted(reads: list[Read], unpacked: int, limits: Limits) -> ErofsCounts:
-    most = limits.max_sectors * 512
-    metadata = [read for read in reads if read.metadata]
-    return ErofsCounts(
-        requests=sum(-(-read.length // most) for read in reads),
-        read_bytes=sum(read.length for read in reads),
-        metadata_requests=len(metadata),
-        metadata_bytes=sum(read.length for read in metadata),
-        unpacked=unpacked,
-    )
+def opened_paths(recording: Recording, mountpoint: str) -> list[str]:
+    """Return the paths inside an image that the start opens, in the order of time."""
+    opened = _Opened()
+    opened_names(recording, opened, mountpoint)
+    return opened.paths
 
 
 def on_erofs(
@@ -173,7 +159,7 @@ def on_erofs(
     for row, path, pages in zip(start.rows, start.files, start.pages, strict=True):
         found = image.names.get(resolved(path, image.names, image.links) or "", -1)
         if found < 0:
-            missing.append(path)
+            missing += [] if path in image.inodes else [path]  # directories are not files
             continue
         file[row] = found
         same += pages * bool(image.files["size"][found] == recording.files["size_bytes"][row])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -20,7 +22,24 @@ from boards.written import write_whole
 
 _ESCAPES = str.maketrans({octet: f"\\x{octet:02x}" for octet in (*range(32), 127, ord("`"))})
 
+_SPECIAL = re.compile(rb"[][.^$*+?(){}|\\]")
 _PROGRAMS = ("reordered-tar", "ordered-ext4", "ordered-erofs")
+
+
+@dataclass(frozen=True)
+class ErofsWords:
+    """The compressor of mkfs.erofs, and the largest cluster of the files that starts read."""
+
+    compressor: str = "lz4hc"
+    cluster_size: int = 4096  # bytes
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The options for its compressor."""
+        if self.compressor == "none":
+            return ()
+        size = (f"-C{self.cluster_size}",) if self.cluster_size > ErofsWords.cluster_size else ()
+        return (f"-z{self.compressor}", *size)
 
 
 def write_layout(
@@ -31,12 +50,14 @@ def write_layout(
     block_size: int | None = None,
     compressor: str | None = None,
     measured: Measured | None = None,
+    erofs: ErofsWords | None = None,
 ) -> list[Path]:
     """Write the sort files of an order and INSTALL.md into a folder; return them.
 
     ``measured`` is written as unpacking.json.
 
     ``block_size`` (bytes) and ``compressor`` become options in INSTALL.md; None: the builder's own.
+    ``erofs`` are those of mkfs.erofs.
     All texts are made before the first is written. Raises LayoutError for names that no sort file
     can contain, and OSError.
     """
@@ -46,8 +67,9 @@ def write_layout(
         "squashfs.sort": mksquashfs_sort_file(order),
         "gensquashfs.sort": gensquashfs_sort_file(order),
         "tar.first": _tar_first(order),
+        "compress.hints": _compress_hints(order, erofs or ErofsWords()),
     }
-    texts |= _instructions(order, starts, block_size, compressor)
+    texts |= _instructions(order, starts, block_size, compressor, erofs or ErofsWords())
     if measured is not None:
         texts["unpacking.json"] = measured.document.to_json().encode() + b"\n"
     check_output(output)
@@ -68,7 +90,11 @@ def check_output(output: StrPath) -> None:
 
 
 def _instructions(
-    order: Sequence[Ordered], starts: int, block_size: int | None, compressor: str | None
+    order: Sequence[Ordered],
+    starts: int,
+    block_size: int | None,
+    compressor: str | None,
+    erofs: ErofsWords,
 ) -> dict[str, bytes]:
     environment = Environment(
         loader=PackageLoader("analyzer.layout"),
@@ -91,6 +117,8 @@ def _instructions(
         "options": "".join(f" {word}" for word in words),
         "gensquashfs_options": "".join(f" {word}" for word in own),
         "block_kib": kib,
+        "erofs_options": "".join(f" {word}" for word in erofs.options),
+        "erofs_compressor": erofs.compressor,
     }
     return {
         name: environment.get_template(f"{name}.j2")
@@ -109,6 +137,19 @@ def _tar_first(order: Sequence[Ordered]) -> bytes:
                 names.setdefault(str(parent))
         names.setdefault(one.path)
     return b"".join(b"." + os.fsencode(name) + b"\n" for name in names)
+
+
+def _compress_hints(order: Sequence[Ordered], erofs: ErofsWords) -> bytes:
+    """Return lines for ``mkfs.erofs --compress-hints``: the cluster size of each file.
+
+    Names are extended regular expressions. Those that no line can contain are left out.
+    """
+    lines = [
+        b"%d ^%s$" % (erofs.cluster_size, _SPECIAL.sub(rb"\\\g<0>", os.fsencode(one.path[1:])))
+        for one in order
+        if not set(one.path) & set(" \t\r\n")
+    ]
+    return b"".join(line + b"\n" for line in lines)
 
 
 def _printable(text: str) -> str:

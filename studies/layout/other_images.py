@@ -26,6 +26,11 @@ class OtherImage:
         order = "sorted" if self.ordered else "default"
         return f"{self.kind}-{order}"
 
+    @property
+    def root(self) -> str:
+        """It as the root of a board (boards/emulated/image.py)."""
+        return "erofs-uncompressed" if self.kind == "erofs-uncompressed" else self.fs
+
     def build(self, root: Path, layout: Path, image: Path) -> None:
         """Build it of a folder; ``layout`` is what `foreread layout` wrote."""
         part = image.with_name(f"{image.name}.part")

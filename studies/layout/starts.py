@@ -19,7 +19,6 @@ from studies.layout.images import KERNEL, PACKAGES
 STARTS = (MADPLAY, PERL, PYTHON, VIM)
 _PROGRAMS = {"madplay": "/usr/bin/madplay", "perl": "/usr/bin/perl"}
 _PROGRAMS |= {"python3": "/usr/bin/python3", "vim.basic": "/usr/bin/vim.basic"}
-_PROGRAMS |= {"ruby": "/usr/bin/ruby"}
 DISK, DEVICE = "slow1", "/dev/slow1"
 _BUSYBOX = "/run/busybox"
 _SCRATCH_MIB = 220  # the largest image, which is not compressed
@@ -52,10 +51,7 @@ class Run:
 
 @contextmanager
 def board(
-    image: Path,
-    fs: str = "squashfs",
-    packages: Sequence[str] = PACKAGES,
-    scratch_mib: int = _SCRATCH_MIB,
+    image: Path, fs: str = "squashfs", packages: Sequence[str] = PACKAGES
 ) -> Iterator[LiveBoard]:
     """Boot a board with an image, and a second device for others."""
     options = LiveOptions(
@@ -66,7 +62,7 @@ def board(
         image=str(image.absolute()),
         latency_ns=SD.latency_us * 1000,
         ns_per_kib=SD.ns_per_kib,
-        scratch_mib=scratch_mib,
+        scratch_mib=_SCRATCH_MIB,
         modules=("loop", "erofs"),
         time_out_s=600,
     )
@@ -83,13 +79,7 @@ def record(name: str, application: Application, capture: Path, foreread: Forerea
     foreread(*words, "--", *application.command)
 
 
-def measure(
-    target: ShellTarget,
-    image: Path,
-    fs: str,
-    starts: Sequence[Application] = STARTS,
-    others: Sequence[str] = OTHERS,
-) -> dict[str, Run]:
+def measure(target: ShellTarget, image: Path, fs: str) -> dict[str, Run]:
     """Put an image on the second device of a board, and return a cold run of each start.
 
     ``seconds`` are without those of a command that does nothing, which a capture does not have.
@@ -99,20 +89,18 @@ def measure(
     copied = target.run(["cp", "/bin/busybox", _BUSYBOX])
     if filled.status or copied.status:
         raise StudyError(f"{image.name}: {filled.stderr + copied.stderr!r}", "see the board's log")
-    words = ["sh", "-c", _SCRIPT.read_text(), "sh", _BUSYBOX, DEVICE, fs, "\t".join(others)]
-    commands = ["\t".join((_PROGRAMS[one.command[0]], *one.command[1:])) for one in starts]
+    words = ["sh", "-c", _SCRIPT.read_text(), "sh", _BUSYBOX, DEVICE, fs, "\t".join(OTHERS)]
+    commands = ["\t".join((_PROGRAMS[one.command[0]], *one.command[1:])) for one in STARTS]
     done = target.run([_BUSYBOX, *words, *commands], timeout_s=600)
     lines = [line.split() for line in done.stdout.decode().splitlines()]
-    if done.status or done.stderr or len(lines) != len(starts) + 1:
+    if done.status or done.stderr or len(lines) != len(STARTS) + 1:
         raise StudyError(f"{image.name}: {done.stderr.decode()!r}", "see the board's log")
-    return _runs(starts, int(lines[0][1]), lines[1:])
+    return _runs(int(lines[0][1]), lines[1:])
 
 
-def _runs(
-    starts: Sequence[Application], empty_ns: int, lines: Sequence[Sequence[str]]
-) -> dict[str, Run]:
+def _runs(empty_ns: int, lines: Sequence[Sequence[str]]) -> dict[str, Run]:
     found = {}
-    for start, (ns, requests, sectors) in zip(starts, lines, strict=True):
+    for start, (ns, requests, sectors) in zip(STARTS, lines, strict=True):
         run = Run((int(ns) - empty_ns) / 1e9, int(requests), int(sectors) * 512)
         found[start.name] = run
     return found

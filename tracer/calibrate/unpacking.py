@@ -42,6 +42,17 @@ def measure_unpacking(
     They are copied to a folder ``name`` in the target's /tmp, which is removed. Reading takes
     ``each_s`` seconds in each of three ways. Raises CalibrateError if none can be mounted.
     """
+    answer = answer_of(target, _SCRIPT, images, each_s, name)
+    return _document(answer, list(images), blocks)
+
+
+def answer_of(
+    target: Target, script: Path, images: Mapping[str, Path], each_s: float, name: str
+) -> str:
+    """Return what a script prints that reads images, copied to a folder of the target's /tmp.
+
+    The folder is removed. Raises CalibrateError if it cannot be made.
+    """
     folder = f"/tmp/{name}"
     made = target.run(["mkdir", "-m", "700", folder], timeout_s=_LIMIT_S)
     if made.status:
@@ -52,16 +63,15 @@ def measure_unpacking(
         for compressor, image in images.items():
             target.push(image, f"{folder}/{compressor}")
         words = [folder, str(max(round(each_s * 100), 1)), *images]
-        command = ["sh", "-c", _SCRIPT.read_text(), "sh", *words]
+        command = ["sh", "-c", script.read_text(), "sh", *words]
         done = target.run(command, timeout_s=_LIMIT_S)
     finally:
         target.run(["rm", "-rf", folder], timeout_s=_LIMIT_S)
-    answer = os.fsdecode(done.stdout[:_MOST_ANSWER])
-    return _document(answer, list(images), blocks)
+    return os.fsdecode(done.stdout[:_MOST_ANSWER])
 
 
-def _document(answer: str, wanted: list[str], blocks: Sequence[bytes]) -> UnpackingDocument:
-    """Return what the script's answer says."""
+def passes_of(answer: str) -> tuple[str, dict[tuple[str, str], tuple[int, float]]]:
+    """Return the kernel, and (passes, seconds) by way and image, of a script's answer."""
     kernel = ""
     passes: dict[tuple[str, str], tuple[int, float]] = {}
     for line in answer.splitlines():
@@ -70,6 +80,12 @@ def _document(answer: str, wanted: list[str], blocks: Sequence[bytes]) -> Unpack
             kernel = words[1]
         elif len(words) == 4 and all(w.isdecimal() and len(w) < 10 for w in words[2:]):
             passes[words[0], words[1]] = int(words[2]), int(words[3]) / 100
+    return kernel, passes
+
+
+def _document(answer: str, wanted: list[str], blocks: Sequence[bytes]) -> UnpackingDocument:
+    """Return what the script's answer says."""
+    kernel, passes = passes_of(answer)
     found = [
         _unpacked(one, [passes[way, one] for way in _WAYS], blocks)
         for one in wanted

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 from analyzer.ingest.load import load
-from analyzer.layout.compared import Asked, Compared, compare_layouts
+from analyzer.ingest.recording import Recording
+from analyzer.layout.compared import Asked, Compared, compare_layouts, kind_of, opened
 from analyzer.layout.document import LayoutRow
-from analyzer.layout.unpacking_file import read_unpacking
-from analyzer.layout.write import check_output, write_layout
+from analyzer.layout.unpacking_file import Measured, read_unpacking
+from analyzer.layout.write import ErofsWords, check_output, write_layout
 from boards.counted import plural
 from emulator.images.compressors import COMPRESSORS
 from emulator.images.relaid import BLOCK_SIZES
@@ -19,11 +21,19 @@ from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from foreread.documents.layout import LayoutDocument
+from foreread.erofs_layouts import (
+    CLUSTER_SIZES,
+    EROFS_COMPRESSORS,
+    ErofsAsked,
+    compare_erofs,
+)
 from foreread.image_of_root import image_of_root
 from foreread.unpacking import measure_unpacking
 
 _SHOWN = 12  # rows of the table
 _SIZES_KIB = tuple(size >> 10 for size in BLOCK_SIZES)
+_ALL_SIZES_KIB = (4, 8, *_SIZES_KIB)
+_ALL_COMPRESSORS = tuple(dict.fromkeys((*COMPRESSORS, *EROFS_COMPRESSORS)))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,21 +76,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def _add_layouts(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("how the image is built")
     sizes = ", ".join(map(str, _SIZES_KIB))
+    clusters = ", ".join(str(size >> 10) for size in CLUSTER_SIZES)
     group.add_argument(
         "--block-size",
         dest="block_sizes",
         metavar="KIB",
         type=int,
-        choices=_SIZES_KIB,
+        choices=_ALL_SIZES_KIB,
         action="append",
-        help=f"compare this size of blocks; repeatable (default: {sizes})",
+        help=f"compare this size of blocks, of EROFS: of clusters; repeatable (default: {sizes}; "
+        f"of EROFS {clusters})",
     )
     group.add_argument(
         "--compressor",
         dest="compressors",
-        choices=COMPRESSORS,
+        choices=_ALL_COMPRESSORS,
         action="append",
-        help="compare this compressor; repeatable (default: all)",
+        help="compare this compressor, of EROFS also none; repeatable (default: all that the "
+        "builder has; of EROFS none, lz4 and zstd)",
     )
     group.add_argument(
         "--best",
@@ -124,27 +137,10 @@ def run(args: argparse.Namespace) -> int:
         image = args.image
         if args.root is not None:
             image = stack.enter_context(image_of_root(args.root))
-        measured = None
-        if args.target:
-            wanted = args.compressors or COMPRESSORS
-            measured = measure_unpacking(args.target, image, recordings[0], wanted, args.mountpoint)
-        elif args.unpacking:
-            measured = read_unpacking(args.unpacking)
-        asked = Asked(
-            block_sizes=[kib << 10 for kib in args.block_sizes or _SIZES_KIB],
-            compressors=measured.usable(args.compressors) if measured else args.compressors,
-            unpacking=measured.by_compressor if measured else None,
-            device=args.device_model,
-        )
-        found = compare_layouts(
-            recordings,
-            image,
-            weights=args.weights,
-            mountpoint=args.mountpoint,
-            asked=asked,
-        )
-    if measured is not None:
-        found = found.with_notes(measured.notes)
+        if image is not None and _is_erofs(image):
+            found, measured = _compared_erofs(args, recordings, image)
+        else:
+            found, measured = _compared(args, recordings, image)
     best = found.best if args.best else None
     written = write_layout(
         found.order,
@@ -153,10 +149,63 @@ def run(args: argparse.Namespace) -> int:
         block_size=best.block_size if best else None,
         compressor=best.compressor if best else None,
         measured=measured if args.target else None,
+        erofs=None if best is None else ErofsWords(best.compressor, best.block_size),
     )
     document = _document(found, written)
     print(document.to_json() if args.json else _text(found, args))
     return 0
+
+
+def _is_erofs(image: Path) -> bool:
+    with opened(image) as octets:
+        return kind_of(octets) == "EROFS"
+
+
+def _compared(
+    args: argparse.Namespace, recordings: Sequence[Recording], image: Path | None
+) -> tuple[Compared, Measured | None]:
+    """Return the layouts of an image of squashfs compared, or the order alone."""
+    compressors = [one for one in COMPRESSORS if one in (args.compressors or COMPRESSORS)]
+    others = sorted({*(args.compressors or ())} - {*COMPRESSORS})
+    sizes = [kib for kib in args.block_sizes or _SIZES_KIB if kib not in _SIZES_KIB]
+    if image is not None and (others or sizes):
+        what = [*others, *(f"blocks of {kib} KiB" for kib in sizes)]
+        raise UsageError(f"squashfs has no {' and no '.join(what)}: leave them out")
+    wanted = compressors if args.compressors else None
+    measured = None
+    if args.target and image is not None:
+        every = wanted or COMPRESSORS
+        measured = measure_unpacking(args.target, image, recordings[0], every, args.mountpoint)
+    elif args.unpacking:
+        measured = read_unpacking(args.unpacking)
+    asked = Asked(
+        block_sizes=[kib << 10 for kib in args.block_sizes or _SIZES_KIB],
+        compressors=measured.usable(wanted) if measured else wanted,
+        unpacking=measured.by_compressor if measured else None,
+        device=args.device_model,
+    )
+    found = compare_layouts(
+        recordings, image, weights=args.weights, mountpoint=args.mountpoint, asked=asked
+    )
+    return found.with_notes(measured.notes if measured else ()), measured
+
+
+def _compared_erofs(
+    args: argparse.Namespace, recordings: Sequence[Recording], image: Path
+) -> tuple[Compared, Measured | None]:
+    """Return the layouts of an image of EROFS compared."""
+    others = sorted({*(args.compressors or ())} - {*EROFS_COMPRESSORS})
+    if others:
+        raise UsageError(f"EROFS has no {' and no '.join(others)}: leave them out")
+    usual = ErofsAsked()
+    asked = ErofsAsked(
+        compressors=args.compressors or usual.compressors,
+        cluster_sizes=[kib << 10 for kib in args.block_sizes or ()] or usual.cluster_sizes,
+        measured=read_unpacking(args.unpacking) if args.unpacking else None,
+        target=args.target,
+        device=args.device_model,
+    )
+    return compare_erofs(recordings, image, args.weights, args.mountpoint, asked)
 
 
 def _weights(text: str) -> tuple[float, ...]:

@@ -1,0 +1,147 @@
+"""A recorded start on an image of ext4 or ext2: its files by the ordinary readahead, and names."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array
+from analyzer.layout.image_start import Counts, counted
+from analyzer.layout.on_erofs import opened_paths
+from analyzer.layout.order import LayoutError, Start, mountpoint_of, start_of
+from analyzer.predict.inputs import Inputs, inputs
+from emulator.devices.device import DeviceModel
+from emulator.images.erofs_reads import Read
+from emulator.images.ext4 import Ext4Image
+from emulator.images.ext4_lookups import Ext4Lookups
+from emulator.images.links import resolved
+from emulator.linux.filesystems import has_large_folios
+from emulator.linux.operations import Program
+from emulator.linux.requests import EXTENT, SECTOR, Layout
+from emulator.linux.rules import Version, rules_for, version_of
+from emulator.linux.timed import CpuCost, Run, Timed
+from emulator.linux.timed_windows import timed_windows
+from emulator.linux.windows import Emulation
+
+_OTHER_IMAGE = "give an image of the root that the capture was recorded on"
+_LEAST_SAME = 0.5  # of the start's pages, in files of the recorded sizes
+
+
+@dataclass(frozen=True, eq=False)
+class OnExt4:
+    """A recorded start on an image: ``inode`` (by row of the recording) is its number or 0."""
+
+    recording: Recording
+    version: Version
+    image: Ext4Image
+    start: Start
+    inode: Array
+    missing: tuple[str, ...]
+    taken: Inputs
+    mountpoint: str = "/"
+
+    @cached_property
+    def disk(self) -> int:
+        """The row of the disk (Inputs.disks) with the files of the image."""
+        return int(self.taken.disk_of_file[int(np.flatnonzero(self.inode > 0)[0])])
+
+    def files(self) -> Array:
+        """Return the FILE table with the image's files."""
+        files = self.taken.program.files.copy()
+        here = self.inode > 0
+        files["block_pages"][here] = 0
+        files["large_folios"][here] = has_large_folios("ext4", "", self.version)
+        sizes = [self.image.inodes[one].size for one in self.inode[here].tolist()]
+        files["size"][here] = sizes
+        return files
+
+    def layout(self) -> Layout:
+        """Return the places of all files: the image's, and the recorded ones of others."""
+        recorded = self.taken.extents
+        kept = recorded[self.inode[recorded["file"]] <= 0]
+        rows: list[tuple[int, int, int, int, int]] = []
+        for file in np.flatnonzero(self.inode > 0).tolist():
+            extents = self.image.inodes[int(self.inode[file])].extents
+            rows += [
+                (file, at // SECTOR, place // SECTOR, length // SECTOR, int(written))
+                for at, place, length, written in extents
+            ]
+            rows += [] if extents else [(file, 0, 0, 1, 0)]
+        return Layout(np.concatenate([kept, np.array(rows, EXTENT)]))
+
+    def of_names(self) -> list[Read]:
+        """Return the reads of metadata: of names, inodes and the places of files."""
+        lookups = Ext4Lookups(self.image)
+        for name in dict.fromkeys(
+            [*opened_paths(self.recording, self.mountpoint), *self.start.files]
+        ):
+            lookups.look_up(name)
+        for number in self.inode[self.inode > 0].tolist():
+            lookups.read_tree(number)
+        return lookups.reads
+
+    def counts(self, window: int) -> Counts:
+        """Return what the start reads under a window (pages), after a boot."""
+        machine, limits = self.taken.machine(self.disk)
+        group = (self.inode <= 0).astype(np.uint32)
+        places = self.layout().extents
+        emulation = Emulation(
+            *(self._program(), rules_for(self.version), machine, limits, places, group)
+        )
+        found = emulation.counts([window])
+        names = counted(self.of_names(), 0, limits)
+        return Counts(
+            requests=int(found.requests[0, 0]) + names.requests,
+            read_bytes=int(found.pages[0, 0]) * machine.page_size + names.read_bytes,
+            metadata_requests=names.metadata_requests,
+            metadata_bytes=names.metadata_bytes,
+        )
+
+    def _program(self) -> Program:
+        program = self.taken.program
+        file = program.file_of_operations()
+        kept = (file >= 0) & (self.inode[np.maximum(file, 0)] > 0)
+        return replace(program, operations=program.operations[kept], files=self.files())
+
+    def replay(
+        self,
+        run: Run,
+        window: int,
+        device: DeviceModel,
+        cpu: CpuCost | None = None,
+        recorded: Timed | None = None,
+    ) -> Timed:
+        """Replay a run on the image, all names in memory."""
+        return timed_windows(run, [window], device, cpu, recorded)[0]
+
+
+def on_ext4(
+    recording: Recording, image: Ext4Image, mountpoint: str | None = None, weight: float = 1.0
+) -> OnExt4:
+    """Return a start with the inodes of its files in an image; LayoutError as ``on_erofs``."""
+    if recording.kernel is None:
+        raise LayoutError("the capture does not say which kernel ran", "record again")
+    start = start_of(recording, mountpoint, weight)
+    inode = np.zeros(len(recording.paths), np.int64)
+    missing, same = [], 0
+    for row, path, pages in zip(start.rows, start.files, start.pages, strict=True):
+        number = image.names.get(resolved(path, image.names, image.links) or "", 0)
+        if not number:
+            missing.append(path)
+        elif image.inodes[number].is_file:
+            inode[row] = number
+            same += pages * (image.inodes[number].size == recording.files["size_bytes"][row])
+    if same < _LEAST_SAME * sum(start.pages) or not inode.any():
+        raise LayoutError(
+            f"the capture was recorded on another image: {1 - same / sum(start.pages):.0%} of the "
+            "pages that the start reads are in files that this image does not have or has in "
+            "another size",
+            _OTHER_IMAGE,
+        )
+    version = version_of(recording.kernel)
+    place = mountpoint_of(recording, mountpoint)
+    taken = inputs(recording, version)
+    return OnExt4(recording, version, image, start, inode, tuple(missing), taken, place)

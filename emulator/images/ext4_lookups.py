@@ -1,0 +1,100 @@
+"""The metadata of ext4 that the kernel reads (fs/ext4/inode.c, namei.c, extents.c, 6.12)."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+
+from emulator.images.erofs_reads import Read
+from emulator.images.ext4 import Ext4Image
+from emulator.images.links import MOST_LINKS
+
+_AHEAD = 32  # EXT4_DEF_INODE_READAHEAD_BLKS
+_BATCH = 8  # NAMEI_RA_SIZE
+
+
+@dataclass
+class Ext4Lookups:
+    """The names and the blocks of metadata that are in memory; the root always is."""
+
+    image: Ext4Image
+    known: set[str] = field(default_factory=lambda: {"/"})
+    blocks: set[int] = field(default_factory=set)
+    begins: dict[str, int] = field(default_factory=dict)  # i_dir_start_lookup of directories
+    reads: list[Read] = field(default_factory=list)
+
+    def look_up(self, path: str) -> str | None:
+        """Read what leads to an absolute path, links followed; None if it leads nowhere."""
+        waiting, found, followed = path.split("/")[::-1], list[str](), 0
+        while waiting:
+            part = waiting.pop()
+            if part in ("", "."):
+                continue
+            if part == "..":
+                del found[-1:]
+                continue
+            folder = "/" + "/".join(found)
+            here = f"{folder.rstrip('/')}/{part}"
+            if here not in self.known:
+                self.known.add(here)
+                self._search(folder, os.fsencode(part))
+                if here in self.image.names:
+                    self._read_inode(self.image.names[here])
+            if here not in self.image.names:
+                return None
+            target = self.image.links.get(here)
+            if target is None:
+                found.append(part)
+                continue
+            followed += 1
+            if followed > MOST_LINKS:
+                return None
+            if target.startswith("/"):
+                found.clear()
+            waiting += target.split("/")[::-1]
+        return "/" + "/".join(found)
+
+    def read_tree(self, number: int) -> None:
+        """ext4_find_extent: read the blocks with a file's extents."""
+        for block in self.image.inodes[number].tree:
+            self._read(block, block + 1)
+
+    def _search(self, path: str, name: bytes) -> None:
+        """__ext4_find_entry: block by block from that of the last name found, eight at a time."""
+        folder = self.image.folders.get(path)
+        count = len(folder.blocks) if folder else 0
+        begin = self.begins.get(path, 0)
+        order = [*range(begin, count), *range(begin)]
+        for first in range(0, count, _BATCH):
+            batch = order[first : first + _BATCH]
+            for number in batch:
+                if folder:
+                    self._read(folder.blocks[number], folder.blocks[number] + 1)
+            found = [number for number in batch if folder and name in folder.names[number]]
+            if found:
+                self.begins[path] = found[0]
+                return
+
+    def _read_inode(self, number: int) -> None:
+        """__ext4_get_inode_loc: the block with an inode, and those around it in the table."""
+        inode = self.image.inodes[number]
+        if inode.block in self.blocks:
+            return
+        begin = max(inode.block // _AHEAD * _AHEAD, inode.table)
+        end = min(begin + _AHEAD, inode.until)
+        self._read(begin, max(end, inode.block) + 1)
+
+    def _read(self, begin: int, until: int) -> None:
+        """Read blocks that are not in memory, neighbours in one request."""
+        size = self.image.superblock.block_size
+        run = 0
+        for block in range(begin, until):
+            if block in self.blocks:
+                run = 0
+                continue
+            self.blocks.add(block)
+            if run:
+                self.reads[-1].length += size
+            else:
+                self.reads.append(Read(block * size, size, True))
+            run += 1

@@ -1,0 +1,137 @@
+"""Layouts of an EROFS image compared: each is built by mkfs.erofs, and read as the starts do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.ingest.recording import Recording
+from analyzer.layout.compared import Compared, opened
+from analyzer.layout.document import LayoutRow
+from analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout, ImageStarts
+from analyzer.layout.order import LayoutError, Ordered, order_of
+from analyzer.layout.unpacking_file import Measured
+from analyzer.layout.write import write_layout
+from analyzer.predict.disk.device_model import device_from
+from boards.open import open_target
+from boards.owner import PREFIX, owner_tag
+from boards.scratch import scratch_folder
+from boards.silent import silent
+from foreread.erofs_images import build_erofs, can_compress, extracted
+from tracer.calibrate.erofs_unpacking import PLAIN, measure_erofs_unpacking
+
+EROFS_COMPRESSORS = (NO_COMPRESSOR, "lz4", "lz4hc", "zstd", "deflate", "lzma")
+CLUSTER_SIZES = (4096, 16384, 65536)
+_COMPARED = (NO_COMPRESSOR, "lz4", "zstd")  # without --compressor
+_MOST_SAMPLE = 4 << 20  # bytes
+_BUDGET_S = 8.0
+_SAME_CODE = {"lz4hc": "lz4"}  # compressors whose data one code unpacks
+
+
+@dataclass(frozen=True)
+class ErofsAsked:
+    """What to compare, and what is known of the target."""
+
+    compressors: Sequence[str] = _COMPARED
+    cluster_sizes: Sequence[int] = CLUSTER_SIZES
+    measured: Measured | None = None
+    target: str | None = None
+    device: str | None = None
+
+
+def compare_erofs(
+    recordings: Sequence[Recording],
+    image: Path,
+    weights: Sequence[float],
+    mountpoint: str | None,
+    asked: ErofsAsked,
+) -> tuple[Compared, Measured | None]:
+    """Return the present image and the layouts asked for, and what was measured on the target.
+
+    Raises LayoutError, ImageError, RootError, CalibrateError and TargetError.
+    """
+    if weights and len(weights) != len(recordings):
+        raise LayoutError(
+            f"{len(weights)} weights for {len(recordings)} captures", "give one for each"
+        )
+    each = list(weights) or [1.0] * len(recordings)
+    with scratch_folder("layouts") as name, opened(image) as octets:
+        folder = Path(name)
+        starts = ImageStarts(recordings, octets, each, mountpoint, {}, device_from(asked.device))
+        root = extracted(image, folder / "root")
+        order = order_of([one.start for one in starts.present])
+        write_layout(order, folder / "layout", starts=len(recordings))
+        measured = asked.measured
+        if asked.target:
+            measured = _measured(asked.target, asked.compressors, root, order, folder)
+        if measured:
+            starts.unpacking = measured.by_compressor
+        layouts, notes = _layouts(asked, starts.kind)
+        rows = [starts.row(octets, None)]
+        rows += [_row(starts, root, one, folder) for one in layouts]
+    if measured:
+        notes += measured.notes
+    own = tuple(one.start for one in starts.present)
+    found = Compared(order, own, tuple(rows), tuple(dict.fromkeys((*starts.notes, *notes))))
+    return found, measured
+
+
+def _row(starts: ImageStarts, root: Path, layout: ErofsLayout, folder: Path) -> LayoutRow:
+    with _built(root, layout, folder) as image, opened(image) as octets:
+        return starts.row(octets, layout)
+
+
+@contextmanager
+def _built(root: Path, layout: ErofsLayout, folder: Path) -> Iterator[Path]:
+    image = build_erofs(root, layout, folder / "image", folder / "layout")
+    try:
+        yield image
+    finally:
+        image.unlink()
+
+
+def _layouts(asked: ErofsAsked, own: tuple[str, int]) -> tuple[list[ErofsLayout], list[str]]:
+    """Return the layouts to compare, the order alone first, and notes."""
+    missing = [one for one in asked.compressors if not can_compress(one)]
+    notes = [
+        f"{one} is not compared: mkfs.erofs here lacks it; set MKFS_EROFS to a newer one"
+        for one in missing
+    ]
+    kinds = [own] if can_compress(own[0]) else []
+    for compressor in asked.compressors:
+        if compressor not in missing:
+            sizes = asked.cluster_sizes if compressor != NO_COMPRESSOR else CLUSTER_SIZES[:1]
+            kinds += [(compressor, size) for size in sizes]
+    return [ErofsLayout(*kind, True) for kind in dict.fromkeys(kinds)], notes
+
+
+def _measured(
+    target: str,
+    compressors: Sequence[str],
+    root: Path,
+    order: Sequence[Ordered],
+    folder: Path,
+) -> Measured:
+    """Measure the time to unpack on the target, with the files that the starts read first."""
+    sample = folder / "sample"
+    sample.mkdir()
+    pages = size = 0
+    for number, one in enumerate(order):
+        file = root / one.path.lstrip("/")
+        if size < _MOST_SAMPLE and file.is_file() and not file.is_symlink():
+            octets = file.read_bytes()[: _MOST_SAMPLE - size]
+            (sample / f"{number:05d}").write_bytes(octets)
+            size += len(octets)
+            pages += -(-len(octets) // 4096)
+    kinds = [_SAME_CODE.get(one, one) for one in compressors]
+    images: dict[str, Path] = {}
+    for kind in dict.fromkeys([PLAIN, *kinds]):
+        if can_compress(kind):
+            layout = ErofsLayout(kind, CLUSTER_SIZES[-1], ordered=False)
+            images[kind] = build_erofs(sample, layout, folder / f"sample-{kind}", folder)
+    with open_target(target, tell=silent) as reached:
+        place = f"{PREFIX}unpacking-{owner_tag()}"
+        each_s = _BUDGET_S / len(images)
+        return Measured(measure_erofs_unpacking(reached, images, pages, each_s, place))
