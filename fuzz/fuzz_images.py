@@ -18,6 +18,11 @@ ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from emulator.images.erofs import read_erofs  # noqa: E402
+from emulator.images.erofs_format import COMPRESSED  # noqa: E402
+from emulator.images.erofs_lookups import ErofsLookups  # noqa: E402
+from emulator.images.erofs_reads import ErofsReader  # noqa: E402
+from emulator.images.erofs_rules import ErofsRules  # noqa: E402
+from emulator.images.ext4 import read_ext4  # noqa: E402
 from emulator.images.source import ImageError  # noqa: E402
 from emulator.images.squashfs import read_squashfs  # noqa: E402
 from emulator.images.squashfs_contents import Contents  # noqa: E402
@@ -49,10 +54,28 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
     return bytes(image)
 
 
+def read_whole_erofs(octets: bytes) -> None:
+    """Read an image of EROFS, look up its names, and read pages of its compressed files."""
+    image = read_erofs(octets)
+    reader = ErofsReader(image, ErofsRules())
+    lookups = ErofsLookups(reader)
+    for name in list(image.names)[:MOST_BLOCKS]:
+        lookups.look_up(name)
+    for row, file in enumerate(image.files):
+        pages = -(-int(file["size"]) // 4096)
+        if file["layout"] in COMPRESSED and pages:
+            for page in range(0, min(pages, MOST_BLOCKS), 7):
+                reader.read_page(row, page, lambda _: False)
+                reader.readahead(row, page, page + 1, lambda _: False, lambda _: False)
+
+
 def read(octets: bytes) -> None:
     """Read everything there is in an image."""
+    if octets[1080:1082] == b"\x53\xef":
+        read_ext4(octets)
+        return
     if octets[:4] != b"hsqs":
-        read_erofs(octets)
+        read_whole_erofs(octets)
         return
     image = read_squashfs(octets)
     contents = Contents(image, octets)

@@ -25,9 +25,7 @@ from emulator.images.squashfs import SquashfsImage, read_squashfs
 from emulator.linux.windows import MAX_WINDOW
 
 _SQUASHFS, _EROFS, _EXT = b"hsqs", b"\xe2\xe1\xf5\xe0", b"\x53\xef"
-_NO_MODEL = (
-    "{}: the order is written, and what the starts read is predicted for images of squashfs only"
-)
+_NO_MODEL = "{}: the order alone; `foreread layout --image` predicts what the starts read of it"
 
 
 @dataclass(frozen=True)

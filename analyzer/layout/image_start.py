@@ -80,8 +80,9 @@ class ImageStart(Protocol):
         device: DeviceModel,
         cpu: CpuCost | None = None,
         recorded: Timed | None = None,
+        unpack_page_ns: float = 0.0,
     ) -> Timed:
-        """Replay a run on the image."""
+        """Replay a run on the image, all names in memory."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,8 @@ class RecordedStart:
     """A start on the image that it was recorded on, ready to be replayed on others.
 
     ``hidden`` are requests of metadata that no name and no file explains: they count in every
-    image. ``known_ns`` is what the others took. ``recorded`` is the replay at window 0.
+    image. ``known_ns`` is what the others took, ``unpacked`` are the bytes that were unpacked.
+    ``recorded`` is the replay at window 0.
     """
 
     present: ImageStart
@@ -97,23 +99,31 @@ class RecordedStart:
     recorded: Timed
     hidden: int
     known_ns: float
+    unpacked: int
     doubts: tuple[str, ...]
 
-    def seconds(self, start: ImageStart, window: int, unpack_page_ns: float) -> float:
+    def seconds(
+        self,
+        start: ImageStart,
+        window: int,
+        unpack_page_ns: float,
+        recorded_unpack_ns: float = 0.0,
+    ) -> float:
         """Return the seconds on an image under a window (pages).
 
-        ``unpack_page_ns`` is the processor's time to unpack a page. The recorded reads of metadata
-        stay in the replay; names that lie elsewhere cost more, or less.
+        ``unpack_page_ns`` is the processor's time to unpack a page, ``recorded_unpack_ns`` that of
+        the recorded image: at window 0 the threads unpack themselves. The recorded reads of
+        metadata stay in the replay; names that lie elsewhere cost more, or less.
         """
         replayed, page = self.replayed, self.present.recording.page_size
         run, cpu = run_on(replayed, start), replayed.cpu
         if replayed.unplugged_ns and window:
             run = with_plugs(run, self.recorded, replayed.unplugged_ns)
             cpu = replace(cpu, request_ns=max(cpu.request_ns - replayed.unplugged_ns, 0.0))
-        cost = CpuCost(cpu.request_ns, cpu.page_ns, unpack_page_ns * SECTOR / page)
-        found = start.replay(run, window, replayed.device, cost, self.recorded)
+        found = start.replay(run, window, replayed.device, cpu, self.recorded, unpack_page_ns)
         names_ns = duration_ns(replayed.device, start.of_names())
-        return (found.total_ns + names_ns - self.known_ns) / 1e9
+        unpacked_ns = self.unpacked / page * recorded_unpack_ns
+        return (found.total_ns + names_ns - self.known_ns - unpacked_ns) / 1e9
 
 
 def recorded_start(present: ImageStart, device: DeviceModel | None = None) -> RecordedStart:
@@ -131,8 +141,9 @@ def recorded_start(present: ImageStart, device: DeviceModel | None = None) -> Re
         present=present,
         replayed=replayed,
         recorded=recorded,
-        hidden=_recorded_requests(present) - counts.requests,
+        hidden=max(_recorded_requests(present) - counts.requests, 0),
         known_ns=known_ns,
+        unpacked=counts.unpacked,
         doubts=tuple(dict.fromkeys(one.text for one in findings)),
     )
 

@@ -109,7 +109,11 @@ class ImageStarts:
         known = self.unpacking.get(compressor)
         if timed is None or (known is None and compressor != NO_COMPRESSOR):
             return None
-        return timed.seconds(start, window, known.page_ns if known else 0.0)
+        own = self.unpacking.get(self.kind[0])
+        if own is None and self.kind[0] != NO_COMPRESSOR:
+            return None
+        costs = [one.page_ns if one else 0.0 for one in (known, own)]
+        return timed.seconds(start, window, *costs)
 
     def _timed(self, start: ImageStart, device: DeviceModel | None) -> RecordedStart | None:
         try:

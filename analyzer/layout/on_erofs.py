@@ -130,9 +130,12 @@ class OnErofs:
         device: DeviceModel,
         cpu: CpuCost | None = None,
         recorded: Timed | None = None,
+        unpack_page_ns: float = 0.0,
     ) -> Timed:
         """Replay a run on the image, all names in memory."""
-        kernel = partial(TimedOnErofs, reader=self.reader()[0], rows=self.rows)
+        kernel = partial(
+            TimedOnErofs, reader=self.reader()[0], rows=self.rows, unpack_page_ns=unpack_page_ns
+        )
         return timed(run, window, device, cpu, recorded, kernel)
 
 

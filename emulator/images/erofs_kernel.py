@@ -18,7 +18,7 @@ from emulator.images.erofs_reads import Call, ErofsReader, Read
 from emulator.images.erofs_rules import PAGE
 from emulator.linux.cache import Folio
 from emulator.linux.disk import Request, TimedKernel
-from emulator.linux.kernel import Inode, Kernel, OpenFile
+from emulator.linux.kernel import Inode, Kernel, Needed, OpenFile
 from emulator.linux.operations import Cause, Outcome
 from emulator.linux.requests import EXTENT, SECTOR, Layout, Limits, requests
 
@@ -121,11 +121,31 @@ class OnErofs(Kernel):
 
 @dataclass
 class TimedOnErofs(OnErofs, TimedKernel):
-    """A kernel with a clock. ``block_sectors`` are of the bytes that are unpacked.
+    """A kernel with a clock; unpacking a page takes ``unpack_page_ns``.
 
-    The clusters of a call are unpacked when all its reads are done (z_erofs_decompress_kickoff).
-    Metadata that a call reads first holds its thread.
+    The clusters of a call are unpacked when all its reads are done (z_erofs_decompress_kickoff), by
+    the only processor: the next thread that needs a page waits for that, even if all threads waited
+    for other reads meanwhile. Metadata that a call reads first holds its thread.
     """
+
+    unpack_page_ns: float = field(kw_only=True, default=0.0)
+    _packed: list[tuple[Request, float]] = field(default_factory=list)  # with ns to unpack
+
+    def use(self, needed: Needed) -> float:
+        """Return when pages are there that somebody needs, and the processor is free."""
+        inode, first, _ = needed
+        wanted = self._by_page.get((inode.row, first))
+        now, left = self.clock_ns, list[tuple[Request, float]]()
+        until = now
+        for request, unpack_ns in self._packed:
+            if request.there_ns <= now:
+                until += unpack_ns
+            elif request is wanted:
+                request.there_ns += unpack_ns
+            else:
+                left.append((request, unpack_ns))
+        self._packed = left
+        return max(super().use(needed), until if until > now else 0.0)
 
     def _end_run(self) -> None:
         call, self.of_call = self.of_call, None
@@ -139,13 +159,16 @@ class TimedOnErofs(OnErofs, TimedKernel):
         pages = [(file, index) for file, index, *_ in self.outcome.inserts[self._first :]]
         self._first = len(self.outcome.inserts)
         self.pages += len(pages)
-        self.block_sectors += call.unpacked // SECTOR
         sent = self._send(call.reads)
+        unpack_ns = call.unpacked / PAGE * self.unpack_page_ns
         if sent:
             last = sent[-1]
             last.pages = len(pages)
             last.there_ns = max(one.done_ns for one in sent)
+            self._packed.append((last, unpack_ns))
             self._by_page.update(dict.fromkeys(pages, last))
+        else:  # all blocks are kept
+            self.held_ns = max(self.held_ns, self.clock_ns) + unpack_ns
 
     def _send(self, reads: Sequence[Read]) -> list[Request]:
         """Send reads in their order, in parts that the disk takes; return those of data."""

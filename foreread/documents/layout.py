@@ -16,8 +16,8 @@ class LayoutDocument(Document, frozen=True, kw_only=True):
     rows: Annotated[
         tuple[LayoutRow, ...],
         says(
-            "the present image, the order alone, then each block size and compressor; empty "
-            "without an image, or for one that is not squashfs"
+            "the present image, the order alone, then each block size (of EROFS: largest "
+            "cluster) and compressor; empty without an image"
         ),
     ]
     best: Annotated[

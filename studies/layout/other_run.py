@@ -19,7 +19,9 @@ from pathlib import Path
 from analyzer.layout.order import order_of, start_of
 from analyzer.layout.write import write_layout
 from boards.emulated.parts import Parts
+from boards.scratch import scratch_folder
 from foreread import load
+from foreread.other_layouts import EROFS_COMPRESSORS, measure_unpacking
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, RUBY, VIM, Application
 from studies.accuracy.run import version
@@ -78,6 +80,14 @@ def prepare(folder: Path) -> None:
                 record(started.name, one, capture, foreread)
     starts = [start_of(load(capture)) for capture in captures.values()]
     write_layout(order_of(starts), folder / "layout", starts=len(starts))
+    unpacking = folder / "unpacking.json"
+    if not unpacking.exists():
+        # The held-out start has no part in it.
+        order = order_of(starts[:-1])
+        with board(base, BASE, PACKAGES) as started, scratch_folder("sample") as name:
+            place = Path(name)
+            found = measure_unpacking(started.name, EROFS_COMPRESSORS, root, order, place)
+        unpacking.write_text(found.document.to_json() + "\n")
 
 
 def capture_of(folder: Path, start: str) -> Path:

@@ -6,7 +6,7 @@ import os
 import random
 import shutil
 import subprocess
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -30,9 +30,11 @@ def contents(size: int, seed: int, share: float = 0.5) -> bytes:
 
 def tree_of(recording: Recording, root: Path, seed: int = 0) -> Path:
     """Make the files of a recording, with contents of these sizes, and many others."""
+    named = [path for path in recording.paths if path is not None]
+    folders = {str(above) for path in named for above in PurePosixPath(path).parents}
     for row, path in enumerate(recording.paths):
         entry = recording.entries[row]
-        if path is None or (entry is not None and entry.link):
+        if path is None or path in folders or (entry is not None and entry.link):
             continue
         place = root / path[1:]
         place.parent.mkdir(parents=True, exist_ok=True)

@@ -21,13 +21,13 @@ from foreread.cli.arguments import UsageError, add_capture
 from foreread.cli.main import printable
 from foreread.cli.text.table import render
 from foreread.documents.layout import LayoutDocument
-from foreread.erofs_layouts import (
+from foreread.image_of_root import image_of_root
+from foreread.other_layouts import (
     CLUSTER_SIZES,
     EROFS_COMPRESSORS,
     ErofsAsked,
-    compare_erofs,
+    compare_others,
 )
-from foreread.image_of_root import image_of_root
 from foreread.unpacking import measure_unpacking
 
 _SHOWN = 12  # rows of the table
@@ -137,8 +137,8 @@ def run(args: argparse.Namespace) -> int:
         image = args.image
         if args.root is not None:
             image = stack.enter_context(image_of_root(args.root))
-        if image is not None and _is_erofs(image):
-            found, measured = _compared_erofs(args, recordings, image)
+        if image is not None and _kind(image) != "squashfs":
+            found, measured = _compared_others(args, recordings, image)
         else:
             found, measured = _compared(args, recordings, image)
     best = found.best if args.best else None
@@ -156,9 +156,9 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _is_erofs(image: Path) -> bool:
+def _kind(image: Path) -> str:
     with opened(image) as octets:
-        return kind_of(octets) == "EROFS"
+        return kind_of(octets)
 
 
 def _compared(
@@ -190,10 +190,10 @@ def _compared(
     return found.with_notes(measured.notes if measured else ()), measured
 
 
-def _compared_erofs(
+def _compared_others(
     args: argparse.Namespace, recordings: Sequence[Recording], image: Path
 ) -> tuple[Compared, Measured | None]:
-    """Return the layouts of an image of EROFS compared."""
+    """Return the layouts of an image of EROFS compared, or the order of one of ext4."""
     others = sorted({*(args.compressors or ())} - {*EROFS_COMPRESSORS})
     if others:
         raise UsageError(f"EROFS has no {' and no '.join(others)}: leave them out")
@@ -205,7 +205,7 @@ def _compared_erofs(
         target=args.target,
         device=args.device_model,
     )
-    return compare_erofs(recordings, image, args.weights, args.mountpoint, asked)
+    return compare_others(recordings, image, args.weights, args.mountpoint, asked)
 
 
 def _weights(text: str) -> tuple[float, ...]:

@@ -1,4 +1,4 @@
-"""Layouts of an EROFS image compared: each is built by mkfs.erofs, and read as the starts do."""
+"""Layouts of images of EROFS and ext4 compared: each is built, and read as the starts do."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analyzer.ingest.recording import Recording
-from analyzer.layout.compared import Compared, opened
+from analyzer.layout.compared import Compared, kind_of, opened
 from analyzer.layout.document import LayoutRow
 from analyzer.layout.images_compared import NO_COMPRESSOR, ErofsLayout, ImageStarts
 from analyzer.layout.order import LayoutError, Ordered, order_of
@@ -19,7 +19,13 @@ from boards.open import open_target
 from boards.owner import PREFIX, owner_tag
 from boards.scratch import scratch_folder
 from boards.silent import silent
-from foreread.erofs_images import build_erofs, can_compress, extracted
+from foreread.other_images import (
+    build_erofs,
+    build_ordered_ext4,
+    can_compress,
+    extracted,
+    extracted_ext4,
+)
 from tracer.calibrate.erofs_unpacking import PLAIN, measure_erofs_unpacking
 
 EROFS_COMPRESSORS = (NO_COMPRESSOR, "lz4", "lz4hc", "zstd", "deflate", "lzma")
@@ -41,14 +47,16 @@ class ErofsAsked:
     device: str | None = None
 
 
-def compare_erofs(
+def compare_others(
     recordings: Sequence[Recording],
     image: Path,
     weights: Sequence[float],
     mountpoint: str | None,
     asked: ErofsAsked,
 ) -> tuple[Compared, Measured | None]:
-    """Return the present image and the layouts asked for, and what was measured on the target.
+    """Return an image of EROFS or ext4 and its other layouts, and what was measured on the target.
+
+    Those of EROFS are what is asked for; ext4 has the order alone.
 
     Raises LayoutError, ImageError, RootError, CalibrateError and TargetError.
     """
@@ -58,19 +66,23 @@ def compare_erofs(
         )
     each = list(weights) or [1.0] * len(recordings)
     with scratch_folder("layouts") as name, opened(image) as octets:
-        folder = Path(name)
-        starts = ImageStarts(recordings, octets, each, mountpoint, {}, device_from(asked.device))
-        root = extracted(image, folder / "root")
+        folder, is_erofs = Path(name), kind_of(octets) == "EROFS"
+        device = device_from(asked.device)
+        starts = ImageStarts(recordings, octets, each, mountpoint, {}, device)
+        root = (extracted if is_erofs else extracted_ext4)(image, folder / "root")
         order = order_of([one.start for one in starts.present])
         write_layout(order, folder / "layout", starts=len(recordings))
         measured = asked.measured
-        if asked.target:
-            measured = _measured(asked.target, asked.compressors, root, order, folder)
+        if asked.target and is_erofs:
+            measured = measure_unpacking(asked.target, asked.compressors, root, order, folder)
         if measured:
             starts.unpacking = measured.by_compressor
-        layouts, notes = _layouts(asked, starts.kind)
-        rows = [starts.row(octets, None)]
-        rows += [_row(starts, root, one, folder) for one in layouts]
+        rows, notes = [starts.row(octets, None)], list[str]()
+        if is_erofs:
+            layouts, notes = _layouts(asked, starts.kind)
+            rows += [_row(starts, root, one, folder) for one in layouts]
+        else:
+            rows.append(_ordered_ext4(starts, root, folder, len(octets)))
     if measured:
         notes += measured.notes
     own = tuple(one.start for one in starts.present)
@@ -81,6 +93,14 @@ def compare_erofs(
 def _row(starts: ImageStarts, root: Path, layout: ErofsLayout, folder: Path) -> LayoutRow:
     with _built(root, layout, folder) as image, opened(image) as octets:
         return starts.row(octets, layout)
+
+
+def _ordered_ext4(starts: ImageStarts, root: Path, folder: Path, size: int) -> LayoutRow:
+    """Return the order alone: an image of the same size and blocks."""
+    block = starts.kind[1]
+    image = build_ordered_ext4(root, folder / "image", folder / "layout", size, block)
+    with opened(image) as octets:
+        return starts.row(octets, ErofsLayout(NO_COMPRESSOR, block, ordered=True))
 
 
 @contextmanager
@@ -107,7 +127,7 @@ def _layouts(asked: ErofsAsked, own: tuple[str, int]) -> tuple[list[ErofsLayout]
     return [ErofsLayout(*kind, True) for kind in dict.fromkeys(kinds)], notes
 
 
-def _measured(
+def measure_unpacking(
     target: str,
     compressors: Sequence[str],
     root: Path,

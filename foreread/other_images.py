@@ -1,4 +1,4 @@
-"""Builds EROFS images of a folder in several ways, with the mkfs.erofs of this machine."""
+"""Builds images of EROFS and ext4 of a folder, with the builders of this machine."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from analyzer.layout.write import ErofsWords
 from foreread.image_of_root import RootError
 
 _KEEPS_OLD = ("-T0", "--all-root")
-_INSTALL = "apt-get install erofs-utils"
 
 
 def extracted(image: Path, root: Path) -> Path:
@@ -35,6 +34,22 @@ def build_erofs(root: Path, layout: ErofsLayout, image: Path, scripts: Path) -> 
     return image
 
 
+def extracted_ext4(image: Path, root: Path) -> Path:
+    """Write the files of an image of ext2 to ext4 to a new folder. Raises RootError."""
+    root.mkdir()
+    _run([_tool("debugfs", "e2fsprogs"), "-R", f"rdump / {root}", str(image)], f"reading {image}")
+    shutil.rmtree(root / "lost+found", ignore_errors=True)
+    return root
+
+
+def build_ordered_ext4(root: Path, image: Path, scripts: Path, size: int, block: int) -> Path:
+    """Build an ext4 image of ``size`` bytes in the order of ordered-ext4. Raises RootError."""
+    _tool("mke2fs", "e2fsprogs")
+    words = [f"{size >> 10}K", "-b", str(block), "-O", "^has_journal"]
+    _run(["sh", str(scripts / "ordered-ext4"), str(root), str(image), *words], "mke2fs")
+    return image
+
+
 def mkfs_erofs() -> str:
     """Return the program that builds images: MKFS_EROFS, or that of the PATH. Raises RootError."""
     return os.environ.get("MKFS_EROFS") or _tool("mkfs.erofs")
@@ -50,10 +65,10 @@ def can_compress(compressor: str) -> bool:
     return compressor in re.findall(r"[a-z0-9]+", text)
 
 
-def _tool(name: str) -> str:
+def _tool(name: str, package: str = "erofs-utils") -> str:
     tool = shutil.which(name)
     if tool is None:
-        raise RootError(f"{name} is missing", _INSTALL)
+        raise RootError(f"{name} is missing", f"apt-get install {package}")
     return tool
 
 

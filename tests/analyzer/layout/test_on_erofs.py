@@ -1,0 +1,143 @@
+"""A recorded start on images of EROFS and ext4."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from image_trees import built, tree_of
+
+from analyzer.layout.image_start import recorded_start
+from analyzer.layout.images_compared import ErofsLayout, ImageStarts, described, tables_of
+from analyzer.layout.on_erofs import on_erofs
+from analyzer.layout.on_ext4 import on_ext4
+from analyzer.layout.order import LayoutError
+from analyzer.layout.seconds import Unpacking
+from emulator.devices.device import FixedCost
+from emulator.images.erofs import read_erofs
+from emulator.images.ext4 import read_ext4
+from foreread import load
+
+DATA = Path(__file__).parents[2] / "foreread/data"
+ON_EROFS = DATA / "erofs-madplay/erofs-madplay.capture.tar.xz"
+ON_EXT4 = DATA / "arm64-madplay/arm64-madplay.capture.tar.xz"
+DEVICE = FixedCost(1e6, 50_000.0)
+
+
+@pytest.fixture(scope="module")
+def recording():
+    return load(ON_EROFS)
+
+
+@pytest.fixture(scope="module")
+def images(recording, tmp_path_factory):
+    """The recorded files, uncompressed and compressed, and on ext4."""
+    folder = tmp_path_factory.mktemp("erofs")
+    root = tree_of(recording, folder / "root")
+    found = {}
+    for name, words in {"none": (), "lz4": ("-zlz4",), "large": ("-zlz4", "-C65536")}.items():
+        built("mkfs.erofs", "--quiet", *words, folder / name, root)
+        found[name] = (folder / name).read_bytes()
+    words = ["-q", "-t", "ext4", "-b", "4096", "-d", str(root), str(folder / "ext4"), "64M"]
+    subprocess.run(["mke2fs", *words], check=True, capture_output=True)
+    found["ext4"] = (folder / "ext4").read_bytes()
+    return found
+
+
+def test_a_start_reads_the_recorded_pages_of_an_image_like_the_recorded_one(recording, images):
+    start = on_erofs(recording, read_erofs(images["none"]))
+    found = start.counts(0)
+    data = found.requests - found.metadata_requests
+    inserts = recording.inserts
+    assert data == pytest.approx(int(recording.files["accessed"].sum()), rel=0.1)
+    assert inserts is not None
+    assert start.missing == ()
+
+
+def test_clusters_bring_fewer_bytes_in_fewer_requests(recording, images):
+    plain, small, large = (
+        on_erofs(recording, read_erofs(images[name])).counts(32)
+        for name in ("none", "lz4", "large")
+    )
+    assert plain.unpacked == 0
+    assert small.read_bytes < plain.read_bytes
+    assert large.requests < small.requests
+    assert min(small.unpacked, large.unpacked) > 0
+
+
+def test_the_window_decides_the_requests_of_compressed_files_too(recording, images):
+    start = on_erofs(recording, read_erofs(images["lz4"]))
+    counts = [start.counts(window) for window in (0, 4, 32)]
+    assert [one.requests for one in counts] == sorted((c.requests for c in counts), reverse=True)
+    assert counts[0].read_bytes < counts[-1].read_bytes
+
+
+def test_seconds_contain_the_time_to_unpack(recording, images):
+    present = on_erofs(recording, read_erofs(images["none"]))
+    timed = recorded_start(present, DEVICE)
+    start = on_erofs(recording, read_erofs(images["lz4"]))
+    quick, slow = (timed.seconds(start, 32, cost) for cost in (0.0, 1e5))
+    pages = start.counts(32).unpacked / 4096
+    assert 0.5 < (slow - quick) / (pages * 1e5 / 1e9) <= 1.0  # clusters at the end are not waited for
+
+
+def test_rows_of_images_have_seconds_where_the_time_to_unpack_is_known(recording, images):
+    starts = ImageStarts([recording], images["none"], [1.0], None, {}, DEVICE)
+    rows = [starts.row(images["none"], None)]
+    rows += [starts.row(images[name], ErofsLayout("lz4", 4096, True)) for name in ("lz4", "large")]
+    assert [row.seconds is None for row in rows] == [False, True, True]
+    starts.unpacking = {"lz4": Unpacking(40_000.0)}
+    assert starts.row(images["lz4"], ErofsLayout("lz4", 4096, True)).seconds is not None
+    assert rows[0].present
+    assert rows[1].read_bytes < rows[0].read_bytes
+
+
+def test_a_start_from_erofs_is_predicted_on_ext4(recording, images):
+    present = on_erofs(recording, read_erofs(images["none"]))
+    start = on_ext4(recording, read_ext4(images["ext4"]))
+    found, same = start.counts(32), present.counts(32)
+    data, there = (one.requests - one.metadata_requests for one in (found, same))
+    assert data == pytest.approx(there, rel=0.1)
+    assert recorded_start(present, DEVICE).seconds(start, 32, 0.0) > 0
+
+
+def test_a_start_from_ext4_is_predicted_on_an_image_of_ext4(tmp_path):
+    recording = load(ON_EXT4)
+    root = tree_of(recording, tmp_path / "root")
+    words = ["-q", "-t", "ext4", "-b", "4096", "-d", str(root), str(tmp_path / "image"), "64M"]
+    subprocess.run(["mke2fs", *words], check=True, capture_output=True)
+    start = on_ext4(recording, read_ext4((tmp_path / "image").read_bytes()))
+    wide, narrow = start.counts(32), start.counts(0)
+    assert wide.requests < narrow.requests
+    assert wide.read_bytes > narrow.read_bytes
+    assert start.missing == ()
+
+
+def test_kinds_of_images_are_described_by_their_compressor_and_cluster(images):
+    assert described(tables_of(images["none"])) == ("none", 4096)
+    assert described(tables_of(images["lz4"])) == ("lz4", 4096)
+    assert described(tables_of(images["large"]))[0] == "lz4"
+    assert 4096 < described(tables_of(images["large"]))[1] <= 65536
+    assert described(tables_of(images["ext4"])) == ("none", 4096)
+
+
+@pytest.mark.parametrize("name", ["none", "ext4"])
+def test_a_capture_of_another_image_is_refused(name, recording, tmp_path):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/file").write_bytes(b"x" * 5000)
+    if name == "ext4":
+        words = ["-q", "-t", "ext4", "-d", str(tmp_path / "root"), str(tmp_path / "image"), "8M"]
+        subprocess.run(["mke2fs", *words], check=True, capture_output=True)
+        place = on_ext4, read_ext4((tmp_path / "image").read_bytes())
+    else:
+        built("mkfs.erofs", "--quiet", tmp_path / "image", tmp_path / "root")
+        place = on_erofs, read_erofs((tmp_path / "image").read_bytes())
+    with pytest.raises(LayoutError, match="was recorded on another image: 100%"):
+        place[0](recording, place[1])
+
+
+def test_a_capture_without_its_kernel_is_refused(recording, images):
+    with pytest.raises(LayoutError, match="which kernel ran"):
+        on_erofs(replace(recording, kernel=None), read_erofs(images["none"]))
