@@ -19,6 +19,7 @@ from boards.open import open_target
 from boards.owner import PREFIX, owner_tag
 from boards.scratch import scratch_folder
 from boards.silent import silent
+from emulator.images.erofs import read_erofs
 from foreread.other_images import (
     build_erofs,
     build_ordered_ext4,
@@ -137,21 +138,28 @@ def measure_unpacking(
     """Measure the time to unpack on the target, with the files that the starts read first."""
     sample = folder / "sample"
     sample.mkdir()
-    pages = size = 0
+    size = 0
     for number, one in enumerate(order):
         file = root / one.path.lstrip("/")
         if size < _MOST_SAMPLE and file.is_file() and not file.is_symlink():
             octets = file.read_bytes()[: _MOST_SAMPLE - size]
             (sample / f"{number:05d}").write_bytes(octets)
             size += len(octets)
-            pages += -(-len(octets) // 4096)
     kinds = [_SAME_CODE.get(one, one) for one in compressors]
     images: dict[str, Path] = {}
     for kind in dict.fromkeys([PLAIN, *kinds]):
         if can_compress(kind):
             layout = ErofsLayout(kind, CLUSTER_SIZES[-1], ordered=False)
             images[kind] = build_erofs(sample, layout, folder / f"sample-{kind}", folder)
+    pages = {kind: _packed_pages(image) for kind, image in images.items()}
     with open_target(target, tell=silent) as reached:
         place = f"{PREFIX}unpacking-{owner_tag()}"
         each_s = _BUDGET_S / len(images)
         return Measured(measure_erofs_unpacking(reached, images, pages, each_s, place))
+
+
+def _packed_pages(image: Path) -> int:
+    """Return the pages of an image's files that have to be unpacked."""
+    with opened(image) as octets:
+        pieces = read_erofs(octets).pieces
+    return int(pieces["length"][pieces["packed"] > 0].sum()) // 4096

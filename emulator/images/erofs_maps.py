@@ -33,7 +33,7 @@ class Mapped:
     """Bytes [at, end) of a file (struct erofs_map_blocks).
 
     ``full``: the whole extent is known to end there (EROFS_MAP_FULL_MAPPED). ``place`` and
-    ``stored`` are the compressed bytes.
+    ``stored`` are the bytes on the image, ``packed`` if they have to be unpacked.
     """
 
     at: int
@@ -42,6 +42,7 @@ class Mapped:
     full: bool = False
     place: int = 0
     stored: int = 0
+    packed: bool = False
 
 
 class CompressedFile:
@@ -84,7 +85,7 @@ class CompressedFile:
         if self.kinds[-1] == Kind.INLINE and not full:
             border = min(border, self.size) if self.heads[row] >= border - self.block else border
         place, stored, packed = self.rows[row]
-        found = Mapped(self.heads[row], min(after, border), kind, full, place, stored)
+        found = Mapped(self.heads[row], min(after, border), kind, full, place, stored, packed > 0)
         if kind == Kind.FRAGMENT:
             found.full = False
         elif readmore and self._expands(packed) and found.end - found.at >= self.block:

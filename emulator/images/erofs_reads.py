@@ -60,7 +60,7 @@ class ErofsReader:
     def readahead(
         self, row: int, first: int, behind: int, insert: Insert, expanded: Insert
     ) -> Call:
-        """z_erofs_readahead: read pages that were inserted; ``expanded`` inserts those behind."""
+        """z_erofs_readahead: read pages that were inserted; ``expanded`` inserts those after."""
         call = Call()
         front = _Frontend(self, self._file(row), first * PAGE, call)
         if self.rules.reads_more:
@@ -154,7 +154,8 @@ class _Frontend:
         """z_erofs_pcluster_begin, z_erofs_bind_cache: link a cluster, unless it is already."""
         one, begun = self.map, self.begun
         self.begun = True
-        self.lengths[one.place] = max(self.lengths.get(one.place, 0), end - one.at)
+        if one.packed:
+            self.lengths[one.place] = max(self.lengths.get(one.place, 0), end - one.at)
         if begun or one.place in self.chain:
             return
         if one.kind == Kind.INLINE:

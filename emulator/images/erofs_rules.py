@@ -16,7 +16,7 @@ _KEEPS_PARTIAL_SINCE: Version = (6, 2)
 
 @dataclass(frozen=True)
 class ErofsRules:
-    """``reads_more``: the rest of a cluster before the pages read, and behind them, comes too.
+    """``reads_more``: the rest of a cluster before the pages read, and after them, comes too.
 
     ``keeps_partial``: the cache of compressed blocks keeps clusters that are not unpacked whole;
     before it kept the last one of each call. Clusters that begin before the first page are kept.

@@ -64,6 +64,7 @@ def board(
         ns_per_kib=SD.ns_per_kib,
         scratch_mib=_SCRATCH_MIB,
         modules=("loop", "erofs"),
+        read_only=fs == "ext4",  # python stores compiled modules where it can
         time_out_s=600,
     )
     started = live.start(options, f"layout-{os.getpid()}")

@@ -21,9 +21,11 @@ _PAGE = 4096
 
 
 def measure_erofs_unpacking(
-    target: Target, images: Mapping[str, Path], pages: int, each_s: float, name: str
+    target: Target, images: Mapping[str, Path], pages: Mapping[str, int], each_s: float, name: str
 ) -> UnpackingDocument:
-    """Return the time to unpack ``pages`` by image name; one of the images is PLAIN.
+    """Return the time to unpack a page by image name; one of the images is PLAIN.
+
+    ``pages`` are those of each image that have to be unpacked: data that does not compress is not.
 
     Raises CalibrateError if that cannot be mounted.
     """
@@ -37,9 +39,9 @@ def measure_erofs_unpacking(
     found = tuple(
         Unpacked(
             compressor=image,
-            page_ns=max(seconds - each[PLAIN], 0.0) / max(pages, 1) * 1e9,
+            page_ns=max(seconds - each[PLAIN], 0.0) / max(pages[image], 1) * 1e9,
             insert_ns=0.0,
-            pages=passes["files", image][0] * pages,
+            pages=passes["files", image][0] * pages[image],
             seconds=passes["files", image][1],
         )
         for image, seconds in each.items()

@@ -80,7 +80,7 @@ def test_seconds_contain_the_time_to_unpack(recording, images):
     start = on_erofs(recording, read_erofs(images["lz4"]))
     quick, slow = (timed.seconds(start, 32, cost) for cost in (0.0, 1e5))
     pages = start.counts(32).unpacked / 4096
-    assert 0.5 < (slow - quick) / (pages * 1e5 / 1e9) <= 1.0  # clusters at the end are not waited for
+    assert 0.5 < (slow - quick) / (pages * 1e5 / 1e9) <= 1.0  # not of the last clusters
 
 
 def test_rows_of_images_have_seconds_where_the_time_to_unpack_is_known(recording, images):
