@@ -12,9 +12,7 @@ from boards.console.line import SerialAddress
 from boards.console.serial import SerialTarget
 from boards.target import TargetError
 
-pytestmark = pytest.mark.skipif(
-    MISSING, reason="no ser2net: consoles by RFC 2217 are not checked"
-)
+pytestmark = pytest.mark.skipif(MISSING, reason="no ser2net: consoles by RFC 2217 are not checked")
 
 
 @pytest.fixture(scope="module")
