@@ -1,7 +1,7 @@
 """labgrid's client program: acquires and releases a place, says what it has, switches its power.
 
 The program and the environment file that it prints are labgrid's stable interface, unlike the
-modules behind them; it may be installed anywhere. One call takes about 0.3 s.
+modules that make them; it may be installed anywhere. One call takes about 0.3 s.
 """
 
 from __future__ import annotations
