@@ -29,9 +29,10 @@ struct lx_thread {
     size_t woken_by;
     size_t outside, outside_end; /* its requests that the queue has no room for */
     size_t held, held_end;       /* those that ->readahead itself waits for */
-    double outside_since_ns, room_since_ns; /* ``room_since_ns``: -1 while it waits for other things */
-    size_t request;              /* that it waits for, or LX_NONE */
-    bool operates;               /* its operation goes on, and needs pages */
+    double outside_since_ns,
+        room_since_ns; /* ``room_since_ns``: -1 while it waits for other things */
+    size_t request;    /* that it waits for, or LX_NONE */
+    bool operates;     /* its operation goes on, and needs pages */
     struct lx_needed needed;
     double left_ns, since_ns, end_ns, over_ns;
     double tail_ns, saved_ns, behind_ns;
