@@ -86,6 +86,10 @@ class Start:
             kept[name][theirs] = 0
         return replace(self, run=replace(self.run, steps=kept))
 
+    def spared(self, cpu: CpuCost) -> CpuCost:
+        """Return the processor's cost where readahead spares the requests' wait for a plug."""
+        return replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
+
     def timed(
         self,
         windows: Sequence[int],
@@ -105,7 +109,7 @@ class Start:
         ahead = [window for window in windows if window]
         before = recorded or timed_windows(self.run, [0], device)[0]
         plugged = with_plugs(self.run, before, self.unplugged_ns)
-        spared = replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
+        spared = self.spared(cpu)
         found = timed_windows(plugged, ahead, device, spared, before)
         if 0 in windows:
             found += timed_windows(self.run, [0], device, cpu, recorded)

@@ -37,17 +37,21 @@ def timed(
     unchanged. Raises EmulationError for impossible steps.
     """
     run.check()
-    return _Replay(run, window, device, cpu or CpuCost(), recorded).timed()
+    return TimedReplay(run, window, device, cpu or CpuCost(), recorded).timed()
 
 
-class _Replay(Replay):
+class TimedReplay(Replay):
+    """One replay; history.py replaces the kernel and the threads by ones that write down more."""
+
     kernel: TimedKernel
+    kernel_type: type[TimedKernel] = TimedKernel
+    threads_type: type[Threads] = Threads
 
     def __init__(
         self, run: Run, window: int, device: DeviceModel, cpu: CpuCost, recorded: Timed | None
     ) -> None:
         super().__init__(run.program, run.rules, window, run.machine)
-        self.kernel = TimedKernel(
+        self.kernel = self.kernel_type(
             run.rules,
             run.machine,
             window,
@@ -62,7 +66,7 @@ class _Replay(Replay):
         self._work = np.zeros((len(run.steps), 3), np.int64)
         self._over = [False] * len(run.steps)
         self._once: dict[int, Request] = {}  # by sector
-        self._threads = Threads(run.cpus, self._tell)
+        self._threads = self.threads_type(run.cpus, self._tell)
 
     def timed(self) -> Timed:
         """Run all threads."""
