@@ -65,6 +65,7 @@ def with_replayer(run: Run, rows: Sequence[Row], cpus: int, opening: Opening | N
     opening = opening or Opening()
     metadata = _metadata(run, {file for file, _, _ in rows}, opening)
     own, asked = _replayer_steps(run, rows, handle_of, metadata, _OPENS * opening.open_ns)
+    own.insert(0, _computing(opening.exec_ns))
     operations = np.concatenate((run.program.operations, np.array(asked, OPERATION)))
     program = replace(run.program, operations=operations, handles=handles)
     thread = int(run.steps["thread"].max(initial=0)) + 1
@@ -110,7 +111,7 @@ def _replayer_steps(
     for part in _parts(rows, run.machine.io_pages):
         file, _, pages = part
         if file != open_file:
-            steps.append(_opening(open_ns))
+            steps.append(_computing(open_ns))
             steps += [_shared(run.steps[row]) for row in unread.pop(file, ())]
             open_file = file
         while _is_full(under_way, pages * run.machine.page_size, run.machine.page_size):
@@ -139,7 +140,7 @@ def _asking(operation: int) -> tuple[object, ...]:
     return _step(operation=operation)
 
 
-def _opening(cpu_ns: float) -> tuple[object, ...]:
+def _computing(cpu_ns: float) -> tuple[object, ...]:
     return _step(operation=-1, cpu_ns=cpu_ns)
 
 

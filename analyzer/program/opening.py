@@ -1,7 +1,8 @@
-"""What it takes to open the files of a start: the metadata that is read, and the processor's time.
+"""What a replayer needs to begin and to open files: metadata, and the processor's time.
 
-A replayer opens each file of its list and reads the metadata that is not in memory. A capture shows
-what the start read before it first used each file, and when its opens began and ended.
+A replayer is a program that begins beside the start, which itself begins with an exec. It opens
+each file of its list and reads the metadata that is not in memory. A capture shows what the start
+read before it first used each file, when its opens began and ended, and how long its exec took.
 """
 
 from __future__ import annotations
@@ -14,17 +15,23 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Table
+from analyzer.ingest.tables import Array, Kind, Table
+from analyzer.program.cpu import event_cost
+from analyzer.program.schedule import stays
 
 _OPENS = ("openat", "openat2", "open")
 
 
 @dataclass(frozen=True)
 class Opening:
-    """The sectors of metadata read when a file (row) was opened, and the time of an open (ns)."""
+    """The sectors of metadata read when a file (row) was opened; the time of opens and an exec.
+
+    Times are the processor's, in ns; 0 where the recording does not show them.
+    """
 
     sectors: Mapping[int, Sequence[int]] = field(default_factory=dict)
     open_ns: float = 0.0
+    exec_ns: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -51,12 +58,14 @@ class _Opens:
 
 
 def opening_of(recording: Recording, requests: Table) -> Opening:
-    """Return what opening the files of a start read, and how long an open took that read nothing.
+    """Return what opening the files of a start read, and how long opens and its exec took.
 
-    ``requests`` are those of the disk; the sectors are the first ones of requests.
+    ``requests`` are those of the disk; the sectors are the first ones of requests. Of opens, those
+    that read nothing count.
     """
     opens = _opens(recording)
-    return Opening(dict(_metadata(recording, requests, opens)), _open_ns(opens, requests))
+    sectors = dict(_metadata(recording, requests, opens))
+    return Opening(sectors, _open_ns(opens, requests), _exec_ns(recording))
 
 
 def _opens(recording: Recording) -> dict[int, _Opens]:
@@ -145,6 +154,22 @@ def _open_ns(opens: Mapping[int, _Opens], requests: Table) -> float:
         quiet = _quiet(issued, begun, ended) & np.array(one.succeeded, bool)
         took += (ended - begun)[quiet].tolist()
     return float(np.median(took)) if took else 0.0
+
+
+def _exec_ns(recording: Recording) -> float:
+    """Return how long the command's first exec occupied the processor, without recording it."""
+    capture, events = recording.capture, recording.trace.events
+    if capture is None:
+        return 0.0
+    own = (events["pid"] == capture.pid) & (events["time_ns"] >= capture.start_ns)
+    ends = events["time_ns"][own & (events["kind"] == Kind.EXEC)]
+    found = stays(events, [capture.pid], capture.end_ns).get(capture.pid)
+    if not len(ends) or found is None:
+        return 0.0
+    span = (float(capture.start_ns), float(ends[0]))
+    on_cpu = np.clip(found["end_ns"], *span) - np.clip(found["begin_ns"], *span)
+    recorded = np.count_nonzero(own & (events["time_ns"] <= ends[0]))
+    return max(float(on_cpu.sum()) - recorded * event_cost(events), 0.0)
 
 
 def _quiet(issued: Array, begun: Array, ended: Array) -> Array:

@@ -74,15 +74,15 @@ def test_metadata_is_read_once_by_whoever_needs_it_first():
     base = one_file()
     run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=Opening({0: [0]}, open_ns=150))
     assert both_ways(run, base, 0) == 4140
-    assert run.steps[run.steps["thread"] == 1]["cpu_ns"].tolist() == [300, 0, 0]
+    assert run.steps[run.steps["thread"] == 1]["cpu_ns"].tolist() == [0, 300, 0, 0]
     recorded = beside(timed(base, 0, DEVICE), run)
-    assert timed(run, 0, DEVICE, recorded=recorded).work[:, 0].tolist()[:4] == [0, 0, 1, 1]
+    assert timed(run, 0, DEVICE, recorded=recorded).work[:, 0].tolist()[:5] == [0, 0, 0, 1, 1]
 
 
-def test_opening_a_file_takes_the_processor_twice_as_long_as_one_open():
-    """On one processor the start waits for 2 × 1,000, and its metadata for the pages."""
+def test_the_replayer_occupies_the_processor_for_an_exec_and_two_opens_of_a_file():
+    """On one processor the start waits for 2 × 900 + 200, and its metadata for the pages."""
     base = one_file()
-    run = with_replayer(base, [(0, 0, 3)], cpus=1, opening=Opening(open_ns=1000))
+    run = with_replayer(base, [(0, 0, 3)], cpus=1, opening=Opening(open_ns=900, exec_ns=200))
     assert both_ways(run, base, 0) == pytest.approx(2000 + 2200 + 1400 + 10 + 10 + 500 + 30)
 
 
@@ -97,7 +97,7 @@ def test_metadata_of_files_that_are_not_in_the_list_is_read_as_it_was():
     base = start(METADATA, (0, 0, 0), (10, 1, 0), METADATA, (0, 4, 0), (10, 5, 0), files=2)
     run = with_replayer(base, [(1, 0, 3)], cpus=2, opening=Opening({0: [0], 1: [3]}))
     own = run.steps[run.steps["thread"] == 1]
-    assert own[["sectors", "meta"]].tolist() == [(0, 0), (8, ONCE), (0, 0)]
+    assert own[["sectors", "meta"]].tolist() == [(0, 0), (0, 0), (8, ONCE), (0, 0)]
     after = run.steps[run.steps["thread"] == 0]
     assert after["sectors"].tolist() == [8, 0, 0, 8, 0, 0]
     assert after["meta"].tolist() == [0, 0, 0, ONCE, 0, 0]
@@ -118,8 +118,8 @@ def test_waits_of_threads_are_kept():
     base.steps["thread"][3:] = 1
     base.steps["waits_for"][3] = 2
     run = with_replayer(base, [(0, 0, 3)], cpus=2)
-    assert run.steps["thread"].tolist() == [2, 2, 0, 0, 0, 1, 1]
-    assert run.steps["waits_for"].tolist() == [-1, -1, -1, -1, -1, 4, -1]
+    assert run.steps["thread"].tolist() == [2, 2, 2, 0, 0, 0, 1, 1]
+    assert run.steps["waits_for"].tolist() == [-1, -1, -1, -1, -1, -1, 5, -1]
     run.check()
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from capture_builder import ROOT_PID, recording_of, table_of
+import pytest
+from capture_builder import ROOT_PID, capture_of, recording_of, table_of
+from event_table import BLOCKS, event, switch, table
 
 from analyzer.ingest.recording import Trace
-from analyzer.ingest.tables import EVENTS, REQUESTS, Table
+from analyzer.ingest.tables import EVENTS, REQUESTS, Kind, Table
+from analyzer.program.cpu import event_cost
 from analyzer.program.opening import opening_of
 
 ENTER, EXIT = "syscalls:sys_enter_openat", "syscalls:sys_exit_openat"
@@ -79,3 +82,22 @@ def test_the_time_of_an_open_is_the_median_of_those_that_read_nothing():
 
 def test_without_recorded_opens_their_time_is_not_counted():
     assert found([(100, 0)], [], [50], names=()).open_ns == 0
+
+
+def test_an_exec_takes_as_long_as_it_occupies_a_processor():
+    """From 1,000 to 21,000 and from 50,000 to 80,000; recording its 2 events is not counted."""
+    events = table(
+        switch(1_000, 1, ROOT_PID),
+        switch(21_000, ROOT_PID, 1, BLOCKS),
+        switch(50_000, 1, ROOT_PID),
+        event(Kind.EXEC, ROOT_PID, time_ns=80_000),
+        switch(90_000, ROOT_PID, 1),
+    )
+    recording = recording_of(
+        [(0, 0)],
+        [4096],
+        trace=Trace("trace", events),
+        capture=capture_of(start_ns=1_000, end_ns=100_000),
+    )
+    found = opening_of(recording, Table.empty(REQUESTS)).exec_ns
+    assert found == pytest.approx(50_000 - 2 * event_cost(events))
