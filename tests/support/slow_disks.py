@@ -96,4 +96,3 @@ def _attach(file, *options):
     words = ["losetup", "--find", "--show", *options, file]
     done = subprocess.run(words, check=True, capture_output=True, text=True)
     return Path(done.stdout.strip()).name
-
