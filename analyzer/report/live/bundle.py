@@ -19,11 +19,12 @@ PAGE = ("setting", "words", "client", "curve", "fields", "files", "map_view", "r
 @cache
 def script() -> str:
     """Return the script of the page; the workers' source is a string in it."""
-    worker = json.dumps(_joined(WORKER)).replace("<", "\\u003c")
-    return f"{_joined(PAGE)}\nbegin({worker});\n"
+    worker = json.dumps(joined(WORKER)).replace("<", "\\u003c")
+    return f"{joined(PAGE)}\nconst foreread = begin({worker});\n"
 
 
-def _joined(names: tuple[str, ...]) -> str:
+def joined(names: tuple[str, ...]) -> str:
+    """Return modules as one strict script, each after those that it imports from."""
     modules = [_inner((HERE / f"{name}.mjs").read_text()) for name in names]
     return "'use strict';\n" + "\n".join(modules)
 

@@ -3,7 +3,7 @@ import { Client } from './client.mjs';
 import { Curve } from './curve.mjs';
 import { Fields } from './fields.mjs';
 import { FilesTable } from './files.mjs';
-import { MapView } from './map_view.mjs';
+import { MapView, ZOOM } from './map_view.mjs';
 import { Results, knownAnswer } from './results.mjs';
 import { asText, fromText } from './setting.mjs';
 
@@ -33,7 +33,11 @@ class Page {
   }
 
   listen() {
-    const zoomed = { in: () => this.map.zoom(1.6), out: () => this.map.zoom(1 / 1.6), all: () => this.map.showFile(-1) };
+    const zoomed = {
+      in: () => this.map.zoom(ZOOM),
+      out: () => this.map.zoom(1 / ZOOM),
+      all: () => this.map.showFile(-1),
+    };
     for (const [name, act] of Object.entries(zoomed)) {
       this.part(`map-${name}`).addEventListener('click', act);
     }
@@ -54,7 +58,8 @@ class Page {
   /** Take the settings of the address bar, else the window now and the proposed one. */
   read() {
     const { now, proposed, most } = this.meta.windows;
-    const texts = location.hash.startsWith(PREFIX) ? location.hash.slice(PREFIX.length).split('~') : [];
+    const { hash } = location;
+    const texts = hash.startsWith(PREFIX) ? hash.slice(PREFIX.length).split('~') : [];
     const kernels = this.meta.options.map(([name]) => name);
     ['a', 'b'].forEach((side, row) => {
       const usual = { window: row ? proposed : now };
@@ -93,14 +98,16 @@ class Page {
     if (this.curves[side]?.key !== key) this.askCurve(side, key);
     this.curve.add(side, window, answer.total === undefined ? answer.requests : answer.total);
     this.curve.draw();
-    if (this.fields[side].setting === setting) this.say(`Exact figures of setting ${side.toUpperCase()} are shown.`);
+    if (this.fields[side].setting !== setting) return; // it has changed
+    this.say(`Exact figures of setting ${side.toUpperCase()} are shown.`);
   }
 
   askCurve(side, key) {
     const { window, ...others } = this.fields[side].setting;
-    this.curves[side] = { key: key || JSON.stringify(others), number: (this.curves[side]?.number || 0) + 1 };
+    const number = (this.curves[side]?.number || 0) + 1;
+    this.curves[side] = { key: key || JSON.stringify(others), number };
     this.curve.clear(side);
-    const asked = { setting: this.fields[side].setting, side, number: this.curves[side].number };
+    const asked = { setting: this.fields[side].setting, side, number };
     this.numbers.ask('curve', asked).catch((error) => this.fail(error));
   }
 
@@ -110,16 +117,19 @@ class Page {
     this.curve.draw();
     const best = this.curve.best(side);
     const kib = (best * this.meta.page_size) / 1024;
-    this.part(`${side}-best`).textContent = best === null ? '' : `Fewest seconds on the curve of ${side.toUpperCase()}: ${kib} KiB.`;
+    const text = `Fewest seconds on the curve of ${side.toUpperCase()}: ${kib} KiB.`;
+    this.part(`${side}-best`).textContent = best === null ? '' : text;
   }
 
   askMap() {
     const side = this.part('map-of-b').checked ? 'b' : 'a';
     const { setting } = this.fields[side];
+    const began = performance.now();
     this.mapper.latest('map', 'map', { setting }, (answer, error) => {
       if (error) { this.fail(error); return; }
       this.map.show(answer);
       this.files.show(answer.files);
+      performance.measure('foreread: map changed', { start: began, end: performance.now() });
     });
   }
 
@@ -133,5 +143,8 @@ class Page {
 /** Begin, where the browser has what the page needs; the report stands without it. */
 export function begin(workerSource) {
   const needed = ['WebAssembly', 'Worker', 'DecompressionStream', 'ResizeObserver'];
-  if (needed.every((name) => name in window)) new Page(workerSource).start();
+  if (!needed.every((name) => name in window)) return null;
+  const page = new Page(workerSource);
+  page.start();
+  return page;
 }

@@ -3,7 +3,8 @@ import { count, seconds } from './words.mjs';
 
 const KINDS = ['read when it was needed', 'read ahead', 'unused'];
 const COLOURS = ['--needed', '--ahead', '--unused', '--shade'];
-const [ZOOM, STEP, REACH] = [1.6, 0.2, 8];
+export const ZOOM = 1.6;
+const [STEP, CURSOR_STEP] = [0.2, 8];
 const LABEL_HEIGHT = 15;
 
 export class MapView {
@@ -144,8 +145,8 @@ export class MapView {
     const [width, height] = [this.canvas.clientWidth, this.canvas.clientHeight];
     const at = this.cursor || { x: width / 2, y: height / 2 };
     this.cursor = {
-      x: Math.max(Math.min(at.x + right * REACH, width), 0),
-      y: Math.max(Math.min(at.y - up * REACH, height), 0),
+      x: Math.max(Math.min(at.x + right * CURSOR_STEP, width), 0),
+      y: Math.max(Math.min(at.y - up * CURSOR_STEP, height), 0),
     };
     this.look(this.cursor.x, this.cursor.y);
   }

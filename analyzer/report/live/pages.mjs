@@ -147,6 +147,8 @@ export class Pages {
     this.core.counts(window, kernel, (inserts, disk) => {
       for (let row = 0; row < inserts.rows; row += 1) this.note(map, inserts, row, disk);
     });
+    map.unused.time = Float32Array.from(map.unused.time);
+    map.unused.y = Float32Array.from(map.unused.y);
     return map;
   }
 

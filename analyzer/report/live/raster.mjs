@@ -8,36 +8,45 @@ const REACH = 6; // pixels around the pointer
  * after all of them an unused page. ``view`` is {from, to: seconds, low, high: heights}.
  */
 export function drawn(pages, map, view, size, colours, chosen) {
-  const { width, height } = size;
-  const pixels = new Uint32Array(width * height);
-  const marks = new Uint32Array(width * height);
-  const [perSecond, perPage] = [width / (view.to - view.from), height / (view.high - view.low)];
+  const paper = {
+    pixels: new Uint32Array(size.width * size.height),
+    marks: new Uint32Array(size.width * size.height),
+    width: size.width,
+    height: size.height,
+  };
+  const perPage = size.height / (view.high - view.low);
   const dot = dotOf(size, perPage, pages.file.length);
-  const kinds = colours.map(asWord);
-  if (chosen >= 0) shade(pixels, size, view, pages.low[chosen], pages.high[chosen], kinds[3]);
+  const words = colours.map(asWord);
+  if (chosen >= 0) shade(paper, view, pages.low[chosen], pages.high[chosen], words[3]);
+  const { unused } = map;
+  const accesses = pages.file.length;
+  const beside = { time: unused.time, y: unused.y, first: accesses, right: dot };
+  putAll(paper, view, dot, beside, () => words[UNUSED]);
+  const { kind } = map;
+  const accessed = { time: pages.time, y: pages.y, first: 0, right: 0 };
+  putAll(paper, view, dot, accessed, (row) => words[kind[row]]);
+  return { pixels: paper.pixels, marks: paper.marks };
+}
 
-  function put(mark, time, y, kind) {
-    const x = Math.floor((time - view.from) * perSecond) + (kind === UNUSED ? dot : 0);
-    const top = Math.floor((view.high - y - 1) * perPage);
-    if (x < -dot || x >= width || top < -dot - perPage || top >= height) return;
-    const tall = Math.max(dot, Math.min(Math.round(perPage), 12));
-    for (let row = Math.max(top, 0); row < Math.min(top + tall, height); row += 1) {
-      for (let column = Math.max(x, 0); column < Math.min(x + dot, width); column += 1) {
-        pixels[row * width + column] = kinds[kind];
-        marks[row * width + column] = mark + 1;
+/** Put marks of ``dot`` pixels, ``right`` pixels beside their time; ``first`` is their number. */
+function putAll(paper, view, dot, { time, y, first, right }, colour) {
+  const { pixels, marks, width, height } = paper;
+  const { from, high } = view;
+  const [perSecond, perPage] = [width / (view.to - from), height / (high - view.low)];
+  const tall = Math.max(dot, Math.min(Math.round(perPage), 12));
+  for (let row = 0; row < time.length; row += 1) {
+    const x = Math.floor((time[row] - from) * perSecond) + right;
+    const top = Math.floor((high - y[row] - 1) * perPage);
+    if (x <= -dot || x >= width || top <= -tall || top >= height) continue;
+    const [end, behind] = [Math.min(x + dot, width), Math.min(top + tall, height)];
+    const word = colour(row);
+    for (let line = Math.max(top, 0); line < behind; line += 1) {
+      for (let at = line * width + Math.max(x, 0); at < line * width + end; at += 1) {
+        pixels[at] = word;
+        marks[at] = first + row + 1;
       }
     }
   }
-
-  const { unused } = map;
-  const accesses = pages.file.length;
-  for (let row = 0; row < unused.page.length; row += 1) {
-    put(accesses + row, unused.time[row], unused.y[row], UNUSED);
-  }
-  for (let row = 0; row < accesses; row += 1) {
-    put(row, pages.time[row], pages.y[row], map.kind[row]);
-  }
-  return { pixels, marks };
 }
 
 function dotOf(size, perPage, accesses) {
@@ -45,11 +54,11 @@ function dotOf(size, perPage, accesses) {
   return Math.max(Math.min(Math.round(perPage), 4), few * Math.max(1, Math.round(size.scale)));
 }
 
-function shade(pixels, size, view, low, high, word) {
-  const perPage = size.height / (view.high - view.low);
+function shade({ pixels, width, height }, view, low, high, word) {
+  const perPage = height / (view.high - view.low);
   const top = Math.max(Math.floor((view.high - high) * perPage), 0);
-  const behind = Math.min(Math.ceil((view.high - low) * perPage), size.height);
-  if (behind > top) pixels.fill(word, top * size.width, behind * size.width);
+  const behind = Math.min(Math.ceil((view.high - low) * perPage), height);
+  if (behind > top) pixels.fill(word, top * width, behind * width);
 }
 
 /** Return a colour "#rrggbb" as a pixel on a little-endian machine. */

@@ -5,6 +5,10 @@ const SIDES = ['a', 'b'];
 
 /** Rows: element id, value of an answer, how it is written. */
 function rowsOf(meta) {
+  return meta.run ? [...rowsOfTimes(), ...rowsOfCounts(meta)] : rowsOfCounts(meta);
+}
+
+function rowsOfTimes() {
   const part = (name) => (found) => (found.total === undefined ? null : found[name] / 1e9);
   const exact = (value) => seconds(value, 3);
   return [
@@ -15,6 +19,11 @@ function rowsOf(meta) {
     ['needed', (found) => (found.total === undefined ? null
       : (found.waited - found.behind) / 1e9), exact],
     ['behind', part('behind'), exact],
+  ];
+}
+
+function rowsOfCounts(meta) {
+  return [
     ['requests', (found) => found.requests, count],
     ['bytes', (found) => found.pages * meta.page_size, size],
     ['unused', (found) => Math.max(found.pages - meta.tap, 0), count],
@@ -32,7 +41,7 @@ export class Results {
     this.answers[side] = answer;
     for (const [name, value, inWords] of this.rows) {
       const [a, b] = SIDES.map((one) => this.answers[one] && value(this.answers[one]));
-      this.write(`live-${side}-${name}-value`, this.answers[side] ? value(this.answers[side]) : null, inWords);
+      this.write(`live-${side}-${name}-value`, side === 'a' ? a : b, inWords);
       document.getElementById(`live-${name}-change`).textContent = change(a, b, inWords);
     }
   }

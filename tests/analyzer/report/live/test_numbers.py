@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import shutil
+import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from live_pages import CAPTURES, Native, answers, device_of_numbers, live_of, subject_of
 
+from analyzer.report.live import bundle
 from analyzer.report.live.inputs import live_inputs
 from emulator.devices.measured import Measured, Point
 from emulator.devices.stateful import Stateful
@@ -113,6 +116,20 @@ def _unused(waste):
     page = np.repeat(waste.run_page, waste.run_pages) + np.arange(len(file))
     page -= np.repeat(first, waste.run_pages)
     return sorted(zip(file.tolist(), page.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("names", [bundle.PAGE, bundle.WORKER], ids=["page", "workers"])
+def test_the_joined_modules_are_one_strict_script(names, tmp_path):
+    joined = tmp_path / "joined.js"
+    joined.write_text(bundle.joined(names))
+    done = subprocess.run(["node", "--check", joined], capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+    assert not re.search(r"^(import|export) ", joined.read_text(), re.MULTILINE)
+
+
+def test_every_module_is_in_a_script():
+    modules = {path.stem for path in bundle.HERE.glob("*.mjs")}
+    assert modules == {*bundle.PAGE, *bundle.WORKER}
 
 
 def test_without_readahead_each_page_is_read_when_it_is_needed(tmp_path):
