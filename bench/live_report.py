@@ -6,8 +6,9 @@ Prints JSON: milliseconds by the browser's own performance interface. ``numbers_
 input event of the slider to the figures on the page, ``worker_ms`` their part in the worker,
 ``map_changed_ms`` from the same event to another window's map, ``map_ms`` from a move on the map to
 its pixels on the page, ``draw_ms`` their drawing in the worker, and ``longest_task_ms`` the longest
-time from 50 ms on that the page's thread was busy while the reader moves the slider. Without ``--page`` the page is
-that of a synthetic start: pages of 400 files, some in order and some at random.
+time from 50 ms on that the page's thread was busy while the reader moves the slider. Without
+``--page`` the page is that of a synthetic start: pages of 400 files, some in order and some at
+random.
 """
 
 from __future__ import annotations
