@@ -82,7 +82,7 @@ class Native:
         return kernel_waste(self.taken, self.version, window)
 
     def times(self, window: int, device: list[str], cpus: int | None) -> tuple[float, ...]:
-        """Return total, compute, waited and behind (ns) on a disk of these numbers."""
+        """Return the parts of a Timed (ns) on a disk of these numbers."""
         assert self.start is not None
         start = _changed(self.start, device_of_numbers([float(n) for n in device]), cpus)
         start = _with_limits(start, self.taken.machine(_row_of(self.taken.disks, start))[1])
