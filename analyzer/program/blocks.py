@@ -21,6 +21,7 @@ from emulator.linux.timed import CpuCost
 _NEAR_SECTORS = 8  # a page: pieces of one block are no further apart
 _SOON_SHARE = 25  # percentile: the shortest times after a read are pure unpacking
 _MANY_PAGES = 8  # of a block that is used to estimate the cost of unpacking
+_LENGTH_SECTORS = 8  # to read the length of a metadata block: at most a disk block of 4 KiB
 _FEWEST_PAIRS = 4  # of blocks whose compressed sizes differ
 
 Block = tuple[int, int]  # file row, number
@@ -185,7 +186,7 @@ def _of_metadata(events: Table) -> Array:
         [np.diff(events[name][rows].astype(np.int64)) == 0 for name in ("pid", "dev", "index")]
     )
     found = np.zeros(events.rows, bool)
-    pairs = rows[1:][again & (events["value"][rows[:-1]] <= events["value"][rows[1:]])]
+    pairs = rows[1:][again & (events["value"][rows[:-1]] <= _LENGTH_SECTORS)]
     for dev in np.unique(events["dev"][pairs]).tolist():
         first = events["index"][pairs[events["dev"][pairs] == dev]].min()
         found |= (events["dev"] == dev) & (events["index"] >= first)

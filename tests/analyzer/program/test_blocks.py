@@ -85,6 +85,12 @@ def test_a_short_read_of_data_before_another_place_is_not_metadata():
     assert found.sectors.tolist() == [1000, 1002]
 
 
+def test_a_block_that_is_read_again_at_once_is_not_metadata():
+    again = block_read(0, 1000, 90, begin_ns=2_000_000)[-3:]
+    found = blocks_of(recorded(*block_read(0, 1000, 90), *again), np.array([BLOCK]))
+    assert found.rows[0] == (0, 0, 1000, 90, 1)
+
+
 def test_a_symbolic_link_is_a_page_that_is_read_with_its_inode():
     link = insert(8, 0, pid=ROOT_PID, time_ns=1)
     taken = inputs(recorded(link, *block_read(0, 1000, 90, begin_ns=5000), links=[8]), (6, 1, 0))
