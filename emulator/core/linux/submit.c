@@ -99,7 +99,7 @@ lx_read_single(struct lx_kernel *k, struct lx_inode *inode, int64_t page)
     lx_end_run(k, inode);
 }
 
-/* readahead_expand as squashfs_readahead calls it. */
+/* readahead_expand as squashfs_readahead calls it: a cached page ends it in both directions. */
 static void
 expand(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t end)
 {
@@ -109,7 +109,7 @@ expand(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t end)
     k->cause = LX_BLOCK;
     for (int64_t page = start - 1; page >= start / block * block; page--)
         if (!insert(k, inode, page, 0, false))
-            break;
+            return;
     for (int64_t page = end; page < (end / block + 1) * block; page++) {
         if (!insert(k, inode, page, 0, false))
             break;
