@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from analyzer.ingest.node_reads import node_reads
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from emulator.linux.filesystems import SQUASHFS_BLOCK
 
@@ -45,7 +46,8 @@ class Inserts:
     block have none of their own, also if a fragment holds two and the read was between them.
     ``ahead`` (bool): one of these reads was flagged as readahead. ``row`` is where each of ``data``
     stands among the events.
-    ``reads_recorded`` is False if the trace has no block events: then all inserts count.
+    ``reads_recorded`` is False if the trace has no block events: then all inserts count. ``nodes``
+    are the queued reads of f2fs's nodes (node_reads.py).
     """
 
     data: Table
@@ -56,6 +58,7 @@ class Inserts:
     alone: Array
     ahead: Array
     reads_recorded: bool
+    nodes: Table
 
 
 def find_inserts(
@@ -76,10 +79,13 @@ def find_inserts(
     internal = bdev | _of_internal_inode(inserts, fstypes)
     data, metadata = inserts.take(~internal), inserts.take(internal)
     reads = _data_reads(events, rows, bdev, page_size, first_sectors, disks)
+    on_f2fs = internal & np.isin(inserts["dev"], devices_of(fstypes, {"f2fs"}))
+    nodes = node_reads(events, rows[on_f2fs], page_size)
     if reads is None:
-        size = folio_pages(data)
-        unflagged = np.zeros(data.rows, bool)
-        return Inserts(data, metadata, rows[~internal], size, size, size == 1, unflagged, False)
+        size, none = folio_pages(data), np.zeros(data.rows, bool)
+        found = (data, metadata, rows[~internal], size, size, size == 1, none, False)
+        return Inserts(*found, events.take(nodes))
+    reads[nodes] = False
     reads[rows[~internal]] = True
     sequence = events.take(reads)
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
@@ -90,7 +96,8 @@ def find_inserts(
     every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
     pages = np.where(np.isin(data["dev"], every), folio_pages(data), pages)
     group = np.maximum(group, pages)
-    return Inserts(data, metadata, rows[~internal], pages, group, alone, ahead, True)
+    filled = (pages, group, alone, ahead)
+    return Inserts(data, metadata, rows[~internal], *filled, True, events.take(nodes))
 
 
 def filled_blocks(data: Table, in_blocks: Array, block_pages: int) -> Array:
