@@ -1,4 +1,4 @@
-"""Readahead of squashfs extended to whole blocks: derived by hand from readahead_expand (6.1, 7.2)."""
+"""squashfs: windows extended to whole blocks, by hand from readahead_expand (6.1, 7.2)."""
 
 from __future__ import annotations
 
