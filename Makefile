@@ -55,6 +55,7 @@ test-kernel: $(READY) ## tests against the running kernel (root)
 	$(BIN)/python -m pytest $(TEST_FLAGS) --session-timeout 3000 -m 'kernel and not nightly'
 
 test-nightly: $(READY) ## the cases that make test leaves out: other shells, servers, file systems (root)
+	@.ci/packages $(PYTHON) nightly
 	$(BIN)/python -m pytest $(TEST_FLAGS) -n $(WORKERS) -m '$(UNIT) and nightly'
 	$(BIN)/python -m pytest $(TEST_FLAGS) -m 'kernel and nightly'
 

@@ -11,8 +11,10 @@ from boards.adb import AdbAddress, AdbTarget
 from boards.console.line import SerialAddress
 from boards.console.serial import SerialTarget
 from boards.emulated.live import Tell, started, target_of
+from boards.labgrid.place import LabgridAddress, open_place
 from boards.profile import (
     AdbTransport,
+    LabgridTransport,
     LocalTransport,
     QemuTransport,
     SerialTransport,
@@ -26,12 +28,17 @@ from boards.ssh_connection import SshAddress
 from boards.target import LocalTarget, Target, TargetError
 
 LOCAL = "local"
-_SCHEMES: dict[str, type[SshTransport | SerialTransport | AdbTransport]] = {
+_SCHEMES: dict[str, type[SshTransport | SerialTransport | AdbTransport | LabgridTransport]] = {
     "ssh": SshTransport,
     "serial": SerialTransport,
+    "rfc2217": SerialTransport,
     "adb": AdbTransport,
+    "labgrid": LabgridTransport,
 }
-FORMS = "local, ssh://USER@HOST, serial:///dev/ttyUSB0, serial://HOST:PORT, adb://SERIAL"
+FORMS = (
+    "local, ssh://USER@HOST, serial:///dev/ttyUSB0, serial://HOST:PORT, rfc2217://HOST:PORT, "
+    "adb://SERIAL, labgrid://PLACE"
+)
 
 
 def open_target(
@@ -54,7 +61,7 @@ def open_target(
     if text == LOCAL:
         return nullcontext(LocalTarget())
     if "://" in text:
-        return _open_url(text, known_hosts, identity)
+        return _open_url(text, known_hosts, identity, tell)
     if board := started(text):
         return board.target()
     return _of_profile(text, known_hosts, identity, tell)
@@ -62,10 +69,11 @@ def open_target(
 
 def _check_ssh(text: str) -> None:
     """Raise TargetError if a key is given for a target that is not reached by the user's ssh."""
-    if text.startswith("ssh://"):
+    if text.startswith(("ssh://", "labgrid://")):
         return
     own = text == LOCAL or "://" in text or started(text) is not None
-    if own or not isinstance(load_profile(text).transport, SshTransport):
+    by_ssh = SshTransport | LabgridTransport
+    if own or not isinstance(load_profile(text).transport, by_ssh):
         raise TargetError(
             f"--identity is for targets that ssh reaches; {text} is none", "leave --identity out"
         )
@@ -124,7 +132,9 @@ def _of_profile(
                 identity or (Path(ssh.identity) if ssh.identity else None),
             )
         case SerialTransport(url=url) | AdbTransport(url=url):
-            return _open_url(url, None, None)
+            return _open_url(url, None, None, tell)
+        case LabgridTransport(url=url):
+            return _open_url(url, known_hosts, identity, tell)
         case QemuTransport(board=name):
             return target_of(profile, name, tell)
     raise TargetError(
@@ -134,13 +144,15 @@ def _of_profile(
 
 
 def _open_url(
-    url: str, known_hosts: Path | None, identity: Path | None
+    url: str, known_hosts: Path | None, identity: Path | None, tell: Tell
 ) -> AbstractContextManager[Target]:
     match url.partition("://")[0]:
         case "ssh":
             return SshTarget(SshAddress.parse(url), known_hosts, identity)
-        case "serial":
+        case "serial" | "rfc2217":
             return SerialTarget(SerialAddress.parse(url))
         case "adb":
             return AdbTarget(AdbAddress.parse(url))
+        case "labgrid":
+            return open_place(LabgridAddress.parse(url), known_hosts, identity, tell)
     raise TargetError(f"{url!r} is not a target", f"use one of: {FORMS}")

@@ -90,15 +90,24 @@ class SshTransport(Part, frozen=True, tag_field="kind", tag="ssh"):
 
 
 class SerialTransport(Part, frozen=True, tag_field="kind", tag="serial"):
-    """A serial console: ``serial:///dev/ttyUSB0?baud=115200`` or ``serial://HOST:PORT``."""
+    """A serial console: ``serial:///dev/ttyUSB0``, ``serial://HOST:PORT``, ``rfc2217://HOST:PORT``.
 
-    url: Annotated[str, Meta(pattern=r"^serial://", max_length=4000)]
+    With a speed: ``serial:///dev/ttyUSB0?baud=115200``.
+    """
+
+    url: Annotated[str, Meta(pattern=r"^(serial|rfc2217)://", max_length=4000)]
 
 
 class AdbTransport(Part, frozen=True, tag_field="kind", tag="adb"):
     """Android's debug bridge: ``adb://SERIAL``."""
 
     url: Annotated[str, Meta(pattern=r"^adb://", max_length=4000)]
+
+
+class LabgridTransport(Part, frozen=True, tag_field="kind", tag="labgrid"):
+    """A place of a labgrid lab: ``labgrid://PLACE``."""
+
+    url: Annotated[str, Meta(pattern=r"^labgrid://", max_length=4000)]
 
 
 class QemuTransport(Part, frozen=True, tag_field="kind", tag="qemu"):
@@ -109,7 +118,14 @@ class QemuTransport(Part, frozen=True, tag_field="kind", tag="qemu"):
     cpu: Text | UnsetType = UNSET
 
 
-Transport = LocalTransport | SshTransport | SerialTransport | AdbTransport | QemuTransport
+Transport = (
+    LocalTransport
+    | SshTransport
+    | SerialTransport
+    | AdbTransport
+    | LabgridTransport
+    | QemuTransport
+)
 
 
 class Profile(Part, frozen=True):

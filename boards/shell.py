@@ -131,6 +131,13 @@ class ShellTarget(ABC):
         line = f"({_quote(REBOOT)} </dev/null >/dev/null 2>&1 &)"
         with contextlib.suppress(TargetError):  # the connection may be lost at once
             self.execute(line, "rebooting", timeout_s=KNOB_S)
+        self.await_boot(before, end, timeout_s)
+
+    def await_boot(self, before: str | None, end: float, allowed_s: float) -> None:
+        """Return once the target answers, as another boot than ``before``; None: as any.
+
+        Raises TargetError at ``end``, a time of the monotonic clock, ``allowed_s`` after the start.
+        """
         while time.monotonic() < end:
             with contextlib.suppress(TargetError, OSError):
                 self._settle(end)
@@ -138,8 +145,7 @@ class ShellTarget(ABC):
                     return
             time.sleep(min(1.0, max(0.0, end - time.monotonic())))
         raise TargetError(
-            f"{self.place}: not reachable {timeout_s:g} s after the reboot",
-            "see its console",
+            f"{self.place}: not reachable {allowed_s:g} s after the reboot", "see its console"
         )
 
     def _settle(self, end: float) -> None:  # noqa: B027  (most have nothing to do)

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from analyzer.apply.make import script as script
     from analyzer.diff.document import DiffDocument as DiffDocument
     from analyzer.diff.whole import diff as diff
+    from analyzer.export.make import ExportDocument as ExportDocument
+    from analyzer.export.make import export as export
     from analyzer.forecast.document import Forecast as Forecast
     from analyzer.forecast.predicted import forecast as forecast
     from analyzer.ingest.load import load as load
@@ -118,6 +120,7 @@ __all__ = [
     "Curve",
     "DiffDocument",
     "Ending",
+    "ExportDocument",
     "Forecast",
     "ForereadError",
     "Judgement",
@@ -145,6 +148,7 @@ __all__ = [
     "confirm",
     "confirm_suite",
     "diff",
+    "export",
     "forecast",
     "image_offers",
     "install",
@@ -189,6 +193,7 @@ _EXPORTS = {
     "DiffDocument": "analyzer.diff.document",
     "ERRORS": "foreread.error",
     "Ending": "tracer.local.ending",
+    "ExportDocument": "analyzer.export.make",
     "Forecast": "analyzer.forecast.document",
     "ForereadError": "foreread.error",
     "Judgement": "foreread.judging",
@@ -215,6 +220,7 @@ _EXPORTS = {
     "confirm": "foreread.confirm_start",
     "confirm_suite": "foreread.suite_confirming",
     "diff": "analyzer.diff.whole",
+    "export": "analyzer.export.make",
     "forecast": "analyzer.forecast.predicted",
     "image_offers": "analyzer.advise.images",
     "install": "analyzer.apply.install",

@@ -45,7 +45,7 @@ _EVENTS = (
     "sched:sched_process_exit",
 )
 _PAUSE_MS, _LONG_PAUSE_MS = 10, 200
-_MOST_AGAIN = 3  # programs that are run again where the disk may have been slower than the pause
+_FIRST_AGAIN = 3  # programs that are first run again where the disk may be slower than the pause
 __all__ = ["WINDOWS_KB", "Judgement", "judge"]
 
 
@@ -198,20 +198,34 @@ class _Judge:
     def _window(self, kb: int, expected: list[Expected]) -> Compared:
         everything = frozenset(range(len(self.tasks)))
         found = self._recorded(kb, expected, everything)
-        again = frozenset(sorted(found.differences)[:_MOST_AGAIN])
-        if again:  # a page that was still being read shows as a difference, too
+        if found.differences:  # a page that was still being read shows as a difference, too
+            found.differences = self._persistent(kb, expected, sorted(found.differences))
+            self._bring(everything, _PAUSE_MS)
+        return found
+
+    def _persistent(
+        self, kb: int, expected: list[Expected], rows: list[int]
+    ) -> dict[int, Difference]:
+        """Return the first differences that longer pauses do not remove.
+
+        Runs few programs at first: one that differs again decides. As long as all agree, the disk
+        was slow for a while, and each repetition has twice as many.
+        """
+        count = _FIRST_AGAIN
+        while rows:
+            again, rows = frozenset(rows[:count]), rows[count:]
             self.tell(f"repeating {len(again)} of the programs with longer pauses")
             self._bring(again, _LONG_PAUSE_MS)
             second = self._recorded(kb, expected, again)
-            self._bring(everything, _PAUSE_MS)
             self.repeated += len(again) - len(second.differences)
-            rest = {row: one for row, one in found.differences.items() if row not in again}
-            found.differences = second.differences | rest
-        return found
+            if second.differences:
+                return second.differences
+            count *= 2
+        return {}
 
     def _recorded(self, kb: int, expected: list[Expected], rows: frozenset[int]) -> Compared:
         self.files.keep()
-        output = self.scratch / f"{kb}-{len(rows)}"
+        output = self.scratch / f"{kb}-{min(rows)}-{len(rows)}"
         run = RunOptions([self.files.runner], allow_warm=True, streams=Streams())
         options = RecordOptions(
             run=run,

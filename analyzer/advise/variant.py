@@ -95,7 +95,8 @@ class Variant:
         start, recorded = self.start, self.recorded
         if self.ranges or self.wasted:
             capture = start.recording.capture
-            run = with_replayer(start.run, self.ranges, capture.host.cpu_count if capture else 1)
+            cpus = capture.host.cpu_count if capture else 1
+            run = with_replayer(start.run, self.ranges, cpus, start.opening)
             run = _with_reads(run, len(run.steps) - len(start.run.steps), self.wasted)
             if rng is not None:
                 run = _later(run, float(rng.uniform(0, LATEST_NS)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from analyzer.ingest import _readers
@@ -60,6 +62,12 @@ def in_time_order(places: Array, starts: Array) -> Array:
     """Return ``places`` merged over their runs: sorted by time, ties by run."""
     _readers.sort_runs(places, starts)
     return places[np.argsort(places["time_ns"], kind="stable")]
+
+
+def by_time(tables: Sequence[Table]) -> Table:
+    """Return the rows of all tables of EVENTS, in order of time."""
+    arrays = {c.name: np.concatenate([one[c.name] for one in tables]) for c in EVENTS.columns}
+    return Table(EVENTS, arrays).take(np.argsort(arrays["time_ns"], kind="stable"))
 
 
 def _field(data: object, places: Array, field: Field, swap: bool) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from analyzer.ingest import perfdata, text, tracedat, tracefs, tracing_data
+from analyzer.ingest import blktrace, perfdata, perfetto, text, tracedat, tracefs, tracing_data
 from analyzer.ingest.recording import Trace, TraceError
 from boards.bounded import open_regular
 from tracer.formats.limits import LimitError
@@ -13,7 +13,8 @@ from tracer.formats.limits import LimitError
 _HEAD_BYTES = 1 << 16
 _ACCEPTED = (
     "give a perf.data, a trace.dat (version 6 or 7), tracefs text (trace, trace_pipe, trace-cmd "
-    "report) or a directory of ring-buffer pages with their formats"
+    "report, perf script), a Perfetto trace, a blktrace file, or a directory of ring-buffer pages "
+    "with their formats"
 )
 _PERF_MAGICS = (b"PERFILE2", b"2ELIFREP")  # tools/perf/util/header.c, either byte order
 _OTHER_MAGICS = {
@@ -55,8 +56,12 @@ def _reader(path: Path) -> Callable[[Path], Trace]:
         return perfdata.read
     if head.startswith(tracing_data.MAGIC):
         return tracedat.read
+    if blktrace.is_blktrace(head):
+        return blktrace.read
     if text.looks_like_text(head):
         return text.read
+    if perfetto.is_perfetto(head):
+        return perfetto.read
     raise TraceError(f"{path} is not a trace: {_what(head)}", _ACCEPTED)
 
 

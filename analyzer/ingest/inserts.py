@@ -14,7 +14,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from analyzer.ingest.node_reads import node_reads
 from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from emulator.linux.filesystems import SQUASHFS_BLOCK
 
 # File systems that store pages as they are: the bytes read say how many pages were filled.
 # Elsewhere (btrfs, f2fs may compress) a read fills the inserts of its inode before it.
@@ -41,9 +43,11 @@ class Inserts:
     ``pages`` (int64) is how many pages each insert of ``data`` brought in by a read: 0 for
     written pages and holes. ``group`` (int64) is how many pages were read together with it.
     ``alone`` (bool): a read of this one page followed its insert. The other pages of a compressed
-    block have none of their own. ``ahead`` (bool): one of these reads was flagged as readahead.
-    ``row`` is where each of ``data`` stands among the events.
-    ``reads_recorded`` is False if the trace has no block events: then all inserts count.
+    block have none of their own, also if a fragment holds two and the read was between them.
+    ``ahead`` (bool): one of these reads was flagged as readahead. ``row`` is where each of ``data``
+    stands among the events.
+    ``reads_recorded`` is False if the trace has no block events: then all inserts count. ``nodes``
+    are the queued reads of f2fs's nodes (node_reads.py).
     """
 
     data: Table
@@ -54,6 +58,7 @@ class Inserts:
     alone: Array
     ahead: Array
     reads_recorded: bool
+    nodes: Table
 
 
 def find_inserts(
@@ -74,20 +79,41 @@ def find_inserts(
     internal = bdev | _of_internal_inode(inserts, fstypes)
     data, metadata = inserts.take(~internal), inserts.take(internal)
     reads = _data_reads(events, rows, bdev, page_size, first_sectors, disks)
+    on_f2fs = internal & np.isin(inserts["dev"], devices_of(fstypes, {"f2fs"}))
+    nodes = node_reads(events, rows[on_f2fs], page_size)
     if reads is None:
-        size = folio_pages(data)
-        unflagged = np.zeros(data.rows, bool)
-        return Inserts(data, metadata, rows[~internal], size, size, size == 1, unflagged, False)
+        size, none = folio_pages(data), np.zeros(data.rows, bool)
+        found = (data, metadata, rows[~internal], size, size, size == 1, none, False)
+        return Inserts(*found, events.take(nodes))
+    reads[nodes] = False
     reads[rows[~internal]] = True
     sequence = events.take(reads)
     compressing = devices_of(fstypes, set(fstypes.values()) - PLAIN_FILE_SYSTEMS)
     data_rows = sequence["kind"] == Kind.INSERT
     pages, group, ahead = (column[data_rows] for column in _fill(sequence, page_size, compressing))
-    alone = group == 1
+    in_blocks = np.isin(data["dev"], devices_of(fstypes, {"squashfs"}))
+    alone = (group == 1) & ~filled_blocks(data, in_blocks, SQUASHFS_BLOCK // page_size)
     every = devices_of(fstypes, READ_ONLY_FILE_SYSTEMS | UNBLOCKED_FILE_SYSTEMS)
     pages = np.where(np.isin(data["dev"], every), folio_pages(data), pages)
     group = np.maximum(group, pages)
-    return Inserts(data, metadata, rows[~internal], pages, group, alone, ahead, True)
+    filled = (pages, group, alone, ahead)
+    return Inserts(data, metadata, rows[~internal], *filled, True, events.take(nodes))
+
+
+def filled_blocks(data: Table, in_blocks: Array, block_pages: int) -> Array:
+    """Return a mask of the pages that a thread inserted after another one of the same block.
+
+    The first one was touched (squashfs_readpage_block, squashfs_readahead).
+    """
+    rows = np.flatnonzero(in_blocks)
+    rows = rows[np.argsort(data["pid"][rows], kind="stable")]
+    names = ("pid", "dev", "ino")
+    same = [data[name][rows][1:] == data[name][rows][:-1] for name in names]
+    number = data["index"][rows] // np.uint64(block_pages)
+    follows = np.logical_and.reduce([*same, number[1:] == number[:-1]])
+    filled = np.zeros(data.rows, bool)
+    filled[rows[1:][follows]] = True
+    return filled
 
 
 def folio_pages(inserts: Table) -> Array:

@@ -25,7 +25,7 @@ class Trace:
     fields of one event kind on demand.
     """
 
-    format: str  # "perf.data", "trace.dat v6", "trace.dat v7", "tracefs pages", "tracefs text"
+    format: str  # "perf.data", "trace.dat v6", "trace.dat v7", "tracefs pages", "tracefs text", …
     events: Table
     page_size: int | None = None
     kernel: str | None = None

@@ -1,4 +1,4 @@
-"""Reader of tracefs text: ``trace``, ``trace_pipe``, and what ``trace-cmd report`` prints.
+"""Reader of text: tracefs (``trace``, ``trace_pipe``), ``trace-cmd report``, ``perf script``.
 
 Print formats are those of include/trace/events/{filemap,readahead,block,sched}.h, Linux 3.10 to
 6.19. A text does not say the page size: offsets are turned into pages of 4096 bytes.
@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from analyzer.ingest.allowance import grant
+from analyzer.ingest.columns import by_time
 from analyzer.ingest.recording import Trace, TraceError
 from analyzer.ingest.spec import EVENT_SPECS
 from analyzer.ingest.tables import EVENTS, Kind, Rwbs, Table
@@ -27,12 +28,19 @@ _MAX_MINOR, _MINOR_BITS, _MAX_CPU = (1 << 20) - 1, 20, (1 << 16) - 1
 _EVENTS = {name.partition(":")[2].encode(): name for name in EVENT_SPECS}
 
 # "  comm-pid  [cpu] flags secs.usecs: event: text"; the comm is any 15 bytes, too short to hold the
-# whole pattern, so the first match of the rest is the right one.
+# whole pattern, so the first match of the rest is the right one. perf script: "comm tid [cpu] …",
+# or pid/tid; a period may stand before the event.
 _HEADER = (
-    rb"^[^\n]{0,48}?-(\d{1,9})[ \t]+(?:\([ \d-]{1,10}\)[ \t]+)?\[(\d{1,5})\][ \t]+"
-    rb"(?:([^ \t\n]{1,8})[ \t]+)?(\d{1,10})\.(\d{9}|\d{6}):[ \t]+(?:\w{1,63}:)?"
+    rb"^(?:[^\n]{0,48}?[- \t])?(?:\d{1,9}/)?(\d{1,9})[ \t]+"
+    rb"(?:\([ \d-]{1,10}\)[ \t]+)?\[(\d{1,5})\][ \t]+"
+    rb"(?:([^ \t\n]{1,8})[ \t]+)?(\d{1,10})\.(\d{9}|\d{6}):[ \t]+(?:\d{1,19}[ \t]+)?(?:\w{1,63}:)?"
 )
 _LINE = re.compile(_HEADER + rb"(" + b"|".join(_EVENTS) + rb"):[ \t]*([^\n]{0,4096})$", re.M)
+_PERF_LINE = re.compile(
+    rb"^(?:[^\n]{0,48}?[ \t])?(?:\d{1,9}/)?\d{1,9}[ \t]+\[\d{1,5}\][ \t]+\d{1,10}\."
+    rb"(?:\d{9}|(\d{6})):[ \t]+(?:\d{1,19}[ \t]+)?\w{1,63}:\w{1,63}:",
+    re.M,
+)
 _ANY_LINE = re.compile(_HEADER + rb"(\w{1,63}):", re.M)
 
 # trace_pipe: print_lost_events, kernel/trace/trace.c; trace-cmd report: trace-read.c
@@ -100,12 +108,22 @@ def read(path: Path) -> Trace:
         if not table.rows:
             raise _nothing(path, text, unreadable)
         lost, notes = _losses(text)
+        perf = _PERF_LINE.search(text)
+        if perf is not None and perf[1]:
+            notes.append(
+                "the text has whole microseconds: events of two CPUs may be in the wrong order; "
+                "print it with perf script --ns"
+            )
     notes.append("the text does not contain the page size: 4096 bytes assumed")
     if unreadable:
         notes.append(f"{unreadable} lines of events could not be read and are left out")
     names = frozenset(n for n, s in EVENT_SPECS.items() if (table["kind"] == s.kind).any())
     return Trace(
-        format="tracefs text", events=table, lost=lost, event_names=names, notes=tuple(notes)
+        format="tracefs text" if perf is None else "perf script text",
+        events=table,
+        lost=lost,
+        event_names=names,
+        notes=tuple(notes),
     )
 
 
@@ -134,19 +152,13 @@ def _rows(text: mmap.mmap) -> tuple[Table, int]:
         if len(rows) == _BLOCK_ROWS:
             blocks.append(_table(rows))
             rows.clear()
-    return _by_time([*blocks, _table(rows)]), unreadable
+    return by_time([*blocks, _table(rows)]), unreadable
 
 
 def _table(rows: list[tuple[int, ...]]) -> Table:
     columns = zip(*rows, strict=True) if rows else ((),) * len(EVENTS.columns)
     pairs = zip(EVENTS.columns, columns, strict=True)
     return Table(EVENTS, {column.name: np.array(values, column.dtype) for column, values in pairs})
-
-
-def _by_time(blocks: list[Table]) -> Table:
-    """Return the rows of all blocks, in order of time."""
-    arrays = {c.name: np.concatenate([block[c.name] for block in blocks]) for c in EVENTS.columns}
-    return Table(EVENTS, arrays).take(np.argsort(arrays["time_ns"], kind="stable"))
 
 
 def _losses(text: mmap.mmap) -> tuple[dict[int, int], list[str]]:
@@ -202,10 +214,15 @@ def _block(payload: bytes) -> Fields | None:
     dev = _dev(match[1], match[2]) if match else None
     if match is None or dev is None:
         return None
+    return dev, 0, int(match[4]), int(match[5]), flags_of(match[3].decode())
+
+
+def flags_of(rwbs: str) -> int:
+    """Return the flags (Rwbs) of a block event's letters."""
     flags = Rwbs(0)
-    for letter in match[3].decode():
+    for letter in rwbs:
         flags |= _RWBS.get(letter, Rwbs.OTHER)
-    return dev, 0, int(match[4]), int(match[5]), int(flags)
+    return int(flags)
 
 
 def _probed(payload: bytes) -> Fields | None:

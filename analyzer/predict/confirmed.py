@@ -20,7 +20,7 @@ _EXT4 = frozenset({"ext4"})
 _OTHERS = frozenset({"erofs", "xfs", "btrfs"})
 # By kernel series: file systems of each machine (uname -m, with its pages if they are larger).
 # tests/kernel/test_linux_*.py and test_stacks_on_boards.py; make accuracy ONLY=kernels,filesystems
-# (studies/accuracy/filesystems.md). Compressed btrfs and EROFS are refused (clusters.py).
+# (studies/accuracy/filesystems.md). Compressed btrfs, EROFS and f2fs are refused (clusters.py).
 PAGES: Judged = {
     (5, 10): {"x86_64": _EXT4 | _OTHERS | {"squashfs"}, "aarch64": _EXT4},
     (6, 1): {
@@ -28,7 +28,7 @@ PAGES: Judged = {
         **dict.fromkeys(("aarch64", "armv7l", "mips", "s390x"), _EXT4),
     },
     (6, 12): {
-        "x86_64": _EXT4 | _OTHERS | {"squashfs"},
+        "x86_64": _EXT4 | _OTHERS | {"squashfs", "f2fs"},
         **dict.fromkeys(("aarch64", "aarch64 with pages of 16 KiB"), _EXT4),
     },
     (6, 18): {"x86_64": frozenset({"ext4", "xfs", "squashfs"})},
@@ -39,8 +39,11 @@ PAGES: Judged = {
 }
 SECONDS: Judged = {  # measured by sweep, studies/accuracy/results.md, kernels.md, filesystems.md
     (5, 10): dict.fromkeys(("x86_64", "aarch64"), _EXT4),
-    (6, 1): dict.fromkeys(("x86_64", "aarch64", "armv7l", "s390x"), _EXT4),
-    (6, 12): {"x86_64": frozenset({"ext4", "btrfs", "erofs"}), "aarch64": _EXT4},
+    (6, 1): {
+        "x86_64": _EXT4 | {"squashfs"},
+        **dict.fromkeys(("aarch64", "armv7l", "s390x"), _EXT4),
+    },
+    (6, 12): {"x86_64": _EXT4 | {"btrfs", "erofs", "f2fs", "squashfs"}, "aarch64": _EXT4},
     (6, 18): {"x86_64": frozenset({"ext4"})},
     (7, 2): dict.fromkeys(("x86_64", "aarch64", "aarch64 with pages of 16 KiB", "riscv64"), _EXT4),
 }

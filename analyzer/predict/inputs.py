@@ -78,12 +78,17 @@ def inputs(recording: Recording, version: Version) -> Inputs:
         disk_of_file,
         built.notes,
         blocks,
-        tuple(_own_io_pages(recording, version, disk_of_file == row) for row in range(len(disks))),
+        tuple(
+            own_io_pages_of(recording, version, disk_of_file == row) for row in range(len(disks))
+        ),
     )
 
 
-def _own_io_pages(recording: Recording, version: Version, of_disk: Array) -> int | None:
-    """Return the largest request of the file systems of a disk's accessed files, if not its own."""
+def own_io_pages_of(recording: Recording, version: Version, of_disk: Array) -> int | None:
+    """Return the largest request of the file systems of a disk's accessed files, if not its own.
+
+    ``of_disk`` are the files on the disk.
+    """
     capture = recording.capture
     stacks = capture.stacks if capture else []
     own = {dev_of(one.dev) for one in stacks if one.knob.startswith(_OWN_DEVICE)}
@@ -96,20 +101,30 @@ def _own_io_pages(recording: Recording, version: Version, of_disk: Array) -> int
 
 def _files(recording: Recording, version: Version) -> Array:
     """Return the FILE table: what each file is to readahead."""
-    capture = recording.capture
-    mounts = _mounts(capture)
-    wide = capture is None or capture.host.long_size == 8  # 32 bits: no transparent huge pages
+    mounts = _mounts(recording.capture)
+    large_folios = large_folios_by_dev(recording, version)
     rows = []
     links = _links(recording)
     columns = (recording.files["dev"].tolist(), recording.files["size_bytes"].tolist())
     for row, (dev, size) in enumerate(zip(*columns, strict=True)):
         mount = mounts.get(dev)
         fstype = mount.fstype if mount else ""
-        large = wide and mount is not None and has_large_folios(fstype, mount.options, version)
         in_blocks = fstype == "squashfs" and row not in links
         block = SQUASHFS_BLOCK // recording.page_size if in_blocks else 0
-        rows.append((size, large, block, 0 if fstype in WITHOUT_WINDOW else -1))
+        rows.append(
+            (size, large_folios.get(dev, False), block, 0 if fstype in WITHOUT_WINDOW else -1)
+        )
     return np.array(rows, FILE)
+
+
+def large_folios_by_dev(recording: Recording, version: Version) -> dict[int, bool]:
+    """Return whether the files of each mounted file system (dev_t) are in large folios."""
+    capture = recording.capture
+    wide = capture is None or capture.host.long_size == 8  # 32 bits: no transparent huge pages
+    return {
+        dev: wide and has_large_folios(mount.fstype, mount.options, version)
+        for dev, mount in _mounts(capture).items()
+    }
 
 
 def _mounts(capture: Capture | None) -> dict[int, Mount]:

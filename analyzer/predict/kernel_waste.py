@@ -1,13 +1,10 @@
 """The pages that the kernel's readahead would read of each file, by the rule that reads them.
 
-For one window, by the plain emulation (emulator/linux/reference.py), since the C core counts
-without the rules. analyzer.predict.waste does the same for the fixed window.
+For one window. analyzer.predict.waste does the same for the fixed window.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,15 +12,14 @@ import numpy.typing as npt
 
 from analyzer.predict.inputs import Inputs
 from analyzer.predict.waste import MAX_PAGE, Waste
-from emulator.linux.operations import Cause, Outcome
-from emulator.linux.reference import Replay
-from emulator.linux.requests import SECTOR, Layout, count
+from emulator.linux.operations import Cause
+from emulator.linux.requests import SECTOR, Layout
 from emulator.linux.rules import Version, rules_for
+from emulator.linux.windows import Emulation
 
-MOST_OPERATIONS = 200_000  # 10 seconds or so
 Ints = npt.NDArray[np.int64]
 
-# A page that was read: file row, page, Cause, row of the operation, number of the request's call.
+# A page that was read: file row, page, Cause, row of the operation.
 READ = np.dtype([("file", "i8"), ("page", "i8"), ("cause", "u1"), ("operation", "i8")])
 
 
@@ -36,13 +32,11 @@ class Caused:
     wasted: Ints
 
 
-def kernel_waste(taken: Inputs, version: Version, window: int) -> tuple[Waste, list[Caused]] | None:
-    """Return the pages read at ``window`` (pages) by file and rule; None for too many operations.
+def kernel_waste(taken: Inputs, version: Version, window: int) -> tuple[Waste, list[Caused]]:
+    """Return the pages read at ``window`` (pages) by file and rule.
 
     Rules that read nothing are left out.
     """
-    if len(taken.program.operations) > MOST_OPERATIONS:
-        return None
     files = taken.recording.files.rows
     requests = np.zeros(files, np.int64)
     parts = []
@@ -67,25 +61,29 @@ def _on_disk(
     here = np.flatnonzero(taken.disk_of_file[taken.program.file_of_operations()] == row)
     program = replace(taken.program, operations=taken.program.operations[here])
     machine, limits = taken.machine(row)
-    replay = Replay(program, rules_for(version), window, machine)
-    outcome = replay.kernel.outcome
-    found: list[tuple[int, int, int, int]] = []
-    for at, operation in zip(here.tolist(), program.operations.tolist(), strict=True):
-        before = len(outcome.inserts)
-        deque(replay.do(*operation), maxlen=0)
-        found += _pages(outcome, before, at)
-    layout, size = Layout(taken.extents), machine.page_size
-    made, _ = count(outcome, program, layout, limits, size)
-    blocks = program.files["block_pages"].tolist()
-    found = [read for read in found if blocks[read[0]] or _stored(layout, *read[:2], size)]
-    return np.array(found, READ), np.array(made, np.int64)
+    group = np.arange(len(program.files), dtype=np.uint32)
+    emulation = Emulation(program, rules_for(version), machine, limits, taken.extents, group)
+    found = _pages(emulation.inserts(window))
+    found["operation"] = here[found["operation"]]
+    layout, blocks = Layout(taken.extents), program.files["block_pages"]
+    places = zip(found["file"].tolist(), found["page"].tolist(), strict=True)
+    stored = [
+        blocks[file] or _stored(layout, file, page, machine.page_size) for file, page in places
+    ]
+    requests = emulation.counts([window]).requests
+    return found[np.array(stored, bool)], requests[:, 0]
 
 
-def _pages(outcome: Outcome, first: int, operation: int) -> Iterator[tuple[int, int, int, int]]:
-    inserts = zip(outcome.inserts[first:], outcome.causes[first:], strict=True)
-    for (file, index, order, _), cause in inserts:
-        for page in range(index, index + (1 << order)):
-            yield file, page, cause, operation
+def _pages(inserts: npt.NDArray[np.void]) -> npt.NDArray[np.void]:
+    """Return the pages (READ) of folios (INSERT)."""
+    pages = 1 << inserts["order"].astype(np.int64)
+    folio = np.repeat(np.arange(len(inserts)), pages)
+    found = np.zeros(len(folio), READ)
+    for name in ("file", "cause", "operation"):
+        found[name] = inserts[name][folio]
+    first = np.cumsum(pages) - pages
+    found["page"] = inserts["index"][folio].astype(np.int64) + np.arange(len(folio)) - first[folio]
+    return found
 
 
 def _stored(layout: Layout, file: int, page: int, page_size: int) -> bool:

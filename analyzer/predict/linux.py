@@ -58,7 +58,7 @@ def predict_linux(
     says why. ``more`` are further recordings of the same start, which the seconds are predicted
     from, too. Raises KernelError for a kernel that is unknown, else as predict.
     """
-    version = version_of(_release(recording, model))
+    version = asked_version(recording, model)
     fixed = predict(recording, windows)
     taken = inputs(recording, version)
     counts = {
@@ -91,6 +91,14 @@ def on_disk(taken: Inputs, version: Version, row: int) -> Emulation:
     group = np.zeros(len(program.files), np.uint32)
     machine, limits = taken.machine(row)
     return Emulation(part, rules_for(version), machine, limits, taken.extents, group)
+
+
+def asked_version(recording: Recording, model: str) -> Version:
+    """Return the kernel of a ``model``: of "linux", that of the recording.
+
+    Raises KernelError for one that is unknown.
+    """
+    return version_of(_release(recording, model))
 
 
 def _release(recording: Recording, model: str) -> str:

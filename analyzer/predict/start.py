@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from analyzer.predict.recorded import of_recording
 from analyzer.predict.window import NEEDS_CAPTURE
 from analyzer.program.cpu import CpuSamples, cpu_samples, event_cost
 from analyzer.program.driver import handover_ns, with_driver
+from analyzer.program.opening import Opening, opening_of
 from analyzer.program.plug import unplugged_ns, with_plugs
 from analyzer.program.steps import Steps, own_requests
 from analyzer.program.thread_steps import steps_in_time
@@ -72,6 +73,7 @@ class Start:
     recorded_on: DeviceModel | None = None
     strangers: int = -1
     threads: tuple[int, ...] = ()
+    opening: Opening = field(default_factory=Opening)
 
     def without_strangers(self) -> Start | None:
         """Return the start without the reads of other processes; None if there are none."""
@@ -83,6 +85,10 @@ class Start:
         for name in ("sectors", "sleep_ns", "cpu_ns"):
             kept[name][theirs] = 0
         return replace(self, run=replace(self.run, steps=kept))
+
+    def spared(self, cpu: CpuCost) -> CpuCost:
+        """Return the processor's cost where readahead spares the requests' wait for a plug."""
+        return replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
 
     def timed(
         self,
@@ -103,7 +109,7 @@ class Start:
         ahead = [window for window in windows if window]
         before = recorded or timed_windows(self.run, [0], device)[0]
         plugged = with_plugs(self.run, before, self.unplugged_ns)
-        spared = replace(cpu, request_ns=max(cpu.request_ns - self.unplugged_ns, 0.0))
+        spared = self.spared(cpu)
         found = timed_windows(plugged, ahead, device, spared, before)
         if 0 in windows:
             found += timed_windows(self.run, [0], device, cpu, recorded)
@@ -162,6 +168,7 @@ def prepare(taken: Inputs, version: Version, device: DeviceModel | None = None) 
         recorded_on=None if device is None else _own_disk(recording, taken.disks[row], requests),
         strangers=steps.strangers,
         threads=steps.threads,
+        opening=opening_of(recording, requests),
     )
 
 

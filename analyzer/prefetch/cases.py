@@ -24,8 +24,8 @@ from emulator.linux.windows import MAX_WINDOW
 CaseName = Literal["neither", "window", "list", "both"]
 CASES: tuple[CaseName, ...] = get_args(CaseName)
 REPLAYER = (
-    "the replayer begins with the start, reads all metadata of the list's files, and stays 512 KiB "
-    "ahead; the accuracy of this is unconfirmed"
+    "the replayer begins with the start, reads the metadata of opening the list's files, and stays "
+    "512 KiB ahead; its own program and list are not read from the disk"
 )
 
 OF_BOOT = (
@@ -173,7 +173,8 @@ def _seconds(start: Start, taken: Inputs, found: Found, windows: Sequence[int]) 
     """Return the seconds of the cases."""
     capture = taken.recording.capture
     here = [one for one in found.rows if taken.disks[int(taken.disk_of_file[one[0]])] == start.disk]
-    run = with_replayer(start.run, here, capture.host.cpu_count if capture else 1)
+    cpus = capture.host.cpu_count if capture else 1
+    run = with_replayer(start.run, here, cpus, start.opening)
     listed = replace(start, run=run)
     recorded = start.timed([0])[0]
     threads = np.unique(start.run.steps["thread"]).tolist()

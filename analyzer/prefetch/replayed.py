@@ -8,18 +8,21 @@ MOST_ASKED, it waits for the last page of the oldest.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from analyzer.ingest.tables import Array
+from analyzer.program.opening import Opening
 from emulator.linux.operations import OPERATION, Op, Program
+from emulator.linux.steps import META, ONCE
 from emulator.linux.timed import STEP, Run, Timed
 
 Row = tuple[int, int, int]  # file row, first page, pages
 Asked = tuple[int, int, int, int, int]  # OPERATION
 MOST_ASKED, MOST_UNDER_WAY = 32, 512 << 10  # foreread-prefetch.c
+_OPENS = 2  # a file: as a place, and to read (open_regular)
 
 
 def with_list(program: Program, rows: Sequence[Row], chunk_pages: int) -> Program:
@@ -52,68 +55,71 @@ def _parts(rows: Iterable[Row], chunk_pages: int) -> Iterator[Row]:
             yield file, at, min(chunk_pages, first + pages - at)
 
 
-def with_replayer(run: Run, rows: Sequence[Row], cpus: int) -> Run:
+def with_replayer(run: Run, rows: Sequence[Row], cpus: int, opening: Opening | None = None) -> Run:
     """Return a run with the replayer as a further thread, which begins when the run does.
 
-    The metadata of a file is what was read before the file was first used; the replayer reads it
-    before it asks for the file's first range, and the thread that read it in the recording waits
-    for the replayer.
+    ``opening``: what opening the files takes. Its metadata is read by the replayer, before it asks
+    for a file's first range, or by the recorded thread: by whoever needs it first.
     """
     handle_of, handles = _handles(run.program, rows)
-    own, taken, asked = _replayer_steps(run, rows, handle_of, _metadata(run))
+    opening = opening or Opening()
+    metadata = _metadata(run, {file for file, _, _ in rows}, opening)
+    own, asked = _replayer_steps(run, rows, handle_of, metadata, _OPENS * opening.open_ns)
+    own.insert(0, _computing(opening.exec_ns))
     operations = np.concatenate((run.program.operations, np.array(asked, OPERATION)))
     program = replace(run.program, operations=operations, handles=handles)
     thread = int(run.steps["thread"].max(initial=0)) + 1
     added = np.array(own, STEP)
     added["thread"], added["waits_for"], added["woken_by"] = thread, -1, -1
     steps = run.steps.copy()
+    steps["meta"][[row for shared in metadata.values() for row in shared]] |= ONCE
     for name in ("waits_for", "woken_by"):
         steps[name] += np.where(steps[name] >= 0, len(own), 0)
-    for row, by in taken.items():
-        steps["sectors"][row], steps["waits_for"][row] = 0, by
     return replace(
         run, program=program, steps=np.concatenate((added, steps)), cpus=max(run.cpus, cpus)
     )
 
 
-def _metadata(run: Run) -> dict[int, list[int]]:
-    """Return by file the steps that read as they were, before the file is first used."""
-    file_of = run.program.file_of_operations().tolist()
-    found: dict[int, list[int]] = {}
-    waiting: list[int] = []
-    for row, (operation, sectors) in enumerate(run.steps[["operation", "sectors"]].tolist()):
-        if operation < 0:
-            waiting += [row] if sectors else []
-        elif file_of[operation] not in found:
-            found[file_of[operation]] = waiting
-            waiting = []
-    return found
+def _metadata(run: Run, files: Collection[int], opening: Opening) -> dict[int, list[int]]:
+    """Return by file the steps that first read the metadata of opening it."""
+    steps = run.steps
+    as_it_was = np.flatnonzero((steps["operation"] < 0) & (steps["sectors"] > 0))[::-1]
+    first = {int(steps["sector"][row]): row for row in as_it_was.tolist()}
+    return {
+        file: [first[sector] for sector in opening.sectors.get(file, ()) if sector in first]
+        for file in files
+    }
 
 
 def _replayer_steps(
-    run: Run, rows: Sequence[Row], handle_of: dict[int, int], metadata: dict[int, list[int]]
-) -> tuple[list[tuple[object, ...]], dict[int, int], list[Asked]]:
-    """Return the replayer's steps, by row those that replace recorded steps, and operations."""
+    run: Run,
+    rows: Sequence[Row],
+    handle_of: dict[int, int],
+    metadata: dict[int, list[int]],
+    open_ns: float,
+) -> tuple[list[tuple[object, ...]], list[Asked]]:
+    """Return the replayer's steps, and their operations."""
     steps: list[tuple[object, ...]] = []
-    taken: dict[int, int] = {}
     done: list[Asked] = []
     under_way: deque[Row] = deque()
+    open_file, unread = -1, dict(metadata)
 
     def do(asked: Asked) -> None:
-        steps.append(tuple(_asking(len(run.program.operations) + len(done))))
+        steps.append(_asking(len(run.program.operations) + len(done)))
         done.append(asked)
 
     for part in _parts(rows, run.machine.io_pages):
         file, _, pages = part
-        for row in metadata.pop(file, []):
-            taken[row] = len(steps)
-            steps.append(tuple(_as_it_was(run.steps[row])))
+        if file != open_file:
+            steps.append(_computing(open_ns))
+            steps += [_shared(run.steps[row]) for row in unread.pop(file, ())]
+            open_file = file
         while _is_full(under_way, pages * run.machine.page_size, run.machine.page_size):
             oldest, first, number = under_way.popleft()
             do((Op.SINGLE, oldest, 0, first + number - 1, 0))
         do((Op.WILLNEED, handle_of[file], 0, *part[1:]))
         under_way.append(part)
-    return steps, taken, done
+    return steps, done
 
 
 def _is_full(under_way: Sequence[Row], more: int, page_size: int) -> bool:
@@ -124,15 +130,22 @@ def _is_full(under_way: Sequence[Row], more: int, page_size: int) -> bool:
     return len(under_way) >= MOST_ASKED or asked + more > MOST_UNDER_WAY
 
 
-def _as_it_was(step: Array) -> Iterator[object]:
-    """Yield a step's fields without the computing before it."""
-    for name in STEP.names or ():
-        yield 0 if name in ("cpu_ns", "sleep_ns") else step[name]
+def _shared(step: Array) -> tuple[object, ...]:
+    """Return a recorded step's read, without what came before it."""
+    fields = {name: step[name] for name in ("sector", "sectors", "bios")}
+    return _step(operation=-1, meta=int(step["meta"]) & META | ONCE, **fields)
 
 
-def _asking(operation: int) -> Iterator[object]:
-    for name in STEP.names or ():
-        yield operation if name == "operation" else 0
+def _asking(operation: int) -> tuple[object, ...]:
+    return _step(operation=operation)
+
+
+def _computing(cpu_ns: float) -> tuple[object, ...]:
+    return _step(operation=-1, cpu_ns=cpu_ns)
+
+
+def _step(**fields: object) -> tuple[object, ...]:
+    return tuple(fields.get(name, 0) for name in STEP.names or ())
 
 
 def beside(recorded: Timed, run: Run) -> Timed:

@@ -1,8 +1,8 @@
 """The places of squashfs's compressed blocks, and the cost of unpacking them, from a recording.
 
 At read_ahead_kb=0 a thread inserts the pages of a block and reads it (squashfs_readpage_block), so
-that the first read after its last insert is that of the block. Places and lengths of blocks that
-were not read are interpolated from those around them.
+that the first read of data after its last insert is that of the block. Places and lengths of blocks
+that were not read are interpolated from those around them.
 """
 
 from __future__ import annotations
@@ -14,13 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Rwbs
+from analyzer.ingest.tables import Array, Kind, Rwbs, Table
 from emulator.linux.requests import SECTOR
 from emulator.linux.timed import CpuCost
 
 _NEAR_SECTORS = 8  # a page: pieces of one block are no further apart
 _SOON_SHARE = 25  # percentile: the shortest times after a read are pure unpacking
 _MANY_PAGES = 8  # of a block that is used to estimate the cost of unpacking
+_LENGTH_SECTORS = 8  # to read the length of a metadata block: at most a disk block of 4 KiB
 _FEWEST_PAIRS = 4  # of blocks whose compressed sizes differ
 
 Block = tuple[int, int]  # file row, number
@@ -150,6 +151,7 @@ def _reads(recording: Recording, block_pages: list[int]) -> Iterator[tuple[_Read
     rows = {inode: row for row, inode in enumerate(inodes) if block_pages[row]}
     events = recording.trace.events
     wanted = np.isin(events["kind"], (Kind.INSERT, Kind.BIO_QUEUE))
+    wanted &= ~_of_metadata(events)
     columns = ("kind", "time_ns", "pid", "dev", "ino", "index", "value", "flags")
     chosen = (events[name][wanted].tolist() for name in columns)
     done = _completions(recording)
@@ -170,6 +172,25 @@ def _reads(recording: Recording, block_pages: list[int]) -> Iterator[tuple[_Read
         if block is not None:
             under_way[pid] = _Read(block, time)
     yield from ((read, 0, 0) for read in under_way.values() if read.pieces)
+
+
+def _of_metadata(events: Table) -> Array:
+    """Return a mask of the queued reads of squashfs's metadata, all of which follows its data.
+
+    The length of a metadata block is read first, and then the block (squashfs_read_data,
+    fs/squashfs/block.c): a read that begins where the thread's one before it did shows one.
+    """
+    rows = np.flatnonzero((events["kind"] == Kind.BIO_QUEUE) & ((events["flags"] & Rwbs.READ) > 0))
+    rows = rows[np.argsort(events["pid"][rows], kind="stable")]
+    again = np.logical_and.reduce(
+        [np.diff(events[name][rows].astype(np.int64)) == 0 for name in ("pid", "dev", "index")]
+    )
+    found = np.zeros(events.rows, bool)
+    pairs = rows[1:][again & (events["value"][rows[:-1]] <= _LENGTH_SECTORS)]
+    for dev in np.unique(events["dev"][pairs]).tolist():
+        first = events["index"][pairs[events["dev"][pairs] == dev]].min()
+        found |= (events["dev"] == dev) & (events["index"] >= first)
+    return np.asarray(found & (events["kind"] == Kind.BIO_QUEUE))
 
 
 def _completions(recording: Recording) -> dict[int, int]:

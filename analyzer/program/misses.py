@@ -13,10 +13,15 @@ from enum import IntEnum
 
 import numpy as np
 
-from analyzer.ingest.inserts import PLAIN_FILE_SYSTEMS, READ_ONLY_FILE_SYSTEMS, devices_of
+from analyzer.ingest.inserts import (
+    PLAIN_FILE_SYSTEMS,
+    READ_ONLY_FILE_SYSTEMS,
+    devices_of,
+    filled_blocks,
+)
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
-from analyzer.ingest.tables import Array, Kind, Table
+from analyzer.ingest.tables import Array, Kind
 from emulator.linux.filesystems import SQUASHFS_BLOCK
 from emulator.linux.rules import KernelError, version_of
 
@@ -99,7 +104,7 @@ def ways_of(recording: Recording) -> Array:
     capture = recording.capture
     fstypes = {dev_of(mount.dev): mount.fstype for mount in capture.mounts} if capture else {}
     in_blocks = np.isin(data["dev"], devices_of(fstypes, frozenset({"squashfs"})))
-    filled = _filled(data, in_blocks, SQUASHFS_BLOCK // recording.page_size)
+    filled = filled_blocks(data, in_blocks, SQUASHFS_BLOCK // recording.page_size)
     way = np.select(
         [filled, inserts.ahead & (group > 1), inserts.ahead, group == 1],
         [Way.FILLED, Way.ADVICE, Way.READ, Way.FAULT],
@@ -116,22 +121,6 @@ def ways_of(recording: Recording) -> Array:
         singly = hole | (way != Way.UNKNOWN) | (group == 1)
         wanted = in_blocks | (~by_blocks & singly)
     return np.where(wanted, way, NO_WAY).astype(np.int8)
-
-
-def _filled(data: Table, in_blocks: Array, block_pages: int) -> Array:
-    """Return a mask of the pages that a thread inserted after another one of the same block.
-
-    The first one was touched (squashfs_readpage_block, squashfs_readahead).
-    """
-    rows = np.flatnonzero(in_blocks)
-    rows = rows[np.argsort(data["pid"][rows], kind="stable")]
-    names = ("pid", "dev", "ino")
-    same = [data[name][rows][1:] == data[name][rows][:-1] for name in names]
-    number = data["index"][rows] // np.uint64(block_pages)
-    follows = np.logical_and.reduce([*same, number[1:] == number[:-1]])
-    filled = np.zeros(data.rows, bool)
-    filled[rows[1:][follows]] = True
-    return filled
 
 
 def _have_events(recording: Recording) -> bool:

@@ -113,6 +113,10 @@ def own_requests(recording: Recording, requests: Table) -> Array:
     )
     if beside.any():  # with blocks below the page size files share pages of the block device
         own &= ~beside | _in_files(recording, requests)
+    nodes = inserts.nodes
+    for dev in np.unique(nodes["dev"]).tolist():
+        of_node = np.isin(requests["sector"], nodes["index"][nodes["dev"] == dev])
+        own &= ~(of_node & (requests["dev"] == recording.devices.get(dev, dev)))
     if recording.threads is not None:
         theirs = np.setdiff1d(inserts.data["pid"], np.array([*recording.threads], np.int32))
         own &= ~np.isin(requests["pid"], theirs)

@@ -10,11 +10,13 @@ from analyzer.advise.advise import Advice, advise
 from analyzer.ingest.arguments import StrPath
 from analyzer.ingest.recording import Recording
 from analyzer.predict.choice import predict_by
+from analyzer.predict.disk.device_model import device_from
 from analyzer.predict.linux import PREFIX
 from analyzer.predict.prediction import Prediction
 from analyzer.predict.validate import validate
 from analyzer.prefetch import PrefetchError, compare
 from analyzer.prefetch.measured import Listed, read_measurement
+from analyzer.report.live.inputs import live_inputs
 from analyzer.report.write import ReportFiles, write_report, write_tuning_report
 from analyzer.tuner.findings.results import Results
 from boards.silent import silent
@@ -34,6 +36,7 @@ def report(
     device_model: DeviceModel | StrPath | None = None,
     prefetch_runs: StrPath | None = None,
     advice: Advice | None = None,
+    static: bool = False,
     step: Callable[[str], None] = silent,
     part: Callable[[str, int, int], None] = silent,
 ) -> ReportFiles:
@@ -48,6 +51,7 @@ def report(
         device_model: what requests of the disk cost, as in :func:`foreread.predict`.
         prefetch_runs: measured.json of studies/prefetch.
         advice: what else would help; None: made here if the prediction has seconds.
+        static: leave out the part of the page that recomputes, and every script.
         step: is called with each step, in words.
         part: is called with a step's words, how many of its parts are done, and their total.
 
@@ -69,7 +73,19 @@ def report(
         advice = advise(of, device_model=device_model, prediction=prediction, step=step)
     table = None if advice is None else advice.document
     step(DRAWING)
-    return write_report(of, prediction, sweep, validation, folder, listed, tuning, drawn, table)
+    device = device_from(device_model)
+    return write_report(
+        of,
+        prediction,
+        sweep,
+        validation,
+        folder,
+        listed,
+        tuning,
+        drawn,
+        table,
+        None if static else partial(live_inputs, device=device),
+    )
 
 
 def _listed(

@@ -1,4 +1,4 @@
-"""The HTML page: one file, no network, no script."""
+"""The HTML page: one file, no network; a script of its own only where the page recomputes."""
 
 from __future__ import annotations
 
@@ -8,14 +8,24 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from analyzer.report.blocks import Figure, Section
+from analyzer.report.live.page import LivePage
 from analyzer.report.svg import inline_svg
 from analyzer.report.wording import plain
 
 HERE = Path(__file__).parent
 
 
-def render(title: str, subtitle: str, sections: list[Section], version: str) -> str:
-    """Return the page as text that UTF-8 can encode; call it within ``style.drawing``."""
+def render(
+    title: str,
+    subtitle: str,
+    sections: list[Section],
+    version: str,
+    live: LivePage | None = None,
+) -> str:
+    """Return the page as text that UTF-8 can encode; call it within ``style.drawing``.
+
+    With ``live`` the page recomputes where it can run scripts.
+    """
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -29,9 +39,15 @@ def render(title: str, subtitle: str, sections: list[Section], version: str) -> 
         subtitle=subtitle,
         sections=sections,
         version=version,
-        css=Markup((HERE / "report.css").read_text()),  # ours, and no place for outside text
+        css=Markup(_css(live)),  # ours, and no place for outside text
+        live=live,
         drawings=_drawings(sections),
     )
+
+
+def _css(live: LivePage | None) -> str:
+    files = [HERE / "report.css"] + [HERE / "live/live.css"] * (live is not None)
+    return "\n".join(file.read_text() for file in files)
 
 
 def _seen(value: object) -> object:

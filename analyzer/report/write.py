@@ -15,6 +15,8 @@ from analyzer.predict.validate import Validation
 from analyzer.prefetch.measured import Listed
 from analyzer.report.blocks import Block, Figure, Section
 from analyzer.report.document import ReportFigures, figures_of
+from analyzer.report.live.inputs import Live
+from analyzer.report.live.page import live_page
 from analyzer.report.page import render
 from analyzer.report.pdf import write_pdf
 from analyzer.report.sections import sections
@@ -61,17 +63,20 @@ def write_report(
     tuned: Results | None = None,
     drawn: Drawn = silent,
     advice: AdviceDocument | None = None,
+    recompute: Callable[[Subject], Live | None] | None = None,
 ) -> ReportFiles:
     """Write the report into the folder ``output``, which is made if needed.
 
-    ``drawn`` hears after each figure how many are drawn, and of how many.
+    ``drawn`` hears after each figure how many are drawn, and of how many. ``recompute`` returns
+    what the page embeds to recompute; without it the page has no script.
 
     That is ``index.html``, ``report.pdf``, a PNG of each figure, and ``report.json``. The same
     input gives the same bytes. Raises OSError when writing fails.
     """
     subject = Subject(recording, prediction, sweep, validation, listed, tuned, advice)
     head = Head(_title(subject.command), _subtitle(subject), _version(subject))
-    return _write(output, head, sections(subject), figures_of(subject), drawn)
+    live = None if recompute is None else recompute(subject)
+    return _write(output, head, sections(subject), figures_of(subject), drawn, live)
 
 
 def write_tuning_report(tuned: Results, output: Path, drawn: Drawn = silent) -> ReportFiles:
@@ -84,13 +89,19 @@ def write_tuning_report(tuned: Results, output: Path, drawn: Drawn = silent) -> 
 
 
 def _write(
-    output: Path, head: Head, said: list[Section], figures: ReportFigures, drawn: Drawn
+    output: Path,
+    head: Head,
+    said: list[Section],
+    figures: ReportFigures,
+    drawn: Drawn,
+    live: Live | None = None,
 ) -> ReportFiles:
     said = _counting(said, drawn)
     output.mkdir(parents=True, exist_ok=True)
     html, pdf, numbers = (output / name for name in ("index.html", "report.pdf", "report.json"))
     with drawing():
-        page = render(head.title, head.subtitle, said, head.version)
+        embedded = None if live is None else live_page(live)
+        page = render(head.title, head.subtitle, said, head.version, embedded)
         write_whole(html, page.encode())
         write_pdf(pdf, head.title, head.subtitle, said)
         pictures = _write_figures(said, output)

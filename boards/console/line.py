@@ -1,4 +1,4 @@
-"""Bytes to and from a console: over a tty, TCP (a terminal server, QEMU) or a socket file."""
+"""Bytes to and from a console: over a tty, TCP (a terminal server, QEMU), RFC 2217 or a socket."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ import stat
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
+from boards.console.rfc2217 import Rfc2217End, pyserial
 from boards.target import TargetError
 
 DEFAULT_BAUD = 115200
@@ -22,18 +24,25 @@ WRITE_S = 30.0
 BITS_A_BYTE = 10
 
 _HOST = r"[A-Za-z0-9_][A-Za-z0-9_.-]*"
-_TCP = re.compile(rf"serial://(?:(?P<host>{_HOST})|\[(?P<v6>[0-9a-fA-F:.]+)\]):(?P<port>\d{{1,5}})")
+_TCP = re.compile(
+    rf"(?P<scheme>serial|rfc2217)://(?:(?P<host>{_HOST})|\[(?P<v6>[0-9a-fA-F:.]+)\])"
+    r":(?P<port>\d{1,5})(?:\?baud=(?P<baud>[1-9]\d{1,7}))?"
+)
 _PATH = re.compile(r"serial://(?P<path>/[A-Za-z0-9_./:@+,=-]+)(?:\?baud=(?P<baud>[1-9]\d{1,7}))?")
 
 
 @dataclass(frozen=True)
 class SerialAddress:
-    """Where a console is: a tty or a socket file at ``path``, or TCP at ``host`` and ``port``."""
+    """Where a console is: a tty or a socket file at ``path``, or TCP at ``host`` and ``port``.
+
+    ``rfc2217``: the server speaks telnet with serial port control (RFC 2217), and sets the speed.
+    """
 
     path: str | None = None
     baud: int = DEFAULT_BAUD
     host: str | None = None
     port: int | None = None
+    rfc2217: bool = False
 
     @classmethod
     def parse(cls, url: str) -> SerialAddress:
@@ -41,20 +50,23 @@ class SerialAddress:
         if file := _PATH.fullmatch(url):
             return cls(path=file["path"], baud=int(file["baud"] or DEFAULT_BAUD))
         tcp = _TCP.fullmatch(url)
-        if tcp is None or not 0 < int(tcp["port"]) <= LARGEST_PORT:
+        raw = tcp is not None and tcp["scheme"] == "serial"
+        if tcp is None or not 0 < int(tcp["port"]) <= LARGEST_PORT or (raw and tcp["baud"]):
             raise TargetError(
                 f"{url!r} is not a serial target",
-                "use serial:///dev/ttyUSB0?baud=115200, or serial://HOST:PORT for a console"
-                " behind TCP",
+                "use serial:///dev/ttyUSB0?baud=115200, serial://HOST:PORT for a console by raw"
+                " TCP, or rfc2217://HOST:PORT?baud=115200 for one by RFC 2217",
             )
-        return cls(host=tcp["v6"] or tcp["host"], port=int(tcp["port"]))
+        baud = int(tcp["baud"] or DEFAULT_BAUD)
+        return cls(None, baud, tcp["v6"] or tcp["host"], int(tcp["port"]), not raw)
 
     def __str__(self) -> str:
+        speed = "" if self.baud == DEFAULT_BAUD else f"?baud={self.baud}"
         if self.path is not None:
-            speed = "" if self.baud == DEFAULT_BAUD else f"?baud={self.baud}"
             return f"serial://{self.path}{speed}"
         host = f"[{self.host}]" if ":" in (self.host or "") else self.host
-        return f"serial://{host}:{self.port}"
+        scheme = "rfc2217" if self.rfc2217 else "serial"
+        return f"{scheme}://{host}:{self.port}{speed}"
 
 
 class SerialLine:
@@ -72,17 +84,13 @@ class SerialLine:
 
     def read(self, timeout_s: float) -> bytes:
         """Wait for data and return them; empty after ``timeout_s``."""
-        if not self._ready(reading=True, timeout_s=timeout_s):
-            return b""
         try:
-            data = os.read(self._end.fileno(), 65536)
-        except BlockingIOError:
-            return b""
+            data = self._end.receive(max(0.0, timeout_s))
         except OSError as error:
-            raise self._cut(error.strerror) from error
-        if not data:
+            raise self._cut(error.strerror or str(error)) from error
+        if data == b"":
             raise self._cut("it was closed at the other end")
-        return data
+        return data or b""
 
     def write(self, data: bytes, piece: int = 0, gap_s: float = 0.0) -> None:
         """Send all of ``data``; in pieces with a gap between them if ``piece`` is given."""
@@ -93,34 +101,32 @@ class SerialLine:
     def _write(self, data: bytes) -> None:
         end = time.monotonic() + WRITE_S
         while data:
-            if not self._ready(reading=False, timeout_s=end - time.monotonic()):
-                raise self._cut("it takes no bytes")
+            left_s = end - time.monotonic()
             try:
-                data = data[os.write(self._end.fileno(), data) :]
-            except BlockingIOError:
-                continue
+                sent = self._end.send(data, left_s) if left_s > 0 else 0
             except OSError as error:
-                raise self._cut(error.strerror) from error
+                raise self._cut(error.strerror or str(error)) from error
+            if not sent:
+                raise self._cut("it takes no bytes")
+            data = data[sent:]
 
-    def _ready(self, reading: bool, timeout_s: float) -> bool:
-        poll = select.poll()
-        poll.register(self._end.fileno(), select.POLLIN if reading else select.POLLOUT)
-        return bool(poll.poll(max(0.0, timeout_s) * 1000))
-
-    def _open(self) -> _Tty | socket.socket:
+    def _open(self) -> _End:
         try:
+            if self.address.rfc2217:
+                self.byte_s = BITS_A_BYTE / self.address.baud
+                return Rfc2217End(str(self.address.host), self.address.port or 0, self.address.baud)
             if self.address.path is None:
                 where = (self.address.host, self.address.port)
-                return _unblocked(socket.create_connection(where, CONNECT_S))
+                return _DescriptorEnd(_unblocked(socket.create_connection(where, CONNECT_S)))
             if stat.S_ISSOCK(Path(self.address.path).stat().st_mode):
-                return _unblocked(_unix_socket(self.address.path))
+                return _DescriptorEnd(_unblocked(_unix_socket(self.address.path)))
         except OSError as error:
             remedy = "check that the terminal server or QEMU listens there"
             if self.address.path is not None:
                 remedy = "list them with: ls /dev/ttyUSB* /dev/ttyACM* /dev/serial/by-id"
             raise TargetError(f"{self.address}: {error.strerror or error}", remedy) from error
         self.byte_s = BITS_A_BYTE / self.address.baud
-        return _Tty(self.address.path, self.address.baud)
+        return _DescriptorEnd(_Tty(self.address.path, self.address.baud))
 
     def _cut(self, reason: str | None) -> TargetError:
         return TargetError(
@@ -129,16 +135,52 @@ class SerialLine:
         )
 
 
+class _End(Protocol):
+    """This machine's end of a line."""
+
+    def receive(self, timeout_s: float) -> bytes | None:
+        """Return data; nothing if the other end closed the line, None after ``timeout_s``."""
+
+    def send(self, data: bytes, timeout_s: float) -> int:
+        """Return how many bytes the line took; 0 after ``timeout_s``."""
+
+    def close(self) -> None:
+        """Close the line."""
+
+
+class _DescriptorEnd:
+    """An end with a descriptor that does not block: a tty or a socket."""
+
+    def __init__(self, of: _Tty | socket.socket) -> None:
+        self._of = of
+
+    def receive(self, timeout_s: float) -> bytes | None:
+        if self._ready(select.POLLIN, timeout_s):
+            with contextlib.suppress(BlockingIOError):
+                return os.read(self._of.fileno(), 65536)
+        return None
+
+    def send(self, data: bytes, timeout_s: float) -> int:
+        end = time.monotonic() + timeout_s
+        while self._ready(select.POLLOUT, end - time.monotonic()):
+            with contextlib.suppress(BlockingIOError):
+                return os.write(self._of.fileno(), data)
+        return 0
+
+    def close(self) -> None:
+        self._of.close()
+
+    def _ready(self, event: int, timeout_s: float) -> bool:
+        poll = select.poll()
+        poll.register(self._of.fileno(), event)
+        return bool(poll.poll(max(0.0, timeout_s) * 1000))
+
+
 class _Tty:
     """A tty in raw mode, opened exclusively."""
 
     def __init__(self, path: str, baud: int) -> None:
-        try:
-            import serial  # noqa: PLC0415  (an optional package, for this only)
-        except ImportError as error:
-            raise TargetError(
-                "ttys need the Python package pyserial", "pip install 'foreread[serial]'"
-            ) from error
+        serial = pyserial("ttys need")
         try:
             self._serial = serial.Serial(path, baud, timeout=0, exclusive=True)
         except (serial.SerialException, ValueError) as error:

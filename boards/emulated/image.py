@@ -14,12 +14,13 @@ from boards.emulated.error import BoardError, call, require_tool
 _OVERLAY = "overlay-"
 _PLAIN = "-uncompressed"
 FILE_SYSTEMS = (
-    *("ext4", "squashfs", "erofs", "erofs-uncompressed", "btrfs"),
+    *("ext4", "squashfs", "erofs", "erofs-uncompressed", "btrfs", "f2fs"),
     *("overlay-squashfs", "overlay-erofs"),
 )
 SAMPLE = "sample.mp3"
 MERGED = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _BTRFS_MIB = 64  # for its trees
+_F2FS_MIB = 64  # its segments that are kept free, and its own tables; less cannot be mounted
 _SPACE = "free some space in the cache's file system"
 # Also the seed of the directories' hashes: a fixed one, so that their order repeats.
 _UUID = "f0e1d2c3-b4a5-4697-8879-6a5b4c3d2e1f"
@@ -70,6 +71,8 @@ def build_image(
         )
     elif kind == "erofs":
         _erofs(tree, image, () if fs.endswith(_PLAIN) else ("-zlz4hc",))
+    elif kind == "f2fs":
+        _f2fs(tree, image, free_mib)
     else:
         _btrfs(tree, image, free_mib)
 
@@ -91,7 +94,11 @@ def is_read_only(fs: str) -> bool:
 
 def modules_of(fs: str) -> tuple[str, ...]:
     """Return the modules that a file system needs besides those that every board loads."""
-    own = {"erofs": ("erofs",), "btrfs": ("btrfs",)}.get(on_disk(fs), ())
+    own = {
+        "erofs": ("erofs",),
+        "btrfs": ("btrfs",),
+        "f2fs": ("crc32_generic", "f2fs"),
+    }.get(on_disk(fs), ())
     return (*own, "overlay") if fs.startswith(_OVERLAY) else own
 
 
@@ -157,6 +164,14 @@ def _btrfs(tree: Path, image: Path, free_mib: int) -> None:
         file.truncate((sizes // (1 << 20) * 5 // 4 + _BTRFS_MIB + free_mib) << 20)
     unshare = [] if os.getuid() == 0 else [require_tool("unshare", "util-linux"), "-r"]
     call([*unshare, tool, "-q", "-U", _UUID, "--mixed", "--rootdir", tree, image], _SPACE)
+
+
+def _f2fs(tree: Path, image: Path, free_mib: int) -> None:
+    sizes = sum(path.lstat().st_size for path in tree.rglob("*") if path.is_file())
+    with image.open("wb") as file:
+        file.truncate((sizes // (1 << 20) * 5 // 4 + _F2FS_MIB + free_mib) << 20)
+    call([require_tool("mkfs.f2fs", "f2fs-tools"), "-q", "-r", "-U", _UUID, image], _SPACE)
+    call([require_tool("sload.f2fs", "f2fs-tools"), "-T", "0", "-f", tree, image], _SPACE)
 
 
 def check_file_system(fs: str) -> None:

@@ -42,6 +42,7 @@ class LiveOptions:
     with an empty ext4: what was synced to it survives a reset; nothing mounts it. ``scratch_mib``
     (additional memory) is the size of a second device of the slow disk, /dev/slow1; ``modules``
     are loaded in addition. ``image`` is a file with the root, made by the user; its type is ``fs``.
+    ``qemu`` are further words of QEMU's command line, such as a shared folder.
     """
 
     board: str
@@ -58,6 +59,7 @@ class LiveOptions:
     data_mib: int = 0
     scratch_mib: int = 0
     modules: tuple[str, ...] = ()
+    qemu: tuple[str, ...] = ()
     free_mib: int = live_root.FREE_MIB
     read_only: bool = False
     append: str = ""
@@ -140,7 +142,8 @@ def _words(made: Made, folder: Path, port: int) -> list[str]:
     # The socket's path is relative, since it may have 107 characters at most.
     log = f"logfile={escaped(folder / LOG)},logappend=on"
     words += ["-chardev", f"socket,id=serial,path={SERIAL},server=on,wait=off,{log}"]
-    return [*words, "-serial", "chardev:serial", *_network(options, machine, port)]
+    words += ["-serial", "chardev:serial", *options.qemu]
+    return [*words, *_network(options, machine, port)]
 
 
 def _network(options: LiveOptions, machine: Machine, port: int) -> list[str]:

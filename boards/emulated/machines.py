@@ -9,6 +9,8 @@ from boards.emulated.error import BoardError
 
 # The releases of Debian that have a kernel, for a machine whose sources have it not.
 SUITES = {"5.10": "bullseye", "6.1": "bookworm", "6.12": "trixie", "7.2": "forky"}
+# Debian's kernels for clouds lack f2fs, 9p, virtiofs and MTD; "6.12-generic" is the other flavour.
+_GENERIC = "-generic"
 
 
 @dataclass(frozen=True)
@@ -19,7 +21,8 @@ class Machine:
     power of ``icount_shift`` nanoseconds of guest time. ``idle_skips``: idle time may be skipped
     (``sleep=off``). ``suite``: the release of Debian that its packages come from, if not this
     machine's. With less than ``least_memory_mib`` besides its disk it hangs, or ends without
-    a message. ``page_bytes`` is the page size of its kernels.
+    a message. ``page_bytes`` is the page size of its kernels. ``generic`` is the flavour with all
+    of Debian's modules, "" if ``flavour`` has them.
     """
 
     name: str
@@ -37,11 +40,23 @@ class Machine:
     least_memory_mib: int
     suite: str = ""
     page_bytes: int = 4096
+    generic: str = ""
 
     @property
     def default_kernel(self) -> str:
         """The kernel that it boots unless another is named."""
         return "6.1" if "6.1" in self.kernels else self.kernels[-1]
+
+    @property
+    def offered(self) -> tuple[str, ...]:
+        """The names of its kernels: versions, and those with ``-generic`` for all modules."""
+        generic = tuple(f"{kernel}{_GENERIC}" for kernel in self.kernels if self.generic)
+        return (*self.kernels, *generic)
+
+    def package_of(self, kernel: str) -> tuple[str, str]:
+        """Return the version and Debian's flavour of a kernel of ``offered``."""
+        version = kernel.removesuffix(_GENERIC)
+        return version, self.flavour if version == kernel else self.generic
 
     def icount(self, sleeps: bool) -> str:
         """Return how guest time counts instructions; idle time passes at once, or ``sleeps``."""
@@ -56,6 +71,7 @@ MACHINES = {
             name="x86_64",
             debian="amd64",
             flavour="cloud-amd64",
+            generic="amd64",
             kernels=("5.10", "6.1", "6.12", "7.2"),
             qemu="qemu-system-x86_64",
             qemu_package="qemu-system-x86",
@@ -71,6 +87,7 @@ MACHINES = {
             name="arm64",
             debian="arm64",
             flavour="cloud-arm64",
+            generic="arm64",
             kernels=("5.10", "6.1", "6.12", "7.2"),
             qemu="qemu-system-aarch64",
             qemu_package="qemu-system-arm",
@@ -171,8 +188,8 @@ def machine(name: str, kernel: str = "") -> Machine:
         raise BoardError(
             f"no emulated board is called {name!r}", f"use one of {', '.join(MACHINES)}"
         )
-    if kernel and kernel not in known.kernels:
-        offered = ", ".join(known.kernels)
+    if kernel and kernel not in known.offered:
+        offered = ", ".join(known.offered)
         raise BoardError(f"{name} has no kernel {kernel}", f"its kernels are: {offered}")
     return known
 

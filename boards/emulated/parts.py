@@ -30,6 +30,8 @@ _CONFIGURE_CODE = (configure.__file__, str(configure.SCRIPT))
 _IMAGE_CODE = (image.__file__, *_CONFIGURE_CODE)
 _LIVE_CODE = (*_IMAGE_CODE, live_root.__file__, systemd_root.__file__)
 DEFAULT_PACKAGES = ("madplay",)
+# The checksum of f2fs, which newer kernels have in their own library.
+_PART_OF_NEWER = frozenset({"crc32_generic"})
 
 
 class Parts:
@@ -98,15 +100,16 @@ class Parts:
 
     def _find_kernel(self) -> tuple[AptRoot, str]:
         """Return where the kernel is, this machine's sources or its own suite, and its release."""
+        version, flavour = self.machine.package_of(self.kernel)
         try:
-            return self._apt, find_kernel(self._apt, self.kernel, self.machine.flavour)
+            return self._apt, find_kernel(self._apt, version, flavour)
         except BoardError:
-            suite = SUITES.get(self.kernel, "")
+            suite = SUITES.get(version, "")
             if suite in ("", self.machine.suite):
                 raise
             apt = AptRoot(self.cache / "apt", self.machine.debian, suite)
             with contextlib.suppress(BoardError):
-                return apt, find_kernel(apt, self.kernel, self.machine.flavour)
+                return apt, find_kernel(apt, version, flavour)
             raise  # its remedy is the one that most need: apt-get update
 
     def _downloaded(self, name: str, fetch: Callable[[Path], None]) -> list[Path]:
@@ -147,14 +150,18 @@ class Parts:
             release = modules.folder(root)
             always = modules.load_order(release, (*modules.DISKS, *modules.OTHERS))
             found = modules.load_order(release, names)
-            absent = [name for name in names if name not in found]
+            absent = [name for name in names if name not in found and name not in _PART_OF_NEWER]
             if absent:
                 raise BoardError(
                     f"the {self.kernel} kernel of {self.machine.name} has no module {absent[0]}",
-                    "use another board or kernel",
+                    self._with_more_modules(),
                 )
             more = {name: data for name, data in found.items() if name not in always}
             (into / "more").write_bytes(initramfs.more_initramfs(more))
+
+    def _with_more_modules(self) -> str:
+        generic = f"{self.kernel}-generic"
+        return f"use --kernel {generic}" if generic in self.machine.offered else "use another board"
 
     def _slowdisk(self, scratch: Path, release: str) -> bytes:
         fetch = lambda into: self._fetch_headers(release, into)  # noqa: E731

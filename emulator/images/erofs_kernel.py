@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 import numpy.typing as npt
@@ -119,6 +120,24 @@ class OnErofs(Kernel):
         return call.reads
 
 
+@dataclass(slots=True)
+class Unpacked(Request):
+    """Pages of clusters: there when all ``reads`` are done, and unpacked."""
+
+    reads: list[Request] = field(default_factory=list)
+    unpack_ns: float = 0.0
+
+    @property
+    def read_ns(self) -> float:
+        """When all reads are done."""
+        return max(one.done_ns for one in self.reads)
+
+    @property
+    def there_ns(self) -> float:
+        """When its pages can be used."""
+        return self.read_ns + self.unpack_ns
+
+
 @dataclass
 class TimedOnErofs(OnErofs, TimedKernel):
     """A kernel with a clock; unpacking a page takes ``unpack_page_ns``.
@@ -129,23 +148,22 @@ class TimedOnErofs(OnErofs, TimedKernel):
     """
 
     unpack_page_ns: float = field(kw_only=True, default=0.0)
-    _packed: list[tuple[Request, float]] = field(default_factory=list)  # with ns to unpack
+    _packed: list[Unpacked] = field(default_factory=list)
 
-    def use(self, needed: Needed) -> float:
-        """Return when pages are there that somebody needs, and the processor is free."""
-        inode, first, _ = needed
-        wanted = self._by_page.get((inode.row, first))
-        now, left = self.clock_ns, list[tuple[Request, float]]()
-        until = now
-        for request, unpack_ns in self._packed:
-            if request.there_ns <= now:
-                until += unpack_ns
-            elif request is wanted:
-                request.there_ns += unpack_ns
-            else:
-                left.append((request, unpack_ns))
-        self._packed = left
-        return max(super().use(needed), until if until > now else 0.0)
+    def use(self, needed: Needed) -> Request | None:
+        """Return what brings pages that somebody needs, and frees the processor."""
+        wanted = super().use(needed)
+        now, busy_ns = self.clock_ns, 0.0
+        there_ns = wanted.there_ns if wanted else 0.0
+        if there_ns == inf:
+            return wanted
+        for one in self._packed:
+            if one.read_ns <= now:
+                busy_ns, one.unpack_ns = busy_ns + one.unpack_ns, 0.0
+        self._packed = [one for one in self._packed if one.read_ns > now and one is not wanted]
+        if not busy_ns:
+            return wanted
+        return Request(now, max(now + busy_ns, there_ns))
 
     def _end_run(self) -> None:
         call, self.of_call = self.of_call, None
@@ -162,13 +180,11 @@ class TimedOnErofs(OnErofs, TimedKernel):
         sent = self._send(call.reads)
         unpack_ns = call.unpacked / PAGE * self.unpack_page_ns
         if sent:
-            last = sent[-1]
-            last.pages = len(pages)
-            last.there_ns = max(one.done_ns for one in sent)
-            self._packed.append((last, unpack_ns))
-            self._by_page.update(dict.fromkeys(pages, last))
-        else:  # all blocks are kept
-            self.held_ns = max(self.held_ns, self.clock_ns) + unpack_ns
+            one = Unpacked(reads=sent, unpack_ns=unpack_ns)
+            self._packed.append(one)
+            self._by_page.update(dict.fromkeys(pages, one))
+        elif unpack_ns:  # all blocks are kept
+            self._held.append(Request(self.clock_ns, self.clock_ns + unpack_ns))
 
     def _send(self, reads: Sequence[Read]) -> list[Request]:
         """Send reads in their order, in parts that the disk takes; return those of data."""
@@ -179,11 +195,7 @@ class TimedOnErofs(OnErofs, TimedKernel):
                 part = min(left, self.limits.max_sectors)
                 request = self.send(sector, part, 1, read.metadata)
                 sector, left = sector + part, left - part
-                if read.metadata:
-                    self.held_ns = max(self.held_ns, request.done_ns)
-                else:
-                    sent.append(request)
-        self._hold(len(sent))
+                (self._held if read.metadata else sent).append(request)
         return sent
 
 

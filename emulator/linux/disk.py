@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
@@ -25,27 +26,47 @@ Span = tuple[float, float]  # from, until: nanoseconds
 class Request:
     """Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``.
 
-    They are there at ``there_ns``: parts of one bio end it together (bio_chain).
+    They are there at ``there_ns``: parts of one bio end it together (bio_chain), and ``goes_on`` is
+    the next part. Both times are infinite until the queue has accepted the request.
     """
 
-    begin_ns: float
-    done_ns: float
-    there_ns: float
+    begin_ns: float = inf
+    done_ns: float = inf
+    goes_on: Request | None = None
     pages: int = 0
     used: int = 0
+
+    @property
+    def there_ns(self) -> float:
+        """When its pages can be used."""
+        last, there_ns = self, self.done_ns
+        while last.goes_on is not None:
+            last = last.goes_on
+            there_ns = max(there_ns, last.done_ns)
+        return there_ns
+
+
+Read = tuple[Request, int, int, int, bool]  # with sector, sectors, bios, of metadata or not
 
 
 @dataclass
 class TimedKernel(Kernel):
-    """A kernel with a clock."""
+    """A kernel with a clock.
+
+    The queue holds ``limits.nr_requests``. A request beyond that has no place in it: its thread
+    sleeps until there is room, and a thread that comes before it then takes the room
+    (blk_mq_get_tag). ``sent`` are the requests in the order in which the queue accepted them.
+    """
 
     layout: Layout = field(kw_only=True)
     limits: Limits = field(kw_only=True)
     queue: DeviceQueue = field(kw_only=True)
     files: npt.NDArray[np.void] = field(kw_only=True)
     clock_ns: float = 0.0
-    held_ns: float = 0.0  # until when ->readahead itself, or a full queue, blocks the reader
+    made: int = 0  # requests so far
     sent: list[Request] = field(default_factory=list)
+    _held: list[Request] = field(default_factory=list)  # that ->readahead itself waits for
+    _outside: deque[Read] = field(default_factory=deque)  # of the present operation
     pages: int = 0  # read so far; nothing after the end of a compressed file is
     block_sectors: int = 0  # of compressed blocks that were read so far
     _by_page: dict[tuple[int, int], Request] = field(default_factory=dict)  # by file, page
@@ -60,28 +81,54 @@ class TimedKernel(Kernel):
         ]
 
     def send(self, sector: int, sectors: int, bios: int, meta: bool = False) -> Request:
-        """Send a request to the device."""
+        """Make a request, and hand it to the queue if that has room."""
+        request = Request()
+        self.made += 1
+        self._outside.append((request, sector, sectors, bios, meta))
+        if len(self._outside) == 1:
+            self.accept(self._outside)
+        return request
+
+    def taken(self) -> tuple[deque[Read], list[Request]]:
+        """Return what the queue had no room for, and what ->readahead itself waits for.
+
+        That is since the last call.
+        """
+        found = self._outside, self._held
+        self._outside, self._held = deque(), []
+        return found
+
+    def accept(self, reads: deque[Read]) -> float:
+        """Take requests from the front while the queue has room; return when it has room again."""
+        while reads:
+            before = len(self.sent) - self.limits.nr_requests
+            if before >= 0 and self.sent[before].done_ns > self.clock_ns:
+                return self.sent[before].done_ns
+            self._submit(*reads.popleft())
+        return 0.0
+
+    def _submit(self, request: Request, sector: int, sectors: int, bios: int, meta: bool) -> None:
         done = self.queue.submit(self.clock_ns, sector, sectors, bios, meta)
         if not done <= LONGEST_NS:
             raise EmulationError(
                 "a request of this device would take too long",
                 "give other numbers, or calibrate again",
             )
-        self.sent.append(Request(max(self.clock_ns, self._busy_ns), done, done))
+        request.begin_ns, request.done_ns = max(self.clock_ns, self._busy_ns), done
         self._busy_ns = max(self._busy_ns, done)
-        return self.sent[-1]
+        self.sent.append(request)
 
-    def use(self, needed: Needed) -> float:
-        """Return when pages are there that somebody needs."""
+    def use(self, needed: Needed) -> Request | None:
+        """Return the request of pages that somebody needs; None if they were never read."""
         inode, first, behind = needed
         request = self._by_page.get((inode.row, first))
         if request is None:
-            return 0.0
+            return None
         pages = {(inode.row, page) for page in range(first, behind)}
         pages = {page for page in pages if self._by_page.get(page) is request}
         request.used += len(pages - self._used)
         self._used |= pages
-        return request.there_ns
+        return request
 
     def _end_run(self) -> None:
         empty = self.outcome.runs in self.outcome.empty
@@ -97,7 +144,6 @@ class TimedKernel(Kernel):
         cut = requests(Outcome(inserts), self.layout, self.limits, self.machine.page_size)
         sent = [self.send(sector, sectors, bios) for _, sector, sectors, bios in cut]
         _chain(sent, cut)
-        self._hold(len(sent))
         ends = list(accumulate(sectors for _, _, sectors, _ in cut))
         unit = self.machine.page_size // SECTOR
         read = 0  # sectors so far: requests come in the order of the pages
@@ -109,12 +155,6 @@ class TimedKernel(Kernel):
                 last = sent[bisect_left(ends, read)]
                 last.pages += len(pages)
                 self._by_page.update({(file, page): last for page in pages})
-
-    def _hold(self, sent: int) -> None:
-        """Block the thread that sent so many requests until the queue has accepted the last."""
-        before = len(self.sent) - 1 - self.limits.nr_requests
-        if sent and before >= 0:
-            self.held_ns = max(self.held_ns, self.sent[before].done_ns)
 
     def _read_blocks(self, file: int, pages: list[int]) -> None:
         """squashfs_readahead, squashfs_readpage_block: each block is read synchronously.
@@ -135,21 +175,19 @@ class TimedKernel(Kernel):
             found = {(file, page): request for page in pages if page // size == block}
             request.pages = len(found)
             self._by_page.update(found)
-            self.held_ns = max(self.held_ns, request.done_ns)
+            self._held.append(request)
 
 
 def _chain(sent: Sequence[Request], cut: Sequence[tuple[int, int, int, int]]) -> None:
-    """Complete the requests that were split from one bio together.
+    """Join the requests that were split from one bio, which complete together.
 
     A request that continues the previous one was split from the same bio; if two bios meet in a
     request, the second is assumed to begin after it.
     """
-    there = 0.0
-    for row in range(len(sent) - 1, -1, -1):
+    for row in range(len(sent) - 1):
         _, sector, sectors, bios = cut[row]
-        goes_on = bios == 1 and row + 1 < len(cut) and cut[row + 1][1] == sector + sectors
-        there = max(sent[row].done_ns, there if goes_on else 0.0)
-        sent[row].there_ns = there
+        if bios == 1 and cut[row + 1][1] == sector + sectors:
+            sent[row].goes_on = sent[row + 1]
 
 
 def wasted(sent: Sequence[Request], spans: Sequence[Span]) -> float:

@@ -125,18 +125,17 @@ class Kernel:
         """readahead_expand to whole blocks (squashfs_readahead): downwards, then upwards.
 
         Upwards it goes beyond the end of the file, and a whole block further where the run ends
-        on the border of one.
+        on the border of one. A cached page ends it: below one, nothing is added upwards either.
         """
-        inode, block, cause = file.inode, file.inode.block_pages, self.cause
-        self.cause = Cause.BLOCK
-        for page in range(start - 1, start // block * block - 1, -1):
-            if not self._insert(inode, Folio(page, 0)):
-                break
-        for page in range(end, (end // block + 1) * block):
-            if not self._insert(inode, Folio(page, 0)):
-                break
-            file.state.size += 1
-            file.state.async_size += 1
+        cause, self.cause = self.cause, Cause.BLOCK
+        block = file.inode.block_pages
+        below = range(start - 1, start // block * block - 1, -1)
+        if all(self._insert(file.inode, Folio(page, 0)) for page in below):
+            for page in range(end, (end // block + 1) * block):
+                if not self._insert(file.inode, Folio(page, 0)):
+                    break
+                file.state.size += 1
+                file.state.async_size += 1
         self.cause = cause
 
     def read_forced(self, file: OpenFile, start: int, pages: int) -> None:

@@ -15,6 +15,7 @@ from emulator.linux.rules import Rules
 LONGEST_NS = 1e14  # upper bound of any duration passed in (about 28 h)
 MOST_CPUS = 1 << 16
 MOST_BIOS = 1 << 20
+META, ONCE = 1, 2  # of a step's ``meta``
 # One thing that a thread does. Before it the thread sleeps for sleep_ns or until step woken_by (any
 # row, or -1) has ended, waits until step waits_for (an earlier row, or -1) has ended, and computes
 # for cpu_ns. operation: row of the program; -1: a read of ``sectors`` from ``sector`` on, in

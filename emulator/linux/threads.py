@@ -4,7 +4,9 @@ A thread is an iterator of its waits. It occupies a CPU while it computes, and c
 of that. Its actions take no time, and happen in order of time, simultaneous ones in order of rows.
 A thread that has to compute takes a free CPU, or the CPU occupied longest by another thread if that
 is a slice or more; otherwise it waits in a FIFO queue. A thread that has occupied a CPU for a slice
-yields it to the first in the queue, and queues at the end.
+yields it to the first in the queue, and queues at the end. Of threads that wait for one completion,
+those that wait for its pages go on before those that wait for its room in the queue, as it wakes
+them (blk_mq_end_request); these in the order in which they began to wait.
 """
 
 from __future__ import annotations
@@ -15,10 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from emulator.linux.disk import Span
+from emulator.linux.disk import Request, Span
 
 # sched_min_granularity_ns, since 6.6 sched_base_slice_ns, of one CPU (kernel/sched/fair.c)
 SLICE_NS = 0.75e6
+NONE = -1.0
 _MOST_FACTOR = 8  # CPUs: get_update_sysctl_factor
 
 
@@ -33,12 +36,16 @@ class Compute:
 class Sleep:
     """Sleep until then: for a device, or for an unknown reason.
 
-    The end of step ``woken_by`` ends the sleep earlier (-1: no step does).
+    The end of step ``woken_by`` ends the sleep earlier (-1: no step does). If the time is infinite,
+    it ends when the pages of ``request`` are there. ``for_room_since_ns``: since when it waits for
+    room in the device's queue; NONE: it does not.
     """
 
     until_ns: float
     for_device: bool = False
     woken_by: int = -1
+    request: Request | None = None
+    for_room_since_ns: float = NONE
 
 
 @dataclass(frozen=True)
@@ -66,6 +73,8 @@ class Thread:
     end_ns: float = 0.0
     waits: bool = False  # for a device
     woken_by: int = -1  # the step that would end its sleep
+    request: Request | None = None  # that it waits for
+    room_since_ns: float = NONE
     over_ns: float = math.nan
 
 
@@ -83,7 +92,7 @@ class Threads:
     _running: list[Thread] = field(default_factory=list)
     _waiting: int = 0
     _queue: deque[Thread] = field(default_factory=deque)
-    _events: list[tuple[float, int, Thread]] = field(default_factory=list)
+    _events: list[tuple[float, float, int, Thread]] = field(default_factory=list)
     _sleepers: dict[int, list[Thread]] = field(default_factory=dict)  # by row they wait for
 
     def run(self, threads: Sequence[Thread], last: Thread | None) -> None:
@@ -93,7 +102,7 @@ class Threads:
         for thread in threads:
             self._at(0.0, thread)
         while self._events and (last is None or math.isnan(last.over_ns)):
-            time, _, thread = heappop(self._events)
+            time, _, _, thread = heappop(self._events)
             self._pass(time)
             if thread.has_cpu and thread.end_ns > time:
                 self._take_turns(thread)
@@ -108,11 +117,22 @@ class Threads:
                 self._forget_event(thread)
             self._at(self.now_ns, thread)
 
+    def settle(self) -> None:
+        """Let threads that wait for requests outside the queue know when these are done."""
+        if any(math.isinf(time) for time, *_ in self._events):
+            self._events = [
+                (thread.request.there_ns, since, row, thread)
+                if math.isinf(time) and thread.request
+                else (time, since, row, thread)
+                for time, since, row, thread in self._events
+            ]
+            heapify(self._events)
+
     def _at(self, time: float, thread: Thread) -> None:
-        heappush(self._events, (time, thread.row, thread))
+        heappush(self._events, (time, thread.room_since_ns, thread.row, thread))
 
     def _forget_event(self, thread: Thread) -> None:
-        self._events = [event for event in self._events if event[2] is not thread]
+        self._events = [event for event in self._events if event[-1] is not thread]
         heapify(self._events)
 
     def _pass(self, time: float) -> None:
@@ -130,6 +150,7 @@ class Threads:
         """Execute a thread's current step, and begin to wait for the next one."""
         self._waiting -= thread.waits
         thread.waits = False
+        thread.room_since_ns = NONE
         if thread.woken_by >= 0:
             self._sleepers[thread.woken_by].remove(thread)
             thread.woken_by = -1
@@ -141,8 +162,9 @@ class Threads:
                 else:
                     self._want_cpu(thread)
                 return
-            case Sleep(until_ns, for_device, woken_by):
+            case Sleep(until_ns, for_device, woken_by, request, room_since_ns):
                 thread.waits = for_device
+                thread.request, thread.room_since_ns = request, room_since_ns
                 self._waiting += for_device
                 self._at(until_ns, thread)
                 if woken_by >= 0:

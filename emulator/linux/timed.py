@@ -8,14 +8,15 @@ the reference for the C core.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from emulator.devices.device import DeviceModel
-from emulator.linux.disk import TimedKernel, wasted
+from emulator.linux.disk import Read, Request, TimedKernel, wasted
 from emulator.linux.reference import Replay
-from emulator.linux.steps import STEP, CpuCost, Run, Timed
+from emulator.linux.steps import META, ONCE, STEP, CpuCost, Run, Timed
 from emulator.linux.threads import Compute, Life, Over, Sleep, Thread, Threads
 
 __all__ = ["STEP", "CpuCost", "Run", "Timed", "timed"]
@@ -27,7 +28,7 @@ def timed(
     device: DeviceModel,
     cpu: CpuCost | None = None,
     recorded: Timed | None = None,
-    kernel: Callable[..., TimedKernel] = TimedKernel,
+    kernel: Callable[..., TimedKernel] | None = None,
 ) -> Timed:
     """Replay a run under ``window`` (pages); ``kernel`` makes the kernel of its file system.
 
@@ -37,11 +38,15 @@ def timed(
     unchanged. Raises EmulationError for impossible steps.
     """
     run.check()
-    return _Replay(run, window, device, cpu or CpuCost(), recorded, kernel).timed()
+    return TimedReplay(run, window, device, cpu or CpuCost(), recorded, kernel).timed()
 
 
-class _Replay(Replay):
+class TimedReplay(Replay):
+    """One replay; history.py replaces the kernel and the threads by ones that write down more."""
+
     kernel: TimedKernel
+    kernel_type: type[TimedKernel] = TimedKernel
+    threads_type: type[Threads] = Threads
 
     def __init__(
         self,
@@ -50,10 +55,10 @@ class _Replay(Replay):
         device: DeviceModel,
         cpu: CpuCost,
         recorded: Timed | None,
-        kernel: Callable[..., TimedKernel],
+        kernel: Callable[..., TimedKernel] | None = None,
     ) -> None:
         super().__init__(run.program, run.rules, window, run.machine)
-        self.kernel = kernel(
+        self.kernel = (kernel or self.kernel_type)(
             run.rules,
             run.machine,
             window,
@@ -67,7 +72,8 @@ class _Replay(Replay):
         self._operations = run.program.operations.tolist()
         self._work = np.zeros((len(run.steps), 3), np.int64)
         self._over = [False] * len(run.steps)
-        self._threads = Threads(run.cpus, self._tell)
+        self._once: dict[int, Request] = {}  # by sector
+        self._threads = self.threads_type(run.cpus, self._tell)
 
     def timed(self) -> Timed:
         """Run all threads."""
@@ -107,38 +113,58 @@ class _Replay(Replay):
             due = cpu_ns + behind + saved
             saved = min(due, 0.0)
             yield Compute(max(due, 0.0))
-            for until in self._do(row, operation, read):
-                if until > kernel.clock_ns:
-                    yield Sleep(until, for_device=True)
+            for wait in self._do(row, operation, read):
+                if wait.until_ns > kernel.clock_ns:
+                    yield wait
                     yield Compute(0.0)
             self._over[row] = True
             self._threads.wake(row)
             behind = self._change(row) if operation >= 0 else 0.0
         yield Compute(max(tail_ns + behind + saved, 0.0))
 
-    def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[float]:
-        """Execute a step; yield the times until which it has to wait."""
+    def _do(self, row: int, operation: int, read: Sequence[int]) -> Iterator[Sleep]:
+        """Execute a step; yield what it has to wait for, which may be over already."""
         kernel, work = self.kernel, self._work[row]
         if operation < 0:
             sector, sectors, bios, _, meta = read
             if sectors:
-                work[0] = 1
-                yield kernel.send(sector, sectors, bios, bool(meta)).done_ns
+                request = self._once.get(sector) if meta & ONCE else None
+                if request is None:
+                    work[0] = 1
+                    request = kernel.send(sector, sectors, bios, bool(meta & META))
+                    if meta & ONCE:
+                        self._once[sector] = request
+                    yield from self._accepted(kernel.taken()[0])
+                yield Sleep(request.done_ns, for_device=True, request=request)
             return
         needs = self.do(*self._operations[operation])
         while True:
-            requests, pages, sectors = len(kernel.sent), kernel.pages, kernel.block_sectors
+            requests, pages, sectors = kernel.made, kernel.pages, kernel.block_sectors
             needed = next(needs, None)
             work += (
-                len(kernel.sent) - requests,
+                kernel.made - requests,
                 kernel.pages - pages,
                 kernel.block_sectors - sectors,
             )
-            held, kernel.held_ns = kernel.held_ns, 0.0
+            outside, held = kernel.taken()
+            yield from self._accepted(outside)
+            held_ns = max((one.done_ns for one in held), default=0.0)
             if needed is None:
-                yield held
+                yield Sleep(held_ns, for_device=True)
                 return
-            yield max(kernel.use(needed), held)
+            request = kernel.use(needed)
+            there_ns = request.there_ns if request else 0.0
+            yield Sleep(max(there_ns, held_ns), for_device=True, request=request)
+
+    def _accepted(self, outside: deque[Read]) -> Iterator[Sleep]:
+        """Yield the waits of a thread until the queue has accepted its requests."""
+        left, since_ns = len(outside), self.kernel.clock_ns
+        while outside:
+            until_ns = self.kernel.accept(outside)
+            self._threads.settle()
+            if len(outside) < left:
+                left, since_ns = len(outside), self.kernel.clock_ns
+            yield Sleep(until_ns, for_device=True, for_room_since_ns=since_ns)
 
     def _change(self, row: int) -> float:
         """Return the processor's work that a step needed more than when recorded."""

@@ -35,7 +35,7 @@ def timed_windows(
     it is None from the replay at 0. Raises EmulationError for a run that cannot be.
     """
     run.check()
-    numbers = _numbers(device)
+    numbers = device_numbers(device)
     if numbers is None:
         replay = partial(timed, run, device=device)
     else:
@@ -53,7 +53,7 @@ def _tables(run: Run) -> list[npt.NDArray[Any]]:
     return [*core, np.ascontiguousarray(run.steps)]
 
 
-def _numbers(device: DeviceModel) -> list[float] | None:
+def device_numbers(device: DeviceModel) -> list[float] | None:
     """Return kind and numbers of a device (core/linux/device.h); None where C has no such kind."""
     match device:
         case FixedCost():

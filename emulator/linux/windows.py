@@ -20,8 +20,19 @@ from emulator.linux.requests import EXTENT, Limits
 from emulator.linux.rules import Rules
 
 MAX_WINDOW: int = _linux.MAX_WINDOW
-# struct lx_insert: ``run`` as in Outcome.inserts.
-INSERT = np.dtype([("file", "u4"), ("index", "u8"), ("order", "u4"), ("run", "u4")], align=True)
+# struct lx_insert: ``run`` as in Outcome.inserts; ``operation`` is the row that it was read for,
+# ``cause`` the rule (Cause) that reads it.
+INSERT = np.dtype(
+    [
+        ("file", "u4"),
+        ("index", "u8"),
+        ("order", "u4"),
+        ("run", "u4"),
+        ("operation", "u4"),
+        ("cause", "u4"),
+    ],
+    align=True,
+)
 
 
 @dataclass(frozen=True, eq=False)

@@ -35,6 +35,7 @@ COMMANDS = {
     "script": "write a boot script that applies the result, and files to install it",
     "prefetch": "write a prefetch list of the files a start-up reads, and predict its effect",
     "layout": "write the order of files for an image, and predict its block size and compressor",
+    "export": "write a recorded start, and emulated runs of it, for viewers and tables",
     "fingerprint": "classify the current disk workload, and apply the settings learnt for it",
     "boards": "list, show and create board profiles; run emulated boards",
 }

@@ -12,6 +12,7 @@ from analyzer.advise.document import AdviceDocument
 from analyzer.advise.stale import StalenessDocument
 from analyzer.confirm.document import ConfirmationDocument
 from analyzer.diff.document import DiffDocument
+from analyzer.export.make import ExportDocument
 from analyzer.forecast.document import Forecast
 from analyzer.predict.disk.document import CalibrationDocument
 from analyzer.predict.prediction import PredictionDocument
@@ -60,6 +61,7 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "script": (ScriptDocument, UninstalledDocument),
     "prefetch": (PrefetchDocument, StalenessDocument),
     "layout": (LayoutDocument,),
+    "export": (ExportDocument,),
     "fingerprint": (PeriodDocument, DoneDocument, WatchScriptDocument),
     "boards-list": (BoardsDocument,),
     "boards-show": (Profile,),

@@ -68,7 +68,8 @@ def on_board(
 def _metadata_sector(target: str) -> int | None:
     """Return where the metadata of a board's squashfs begins: after all data.
 
-    None for another root. It is inode_table_start of the superblock (fs/squashfs/squashfs_fs.h).
+    None for another root. It is inode_table_start of the superblock (fs/squashfs/squashfs_fs.h), in
+    whole blocks of 1 KiB, as squashfs reads (SQUASHFS_DEVBLK_SIZE).
     """
     board = started(target)
     if board is None:
@@ -76,7 +77,7 @@ def _metadata_sector(target: str) -> int | None:
     done = board.target().run(["dd", "if=/dev/slow0", "bs=96", "count=1"], timeout_s=60.0)
     if done.status or done.stdout[:4] != b"hsqs":
         return None
-    return int.from_bytes(done.stdout[64:72], "little") // 512
+    return int.from_bytes(done.stdout[64:72], "little") // 1024 * 2
 
 
 def started_as(taken: Inputs, run: Recording) -> Inputs:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from logged_inserts import expected_log, logged
 from programs import MapFlag, Op, Script
 
 from emulator.linux.operations import Machine
@@ -24,7 +25,7 @@ def run(script, release, window, **machine):
     plain = emulate(program, rules, window, of)
     group = np.zeros(len(program.files), np.uint32)
     core = Emulation(program, rules, of, Limits(512), np.zeros(0, EXTENT), group)
-    assert core.inserts(window).tolist() == plain.inserts
+    assert logged(core, window) == expected_log(plain)
     return plain
 
 

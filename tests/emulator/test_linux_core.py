@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import replace
 
 import numpy as np
@@ -9,13 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from layout_strategy import block_layouts, layouts
+from logged_inserts import expected_log, logged
 from program_strategy import programs
 from programs import PAGE, MapFlag, Op, Script
 
 from emulator import _linux
 from emulator.fixed import EmulationError
 from emulator.linux.operations import Machine, Program
-from emulator.linux.reference import emulate
+from emulator.linux.reference import Replay, emulate
 from emulator.linux.requests import EXTENT, Layout, Limits, count
 from emulator.linux.rules import CHANGES, rules_for
 from emulator.linux.windows import Emulation
@@ -40,7 +42,7 @@ def test_the_core_agrees_with_the_plain_python(data, version, large):
     group = np.arange(len(program.files), dtype=np.uint32)
     core = Emulation(program, rules, machine, limits, extents, group)
     plain = emulate(program, rules, window, machine)
-    assert core.inserts(window).tolist() == plain.inserts
+    assert logged(core, window) == expected_log(plain)
     counts = core.counts([window])
     expected = count(plain, program, Layout(extents), limits, PAGE)
     assert (counts.requests[:, 0].tolist(), counts.pages[:, 0].tolist()) == expected
@@ -66,7 +68,7 @@ def test_the_core_agrees_about_huge_pages_and_many_misses(data, version, large):
     window = data.draw(st.sampled_from([0, 4, 32, 100]))
     group = np.arange(len(program.files), dtype=np.uint32)
     core = Emulation(program, rules, machine, LIMITS, NO_EXTENTS, group)
-    assert core.inserts(window).tolist() == emulate(program, rules, window, machine).inserts
+    assert logged(core, window) == expected_log(emulate(program, rules, window, machine))
 
 
 def a_program():
@@ -172,3 +174,18 @@ def test_advice_on_a_file_of_unknown_size_ends():
     handle = script.open(script.sized(-1))
     program = script.advise(Op.WILLNEED, handle, 5, 1 << 40).program()
     assert core(program).counts([32]).pages[0, 0] == 320
+
+
+@given(data=st.data(), version=st.sampled_from([(2, 6, 18), (5, 10), (7, 2)]))
+@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+def test_each_insert_names_the_operation_that_read_it(data, version):
+    drawn = data.draw(programs(large=True, block=0))
+    program = drawn.script.program()
+    replay = Replay(program, rules_for(version), 32, Machine())
+    made = []
+    for row, operation in enumerate(program.operations.tolist()):
+        deque(replay.do(*operation), maxlen=0)
+        made += [row] * (len(replay.kernel.outcome.inserts) - len(made))
+    group = np.zeros(len(program.files), np.uint32)
+    core = Emulation(program, rules_for(version), Machine(), LIMITS, NO_EXTENTS, group)
+    assert core.inserts(32)["operation"].tolist() == made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from logged_inserts import expected_log, logged
 from programs import PAGE, Script
 
 from emulator.devices.device import FixedCost
@@ -29,7 +30,7 @@ def run(script, release, window=32):
     no_extents = np.zeros(0, EXTENT)
     group = np.arange(len(program.files), dtype=np.uint32)
     core = Emulation(program, rules, Machine(), LIMITS, no_extents, group)
-    assert core.inserts(window).tolist() == plain.inserts
+    assert logged(core, window) == expected_log(plain)
     counts = core.counts([window])
     expected = count(plain, program, Layout(no_extents), LIMITS, PAGE)
     assert (counts.requests[:, 0].tolist(), counts.pages[:, 0].tolist()) == expected

@@ -7,12 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from programs import PAGE, Script
+from timed_runs import run_of
 
 from emulator.devices.device import FixedCost
 from emulator.linux.operations import Machine, Outcome
 from emulator.linux.reference import emulate
 from emulator.linux.requests import EXTENT, Layout, Limits, requests
 from emulator.linux.rules import rules_for
+from emulator.linux.steps import ONCE
 from emulator.linux.timed import STEP, CpuCost, Run, timed
 
 DEVICE = FixedCost(1000, 100)
@@ -78,6 +80,67 @@ def test_a_full_queue_holds_the_thread_that_submits(room, total_ns):
     steps = run(script, [(0, 0, 0), (0, 1, 0), (10, 2, 0)])
     found = timed(replace(steps, limits=Limits(4, nr_requests=room)), 4, DEVICE)
     assert found.total_ns == total_ns
+
+
+@pytest.mark.parametrize(
+    ("cpus", "ends"),
+    [(1, [2850, 4250]), (2, [4200, 2800])],
+)
+def test_a_thread_that_comes_first_takes_the_room_that_another_waits_for(cpus, ends):
+    """Of a queue for one: thread 0 reads until 1400, and thread 1 has to wait with its read.
+
+    On one processor thread 0 goes on first, computes for 50 and reads again, until 2850; on two
+    thread 1 reads at 1400, until 2800, and thread 0 waits from 1450 on.
+    """
+    rows = [
+        {"operation": -1, "sectors": 8},
+        {"operation": -1, "sectors": 8, "sector": 100, "thread": 1, "cpu_ns": 100},
+        {"operation": -1, "sectors": 8, "sector": 200, "cpu_ns": 50},
+    ]
+    found = timed(
+        replace(run_of(Script(), rows, cpus=cpus), limits=Limits(1280, nr_requests=1)), 0, DEVICE
+    )
+    assert found.ends_ns.tolist() == ends
+
+
+def test_threads_get_room_in_the_order_in_which_they_wait():
+    """A queue for one: thread 2 waits from 200 on, thread 1 from 100 on, both for thread 0."""
+    rows = [
+        {"operation": -1, "sectors": 8},
+        {"operation": -1, "sectors": 8, "sector": 100, "thread": 2, "cpu_ns": 200},
+        {"operation": -1, "sectors": 8, "sector": 200, "thread": 1, "cpu_ns": 100},
+    ]
+    full = replace(run_of(Script(), rows, cpus=3), limits=Limits(1280, nr_requests=1))
+    assert timed(full, 0, DEVICE).ends_ns.tolist() == [1400, 2800, 4200]
+
+
+def test_pages_of_a_request_outside_the_queue_arrive_for_other_threads_too():
+    """A queue for one, which metadata fills until 1400: the page is read from then on, until 2800.
+
+    Thread 2 needs the same page, and so has it when thread 1, which asked for it, has it.
+    """
+    script = Script()
+    handle = script.open(script.file(8))
+    script.read(handle, 0).read(handle, 0)
+    rows = [
+        {"operation": 0},
+        {"operation": -1, "sectors": 8},
+        {"operation": 1, "thread": 1, "cpu_ns": 100},
+        {"operation": 2, "thread": 2, "cpu_ns": 200},
+    ]
+    full = replace(run_of(script, rows, cpus=3), limits=Limits(1280, nr_requests=1))
+    assert timed(full, 0, DEVICE).ends_ns.tolist() == [1400, 2800, 2800]
+
+
+def test_of_reads_of_one_place_that_are_made_once_the_others_wait_for_the_first():
+    rows = [
+        {"operation": -1, "sectors": 8, "meta": ONCE},
+        {"operation": -1, "sectors": 8, "meta": ONCE, "thread": 1, "cpu_ns": 700},
+        {"operation": -1, "sectors": 8, "thread": 2, "cpu_ns": 700},
+    ]
+    found = timed(run_of(Script(), rows, cpus=3), 0, DEVICE)
+    assert found.ends_ns.tolist() == [1400, 1400, 2800]
+    assert found.work[:, 0].tolist() == [1, 0, 1]
 
 
 def test_the_processor_s_work_is_relative_to_the_recording():

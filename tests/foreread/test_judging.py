@@ -7,7 +7,8 @@ from capture_builder import capture_of
 
 from analyzer.judge.comparing import Difference
 from analyzer.judge.programs import programs
-from foreread.judging import _check, difference_text
+from analyzer.judge.run import Compared
+from foreread.judging import _check, _Judge, difference_text
 from tracer.error import RecordError
 from tracer.runner.executable import FAILED
 
@@ -43,6 +44,38 @@ def test_a_difference_says_program_window_step_and_both_reads():
         "which touches page 34 through a mapping: the emulation reads pages 26–41, this kernel "
         "read page 34"
     )
+
+
+class Rerun(_Judge):
+    """Runs of 40 programs: ``slow`` ones differ until they are run again, ``other`` ones always."""
+
+    def __init__(self, slow, other):
+        self.tasks = range(40)
+        self.tell = lambda _: None
+        self.repeated = 0
+        self.brought = []
+        self._slow, self._other = set(slow), set(other)
+
+    def _bring(self, rows, pause_ms):
+        self.brought.append((len(rows), pause_ms))
+
+    def _recorded(self, _kb, _expected, rows):
+        different = rows & (self._other if self.brought else self._slow | self._other)
+        return Compared(differences={row: f"of {row}" for row in sorted(different)})
+
+
+def test_all_programs_that_a_slow_disk_disturbed_are_run_again():
+    judge = Rerun(slow=range(5, 25), other=[])
+    assert judge._window(16, []).differences == {}
+    assert judge.brought == [(3, 200), (6, 200), (11, 200), (40, 10)]
+    assert judge.repeated == 20
+
+
+def test_a_program_that_differs_again_ends_the_repetitions():
+    judge = Rerun(slow=range(5, 25), other=[9])
+    assert judge._window(16, []).differences == {9: "of 9"}
+    assert judge.brought == [(3, 200), (6, 200), (40, 10)]
+    assert judge.repeated == 8
 
 
 @pytest.mark.parametrize("page", [4096, 65536])

@@ -9,7 +9,6 @@ from shells import BUSYBOX
 from slow_disks import slow_disk
 from watched_disks import applying, eventually, plans, until
 
-from boards.target import LocalTarget
 from tracer.remote.watch import parse_verdict, watching
 
 pytestmark = [
@@ -38,7 +37,7 @@ def verdicts(said):
 
 def test_a_bad_plan_is_undone_with_the_figures_of_both(slow):
     """Requests of 4 KiB: an eighth of the throughput at the original window."""
-    with watching(LocalTarget(), judging(slow, 4, 60), BUSYBOX) as watch:
+    with watching(slow.target, judging(slow, 4, 60), BUSYBOX) as watch:
         said = until(watch, "undone")
         assert eventually(slow.disk.window_kb, WINDOW_KB)
     (verdict,) = verdicts(said)
@@ -50,7 +49,7 @@ def test_a_bad_plan_is_undone_with_the_figures_of_both(slow):
 
 def test_a_good_plan_stays_until_the_workload_outgrows_it(slow):
     """A large window doubles what is read; later it reads much that nobody wants."""
-    with watching(LocalTarget(), judging(slow, 1024, 4), BUSYBOX) as watch:
+    with watching(slow.target, judging(slow, 1024, 4), BUSYBOX) as watch:
         said = until(watch, "kept")
         assert eventually(slow.disk.window_kb, 1024)
         slow.mode.write_text("pieces")

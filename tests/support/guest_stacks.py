@@ -188,7 +188,7 @@ class Images:
         proto.write_text(f"x\n0 0\nd--755 0 0\n{files}$\n")
 
 
-def _with_libraries(name: str) -> list[str]:
+def with_libraries(name: str) -> list[str]:
     program = shutil.which(name) or name
     listed = subprocess.run(["ldd", program], check=True, capture_output=True, text=True).stdout
     return [program, *re.findall(r"(/\S+\.so\S*)", listed)]
@@ -210,7 +210,7 @@ class StackedBoard:
         places = f"{_HERE} {_BELOW} {_BIG}"
         self.shell(f"mkdir -p {places} && mount -t tmpfs -o size=90% big {_BIG}")
         self.shell(f"mkdir {_TOOLS} {_BIG}/files")
-        for file in sorted({file for name in BROUGHT for file in _with_libraries(name)}):
+        for file in sorted({file for name in BROUGHT for file in with_libraries(name)}):
             target.push(Path(file), f"{_TOOLS}/{Path(file).name}")
         self.shell(f"chmod +x {_TOOLS}/*")
 

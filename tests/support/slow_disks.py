@@ -9,15 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from limited_disks import limiting_group
+from waiting import wait_until
 from watched_disks import Disk
 
+from boards.target import LocalTarget
+
 DISK_MIB = 256
+# Start a program in a group, and where /proc has that program alone.
+ALONE = """
+echo $$ >"$1/cgroup.procs" && shift
+exec unshare --pid --fork --mount-proc --kill-child -- "$@"
+"""
 # Reads the disk through the page cache, which it leaves as it found it: all of it, or pieces of
 # 128 KiB that are 8 MiB apart, after each of which readahead is of no use. A file takes the window
 # when it is opened (file_ra_state_init, mm/readahead.c).
 READER = """
 import os, sys
 path, mode, mib = sys.argv[1], sys.argv[2], int(sys.argv[3])
+print("begun", flush=True)
 at = 0
 while True:
     disk = os.open(path, os.O_RDONLY)
@@ -30,16 +39,29 @@ while True:
 """
 
 
+class BesideTarget(LocalTarget):
+    """This machine, where commands run in the namespaces that an unshare(1) has made."""
+
+    def __init__(self, pid: int) -> None:
+        super().__init__()
+        spaces = f"/proc/{pid}/ns"
+        self._enter = ["nsenter", f"--mount={spaces}/mnt", f"--pid={spaces}/pid_for_children"]
+
+    def run(self, command, **options):
+        return super().run([*self._enter, *command], **options)
+
+
 @dataclass(frozen=True)
 class SlowDisk:
     """A loop device on another one, whose reads are limited.
 
-    The file ``mode`` says what its reader, the process ``pid``, reads: all or pieces.
+    The file ``mode`` says what its reader reads: all or pieces. ``target`` is this machine where
+    /proc has the reader alone: a watcher there counts no bytes of others.
     """
 
     disk: Disk
     mode: Path
-    pid: int
+    target: LocalTarget
 
 
 @contextmanager
@@ -57,12 +79,14 @@ def slow_disk(directory, window_kb, requests, size):
         disk.knob.write_text(str(window_kb))
         with limiting_group(lower, requests, size) as group:
             words = [sys.executable, "-c", READER, f"/dev/{upper}", mode, str(DISK_MIB)]
-            with subprocess.Popen(words) as reader:
-                (group / "cgroup.procs").write_text(str(reader.pid))
+            words = ["sh", "-c", ALONE, "sh", group, *words]
+            with subprocess.Popen(words, stdout=subprocess.PIPE) as reader:
                 try:
-                    yield SlowDisk(disk, mode, reader.pid)
+                    assert reader.stdout.readline() == b"begun\n"
+                    yield SlowDisk(disk, mode, BesideTarget(reader.pid))
                 finally:
                     reader.kill()
+                    wait_until(lambda: not (group / "cgroup.procs").read_text())
     finally:
         for name in (upper, lower):
             subprocess.run(["losetup", "--detach", f"/dev/{name}"], check=True)

@@ -42,7 +42,7 @@ class SshServer:
         self.folder = folder
         self.identity = folder / "identity"
         self.known_hosts = folder / "known_hosts"
-        self.port = _free_port()
+        self.port = free_port()
         self.shells: list[int] = []
         _keygen(self.identity)
         {"openssh": self._prepare_openssh, "dropbear": self._prepare_dropbear}[kind]()
@@ -160,7 +160,8 @@ def _output(*command: object) -> str:
     return done.stdout
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Return a port on loopback that nothing uses at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -16,8 +16,10 @@ import stat
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
+from boards.apart import apart
 from boards.counted import plural
 from boards.mounts import MountPoint, mount_of, read_mounts
 from tracer.error import RecordError
@@ -50,7 +52,8 @@ def drop_and_prove(files: list[Path], mounts: list[MountPoint]) -> tuple[Cold, d
     before = cached_pages()
     for attempt in range(_ATTEMPTS):
         drop_caches()
-        cold, cached = _prove(files, before, mounts)
+        # Apart: the files that processes map may be databases that this process has locked.
+        cold, cached = apart(partial(_prove, files, before, mounts))
         if cold.proven:
             break
         time.sleep(0.2 * (attempt + 1))  # somebody else's reads may still be under way

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from boards.apart import apart
 from boards.mounts import MountPoint, mount_of
 from tracer.formats.capture import Extent, FileEntry, Segment
 from tracer.local.elf import segments_of
@@ -61,7 +62,9 @@ def find_files(
             wanted -= gone | by_handle.keys()
             deadline = min(deadline, time.monotonic() + _REST_S) if by_handle else deadline
             complete &= _walk(root, dev, wanted, paths, mounts, deadline)
-    return [_entry(inode, paths.get(inode)) for inode in sorted(inodes)], complete
+    # Apart: the command may read a database that this process has locked.
+    entries = apart(lambda: [_entry(inode, paths.get(inode)) for inode in sorted(inodes)])
+    return entries, complete
 
 
 def _is_seen(path: str, dev: str, mounts: list[MountPoint]) -> bool:

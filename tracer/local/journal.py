@@ -28,6 +28,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from boards import guard
+from boards.labgrid.held import release_leftovers
 from boards.scratch import remove_leftovers
 from boards.target import LocalTarget, Target
 from tracer.backends import tracefs_mount
@@ -207,12 +208,14 @@ def restore_leftovers(target: Target | None = None, directory: Path = DIRECTORY)
     """Put back what forereads that were killed had changed; return what was done.
 
     Knobs are left while a living foreread holds them, and reported if somebody else changed them.
-    Processes, jobs, trace instances, probes, mounts and temporary files of dead forereads go too.
+    Processes, jobs, trace instances, probes, mounts and temporary files of dead forereads go too,
+    and the places of labs that they held.
     RecordError if the journal's directory is not this user's own.
     """
     with uninterrupted():
         ended = [Restored(f"process {one}", "ended") for one in end_orphans()]
         ended += [Restored(f"job {folder}", "ended") for folder in end_jobs()]
+        ended += [Restored(f"place {one}", "released", why) for one, why in release_leftovers()]
         try:
             knobs = _leftover_knobs(target or LocalTarget(), directory)
         finally:

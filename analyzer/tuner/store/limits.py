@@ -71,7 +71,11 @@ def check_files(path: Path) -> None:
 
 
 def _names_another(journal: Path, size: int) -> bool:
-    with journal.open("rb") as file:
+    try:
+        file = journal.open("rb")
+    except FileNotFoundError:
+        return False  # a campaign has just committed, and SQLite removed its journal
+    with file:
         file.seek(max(size - len(_NAMES_ANOTHER), 0))
         return file.read(len(_NAMES_ANOTHER)) == _NAMES_ANOTHER
 

@@ -12,6 +12,7 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -24,6 +25,7 @@ from analyzer.tuner.store.limits import (
     check_files,
 )
 from analyzer.tuner.store.schema import APPLICATION_ID, SCHEMA, VERSION
+from boards.apart import apart
 from boards.bounded import UnboundedError, open_regular
 
 __all__ = [
@@ -40,6 +42,7 @@ _OLDEST_SQLITE = (3, 37, 0)  # the first with STRICT tables
 _NOT_OURS = "give a file of foreread tune"
 _DAMAGED = "restore a copy of it, or start a new campaign"
 _BUSY_S = 30.0  # how long a reader and the writer wait for each other
+_written: set[tuple[int, int]] = set()  # device and inode of the stores this process writes to
 
 
 def new_memory() -> sqlite3.Connection:
@@ -89,10 +92,14 @@ def write_new(path: Path, image: bytes) -> None:
 def is_store(path: Path) -> bool:
     """Return whether ``path`` looks like a TUNING file; opening it finds out."""
     try:
-        with open_regular(path) as file:
-            return file.read(len(_MAGIC)) == _MAGIC
+        return apart(partial(_begins_as_sqlite, path))
     except (OSError, UnboundedError):
         return False
+
+
+def _begins_as_sqlite(path: Path) -> bool:
+    with open_regular(path) as file:
+        return file.read(len(_MAGIC)) == _MAGIC
 
 
 def open_to_write(path: Path) -> tuple[sqlite3.Connection, int]:
@@ -100,7 +107,7 @@ def open_to_write(path: Path) -> tuple[sqlite3.Connection, int]:
     check_files(path)
     lock = _lock(path)
     with ExitStack() as undo:
-        undo.callback(os.close, lock)
+        undo.callback(_unlock, lock)
         with refused(path, "read"):
             connection = undo.enter_context(closing(_connect(path)))
             _check(connection, path)
@@ -137,7 +144,7 @@ def close(connection: sqlite3.Connection, lock: int | None) -> None:
         connection.execute("PRAGMA busy_timeout = 0")
         connection.execute("PRAGMA journal_mode = DELETE")
     connection.close()
-    os.close(lock)  # after SQLite's own: closing any descriptor of a file drops its POSIX locks
+    _unlock(lock)  # after SQLite's own: closing any descriptor of a file drops its POSIX locks
 
 
 @contextmanager
@@ -163,9 +170,12 @@ def refused(path: Path | str, done: str) -> Iterator[None]:
 def _lock(path: Path) -> int:
     """Return a descriptor that holds the store; the kernel releases it when the process ends.
 
-    Uses flock, which on Linux is independent of SQLite's locks (fcntl).
+    Uses flock, which on Linux is independent of SQLite's locks (fcntl). A store that this process
+    writes to is refused before it is opened: to close it again would drop those.
     """
     try:
+        if _identity(path.stat()) in _written:
+            raise _in_use(path)
         lock = os.open(path, os.O_RDWR | os.O_CLOEXEC)
     except OSError as error:
         raise StoreError(
@@ -175,10 +185,23 @@ def _lock(path: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         os.close(lock)
-        raise StoreError(
-            f"{path} is in use by another campaign", "wait until it has ended, or stop it"
-        ) from error
+        raise _in_use(path) from error
+    _written.add(_identity(os.fstat(lock)))
     return lock
+
+
+def _unlock(lock: int) -> None:
+    _written.discard(_identity(os.fstat(lock)))
+    os.close(lock)
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino
+
+
+def _in_use(path: Path) -> StoreError:
+    message = f"{path} is in use by another campaign"
+    return StoreError(message, "wait until it has ended, or stop it")
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -45,6 +45,7 @@ make_ahead(struct lx_kernel *k, struct lx_handle *file, bool forced)
     struct lx_state *state = &file->state;
     state->ahead_size = next_window(k, state);
     state->ahead_start = state->start + state->size;
+    k->cause = LX_BY_MARKER;
     bool done = read_window(k, file, state->ahead_start, state->ahead_size);
     if (!done && !forced)
         state->ahead_start = state->ahead_size = 0;
@@ -112,11 +113,13 @@ lx_adaptive(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t r
     int64_t wanted = lx_min(request, state->pages);
     if (wanted == 0 || state->in_cache)
         return page + 1;
+    k->cause = LX_BY_SEQUENCE;
     state->prev_page += wanted - 1;
     if (is_first(k, state, page, sequential)) {
         start_stream(k, file, page, request);
     } else if (!sequential || state->size <= 0) {
         turn_off(k, state);
+        k->cause = LX_ASKED;
         read_window(k, file, page, wanted);
     } else {
         go_on(k, file);

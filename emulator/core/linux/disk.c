@@ -16,61 +16,96 @@ struct cut {
     uint64_t next; /* sector that would go on with it */
     int64_t segments;
     uint32_t folios; /* of its bio so far */
-    size_t parts;    /* of its bio that were sent already */
     bool open;
 };
+
+static bool
+make_room(struct lx_disk *disk)
+{
+    size_t room = 2 * disk->room + 1024;
+    uint64_t bytes = room * sizeof(*disk->requests);
+    void *requests = bytes <= LX_MOST_BYTES ? realloc(disk->requests, bytes) : NULL;
+    if (!requests)
+        return false;
+    disk->requests = requests;
+    size_t *accepted = realloc(disk->accepted, room * sizeof(*accepted));
+    if (!accepted)
+        return false;
+    disk->accepted = accepted;
+    disk->room = room;
+    return true;
+}
 
 /* The request that will be sent next, new; NULL without memory. */
 static struct lx_request *
 next_request(struct lx_disk *disk)
 {
-    if (disk->n_requests == disk->room) {
-        size_t room = 2 * disk->room + 1024;
-        uint64_t bytes = room * sizeof(*disk->requests);
-        void *requests = bytes <= LX_MOST_BYTES ? realloc(disk->requests, bytes) : NULL;
-        if (!requests) {
-            disk->error = LX_NO_MEMORY;
-            return NULL;
-        }
-        disk->requests = requests;
-        disk->room = room;
+    if (disk->n_requests == disk->room && !make_room(disk)) {
+        disk->error = LX_NO_MEMORY;
+        return NULL;
     }
-    disk->requests[disk->n_requests] = (struct lx_request){0};
+    disk->requests[disk->n_requests] =
+        (struct lx_request){.begin_ns = INFINITY, .done_ns = INFINITY};
     return &disk->requests[disk->n_requests];
 }
 
-static double
-send(struct lx_disk *disk, struct lx_read read)
+static void
+submit(struct lx_disk *disk, size_t row)
 {
-    struct lx_request *request = &disk->requests[disk->n_requests++];
+    struct lx_request *request = &disk->requests[row];
     request->begin_ns = fmax(disk->now_ns, disk->busy_ns);
-    request->done_ns = lx_device_submit(&disk->device, disk->now_ns, read);
-    request->there_ns = request->done_ns;
+    request->done_ns = lx_device_submit(&disk->device, disk->now_ns, request->read);
     disk->busy_ns = fmax(disk->busy_ns, request->done_ns);
+    disk->accepted[disk->n_accepted++] = row;
     if (!(request->done_ns <= LONGEST_NS))
         disk->error = LX_BAD_DEVICE;
-    return request->done_ns;
 }
 
 double
-lx_disk_send(struct lx_disk *disk, struct lx_read read)
+lx_disk_accept(struct lx_disk *disk, size_t *next, size_t end)
 {
-    return next_request(disk) ? send(disk, read) : disk->now_ns;
+    for (; *next < end && !disk->error; ++*next) {
+        if (disk->n_accepted >= disk->nr_requests) {
+            size_t before = disk->accepted[disk->n_accepted - disk->nr_requests];
+            if (disk->requests[before].done_ns > disk->now_ns)
+                return disk->requests[before].done_ns;
+        }
+        submit(disk, *next);
+    }
+    return 0;
 }
 
-/* Send a part of a bio; with the last one all are there. _chain of emulator/linux/disk.py. */
+static size_t
+send(struct lx_disk *disk, struct lx_read read)
+{
+    size_t row = disk->n_requests++;
+    disk->requests[row].read = read;
+    if (disk->outside == row)
+        lx_disk_accept(disk, &disk->outside, disk->n_requests);
+    return row;
+}
+
+size_t
+lx_disk_send(struct lx_disk *disk, struct lx_read read)
+{
+    return next_request(disk) ? send(disk, read) : LX_NONE;
+}
+
+double
+lx_disk_there(const struct lx_disk *disk, size_t request)
+{
+    double there_ns = disk->requests[request].done_ns;
+    while (disk->requests[request].goes_on)
+        there_ns = fmax(there_ns, disk->requests[++request].done_ns);
+    return there_ns;
+}
+
+/* Send a part of a bio, which goes on in the next request if that is not the last. */
 static void
 send_part(struct lx_disk *disk, struct cut *cut, bool last)
 {
-    send(disk, cut->read);
-    cut->parts++;
-    if (!last && cut->read.bios == 1)
-        return;
-    struct lx_request *part = disk->requests + disk->n_requests;
-    for (double there_ns = 0; cut->parts; cut->parts--) {
-        there_ns = fmax((--part)->done_ns, there_ns);
-        part->there_ns = there_ns;
-    }
+    size_t row = send(disk, cut->read);
+    disk->requests[row].goes_on = !last && cut->read.bios == 1;
 }
 
 static void
@@ -197,21 +232,13 @@ read_blocks(struct lx_kernel *k, struct lx_inode *inode)
             read.sectors = parts > 1 ? most : left;
             if (parts == 1)
                 expect_block(k, inode, at, at + block);
-            disk->held_ns = fmax(disk->held_ns, send(disk, read));
+            size_t row = send(disk, read);
+            disk->held = disk->held < disk->held_end ? disk->held : row;
+            disk->held_end = row + 1;
             read.sector += read.sectors;
             left -= read.sectors;
         }
     }
-}
-
-/* TimedKernel._hold: for the requests sent since there were ``before``. */
-static void
-hold(struct lx_kernel *k, size_t before)
-{
-    struct lx_disk *disk = k->disk;
-    uint64_t most = (uint64_t)k->machine->nr_requests;
-    if (disk->n_requests > before && disk->n_requests > most)
-        disk->held_ns = fmax(disk->held_ns, disk->requests[disk->n_requests - 1 - most].done_ns);
 }
 
 void
@@ -224,7 +251,6 @@ lx_read_run(struct lx_kernel *k, struct lx_inode *inode)
     }
     uint64_t unit = (uint64_t)k->machine->page_size / SECTOR;
     struct cut cut = {0};
-    size_t before = k->disk->n_requests;
     for (size_t i = 0; i < k->run_length; i++) {
         const struct lx_piece *piece = &k->run[i];
         for (uint64_t at = 0; at < piece->folios && !k->disk->error; at++) {
@@ -236,10 +262,9 @@ lx_read_run(struct lx_kernel *k, struct lx_inode *inode)
         k->disk->pages += (int64_t)piece->folios << piece->order;
     }
     close_bio(k->disk, &cut);
-    hold(k, before);
 }
 
-double
+size_t
 lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
 {
     struct lx_disk *disk = k->disk;
@@ -247,7 +272,7 @@ lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
     const void *leaf = lx_leaf_of(coming, (uint64_t)needed.first);
     uint32_t number = leaf ? ((const uint32_t *)leaf)[needed.first % LX_SLOTS] & ~USED : 0;
     if (!number)
-        return 0;
+        return LX_NONE;
     struct lx_request *request = &disk->requests[number - 1];
     for (int64_t page = needed.first; page < needed.behind; page++) {
         uint32_t *of_page = lx_number(&k->arena, coming, (uint64_t)page);
@@ -256,7 +281,7 @@ lx_disk_use(struct lx_kernel *k, struct lx_needed needed)
         *of_page |= USED;
         request->used++;
     }
-    return request->there_ns;
+    return number - 1;
 }
 
 void
@@ -280,8 +305,8 @@ lx_disk_wasted(const struct lx_disk *disk)
 {
     double total = 0;
     size_t first = 0;
-    for (size_t i = 0; i < disk->n_requests; i++) {
-        const struct lx_request *request = &disk->requests[i];
+    for (size_t i = 0; i < disk->n_accepted; i++) {
+        const struct lx_request *request = &disk->requests[disk->accepted[i]];
         double overlap = 0;
         while (first < disk->n_spans && disk->spans[first].until_ns <= request->begin_ns)
             first++;
@@ -299,5 +324,6 @@ void
 lx_disk_free(struct lx_disk *disk)
 {
     free(disk->requests);
+    free(disk->accepted);
     free(disk->spans);
 }

@@ -5,13 +5,17 @@
 #include "device.h"
 #include "kernel.h"
 
+#define LX_NONE SIZE_MAX /* no request */
+
 /*
- * Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``. They are there at
- * ``there_ns``: parts of one bio end it together (bio_chain).
+ * Pages that the device brings by ``done_ns``; it turns to them at ``begin_ns``: infinite until the
+ * queue has accepted the request. ``goes_on``: the next request is the next part of its bio.
  */
 struct lx_request {
-    double begin_ns, done_ns, there_ns;
+    struct lx_read read;
+    double begin_ns, done_ns;
     uint32_t pages, used;
+    bool goes_on;
 };
 
 /* A time in which no thread computed, and at least one waited. */
@@ -19,12 +23,16 @@ struct lx_span {
     double from_ns, until_ns;
 };
 
+/* The queue holds ``nr_requests``; requests from ``outside`` on have found no room in it. */
 struct lx_disk {
     struct lx_device device;
+    size_t nr_requests;
     double now_ns, busy_ns; /* ``busy_ns``: when the device will have done all */
-    double held_ns;         /* until when ->readahead itself, or a full queue, blocks the reader */
     struct lx_request *requests;
-    size_t n_requests, room;
+    size_t n_requests, room, outside;
+    size_t *accepted; /* requests in the order in which the queue accepted them */
+    size_t n_accepted;
+    size_t held, held_end; /* requests that ->readahead itself waits for */
     struct lx_span *spans;
     size_t n_spans, span_room;
     int64_t pages;         /* read so far */
@@ -32,11 +40,17 @@ struct lx_disk {
     int error;
 };
 
-/* Send a request to the device; return when it is done. */
-double lx_disk_send(struct lx_disk *disk, struct lx_read read);
+/* Make a request, and hand it to the queue if that has room; its row. */
+size_t lx_disk_send(struct lx_disk *disk, struct lx_read read);
 
-/* When pages are there that somebody needs. */
-double lx_disk_use(struct lx_kernel *k, struct lx_needed needed);
+/* Accept requests [*next, end) while the queue has room; when it has room again, 0 if all were. */
+double lx_disk_accept(struct lx_disk *disk, size_t *next, size_t end);
+
+/* The request of pages that somebody needs; LX_NONE if they were never read. */
+size_t lx_disk_use(struct lx_kernel *k, struct lx_needed needed);
+
+/* When the pages of a request can be used: parts of one bio end it together (bio_chain). */
+double lx_disk_there(const struct lx_disk *disk, size_t request);
 
 void lx_disk_add_span(struct lx_disk *disk, double from_ns, double until_ns);
 

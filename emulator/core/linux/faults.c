@@ -123,6 +123,7 @@ read_around_by_counts(struct lx_kernel *k, struct lx_handle *file, int64_t page)
     struct lx_state *state = &file->state;
     if (++state->miss > state->hit + LOTS_OF_MISSES)
         return false;
+    k->cause = LX_AROUND;
     if (state->pages)
         lx_read_range(k, file, lx_max(0, page - state->pages / 2), state->pages, 0);
     return is_cached(file, page);
@@ -197,6 +198,7 @@ read_huge(struct lx_kernel *k, struct lx_area *area, int64_t page)
     state->size = area->flags & LX_MAP_RANDOM ? pages : 2 * pages;
     state->async_size = pages;
     state->order = order;
+    k->cause = LX_BY_HUGE;
     lx_submit_at(k, area->file, page / pages * pages, order);
 }
 
@@ -212,7 +214,9 @@ read_about(struct lx_kernel *k, struct lx_area *area, int64_t page)
         int64_t end = lx_divide_up(state->start + state->pages, align) * align;
         state->size = lx_min(end, area->start + area->pages) - state->start;
         state->async_size = 0;
+        k->cause = LX_BY_EXEC;
     } else {
+        k->cause = LX_AROUND;
         state->start = lx_max(0, page - state->pages / 2);
         state->size = state->pages;
         state->async_size = k->rules->fault == LX_FAULT_SEQUENTIAL ? 0 : state->pages / 4;

@@ -76,6 +76,19 @@ enum {
     LX_SINGLE,
     LX_PRESENT
 };
+/* Cause of emulator/linux/operations.py: the rule that reads a page. */
+enum lx_cause {
+    LX_BY_ITSELF,
+    LX_ASKED,
+    LX_BY_SEQUENCE,
+    LX_HISTORY,
+    LX_BY_MARKER,
+    LX_AROUND,
+    LX_BY_EXEC,
+    LX_BY_HUGE,
+    LX_ADVICE,
+    LX_BLOCK
+};
 enum { LX_EXEC = 1, LX_MAP_SEQUENTIAL = 2, LX_MAP_RANDOM = 4, LX_HUGE = 8, LX_SHARED = 16 };
 
 struct lx_operation {
@@ -106,7 +119,7 @@ struct lx_extent {
 struct lx_insert {
     uint32_t file;
     uint64_t index;
-    uint32_t order, run;
+    uint32_t order, run, operation, cause;
 };
 
 struct lx_program {
@@ -164,11 +177,12 @@ struct lx_area {
     uint64_t stamp;
 };
 
-/* ``folios`` folios of one order, one after the other. */
+/* ``folios`` folios of one order, one after the other, that one rule reads. */
 struct lx_piece {
     uint64_t index;
     unsigned order;
     uint32_t folios;
+    enum lx_cause cause;
 };
 
 struct lx_kernel {
@@ -186,6 +200,8 @@ struct lx_kernel {
     struct lx_piece *run;      /* the reads of the ->readahead call in progress, in order */
     size_t run_length, run_room;
     uint32_t runs;
+    uint32_t operation;   /* the row in progress; not kept in a timed run */
+    enum lx_cause cause;  /* of the current read */
     struct lx_disk *disk; /* NULL: reads are counted, and take no time */
 };
 

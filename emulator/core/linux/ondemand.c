@@ -64,6 +64,7 @@ decide_early(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t 
         state->start = end;
         state->size = state->async_size = lx_next_size(state->size, limit);
     } else if (!marked && !is_sequential(file, page) && request <= limit) {
+        k->cause = LX_ASKED;
         lx_read_range(k, file, page, request, 0);
         return;
     } else if (marked && k->rules->algorithm == LX_STRAY) {
@@ -128,7 +129,7 @@ is_stray(const struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_
 }
 
 static bool
-has_context(const struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t request,
+has_context(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t request,
             int64_t limit)
 {
     struct lx_state *state = &file->state;
@@ -139,7 +140,9 @@ has_context(const struct lx_kernel *k, struct lx_handle *file, int64_t page, int
     else
         history = (int64_t)lx_history(tree, (uint64_t)page, (uint64_t)limit);
     bool any = k->rules->context == LX_CONTEXT_ANY;
-    if (history <= (any ? 0 : request))
+    bool enough = history > (any ? 0 : request);
+    k->cause = enough ? LX_HISTORY : LX_ASKED;
+    if (!enough)
         return false;
     if (history >= page)
         history *= 2;
@@ -240,6 +243,7 @@ split_marker(struct lx_kernel *k, struct lx_handle *file, const struct lx_folio 
 void
 lx_miss(struct lx_kernel *k, struct lx_handle *file, int64_t page, int64_t request)
 {
+    k->cause = file->state.pages && !file->state.random ? LX_BY_SEQUENCE : LX_ASKED;
     if (!file->state.pages) {
         if (k->rules->zero_is_forced)
             lx_read_forced(k, file, page, 1);
@@ -261,6 +265,7 @@ lx_marker(struct lx_kernel *k, struct lx_handle *file, struct lx_folio folio, in
     if (!file->state.pages)
         return;
     lx_unmark(&file->inode->tree, folio);
+    k->cause = LX_BY_MARKER;
     if (k->rules->algorithm == LX_SPLIT)
         split_marker(k, file, &folio, page, request);
     else if (k->rules->algorithm == LX_ONDEMAND)
@@ -272,5 +277,6 @@ lx_marker(struct lx_kernel *k, struct lx_handle *file, struct lx_folio folio, in
 void
 lx_willneed(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t pages)
 {
+    k->cause = LX_ADVICE;
     lx_read_forced(k, file, start, lx_min(pages, forced_limit(k, file)));
 }

@@ -152,7 +152,9 @@ log_run(struct lx_kernel *k, const struct lx_inode *inode)
                 (struct lx_insert){.file = inode->row,
                                    .index = piece->index + (at << piece->order),
                                    .order = piece->order,
-                                   .run = k->runs};
+                                   .run = k->runs,
+                                   .operation = k->operation,
+                                   .cause = piece->cause};
     }
 }
 

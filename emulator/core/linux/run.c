@@ -163,8 +163,10 @@ static int
 run_part(struct lx_kernel *k, size_t from, size_t to, int64_t window)
 {
     lx_start(k, window);
-    for (size_t i = from; i < to && !k->arena.failed; i++)
+    for (size_t i = from; i < to && !k->arena.failed; i++) {
+        k->operation = (uint32_t)i;
         run_one(k, &k->program->operations[i]);
+    }
     return k->arena.failed ? LX_NO_MEMORY : LX_OK;
 }
 

@@ -40,7 +40,7 @@ put(struct lx_kernel *k, int64_t index, unsigned order, int64_t folios)
     if (k->run_length) {
         struct lx_piece *last = &k->run[k->run_length - 1];
         uint64_t end = last->index + ((uint64_t)last->folios << order);
-        if (last->order == order && end == (uint64_t)index) {
+        if (last->order == order && last->cause == k->cause && end == (uint64_t)index) {
             last->folios += (uint32_t)folios;
             return;
         }
@@ -55,8 +55,8 @@ put(struct lx_kernel *k, int64_t index, unsigned order, int64_t folios)
         k->run = run;
         k->run_room = room;
     }
-    k->run[k->run_length++] =
-        (struct lx_piece){.index = (uint64_t)index, .order = order, .folios = (uint32_t)folios};
+    k->run[k->run_length++] = (struct lx_piece){
+        .index = (uint64_t)index, .order = order, .folios = (uint32_t)folios, .cause = k->cause};
 }
 
 static bool
@@ -75,15 +75,19 @@ fill(struct lx_kernel *k, struct lx_inode *inode, int64_t start, int64_t end)
 {
     int64_t block = inode->block_pages;
     int64_t behind = lx_divide_up(end, block) * block;
+    enum lx_cause cause = k->cause;
+    k->cause = LX_BLOCK;
     if (!k->rules->fills_past_end || inode->size % (uint64_t)k->machine->page_size == 0)
         behind = lx_min(behind, inode->last + 1);
     for (int64_t page = start / block * block; page < behind; page++)
         insert(k, inode, page, 0, false);
+    k->cause = cause;
 }
 
 void
 lx_read_single(struct lx_kernel *k, struct lx_inode *inode, int64_t page)
 {
+    k->cause = LX_BY_ITSELF;
     if (!insert(k, inode, page, 0, false))
         return;
     if (page > inode->last) {
@@ -95,21 +99,24 @@ lx_read_single(struct lx_kernel *k, struct lx_inode *inode, int64_t page)
     lx_end_run(k, inode);
 }
 
-/* readahead_expand as squashfs_readahead calls it. */
+/* readahead_expand as squashfs_readahead calls it: a cached page ends it in both directions. */
 static void
 expand(struct lx_kernel *k, struct lx_handle *file, int64_t start, int64_t end)
 {
     struct lx_inode *inode = file->inode;
     int64_t block = inode->block_pages;
+    enum lx_cause cause = k->cause;
+    k->cause = LX_BLOCK;
     for (int64_t page = start - 1; page >= start / block * block; page--)
         if (!insert(k, inode, page, 0, false))
-            break;
+            return;
     for (int64_t page = end; page < (end / block + 1) * block; page++) {
         if (!insert(k, inode, page, 0, false))
             break;
         file->state.size++;
         file->state.async_size++;
     }
+    k->cause = cause;
 }
 
 static void

@@ -11,6 +11,8 @@ is_before(const struct lx_event *a, const struct lx_event *b)
 {
     if (a->time_ns != b->time_ns)
         return a->time_ns < b->time_ns;
+    if (a->thread->room_since_ns != b->thread->room_since_ns)
+        return a->thread->room_since_ns < b->thread->room_since_ns;
     return a->thread->row < b->thread->row;
 }
 
@@ -52,6 +54,22 @@ forget_event(struct lx_threads *t, const struct lx_thread *thread)
             take_out(t, place);
             return;
         }
+    }
+}
+
+void
+lx_threads_settle(struct lx_threads *t)
+{
+    for (size_t place = 0; place < t->n_events; place++) {
+        struct lx_event event = t->events[place];
+        if (!isinf(event.time_ns) || event.thread->request == LX_NONE)
+            continue;
+        event.time_ns = lx_disk_there(t->disk, event.thread->request);
+        if (isinf(event.time_ns))
+            continue;
+        take_out(t, place);
+        up(t, t->n_events++, event);
+        place = SIZE_MAX; /* the events have moved: look at all again */
     }
 }
 
@@ -220,6 +238,7 @@ go_on(struct lx_threads *t, struct lx_thread *thread)
 {
     t->waiting -= thread->waits;
     thread->waits = false;
+    thread->room_since_ns = -1;
     if (thread->has_alarm)
         forget_step(t, thread);
     struct lx_waits waits = t->go_on(t->self, thread);
@@ -234,6 +253,7 @@ go_on(struct lx_threads *t, struct lx_thread *thread)
     case LX_DEVICE:
         thread->waits = true;
         t->waiting++;
+        thread->room_since_ns = waits.for_room ? waits.room_since_ns : -1;
         at(t, waits.ns, thread);
         break;
     case LX_SLEEP:

@@ -11,6 +11,8 @@ enum lx_phase {
     LX_SLEPT,
     LX_WOKEN,
     LX_COMPUTED,
+    LX_OUTSIDE,
+    LX_HAS_ROOM,
     LX_ARRIVED,
     LX_GOES_ON,
     LX_HELD,
@@ -25,6 +27,13 @@ struct lx_thread {
     bool has_cpu, waits; /* ``waits``: for the device */
     bool has_alarm;      /* it sleeps, and the end of step ``woken_by`` would wake it */
     size_t woken_by;
+    size_t outside, outside_end; /* its requests that the queue has no room for */
+    size_t held, held_end;       /* those that ->readahead itself waits for */
+    double outside_since_ns,
+        room_since_ns; /* ``room_since_ns``: -1 while it waits for other things */
+    size_t request;    /* that it waits for, or LX_NONE */
+    bool operates;     /* its operation goes on, and needs pages */
+    struct lx_needed needed;
     double left_ns, since_ns, end_ns, over_ns;
     double tail_ns, saved_ns, behind_ns;
     struct lx_call call;
@@ -39,6 +48,8 @@ struct lx_waits {
     double ns;     /* LX_COMPUTE: duration; LX_SLEEP, LX_DEVICE: time of the end */
     bool has_step; /* LX_SLEEP: the end of step ``row`` ends it sooner */
     size_t row;    /* LX_STEP, LX_SLEEP */
+    bool for_room; /* LX_DEVICE: in the queue, since ``room_since_ns`` */
+    double room_since_ns;
 };
 
 struct lx_event {
@@ -64,6 +75,9 @@ struct lx_threads {
  * have room for all of them. */
 void lx_threads_run(struct lx_threads *threads, struct lx_thread *all, size_t n,
                     const struct lx_thread *last);
+
+/* Let threads that wait for requests outside the queue know when these are done. */
+void lx_threads_settle(struct lx_threads *threads);
 
 /* Wake the threads that wait for a step, which has ended. */
 void lx_threads_wake(struct lx_threads *threads, size_t row);

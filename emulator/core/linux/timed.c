@@ -20,6 +20,8 @@ struct replay {
     size_t n_threads;
     size_t *rows; /* of steps, thread by thread */
     bool *over;   /* of each step */
+    size_t *once; /* requests of steps with LX_ONCE */
+    size_t n_once;
 };
 
 /* Run.check. */
@@ -64,36 +66,96 @@ change(const struct replay *r, size_t row)
     return more_ns;
 }
 
-/* A read at its recorded place; the time until which to wait for it. */
-static double
-read_as_it_was(struct replay *r, size_t row)
+/* The request of an earlier step that read the same once; LX_NONE if there is none. */
+static size_t
+read_before(const struct replay *r, uint64_t sector)
 {
-    const struct lx_step *step = &r->run->steps[row];
-    if (!step->sectors)
-        return 0;
-    r->result->work[LX_WORK * row] = 1;
-    struct lx_read read = {
-        .sector = step->sector, .sectors = step->sectors, .bios = step->bios, .meta = step->meta};
-    return lx_disk_send(&r->disk, read);
+    for (size_t i = 0; i < r->n_once; i++)
+        if (r->disk.requests[r->once[i]].read.sector == sector)
+            return r->once[i];
+    return LX_NONE;
 }
 
-/* Continue a thread's operation; the time until which it has to wait, or -1 if it has ended. */
-static double
+/* A read at its recorded place. */
+static void
+read_as_it_was(struct replay *r, struct lx_thread *thread)
+{
+    const struct lx_step *step = &r->run->steps[thread->row];
+    bool once = step->meta & LX_ONCE;
+    thread->request = once && step->sectors ? read_before(r, step->sector) : LX_NONE;
+    if (thread->request != LX_NONE || !step->sectors)
+        return;
+    r->result->work[LX_WORK * thread->row] = 1;
+    struct lx_read read = {.sector = step->sector,
+                           .sectors = step->sectors,
+                           .bios = step->bios,
+                           .meta = step->meta & LX_META};
+    thread->request = lx_disk_send(&r->disk, read);
+    if (once && thread->request != LX_NONE)
+        r->once[r->n_once++] = thread->request;
+}
+
+/* Continue a thread's operation until it needs pages, or has ended. */
+static void
 operate(struct replay *r, struct lx_thread *thread)
 {
-    struct lx_needed needed;
     int64_t *work = &r->result->work[LX_WORK * thread->row];
     size_t requests = r->disk.n_requests;
     int64_t pages = r->disk.pages, sectors = r->disk.block_sectors;
-    bool on = lx_go_on(&r->kernel, &thread->call, &needed);
+    thread->operates = lx_go_on(&r->kernel, &thread->call, &thread->needed);
     work[0] += (int64_t)(r->disk.n_requests - requests);
     work[1] += r->disk.pages - pages;
     work[2] += r->disk.block_sectors - sectors;
-    if (!on)
-        return -1;
-    double held = r->disk.held_ns;
-    r->disk.held_ns = 0;
-    return fmax(lx_disk_use(&r->kernel, needed), held);
+    if (r->kernel.arena.failed)
+        r->disk.error = LX_NO_MEMORY;
+}
+
+/* Let a thread have what the queue had no room for, and what ->readahead itself waits for. */
+static void
+take_requests(struct replay *r, struct lx_thread *thread)
+{
+    struct lx_disk *disk = &r->disk;
+    thread->outside = disk->outside;
+    thread->outside_end = disk->outside = disk->n_requests;
+    thread->outside_since_ns = disk->now_ns;
+    thread->held = disk->held;
+    thread->held_end = disk->held = disk->held_end;
+}
+
+/* Whether a thread has to wait for room in the queue. */
+static bool
+is_outside(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
+{
+    size_t before = thread->outside;
+    if (before == thread->outside_end)
+        return false;
+    double until = lx_disk_accept(&r->disk, &thread->outside, thread->outside_end);
+    lx_threads_settle(&r->threads);
+    if (thread->outside > before)
+        thread->outside_since_ns = r->disk.now_ns;
+    thread->phase = LX_OUTSIDE;
+    *waits = (struct lx_waits){.what = LX_DEVICE,
+                               .ns = until,
+                               .for_room = true,
+                               .room_since_ns = thread->outside_since_ns};
+    return thread->outside < thread->outside_end && !r->disk.error;
+}
+
+/* Whether a thread has to wait for its requests, once the queue has accepted them. */
+static bool
+awaits(struct replay *r, struct lx_thread *thread, struct lx_waits *waits)
+{
+    double until = 0;
+    for (; thread->held < thread->held_end; thread->held++)
+        until = fmax(until, r->disk.requests[thread->held].done_ns);
+    bool operation = r->run->steps[thread->row].operation >= 0;
+    if (operation)
+        thread->request = thread->operates ? lx_disk_use(&r->kernel, thread->needed) : LX_NONE;
+    if (thread->request != LX_NONE)
+        until = fmax(until, lx_disk_there(&r->disk, thread->request));
+    thread->phase = operation && !thread->operates ? LX_HELD : LX_ARRIVED;
+    *waits = (struct lx_waits){.what = LX_DEVICE, .ns = until};
+    return until > r->disk.now_ns;
 }
 
 static struct lx_waits next_step(struct replay *r, struct lx_thread *thread);
@@ -109,31 +171,44 @@ end_step(struct replay *r, struct lx_thread *thread)
     return next_step(r, thread);
 }
 
-/* Execute a step as far as possible. */
+/* Go on with a step as far as possible, after what its thread has waited for. */
 static struct lx_waits
-do_step(struct replay *r, struct lx_thread *thread, bool begins)
+go_through(struct replay *r, struct lx_thread *thread)
+{
+    struct lx_waits waits;
+    while (!is_outside(r, thread, &waits) && !awaits(r, thread, &waits)) {
+        if (!thread->operates || r->disk.error)
+            return end_step(r, thread);
+        operate(r, thread);
+        take_requests(r, thread);
+    }
+    return waits;
+}
+
+static struct lx_waits
+begin_step(struct replay *r, struct lx_thread *thread)
 {
     const struct lx_step *step = &r->run->steps[thread->row];
-    thread->phase = LX_ARRIVED;
+    thread->operates = false;
     if (step->operation < 0) {
-        double until = begins ? read_as_it_was(r, thread->row) : 0;
-        if (until > r->disk.now_ns)
-            return (struct lx_waits){.what = LX_DEVICE, .ns = until};
-        return end_step(r, thread);
-    }
-    if (begins)
+        read_as_it_was(r, thread);
+    } else {
         lx_begin(&r->kernel, &thread->call, &r->kernel.program->operations[step->operation]);
-    for (double until; (until = operate(r, thread)) >= 0 && !r->kernel.arena.failed;)
-        if (until > r->disk.now_ns)
-            return (struct lx_waits){.what = LX_DEVICE, .ns = until};
-    if (r->kernel.arena.failed)
-        r->disk.error = LX_NO_MEMORY;
-    double held = r->disk.held_ns;
-    r->disk.held_ns = 0;
-    if (held <= r->disk.now_ns)
+        operate(r, thread);
+    }
+    take_requests(r, thread);
+    return go_through(r, thread);
+}
+
+/* What a thread waited for has arrived. */
+static struct lx_waits
+go_on_with_step(struct replay *r, struct lx_thread *thread)
+{
+    if (!thread->operates)
         return end_step(r, thread);
-    thread->phase = LX_HELD;
-    return (struct lx_waits){.what = LX_DEVICE, .ns = held};
+    operate(r, thread);
+    take_requests(r, thread);
+    return go_through(r, thread);
 }
 
 /* Compute the due time; a saving that exceeds it is carried over to later computing. */
@@ -188,12 +263,17 @@ go_on(void *self, struct lx_thread *thread)
     case LX_WOKEN:
         return compute(thread, r->run->steps[thread->row].cpu_ns, LX_COMPUTED);
     case LX_COMPUTED:
-        return do_step(r, thread, true);
+        return begin_step(r, thread);
+    case LX_OUTSIDE:
+        thread->phase = LX_HAS_ROOM;
+        return (struct lx_waits){.what = LX_COMPUTE, .ns = 0};
+    case LX_HAS_ROOM:
+        return go_through(r, thread);
     case LX_ARRIVED:
         thread->phase = LX_GOES_ON;
         return (struct lx_waits){.what = LX_COMPUTE, .ns = 0};
     case LX_GOES_ON:
-        return do_step(r, thread, false);
+        return go_on_with_step(r, thread);
     case LX_HELD:
         thread->phase = LX_LET_GO;
         return (struct lx_waits){.what = LX_COMPUTE, .ns = 0};
@@ -230,6 +310,8 @@ set_threads(struct replay *r)
             .n_steps = end[i] - begin,
             .row = begin < end[i] ? r->rows[begin] : 0,
             .over_ns = NAN,
+            .room_since_ns = -1,
+            .request = LX_NONE,
             .number = i,
             .tail_ns = i == last ? run->tail_ns : 0,
         };
@@ -248,11 +330,12 @@ set_up(struct replay *r)
     memset(r->result->work, 0, LX_WORK * r->run->n_steps * sizeof(*r->result->work));
     r->rows = calloc(steps, sizeof(*r->rows));
     r->over = calloc(steps, sizeof(*r->over));
+    r->once = calloc(steps, sizeof(*r->once));
     r->all = calloc(threads, sizeof(*r->all));
     r->threads.sleepers = calloc(steps, sizeof(*r->threads.sleepers));
     r->threads.events = calloc(threads, sizeof(*r->threads.events));
     r->threads.running = calloc(threads, sizeof(*r->threads.running));
-    if (!r->rows || !r->over || !r->all || !r->threads.sleepers || !r->threads.events ||
+    if (!r->rows || !r->over || !r->once || !r->all || !r->threads.sleepers || !r->threads.events ||
         !r->threads.running)
         return LX_NO_MEMORY;
     return error ? error : set_threads(r);
@@ -287,6 +370,7 @@ lx_replay(const struct lx_program *program, const struct lx_rules *rules,
 {
     struct replay r = {
         .kernel = {.rules = rules, .machine = machine, .program = program, .disk = &r.disk},
+        .disk = {.nr_requests = (size_t)machine->nr_requests},
         .threads = {.disk = &r.disk, .cpus = run->cpus, .go_on = go_on, .self = &r},
         .run = run,
         .result = result,
@@ -304,6 +388,7 @@ lx_replay(const struct lx_program *program, const struct lx_rules *rules,
     lx_disk_free(&r.disk);
     free(r.rows);
     free(r.over);
+    free(r.once);
     free(r.all);
     free(r.threads.sleepers);
     free(r.threads.events);

@@ -14,6 +14,9 @@ struct lx_step {
     uint8_t meta;
 };
 
+/* Of a step's ``meta``. */
+enum { LX_META = 1, LX_ONCE = 2 };
+
 /* The work of a step: requests, pages, sectors of compressed blocks. */
 enum { LX_WORK = 3 };
 

@@ -64,8 +64,8 @@ def add_capture(
         nargs=nargs,
         metavar=metavar,
         type=Path,
-        help="a capture, perf.data, trace.dat, tracefs text, or a directory of raw tracefs "
-        f"pages{other}",
+        help="a capture, perf.data, trace.dat, tracefs or perf script text, a Perfetto trace, "
+        f"blktrace files, or a directory of raw tracefs pages{other}",
     )
     add_pids(parser)
 

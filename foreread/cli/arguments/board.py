@@ -17,7 +17,8 @@ def add_board(parser: argparse.ArgumentParser, least_memory: str) -> None:
         "--kernel",
         default="",
         metavar="X.Y",
-        help="Debian kernel (6.1, or the newest if there is none)",
+        help="Debian kernel (6.1, or the newest if there is none); X.Y-generic has all of Debian's "
+        "modules, such as f2fs",
     )
     parser.add_argument(
         "--package",

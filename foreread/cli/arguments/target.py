@@ -19,8 +19,8 @@ def add_target(
         "--target",
         metavar="T",
         default=default,
-        help="machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, or a board "
-        f"profile (default: {named})",
+        help="machine to work on: ssh://USER@HOST, serial:///dev/ttyUSB0, adb://, labgrid://PLACE, "
+        f"or a board profile (default: {named})",
     )
     parser.add_argument(
         "--identity",

@@ -42,6 +42,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="measured.json of studies/prefetch: measured runs with window, list, both and neither",
     )
     parser.add_argument(
+        "--static",
+        action="store_true",
+        help="leave out the part of the page that recomputes, and every script",
+    )
+    parser.add_argument(
         "-o",
         "--output",
         metavar="DIR",
@@ -98,6 +103,7 @@ def _of_capture(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
         tuning=tuning,
         device_model=args.device_model,
         prefetch_runs=args.prefetch,
+        static=args.static,
         step=line.step,
         part=line.part,
     )

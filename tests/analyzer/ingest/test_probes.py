@@ -101,6 +101,15 @@ def test_a_block_read_as_a_whole_may_hold_more_than_was_asked_for():
     assert checks(fault(5, 3), *block) == {Kind.PROBED_FAULT: Check(1, 0)}
 
 
+def test_the_second_page_of_a_fragment_that_another_read_follows_was_not_asked_for():
+    # squashfs reads the fragment for page 0, unpacks it into page 1, and later reads another block.
+    made = table(fault(5, 0), *page(5, 0), insert(5, 1), read(900, 1), fault(6, 0), *page(6, 0))
+    for fstype, disagreeing in (("squashfs", 0), ("ext4", 1)):
+        inserts = find_inserts(made, PAGE, {DISK: fstype})
+        expected = {Kind.PROBED_FAULT: Check(2, disagreeing)}
+        assert check_probes(made, inserts, PAGE, 0) == expected, fstype
+
+
 def test_accepted_probes_become_the_kernels_own_events():
     events, notes = adopted(
         fault(5, 3), *page(5, 3), call(6, 4000, 200), *page(6, 0), *page(6, 1), call(6, 9, 0)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from analyzer.ingest.load import load
-from analyzer.predict import kernel_waste as module
 from analyzer.predict.inputs import inputs
 from analyzer.predict.kernel_waste import kernel_waste
 from analyzer.predict.linux import predict_linux
@@ -60,11 +59,6 @@ def test_rules_of_the_kernel_decide(taken):
     assert Cause.EXEC in new
     assert Cause.EXEC not in old
     assert Cause.AROUND in old
-
-
-def test_long_output_is_shortened(taken, monkeypatch):
-    monkeypatch.setattr(module, "MOST_OPERATIONS", 10)
-    assert kernel_waste(taken, VERSION, 32) is None
 
 
 def test_nothing_read_is_not_waste(taken):

@@ -7,11 +7,13 @@ import pytest
 from programs import PAGE, Script
 
 from analyzer.prefetch.replayed import application_ns, beside, with_list, with_replayer
+from analyzer.program.opening import Opening
 from emulator.devices.device import FixedCost
 from emulator.linux.operations import Machine, Op
 from emulator.linux.reference import emulate, pages_of
 from emulator.linux.requests import EXTENT, Layout, Limits
 from emulator.linux.rules import rules_for
+from emulator.linux.steps import ONCE
 from emulator.linux.timed import STEP, CpuCost, Run, timed
 from emulator.linux.timed_windows import timed_windows
 
@@ -30,6 +32,7 @@ def start(*steps, files=1):
             script.read(handle, page)
     rows = np.zeros(len(steps), STEP)
     rows["waits_for"] = rows["woken_by"] = -1
+    rows["sector"] = np.arange(len(rows))  # of metadata: the row
     for name, column in zip(
         ("cpu_ns", "operation", "sectors"), zip(*steps, strict=True), strict=True
     ):
@@ -61,26 +64,44 @@ def test_the_start_alone():
 def test_the_replayer_reads_metadata_and_then_all_at_once():
     """Metadata until 1400, pages 0 to 2 until 3600; needed at 1410; then 10 + 500 + 30."""
     base = one_file()
-    run = with_replayer(base, [(0, 0, 3)], cpus=2)
+    run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=Opening({0: [0]}))
     assert both_ways(run, base, 0) == 4140
     assert run.program.operations[-1].tolist()[0] == Op.WILLNEED
+
+
+def test_metadata_is_read_once_by_whoever_needs_it_first():
+    """The start needs it 300 before the replayer, which has to wait for it, as the start does."""
+    base = one_file()
+    run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=Opening({0: [0]}, open_ns=150))
+    assert both_ways(run, base, 0) == 4140
+    assert run.steps[run.steps["thread"] == 1]["cpu_ns"].tolist() == [0, 300, 0, 0]
+    recorded = beside(timed(base, 0, DEVICE), run)
+    assert timed(run, 0, DEVICE, recorded=recorded).work[:, 0].tolist()[:5] == [0, 0, 0, 1, 1]
+
+
+def test_the_replayer_occupies_the_processor_for_an_exec_and_two_opens_of_a_file():
+    """On one processor the start waits for 2 × 900 + 200, and its metadata for the pages."""
+    base = one_file()
+    run = with_replayer(base, [(0, 0, 3)], cpus=1, opening=Opening(open_ns=900, exec_ns=200))
+    assert both_ways(run, base, 0) == pytest.approx(2000 + 2200 + 1400 + 10 + 10 + 500 + 30)
 
 
 def test_work_of_the_replayer_is_taken_off_the_processor():
     """110 less after each read: nothing of the 10 and the 30 is left, and 290 of the 500."""
     base = one_file()
-    run = with_replayer(base, [(0, 0, 3)], cpus=2)
+    run = with_replayer(base, [(0, 0, 3)], cpus=2, opening=Opening({0: [0]}))
     assert both_ways(run, base, 0, CpuCost(100.0, 10.0)) == 3890
 
 
 def test_metadata_of_files_that_are_not_in_the_list_is_read_as_it_was():
     base = start(METADATA, (0, 0, 0), (10, 1, 0), METADATA, (0, 4, 0), (10, 5, 0), files=2)
-    run = with_replayer(base, [(1, 0, 3)], cpus=2)
+    run = with_replayer(base, [(1, 0, 3)], cpus=2, opening=Opening({0: [0], 1: [3]}))
     own = run.steps[run.steps["thread"] == 1]
-    assert own["sectors"].tolist() == [8, 0]
+    assert own[["sectors", "meta"]].tolist() == [(0, 0), (0, 0), (8, ONCE), (0, 0)]
     after = run.steps[run.steps["thread"] == 0]
-    assert after["sectors"].tolist() == [8, 0, 0, 0, 0, 0]
-    assert after["waits_for"].tolist() == [-1, -1, -1, 0, -1, -1]
+    assert after["sectors"].tolist() == [8, 0, 0, 8, 0, 0]
+    assert after["meta"].tolist() == [0, 0, 0, ONCE, 0, 0]
+    assert (run.steps["waits_for"] == -1).all()
 
 
 def test_a_readahead_asks_for_no_more_than_a_request_holds():
@@ -97,8 +118,8 @@ def test_waits_of_threads_are_kept():
     base.steps["thread"][3:] = 1
     base.steps["waits_for"][3] = 2
     run = with_replayer(base, [(0, 0, 3)], cpus=2)
-    assert run.steps["thread"].tolist() == [2, 2, 0, 0, 0, 1, 1]
-    assert run.steps["waits_for"].tolist() == [-1, -1, 0, -1, -1, 4, -1]
+    assert run.steps["thread"].tolist() == [2, 2, 2, 0, 0, 0, 1, 1]
+    assert run.steps["waits_for"].tolist() == [-1, -1, -1, -1, -1, -1, 5, -1]
     run.check()
 
 
@@ -115,7 +136,8 @@ def test_the_replayer_stays_512_kib_ahead():
     layout = Layout(np.zeros(0, EXTENT))
     base = Run(script.program(), rows, 30, RULES, machine, Limits(256), layout)
     run = with_replayer(base, [(0, 0, 192)], cpus=2)
-    own = run.program.operations[run.steps["operation"][run.steps["thread"] == 1]]
+    steps = run.steps[(run.steps["thread"] == 1) & (run.steps["operation"] >= 0)]
+    own = run.program.operations[steps["operation"]]
     asked = (int(Op.WILLNEED), 64)
     waits = (int(Op.SINGLE), 0)
     found = [(int(one["op"]), int(one["length"])) for one in own]

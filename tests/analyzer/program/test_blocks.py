@@ -59,6 +59,38 @@ def test_blocks_are_where_they_were_read():
     assert found[:2] == [(0, 0, 1000, 90, 1), (0, SECTORS, 1090, 70, 1)]
 
 
+def metadata_read(sector, begin_ns):
+    """A block of metadata is read: its length, in a sector or two, and then the block."""
+    more = {"index": sector, "pid": ROOT_PID, "flags": 1}
+    return [
+        event(Kind.BIO_QUEUE, value=2, time_ns=begin_ns, **more),
+        event(Kind.BIO_QUEUE, value=8, time_ns=begin_ns + 1000, **more),
+    ]
+
+
+def test_reads_of_metadata_are_not_those_of_a_block():
+    # The first block comes from a fragment that is unpacked already; then the list of blocks of
+    # the file is read, between the touched page of the second one and its other pages.
+    first, second = block_read(0, 0, 0)[:BLOCK], block_read(1, 1090, 70, begin_ns=3_000_000)
+    listed = metadata_read(5000, 3_000_100)
+    later = metadata_read(4000, 2_000_000)
+    found = blocks_of(recorded(*first, *later, second[0], *listed, *second[1:]), np.array([BLOCK]))
+    assert found.rows[:2] == [(0, 0, 1020, 70, 0), (0, SECTORS, 1090, 70, 1)]
+    assert found.sectors.tolist() == [1090]
+
+
+def test_a_short_read_of_data_before_another_place_is_not_metadata():
+    short, next_one = block_read(6, 1000, 2), block_read(0, 1002, 90, begin_ns=2_000_000)
+    found = blocks_of(recorded(*short, *next_one), np.array([BLOCK]))
+    assert found.sectors.tolist() == [1000, 1002]
+
+
+def test_a_block_that_is_read_again_at_once_is_not_metadata():
+    again = block_read(0, 1000, 90, begin_ns=2_000_000)[-3:]
+    found = blocks_of(recorded(*block_read(0, 1000, 90), *again), np.array([BLOCK]))
+    assert found.rows[0] == (0, 0, 1000, 90, 1)
+
+
 def test_a_symbolic_link_is_a_page_that_is_read_with_its_inode():
     link = insert(8, 0, pid=ROOT_PID, time_ns=1)
     taken = inputs(recorded(link, *block_read(0, 1000, 90, begin_ns=5000), links=[8]), (6, 1, 0))

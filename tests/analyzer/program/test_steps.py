@@ -14,7 +14,7 @@ from analyzer.ingest.tables import Kind, Rwbs
 from analyzer.program.cpu import event_cost
 from analyzer.program.steps import Busy, own_requests, steps_of, without_recording
 from emulator.linux.operations import FILE, MAPPING, OPERATION, Op, Program
-from tracer.formats.capture import Extent, FileEntry
+from tracer.formats.capture import Extent, FileEntry, Mount
 
 
 def request(sector, issue, complete, sectors=8, flags=R):
@@ -91,6 +91,21 @@ def test_metadata_and_reads_of_others_are_not_the_program_s():
     ]
     recording = interpret(Trace("test", table(*rows)), None, [], frozenset({1}))
     assert own_requests(recording, recording.requests).tolist() == [False, True, False, False]
+
+
+def test_reads_of_f2fs_s_nodes_are_not_the_program_s():
+    """They have no flag, and the page of the file is inserted before them."""
+    rows = [
+        insert(5, 0, time_ns=10),
+        insert(1, 7, time_ns=11),
+        read(800, 1, time_ns=12),
+        *request(800, 20, 30),
+        read(80, 1, time_ns=41),
+        *request(80, 50, 60),
+    ]
+    mount = Mount(dev="7:0", mountpoint="/", fstype="f2fs", source="", options="rw")
+    recording = interpret(Trace("test", table(*rows)), capture_of(mounts=[mount]), [], "all")
+    assert own_requests(recording, recording.requests).tolist() == [False, True]
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The application's image and its sample of sound."""
 
+import re
 import shutil
 import subprocess
 
@@ -95,7 +96,22 @@ def test_an_image_that_is_extracted_holds_the_tree(fs, tmp_path):
     assert (out / SAMPLE).read_bytes() == (tree / SAMPLE).read_bytes()
 
 
-@pytest.mark.parametrize("fs", EXTRACTED_BY)
+def test_an_image_of_f2fs_has_the_names_of_the_tree(tmp_path):
+    program = shutil.which("fsck.f2fs", path=SYSTEM)
+    if program is None:
+        pytest.skip("no fsck.f2fs: no f2fs image was made and read")
+    tree = tmp_path / "tree"
+    (tree / "usr/bin").mkdir(parents=True)
+    (tree / "usr/bin/tool").write_bytes(bytes(5000))
+    (tree / "bin").symlink_to("usr/bin")
+    build_image(tree, "f2fs", tmp_path / "image")
+    words = [program, "--dry-run", "-t", tmp_path / "image"]
+    read = subprocess.run(words, capture_output=True, check=True, text=True).stdout
+    names = re.findall(r"\|-- (\S+) <", read)
+    assert sorted(names) == ["bin", "bin", "tool", "usr"]
+
+
+@pytest.mark.parametrize("fs", [*EXTRACTED_BY, "f2fs"])
 def test_an_image_without_owners_refuses_files_of_others(fs, tmp_path):
     with pytest.raises(BoardError, match="root's files only") as refused:
         build_image(tmp_path, fs, tmp_path / "image", owners=[Owner("var/mail", 0, 8)])
@@ -107,7 +123,8 @@ def test_an_overlay_has_the_image_of_its_lower_layer_and_two_modules():
     assert on_disk("erofs-uncompressed") == "erofs"
     assert modules_of("overlay-erofs") == ("erofs", "overlay")
     assert modules_of("ext4") == ()
-    assert [fs for fs in FILE_SYSTEMS if not is_read_only(fs)] == ["ext4", "btrfs"]
+    assert modules_of("f2fs") == ("crc32_generic", "f2fs")
+    assert [fs for fs in FILE_SYSTEMS if not is_read_only(fs)] == ["ext4", "btrfs", "f2fs"]
 
 
 def test_an_uncompressed_erofs_is_larger(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from boards.emulated import parts
+from boards.emulated.error import BoardError
 from boards.emulated.image import FILE_SYSTEMS
 
 
@@ -25,3 +26,22 @@ def test_each_file_system_has_an_image_of_its_own_and_overlays_that_of_their_low
     assert len({images[fs] for fs in plain}) == len(plain)
     assert images["overlay-erofs"] == images["erofs"]
     assert images["overlay-squashfs"] == images["squashfs"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel", "remedy"),
+    [
+        ("x86_64", "6.12", "use --kernel 6.12-generic"),
+        ("x86_64", "6.12-generic", "use another board"),
+        ("armhf", "6.1", "use another board"),
+    ],
+)
+def test_a_module_that_the_kernel_lacks_is_named_with_the_flavour_that_may_have_it(
+    monkeypatch, tmp_path, name, kernel, remedy
+):
+    (tmp_path / "lib/modules/6.0/kernel").mkdir(parents=True)
+    monkeypatch.setattr(parts.Parts, "_unpacked_kernel", lambda self, scratch: tmp_path)
+    board = parts.Parts(name, kernel, cache=tmp_path / "cache")
+    with pytest.raises(BoardError, match="has no module f2fs") as refused:
+        board.more_modules(["crc32_generic", "f2fs"])
+    assert refused.value.remedy == remedy

@@ -81,6 +81,16 @@ def test_without_a_kernel_it_is_the_one_that_most_machines_have_or_the_newest():
     assert machine("riscv64").default_kernel == "7.2"
 
 
+def test_a_generic_kernel_is_the_same_version_of_another_flavour():
+    x86 = machine("x86_64", "6.12-generic")
+    assert x86.package_of("6.12-generic") == ("6.12", "amd64")
+    assert x86.package_of("6.12") == ("6.12", "cloud-amd64")
+    assert x86.offered[-4:] == ("5.10-generic", "6.1-generic", "6.12-generic", "7.2-generic")
+    assert machine("armhf").offered == ("6.1",)  # it has all modules
+    with pytest.raises(BoardError, match=r"armhf has no kernel 6\.1-generic"):
+        machine("armhf", "6.1-generic")
+
+
 def test_unknown_boards_and_kernels():
     with pytest.raises(BoardError, match="'sparc'") as caught:
         machine("sparc", "6.1")

@@ -99,7 +99,7 @@ def test_touches_are_the_blocks_of_each_call_in_rising_order():
     files = np.array([(100_000, 0, 4, -1), (8192, 0, 0, -1), (20_000, 0, 4, -1)], FILE)
     inserts = [(0, 5, 0, 0), (0, 4, 0, 0), (0, 6, 0, 0), (0, 7, 0, 0), (0, 8, 0, 0)]
     inserts += [(1, 0, 0, 1), (2, 4, 0, 2), (2, 5, 0, 2), (0, 0, 0, 3), (2, 9, 0, 4)]
-    found, runs = touched_blocks(np.array(inserts, INSERT), files, 4096)
+    found, runs = touched_blocks(np.array([(*one, 0, 0) for one in inserts], INSERT), files, 4096)
     assert runs.tolist() == [0, 0, 2, 3]
     assert found.tolist() == [
         (Touched.BLOCK, 0, 1),
@@ -111,5 +111,5 @@ def test_touches_are_the_blocks_of_each_call_in_rising_order():
 
 def test_nothing_touched_is_an_empty_table():
     files = np.array([(8192, 0, 0, -1)], FILE)
-    found, runs = touched_blocks(np.array([(0, 0, 0, 0)], INSERT), files, 4096)
+    found, runs = touched_blocks(np.zeros(1, INSERT), files, 4096)
     assert (len(found), len(runs)) == (0, 0)

@@ -21,6 +21,7 @@ COMMANDS = {
     "validate": [str(hostile.EXAMPLE).replace("capture.tar.xz", "sweep.json")],
     "report": ["-o", "out"],
     "prefetch": ["-o", "out"],
+    "export": ["--format", "chrome", "-o", "out"],
     "script": ["-o", "out"],
 }
 # The whole job in one process, so that its peak, and that of its reader, can be read afterwards.

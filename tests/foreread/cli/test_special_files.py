@@ -48,6 +48,11 @@ INPUTS = {
     "report measured": ["report", CAPTURE, "{}", "-o", "out"],
     "report --prefetch": ["report", CAPTURE, "--prefetch", "{}", "-o", "out"],
     "report --device-model": ["report", CAPTURE, "--device-model", "{}", "-o", "out"],
+    "export capture": ["export", "{}", "--format", "csv", "-o", "out"],
+    "export --device-model": [
+        *("export", CAPTURE, "--format", "csv", "-o", "out", "--window", "4"),
+        *("--device-model", "{}"),
+    ],
     "prefetch capture": ["prefetch", "{}", "-o", "out"],
     "prefetch --check": ["prefetch", CAPTURE, "--check", "{}", "--root", "."],
     "prefetch --device-model": ["prefetch", CAPTURE, "--device-model", "{}", "-o", "out"],
@@ -84,6 +89,7 @@ INPUTS = {
     "boards new --identity": ["boards", "new", *SSH, "--identity", "{}"],
 }
 OUTPUTS = {
+    "export --output": ["export", CAPTURE, "--format", "csv", "-o", "{}"],
     "record --output": ["record", "-o", "{}", "--", "true"],
     "report --output": ["report", CAPTURE, "-o", "{}"],
     "prefetch --output": ["prefetch", CAPTURE, "-o", "{}"],

@@ -41,6 +41,9 @@ def test_three_starts_are_measured_from_each_root_on_each_kernel(modules):
     assert len(set(roots)) == len(on_filesystems.ROOTS) * len(on_filesystems.KERNELS)
     assert set(on_filesystems.ROOTS) <= set(FILE_SYSTEMS)
     assert set(on_filesystems.KERNELS) <= set(MACHINES["x86_64"].kernels)
+    f2fs = {root.removeprefix("f2fs-") for root in roots if root.startswith("f2fs-")}
+    assert f2fs == {f"{kernel}-generic" for kernel in on_filesystems.KERNELS}
+    assert f2fs <= set(MACHINES["x86_64"].offered)
 
 
 def test_the_table_has_the_worst_of_all_starts(modules):

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import fcntl
+import mmap
 import os
 import sys
 from pathlib import Path
 
 import pytest
+from locked_files import is_locked
 
+from boards.mounts import MountPoint
+from tracer.local import cold
 from tracer.local.cold import cached_pages, mapped_files, resident_pages
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -47,3 +52,16 @@ def test_the_files_of_this_process_are_among_the_mapped():
 
 def test_the_page_cache_holds_something():
     assert cached_pages() > 0
+
+
+def test_the_proof_keeps_this_process_s_locks_on_a_file_that_is_mapped(tmp_path, monkeypatch):
+    monkeypatch.setattr(cold, "drop_caches", lambda: None)
+    monkeypatch.setattr(cold, "_ATTEMPTS", 1)
+    path = tmp_path / "shm"
+    path.write_bytes(b"x" * PAGE)
+    disk = MountPoint("8:1", "/", str(tmp_path), "rw", "ext4", "/dev/sda1", "rw")
+    with path.open("r+b") as file, mmap.mmap(file.fileno(), PAGE):
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        proof, _ = cold.drop_and_prove([], [disk])
+        assert str(path) in {one.path for one in proof.resident}
+        assert is_locked(path)

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import fcntl
+
 import pytest
+from locked_files import is_locked
 
 from boards.mounts import MountPoint
 from tracer.local import files
@@ -35,6 +38,14 @@ def test_a_symbolic_link_is_distinguished_from_what_it_leads_to(tree):
         str(link): True,
         str(tree / "a/b/plain"): False,
     }
+
+
+def test_this_process_keeps_its_locks_on_a_file_that_was_read(tree):
+    path = tree / "a/b/plain"
+    with path.open("r+b") as file:
+        fcntl.lockf(file, fcntl.LOCK_EX)
+        find_files({inode(path)}, [mount(tree)], {})
+        assert is_locked(path)
 
 
 def test_every_name_is_found_with_its_size(tree):

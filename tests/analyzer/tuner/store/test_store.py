@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sqlite3
+import subprocess
+import sys
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +15,12 @@ import tuning
 
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.evaluation import Attempt
+from analyzer.tuner.store.limits import check_files
 from analyzer.tuner.store.records import Evaluation, TopGenes
 from analyzer.tuner.store.store import Store, StoreError
+from analyzer.tuner.store.store_file import is_store
+
+ROOT = Path(__file__).parents[4]
 
 DEFAULT = tuning.SPACE.default()
 
@@ -95,6 +102,43 @@ def test_a_second_writer_is_refused(path):
     with Store.resume(path), pytest.raises(StoreError, match="in use by another campaign"):
         Store.resume(path)
     Store.resume(path).close()
+
+
+READ = """
+import sys
+from pathlib import Path
+from analyzer.tuner.store.store import Store
+Store.read(Path(sys.argv[1])).close()
+"""
+
+
+def of_another_process(path):
+    """Let another process read the store: one that finds no lock on it removes its log."""
+    subprocess.run([sys.executable, "-c", READ, path], cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize("opens", [Store.resume, is_store], ids=["resume", "is_store"])
+def test_a_writer_keeps_its_locks_when_its_process_opens_the_file_again(path, opens):
+    with Store.resume(path) as writer:
+        writer.add(evaluation(2, repeat=1))
+        with suppress(StoreError):
+            opens(path)
+        of_another_process(path)
+        writer.add(evaluation(3, repeat=2))
+        with Store.read(path) as reader:
+            assert len(reader.evaluations()) == 3
+
+
+def test_a_journal_that_is_removed_meanwhile_is_none(path, monkeypatch):
+    journal = path.with_name(path.name + "-journal")
+    journal.write_bytes(b"")
+
+    def removed(*_):
+        journal.unlink(missing_ok=True)
+        raise FileNotFoundError(journal)
+
+    monkeypatch.setattr(Path, "open", removed)
+    check_files(path)
 
 
 def test_another_board_is_refused(path):

@@ -1,0 +1,48 @@
+"""Requests side by side: viewers draw slices of one track only if they nest."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+import numpy as np
+
+from analyzer.export.events import Exported, Track
+from analyzer.ingest.tables import Array
+
+
+def lanes(start: Array, duration: Array) -> Array:
+    """Return the lane of each slice: no two of a lane overlap. ``start`` rises."""
+    free: list[int] = []
+    busy: list[tuple[int, int]] = []
+    made = 0
+    found = np.zeros(len(start), np.int64)
+    for row, (begin, length) in enumerate(zip(start.tolist(), duration.tolist(), strict=True)):
+        while busy and busy[0][0] <= begin:
+            heappush(free, heappop(busy)[1])
+        if free:
+            lane = heappop(free)
+        else:
+            lane, made = made, made + 1
+        found[row] = lane
+        heappush(busy, (begin + max(length, 0), lane))
+    return found
+
+
+def lanes_of_requests(exported: Exported, run: int) -> tuple[Array, Array]:
+    """Return the rows of a run's requests, and the lane of each."""
+    rows = rows_of(exported, run, Track.REQUESTS)
+    events = exported.events
+    return rows, lanes(events["start_ns"][rows], events["duration_ns"][rows])
+
+
+def rows_of(exported: Exported, run: int, track: Track) -> Array:
+    """Return the rows of one track of a run, in order of time."""
+    events = exported.events
+    return np.flatnonzero((events["run"] == run) & (events["track"] == track))
+
+
+def threads_that_wait(exported: Exported, run: int) -> list[int]:
+    """Return the threads whose waits a run has."""
+    rows = rows_of(exported, run, Track.WAITING)
+    threads: list[int] = np.unique(exported.events["thread"][rows]).tolist()
+    return threads

@@ -1,0 +1,161 @@
+"""Exports a recorded start, and emulated runs of it, to the formats of other tools."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import PurePosixPath
+from typing import Annotated, Literal
+
+from analyzer.error import ArgumentError
+from analyzer.export.chrome import chrome_of
+from analyzer.export.emulated import emulated_events, replayed
+from analyzer.export.events import Exported, Track, file_names, joined, plain
+from analyzer.export.lanes import rows_of
+from analyzer.export.perfetto import perfetto_of
+from analyzer.export.recorded import recorded_events, start_ns
+from analyzer.export.rows import csv_of, parquet_of
+from analyzer.export.tracedat import tracedat_of
+from analyzer.ingest.arguments import StrPath
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Table
+from analyzer.predict.disk.device_model import device_from
+from analyzer.predict.inputs import inputs
+from analyzer.predict.linux import PREFIX, asked_version
+from analyzer.predict.start import prepare
+from boards.document import Document, Encoded, says
+from boards.written import write_whole
+from emulator import MAX_WINDOW
+from emulator.devices.device import DeviceModel
+
+Format = Literal["perfetto", "chrome", "parquet", "csv", "trace-dat"]
+FORMATS: dict[Format, Callable[[Exported], bytes] | None] = {
+    "perfetto": perfetto_of,
+    "chrome": chrome_of,
+    "parquet": parquet_of,
+    "csv": csv_of,
+    "trace-dat": None,  # needs the recording's own events
+}
+
+
+class ExportedRun(Encoded, frozen=True, kw_only=True):
+    """One run in an exported file."""
+
+    name: str
+    read_ahead_kb: Annotated[int | None, says("window in KiB; null if the file does not say")]
+    accesses: Annotated[int, says("first touches of pages")]
+    requests: int
+    unused_pages: Annotated[int, says("pages read and never accessed")]
+    waits: Annotated[int, says("times when a thread was off its processor")]
+
+
+class ExportDocument(Document, frozen=True, kw_only=True):
+    """What was written, and what it contains: the document of `foreread export --json`."""
+
+    file: str
+    format: Format
+    runs: Annotated[list[ExportedRun], says("the recorded run, then the emulated ones")]
+    notes: list[str]
+
+
+def export(
+    recording: Recording,
+    output: StrPath,
+    form: Format,
+    windows_kb: Sequence[int] = (),
+    model: str = PREFIX,
+    device_model: DeviceModel | StrPath | None = None,
+) -> ExportDocument:
+    """Write a recorded start, and its emulated runs, for another tool.
+
+    Args:
+        recording: a start, read by :func:`foreread.load`.
+        output: the file to write.
+        form: "perfetto", "chrome" (trace events as JSON), "parquet", "csv" or "trace-dat".
+        windows_kb: read_ahead_kb of each emulated run.
+        model: "linux" (the readahead of the recording's kernel) or "linux-X.Y".
+        device_model: what requests of the disk cost in emulated runs, as for ``predict``.
+
+    Raises:
+        ArgumentError: an unknown format, or a window that is not whole pages or too large.
+        DeviceModelError: seconds cannot be predicted, so that no run can be emulated in time.
+        MissingLibrary: the format needs a package that is not installed.
+    """
+    if form not in FORMATS:
+        raise ArgumentError(f"{form!r} is not a format", f"choose one of {', '.join(FORMATS)}")
+    exported = exported_runs(recording, windows_kb, model, device_model)
+    write = FORMATS[form]
+    if write is None:
+        content = tracedat_of(exported, recording, start_ns(recording))
+    else:
+        content = write(exported)
+    write_whole(output, content)
+    kbs = [recording.recorded_read_ahead_kb, *windows_kb]
+    runs = [_summary(exported, run, kb) for run, kb in enumerate(kbs)]
+    return ExportDocument(file=str(output), format=form, runs=runs, notes=list(exported.notes))
+
+
+def exported_runs(
+    recording: Recording,
+    windows_kb: Sequence[int],
+    model: str = PREFIX,
+    device_model: DeviceModel | StrPath | None = None,
+) -> Exported:
+    """Return the events of the recorded run, and of a run emulated under each window."""
+    parts = list(recorded_events(recording))
+    names, notes = ["recorded run"], list(_missing(parts))
+    if windows_kb:
+        windows = [_pages(kb, recording.page_size) for kb in windows_kb]
+        version = asked_version(recording, model)
+        start = prepare(inputs(recording, version), version, device_from(device_model))
+        for run, (kb, window) in enumerate(zip(windows_kb, windows, strict=True), 1):
+            parts += emulated_events(run, start, replayed(start, window))
+            names.append(f"emulated at {kb} KiB, Linux {'.'.join(map(str, version))}")
+        notes += start.notes
+    files = recording.files
+    return Exported(
+        events=joined(parts),
+        runs=tuple(names),
+        files=file_names(recording.paths, files["dev"], files["ino"]),
+        threads=_threads(recording),
+        page_size=recording.page_size,
+        notes=tuple(plain(note) for note in (*notes, *recording.notes)),
+    )
+
+
+def _pages(kb: int, page_size: int) -> int:
+    window, rest = divmod(kb * 1024, page_size)
+    if kb < 0 or rest or window > MAX_WINDOW:
+        raise ArgumentError(
+            f"a window of {kb} KiB cannot be emulated",
+            f"give a multiple of {page_size // 1024} up to {MAX_WINDOW * page_size // 1024}",
+        )
+    return window
+
+
+def _missing(parts: Sequence[Table]) -> Iterator[str]:
+    """Yield what the recording does not have."""
+    tracks = {int(track) for part in parts if part.rows for track in part["track"][:1]}
+    if Track.REQUESTS not in tracks:
+        yield "the recording has no block events: no requests are exported of it"
+    if Track.WAITING not in tracks:
+        yield "the recording has no scheduler events of the command: no waits are exported of it"
+
+
+def _threads(recording: Recording) -> dict[int, str]:
+    capture = recording.capture
+    if capture is None or not capture.command:
+        return {}
+    return {capture.pid: plain(PurePosixPath(capture.command[0]).name)}
+
+
+def _summary(exported: Exported, run: int, kb: int | None) -> ExportedRun:
+    events = exported.events
+    rows = {track: rows_of(exported, run, track) for track in Track}
+    return ExportedRun(
+        name=exported.runs[run],
+        read_ahead_kb=kb,
+        accesses=len(rows[Track.ACCESSES]),
+        requests=len(rows[Track.REQUESTS]),
+        unused_pages=int(events["pages"][rows[Track.UNUSED]].sum()),
+        waits=len(rows[Track.WAITING]),
+    )

@@ -1,0 +1,148 @@
+"""The recorded run as events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from analyzer.export.events import NONE, Track, Wait, events_of
+from analyzer.ingest.accesses import of_threads
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Rwbs, Table
+from analyzer.program.cpu import event_cost
+from analyzer.program.off_cpu import Reads, Why, off_cpu_intervals
+from analyzer.program.other_work import OtherWork
+from analyzer.program.schedule import stays
+
+_WAITS = {
+    Why.OTHERS: Wait.PROCESSOR,
+    Why.SLEEP: Wait.SLEEP,
+    Why.THREAD: Wait.THREAD,
+    Why.DISK: Wait.DISK,
+    Why.IDLE: Wait.SLEEP,
+}
+
+
+def recorded_events(recording: Recording) -> Iterator[Table]:
+    """Yield the recorded run's events by track."""
+    begin = start_ns(recording)
+    accesses = recording.accesses
+    yield events_of(
+        0,
+        Track.ACCESSES,
+        accesses.rows,
+        start_ns=_since(accesses["time_ns"], begin),
+        thread=accesses["pid"],
+        file=accesses["file"],
+        page=accesses["page"].astype(np.int64),
+        pages=1,
+    )
+    yield _requests(recording.requests, begin)
+    yield _unused(recording, begin)
+    yield from _waits(recording, begin)
+
+
+def start_ns(recording: Recording) -> int:
+    """Return when the run began, by the trace's clock."""
+    if recording.capture is not None:
+        return recording.capture.start_ns
+    time = recording.trace.events["time_ns"]
+    return int(time[0]) if len(time) else 0
+
+
+def _since(time_ns: Array, begin: int) -> Array:
+    return time_ns.astype(np.int64) - begin
+
+
+def _requests(requests: Table, begin: int) -> Table:
+    done = requests["complete_ns"]
+    took = _since(done, 0) - _since(requests["issue_ns"], 0)
+    return events_of(
+        0,
+        Track.REQUESTS,
+        requests.rows,
+        start_ns=_since(requests["issue_ns"], begin),
+        duration_ns=np.where(done > 0, took, NONE),
+        thread=requests["pid"],
+        dev=requests["dev"],
+        sector=requests["sector"].astype(np.int64),
+        sectors=requests["sectors"],
+        detail=requests["flags"],
+    )
+
+
+def _unused(recording: Recording, begin: int) -> Table:
+    """Return the pages that were read for the application and that it never accessed."""
+    inserts = recording.inserts
+    if inserts is None:
+        return events_of(0, Track.UNUSED, 0)
+    data, files = inserts.data, recording.files
+    mask = inserts.pages > 0
+    if recording.threads is not None:
+        mask = mask & of_threads(data, recording.threads)
+    rows = np.flatnonzero(mask)
+    row_of = {
+        key: row
+        for row, key in enumerate(zip(files["dev"].tolist(), files["ino"].tolist(), strict=True))
+    }
+    keys = zip(data["dev"][rows].tolist(), data["ino"][rows].tolist(), strict=True)
+    file = np.array([row_of.get(key, NONE) for key in keys], np.int64)
+    count = inserts.pages[rows]
+    each = np.repeat(np.arange(len(rows)), count)
+    offset = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
+    page = data["index"][rows][each].astype(np.int64) + offset
+    vain = (file[each] != NONE) & ~_accessed(recording, file[each], page)
+    vain &= _exists(recording, file[each], page)
+    each, page = each[vain], page[vain]
+    return events_of(
+        0,
+        Track.UNUSED,
+        len(each),
+        start_ns=_since(data["time_ns"][rows][each], begin),
+        thread=data["pid"][rows][each],
+        file=file[each],
+        page=page,
+        pages=1,
+    )
+
+
+def _accessed(recording: Recording, file: Array, page: Array) -> Array:
+    accesses = recording.accesses
+    return np.isin(page_key(file, page), page_key(accesses["file"], accesses["page"]))
+
+
+def page_key(file: Array, page: Array) -> Array:
+    """Return one number for a page of a file; page indices fit 40 bits in files up to 4 PiB."""
+    return (file.astype(np.int64) << 40) + np.minimum(page, (1 << 40) - 1).astype(np.int64)
+
+
+def _exists(recording: Recording, file: Array, page: Array) -> Array:
+    size = recording.files["size_bytes"][file]
+    return np.asarray((size < 0) | (page * recording.page_size < size))
+
+
+def _waits(recording: Recording, begin: int) -> Iterator[Table]:
+    """Yield the waits of each of the application's threads."""
+    events, capture = recording.trace.events, recording.capture
+    switches = events["kind"] == Kind.SWITCH
+    if capture is None or recording.threads is None or not switches.any():
+        return
+    by_thread = stays(events, sorted(recording.threads), capture.end_ns)
+    threads = np.array([*by_thread], np.int64)
+    reads = Reads(recording.requests.take((recording.requests["flags"] & Rwbs.READ) > 0))
+    others = OtherWork(events, set(by_thread), event_cost(events))
+    why_to_wait = np.array([_WAITS[why] for why in Why], np.uint16)
+    for thread, rows in by_thread.items():
+        off = off_cpu_intervals(thread, rows, capture.start_ns, threads, reads, others)
+        left, came = off.left_ns, off.came_ns
+        some = came > left
+        yield events_of(
+            0,
+            Track.WAITING,
+            int(some.sum()),
+            start_ns=_since(left[some], begin),
+            duration_ns=_since(came[some], 0) - _since(left[some], 0),
+            thread=thread,
+            detail=why_to_wait[off.why[some]],
+        )

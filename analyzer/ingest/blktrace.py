@@ -1,0 +1,145 @@
+"""Reader of blktrace's binary traces: requests of a disk, and nothing of files.
+
+A record is struct blk_io_trace of include/uapi/linux/blktrace_api.h (version 7; Linux 2.6.17 to
+6.19), in the byte order of the traced machine, followed by ``pdu_len`` bytes. blktrace writes a
+file for each CPU (``NAME.blktrace.N``), which are read together; ``blkparse -d`` writes one of all.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from analyzer.ingest.allowance import grant
+from analyzer.ingest.columns import by_time
+from analyzer.ingest.recording import Trace, TraceError
+from analyzer.ingest.tables import EVENTS, Array, Kind, Rwbs, Table
+from boards.bounded import read_bounded
+from tracer.formats.limits import MOST_TRACE_BYTES, RECORD_LESS, check_cpus, check_size
+
+_MAGIC = 0x65617407  # BLK_IO_TRACE_MAGIC | BLK_IO_TRACE_VERSION
+_MAGICS = {order: struct.pack(f"{order}I", _MAGIC) for order in "<>"}
+_FIELDS = (
+    ("magic", "u4"),
+    ("sequence", "u4"),
+    ("time", "u8"),
+    ("sector", "u8"),
+    ("bytes", "u4"),
+    ("action", "u4"),
+    ("pid", "u4"),
+    ("device", "u4"),
+    ("cpu", "u4"),
+    ("error", "u2"),
+    ("pdu_len", "u2"),
+)
+_RECORD_BYTES, _PDU_LEN_AT, _SECTOR_BYTES = 48, 46, 512
+# enum blktrace_act, below the categories (blktrace_cat) from bit BLK_TC_SHIFT on.
+_SHIFT = 16
+_KINDS = {1: Kind.BIO_QUEUE, 7: Kind.RQ_ISSUE, 8: Kind.RQ_COMPLETE}
+_NOTIFY, _DRV_DATA = 1 << 10, 1 << 14
+_FLAGS = (
+    (1 << 1, Rwbs.WRITE),
+    (1 << 2, Rwbs.FLUSH),
+    (1 << 3, Rwbs.SYNC),
+    (1 << 11, Rwbs.AHEAD),
+    (1 << 12, Rwbs.META),
+    (1 << 13, Rwbs.DISCARD),
+)
+_COLUMNS = {"time_ns": "time", "cpu": "cpu", "pid": "pid", "dev": "device", "index": "sector"}
+_OF_CPU = re.compile(r"(.*\.blktrace\.)[0-9]{1,5}")
+_DAMAGED = "copy the file again, or record again with blktrace -d DISK -o NAME"
+
+
+def is_blktrace(head: bytes) -> bool:
+    """Return whether ``head`` begins a blktrace file of either byte order."""
+    return head.startswith(tuple(_MAGICS.values()))
+
+
+def read(path: Path) -> Trace:
+    """Decode a blktrace file, together with those of the other CPUs.
+
+    Raises TraceError for a damaged file, LimitError for one that is too large; OSError if it
+    cannot be read.
+    """
+    tables, notes, total = [], [], 0
+    files = _files(path)
+    for file in files:
+        size = file.stat().st_size
+        total += size
+        check_size(f"{file} with the files before it", total, MOST_TRACE_BYTES, RECORD_LESS)
+        grant(size)
+        data = read_bounded(file, size, _DAMAGED)
+        records, rest = _records(data, file)
+        if rest:
+            notes.append(f"{file.name} ends inside a record: its rest is left out")
+        tables.append(_events(records))
+    notes.append(
+        "blktrace contains requests alone: no files and no pages, so that no window can be "
+        "predicted from it"
+    )
+    notes.append("times begin when blktrace started")
+    events = by_time(tables)
+    return Trace(
+        format="blktrace",
+        events=events,
+        event_names=frozenset({"block:block_bio_queue", "block:block_rq_issue"}),
+        notes=tuple(notes),
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the files of all CPUs: those beside ``path`` if it is one of them."""
+    match = _OF_CPU.fullmatch(path.name)
+    if match is None:
+        return [path]
+    found = [one for one in path.parent.iterdir() if one.name.startswith(match[1])]
+    found = [one for one in found if _OF_CPU.fullmatch(one.name) and one.is_file()]
+    check_cpus(len(found), str(path))
+    return sorted(one for one in found if one.stat().st_size)
+
+
+def _records(data: bytes, path: Path) -> tuple[Array, int]:
+    """Return the records, and how many bytes at the end are not a whole one."""
+    order = next((one for one, magic in _MAGICS.items() if data.startswith(magic)), None)
+    if order is None:
+        raise TraceError(f"{path} is not a blktrace file of version 7", _DAMAGED)
+    places = list(_places(data, order, path))
+    kept = b"".join(data[begin : begin + _RECORD_BYTES] for begin, _ in places)
+    dtype = np.dtype([(name, order + kind) for name, kind in _FIELDS])
+    return np.frombuffer(kept, dtype), abs(len(data) - places[-1][1] if places else len(data))
+
+
+def _places(data: bytes, order: str, path: Path) -> Iterator[tuple[int, int]]:
+    """Yield where each record begins, and where the next one does."""
+    magic, length = _MAGICS[order], struct.Struct(f"{order}H")
+    at = 0
+    while at + _RECORD_BYTES <= len(data):
+        if data[at : at + 4] != magic:
+            raise TraceError(f"{path} has no record at byte {at:,}", _DAMAGED)
+        end = at + _RECORD_BYTES + length.unpack_from(data, at + _PDU_LEN_AT)[0]
+        yield at, end
+        at = end
+
+
+def _events(records: Array) -> Table:
+    """Return the requests among the records, as events."""
+    action, categories = records["action"] & 0xFFFF, records["action"] >> _SHIFT
+    wanted = np.isin(action, [*_KINDS]) & ((categories & (_NOTIFY | _DRV_DATA)) == 0)
+    wanted &= records["cpu"] <= np.iinfo(np.uint16).max
+    records, categories = records[wanted], categories[wanted]
+    found = Table.empty(EVENTS, len(records))
+    for column, name in _COLUMNS.items():
+        found[column][:] = records[name]
+    found["value"][:] = records["bytes"] // _SECTOR_BYTES
+    for act, kind in _KINDS.items():
+        found["kind"][action[wanted] == act] = kind
+    flags = np.zeros(len(records), np.uint16)
+    for bit, flag in _FLAGS:
+        flags[(categories & bit) > 0] |= np.uint16(flag)
+    reads = (flags & (Rwbs.WRITE | Rwbs.DISCARD)) == 0
+    found["flags"][:] = np.where(reads & (records["bytes"] > 0), flags | Rwbs.READ, flags)
+    return found

@@ -1,0 +1,178 @@
+"""What a replayer needs to begin and to open files: metadata, and the processor's time.
+
+A replayer is a program that begins beside the start, which itself begins with an exec. It opens
+each file of its list and reads the metadata that is not in memory. A capture shows what the start
+read before it first used each file, when its opens began and ended, and how long its exec took.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analyzer.ingest.recording import Recording
+from analyzer.ingest.tables import Array, Kind, Table
+from analyzer.program.cpu import event_cost
+from analyzer.program.schedule import stays
+
+_OPENS = ("openat", "openat2", "open")
+
+
+@dataclass(frozen=True)
+class Opening:
+    """The sectors of metadata read when a file (row) was opened; the time of opens and an exec.
+
+    Times are the processor's, in ns; 0 where the recording does not show them.
+    """
+
+    sectors: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    open_ns: float = 0.0
+    exec_ns: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Opens:
+    """The opens of a thread, in order: when each began and ended, and whether it succeeded."""
+
+    begun: list[int]
+    ended: list[int]
+    succeeded: list[bool]
+
+    def is_of(self, read: int, when: int, used: Sequence[int]) -> bool:
+        """Return whether a read belongs to the open of the file that was first used at ``when``.
+
+        The thread accessed pages at the times ``used``.
+        """
+        first, last = bisect_right(self.ended, read), bisect_right(self.ended, when)
+        if first == last:
+            return True  # an exec opens its files without a call
+        if self.begun[first] <= read and not self.succeeded[first]:
+            return False
+        while first < last - 1 and not self.succeeded[first]:
+            first += 1
+        return first == last - 1 or _has_between(used, read, self.begun[first])
+
+
+def opening_of(recording: Recording, requests: Table) -> Opening:
+    """Return what opening the files of a start read, and how long opens and its exec took.
+
+    ``requests`` are those of the disk; the sectors are the first ones of requests. Of opens, those
+    that read nothing count.
+    """
+    opens = _opens(recording)
+    sectors = dict(_metadata(recording, requests, opens))
+    return Opening(sectors, _open_ns(opens, requests), _exec_ns(recording))
+
+
+def _opens(recording: Recording) -> dict[int, _Opens]:
+    """Return the opens of each thread of a recording's application."""
+    read, found = recording.trace.read_fields, defaultdict(list)
+    for name in _OPENS if read is not None else ():
+        pair = {f"syscalls:sys_enter_{name}", f"syscalls:sys_exit_{name}"}
+        if read is None or not pair <= recording.trace.event_names:
+            continue
+        begun, ended = (
+            read(f"syscalls:sys_enter_{name}", ()),
+            read(f"syscalls:sys_exit_{name}", ("ret",)),
+        )
+        for pid in set(ended["pid"].tolist()):
+            times = np.sort(begun["time_ns"][begun["pid"] == pid].astype(np.int64))
+            own = ended["pid"] == pid
+            for end, result in zip(
+                ended["time_ns"][own].astype(np.int64).tolist(),
+                ended["ret"][own].astype(np.int64).tolist(),
+                strict=True,
+            ):
+                at = int(np.searchsorted(times, end)) - 1
+                if at >= 0:
+                    found[pid].append((end, int(times[at]), result >= 0))
+    return {pid: _in_order(one) for pid, one in found.items()}
+
+
+def _in_order(opens: list[tuple[int, int, bool]]) -> _Opens:
+    opens.sort()
+    return _Opens(
+        [begun for _, begun, _ in opens],
+        [ended for ended, _, _ in opens],
+        [succeeded for *_, succeeded in opens],
+    )
+
+
+def _metadata(
+    recording: Recording, requests: Table, opens: Mapping[int, _Opens]
+) -> Iterator[tuple[int, list[int]]]:
+    """Yield each file with the sectors that belong to opening it, those of its own pages included.
+
+    That is what a thread read since it first used another file, without what it read just before it
+    opened something else, such as a folder that it lists, or within an open that failed.
+    """
+    reads, accesses = _reads(requests), recording.accesses
+    for pid, uses in _first_uses(recording).items():
+        own, before = reads.get(pid, []), 0
+        used = np.sort(accesses["time_ns"][accesses["pid"] == pid].astype(np.int64)).tolist()
+        at = opens.get(pid, _Opens([], [], []))
+        for when, file in uses:
+            behind = bisect_right(own, (when, np.inf))
+            yield file, [one for read, one in own[before:behind] if at.is_of(read, when, used)]
+            before = behind
+
+
+def _reads(requests: Table) -> dict[int, list[tuple[int, int]]]:
+    """Return when each thread read something, and from which sector, in order."""
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for pid, when, sector in zip(
+        *(requests[name].tolist() for name in ("pid", "issue_ns", "sector")), strict=True
+    ):
+        found[pid].append((when, sector))
+    return {pid: sorted(one) for pid, one in found.items()}
+
+
+def _first_uses(recording: Recording) -> dict[int, list[tuple[int, int]]]:
+    """Return when each thread first used files (rows) that nobody had used before, in order."""
+    accesses = recording.accesses
+    file, first = np.unique(accesses["file"], return_index=True)
+    found: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for row, at in zip(file.tolist(), first.tolist(), strict=True):
+        found[int(accesses["pid"][at])].append((int(accesses["time_ns"][at]), row))
+    return {pid: sorted(one) for pid, one in found.items()}
+
+
+def _has_between(times: Sequence[int], begin: int, end: int) -> bool:
+    return bisect_right(times, begin) < bisect_right(times, end)
+
+
+def _open_ns(opens: Mapping[int, _Opens], requests: Table) -> float:
+    """Return the median time of an open during which the disk was asked for nothing."""
+    issued = np.sort(requests["issue_ns"].astype(np.int64))
+    took: list[int] = []
+    for one in opens.values():
+        begun, ended = np.array(one.begun, np.int64), np.array(one.ended, np.int64)
+        quiet = _quiet(issued, begun, ended) & np.array(one.succeeded, bool)
+        took += (ended - begun)[quiet].tolist()
+    return float(np.median(took)) if took else 0.0
+
+
+def _exec_ns(recording: Recording) -> float:
+    """Return how long the command's first exec occupied the processor, without recording it."""
+    capture, events = recording.capture, recording.trace.events
+    if capture is None:
+        return 0.0
+    own = (events["pid"] == capture.pid) & (events["time_ns"] >= capture.start_ns)
+    ends = events["time_ns"][own & (events["kind"] == Kind.EXEC)]
+    found = stays(events, [capture.pid], capture.end_ns).get(capture.pid)
+    if not len(ends) or found is None:
+        return 0.0
+    span = (float(capture.start_ns), float(ends[0]))
+    on_cpu = np.clip(found["end_ns"], *span) - np.clip(found["begin_ns"], *span)
+    recorded = np.count_nonzero(own & (events["time_ns"] <= ends[0]))
+    return max(float(on_cpu.sum()) - recorded * event_cost(events), 0.0)
+
+
+def _quiet(issued: Array, begun: Array, ended: Array) -> Array:
+    """Return whether no request was issued in each span."""
+    quiet: Array = np.searchsorted(issued, begun) == np.searchsorted(issued, ended)
+    return quiet

@@ -1,0 +1,181 @@
+"""What the page embeds of a recorded start: the inputs of the emulation, and the known answer."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from analyzer.predict.clusters import in_clusters
+from analyzer.predict.disk.device_model import DeviceModelError
+from analyzer.predict.inputs import Inputs, inputs
+from analyzer.predict.prediction import Curve
+from analyzer.predict.seconds import LADDER
+from analyzer.predict.start import MOST_REQUESTS, Start, prepare
+from analyzer.report.by_seconds import RULES
+from analyzer.report.live.columns import packed
+from analyzer.report.live.kernels import kernels_of
+from analyzer.report.subject import Subject
+from emulator.devices.device import DeviceModel
+from emulator.linux.rules import Version
+from emulator.linux.timed_windows import device_numbers
+from emulator.linux.windows import MAX_WINDOW
+
+_FEWEST_WINDOWS = 1023
+_MOST_US = (1 << 32) - 1
+# When, on the recorded clock and for the map alone, a page was accessed.
+_ACCESS = np.dtype([("page", "u8"), ("file", "u4"), ("time_us", "u4")], align=True)
+
+
+@dataclass(frozen=True)
+class Live:
+    """``meta`` becomes JSON, ``planes`` are its tables; ``start`` is None without seconds."""
+
+    meta: dict[str, Any]
+    planes: bytes
+    start: Start | None
+
+
+def live_inputs(subject: Subject, device: DeviceModel | None = None) -> Live | None:
+    """Return what a start is emulated from; None for one that only the fixed window predicts.
+
+    ``device`` is the disk that the prediction was made for, None for that of the recording.
+    """
+    version = subject.version
+    recording = subject.recording
+    if version is None or not recording.accesses.rows or in_clusters(recording):
+        return None
+    taken = inputs(recording, version)
+    start = _start(subject, taken, version, device)
+    order = _disks(taken, start)
+    of_disk = taken.disk_of_file[taken.program.file_of_operations()]
+    rows = [np.flatnonzero(of_disk == disk) for disk in order]
+    kernels = kernels_of(taken, version)
+    tables = _tables(subject, taken, np.concatenate(rows), kernels.classes)
+    if start is not None:
+        tables["steps"] = start.run.steps
+    directory, planes = packed(tables)
+    ends = np.cumsum([len(one) for one in rows]).tolist()
+    meta = {
+        "tables": directory,
+        "page_size": recording.page_size,
+        "paths": [subject.path(file) for file in range(recording.files.rows)],
+        "rules": [RULES[cause] for cause in sorted(RULES)],
+        "disks": [
+            {"operations": [end - len(one), end], "machine": _machine(taken, disk)}
+            for disk, one, end in zip(order, rows, ends, strict=True)
+        ],
+        "kernels": [
+            {**kind, "io_pages": [kind["io_pages"][disk] for disk in order]}
+            for kind in kernels.kinds
+        ],
+        "options": kernels.options,
+        "recorded_kernel": {"name": recording.kernel, "row": kernels.recorded},
+        "run": None if start is None else _run(start),
+        "tap": subject.prediction.total.tap,
+        "windows": _windows(subject),
+        "known": _known(subject.prediction.total),
+    }
+    return Live(meta, planes, start)
+
+
+def _start(
+    subject: Subject, taken: Inputs, version: Version, device: DeviceModel | None
+) -> Start | None:
+    """Return the start that seconds are replayed from; None if they are unknown or unusable."""
+    if subject.prediction.total.seconds is None:
+        return None
+    try:
+        start = prepare(taken, version, device)
+    except DeviceModelError:
+        return None
+    return None if device_numbers(start.device) is None else start
+
+
+def _disks(taken: Inputs, start: Start | None) -> list[int]:
+    """Return the rows of the disks, that of the seconds first."""
+    disks = list(range(len(taken.disks)))
+    if start is not None:
+        disks.sort(key=lambda row: taken.disks[row] != start.disk)
+    return disks
+
+
+def _tables(
+    subject: Subject, taken: Inputs, rows: npt.NDArray[np.int64], classes: npt.NDArray[Any]
+) -> dict[str, npt.NDArray[Any]]:
+    program, accesses = taken.program, subject.recording.accesses
+    access = np.zeros(accesses.rows, _ACCESS)
+    access["file"], access["page"] = accesses["file"], accesses["page"]
+    access["time_us"] = _since_us(subject, accesses["time_ns"])
+    return {
+        "operations": program.operations[rows],
+        "times_us": _since_us(subject, taken.times[rows]),
+        "mappings": program.mappings,
+        "handles": program.handles,
+        "files": program.files,
+        "file_kinds": classes,
+        "extents": np.sort(taken.extents, order=["file", "at"]),
+        "accesses": access,
+    }
+
+
+def _since_us(subject: Subject, time_ns: npt.NDArray[Any]) -> npt.NDArray[np.uint32]:
+    """Return microseconds since the start; 0 for what was before it."""
+    since = (time_ns.astype(np.int64) - subject.start_ns) // 1000
+    return np.clip(since, 0, _MOST_US).astype(np.uint32)
+
+
+def _machine(taken: Inputs, disk: int) -> list[int]:
+    machine, limits = taken.machine(disk)
+    return [*astuple(machine), *astuple(limits)]
+
+
+def _run(start: Start) -> dict[str, Any]:
+    numbers = device_numbers(start.device)
+    assert numbers is not None
+    return {
+        "tail_ns": float(start.run.tail_ns),
+        "cpus": start.run.cpus,
+        "ends": start.run.ends,
+        "n_ends": int(start.run.steps["thread"].max(initial=0)) + 1,
+        "device": [None if number == inf else float(number) for number in numbers],
+        "cost": [start.cpu.request_ns, start.cpu.page_ns, start.cpu.sector_ns],
+        "unplugged_ns": start.unplugged_ns,
+        "most_requests": MOST_REQUESTS,
+    }
+
+
+def _windows(subject: Subject) -> dict[str, Any]:
+    now, proposed = min(subject.current_window, MAX_WINDOW), _proposed(subject)
+    most = max(_FEWEST_WINDOWS, now, proposed, *subject.prediction.total.windows)
+    return {"most": most, "now": now, "proposed": proposed, "ladder": list(LADDER)}
+
+
+def _proposed(subject: Subject) -> int:
+    total = subject.prediction.total
+    verdict = subject.prediction.verdict.read_ahead_kb
+    if verdict is None and total.predicted_best is not None:
+        return total.predicted_best
+    return subject.window
+
+
+def _known(curve: Curve) -> dict[str, list[Any]]:
+    """Return the prediction's figures of the windows that were replayed, or of the ladder."""
+    seconds = curve.seconds or [None] * len(curve.windows)
+    rows = [
+        row
+        for row, window in enumerate(curve.windows)
+        if seconds[row] is not None or window in LADDER
+    ]
+    spent = curve.spent
+    parts = {
+        "compute": spent.compute if spent else seconds,
+        "waited": spent.waited if spent else seconds,
+        "behind": spent.behind if spent else seconds,
+    }
+    columns: dict[str, list[Any]] = {"window": curve.windows, "requests": curve.f}
+    columns |= {"pages": curve.pages, "total": seconds, **parts}
+    return {name: [values[row] for row in rows] for name, values in columns.items()}

@@ -1,0 +1,1 @@
+"""Boards of a labgrid lab: a place is acquired, used by ssh or its console, and released."""

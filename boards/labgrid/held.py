@@ -1,0 +1,99 @@
+"""The places that forereads hold: noted before they are acquired, so that a crash releases them.
+
+A note is a file, named for the process that holds the place, in the user's folder of state, which
+survives a restart of this machine: the coordinator keeps the place acquired, too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from contextlib import suppress
+from pathlib import Path
+from secrets import token_hex
+from typing import Any
+
+from boards.guard import recovers
+from boards.labgrid.client import VARIABLES, LabgridClient, PlaceHeld, lab_variables
+from boards.owner import is_left
+from boards.scratch import prefix
+from boards.target import TargetError
+
+_LONGEST_BYTES = 1 << 16
+# An acquire that a dead foreread had begun ends within this, or is ended with it.
+_SETTLE_S = 1.0
+_TRIES = 3
+
+
+def folder() -> Path:
+    """Return the folder of the notes by the XDG base directory rules."""
+    base = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    return Path(base) / "foreread" / "places"
+
+
+def note(place: str) -> Path:
+    """Note that this process is about to acquire a place; return the note."""
+    notes = folder()
+    notes.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path = notes / f"{prefix('place')}{token_hex(4)}"
+    with path.open("x") as file:
+        json.dump({"place": place, "environment": lab_variables()}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    return path
+
+
+def is_held(place: str, own: Path) -> bool:
+    """Return whether another note than ``own``, of a living foreread, is of this place."""
+    others = (one for one in _notes() if one != own and not is_left(one.name))
+    return any(_read(one).get("place") == place for one in others)
+
+
+def release_leftovers() -> list[tuple[str, str]]:
+    """Release the places of dead forereads; return each, and why it could not be (else empty)."""
+    return [done for one in _notes() if is_left(one.name) and (done := _release(one))]
+
+
+def _release(left: Path) -> tuple[str, str] | None:
+    """Release the place of a note; return what was done, None if nothing was held."""
+    found = _read(left)
+    place, environment = found.get("place"), found.get("environment")
+    if not isinstance(place, str) or not isinstance(environment, dict) or is_held(place, left):
+        left.unlink(missing_ok=True)  # cut short, or another foreread has it now
+        return None
+    given = {name: str(value) for name, value in environment.items() if name in VARIABLES}
+    try:
+        released = _released(LabgridClient(place, given))
+    except PlaceHeld:  # somebody else has it now
+        released = False
+    except TargetError as error:
+        return place, f"{error}; {error.remedy}"
+    left.unlink(missing_ok=True)
+    return (place, "") if released else None
+
+
+def _released(client: LabgridClient) -> bool:
+    for attempt in range(_TRIES):
+        if attempt:
+            time.sleep(_SETTLE_S)
+        if client.release():
+            return True
+    return False
+
+
+def _notes() -> list[Path]:
+    return sorted(folder().glob("foreread-place-*"))
+
+
+def _read(note: Path) -> dict[str, Any]:
+    """Return what a note says; nothing if it was cut short by a crash."""
+    with suppress(OSError, ValueError):
+        with note.open("rb") as file:
+            found = json.loads(file.read(_LONGEST_BYTES))
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+recovers(release_leftovers)

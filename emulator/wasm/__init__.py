@@ -1,0 +1,1 @@
+"""The core as WebAssembly, for pages that recompute in a browser."""

@@ -1,0 +1,58 @@
+"""``foreread export``: a recorded start, and emulated runs of it, for viewers and tables."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from analyzer.export.make import FORMATS, ExportDocument, export
+from analyzer.ingest.load import load
+from analyzer.predict.linux import PREFIX
+from foreread.cli.arguments import add_capture, window_kb
+from foreread.cli.arguments.model import add_device_model, add_kernel_model
+from foreread.cli.main import printable
+from foreread.cli.text.table import render
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    add_capture(parser)
+    parser.add_argument(
+        "--format",
+        required=True,
+        choices=tuple(FORMATS),
+        help="perfetto (ui.perfetto.dev), chrome (trace events as JSON), parquet, csv, or "
+        "trace-dat (KernelShark, trace-cmd)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", type=Path, required=True, help="file to write"
+    )
+    parser.add_argument(
+        "--window",
+        metavar="K",
+        type=window_kb,
+        action="append",
+        default=[],
+        help="add the run emulated at read_ahead_kb=K; can be given several times",
+    )
+    add_kernel_model(parser)
+    add_device_model(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file, and print what it contains."""
+    recording = load(args.capture, args.pids)
+    model = args.model or PREFIX
+    found = export(recording, args.output, args.format, args.window, model, args.device_model)
+    print(found.to_json() if args.json else _text(found))
+    return 0
+
+
+def _text(found: ExportDocument) -> str:
+    rows = [
+        (str(run.accesses), str(run.requests), str(run.unused_pages), str(run.waits), run.name)
+        for run in found.runs
+    ]
+    table = render(("accesses", "requests", "unused pages", "waits", "run"), rows)
+    notes = [f"note: {printable(note)}" for note in found.notes]
+    return "\n".join([f"wrote {printable(found.file)} ({found.format})", "", table, "", *notes])

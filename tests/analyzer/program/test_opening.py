@@ -1,0 +1,103 @@
+"""What opening files takes, from calls and requests of a start that are written down by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from capture_builder import ROOT_PID, capture_of, recording_of, table_of
+from event_table import BLOCKS, event, switch, table
+
+from analyzer.ingest.recording import Trace
+from analyzer.ingest.tables import EVENTS, REQUESTS, Kind, Table
+from analyzer.program.cpu import event_cost
+from analyzer.program.opening import opening_of
+
+ENTER, EXIT = "syscalls:sys_enter_openat", "syscalls:sys_exit_openat"
+ERROR = np.uint64(2**64 - 2)  # -ENOENT
+
+
+def found(uses, opens, reads, names=(ENTER, EXIT)):
+    """What opening takes in a start of one thread.
+
+    ``uses`` are (ns, file), ``opens`` (begin, end, result), ``reads`` ns.
+
+    A read's first sector is its time.
+    """
+
+    def read_fields(name, fields):
+        row = 0 if name == ENTER else 1
+        return {
+            "time_ns": np.array([one[row] for one in opens], np.uint64),
+            "pid": np.full(len(opens), ROOT_PID, np.int32),
+            **{field: np.array([one[2] for one in opens], np.uint64) for field in fields},
+        }
+
+    files = 1 + max(file for _, file in uses)
+    recording = recording_of(
+        [(file, 0) for _, file in uses],
+        [4096] * files,
+        trace=Trace(
+            "trace", Table.empty(EVENTS), read_fields=read_fields, event_names=frozenset(names)
+        ),
+    )
+    recording.accesses["time_ns"][:] = [when for when, _ in uses]
+    recording.accesses["pid"][:] = ROOT_PID
+    requests = table_of(REQUESTS, len(reads), issue_ns=reads, sector=reads, sectors=8, pid=ROOT_PID)
+    return opening_of(recording, requests)
+
+
+def test_metadata_before_the_first_use_of_a_file_belongs_to_opening_it():
+    assert found([(100, 0), (200, 1)], [], [50, 150], names=()).sectors == {0: [50], 1: [150]}
+
+
+def test_metadata_within_the_open_and_of_a_look_before_it_belongs_to_the_file():
+    assert found([(100, 0)], [(40, 90, 3)], [30, 50]).sectors == {0: [30, 50]}
+
+
+def test_metadata_read_just_before_a_folder_is_opened_is_not_the_file_s():
+    """The open from 40 on is of something that is never read: a folder, which is listed at 70."""
+    assert found([(200, 0)], [(40, 60, 3), (100, 190, 3)], [30, 50, 70, 120]).sectors == {
+        0: [70, 120]
+    }
+
+
+def test_metadata_that_other_pages_follow_belongs_to_the_next_file():
+    """The thread uses a page of file 0 again at 35: the read at 30 was not for the open at 40."""
+    assert found([(10, 0), (35, 0), (200, 1)], [(40, 60, 3), (100, 190, 3)], [30, 50]).sectors == {
+        0: [],
+        1: [30],
+    }
+
+
+def test_metadata_of_an_open_that_fails_belongs_to_no_file():
+    assert found([(200, 0)], [(40, 60, ERROR), (100, 190, 3)], [30, 50, 120]).sectors == {
+        0: [30, 120]
+    }
+
+
+def test_the_time_of_an_open_is_the_median_of_those_that_read_nothing():
+    opens = [(0, 10, 3), (20, 34, 3), (40, 52, 3), (60, 90, ERROR), (100, 300, 3)]
+    assert found([(400, 0)], opens, [150]).open_ns == 12
+
+
+def test_without_recorded_opens_their_time_is_not_counted():
+    assert found([(100, 0)], [], [50], names=()).open_ns == 0
+
+
+def test_an_exec_takes_as_long_as_it_occupies_a_processor():
+    """From 1,000 to 21,000 and from 50,000 to 80,000; recording its 2 events is not counted."""
+    events = table(
+        switch(1_000, 1, ROOT_PID),
+        switch(21_000, ROOT_PID, 1, BLOCKS),
+        switch(50_000, 1, ROOT_PID),
+        event(Kind.EXEC, ROOT_PID, time_ns=80_000),
+        switch(90_000, ROOT_PID, 1),
+    )
+    recording = recording_of(
+        [(0, 0)],
+        [4096],
+        trace=Trace("trace", events),
+        capture=capture_of(start_ns=1_000, end_ns=100_000),
+    )
+    found = opening_of(recording, Table.empty(REQUESTS)).exec_ns
+    assert found == pytest.approx(50_000 - 2 * event_cost(events))

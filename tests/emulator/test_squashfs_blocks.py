@@ -1,0 +1,41 @@
+"""squashfs: windows extended to whole blocks, by hand from readahead_expand (6.1, 7.2)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from programs import Script
+
+from emulator.linux.operations import Machine, Op
+from emulator.linux.reference import emulate
+from emulator.linux.requests import EXTENT, Limits
+from emulator.linux.rules import rules_for, version_of
+from emulator.linux.windows import Emulation
+
+BLOCK = 32
+
+
+def read_in(release, *cached):
+    """Return what a fault on page 60 reads with a window of 8 pages: 56 to 63 and around them."""
+    script = Script()
+    handle = script.open(script.file(200, block=BLOCK))
+    script.operations += [(Op.PRESENT, 0, 0, page, 1) for page in cached]
+    script.touch(script.map(handle, 0, 200), 60)
+    program, rules = script.program(), rules_for(version_of(release))
+    plain = emulate(program, rules, 8)
+    group = np.zeros(len(program.files), np.uint32)
+    core = Emulation(program, rules, Machine(), Limits(512), np.zeros(0, EXTENT), group)
+    assert core.inserts(8).tolist() == plain.inserts
+    return sorted(index for _, index, _, _ in plain.inserts)
+
+
+@pytest.mark.parametrize("release", ["6.1", "6.12", "7.2"])
+def test_a_window_is_extended_to_its_block_and_at_a_border_by_the_next_one(release):
+    assert read_in(release) == list(range(32, 96))
+    assert read_in(release, 70) == list(range(32, 70))
+
+
+@pytest.mark.parametrize("release", ["6.1", "6.12", "7.2"])
+def test_a_cached_page_below_the_window_ends_the_extension_in_both_directions(release):
+    assert read_in(release, 50) == list(range(51, 64))
+    assert read_in(release, 55) == list(range(56, 64))
