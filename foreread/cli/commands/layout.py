@@ -137,19 +137,22 @@ def run(args: argparse.Namespace) -> int:
         image = args.image
         if args.root is not None:
             image = stack.enter_context(image_of_root(args.root))
-        if image is not None and _kind(image) != "squashfs":
+        kind = "" if image is None else _kind(image)
+        if image is not None and kind != "squashfs":
             found, measured = _compared_others(args, recordings, image)
         else:
             found, measured = _compared(args, recordings, image)
     best = found.best if args.best else None
+    erofs = best if kind == "EROFS" else None
+    squashfs = best if kind == "squashfs" else None
     written = write_layout(
         found.order,
         args.output,
         starts=len(found.starts),
-        block_size=best.block_size if best else None,
-        compressor=best.compressor if best else None,
+        block_size=squashfs.block_size if squashfs else None,
+        compressor=squashfs.compressor if squashfs else None,
         measured=measured if args.target else None,
-        erofs=None if best is None else ErofsWords(best.compressor, best.block_size),
+        erofs=ErofsWords(erofs.compressor, erofs.block_size) if erofs else None,
     )
     document = _document(found, written)
     print(document.to_json() if args.json else _text(found, args))

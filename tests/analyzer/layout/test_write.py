@@ -1,20 +1,23 @@
 """The folder for those who build images."""
 
+import os
 import subprocess
 import tarfile
 
 import pytest
 
 from analyzer.layout.order import LayoutError, Ordered
-from analyzer.layout.write import write_layout
+from analyzer.layout.write import ErofsWords, write_layout
+from emulator.images.erofs import read_erofs
 
 ORDER = [Ordered(path, (0,), 1) for path in ("/usr/bin/b", "/etc/with space", "/usr/bin/a")]
 
 
 def test_the_folder_has_sort_files_and_instructions(tmp_path):
     found = write_layout(ORDER, tmp_path / "out", block_size=262144, compressor="zstd")
-    names = ["squashfs.sort", "gensquashfs.sort", "tar.first", "INSTALL.md"]
-    assert [path.name for path in found] == [*names, "reordered-tar", "ordered-ext4"]
+    names = ["squashfs.sort", "gensquashfs.sort", "tar.first", "compress.hints", "INSTALL.md"]
+    programs = ["reordered-tar", "ordered-ext4", "ordered-erofs"]
+    assert [path.name for path in found] == [*names, *programs]
     text = (tmp_path / "out/INSTALL.md").read_text()
     assert "mksquashfs ROOT IMAGE -noappend -sort squashfs.sort -b 256K -comp zstd\n" in text
     assert 'BR2_TARGET_ROOTFS_SQUASHFS_BS="256K"' in text
@@ -101,3 +104,31 @@ def test_the_scripts_are_clean(name, tmp_path):
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.stdout == ""
     assert run.returncode == 0
+
+
+def test_compress_hints_give_each_file_a_cluster_size_by_an_expression(tmp_path):
+    order = [Ordered("/usr/lib/c++.so", (0,), 3), Ordered("/a b", (0,), 1)]
+    write_layout(order, tmp_path / "out", erofs=ErofsWords("lz4", 16384))
+    hints = (tmp_path / "out/compress.hints").read_text()
+    assert hints == "16384 ^usr/lib/c\\+\\+\\.so$\n"
+    install = (tmp_path / "out/INSTALL.md").read_text()
+    assert "sh ordered-erofs ROOT IMAGE -zlz4 -C16384\n" in install
+
+
+def test_ordered_erofs_stores_the_files_of_the_order_first(tmp_path):
+    root = tmp_path / "root"
+    root.mkdir()
+    for number in range(9):
+        (root / f"{number}").write_bytes(os.urandom(9000))
+    order = [Ordered(f"/{number}", (0,), 3) for number in (7, 2, 5)]
+    write_layout(order, tmp_path / "out")
+    script = tmp_path / "out/ordered-erofs"
+    subprocess.run(["sh", script, root, tmp_path / "image", "-zlz4"], check=True)
+    image = read_erofs((tmp_path / "image").read_bytes())
+    first = {
+        name: int(image.pieces["place"][image.files["first"][row]])
+        for name, row in image.names.items()
+        if row >= 0
+    }
+    assert sorted(map(str, range(9)), key=lambda one: first[f"/{one}"])[:3] == ["7", "2", "5"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["image", "out", "root"]

@@ -88,7 +88,7 @@ def test_the_best_layout_is_written_when_asked_for(image, tmp_path, capsys):
     unpacking.write_text(json.dumps(found | {"compressors": costs}))
     words += ("--unpacking", unpacking)
     told = run(capsys, *words, "-o", tmp_path / "out")
-    assert "-comp" not in (tmp_path / "out/INSTALL.md").read_text()
+    assert "-comp xz" not in (tmp_path / "out/INSTALL.md").read_text()
     assert "foreread layout" in told
     assert "--best" in told
     assert "lz4: not compared; the board's kernel, or mksquashfs here, lacks it" in told
@@ -188,3 +188,38 @@ def test_words_that_make_no_sense_are_wrong_usage(words, tmp_path, capsys):
         )
     assert ended.value.code == 2
     assert not (tmp_path / "out").exists()
+
+
+def test_an_image_of_erofs_is_compared_with_others_and_its_options_are_written(
+    root, tmp_path, capsys
+):
+    built("mkfs.erofs", "--quiet", tmp_path / "image", root)
+    unpacking = {"compressor": "lz4", "page_ns": 1.0, "insert_ns": 0.0, "pages": 1, "seconds": 1.0}
+    document = {"schema": 1, "kernel": "6.12", "page_size": 4096, "missing": []}
+    (tmp_path / "costs").write_text(json.dumps(document | {"compressors": [unpacking]}))
+    words = (CAPTURE, "--image", tmp_path / "image", "--compressor", "lz4", "--block-size", 16)
+    words += ("--unpacking", tmp_path / "costs")
+    found = run(capsys, *words, "--best", "-o", tmp_path / "out")
+    assert "present image" in found
+    assert "lz4" in found
+    assert " -zlz4 -C16384\n" in (tmp_path / "out/INSTALL.md").read_text()
+    assert (tmp_path / "out/compress.hints").read_text().startswith("16384 ^")
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "what"),
+    [
+        ("squashfs", ("--compressor", "lzma"), "squashfs has no lzma"),
+        ("squashfs", ("--block-size", 4), "squashfs has no blocks of 4 KiB"),
+        ("erofs", ("--compressor", "gzip"), "EROFS has no gzip"),
+    ],
+)
+def test_what_a_file_system_does_not_have_is_refused(
+    kind, words, what, root, image, tmp_path, capsys
+):
+    if kind == "erofs":
+        image = tmp_path / "image"
+        built("mkfs.erofs", "--quiet", image, root)
+    line = ["layout", CAPTURE, "--image", image, *words, "-o", tmp_path / "out"]
+    assert main([str(word) for word in line]) == 2
+    assert what in capsys.readouterr().err
