@@ -115,6 +115,7 @@ lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain wor
 	@shellcheck $(SHELL_FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(BIN)/python -m emulator.wasm.build --check
 	@$(BIN)/python .ci/words.py
 	@$(BIN)/python .ci/links.py
 
