@@ -27,6 +27,8 @@ from tracer.remote.record import record_on
 MEMORY_MIB = 700
 VIRTIOFSD = ("/usr/lib/qemu/virtiofsd", "/usr/libexec/virtiofsd")
 BROUGHT = ("ubiattach", "ubimkvol")
+# The compressors that UBIFS asks for when it is loaded: a board has no modprobe then.
+UBIFS = ("deflate", "zstd", "ubi", "ubifs")
 FILE_PAGES, READ_PAGES = 512, 64
 HERE = "/mnt/stack"
 TOOLS = "/run/tools"
@@ -88,7 +90,7 @@ def board(tmp_path_factory) -> Iterator[EmulatedTarget]:
         latency_ns=1000,
         ns_per_kib=10,
         memory_mib=MEMORY_MIB,
-        modules=("9p", "9pnet_virtio", "nandsim", "ubi", "ubifs"),
+        modules=("9p", "9pnet_virtio", "nandsim", *UBIFS),
         qemu=(
             *("-fsdev", f"local,id=share,path={shared},security_model=none,readonly=on"),
             *("-device", "virtio-9p-pci,fsdev=share,mount_tag=share"),
