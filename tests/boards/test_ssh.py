@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import strategies as st
 from ssh_servers import SshServer, missing
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 import boards.shell
 import boards.ssh_connection
@@ -248,7 +248,7 @@ def test_reboot_waits_for_another_boot(own_server, tmp_path, monkeypatch):
     with connect(own_server) as target:
         cutter = threading.Thread(target=cut)
         cutter.start()
-        target.reboot(timeout_s=20)
+        target.reboot(timeout_s=PATIENCE_S)
         cutter.join()
         assert target.read_knob(str(boot_id)) == "second"
 

@@ -23,7 +23,7 @@ from boards.guard import is_guard
 SIGNALS = ("KILL", "KILL", "KILL", "TERM", "HUP", "PIPE")
 VICTIMS = ("parent", "parent", "group", "group", "everything", "guard first")
 PATIENCE_S = 60.0  # for a command that was asked to end
-GUARDS_S = 10.0  # for the guard to restore
+GUARDS_S = 60.0  # for the guard to restore; nothing else does until then
 # Commands that do not end by themselves: within what time they have done all that they do.
 ENDLESS_S = {"tune": 3.0, "fingerprint": 4.5}
 RECORD_S = 2.0  # a recording, on the machine on which these are so

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from scratch_roots import below
 from shells import BASH, BUSYBOX, DASH, each_shell
+from waiting import PATIENCE_S
 
 from analyzer.apply import ApplyPlan, Board, Disk, Setting, write_scripts
 
@@ -83,7 +84,7 @@ class ScratchBoard:
             capture_output=True,
             text=True,
             check=False,
-            timeout=20,
+            timeout=PATIENCE_S,
             env={"PATH": os.environ["PATH"], **environment},
         )
         self.err = result.stderr

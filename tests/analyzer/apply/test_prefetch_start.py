@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 import pytest
+from waiting import wait_until
 
 from analyzer.apply import ApplyPlan, Board, Disk, Prefetch, Setting
 
-PATIENCE_S = 30
 PLAN = ApplyPlan(
     (Setting("queue/read_ahead_kb", "2048", "best", Disk("mmcblk0", 7_818_182_656, "SD8GB")),),
     Board("armv7l", "6.1", "Some Board 3"),
@@ -33,13 +32,6 @@ def prefetching(board):
     board.run("stop")
 
 
-def wait_for(what):
-    end = time.monotonic() + PATIENCE_S
-    while not what() and time.monotonic() < end:
-        time.sleep(0.02)
-    return what()
-
-
 def process(board):
     """Return the replayer's directory in /proc; the script sees it on its own board."""
     number = board.get("run/foreread.prefetching")
@@ -60,18 +52,18 @@ def test_start_replays_the_list_and_sets_the_values_without_waiting(prefetching)
     prefetching.start()
     assert prefetching.window == "2048"
     called = prefetching.path("called")
-    assert wait_for(lambda: called.exists() and called.read_text() == f"{prefetching.listing}\n")
+    wait_until(lambda: called.exists() and called.read_text() == f"{prefetching.listing}\n")
     link = process(prefetching)
     assert is_alive(link)
     assert prefetching.run("stop").returncode == 0
     assert prefetching.window == "128"
-    assert wait_for(lambda: not is_alive(link))
+    wait_until(lambda: not is_alive(link))
     assert not list(prefetching.path("run").iterdir())
 
 
 def test_a_process_with_a_reused_pid_is_left_alone(prefetching):
     prefetching.start()
-    wait_for(prefetching.path("called").exists)
+    wait_until(prefetching.path("called").exists)
     link = process(prefetching)
     number = link.name
     link.unlink()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from console_board import PRINTK, ConsoleBoard, tty_to
 from hypothesis import strategies as st
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 import boards.console.agent
 import boards.shell
@@ -236,7 +236,7 @@ def test_login_with_a_password_that_no_command_line_shows(tmp_path, monkeypatch)
     with console(tmp_path, ["sh", "-c", LOGIN]) as board:
         with SerialTarget(SerialAddress.parse(board.url)) as target:
             assert target.run(["echo", "in"]).stdout == b"in\n"
-        board.process.wait(10)  # who logged in has logged out
+        board.process.wait(PATIENCE_S)  # who logged in has logged out
 
 
 def test_a_wrong_password_is_said_and_tried_once(tmp_path):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from console_board import ConsoleBoard, session_of
-from waiting import wait_until
+from waiting import PATIENCE_S, wait_until
 
 import boards.console.agent
 import boards.console.prompt
@@ -184,7 +184,7 @@ def test_a_reboot_sends_nothing_that_would_stop_the_boot_loader(board, target, t
 
     powering = threading.Thread(target=power)
     powering.start()
-    target.reboot(timeout_s=30)
+    target.reboot(timeout_s=PATIENCE_S)
     powering.join()
     assert heard_by_loader == [b""]
     assert target.read_knob(str(reboots)) == "second"

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from waiting import PATIENCE_S
 
 from boards.owner import PREFIX, owner_tag
 from tracer.backends import supervised
@@ -128,7 +129,7 @@ def test_when_the_pipe_breaks_the_supervisor_removes_the_scratch(recording: Supe
     process = recording._process
     assert process and process.stdin
     process.stdin.close()  # what the kernel does when foreread is killed
-    assert process.wait(30) == 0
+    assert process.wait(PATIENCE_S) == 0
     assert not recording.scratch.exists()
 
 
