@@ -91,6 +91,7 @@ test-package: $(READY) ## wheel and Debian package, installed and used in bare r
 docs: $(SITE_READY) ## the documentation as a site, in build/site; broken links are errors
 	$(BIN)/python -m sphinx -q -W --keep-going -n -j auto -c docs -d build/site-cache . build/site
 	@mkdir -p build/site/docs/reference/schemas && cp docs/reference/schemas/*.json build/site/docs/reference/schemas
+	@$(BIN)/foreread report examples/python-start/python-start.capture.tar.xz examples/python-start/python-start.sweep.json -o build/site/docs/live-report
 	@echo "the site: file://$(CURDIR)/build/site/index.html"
 
 man: $(READY) ## write the man pages in docs/man from the command line's parsers
@@ -114,6 +115,7 @@ lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain wor
 	@shellcheck $(SHELL_FILES)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	@$(BIN)/python -m emulator.wasm.build --check
 	@$(BIN)/python .ci/words.py
 	@$(BIN)/python .ci/links.py
 

@@ -21,6 +21,7 @@ FOLDER = ROOT / "docs" / "reference" / "schemas"
 FILE_TITLES = {
     "capture-metadata": "capture.json, the metadata of a capture",
     "report-figures": "report.json, the figures of a report",
+    "fleet-figures": "fleet.json, the figures of a fleet's report",
     "prefetch-state": "LIST.state, the listed content of a build",
     "unpacking": "unpacking.json of a layout",
     "suite": "SUITE, a TOML file with starts, weights, boards and captures",

@@ -48,6 +48,8 @@ if TYPE_CHECKING:
     from analyzer.diff.whole import diff as diff
     from analyzer.export.make import ExportDocument as ExportDocument
     from analyzer.export.make import export as export
+    from analyzer.fleet.document import FleetAnalysed as FleetAnalysed
+    from analyzer.fleet.report import FleetReportFiles as FleetReportFiles
     from analyzer.forecast.document import Forecast as Forecast
     from analyzer.forecast.predicted import forecast as forecast
     from analyzer.ingest.load import load as load
@@ -90,6 +92,8 @@ if TYPE_CHECKING:
     from foreread.confirm_start import confirm as confirm
     from foreread.error import ERRORS as ERRORS
     from foreread.error import ForereadError as ForereadError
+    from foreread.fleet import fleet_analyse as fleet_analyse
+    from foreread.fleet import fleet_report as fleet_report
     from foreread.judging import Judgement as Judgement
     from foreread.judging import judge as judge
     from foreread.recorded import Question as Question
@@ -121,6 +125,8 @@ __all__ = [
     "DiffDocument",
     "Ending",
     "ExportDocument",
+    "FleetAnalysed",
+    "FleetReportFiles",
     "Forecast",
     "ForereadError",
     "Judgement",
@@ -149,6 +155,8 @@ __all__ = [
     "confirm_suite",
     "diff",
     "export",
+    "fleet_analyse",
+    "fleet_report",
     "forecast",
     "image_offers",
     "install",
@@ -194,6 +202,8 @@ _EXPORTS = {
     "ERRORS": "foreread.error",
     "Ending": "tracer.local.ending",
     "ExportDocument": "analyzer.export.make",
+    "FleetAnalysed": "analyzer.fleet.document",
+    "FleetReportFiles": "analyzer.fleet.report",
     "Forecast": "analyzer.forecast.document",
     "ForereadError": "foreread.error",
     "Judgement": "foreread.judging",
@@ -221,6 +231,8 @@ _EXPORTS = {
     "confirm_suite": "foreread.suite_confirming",
     "diff": "analyzer.diff.whole",
     "export": "analyzer.export.make",
+    "fleet_analyse": "foreread.fleet",
+    "fleet_report": "foreread.fleet",
     "forecast": "analyzer.forecast.predicted",
     "image_offers": "analyzer.advise.images",
     "install": "analyzer.apply.install",

@@ -51,7 +51,7 @@ def advise_suite(
         output: the folder that tables will be written to, for the commands that read them.
 
     Raises:
-        SuiteError, AdviceError, and what reading and predicting a capture raise.
+        SuiteError, AdviceError: as for :func:`foreread.predict_suite` and :func:`foreread.advise`.
     """
     suite.check_captures()
     question = asked or SuiteQuestion()

@@ -1,4 +1,4 @@
-"""Compiles the core to WebAssembly: ``python -m emulator.wasm.build [FILE]``.
+"""Compiles the core to WebAssembly: ``python -m emulator.wasm.build [--check]``.
 
 The compiler is pinned, since another one makes other bytes. ``core.wasm`` beside this file is what
 it makes; a test compiles it again and compares the bytes.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from emulator.error import EmulatorError
@@ -69,5 +71,32 @@ def _run(*command: str) -> str:
     return done.stdout
 
 
+def is_current() -> bool:
+    """Return whether the shipped module is what the sources make. Raises BuildError."""
+    with tempfile.TemporaryDirectory() as folder:
+        again = Path(folder, CORE.name)
+        build(again)
+        return again.read_bytes() == CORE.read_bytes()
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the module, or with ``--check`` compare it; return the exit status."""
+    if list(arguments) != ["--check"]:
+        build(CORE)
+        CORE.chmod(0o644)
+        return 0
+    lacking = missing()
+    if lacking:
+        print(f"{CORE.name} is not compared with the C core: {lacking}", file=sys.stderr)
+        return 0
+    if is_current():
+        return 0
+    print(
+        f"{CORE.name} is older than the C core; type: python -m emulator.wasm.build",
+        file=sys.stderr,
+    )
+    return 1
+
+
 if __name__ == "__main__":
-    build(Path(sys.argv[1]) if len(sys.argv) > 1 else CORE)
+    sys.exit(main(sys.argv[1:]))

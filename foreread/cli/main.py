@@ -31,6 +31,7 @@ COMMANDS = {
     "tune": "tune I/O scheduler, window and other settings by measured runs",
     "validate": "compare a prediction with a sweep",
     "diff": "compare two builds, kernels or boards: what changed in a start, and why",
+    "fleet": "analyse thousands of captures into a store, and report it by board and start",
     "report": "write the board report: HTML, PDF and PNG",
     "script": "write a boot script that applies the result, and files to install it",
     "prefetch": "write a prefetch list of the files a start-up reads, and predict its effect",

@@ -13,6 +13,7 @@ from analyzer.advise.stale import StalenessDocument
 from analyzer.confirm.document import ConfirmationDocument
 from analyzer.diff.document import DiffDocument
 from analyzer.export.make import ExportDocument
+from analyzer.fleet.document import FleetAnalysed, FleetFigures, FleetReportDocument
 from analyzer.forecast.document import Forecast
 from analyzer.predict.disk.document import CalibrationDocument
 from analyzer.predict.prediction import PredictionDocument
@@ -57,6 +58,8 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "tune": (TuningDocument,),
     "validate": (Validation,),
     "diff": (DiffDocument,),
+    "fleet-analyse": (FleetAnalysed,),
+    "fleet-report": (FleetReportDocument,),
     "report": (ReportDocument,),
     "script": (ScriptDocument, UninstalledDocument),
     "prefetch": (PrefetchDocument, StalenessDocument),
@@ -70,11 +73,12 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "boards-start": (StartedBoard,),
     "boards-stop": (StoppedDocument,),
 }
-# Files: capture.json of a capture, report.json of a report, unpacking.json of a layout, a suite
-# (TOML). A SWEEP is what sweep prints.
+# Files: capture.json of a capture, report.json of a report, fleet.json of a fleet's report,
+# unpacking.json of a layout, a suite (TOML). A SWEEP is what sweep prints.
 FILES: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "capture-metadata": (Capture,),
     "report-figures": (ReportFigures,),
+    "fleet-figures": (FleetFigures,),
     "prefetch-state": (ListState,),
     "unpacking": (UnpackingDocument,),
     "suite": (SuiteFile,),

@@ -27,15 +27,20 @@ def check(name, text):
     for line in text.splitlines():
         document = json.loads(line)
         validator(name).validate(document)
-        if name == "report":
-            validator("report-figures").validate(json.loads(Path(document["json"]).read_text()))
+        if name in ("report", "fleet-report"):
+            figures = json.loads(Path(document["json"]).read_text())
+            validator("report-figures" if name == "report" else "fleet-figures").validate(figures)
 
 
 def schema_name(command, words):
-    """Return the schema of a command; that of boards depends on what it does."""
-    actions = ("list", "show", "new", "run", "start", "stop")
-    of_boards = (word for word in words if word in actions)
-    return f"boards-{next(of_boards)}" if command == "boards" else command
+    """Return the schema of a command; that of boards and of fleet depends on what it does."""
+    actions = {
+        "boards": ("list", "show", "new", "run", "start", "stop"),
+        "fleet": ("analyse", "report"),
+    }.get(command)
+    if actions is None:
+        return command
+    return f"{command}-{next(word for word in words if word in actions)}"
 
 
 @pytest.fixture(autouse=True)

@@ -18,34 +18,44 @@ export function drawn(pages, map, view, size, colours, chosen) {
   const dot = dotOf(size, perPage, pages.file.length);
   const words = colours.map(asWord);
   if (chosen >= 0) shade(paper, view, pages.low[chosen], pages.high[chosen], words[3]);
-  const { unused } = map;
-  const accesses = pages.file.length;
-  const beside = { time: unused.time, y: unused.y, first: accesses, right: dot };
-  putAll(paper, view, dot, beside, () => words[UNUSED]);
-  const { kind } = map;
+  const { kind, unused } = map;
   const accessed = { time: pages.time, y: pages.y, first: 0, right: 0 };
   putAll(paper, view, dot, accessed, (row) => words[kind[row]]);
+  const beside = { time: unused.time, y: unused.y, first: pages.file.length, right: dot };
+  putAll(paper, view, dot, beside, () => words[UNUSED]);
   return { pixels: paper.pixels, marks: paper.marks };
 }
 
-/** Put marks of ``dot`` pixels, ``right`` pixels beside their time; ``first`` is their number. */
+/**
+ * Put marks of ``dot`` pixels, ``right`` pixels beside their time; ``first`` is their number. What is
+ * there already keeps every second pixel, so that neither hides the other.
+ */
 function putAll(paper, view, dot, { time, y, first, right }, colour) {
   const { pixels, marks, width, height } = paper;
   const { from, high } = view;
   const [perSecond, perPage] = [width / (view.to - from), height / (high - view.low)];
   const tall = Math.max(dot, Math.min(Math.round(perPage), 12));
+  const isSmall = dot === 1 && tall === 1;
   for (let row = 0; row < time.length; row += 1) {
     const x = Math.floor((time[row] - from) * perSecond) + right;
     const top = Math.floor((high - y[row] - 1) * perPage);
     if (x <= -dot || x >= width || top <= -tall || top >= height) continue;
+    if (isSmall) {
+      put(top * width + x, x ^ top, colour(row), first + row + 1);
+      continue;
+    }
     const [end, behind] = [Math.min(x + dot, width), Math.min(top + tall, height)];
-    const word = colour(row);
     for (let line = Math.max(top, 0); line < behind; line += 1) {
-      for (let at = line * width + Math.max(x, 0); at < line * width + end; at += 1) {
-        pixels[at] = word;
-        marks[at] = first + row + 1;
+      for (let column = Math.max(x, 0); column < end; column += 1) {
+        put(line * width + column, column ^ line, colour(row), first + row + 1);
       }
     }
+  }
+
+  function put(at, parity, word, mark) {
+    if (right && marks[at] && parity & 1) return;
+    pixels[at] = word;
+    marks[at] = mark;
   }
 }
 

@@ -20,7 +20,7 @@ from foreread.documents.report import ReportDocument
 from tracer.formats.sweep import Sweep, read_sweep
 
 if TYPE_CHECKING:
-    from analyzer.report import ReportFiles  # which imports matplotlib
+    from analyzer.report.write import ReportFiles  # which imports matplotlib
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -80,7 +80,7 @@ def _of_tuning(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
         raise UsageError(
             f"{args.capture} is a TUNING: give it alone without other options, or after a CAPTURE"
         )
-    from analyzer.report import report  # noqa: PLC0415  (matplotlib)
+    from analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
 
     return report(read_results(args.capture), args.output, step=line.step, part=line.part)
 
@@ -93,7 +93,7 @@ def _of_capture(args: argparse.Namespace, line: ProgressLine) -> ReportFiles:
     recording = load(args.capture, args.pids)
     line.step("predicting every window")
     prediction = question_of(args).predicted(recording)
-    from analyzer.report import report  # noqa: PLC0415  (matplotlib)
+    from analyzer.report.make import report  # noqa: PLC0415  (matplotlib)
 
     return report(
         recording,

@@ -12,7 +12,6 @@ import pytest
 from analyzer.ingest.load import load
 from analyzer.predict.linux import predict_linux
 from analyzer.predict.validate import validate
-from analyzer.report import write_report
 from analyzer.report.answer import answer, headline
 from analyzer.report.by_seconds import start_up, wasted
 from analyzer.report.page import render
@@ -20,6 +19,7 @@ from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
 from analyzer.report.wording import percent
+from analyzer.report.write import write_report
 from emulator.devices.device import FixedCost
 from tracer.formats.sweep import read_sweep
 

@@ -15,7 +15,6 @@ import msgspec
 import pytest
 
 from analyzer.predict.validate import validate
-from analyzer.report import write_report
 from analyzer.report.answer import answer
 from analyzer.report.page import render
 from analyzer.report.provenance import again
@@ -23,6 +22,7 @@ from analyzer.report.sections import sections
 from analyzer.report.style import drawing
 from analyzer.report.subject import Subject
 from analyzer.report.worth import spread_of
+from analyzer.report.write import write_report
 
 VOID = {"meta", "link", "br", "hr", "img", "input", "wbr"}
 

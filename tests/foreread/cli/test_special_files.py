@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from fleet_rows import analysed, store_of
 from special_files import NAMES, Outcome, outcomes, special_files
 from tuned_stores import tuned
 
@@ -32,6 +33,10 @@ INPUTS = {
     "layout --device-model": ["layout", CAPTURE, "--device-model", "{}", "-o", "out"],
     "layout --unpacking": ["layout", CAPTURE, "--unpacking", "{}", "-o", "out"],
     "advise --image": ["advise", CAPTURE, "--image", "{}"],
+    "fleet analyse --device-model": [
+        *("fleet", "analyse", CAPTURE, "-o", "out", "--device-model", "{}"),
+    ],
+    "fleet report store": ["fleet", "report", "{}", "-o", "out"],
     "diff old": ["diff", "{}", CAPTURE],
     "diff new": ["diff", CAPTURE, "{}"],
     "diff --device-model": ["diff", CAPTURE, CAPTURE, "--device-model", "{}"],
@@ -94,6 +99,8 @@ OUTPUTS = {
     "report --output": ["report", CAPTURE, "-o", "{}"],
     "prefetch --output": ["prefetch", CAPTURE, "-o", "{}"],
     "advise --output": ["advise", CAPTURE, "-o", "{}"],
+    "fleet analyse --output": ["fleet", "analyse", CAPTURE, "-o", "{}"],
+    "fleet report --output": ["fleet", "report", "fleet-store", "-o", "{}"],
     "diff --markdown": ["diff", CAPTURE, CAPTURE, "--markdown", "{}"],
     "diff --junit": ["diff", CAPTURE, CAPTURE, "--junit", "{}"],
     "layout --output": ["layout", CAPTURE, "-o", "{}"],
@@ -126,6 +133,8 @@ OTHERS = {
     *("layout --target", "layout --mountpoint", "advise --mountpoint"),
     "advise --unpacking",  # with an image alone; layout reads it by the same function
     *("advise --root", "layout --root", "prefetch --root"),  # folders, read as the board would
+    "fleet analyse --dask",
+    "fleet analyse sources",  # addresses, whose errors are rows (test_fleet.py)
     "tune --scenario",  # reads or writes on the measured machine, for as long as a run lasts
 }
 # Calls that are left out: a large file is what this measures, for half a minute.
@@ -162,6 +171,7 @@ def folder(tmp_path_factory):
     (made / "full").symlink_to("/dev/full")
     (made / "read-only").mkdir(mode=0o500)
     tuned(made / "tuning")
+    store_of(made / "fleet-store", analysed())
     learn(made / "tuning", BY_NAME["read-random-small"])
     with special_files(made):
         yield made
@@ -176,6 +186,7 @@ def test_an_input_that_is_no_plain_file_is_refused_in_one_line(case, folder):
         _check_refused(seen, NO_CONNECTION if of_ssh else name)
 
 
+FOLDERS = ("record", "report", "script", "advise", "layout", "fleet")
 # Where a result is a folder, one that is missing is made, and one that is there is filled.
 BAD_FILES = ("full", "pipe.toml", "missing/out", "socket.toml", "loop.toml", "folder.toml")
 BAD_FOLDERS = ("full", "pipe.toml", "socket.toml", "loop.toml", "list", "list/below")
@@ -183,7 +194,7 @@ BAD_FOLDERS = ("full", "pipe.toml", "socket.toml", "loop.toml", "list", "list/be
 
 @pytest.mark.parametrize("case", OUTPUTS)
 def test_an_output_that_cannot_be_written_is_named_in_one_line(case, folder):
-    to_folder = case.split()[0] in ("record", "report", "script", "advise", "layout")
+    to_folder = case.split()[0] in FOLDERS
     names = [*(BAD_FOLDERS if to_folder else BAD_FILES), "read-only/out"]
     before = _content(folder)
     calls = [_words(OUTPUTS[case], folder / name) for name in names]

@@ -1,0 +1,1 @@
+"""Thousands of captures: analysed on many workers, stored, and reported by board and start."""

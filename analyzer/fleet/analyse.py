@@ -1,0 +1,146 @@
+"""Analyses what a store does not have: lists, sends out batches, and stores what comes back."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, repeat
+
+from analyzer.error import ArgumentError
+from analyzer.fleet.batch import Batch, key_of
+from analyzer.fleet.document import FleetAnalysed, FleetLeft
+from analyzer.fleet.engines import Engine, Outcome
+from analyzer.fleet.fetch import fetched
+from analyzer.fleet.known import KnownKeys
+from analyzer.fleet.listing import Found, Listing, source_key, stamped
+from analyzer.fleet.place import is_far, open_place
+from analyzer.fleet.question import FleetQuestion
+from analyzer.fleet.store import Store
+from boards.scratch import scratch_folder
+from boards.silent import silent
+
+BATCH = 64  # captures: half a minute of work, one start of the child, one file a partition
+_FIRST = 4  # captures of the first batches
+_MOST_LEFT = 100  # that are named
+Progress = Callable[[int, int], None]
+
+
+@dataclass
+class Tally:
+    """What was done so far."""
+
+    stored_before: int = 0
+    analysed: int = 0
+    errors: int = 0
+    copies: int = 0
+    left: int = 0
+    left_some: list[FleetLeft] = field(default_factory=list)
+    cpu_seconds: float = 0.0
+
+    def leave(self, source: str, why: str) -> None:
+        """Note what is not in the store, and why."""
+        self.left += 1
+        if len(self.left_some) < _MOST_LEFT:
+            self.left_some.append(FleetLeft(source=source, why=why))
+
+
+def analyse(
+    sources: Sequence[str],
+    store: Store,
+    question: FleetQuestion,
+    engine: Engine,
+    batch: int = BATCH,
+    progress: Progress = silent,
+) -> FleetAnalysed:
+    """Add the captures at ``sources`` to the store that it does not have.
+
+    ``progress`` hears how many captures were added, and how many were listed. This process alone
+    writes to the store: whatever happens to workers, a capture is added once.
+
+    Raises FleetError for a source, store or cluster that cannot be used; what was analysed before
+    is in the store.
+    """
+    if batch < 1:
+        raise ArgumentError(f"a batch of {batch} captures", "give a number from 1")
+    began, tally, known = time.monotonic(), Tally(), store.known()
+    listing = Listing(tally.leave)
+    found = (one for source in sources for one in listing.captures(source))
+    missing = _missing(found, known, question, tally)
+    for outcome in engine.outcomes(_batches(missing, _sizes(engine, batch), question)):
+        _store(outcome, store, known, tally)
+        progress(tally.analysed, listing.listed)
+    return FleetAnalysed(
+        store=store.place.address,
+        listed=listing.listed,
+        stored_before=tally.stored_before,
+        analysed=tally.analysed,
+        errors=tally.errors,
+        copies=tally.copies,
+        other_files=listing.others,
+        left=tally.left,
+        left_some=tally.left_some,
+        workers=engine.workers,
+        seconds=round(time.monotonic() - began, 3),
+        cpu_seconds=round(tally.cpu_seconds, 3),
+    )
+
+
+def _batches(
+    found: Iterator[Found], sizes: Iterator[int], question: FleetQuestion
+) -> Iterator[Batch]:
+    while some := tuple(islice(found, next(sizes))):
+        yield Batch(some, question)
+
+
+def _sizes(engine: Engine, most: int) -> Iterator[int]:
+    """Yield sizes of batches that grow: of a few captures, each worker gets some."""
+    size = min(_FIRST, most)
+    while True:
+        yield from repeat(size, max(engine.workers, 1))
+        size = min(2 * size, most)
+
+
+def _missing(
+    found: Iterator[Found], known: KnownKeys, question: FleetQuestion, tally: Tally
+) -> Iterator[Found]:
+    """Yield the captures that are not in the store, by their stamps and, if near, their content."""
+    with scratch_folder("fleet") as scratch:
+        for one in found:
+            try:
+                asked = one if one.stamp else stamped(one)
+                if _is_known(asked, known, question, scratch):
+                    tally.stored_before += 1
+                else:
+                    yield asked
+            except Exception as error:
+                if not is_far(error):
+                    raise
+                tally.leave(one.address, str(error) or type(error).__name__)
+
+
+def _is_known(found: Found, known: KnownKeys, question: FleetQuestion, scratch: str) -> bool:
+    if source_key(found, *question.parts()) in known:
+        return True
+    near = open_place(found.address).is_local or not found.stamp
+    if not near or known.is_empty:
+        return False
+    with fetched(found, scratch) as capture:
+        return key_of(capture.content, question) in known
+
+
+def _store(outcome: Outcome, store: Store, known: KnownKeys, tally: Tally) -> None:
+    if outcome.done is None:
+        for found in outcome.batch.captures:
+            tally.leave(found.address, outcome.lost)
+        return
+    for address, why in outcome.done.unreachable:
+        tally.leave(address, why)
+    new = {one.key: one for one in outcome.done.analysed if one.key not in known}
+    tally.copies += len(outcome.done.analysed) - len(new)
+    store.write(list(new.values()))
+    for one in new.values():
+        known.add((one.key, one.source_key))
+        tally.analysed += 1
+        tally.errors += one.rows.rows[0].get("error") is not None
+        tally.cpu_seconds += one.rows.rows[0].get("cpu_seconds") or 0.0

@@ -1,0 +1,98 @@
+"""The figures of a fleet's report, from its tables."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+from analyzer.fleet.document import (
+    FleetBoard,
+    FleetBuild,
+    FleetFailure,
+    FleetFigures,
+    FleetOutlier,
+    FleetStart,
+    FleetUnconfirmed,
+    FleetWindow,
+)
+from analyzer.fleet.tables import rows_of
+
+MOST_STARTS, MOST_ROWS = 200, 50  # rows of a table
+_DRIFTING = 6  # starts whose builds are shown
+Kind = TypeVar("Kind")
+
+_TOTALS = """
+SELECT count(*) AS captures, count(error) AS errors,
+       count(DISTINCT board) FILTER (error IS NULL) AS boards,
+       list(DISTINCT foreread ORDER BY foreread) AS versions FROM captures
+"""
+_SAVED = """
+SELECT count(*) AS starts, count(*) FILTER (gain > 0.01) AS gaining,
+       sum(seconds_now - seconds_proposed) AS saved FROM starts
+"""
+_BOARDS = """
+SELECT board, any_value(board_name) AS board_name, any_value(machine) AS machine,
+       any_value(cpu_model) AS cpu_model, count(*) AS starts, sum(captures)::BIGINT AS captures
+FROM starts GROUP BY board ORDER BY captures DESC, board LIMIT ?
+"""
+_WINDOWS = """
+SELECT read_ahead_kb, count(*) FILTER (which = 'now') AS now,
+       count(*) FILTER (which = 'proposed') AS proposed
+FROM (SELECT now_kb AS read_ahead_kb, 'now' AS which FROM starts WHERE gain IS NOT NULL
+      UNION ALL SELECT proposed_kb, 'proposed' FROM starts WHERE gain IS NOT NULL)
+WHERE read_ahead_kb IS NOT NULL GROUP BY read_ahead_kb ORDER BY read_ahead_kb LIMIT ?
+"""
+_SAME_NAMES = """
+SELECT board_name FROM starts GROUP BY ALL HAVING count(DISTINCT board) > 1
+ORDER BY board_name LIMIT ?
+"""
+_START_ROWS = "FROM starts ORDER BY gain DESC NULLS LAST, board, start LIMIT ?"
+_OUTLIERS = """
+SELECT source, board, board_name, start, command, seconds, middle AS median FROM outliers
+ORDER BY abs(seconds / middle - 1) DESC, source LIMIT ?
+"""
+_BUILDS = """
+WITH most AS (FROM drifts ORDER BY abs(drift) DESC, board, start LIMIT ?)
+SELECT builds.* REPLACE (strftime(first, '%Y-%m-%d %H:%M') AS first)
+FROM builds JOIN most USING (board, start)
+ORDER BY abs(drift) DESC, board, start, builds.first, build LIMIT ?
+"""
+_UNCONFIRMED = """
+FROM unconfirmed
+ORDER BY list_position(['contradicted', 'undecided', 'too small', 'not measured'], outcome),
+         predicted DESC NULLS LAST, board, start LIMIT ?
+"""
+_FAILURES = """
+SELECT error, any_value(remedy) AS remedy, count(*) AS captures, min(source) AS example
+FROM captures WHERE error IS NOT NULL GROUP BY error
+ORDER BY captures DESC, error LIMIT ?
+"""
+
+
+def figures(database: Any, store: str) -> FleetFigures:
+    """Return the figures of a store whose tables are in ``database``."""
+    totals = next(rows_of(database, _TOTALS))
+    saved = next(rows_of(database, _SAVED))
+    return FleetFigures(
+        store=store,
+        captures=totals["captures"],
+        errors=totals["errors"],
+        boards=totals["boards"],
+        starts=saved["starts"],
+        versions=totals["versions"] or [],
+        same_names=[row["board_name"] for row in rows_of(database, _SAME_NAMES, MOST_ROWS)],
+        saved_seconds=saved["saved"],
+        gaining=saved["gaining"],
+        board_rows=_structs(database, FleetBoard, _BOARDS, MOST_ROWS),
+        windows=_structs(database, FleetWindow, _WINDOWS, MOST_ROWS),
+        start_rows=_structs(database, FleetStart, _START_ROWS, MOST_STARTS),
+        outliers=_structs(database, FleetOutlier, _OUTLIERS, MOST_ROWS),
+        builds=_structs(database, FleetBuild, _BUILDS, _DRIFTING, MOST_STARTS),
+        unconfirmed=_structs(database, FleetUnconfirmed, _UNCONFIRMED, MOST_ROWS),
+        failures=_structs(database, FleetFailure, _FAILURES, MOST_ROWS),
+    )
+
+
+def _structs(database: Any, kind: type[Kind], query: str, *values: object) -> list[Kind]:
+    return [msgspec.convert(row, kind) for row in rows_of(database, query, *values)]

@@ -1,0 +1,46 @@
+"""Writes the report of a store: one page, its figures as JSON, and examples of SQL."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from analyzer.fleet.figures import figures
+from analyzer.fleet.plots import plots
+from analyzer.fleet.queries import script
+from analyzer.fleet.sections import fleet_sections
+from analyzer.fleet.store import Store
+from analyzer.fleet.tables import tables
+from analyzer.report.page import render
+from analyzer.report.style import drawing
+from boards.counted import plural
+from boards.written import write_whole
+
+
+@dataclass(frozen=True)
+class FleetReportFiles:
+    """The written files."""
+
+    html: Path
+    json: Path
+    sql: Path
+
+
+def write_fleet_report(store: Store, output: Path, version: str) -> FleetReportFiles:
+    """Write the report of a store into a folder, which is made if needed.
+
+    Raises FleetError for a store without captures, or with damaged files; OSError.
+    """
+    address = store.place.url()
+    with tables(store) as database:
+        found = figures(database, address)
+        drawn = plots(database, store.rows_sql(), found)
+    output.mkdir(parents=True, exist_ok=True)
+    html, numbers, sql = (output / name for name in ("index.html", "fleet.json", "queries.sql"))
+    where = f"{plural(found.boards, 'board')}, {plural(found.captures, 'capture')}"
+    with drawing():
+        page = render(f"foreread fleet: {where}", address, fleet_sections(found, drawn), version)
+    write_whole(html, page.encode())
+    write_whole(numbers, f"{found.to_json()}\n".encode())
+    write_whole(sql, script(address).encode())
+    return FleetReportFiles(html, numbers, sql)

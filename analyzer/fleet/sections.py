@@ -1,0 +1,220 @@
+"""The sections of a fleet's report: what to set, what it saves, and what to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from analyzer.fleet.document import FleetFigures, FleetStart
+from analyzer.fleet.queries import QUERIES, setup
+from analyzer.fleet.tables import APART, FEWEST
+from analyzer.report.blocks import Block, Bullets, Code, Column, Facts, Figure, Paragraph, Section
+from analyzer.report.blocks import Table as Shown
+from analyzer.report.plots import Plot
+from analyzer.report.wording import count, kib, percent, seconds, shortened
+from boards.counted import plural
+
+_COMMAND = 60  # characters
+_SHOWN = 60  # rows of a table; fleet.json has more
+
+
+def fleet_sections(found: FleetFigures, plots: Mapping[str, Plot]) -> list[Section]:
+    """Return the sections of the page."""
+    return [
+        Section("answer", _title(found), list(_answer(found))),
+        Section("starts", "Boards and starts", [*_figures(plots, _OF_STARTS), *_starts(found)]),
+        Section("boards", "Boards", list(_boards(found))),
+        Section("drift", "Drift over builds", [*_drift(found), *_figures(plots, ("drift",))]),
+        Section("outliers", "Outliers", list(_outliers(found))),
+        Section("unconfirmed", "Not confirmed by measurement", list(_unconfirmed(found))),
+        Section("errors", "Captures that were not analysed", list(_failures(found))),
+        Section("sql", "Questions in SQL", list(_sql(found))),
+    ]
+
+
+_OF_STARTS = ("boards-and-starts", "recommended-windows", "seconds-by-window")
+
+
+def _figures(plots: Mapping[str, Plot], names: tuple[str, ...]) -> Iterator[Block]:
+    yield from (Figure(plots[name]) for name in names if name in plots)
+
+
+def _title(found: FleetFigures) -> str:
+    if not found.gaining:
+        return "No start gains 1 % by another window"
+    most = percent(found.start_rows[0].gain)
+    return f"{plural(found.gaining, 'start')} would be faster, by up to {most}"
+
+
+def _answer(found: FleetFigures) -> Iterator[Block]:
+    yield Facts(
+        [
+            ("store", found.store),
+            ("captures", f"{count(found.captures)}, {count(found.errors)} of them with an error"),
+            ("boards", count(found.boards)),
+            ("starts on boards", count(found.starts)),
+            ("saved, each start once", seconds(found.saved_seconds)),
+            ("analysed by", f"foreread {', '.join(found.versions)}"),
+        ]
+    )
+    doubts = []
+    if len(found.versions) > 1:
+        doubts.append(
+            "Several versions of foreread analysed these captures: differences between builds may "
+            "be differences between versions. Analyse all captures with the newest one."
+        )
+    if found.same_names:
+        named = ", ".join(found.same_names)
+        doubts.append(
+            f"Different machines share a name: {named}. They are kept apart by a digest of "
+            "machine, CPU and page size."
+        )
+    if doubts:
+        yield Bullets(doubts, warning=True)
+
+
+def _starts(found: FleetFigures) -> Iterator[Block]:
+    rows = [_start(one) for one in found.start_rows[:_SHOWN]]
+    columns = [
+        Column("board", "left"),
+        Column("start", "left", 2.0),
+        Column("captures"),
+        Column("now"),
+        Column("recommended"),
+        Column("agree"),
+        Column("seconds now"),
+        Column("then"),
+        Column("gain"),
+    ]
+    most = f"The {_SHOWN} with the largest gains. " if found.starts > _SHOWN else ""
+    yield Shown(
+        columns,
+        rows,
+        f"{most}Seconds are medians of the captures; "
+        "agree: share of the captures that recommend this window.",
+    )
+
+
+def _start(one: FleetStart) -> list[str]:
+    return [
+        one.board,
+        shortened(one.command, _COMMAND),
+        count(one.captures),
+        kib(one.now_kb),
+        "–" if one.proposed_kb is None else kib(one.proposed_kb),
+        percent(one.agreeing),
+        seconds(one.seconds_now),
+        seconds(one.seconds_proposed),
+        percent(one.gain),
+    ]
+
+
+def _boards(found: FleetFigures) -> Iterator[Block]:
+    rows = [
+        [
+            one.board,
+            one.board_name or "unknown",
+            one.machine or "unknown",
+            one.cpu_model or "unknown",
+            count(one.starts),
+            count(one.captures),
+        ]
+        for one in found.board_rows
+    ]
+    columns = [Column(title, "left") for title in ("board", "name", "machine", "CPU")]
+    most = "The boards with the most captures." if found.boards > len(rows) else ""
+    yield Shown([*columns, Column("starts"), Column("captures")], rows, most)
+
+
+def _drift(found: FleetFigures) -> Iterator[Block]:
+    if not found.builds:
+        yield Paragraph("No start has captures of two builds.")
+        return
+    yield Paragraph(
+        "A build is a kernel with the programs and libraries that a start reads. The starts whose "
+        "newest build differs most from their oldest one."
+    )
+    rows = [
+        [
+            one.board,
+            shortened(one.command, _COMMAND),
+            one.build,
+            one.kernel or "unknown",
+            one.first or "unknown",
+            count(one.captures),
+            seconds(one.seconds),
+            "–" if one.requests is None else count(one.requests),
+        ]
+        for one in found.builds
+    ]
+    left = ("board", "start", "build", "kernel", "first recorded")
+    columns = [*(Column(title, "left") for title in left)]
+    yield Shown([*columns, Column("captures"), Column("seconds"), Column("requests")], rows)
+
+
+def _outliers(found: FleetFigures) -> Iterator[Block]:
+    rule = (
+        f"A capture is an outlier if its predicted seconds differ from the median of its start on "
+        f"its board by more than three robust standard deviations and by more than "
+        f"{percent(APART)}; a start needs {FEWEST} captures for that."
+    )
+    yield Paragraph(rule if found.outliers else f"There is none. {rule}")
+    if found.outliers:
+        rows = [
+            [
+                one.source,
+                shortened(one.command, _COMMAND),
+                seconds(one.seconds),
+                seconds(one.median),
+                percent(one.seconds / one.median - 1, signed=True),
+            ]
+            for one in found.outliers
+        ]
+        head = [Column("capture", "left", is_path=True), Column("start", "left")]
+        yield Shown([*head, Column("seconds"), Column("median"), Column("apart")], rows)
+
+
+def _unconfirmed(found: FleetFigures) -> Iterator[Block]:
+    if not found.unconfirmed:
+        yield Paragraph("Every recommended window is confirmed by a measurement.")
+        return
+    yield Paragraph(
+        "Recommended windows that no capture of their start proves. foreread confirm CAPTURE "
+        "--target BOARD measures one, and stores the result in the capture; analyse it again then."
+    )
+    rows = [
+        [
+            one.board,
+            shortened(one.command, _COMMAND),
+            kib(one.proposed_kb),
+            percent(one.predicted),
+            one.outcome,
+            percent(one.measured),
+            count(one.captures),
+        ]
+        for one in found.unconfirmed
+    ]
+    columns = [Column("board", "left"), Column("start", "left"), Column("window")]
+    columns += [Column("predicted gain"), Column("result", "left"), Column("measured gain")]
+    against = frozenset(
+        row for row, one in enumerate(found.unconfirmed) if one.outcome == "contradicted"
+    )
+    yield Shown([*columns, Column("captures")], rows, marked=against)
+
+
+def _failures(found: FleetFigures) -> Iterator[Block]:
+    if not found.failures:
+        yield Paragraph("There is none.")
+        return
+    rows = [
+        [count(one.captures), one.error, one.remedy or "", one.example] for one in found.failures
+    ]
+    columns = [Column("captures"), Column("error", "left"), Column("remedy", "left")]
+    yield Shown([*columns, Column("one of them", "left", is_path=True)], rows)
+
+
+def _sql(found: FleetFigures) -> Iterator[Block]:
+    yield Paragraph("The store is Parquet; DuckDB reads it. Begin with:")
+    yield Code(setup(found.store).splitlines())
+    for title, query in QUERIES:
+        yield Paragraph(f"{title}:")
+        yield Code(query.splitlines())

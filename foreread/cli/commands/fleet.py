@@ -1,0 +1,136 @@
+"""``foreread fleet``: thousands of captures into a store, and a report of the store."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+from pathlib import Path
+
+from analyzer.fleet.error import extra
+from foreread.cli.arguments.model import add_model
+from foreread.cli.main import EXIT_FAILED
+from foreread.cli.text.fleet import analysed_text
+from foreread.cli.text.progress import ProgressLine
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
+    _add_analyse(actions.add_parser("analyse", help="add captures to a store"))
+    _add_report(actions.add_parser("report", help="write the report of a store"))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the subcommand."""
+    code: int = args.act(args)
+    return code
+
+
+def _add_analyse(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "sources",
+        metavar="SRC",
+        nargs="+",
+        help="a capture, or a folder of captures and folders: a path, or an address such as "
+        "s3://BUCKET/FOLDER",
+    )
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="STORE",
+        required=True,
+        help="the store, a folder or an address; captures that it has are not analysed again",
+    )
+    add_model(parser)
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--jobs",
+        metavar="N",
+        type=_positive,
+        help="captures analysed at once on this machine (default: one for each processor)",
+    )
+    where.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="analyse on the workers of a Dask scheduler, such as tcp://HOST:8786",
+    )
+    parser.add_argument(
+        "--batch",
+        metavar="N",
+        type=_positive,
+        default=64,
+        help="captures that one process analyses, and whose rows are written together (default: "
+        "64)",
+    )
+    parser.set_defaults(act=_analyse)
+    _add_json(parser)
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("store", metavar="STORE", help="a store that fleet analyse wrote")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        type=Path,
+        required=True,
+        help="folder to write the report to",
+    )
+    parser.set_defaults(act=_report)
+    _add_json(parser)
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    # SUPPRESS: a default here would undo a --json before the action's name.
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="print the result as JSON on stdout",
+    )
+
+
+def _positive(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or not 1 <= int(text[:9]) == int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+    return int(text)
+
+
+def _analyse(args: argparse.Namespace) -> int:
+    from foreread.fleet import fleet_analyse  # noqa: PLC0415
+
+    if args.dask is not None:  # its errors are ours, in one line
+        extra("distributed")
+        logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    line = ProgressLine()
+    line.step("reading the store")
+    try:
+        found = fleet_analyse(
+            args.sources,
+            args.output,
+            dask=args.dask,
+            jobs=args.jobs,
+            model=args.model,
+            device_model=args.device_model,
+            batch=args.batch,
+            progress=lambda done, listed: line.count("captures analysed", done, listed),
+        )
+    finally:
+        line.end()
+    print(found.to_json() if args.json else analysed_text(found))
+    return EXIT_FAILED if found.left else 0
+
+
+def _report(args: argparse.Namespace) -> int:
+    # matplotlib says so at import where its cache cannot be written: our stderr is for errors.
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)
+    from analyzer.fleet.document import FleetReportDocument  # noqa: PLC0415
+    from foreread.fleet import fleet_report  # noqa: PLC0415
+
+    files = fleet_report(args.store, args.output)
+    if args.json:
+        paths = (str(files.html), str(files.json), str(files.sql))
+        print(FleetReportDocument(html=paths[0], json=paths[1], sql=paths[2]).to_json())
+    else:
+        print(f"report: {files.html}")
+    return 0
