@@ -86,6 +86,8 @@ if TYPE_CHECKING:
     from foreread.advised import Advised as Advised
     from foreread.advised import row_of_advice as row_of_advice
     from foreread.booting import record_boot as record_boot
+    from foreread.browsing import ViewDocument as ViewDocument
+    from foreread.browsing import view as view
     from foreread.calibrating import Calibrated as Calibrated
     from foreread.calibrating import calibrate as calibrate
     from foreread.confirm_start import Confirmed as Confirmed
@@ -146,6 +148,7 @@ __all__ = [
     "Tuning",
     "Validation",
     "Verdict",
+    "ViewDocument",
     "__version__",
     "advise",
     "advise_suite",
@@ -182,6 +185,7 @@ __all__ = [
     "tune",
     "uninstall",
     "validate",
+    "view",
     "write_layout",
     "write_listing",
 ]
@@ -223,6 +227,7 @@ _EXPORTS = {
     "Tuning": "analyzer.tuner.findings.results:Results",
     "Validation": "analyzer.predict.validate",
     "Verdict": "analyzer.predict.prediction",
+    "ViewDocument": "foreread.browsing",
     "advise": "analyzer.advise.advise",
     "advise_suite": "analyzer.suite.advised",
     "boards": "boards.profile:known_profiles",
@@ -258,6 +263,7 @@ _EXPORTS = {
     "tune": "foreread.tuning",
     "uninstall": "analyzer.apply.install",
     "validate": "analyzer.predict.validate",
+    "view": "foreread.browsing",
     "write_layout": "analyzer.layout.write",
     "write_listing": "analyzer.prefetch.listing",
 }

@@ -7,8 +7,10 @@ the like are not recorded: metadata that squashfs read and that no open explains
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cached_property
 from typing import Protocol
 
@@ -27,7 +29,7 @@ from emulator.linux.requests import SECTOR
 
 _OPEN = "foreread:openat"
 _FROM_CWD = -100  # AT_FDCWD
-_ENTRY = 4  # bytes in the list of a file's blocks
+_PASSES = 6  # each lookup that is added changes what squashfs has in its cache afterwards
 
 Touch = tuple[int, int]  # kind, row of the names
 
@@ -109,15 +111,6 @@ class Names:
         ends = (row for other, row in listed if other[:1] > wanted)
         yield Touched.SEARCH, next(ends, listed[-1][1])
 
-    def metadata(self, touches: Sequence[Touch]) -> set[int]:
-        """Return the rows of metadata that touches need."""
-        found: set[int] = set()
-        for kind, row in touches:
-            name = self.image.names[row]
-            count = int(name["gets"] if kind == Touched.NAME else name["lookups"])
-            found.update(self.image.gets[int(name["first"]) :][:count].tolist())
-        return found
-
 
 def opened_names(recording: Recording, names: Walked, prefix: str) -> list[Lookup]:
     """Return the lookups of the paths that the start opened, in the order of time.
@@ -152,124 +145,145 @@ def _absolute(recording: Recording, dfd: int, path: str) -> str | None:
 
 
 def hidden_lookups(
-    recording: Recording,
-    names: Names,
-    dev: int,
-    first_sector: int,
-    file: Array,
-    known: Sequence[Lookup],
+    image: SquashfsImage,
+    opened: Sequence[Lookup],
+    recorded: Sequence[tuple[int, int]],
+    modelled: Callable[[Sequence[Lookup]], Sequence[int]],
 ) -> list[Lookup]:
     """Return what stands for recorded reads of metadata that nothing known explains.
 
     Args:
-        recording: recorded on squashfs.
-        names: those of the image that was recorded.
-        dev: dev_t of its disk.
-        first_sector: where the image begins on the disk.
-        file: row of the image's files by row of the recording's, -1 for others.
-        known: the lookups that the capture shows.
+        image: the image that was recorded.
+        opened: the lookups that the capture shows.
+        recorded: time and row of the metadata that was read (``metadata_reads``).
+        modelled: returns the rows of the metadata that the model reads with more lookups, in the
+            order of time.
     """
-    reads = _metadata_reads(recording, names.image, dev, first_sector)
-    if not reads:
-        return []
-    timelines = (_lookups_in_time(names, known), _files_in_time(recording, names, file))
-    stand_in = _StandIns(names.image, file[file >= 0])
-    found = []
-    for time_ns, row in reads:
-        near = (rows for one in timelines for rows in _around(one, time_ns))
-        touch = None if any(row in rows for rows in near) else stand_in.touch(row)
-        if touch is not None:
-            found.append(Lookup(time_ns, (touch,)))
+    stand_in = _StandIns(image, opened)
+    rows = [row for _, row in recorded]
+    found: list[Lookup] = []
+    now = list(modelled(found))
+    for _ in range(_PASSES):
+        unexplained = (recorded[at] for at in _only_in_first(rows, now))
+        more = [
+            Lookup(time_ns, (touch,))
+            for time_ns, row in unexplained
+            if (touch := stand_in.touch(row, time_ns)) is not None
+        ]
+        tried = sorted([*found, *more], key=lambda one: one.time_ns)
+        then = list(modelled(tried))
+        if differing(rows, then) >= differing(rows, now):
+            break
+        found, now = tried, then
     return found
 
 
-def _metadata_reads(
+def _only_in_first(rows: Sequence[int], others: Sequence[int]) -> Iterator[int]:
+    """Yield the places of rows that the longest common order of both lacks."""
+    matcher = SequenceMatcher(a=rows, b=others, autojunk=False)
+    for tag, first, until, _, _ in matcher.get_opcodes():
+        if tag in ("delete", "replace"):
+            yield from range(first, until)
+
+
+def differing(rows: Sequence[int], others: Sequence[int]) -> int:
+    """Return how many reads differ, in any order."""
+    wanted, found = Counter(rows), Counter(others)
+    return ((wanted - found) + (found - wanted)).total()
+
+
+def metadata_reads(
     recording: Recording, image: SquashfsImage, dev: int, first_sector: int
 ) -> list[tuple[int, int]]:
-    """Return time and row of the metadata blocks that were read.
+    """Return time and row of the metadata blocks that were read, in the order of time.
 
-    A block is known by both its ends; reads of a header alone are left out.
+    Where the rest of a block shares its device blocks with the length of another one, it is known
+    by both its reads. Elsewhere that of the rest will do: some kernels keep the length in memory.
     """
-    unit = 2 * SECTOR  # SQUASHFS_DEVBLK_SIZE
-    by_place = {
-        ((at + HEADER) // unit * unit, -(-end // unit) * unit): row
-        for row, (at, end) in enumerate(
-            zip(image.metadata["at"].tolist(), image.metadata["end"].tolist(), strict=True)
-        )
-    }
+    at, end = (image.metadata[name].astype(np.int64) for name in ("at", "end"))
+    lengths, rest = _device_blocks(at, at + HEADER), _device_blocks(at + HEADER, end)
+    of_length: dict[tuple[int, int], list[int]] = {}
+    for number, place in enumerate(lengths):
+        of_length.setdefault(place, []).append(number)
+    alone = {place: number for number, place in enumerate(rest) if place not in of_length}
     requests = recording.requests
     mine = requests["dev"] == dev
     columns = (requests[name][mine].tolist() for name in ("issue_ns", "sector", "sectors"))
     found: list[tuple[int, int]] = []
+    expected: dict[tuple[int, int], int] = {}
     for time_ns, sector, sectors in zip(*columns, strict=True):
-        at = (sector - first_sector) * SECTOR
-        row = by_place.get((at, at + sectors * SECTOR))
-        if row is not None and (not found or found[-1][1] != row):
+        begin = (sector - first_sector) * SECTOR
+        place = begin, begin + sectors * SECTOR
+        row = expected.get(place, alone.get(place))
+        if row is not None:
             found.append((time_ns, row))
+            expected = {}
+        else:
+            expected |= {rest[one]: one for one in of_length.get(place, ())}
     return found
 
 
-Timeline = tuple[list[int], list[set[int]]]  # times (ns), rows of metadata
-
-
-def _lookups_in_time(names: Names, known: Sequence[Lookup]) -> Timeline:
-    return [one.time_ns for one in known], [names.metadata(one.touches) for one in known]
-
-
-def _files_in_time(recording: Recording, names: Names, file: Array) -> Timeline:
-    """Return when the start went on to another file, and the metadata of that file."""
-    accesses = recording.accesses
-    rows = accesses["file"].astype(np.int64)
-    begins = np.flatnonzero(np.diff(rows, prepend=-1))
-    metadata = _of_files(names, file[file >= 0])
-    found = [metadata.get(int(one), set()) for one in file[rows[begins]]]
-    return accesses["time_ns"][begins].astype(np.int64).tolist(), found
-
-
-def _of_files(names: Names, wanted: Array) -> Mapping[int, set[int]]:
-    """Return by file the metadata of its name, inode and list of blocks."""
-    image, kept = names.image, set(wanted.tolist())
-    found: dict[int, set[int]] = {}
-    for row, file in enumerate(image.names["file"].tolist()):
-        if file in kept:
-            one = image.files[file]
-            end = int(one["list_offset"]) + _ENTRY * int(one["blocks"])
-            lists = range(int(one["list_at"]), int(one["list_at"]) + end // 8192 + 1)
-            found.setdefault(file, set()).update(names.metadata([(Touched.NAME, row)]), lists)
-    return found
-
-
-def _around(timeline: Timeline, time_ns: int) -> list[set[int]]:
-    """Return what comes right before and right after a time."""
-    times, rows = timeline
-    at = int(np.searchsorted(np.array(times), time_ns, "right"))
-    return rows[max(at - 1, 0) : at + 1]
+def _device_blocks(at: Array, end: Array) -> list[tuple[int, int]]:
+    """Return the bytes that are read for bytes [at, end)."""
+    unit = 2 * SECTOR  # SQUASHFS_DEVBLK_SIZE
+    return list(zip((at // unit * unit).tolist(), (-(-end // unit) * unit).tolist(), strict=True))
 
 
 class _StandIns:
-    """Names whose lookup reads a metadata block, for blocks that were read for unknown names."""
+    """Names whose lookup reads a metadata block, for blocks that were read for unknown names.
 
-    def __init__(self, image: SquashfsImage, read: Collection[int]) -> None:
-        """``read`` are the files that the start is known to read."""
+    What a start looks up without opening it lies near what it opens: programs try several names
+    before one that exists. So a name that is opened at about that time comes first.
+    """
+
+    def __init__(self, image: SquashfsImage, opened: Sequence[Lookup]) -> None:
         self.inodes = inode_rows(image)
-        self.entries: dict[int, list[int]] = {}
+        times = _times(opened)
+        self.entries: dict[int, list[tuple[int, int]]] = {}  # by block: times and rows of names
+        self.opened: dict[int, list[tuple[int, int]]] = {}
         self.others: dict[int, list[int]] = {}
-        self.files: dict[int, list[int]] = {}
-        known = {int(one) for one in read}
         columns = ("first", "lookups", "inode_at", "file", "known")
-        gets = image.gets
         rows = zip(*(image.names[name].tolist() for name in columns), strict=True)
+        gets = image.gets
+        directories: dict[int, list[int]] = {}
+        self.listed: dict[int, list[int]] = {}
         for row, (first, lookups, inode_at, file, again) in enumerate(rows):
+            when = times.get(row)
             if lookups:
-                self.entries.setdefault(int(gets[first + lookups - 1]), []).append(row)
-            if not again and file not in known:
-                of_kind = self.others if file < 0 else self.files
+                block = int(gets[first + lookups - 1])
+                self.listed.setdefault(block, []).append(row)
+                if when is not None:
+                    self.entries.setdefault(block, []).append((when, row))
+            if again:
+                continue
+            if when is not None:
+                self.opened.setdefault(inode_at, []).append((when, row))
+            else:
+                of_kind = directories if file < 0 else self.others
                 of_kind.setdefault(inode_at, []).append(row)
+        self.others |= directories
+        for each in (*self.entries.values(), *self.opened.values()):
+            each.sort()
 
-    def touch(self, metadata: int) -> Touch | None:
-        """Return the touch of a name in the middle of a block; None for the small tables."""
+    def touch(self, metadata: int, time_ns: int) -> Touch | None:
+        """Return the touch of a name in a block read at a time; None for the small tables."""
         if metadata < self.inodes:
-            rows = self.others.get(metadata) or self.files.get(metadata)
-            return (Touched.INODE, rows[len(rows) // 2]) if rows else None
-        rows = self.entries.get(metadata)
-        return (Touched.ENTRY, rows[len(rows) // 2]) if rows else None
+            later = [row for when, row in self.opened.get(metadata, ()) if when >= time_ns]
+            rows = later[:1] or _middle(self.others.get(metadata, []))
+            return (Touched.INODE, rows[0]) if rows else None
+        near = sorted(self.entries.get(metadata, ()), key=lambda one: abs(one[0] - time_ns))
+        rows = [row for _, row in near[:1]] or _middle(self.listed.get(metadata, []))
+        return (Touched.ENTRY, rows[0]) if rows else None
+
+
+def _times(opened: Sequence[Lookup]) -> dict[int, int]:
+    """Return when each name was first looked up (ns)."""
+    found: dict[int, int] = {}
+    for one in opened:
+        for _, row in one.touches:
+            found.setdefault(row, one.time_ns)
+    return found
+
+
+def _middle(rows: list[int]) -> list[int]:
+    return rows[len(rows) // 2 :][:1]

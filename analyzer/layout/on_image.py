@@ -11,12 +11,21 @@ import numpy as np
 from analyzer.ingest.interpret import dev_of
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array, Rwbs
-from analyzer.layout.lookups import Lookup, Names, hidden_lookups, opened_names
+from analyzer.layout.known_names import known_names
+from analyzer.layout.lookups import (
+    Lookup,
+    Names,
+    hidden_lookups,
+    metadata_reads,
+    opened_names,
+)
 from analyzer.layout.order import LayoutError, Start, mountpoint_of, start_of
 from analyzer.predict.inputs import Inputs, inputs
 from boards.counted import plural
-from emulator.images.reads import TOUCH, Touched
+from emulator.images.reads import TOUCH, Touched, metadata_rows
 from emulator.images.squashfs import SquashfsImage
+from emulator.images.squashfs_reads import before_a_start, squashfs_reads
+from emulator.images.squashfs_rules import SquashfsRules, squashfs_rules
 from emulator.images.touched import touched_blocks
 from emulator.linux.operations import FILE, Program
 from emulator.linux.requests import EXTENT, SECTOR, Limits
@@ -84,6 +93,10 @@ class OnImage:
         Names are looked up when they were opened, and at the latest right before a file's first
         block. The rows of names are those of all images with the same names.
         """
+        return _with_lookups(self._of_blocks(block_size, window), self.lookups)
+
+    def _of_blocks(self, block_size: int, window: int) -> tuple[Array, Array]:
+        """Return the touches of files, each after that of its name, and their times (ns)."""
         files = self.files(block_size)
         program = _of_files(replace(self.taken.program, files=files), self.file >= 0)
         machine, limits = self.taken.machine(self.disk)
@@ -95,19 +108,54 @@ class OnImage:
         inserts = emulation.inserts(window)
         touches, runs = touched_blocks(inserts, in_blocks, self.recording.page_size)
         times = _rising(self._times(inserts)[runs])
-        return _with_lookups(_with_names(touches, times, self.file, self.name), self.lookups)
+        return _with_names(touches, times, self.file, self.name)
+
+    @cached_property
+    def _opened(self) -> list[Lookup]:
+        """Return the lookups of opened paths."""
+        return opened_names(self.recording, Names(self.image), self.mountpoint)
 
     @cached_property
     def lookups(self) -> list[Lookup]:
         """Return what the start looks up, in the order of time."""
-        names = Names(self.image)
-        known = opened_names(self.recording, names, self.mountpoint)
-        hidden = []
-        if self.is_recorded:
-            disk = self.taken.disks[self.disk]
-            first = self._first_sector()
-            hidden = hidden_lookups(self.recording, names, disk, first, self.file, known)
-        return sorted([*known, *hidden], key=lambda one: one.time_ns)
+        opened = self._opened
+        if not self.is_recorded:
+            return opened
+        blocks = self._of_blocks(self.image.block_size, 0)
+
+        def both(hidden: Sequence[Lookup]) -> list[Lookup]:
+            return sorted([*opened, *hidden], key=lambda one: one.time_ns)
+
+        def modelled(hidden: Sequence[Lookup]) -> Sequence[int]:
+            return self._metadata(_with_lookups(blocks, both(hidden)), self.known)
+
+        return both(hidden_lookups(self.image, opened, self._recorded_rows, modelled))
+
+    @cached_property
+    def known(self) -> tuple[int, ...]:
+        """The rows of names that were in memory before; none if that was not on this image."""
+        if not self.is_recorded:
+            return ()
+        blocks = self._of_blocks(self.image.block_size, 0)
+        touches = _with_lookups(blocks, self._opened)
+        rows = [row for _, row in self._recorded_rows]
+        return known_names(self.image, touches, rows, lambda known: self._metadata(touches, known))
+
+    def _metadata(self, touches: Array, known: Sequence[int]) -> list[int]:
+        """Return the rows of the metadata that touches read, in their order."""
+        before = before_a_start(self.image)
+        return metadata_rows(squashfs_reads(self.image, touches, self.rules, known, before))
+
+    @cached_property
+    def _recorded_rows(self) -> list[tuple[int, int]]:
+        """Return time and row of the metadata that were read."""
+        disk = self.taken.disks[self.disk]
+        return metadata_reads(self.recording, self.image, disk, self._first_sector())
+
+    @cached_property
+    def rules(self) -> SquashfsRules:
+        """What the kernel keeps of squashfs."""
+        return squashfs_rules(self.version, page_size=self.recording.page_size)
 
     def _times(self, inserts: Array) -> Array:
         """Return by run of inserts when the recorded start first accessed one of its pages (ns)."""

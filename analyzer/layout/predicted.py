@@ -16,8 +16,7 @@ from emulator.images.source import Octets
 from emulator.images.squashfs import SquashfsImage
 from emulator.images.squashfs_contents import Contents
 from emulator.images.squashfs_metadata import METADATA_SIZE
-from emulator.images.squashfs_reads import squashfs_reads
-from emulator.images.squashfs_rules import squashfs_rules
+from emulator.images.squashfs_reads import before_a_start, squashfs_reads
 from emulator.linux.requests import SECTOR
 
 DEFAULT_WINDOW = 32  # pages
@@ -109,8 +108,8 @@ def case(
     start: OnImage, layout: Layout | None, image: SquashfsImage, touches: Array, window: int
 ) -> Case:
     """Return a case: the reads that follow from its touches."""
-    rules = squashfs_rules(start.version, page_size=start.recording.page_size)
-    return Case(layout, image, window, touches, squashfs_reads(image, touches, rules))
+    reads = squashfs_reads(image, touches, start.rules, start.known, before_a_start(image))
+    return Case(layout, image, window, touches, reads)
 
 
 def counted(start: OnImage, one: Case, present: Case) -> Reads:

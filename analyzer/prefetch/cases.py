@@ -29,8 +29,8 @@ REPLAYER = (
 )
 
 OF_BOOT = (
-    "on a board the boot script starts the replayer, later than predicted here: four measured "
-    "boots with a list took 14 to 36 % longer than predicted"
+    "on a board the boot script starts the replayer, later than predicted here: measured boots "
+    "with a list took 14 to 20 % longer than predicted"
 )
 
 

@@ -42,3 +42,9 @@ def request_count(reads: npt.NDArray[np.void], limits: Limits) -> int:
     """Return the requests of reads (READ): one each, more where the disk's limit is smaller."""
     sectors = -(-reads["length"].astype(np.int64) // SECTOR)
     return int((-(-sectors // limits.max_sectors)).sum())
+
+
+def metadata_rows(reads: npt.NDArray[np.void]) -> list[int]:
+    """Return the rows of the metadata blocks that reads (READ) are of, in their order."""
+    found: list[int] = reads["row"][reads["kind"] == ReadOf.METADATA].tolist()
+    return found

@@ -8,7 +8,7 @@ was used again or not (squashfs_cache_get, fs/squashfs/cache.c).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,22 +18,31 @@ from emulator.images.reads import READ, TOUCH, ReadOf, Touched
 from emulator.images.source import ImageError
 from emulator.images.squashfs import SquashfsImage
 from emulator.images.squashfs_metadata import HEADER
-from emulator.images.squashfs_rules import LIST_PART, SquashfsRules
+from emulator.images.squashfs_rules import LIST_PART, METADATA_KEPT, SquashfsRules
 
 _ENTRY = 4  # bytes in the list of a file's blocks
 
 
 def squashfs_reads(
-    image: SquashfsImage, touches: npt.NDArray[np.void], rules: SquashfsRules
+    image: SquashfsImage,
+    touches: npt.NDArray[np.void],
+    rules: SquashfsRules,
+    known: Collection[int] = (),
+    cached: Sequence[int] | None = None,
 ) -> npt.NDArray[np.void]:
-    """Return the reads (READ) that follow from touches (TOUCH) after the image was mounted.
+    """Return the reads (READ) that follow from touches (TOUCH) with empty caches.
 
-    A name is looked up with all directories above it, each once. Raises ImageError for touches of
-    rows that the image does not have.
+    A name is looked up with all directories above it, each once. ``known`` are rows of names
+    that are in memory before: processes use them. ``cached`` are rows of metadata that squashfs has
+    in its cache before, the oldest first, negative for others; None: the image was just mounted.
+    Raises ImageError for touches of rows that the image does not have.
     """
     _check(image, touches)
-    reader = _Reader(image, rules)
-    reader.mount()
+    reader = _Reader(image, rules, known)
+    if cached is None:
+        reader.mount()
+    for row in cached or ():
+        reader.metadata.get(row)
     columns = (touches[name].tolist() for name in ("kind", "row", "number"))
     for touch, (kind, row, number) in enumerate(zip(*columns, strict=True)):
         reader.touch = touch
@@ -44,6 +53,23 @@ def squashfs_reads(
         else:
             reader.get_metadata(reader.part_of_lookup(kind, row))
     return np.array(reader.reads, READ)
+
+
+def before_a_start(image: SquashfsImage) -> list[int]:
+    """Return the metadata that squashfs has in its cache before a start, the oldest first.
+
+    Every lookup of an inode needs the table of owners, and one after the other the listing of the
+    root: both are among the blocks that were read last. Their ages are
+    taken to be the mean.
+    """
+    if not len(image.metadata):
+        return []
+    of_root = np.flatnonzero((image.names["parent"] == 0) & (image.names["lookups"] > 0))
+    listing = [int(image.gets[image.names["first"][row]]) for row in of_root[:1]]
+    known = [*listing, len(image.metadata) - 1]
+    others = METADATA_KEPT - len(known)
+    first = others // 2
+    return [*range(-1, -1 - first, -1), *known, *range(-1 - first, -1 - others, -1)]
 
 
 def _check(image: SquashfsImage, touches: npt.NDArray[np.void]) -> None:
@@ -83,14 +109,14 @@ class _Oldest:
 class _Reader:
     """The state of a mounted image, in plain numbers."""
 
-    def __init__(self, image: SquashfsImage, rules: SquashfsRules) -> None:
+    def __init__(self, image: SquashfsImage, rules: SquashfsRules, known: Collection[int]) -> None:
         self.rules = rules
         self.metadata = _Oldest(rules.metadata_kept)
         self.fragments = _Oldest(rules.fragments_kept)
         self.kept: set[int] = set()  # device blocks
         self.reads: list[tuple[int, int, int, int, int]] = []
         self.touch = 0
-        self.known = {0}  # names; the root is read when the image is mounted
+        self.known = {0, *known}  # names; the root is read when the image is mounted
         self.parts: dict[int, int] = {}  # by file: up to where the list of its blocks is indexed
         self.names = [image.names[name].tolist() for name in ("parent", "first", "gets")]
         self.lookups = image.names["lookups"].tolist()

@@ -5,7 +5,7 @@ It works with bytes and positions where squashfs_reads.py works with rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -155,12 +155,20 @@ class Mount:
 
 
 def squashfs_reads_reference(
-    image: SquashfsImage, touches: npt.NDArray[np.void], rules: SquashfsRules
+    image: SquashfsImage,
+    touches: npt.NDArray[np.void],
+    rules: SquashfsRules,
+    known: Collection[int] = (),
+    cached: Sequence[int] | None = None,
 ) -> npt.NDArray[np.void]:
     """Return the reads (READ) that follow from touches (TOUCH), as ``squashfs_reads`` does."""
     mount = Mount(image, rules)
-    mount.lookup(0)  # squashfs_fill_super
-    mount.reads.clear()
+    if cached is None:
+        mount.lookup(0)  # squashfs_fill_super
+        mount.reads.clear()
+    for row in cached or ():  # -1 is an entry without a block
+        mount.block_cache.get(int(image.metadata["at"][row]) if row >= 0 else row - 1)
+    mount.dentries |= {0, *known}
     for mount.touch, (kind, row, number) in enumerate(_rows(touches)):
         match kind:
             case Touched.NAME:

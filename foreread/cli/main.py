@@ -33,6 +33,7 @@ COMMANDS = {
     "diff": "compare two builds, kernels or boards: what changed in a start, and why",
     "fleet": "analyse thousands of captures into a store, and report it by board and start",
     "report": "write the board report: HTML, PDF and PNG",
+    "view": "open the board report in the browser, or say how to reach it",
     "script": "write a boot script that applies the result, and files to install it",
     "prefetch": "write a prefetch list of the files a start-up reads, and predict its effect",
     "layout": "write the order of files for an image, and predict its block size and compressor",

@@ -24,6 +24,7 @@ from analyzer.suite.answer import SuiteAdvice, SuiteDocument
 from analyzer.suite.document import SuiteFile
 from analyzer.tuner.findings.document import TuningDocument
 from boards.profile import Profile
+from foreread.browsing import ViewDocument
 from foreread.documents.boards import (
     BoardRunDocument,
     BoardsDocument,
@@ -61,6 +62,7 @@ COMMANDS: dict[str, tuple[type[msgspec.Struct], ...]] = {
     "fleet-analyse": (FleetAnalysed,),
     "fleet-report": (FleetReportDocument,),
     "report": (ReportDocument,),
+    "view": (ViewDocument,),
     "script": (ScriptDocument, UninstalledDocument),
     "prefetch": (PrefetchDocument, StalenessDocument),
     "layout": (LayoutDocument,),

@@ -15,6 +15,7 @@ from boards.counted import plural
 from foreread.cli.arguments import UsageError, add_capture, add_windows, parse_windows
 from foreread.cli.arguments.model import add_criterion, add_model, question_of
 from foreread.cli.main import printable
+from foreread.cli.text.curve import curve_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.suite import suite_text
 from foreread.cli.text.table import render
@@ -70,6 +71,9 @@ def _suite(args: argparse.Namespace) -> int:
 def _text(prediction: Prediction, confirmations: Sequence[Confirmation] = ()) -> str:
     curves = prediction.devices if len(prediction.devices) > 1 else []
     parts = [_curve_text(curve) for curve in (*curves, prediction.total)]
+    total = prediction.total
+    if total.seconds is not None:
+        parts += filter(None, [curve_text(total.read_ahead_kb, total.seconds)])
     verdict = prediction.verdict
     value = "" if verdict.read_ahead_kb is None else f" read_ahead_kb={verdict.read_ahead_kb}"
     lines = [f"verdict: {verdict.action}{value}", f"  {printable(verdict.why)}"]

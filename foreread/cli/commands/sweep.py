@@ -13,6 +13,7 @@ from foreread.cli.arguments.model import add_model, question_of
 from foreread.cli.arguments.run import add_run, run_options
 from foreread.cli.arguments.target import add_target, tell
 from foreread.cli.main import printable
+from foreread.cli.text.curve import curve_text
 from foreread.cli.text.progress import ProgressLine
 from foreread.cli.text.table import render
 from foreread.cli.text.wording import duration_text
@@ -113,4 +114,7 @@ def _text(result: Sweep) -> str:
     ]
     head = ("KiB", "seconds", "min-max", "requests", "pages", "runs")
     notes = [*result.notes, *([] if result.complete else ["the sweep was interrupted"])]
-    return "\n".join([render(head, rows), *(f"note: {printable(note)}" for note in notes)])
+    measured = [point for point in result.points if point.seconds]
+    drawn = curve_text([p.read_ahead_kb for p in measured], [median(p.seconds) for p in measured])
+    curve = [f"\n{drawn}"] if drawn else []
+    return "\n".join([render(head, rows), *curve, *(f"note: {printable(note)}" for note in notes)])

@@ -9,13 +9,14 @@ from event_table import R, event, insert, table
 from image_trees import contents, squashfs
 from msgspec import structs
 
-from analyzer.ingest.interpret import interpret
+from analyzer.ingest.interpret import dev_of, interpret
 from analyzer.ingest.recording import Trace
 from analyzer.ingest.tables import Kind
-from analyzer.layout.lookups import Names
+from analyzer.layout.known_names import known_names
+from analyzer.layout.lookups import Lookup, Names, hidden_lookups, metadata_reads
 from analyzer.layout.on_image import on_image
 from analyzer.layout.predicted import Layout, case, predict_reads
-from emulator.images.reads import ReadOf, Touched
+from emulator.images.reads import TOUCH, ReadOf, Touched
 from emulator.images.squashfs import read_squashfs
 from tracer.formats.capture import FileEntry, Mount
 
@@ -92,6 +93,12 @@ def metadata_read(image, row, time_us, pid=ROOT_PID):
     """The request of a metadata block: queued, issued and completed."""
     at, end = int(image.metadata["at"][row]) + 2, int(image.metadata["end"][row])
     first, until = at // 1024 * 2, -(-end // 1024) * 2
+    return request(first, until - first, time_us, pid)
+
+
+def request(first, sectors, time_us, pid=ROOT_PID):
+    """A request: queued, issued and completed."""
+    until = first + sectors
     kinds = (Kind.BIO_QUEUE, Kind.RQ_ISSUE, Kind.RQ_COMPLETE)
     return [
         event(kind, pid=pid, index=first, value=until - first, flags=R, time_ns=time_us * 1000 + n)
@@ -156,3 +163,42 @@ def test_metadata_read_for_unknown_names_is_read_in_every_layout(image, octets):
     assert set(others) <= set(reads)
     other = predict_reads(start, octets, [Layout(65536, "gzip", True)], window=0)[1]
     assert other.metadata_requests >= 2 * 3
+
+
+def test_a_read_of_a_length_is_not_taken_for_a_small_block_beside_it(image):
+    metadata = image.metadata.copy()[:3]
+    metadata["at"], metadata["end"] = (4096, 4196, 9216), (4196, 8192, 11000)
+    small = replace(image, metadata=metadata)
+    length, first, second = (8, 2), (8, 2), (8, 8)  # sectors
+
+    def rows(*requests):
+        events = []
+        for number, (sector, sectors) in enumerate(requests):
+            events += request(sector, sectors, 100 + 10 * number)
+        recording = recorded(image, events, [])
+        return [row for _, row in metadata_reads(recording, small, dev_of("7:0"), 0)]
+
+    assert rows(length, second) == [1]
+    assert rows(length, first) == [0]
+    assert rows(length, first, length, second) == [0, 1]
+    assert rows((18, 4)) == [2]  # nothing else is there
+
+
+def test_a_read_for_an_unknown_name_stands_near_what_is_opened_then(image):
+    path = "/09/file-0009"
+    name = image.names[image.rows[path]]
+    block = int(image.gets[int(name["first"]) + int(name["lookups"]) - 1])
+    opened = [Lookup(500, tuple(Names(image).walk(path)))]
+    found = hidden_lookups(image, opened, [(400, block)], lambda hidden: [block] if hidden else [])
+    assert [(one.time_ns, one.touches) for one in found] == [
+        (400, ((Touched.ENTRY, image.rows[path]),))
+    ]
+
+
+def test_directories_are_known_if_the_start_did_not_read_their_metadata(image):
+    rows = [image.rows[path] for path in ("/01", "/01/file-0001", "/02", "/02/file-0002")]
+    touches = np.array([(Touched.NAME, row, 0) for row in rows], TOUCH)
+    reads = {(): [5, 6, 7], (rows[0],): [6, 7], (rows[2],): [5, 6]}
+    modelled = lambda known: reads.get(tuple(known), [6])  # noqa: E731
+    assert known_names(image, touches, [6, 7], modelled) == (rows[0],)
+    assert known_names(image, touches, [5, 6, 7], modelled) == ()

@@ -182,7 +182,7 @@ def test_captures_that_disagree():
     same = [[1.0, 0.50], [1.001, 0.501]]
     assert not [*disagreement([0, 4], np.array(same))]
     (found,) = disagreement([0, 4], np.array([[1.0, 0.50], [1.0, 0.55]]))
-    assert found.text.endswith("0.50 to 0.55 s with a window of 4 pages")
+    assert found.text.endswith("0.500 to 0.550 s with a window of 4 pages")
     assert found.spread > 0.05
     assert not found.unusable
     (found,) = disagreement([0, 4], np.array([[1.0, 0.5], [1.0, 2.5]]))

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from image_trees import make_tree, squashfs
 
-from emulator.images.reads import READ, TOUCH, ReadOf, Touched, request_count
+from emulator.images.reads import READ, TOUCH, ReadOf, Touched, metadata_rows, request_count
 from emulator.images.source import ImageError
 from emulator.images.squashfs import BLOCK, FILE, METADATA, NAME, SquashfsImage, read_squashfs
 from emulator.images.squashfs_metadata import Superblock
@@ -95,6 +95,27 @@ def test_fast_and_plain_reading_agree(case, rules):
     fast = squashfs_reads(image, touches, RULES[rules])
     plain = squashfs_reads_reference(image, touches, RULES[rules])
     assert fast.tolist() == plain.tolist()
+
+
+@given(case=cases(), rules=st.sampled_from(sorted(RULES)), data=st.data())
+@settings(max_examples=80, deadline=None)
+def test_fast_and_plain_reading_agree_with_names_and_metadata_in_memory(case, rules, data):
+    image, touches = case
+    known = data.draw(st.sets(st.integers(0, len(image.names) - 1)))
+    last = len(image.metadata) - 1
+    cached = data.draw(st.lists(st.integers(-8, last), max_size=10, unique=True))
+    fast = squashfs_reads(image, touches, RULES[rules], known, cached)
+    plain = squashfs_reads_reference(image, touches, RULES[rules], known, cached)
+    assert fast.tolist() == plain.tolist()
+
+
+def test_names_and_metadata_in_memory_are_not_read():
+    image = small_image()
+    touches = np.array([(Touched.NAME, 3, 0), (Touched.NAME, 4, 0)], TOUCH)
+    everything = squashfs_reads(image, touches, SquashfsRules(), cached=())
+    assert set(metadata_rows(everything)) == {3, 4}
+    assert set(metadata_rows(squashfs_reads(image, touches, SquashfsRules(), [3], ()))) == {4}
+    assert set(metadata_rows(squashfs_reads(image, touches, SquashfsRules(), (), [4]))) == {3}
 
 
 @pytest.mark.parametrize("rules", sorted(RULES))

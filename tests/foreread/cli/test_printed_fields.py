@@ -58,6 +58,7 @@ COMMANDS = {
     "forecast": ["forecast", "CAPTURE", "--model", "linux-6.12"],
     "forecast json": ["forecast", "CAPTURE", "--model", "linux-6.12", "--json"],
     "prefetch": ["prefetch", "CAPTURE", "-o", "OUT/list"],
+    "view": ["view", "CAPTURE"],
     "export": ["export", "CAPTURE", "--format", "csv", "-o", "OUT/csv"],
     "script": ["script", "CAPTURE", "-o", "OUT/script", "--read-ahead-kb", "32"],
     "validate": ["validate", "CAPTURE", "SWEEP"],

@@ -53,6 +53,10 @@ INPUTS = {
     "report measured": ["report", CAPTURE, "{}", "-o", "out"],
     "report --prefetch": ["report", CAPTURE, "--prefetch", "{}", "-o", "out"],
     "report --device-model": ["report", CAPTURE, "--device-model", "{}", "-o", "out"],
+    "view capture": ["view", "{}"],
+    "view measured": ["view", CAPTURE, "{}"],
+    "view --prefetch": ["view", CAPTURE, "--prefetch", "{}"],
+    "view --device-model": ["view", CAPTURE, "--device-model", "{}"],
     "export capture": ["export", "{}", "--format", "csv", "-o", "out"],
     "export --device-model": [
         *("export", CAPTURE, "--format", "csv", "-o", "out", "--window", "4"),

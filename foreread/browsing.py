@@ -1,0 +1,72 @@
+"""Shows a report in the desktop's browser, or says how to reach it from another computer."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import os
+import shlex
+import webbrowser
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from boards.document import Document
+
+_PORT = 8000
+
+
+class ViewDocument(Document, frozen=True, kw_only=True):
+    """Where a report is, and whether a browser was opened: the document of `foreread view --json`.
+
+    ``commands`` reach the report from another computer; they are empty if a browser was opened.
+    """
+
+    html: str
+    opened: bool
+    commands: list[str]
+
+
+def view(page: Path, environment: Mapping[str, str] = os.environ) -> ViewDocument:
+    """Open a page in the browser of this desktop; without one, return the commands to reach it."""
+    page = page.absolute()
+    opened = has_desktop(environment) and webbrowser.open(page.as_uri())
+    commands = [] if opened else commands_to_reach(page, environment)
+    return ViewDocument(html=str(page), opened=opened, commands=commands)
+
+
+def has_desktop(environment: Mapping[str, str]) -> bool:
+    """Return whether a browser opened here would appear before the user."""
+    if environment.get("SSH_CONNECTION"):
+        return False  # a DISPLAY that is forwarded makes a browser too slow
+    return bool(environment.get("DISPLAY") or environment.get("WAYLAND_DISPLAY"))
+
+
+def commands_to_reach(page: Path, environment: Mapping[str, str]) -> list[str]:
+    """Return commands for the user's computer: a copy, or a web server through ssh.
+
+    Without an ssh connection: the command that opens the page where a desktop is.
+    """
+    words = environment.get("SSH_CONNECTION", "").split()
+    if len(words) != 4:
+        return [shlex.join(["xdg-open", str(page)])]
+    address, port = words[2], words[3]
+    user = getpass.getuser()
+    host = f"[{address}]" if ":" in address else address
+    at_port = [] if port == "22" else ["-P", port]
+    copy = ["scp", *at_port, f"{user}@{host}:{page}", "."]
+    serve = ["python3", "-m", "http.server", "-b", "127.0.0.1", "-d", str(page.parent), str(_PORT)]
+    forward = f"{_PORT}:127.0.0.1:{_PORT}"
+    login = ["ssh", *(["-p", port] if at_port else []), "-L", forward, f"{user}@{address}"]
+    return [
+        f"{shlex.join(copy)} && xdg-open {shlex.quote(page.name)}",
+        f"{shlex.join([*login, shlex.join(serve)])}  # then open http://localhost:{_PORT}/{page.name}",
+    ]
+
+
+def folder_of(captures: Sequence[Path]) -> Path:
+    """Return the folder for the report of some files: the same one each time, of this user."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "foreread" / "views"
+    names = "\0".join(str(path.absolute()) for path in captures)
+    folder = base / hashlib.sha256(names.encode(errors="surrogateescape")).hexdigest()[:16]
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,112 @@
+"""Images of a distribution's root for emulated boards.
+
+    python -m studies.distribution.image ROOT -o IMAGE [--sort FILE]
+
+ROOT is a folder that mmdebstrap made (README.md); it gets what a board needs besides. The image is
+of squashfs, whose files are in the order of a sort file if one is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from boards.emulated.live_root import GUEST, add_program
+
+_OWN = "usr/lib/board"
+_PROGRAMS = ("console", "dropbear", "network", "save")
+_UNITS = ("board-console", "board-network", "board-ssh")
+_ETC = "etc/systemd/system"
+_WANTED = f"{_ETC}/multi-user.target.wants"
+_APPLETS = ("ifconfig",)  # that the board's programs use, and the packages of a root lack
+ZSTD_LEVEL = "3"  # the builder's own, 15, takes a quarter of an hour here
+# Marks of begin and end of a boot, as in studies/boot.
+_CLOCK = "/sys/module/slowdisk/parameters/now_ns"
+_MARK = f"""\
+#!/bin/sh
+read -r now <{_CLOCK}
+read -r requests _ sectors _ </sys/block/slow0/stat
+echo "$now $requests $sectors" >/run/mark-$1
+"""
+_BEGIN = """\
+[Unit]
+DefaultDependencies=no
+Before=local-fs-pre.target sysinit.target systemd-udevd.service
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/usr/lib/board/mark begin
+"""
+_END = """\
+[Unit]
+After=multi-user.target
+
+[Service]
+Type=oneshot
+ExecStart=/usr/lib/board/mark end
+"""
+
+
+def prepare(root: Path) -> None:
+    """Add to a root what an emulated board needs, and the marks of its boot."""
+    for name in _PROGRAMS:
+        add_program(root / _OWN / name, f"{name}.sh")
+    mark = root / _OWN / "mark"
+    mark.write_text(_MARK)
+    mark.chmod(0o755)
+    for name in _UNITS:
+        text = (GUEST / "systemd" / f"{name}.service").read_text()
+        _add_unit(root, name, text, _WANTED)
+    _add_unit(root, "mark-begin", _BEGIN, f"{_ETC}/sysinit.target.wants")
+    _add_unit(root, "mark-end", _END, _WANTED)
+    _link(root / "etc/systemd/system/default.target", "/usr/lib/systemd/system/multi-user.target")
+    _link(root / "root/.ssh", "/run/board/ssh")
+    for name in _APPLETS:
+        _link(root / "usr/local/sbin" / name, "/bin/busybox")
+    (root / "etc/machine-id").write_text("")
+    (root / "etc/fstab").write_text("")
+
+
+def _add_unit(root: Path, name: str, text: str, wanted: str) -> None:
+    (root / wanted).mkdir(parents=True, exist_ok=True)
+    (root / _ETC / f"{name}.service").write_text(text)
+    _link(root / wanted / f"{name}.service", f"/{_ETC}/{name}.service")
+
+
+def _link(place: Path, target: str) -> None:
+    if place.is_dir() and not place.is_symlink():
+        place.rmdir()
+    place.unlink(missing_ok=True)
+    place.symlink_to(target)
+
+
+def build(root: Path, image: Path, words: Sequence[str]) -> None:
+    """Build the image of a root with mksquashfs; ``words`` are more of its options."""
+    image.unlink(missing_ok=True)
+    command = ["mksquashfs", str(root), str(image), "-noappend", "-quiet", "-no-progress"]
+    subprocess.run([*command, *words], check=True)
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    """Prepare a root, and build its image."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("root", type=Path, metavar="ROOT")
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="IMAGE")
+    parser.add_argument("--compressor", default="zstd")
+    parser.add_argument("--block", default="128K")
+    parser.add_argument("--sort", type=Path, metavar="FILE")
+    args = parser.parse_args(words)
+    prepare(args.root)
+    options = ["-comp", args.compressor, "-b", args.block]
+    if args.compressor == "zstd":
+        options += ["-Xcompression-level", ZSTD_LEVEL]
+    build(args.root, args.output, [*options, *(["-sort", str(args.sort)] if args.sort else [])])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
