@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
+import sys
 from importlib import resources
 from pathlib import Path
 
@@ -14,6 +16,7 @@ from shells import BUSYBOX, DASH, each_shell
 
 from tracer.local import cold
 
+ROOT = Path(__file__).parents[2]
 FOLDERS, FILES = 100, 40  # many blocks of metadata
 # The block with the root directory is used all the time, and displaced once in 9 blocks: it may
 # have just been, or not.
@@ -37,6 +40,7 @@ def squashfs(tmp_path_factory):
         (folder / f"tree/folder{number}").mkdir(parents=True)
         for file in range(FILES):
             (folder / f"tree/folder{number}/file{file}").write_bytes(os.urandom(2000))
+    shutil.copy(shutil.which("busybox"), folder / "tree/busybox")
     words = ["mksquashfs", folder / "tree", folder / "image", "-quiet", "-no-progress"]
     subprocess.run([str(word) for word in words], check=True, capture_output=True)
     shutil.rmtree(folder / "tree")
@@ -59,9 +63,15 @@ def in_shell(shell):
     assert done.stderr == ""
 
 
+def disk_of(top: Path) -> Path:
+    """Return the folder of the disk in sysfs."""
+    dev = top.stat().st_dev
+    return Path("/sys/dev/block", f"{os.major(dev)}:{os.minor(dev)}")
+
+
 def sectors_of_a_start(top: Path) -> int:
     """Return how much the disk reads for the start's files."""
-    disk = Path("/sys/dev/block", f"{os.major(top.stat().st_dev)}:{os.minor(top.stat().st_dev)}")
+    disk = disk_of(top)
     before = int((disk / "stat").read_text().split()[2])
     for name in START:
         (top / name).read_bytes()
@@ -89,3 +99,27 @@ def test_each_cold_run_on_a_board_reads_the_same(squashfs, shell):
     first = sectors_of_a_start(squashfs)
     in_shell(shell)
     assert abs(sectors_of_a_start(squashfs) - first) <= ONE_BLOCK < first
+
+
+def swept(top: Path, folder: Path, *options: object) -> dict:
+    """Return the one point of a sweep over a start that reads a file."""
+    sweep = folder / "sweep.json"
+    words = ["sweep", *options, "--windows", "0", "--repeat", 1, "--allow-warm", "--wait", 300]
+    command = [top / "busybox", "cat", top / START[0]]
+    line = [sys.executable, "-m", "foreread", *words, "-o", sweep, "--", *command]
+    subprocess.run(list(map(str, line)), check=True, capture_output=True, cwd=ROOT)
+    (point,) = json.loads(sweep.read_text())["points"]
+    return point
+
+
+def test_what_makes_a_run_cold_is_not_counted_as_its_requests(squashfs, tmp_path):
+    """30 other files are read before the start, which reads a program and a file."""
+    (requests,) = swept(squashfs, tmp_path)["requests"]
+    in_python()
+    disk = disk_of(squashfs)
+    before = int((disk / "stat").read_text().split()[0])
+    subprocess.run(
+        [squashfs / "busybox", "cat", squashfs / START[0]], check=True, capture_output=True
+    )
+    read = int((disk / "stat").read_text().split()[0]) - before
+    assert 0 < requests <= read + 8  # a block of metadata is two requests

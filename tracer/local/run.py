@@ -92,14 +92,25 @@ class Run:
         return (self.over.end_ns - self.start_ns) / 1e9
 
 
+@dataclass(frozen=True)
+class _Calls:
+    """What the caller does around a run."""
+
+    begin: Callable[[], object]
+    begin_counting: Callable[[], object]
+    end: Callable[[], object]
+
+
 def run_cold(
     options: RunOptions,
     begin: Callable[[], object],
     end: Callable[[], object],
     watch_group: bool = False,
+    begin_counting: Callable[[], object] = lambda: None,
 ) -> Run:
-    """Make one cold run; ``begin`` is called just before it, ``end`` as soon as it has ended.
+    """Make one cold run; ``begin`` is called before it, ``end`` as soon as it has ended.
 
+    ``begin_counting`` is called after ``begin``, when all that makes the run cold has been read.
     ``watch_group``: see which cgroup the command joins. ``end`` sees the processes that still
     run; they are ended afterwards, and also when anything fails. Raises RecordError.
     """
@@ -120,7 +131,8 @@ def run_cold(
             watch.started()
             found = _cold(options, executable)
             groups = GroupWatch(held.pid) if watch_group else None
-            return _released(options, held, watch, found, begin, end, groups)
+            calls = _Calls(begin, begin_counting, end)
+            return _released(options, held, watch, found, calls, groups)
     finally:
         watch.close()
 
@@ -140,19 +152,19 @@ def _released(
     held: HeldCommand,
     watch: Watch,
     found: tuple[Cold, dict[Inode, Runs]],
-    begin: Callable[[], object],
-    end: Callable[[], object],
+    calls: _Calls,
     groups: GroupWatch | None,
 ) -> Run:
-    begin()
+    calls.begin()
     cold.drop()  # inodes that the proof looked up, pages that starting the recorder read
+    calls.begin_counting()
     not_ours = children()
     keep = False
     try:
         with groups or nullcontext():
             over = watch.run(held)
         ended = held.poll()
-        end()
+        calls.end()
         living = descendants(held.pid, not_ours)
         run = Run(
             pid=held.pid,

@@ -33,13 +33,17 @@ class Start:
         self.lapsed: list[str] = []  # why the load did not last until the end
 
     def begin(self) -> None:
-        """Start the load, check the machine's activity, and read the counters."""
+        """Start the load, and check the machine's activity."""
         self._load = self._stack.enter_context(
             running(self._scenario, self._counted, self._devices)
         )
         self._load.prove()
         self._count()
         time.sleep(LOOK_S)
+        self._count()
+
+    def begin_counting(self) -> None:
+        """Read the counters once the caches are cold: what made them cold is not the run's."""
         self._own.append(min(_own_bytes(), default=None))
         self._count()
 
@@ -54,10 +58,10 @@ class Start:
 
     def seen(self) -> Seen:
         """Return the counters."""
-        look, begin, end = self._counts
+        look, looked, begin, end = self._counts
         before, after = self._own
         own = None if before is None or after is None else after - before
-        return Seen(change(look, begin), change(begin, end), own)
+        return Seen(change(look, looked), change(begin, end), own)
 
     def _count(self) -> None:
         self._counts.append(read_counters(self._counted))

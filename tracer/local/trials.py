@@ -140,7 +140,9 @@ class LocalTrials:
         try:
             with ExitStack() as stack:
                 start = Start(trial.scenario, self._counted, self._devices, stack)
-                run = run_cold(self._limited(), start.begin, start.end)
+                run = run_cold(
+                    self._limited(), start.begin, start.end, begin_counting=start.begin_counting
+                )
         except NotColdError as error:
             return Outcome("warm", in_force=setting.in_force, notes=(*notes, str(error)))
         hung = run.over.by == "duration" and self._options.run.ending.duration_s is None

@@ -142,6 +142,7 @@ make_run() {
     begin
     untraced displace_squashfs
     drop_caches
+    begin_counting
     : >"$job/released"
     mark start
     release_and_wait

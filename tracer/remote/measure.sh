@@ -26,6 +26,13 @@ begin() {
     start_load
     count look
     sleep 0.3 2>/dev/null || sleep 1
+    count looked
+}
+
+# begin_counting: read the counters once the caches are cold: what made them cold is not the run's.
+begin_counting() {
+    ask_load before
+    [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
     count before
     print_io before "$recorder"
     [ -z "$watched" ] || echo 1 >"$bios/tracing_on"
@@ -41,7 +48,7 @@ start_load() {
         <"$job/load.in" >"$job/load.out" 2>/dev/null &
     start_of $!
     echo "$! $started" >"$job/load.pid"
-    ask_load before
+    ask_load look
     [ -z "$why_not" ] || die "${why_not%%|*}" "${why_not#*|}"
 }
 
@@ -95,12 +102,16 @@ print_result() {
 }
 
 # count KEY: print all counters, as "KEY FILE LINE"; the events of /proc/vmstat, which are many,
-# only if requested. No program is started: on a slow CPU each takes as long as a small start-up.
+# only of the run and if requested. No program is started: on a slow CPU each takes as long as a
+# small start-up, and the caches are cold.
 count() {
     for disk in $counted; do
         read -r line <"/sys/block/$disk/stat" && echo "$1 disk:$disk $line"
     done
-    [ -z "${vmstat-yes}" ] || [ "$1" = look ] || sed -n "/^nr_/!s/^/$1 vmstat /p" /proc/vmstat
+    case $1 in
+    look*) ;;
+    *) [ -z "${vmstat-yes}" ] || count_events "$1" ;;
+    esac
     for resource in cpu io memory; do
         while read -r line; do
             echo "$1 pressure:$resource $line"
@@ -108,6 +119,12 @@ count() {
     done
     read -r line </proc/stat && echo "$1 stat $line"
 } 2>/dev/null
+
+count_events() {
+    while read -r line; do
+        case $line in nr_*) ;; *) echo "$1 vmstat $line" ;; esac
+    done </proc/vmstat
+}
 
 # knobs PATTERN...: print "is KNOB VALUE" of each that can be read. Selects every scheduler that a
 # disk offers once, to read its tunables, and every alternative of a mount option.

@@ -10,6 +10,8 @@ begin() {
     start_tracing
 }
 
+begin_counting() { :; } # a recording counts its events
+
 # note_mapped: save which file pages processes map, since drop_caches keeps those. maps has the
 # lines of /proc/PID/maps; pagemap the matching parts of /proc/PID/pagemap; pieces a line "PID FIRST
 # PAGES" for each part, with the output of dd. The last line of pieces is "all" if there was time

@@ -155,15 +155,16 @@ class TraceFacts:
 
 def seen(lines: Lines) -> Seen:
     """Return the counters of a trial, and the bytes that the command and the load have read."""
-    look, before, after = (_counters(lines[key]) for key in ("look", "before", "after"))
-    read: dict[str, int] = {"before": 0, "after": 0}
+    keys = ("look", "looked", "before", "after")
+    look, looked, before, after = (_counters(lines[key]) for key in keys)
+    read = dict.fromkeys(keys, 0)
     for line in lines["io"]:
         key, number = line.split(" ")
         read[key] += int(number)
     own = read["after"] - read["before"] if lines["io"] else None
     sums = [parse_sums(line) for line in lines["bios"]]
     bios = {f"io_{name}": float(number) for one in sums for name, number in one.items()}
-    return Seen(change(look, before), {**change(before, after), **bios}, own)
+    return Seen(change(look, looked), {**change(before, after), **bios}, own)
 
 
 def _counters(lines: list[str]) -> Counters:
