@@ -1,4 +1,4 @@
-"""Starts recorded on squashfs, btrfs and EROFS roots, against what the kernel read at 128 KiB."""
+"""Starts recorded on squashfs, btrfs, EROFS and f2fs roots, against what the kernel read at 128 KiB."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def capture(name):
     return load(DATA / f"{name}/{name}.capture.tar.xz")
 
 
-@pytest.mark.parametrize("name", ["squashfs-madplay", "erofs-madplay", "btrfs-madplay"])
+@pytest.mark.parametrize(
+    "name", ["squashfs-madplay", "erofs-madplay", "btrfs-madplay", "f2fs-madplay"]
+)
 def test_pages_at_another_window_are_those_that_the_kernel_brought_in(name):
     recording = capture(name)
     version = version_of(recording.kernel)
