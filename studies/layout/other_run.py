@@ -23,19 +23,18 @@ from boards.scratch import scratch_folder
 from foreread import load
 from foreread.other_layouts import EROFS_COMPRESSORS, measure_unpacking
 from studies.accuracy.cli import Foreread
-from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, RUBY, VIM, Application
+from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, RUBY, VIM
 from studies.accuracy.run import version
 from studies.accuracy.store import Document
 from studies.layout import other_predict, tables
 from studies.layout.images import KERNEL
 from studies.layout.other_images import OtherImage, other_images
-from studies.layout.starts import board, record
+from studies.layout.starts import board, cold_run, record
 
 STARTS = (MADPLAY, PERL, PYTHON, VIM, RUBY)
 HELD_OUT = RUBY.name  # no model was looked at with it
 PACKAGES = ("madplay", "perl", "python3", "vim", "ruby")
 BASE = "erofs-uncompressed"
-WINDOW_PAGES = 32  # 128 KiB
 
 
 def main() -> int:
@@ -121,20 +120,6 @@ def measure_all(wanted: Sequence[OtherImage], folder: Path) -> None:
             "foreread": version(),
         }
         measured_file(one, folder).write_text(json.dumps(found, indent=1) + "\n")
-
-
-def cold_run(target: str, start: Application, folder: Path) -> Document:
-    """Return a cold run of a start at 128 KiB; ``read_bytes`` are those of data and metadata."""
-    sweep = folder / "sweep.json"
-    sweep.unlink(missing_ok=True)
-    words = ("sweep", "--target", target, "--wait", 300, "--allow-warm", "--windows", WINDOW_PAGES)
-    Foreread()(*words, "--repeat", 1, "-o", sweep, "--", *start.command)
-    (point,) = json.loads(sweep.read_text())["points"]
-    return {
-        "seconds": point["seconds"][0],
-        "requests": point["requests"][0],
-        "read_bytes": round(point["pages"][0] * 4096),
-    }
 
 
 if __name__ == "__main__":

@@ -17,17 +17,16 @@ from emulator.images.squashfs import read_squashfs
 from foreread import load
 from studies.accuracy.on_boards import SD
 from studies.accuracy.store import Document
-from studies.layout.images import AnyImage, Image
+from studies.layout.images import Image
 from studies.layout.starts import STARTS
 
 _COLUMNS = {"seconds": "seconds", "requests": "requests", "bytes": "read_bytes"}
 DEVICE = FixedCost(SD.latency_us * 1e3, SD.ns_per_kib)
 
 
-def predicted(every: Sequence[AnyImage], folder: Path) -> list[Document]:
+def predicted(images: Sequence[Image], folder: Path) -> list[Document]:
     """Return a row for each image and start: predicted and measured numbers."""
     unpacking = read_unpacking(folder / "unpacking.json").by_compressor
-    images = [one for one in every if isinstance(one, Image)]
     rows = []
     with opened(folder / "base.squashfs") as octets:
         tables = read_squashfs(octets)
@@ -43,13 +42,10 @@ def predicted(every: Sequence[AnyImage], folder: Path) -> list[Document]:
                 reads = counted(start, case, found[0])
                 numbers = (timed.seconds(case, reads), reads.requests, reads.read_bytes)
                 rows.append(_row(image, name, numbers, folder))
-    for one in every:
-        if not isinstance(one, Image):
-            rows += [_row(one, name, (None, None, None), folder) for name in starts]
     return rows
 
 
-def _row(image: AnyImage, start: str, numbers: Sequence[float | None], folder: Path) -> Document:
+def _row(image: Image, start: str, numbers: Sequence[float | None], folder: Path) -> Document:
     measured = json.loads((folder / "measured" / f"{image.name}.json").read_text())
     run = measured["runs"][start]
     return {

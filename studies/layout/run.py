@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -28,8 +27,8 @@ from studies.accuracy.cli import Foreread
 from studies.accuracy.run import version
 from studies.accuracy.store import Document
 from studies.layout import predict, tables
-from studies.layout.images import KERNEL, PACKAGES, AnyImage, images
-from studies.layout.starts import STARTS, board, measure, record
+from studies.layout.images import KERNEL, PACKAGES, Image, images
+from studies.layout.starts import STARTS, board, cold_run, record
 
 
 def main() -> int:
@@ -79,28 +78,31 @@ def prepare(folder: Path) -> None:
     write_layout(order_of(starts), folder, starts=len(starts))
 
 
-def measure_all(wanted: Sequence[AnyImage], folder: Path) -> None:
-    """Build images, and measure cold runs of all starts on one board, image by image."""
-    if not wanted:
-        return
+def measure_all(wanted: Sequence[Image], folder: Path) -> None:
+    """Build images, and measure a cold run of each start on a board that has each as its root.
+
+    So the same of the root is in memory before a start as when it was recorded: pages of libraries
+    that the board's ssh server maps.
+    """
     (folder / "measured").mkdir(exist_ok=True)
-    with board(folder / "base.squashfs") as started, started.target() as target:
-        for one in wanted:
-            print(f"{datetime.now():%H:%M} {one.name}", file=sys.stderr, flush=True)
-            image = folder / f"{one.name}.image"
-            if not image.exists():
-                one.build(folder / "root", folder / "squashfs.sort", image)
-            found: Document = {
-                "image_bytes": image.stat().st_size,
-                "runs": {name: asdict(run) for name, run in measure(target, image, one.fs).items()},
-                "date": datetime.now(UTC).isoformat(timespec="seconds"),
-                "foreread": version(),
-            }
-            _file(one, folder).write_text(json.dumps(found, indent=1) + "\n")
-            image.unlink()
+    for one in wanted:
+        print(f"{datetime.now():%H:%M} {one.name}", file=sys.stderr, flush=True)
+        image = folder / f"{one.name}.image"
+        if not image.exists():
+            one.build(folder / "root", folder / "squashfs.sort", image)
+        with board(image) as started:
+            runs = {start.name: cold_run(started.name, start, folder) for start in STARTS}
+        found: Document = {
+            "image_bytes": image.stat().st_size,
+            "runs": runs,
+            "date": datetime.now(UTC).isoformat(timespec="seconds"),
+            "foreread": version(),
+        }
+        _file(one, folder).write_text(json.dumps(found, indent=1) + "\n")
+        image.unlink()
 
 
-def _file(one: AnyImage, folder: Path) -> Path:
+def _file(one: Image, folder: Path) -> Path:
     return folder / "measured" / f"{one.name}.json"
 
 
