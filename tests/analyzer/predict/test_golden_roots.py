@@ -1,4 +1,4 @@
-"""Starts recorded on squashfs, btrfs, EROFS and f2fs roots, against what the kernel read at 128 KiB."""
+"""Starts recorded on squashfs, btrfs, EROFS and f2fs, against what the kernel read at 128 KiB."""
 
 from __future__ import annotations
 
