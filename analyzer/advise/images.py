@@ -75,7 +75,8 @@ class Relaid:
     def _unpacking(self, variant: Variant, draw: int | None) -> Replayed:
         """Replay a variant on the image, with the time to unpack in the steps that read."""
         one, _ = self._case(variant.window, False)
-        old, new = variant.start.cpu, self.timing.unpacking[self.layout.compressor]
+        old = variant.start.cpu
+        new = self.timing.unpacking[self.layout.compressor].at(one.image.block_size)
         cpu = CpuCost(old.request_ns, new.page_ns, new.sector_ns)
         start = replace(variant.start, cpu=cpu, cpu_samples=None, unplugged_ns=0.0)
         work = _in_other_costs(variant.recorded.work, old, cpu)

@@ -26,12 +26,21 @@ class Unpacking:
     """The processor's time to unpack: per page that comes out, and per sector that goes in.
 
     ``insert_ns`` is the time to put a page into the page cache; of a fragment that is unpacked only
-    the pages of the file go there.
+    the pages of the file go there. ``by_block`` are ``page_ns`` by block size (bytes, rising).
     """
 
     page_ns: float
     sector_ns: float = 0.0
     insert_ns: float = 0.0
+    by_block: tuple[tuple[int, float], ...] = ()
+
+    def at(self, block_size: int) -> Unpacking:
+        """Return the same for blocks of a size: between two that were measured by its logarithm."""
+        if not self.by_block:
+            return self
+        sizes, pages_ns = zip(*self.by_block, strict=True)
+        page_ns = float(np.interp(np.log2(block_size), np.log2(sizes), pages_ns))
+        return replace(self, page_ns=page_ns, by_block=())
 
     def seconds(self, reads: Reads, page_size: int) -> float:
         """Return the time to unpack what a start reads."""
@@ -73,8 +82,11 @@ class Timing:
         old = self.unpacking.get(self.start.image.superblock.compressor)
         if new is None or (old is None and self.recorded is not None):
             return None
-        was = old.seconds(self.recorded, page) if old and self.recorded else 0.0
-        return self._more_metadata_ns(reads) + (new.seconds(reads, page) - was) * 1e9
+        was = 0.0
+        if old is not None and self.recorded is not None:
+            was = old.at(self.start.image.block_size).seconds(self.recorded, page)
+        now = new.at(one.image.block_size).seconds(reads, page)
+        return self._more_metadata_ns(reads) + (now - was) * 1e9
 
     def _more_metadata_ns(self, reads: Reads) -> float:
         """Return the time of the metadata reads that the recorded start did not do."""

@@ -10,7 +10,7 @@ from analyzer.layout.order import LayoutError
 from analyzer.layout.seconds import Unpacking
 from boards.document import DocumentError, read_document
 from emulator.images.compressors import COMPRESSORS, Compressor
-from tracer.formats.unpacking import UnpackingDocument
+from tracer.formats.unpacking import Unpacked, UnpackingDocument
 
 _OPTIONS: Mapping[str, str] = {
     "gzip": "CONFIG_SQUASHFS_ZLIB",
@@ -30,10 +30,10 @@ class Measured:
     @property
     def by_compressor(self) -> Mapping[str, Unpacking]:
         """The time of each compressor."""
-        return {
-            one.compressor: Unpacking(one.page_ns, insert_ns=one.insert_ns)
-            for one in self.document.compressors
-        }
+        found: dict[str, list[Unpacked]] = {}
+        for one in self.document.compressors:
+            found.setdefault(one.compressor, []).append(one)
+        return {compressor: _unpacking(measured) for compressor, measured in found.items()}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -65,3 +65,10 @@ def read_unpacking(file: StrPath) -> Measured:
         return Measured(read_document(file, UnpackingDocument, _REMEDY))
     except DocumentError as error:
         raise LayoutError(f"{file} is not an unpacking.json: {error}", _REMEDY) from error
+
+
+def _unpacking(measured: Sequence[Unpacked]) -> Unpacking:
+    """Return the time of one compressor, measured with blocks of one size or several."""
+    insert_ns = sum(one.insert_ns for one in measured) / len(measured)
+    sizes = sorted((one.block_size, one.page_ns) for one in measured if one.block_size is not None)
+    return Unpacking(measured[0].page_ns, insert_ns=insert_ns, by_block=tuple(sizes))

@@ -35,15 +35,21 @@ def sample_files(blocks: Sequence[bytes]) -> dict[str, bytes]:
 
 
 def measure_unpacking(
-    target: Target, images: Mapping[str, Path], blocks: Sequence[bytes], each_s: float, name: str
+    target: Target,
+    images: Mapping[str, Path],
+    blocks: Sequence[bytes],
+    each_s: float,
+    name: str,
+    block_size: int,
 ) -> UnpackingDocument:
     """Return the time to unpack images of a sample (``sample_files``), by compressor.
 
-    They are copied to a folder ``name`` in the target's /tmp, which is removed. Reading takes
-    ``each_s`` seconds in each of three ways. Raises CalibrateError if none can be mounted.
+    ``block_size`` is that of the images, and of the largest of ``blocks``. The images are copied to
+    a folder ``name`` in the target's /tmp, which is removed. Reading takes ``each_s`` seconds in
+    each of three ways. Raises CalibrateError if none can be mounted.
     """
     answer = answer_of(target, _SCRIPT, images, each_s, name)
-    return _document(answer, list(images), blocks)
+    return _document(answer, list(images), blocks, block_size)
 
 
 def answer_of(
@@ -83,11 +89,13 @@ def passes_of(answer: str) -> tuple[str, dict[tuple[str, str], tuple[int, float]
     return kernel, passes
 
 
-def _document(answer: str, wanted: list[str], blocks: Sequence[bytes]) -> UnpackingDocument:
+def _document(
+    answer: str, wanted: list[str], blocks: Sequence[bytes], block_size: int
+) -> UnpackingDocument:
     """Return what the script's answer says."""
     kernel, passes = passes_of(answer)
     found = [
-        _unpacked(one, [passes[way, one] for way in _WAYS], blocks)
+        _unpacked(one, [passes[way, one] for way in _WAYS], blocks, block_size)
         for one in wanted
         if all((way, one) in passes for way in _WAYS)
     ]
@@ -104,7 +112,10 @@ def _document(answer: str, wanted: list[str], blocks: Sequence[bytes]) -> Unpack
 
 
 def _unpacked(
-    compressor: str, passes: Sequence[tuple[int, float]], blocks: Sequence[bytes]
+    compressor: str,
+    passes: Sequence[tuple[int, float]],
+    blocks: Sequence[bytes],
+    block_size: int,
 ) -> Unpacked:
     """Return the times for a page: what the pages more, and the blocks more, took."""
     nothing, heads, whole = (seconds / max(count, 1) for count, seconds in passes)
@@ -118,4 +129,5 @@ def _unpacked(
         insert_ns=insert_s * 1e9,
         pages=(passes[1][0] + passes[2][0]) * pages,
         seconds=sum(seconds for _, seconds in passes),
+        block_size=block_size,
     )

@@ -10,13 +10,17 @@ from boards.document import Document, says
 
 
 class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
-    """One compressor, measured."""
+    """One compressor with blocks of one size, measured."""
 
     compressor: str
     page_ns: Annotated[float, says("time to unpack a page")]
     insert_ns: Annotated[float, says("time to put an unpacked page into the page cache")]
     pages: Annotated[int, says("pages unpacked in all")]
     seconds: Annotated[float, says("duration of the measurement")]
+    block_size: Annotated[
+        Annotated[int, msgspec.Meta(ge=1)] | None,
+        says("bytes of the blocks that were unpacked; null: not known, or clusters"),
+    ] = None
 
 
 class UnpackingDocument(Document, frozen=True, kw_only=True):
@@ -32,3 +36,9 @@ class UnpackingDocument(Document, frozen=True, kw_only=True):
     def lacking(self, compressors: tuple[str, ...]) -> UnpackingDocument:
         """Return the same with more compressors that are missing."""
         return msgspec.structs.replace(self, missing=(*self.missing, *compressors))
+
+    def also(self, other: UnpackingDocument) -> UnpackingDocument:
+        """Return the same with what was measured of the same compressors in ``other``."""
+        known = {one.compressor for one in self.compressors}
+        more = tuple(one for one in other.compressors if one.compressor in known)
+        return msgspec.structs.replace(self, compressors=(*self.compressors, *more))

@@ -35,7 +35,7 @@ def measured(answer, mkdir=0):
     target = Answering(answer.encode(), mkdir)
     images = {"gzip": Path("a"), "xz": Path("b")}
     try:
-        return measure_unpacking(target, images, BLOCKS, 0.5, "foreread-x"), target.done
+        return measure_unpacking(target, images, BLOCKS, 0.5, "foreread-x", 1 << 17), target.done
     finally:
         assert target.done[-1] == ("mkdir" if mkdir else "rm")
 
@@ -48,6 +48,7 @@ def test_the_times_to_unpack_and_to_insert_are_separate():
     (gzip,) = found.compressors
     # 5 blocks of 20 pages: 50 ms for nothing, 120 ms for a page of each, 192 ms for all pages.
     assert (gzip.compressor, gzip.pages, gzip.seconds) == ("gzip", 1000, 2.06)
+    assert gzip.block_size == 1 << 17
     assert gzip.insert_ns == pytest.approx(72e6 / 95)
     assert gzip.page_ns == pytest.approx((70e6 - 5 * 72e6 / 95) / 100)
     assert done[1:3] == ["/tmp/foreread-x/gzip", "/tmp/foreread-x/xz"]
@@ -102,7 +103,7 @@ def test_this_kernel_unpacks_in_a_time_above_nothing(tmp_path):
     (tmp_path / "wrong").write_bytes(b"no image")
     images = {"gzip": image, "xz": tmp_path / "wrong"}
     name = f"foreread-unpacking-test-{os.getpid()}"
-    found = measure_unpacking(LocalTarget(), images, blocks, 0.2, name)
+    found = measure_unpacking(LocalTarget(), images, blocks, 0.2, name, 1 << 17)
     assert found.missing == ("xz",)
     assert 0 < found.compressors[0].page_ns < 1e7
     assert found.kernel == os.uname().release

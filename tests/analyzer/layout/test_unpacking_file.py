@@ -1,0 +1,45 @@
+"""unpacking.json: what is read from it, and the time to unpack blocks of other sizes."""
+
+import json
+
+import pytest
+
+from analyzer.layout.order import LayoutError
+from analyzer.layout.unpacking_file import read_unpacking
+
+
+def written(path, *rows):
+    one = {"insert_ns": 10.0, "pages": 1, "seconds": 1.0}
+    found = {"schema": 1, "kernel": "6.12", "page_size": 4096, "missing": []}
+    path.write_text(json.dumps({**found, "compressors": [{**one, **row} for row in rows]}))
+    return path
+
+
+@pytest.fixture
+def zstd(tmp_path):
+    rows = [
+        {"compressor": "zstd", "page_ns": page_ns, "block_size": size}
+        for size, page_ns in ((1 << 20, 120.0), (1 << 17, 180.0))
+    ]
+    return read_unpacking(written(tmp_path / "unpacking.json", *rows)).by_compressor["zstd"]
+
+
+@pytest.mark.parametrize(
+    ("log", "page_ns"), [(14, 180), (17, 180), (18, 160), (19, 140), (20, 120)]
+)
+def test_between_measured_sizes_the_time_follows_the_logarithm(zstd, log, page_ns):
+    assert zstd.at(1 << log).page_ns == pytest.approx(page_ns)
+    assert zstd.at(1 << log).insert_ns == 10
+
+
+def test_a_file_without_sizes_has_one_time(tmp_path):
+    rows = {"compressor": "gzip", "page_ns": 50.0}
+    found = read_unpacking(written(tmp_path / "unpacking.json", rows)).by_compressor["gzip"]
+    assert found.at(1 << 20).page_ns == 50
+
+
+@pytest.mark.parametrize("size", [0, -1, 0.5, "128K"])
+def test_a_size_that_is_none_is_refused(tmp_path, size):
+    row = {"compressor": "gzip", "page_ns": 50.0, "block_size": size}
+    with pytest.raises(LayoutError, match=r"not an unpacking\.json"):
+        read_unpacking(written(tmp_path / "unpacking.json", row))
