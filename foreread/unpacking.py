@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from analyzer.ingest.recording import Recording
@@ -23,6 +23,7 @@ from emulator.images.squashfs import read_squashfs
 from emulator.images.squashfs_contents import Contents
 from foreread.image_of_root import RootError, mksquashfs
 from tracer.calibrate import unpacking
+from tracer.calibrate.unpacking import PackedSample, Sample
 from tracer.formats.unpacking import UnpackingDocument
 
 _MOST_SAMPLE = 2 << 20  # bytes
@@ -47,6 +48,8 @@ def measure_unpacking(
             raise LayoutError(f"{image} is not an image of squashfs", "leave out --target")
         start = on_image(recording, read_squashfs(octets), mountpoint)
         sample = _sample(start.touches(start.image.block_size, 0), Contents(start.image, octets))
+    pieces = [sample[at : at + _BLOCKS[0]] for at in range(0, len(sample), _BLOCKS[0])]
+    sample = b"".join(Sample.of(pieces).blocks)  # larger blocks differ, too, in how they compress
     with open_target(target, tell=silent) as reached:
         first, *others = (_measured(reached, sample, size, compressors) for size in _BLOCKS)
     for other in others:
@@ -59,27 +62,24 @@ def _measured(
 ) -> UnpackingDocument:
     """Return the time to unpack a sample in blocks of one size."""
     blocks = [sample[at : at + block_size] for at in range(0, len(sample), block_size)]
+    drawn = Sample.of(blocks)
     with scratch_folder("unpacking") as name:
-        files = unpacking.sample_files(blocks)
-        images = _images(files, compressors, Path(name), block_size)
-        each_s = _BUDGET_S / len(_BLOCKS) / 3 / len(images)
+        images = _images(drawn, compressors, Path(name), block_size)
+        each_s = _BUDGET_S / len(_BLOCKS) / len(unpacking.WAYS) / len(images)
         place = f"{PREFIX}unpacking-{owner_tag()}"
-        found = unpacking.measure_unpacking(target, images, blocks, each_s, place, block_size)
+        found = unpacking.measure_unpacking(target, images, drawn, each_s, place, block_size)
     return found.lacking(tuple(one for one in compressors if one not in images))
 
 
 def _images(
-    files: Mapping[str, bytes],
-    compressors: Sequence[Compressor],
-    folder: Path,
-    block_size: int,
-) -> dict[str, Path]:
+    sample: Sample, compressors: Sequence[Compressor], folder: Path, block_size: int
+) -> dict[str, PackedSample]:
     """Return an image of the sample for each compressor that mksquashfs has."""
     root = folder / "root"
     root.mkdir()
-    for name, octets in files.items():
+    for name, octets in sample.files().items():
         (root / name).write_bytes(octets)
-    images: dict[str, Path] = {}
+    images: dict[str, PackedSample] = {}
     refused: RootError | None = None
     for compressor in compressors:
         try:
@@ -87,10 +87,17 @@ def _images(
         except RootError as error:
             refused = error
         else:
-            images[compressor] = folder / compressor
+            images[compressor] = _packed(folder / compressor)
     if not images and refused is not None:
         raise refused
     return images
+
+
+def _packed(file: Path) -> PackedSample:
+    """Return an image of a sample with the sizes of its blocks: a fragment for each, in order."""
+    with opened(file) as octets:
+        lengths = read_squashfs(octets).fragments["length"]
+        return PackedSample(file, tuple(lengths.tolist()))
 
 
 def _sample(touches: Array, contents: Contents) -> bytes:

@@ -26,21 +26,23 @@ class Unpacking:
     """The processor's time to unpack: per page that comes out, and per sector that goes in.
 
     ``insert_ns`` is the time to put a page into the page cache; of a fragment that is unpacked only
-    the pages of the file go there. ``by_block`` are ``page_ns`` by block size (bytes, rising).
+    the pages of the file go there. ``by_block`` are block sizes (bytes, rising), each with its
+    ``page_ns`` and ``sector_ns``.
     """
 
     page_ns: float
     sector_ns: float = 0.0
     insert_ns: float = 0.0
-    by_block: tuple[tuple[int, float], ...] = ()
+    by_block: tuple[tuple[int, float, float], ...] = ()
 
     def at(self, block_size: int) -> Unpacking:
         """Return the same for blocks of a size: between two that were measured by its logarithm."""
         if not self.by_block:
             return self
-        sizes, pages_ns = zip(*self.by_block, strict=True)
-        page_ns = float(np.interp(np.log2(block_size), np.log2(sizes), pages_ns))
-        return replace(self, page_ns=page_ns, by_block=())
+        sizes, *measured = zip(*self.by_block, strict=True)
+        at, known = np.log2(block_size), np.log2(sizes)
+        page_ns, sector_ns = (float(np.interp(at, known, ns)) for ns in measured)
+        return replace(self, page_ns=page_ns, sector_ns=sector_ns, by_block=())
 
     def seconds(self, reads: Reads, page_size: int) -> float:
         """Return the time to unpack what a start reads."""

@@ -70,5 +70,6 @@ def read_unpacking(file: StrPath) -> Measured:
 def _unpacking(measured: Sequence[Unpacked]) -> Unpacking:
     """Return the time of one compressor, measured with blocks of one size or several."""
     insert_ns = sum(one.insert_ns for one in measured) / len(measured)
-    sizes = sorted((one.block_size, one.page_ns) for one in measured if one.block_size is not None)
-    return Unpacking(measured[0].page_ns, insert_ns=insert_ns, by_block=tuple(sizes))
+    first, sizes = measured[0], [one for one in measured if one.block_size is not None]
+    by_block = sorted((one.block_size or 0, one.page_ns, one.sector_ns) for one in sizes)
+    return Unpacking(first.page_ns, first.sector_ns, insert_ns, tuple(by_block))

@@ -2,11 +2,11 @@
 # Times the reading of squashfs images that are in memory: unpacking.sh FOLDER HUNDREDTHS NAME…
 #
 # FOLDER has the images NAME; each is mounted on FOLDER/mnt again and again, since its pages leave
-# memory with the mount, for HUNDREDTHS of a second at least in each of three ways: reading a page of
-# every block (*.head, with as many empty files), whole blocks (*.head and *.rest), and nothing (empty
-# files alone), so that all open as many files.
-# Prints "kernel RELEASE", for each image "nothing|pages|blocks NAME PASSES HUNDREDTHS", and "refused
-# NAME" for an image that the kernel does not mount.
+# memory with the mount, for HUNDREDTHS of a second at least in each of four ways: reading a page of
+# each block that compresses less (d*.head) or more (l*.head) than the median, whole blocks (*.head
+# and *.rest), and nothing (empty files). Empty files make all open as many files.
+# Prints "kernel RELEASE", for each image "nothing|dense|light|blocks NAME PASSES HUNDREDTHS", and
+# "refused NAME" for an image that the kernel does not mount.
 set -eu
 folder=$1 least=$2
 shift 2
@@ -24,7 +24,8 @@ unmounted() { umount "$folder/mnt" 2>/dev/null || { sleep 1 && umount "$folder/m
 
 mnt=$folder/mnt
 read_nothing() { cat "$mnt"/empty* "$mnt"/empty*; }
-read_pages() { cat "$mnt"/*.head "$mnt"/empty*; }
+read_dense() { cat "$mnt"/d*.head "$mnt"/empty-l* "$mnt"/empty*; }
+read_light() { cat "$mnt"/l*.head "$mnt"/empty-d* "$mnt"/empty*; }
 # In the order of their names: the rest follows its head, while its block is in squashfs's cache.
 read_blocks() { cat "$mnt"/*.*; }
 
@@ -53,7 +54,7 @@ for image; do
         continue
     fi
     unmounted
-    for way in nothing pages blocks; do
+    for way in nothing dense light blocks; do
         passes "$way" "$image"
     done
 done

@@ -13,10 +13,11 @@ class Unpacked(msgspec.Struct, frozen=True, kw_only=True):
     """One compressor with blocks of one size, measured."""
 
     compressor: str
-    page_ns: Annotated[float, says("time to unpack a page")]
+    page_ns: Annotated[float, says("time to unpack a page, for what comes out")]
     insert_ns: Annotated[float, says("time to put an unpacked page into the page cache")]
     pages: Annotated[int, says("pages unpacked in all")]
     seconds: Annotated[float, says("duration of the measurement")]
+    sector_ns: Annotated[float, says("more time for each compressed sector that goes in")] = 0.0
     block_size: Annotated[
         Annotated[int, msgspec.Meta(ge=1)] | None,
         says("bytes of the blocks that were unpacked; null: not known, or clusters"),

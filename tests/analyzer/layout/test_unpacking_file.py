@@ -18,7 +18,7 @@ def written(path, *rows):
 @pytest.fixture
 def zstd(tmp_path):
     rows = [
-        {"compressor": "zstd", "page_ns": page_ns, "block_size": size}
+        {"compressor": "zstd", "page_ns": page_ns, "sector_ns": page_ns / 4, "block_size": size}
         for size, page_ns in ((1 << 20, 120.0), (1 << 17, 180.0))
     ]
     return read_unpacking(written(tmp_path / "unpacking.json", *rows)).by_compressor["zstd"]
@@ -29,6 +29,7 @@ def zstd(tmp_path):
 )
 def test_between_measured_sizes_the_time_follows_the_logarithm(zstd, log, page_ns):
     assert zstd.at(1 << log).page_ns == pytest.approx(page_ns)
+    assert zstd.at(1 << log).sector_ns == pytest.approx(page_ns / 4)
     assert zstd.at(1 << log).insert_ns == 10
 
 
