@@ -20,7 +20,7 @@ from analyzer.ingest.accesses import of_threads
 from analyzer.ingest.recording import Recording
 from analyzer.ingest.tables import Array
 from analyzer.layout.order import inside
-from emulator.images.links import MOST_LINKS
+from emulator.images.links import Walk
 from emulator.images.reads import Touched
 from emulator.images.relaid_metadata import inode_rows
 from emulator.images.squashfs import SquashfsImage
@@ -74,32 +74,12 @@ class Names:
 
         A name that is not there costs the listing up to where its search ends.
         """
-        image = self.image
-        waiting, found, followed = path.split("/")[::-1], list[str](), 0
-        while waiting:
-            part = waiting.pop()
-            if part in ("", "."):
-                continue
-            if part == "..":
-                del found[-1:]
-                continue
-            above = "/".join(("", *found)) or "/"
-            here = "/".join(("", *found, part))
-            row = image.rows.get(here)
-            if row is None:
-                yield from self._not_found(image.rows.get(above, -1), part, here)
-                return
-            yield Touched.NAME, row
-            if here not in image.links:
-                found.append(part)
-                continue
-            followed += 1
-            if followed > MOST_LINKS:
-                return
-            target = image.links[here]
-            if target.startswith("/"):
-                found.clear()
-            waiting += target.split("/")[::-1]
+        rows = self.image.rows
+        for above, here in Walk(path, rows, self.image.links):
+            if here in rows:
+                yield Touched.NAME, rows[here]
+            else:
+                yield from self._not_found(rows.get(above, -1), here.rpartition("/")[2], here)
 
     def _not_found(self, directory: int, name: str, path: str) -> Iterator[Touch]:
         """squashfs_lookup ends at the first name that begins with a later character."""

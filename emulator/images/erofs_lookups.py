@@ -9,7 +9,7 @@ from emulator.images.erofs import ErofsImage
 from emulator.images.erofs_format import SLOT, SUPERBLOCK_AT
 from emulator.images.erofs_reads import Call, ErofsReader, Read
 from emulator.images.erofs_rules import PAGE
-from emulator.images.links import MOST_LINKS
+from emulator.images.links import Walk
 
 _LARGE_INODE = 64  # bytes: erofs_inode_extended
 
@@ -41,31 +41,10 @@ class ErofsLookups:
 
         None if it leads nowhere; what is read up to there counts.
         """
-        call = Call()
-        waiting, found, followed = path.split("/")[::-1], list[str](), 0
-        while waiting:
-            part = waiting.pop()
-            if part in ("", "."):
-                continue
-            if part == "..":
-                del found[-1:]
-                continue
-            folder = "/" + "/".join(found)
-            here = f"{folder.rstrip('/')}/{part}"
-            self._step(folder, part, here, call)
-            if here not in self.image.inodes:
-                return call, None
-            target = self.image.links.get(here)
-            if target is None:
-                found.append(part)
-                continue
-            followed += 1
-            if followed > MOST_LINKS:
-                return call, None
-            if target.startswith("/"):
-                found.clear()
-            waiting += target.split("/")[::-1]
-        return call, "/" + "/".join(found)
+        call, walk = Call(), Walk(path, self.image.inodes, self.image.links)
+        for folder, here in walk:
+            self._step(folder, here.rpartition("/")[2], here, call)
+        return call, walk.end
 
     def _step(self, folder: str, name: str, here: str, call: Call) -> None:
         """erofs_lookup: search a directory, and read the inode that is found."""

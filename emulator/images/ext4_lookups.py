@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from emulator.images.erofs_reads import Read
 from emulator.images.ext4 import Ext4Image
-from emulator.images.links import MOST_LINKS
+from emulator.images.links import Walk
 
 _AHEAD = 32  # EXT4_DEF_INODE_READAHEAD_BLKS
 _BATCH = 8  # NAMEI_RA_SIZE
@@ -25,34 +25,14 @@ class Ext4Lookups:
 
     def look_up(self, path: str) -> str | None:
         """Read what leads to an absolute path, links followed; None if it leads nowhere."""
-        waiting, found, followed = path.split("/")[::-1], list[str](), 0
-        while waiting:
-            part = waiting.pop()
-            if part in ("", "."):
-                continue
-            if part == "..":
-                del found[-1:]
-                continue
-            folder = "/" + "/".join(found)
-            here = f"{folder.rstrip('/')}/{part}"
+        walk = Walk(path, self.image.names, self.image.links)
+        for folder, here in walk:
             if here not in self.known:
                 self.known.add(here)
-                self._search(folder, os.fsencode(part))
+                self._search(folder, os.fsencode(here.rpartition("/")[2]))
                 if here in self.image.names:
                     self._read_inode(self.image.names[here])
-            if here not in self.image.names:
-                return None
-            target = self.image.links.get(here)
-            if target is None:
-                found.append(part)
-                continue
-            followed += 1
-            if followed > MOST_LINKS:
-                return None
-            if target.startswith("/"):
-                found.clear()
-            waiting += target.split("/")[::-1]
-        return "/" + "/".join(found)
+        return walk.end
 
     def read_tree(self, number: int) -> None:
         """ext4_find_extent: read the blocks with a file's extents."""

@@ -13,7 +13,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from analyzer.layout.order import order_of, start_of
@@ -24,12 +23,10 @@ from foreread import load
 from foreread.other_layouts import EROFS_COMPRESSORS, measure_unpacking
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, RUBY, VIM
-from studies.accuracy.run import version
-from studies.accuracy.store import Document
 from studies.layout import other_predict, tables
 from studies.layout.images import KERNEL
 from studies.layout.other_images import OtherImage, other_images
-from studies.layout.starts import board, cold_run, record
+from studies.layout.starts import board, measured, record
 
 STARTS = (MADPLAY, PERL, PYTHON, VIM, RUBY)
 HELD_OUT = RUBY.name  # no model was looked at with it
@@ -100,25 +97,13 @@ def measured_file(one: OtherImage, folder: Path) -> Path:
 
 
 def measure_all(wanted: Sequence[OtherImage], folder: Path) -> None:
-    """Build images, and measure cold runs of all starts on a board that has each as its root.
-
-    So the same of the root is in memory before a start as when it was recorded: pages of libraries
-    that the board's ssh server maps.
-    """
+    """Build images, and measure the starts on each."""
     (folder / "measured").mkdir(exist_ok=True)
     for one in wanted:
-        print(f"{datetime.now():%H:%M} {one.name}", file=sys.stderr, flush=True)
         image = folder / f"{one.name}.image"
         if not image.exists():
             one.build(folder / "root", folder / "layout", image)
-        with board(image, one.root, PACKAGES) as started:
-            runs = {start.name: cold_run(started.name, start, folder) for start in STARTS}
-        found: Document = {
-            "image_bytes": image.stat().st_size,
-            "runs": runs,
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "foreread": version(),
-        }
+        found = measured(image, STARTS, folder, one.root, PACKAGES)
         measured_file(one, folder).write_text(json.dumps(found, indent=1) + "\n")
 
 

@@ -14,7 +14,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from analyzer.layout.order import order_of, start_of
@@ -24,11 +23,9 @@ from emulator.images.compressors import COMPRESSORS
 from foreread import load
 from foreread.unpacking import measure_unpacking
 from studies.accuracy.cli import Foreread
-from studies.accuracy.run import version
-from studies.accuracy.store import Document
 from studies.layout import predict, tables
 from studies.layout.images import KERNEL, PACKAGES, Image, images
-from studies.layout.starts import STARTS, board, cold_run, record
+from studies.layout.starts import STARTS, board, measured, record
 
 
 def main() -> int:
@@ -79,25 +76,13 @@ def prepare(folder: Path) -> None:
 
 
 def measure_all(wanted: Sequence[Image], folder: Path) -> None:
-    """Build images, and measure a cold run of each start on a board that has each as its root.
-
-    So the same of the root is in memory before a start as when it was recorded: pages of libraries
-    that the board's ssh server maps.
-    """
+    """Build images, and measure the starts on each."""
     (folder / "measured").mkdir(exist_ok=True)
     for one in wanted:
-        print(f"{datetime.now():%H:%M} {one.name}", file=sys.stderr, flush=True)
         image = folder / f"{one.name}.image"
         if not image.exists():
             one.build(folder / "root", folder / "squashfs.sort", image)
-        with board(image) as started:
-            runs = {start.name: cold_run(started.name, start, folder) for start in STARTS}
-        found: Document = {
-            "image_bytes": image.stat().st_size,
-            "runs": runs,
-            "date": datetime.now(UTC).isoformat(timespec="seconds"),
-            "foreread": version(),
-        }
+        found = measured(image, STARTS, folder)
         _file(one, folder).write_text(json.dumps(found, indent=1) + "\n")
         image.unlink()
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 
 from boards.emulated import live
 from boards.emulated.live import LiveBoard, LiveOptions
 from studies.accuracy.cli import Foreread
 from studies.accuracy.on_boards import MADPLAY, PERL, PYTHON, SD, VIM, Application
+from studies.accuracy.run import version
 from studies.accuracy.store import Document
 from studies.layout.images import KERNEL, PACKAGES
 
@@ -49,7 +52,30 @@ def record(name: str, application: Application, capture: Path, foreread: Forerea
     foreread(*words, "--", *application.command)
 
 
-def cold_run(target: str, start: Application, folder: Path) -> Document:
+def measured(
+    image: Path,
+    starts: Sequence[Application],
+    folder: Path,
+    fs: str = "squashfs",
+    packages: Sequence[str] = PACKAGES,
+) -> Document:
+    """Return a cold run of each start on a board that has an image as its root.
+
+    So the same of the root is in memory before a start as when it was recorded: pages of libraries
+    that the board's ssh server maps.
+    """
+    print(f"{datetime.now():%H:%M} {image.stem}", file=sys.stderr, flush=True)
+    with board(image, fs, packages) as started:
+        runs = {start.name: _cold_run(started.name, start, folder) for start in starts}
+    return {
+        "image_bytes": image.stat().st_size,
+        "runs": runs,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "foreread": version(),
+    }
+
+
+def _cold_run(target: str, start: Application, folder: Path) -> Document:
     """Return a cold run of a start at 128 KiB; ``read_bytes`` are those of data and metadata."""
     sweep = folder / "sweep.json"
     sweep.unlink(missing_ok=True)
