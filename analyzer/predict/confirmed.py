@@ -43,7 +43,10 @@ SECONDS: Judged = {  # measured by sweep, studies/accuracy/results.md, kernels.m
         "x86_64": _EXT4 | {"squashfs"},
         **dict.fromkeys(("aarch64", "armv7l", "s390x"), _EXT4),
     },
-    (6, 12): {"x86_64": _EXT4 | {"btrfs", "erofs", "f2fs", "squashfs"}, "aarch64": _EXT4},
+    (6, 12): {
+        "x86_64": _EXT4 | {"btrfs", "erofs", "f2fs", "squashfs"},
+        **dict.fromkeys(("aarch64", "aarch64 with pages of 16 KiB"), _EXT4),
+    },
     (6, 18): {"x86_64": frozenset({"ext4"})},
     (7, 2): {
         "x86_64": _EXT4 | {"squashfs"},

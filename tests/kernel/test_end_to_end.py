@@ -135,8 +135,12 @@ def test_hostile_names_are_found_and_shown_harmless(capture, loop, tmp_path):
     assert "line\\nfeed" in shown
     foreread("report", capture, "-o", tmp_path / "report")
     page = (tmp_path / "report/index.html").read_text()
-    assert "<script" not in page
+    assert "<script>alert" not in page
     assert "&lt;script&gt;alert(1)&lt;" in page
+    foreread("report", "--static", capture, "-o", tmp_path / "static")
+    static = (tmp_path / "static/index.html").read_text()
+    assert "<script" not in static
+    assert "&lt;script&gt;alert(1)&lt;" in static
 
 
 def test_sweep_and_validate(loop, tmp_path):
