@@ -122,8 +122,8 @@ lint: $(READY) ## ruff, mypy, clang-format, shellcheck, import arrows, plain wor
 bench: $(READY) ## benchmarks beside their peers, as JSON
 	@for b in bench/*.py; do echo "== $$b"; $(BIN)/python $$b; done
 
-fuzz: $(READY) ## fuzz every reader under ASan and UBSan for FUZZ_SECONDS each (needs clang)
-	@command -v clang >/dev/null || { echo "clang is missing: apt-get install clang" >&2; exit 1; }
+fuzz: $(READY) ## fuzz every reader under ASan and UBSan for FUZZ_SECONDS each
+	@.ci/packages $(PYTHON) fuzz
 	@PYTHON=$(BIN)/python sh fuzz/run.sh $(FUZZ_SECONDS)
 
 clean: ## remove what make made

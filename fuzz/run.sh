@@ -7,6 +7,7 @@ seconds=$1
 shift
 cd "$(dirname "$0")/.."
 python=${PYTHON:-python3}
+clang=${CLANG:-$(command -v clang-14 || echo clang)}
 out=${FUZZ_OUT:-fuzz-out}
 flags=${FUZZ_FLAGS:--fsanitize=address,undefined -fno-sanitize-recover=undefined}
 libraries='libtraceevent zlib libzstd'
@@ -20,7 +21,7 @@ build() {
     *) core="-Ianalyzer/ingest/core analyzer/ingest/core/*.c $(pkg-config --cflags --libs $libraries)" ;;
     esac
     # the fuzzer comes first: libraries follow what uses them
-    clang -std=c11 -g -O1 -fsanitize=fuzzer $flags "fuzz/fuzz_$1.c" $core -o "$out/$1/fuzz"
+    $clang -std=c11 -g -O1 -fsanitize=fuzzer $flags "fuzz/fuzz_$1.c" $core -o "$out/$1/fuzz"
 }
 
 # Python targets, over an extension under ASan and UBSan.

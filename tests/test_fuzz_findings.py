@@ -1,9 +1,15 @@
 """Every input with which fuzzing found a fault in the C cores, read again under ASan and UBSan."""
 
+import re
 import subprocess
+import sys
+from dataclasses import fields
 from pathlib import Path
+from typing import get_type_hints
 
 import pytest
+
+from emulator.linux.rules import Rules
 
 ROOT = Path(__file__).resolve().parent.parent
 FINDINGS = ROOT / "fuzz/findings"
@@ -17,14 +23,18 @@ def _flags():
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
 
 
-@pytest.fixture(scope="module")
-def target(tmp_path_factory):
-    """Build fuzz_specs.c with a main() that reads files."""
-    program = tmp_path_factory.mktemp("findings") / "specs"
-    sources = [ROOT / "fuzz/run_findings.c", ROOT / "fuzz/fuzz_specs.c", *CORE.glob("*.c")]
-    command = ["gcc", *SANITIZED, STRICT, f"-I{CORE}", *sources, *_flags(), "-o", program]
+def _build(program, name, core, *flags):
+    """Build a fuzz target with a main() that reads files."""
+    sources = [ROOT / "fuzz/run_findings.c", ROOT / f"fuzz/fuzz_{name}.c", *core.glob("*.c")]
+    command = ["gcc", *SANITIZED, STRICT, *sources, *flags, "-o", program]
     subprocess.run(command, check=True)
     return program
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory):
+    program = tmp_path_factory.mktemp("findings") / "specs"
+    return _build(program, "specs", CORE, f"-I{CORE}", *_flags())
 
 
 @pytest.mark.parametrize(
@@ -39,3 +49,25 @@ def test_the_program_that_reads_findings_fails_without_a_file(target, tmp_path):
     run = subprocess.run([target, tmp_path / "absent"], check=False, capture_output=True, text=True)
     assert run.returncode == 1
     assert "No such file" in run.stderr
+
+
+def test_the_fuzz_target_of_the_kernel_model_knows_how_many_values_each_rule_has():
+    text = (ROOT / "fuzz/fuzz_linux.c").read_text()
+    listed = re.search(r"VALUES\[RULES\] = \{([^}]*)\}", text).group(1)
+    types = [get_type_hints(Rules)[field.name] for field in fields(Rules)]
+    assert [int(one) for one in listed.split(",")] == [
+        2 if one is bool else len(one) for one in types
+    ]
+
+
+def test_the_kernel_model_replays_seeds_and_findings_without_a_fault(tmp_path):
+    seeds = tmp_path / "seeds"
+    seeds.mkdir()
+    subprocess.run([sys.executable, "fuzz/seeds.py", "linux", seeds], cwd=ROOT, check=True,
+                   env={"PYTHONPATH": str(ROOT)})  # fmt: skip
+    emulator = [f"-I{ROOT / 'emulator'}", "-DLX_MOST_BYTES=67108864", "-lm"]
+    program = _build(tmp_path / "linux", "linux", ROOT / "emulator/core/linux", *emulator)
+    found = [*sorted(seeds.iterdir()), *sorted((FINDINGS / "linux").iterdir())]
+    run = subprocess.run([program, *found], check=False, capture_output=True, text=True)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert len(run.stdout.splitlines()) == len(found) > 100

@@ -163,8 +163,10 @@ class _Tree:
         while waiting:
             path, inode = waiting.pop()
             octets = self._contents(inode)
+            # All of it is checked before _folder takes the first name of each block.
+            listed = list(read_erofs_directory(octets, superblock.block_size))
             self.folders[path or "/"] = self._folder(inode, octets)
-            for name, number in read_erofs_directory(octets, superblock.block_size):
+            for name, number in listed:
                 child = read_erofs_inode(self.source, superblock, number)
                 below = f"{path}/{os.fsdecode(name)}"
                 self._add(below, number, self.file(number) if child.is_file else -1)

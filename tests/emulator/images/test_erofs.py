@@ -10,7 +10,8 @@ from image_trees import built, make_tree
 from emulator.images import erofs as module
 from emulator.images.compressors import unpack
 from emulator.images.erofs import read_erofs
-from emulator.images.source import ImageError
+from emulator.images.erofs_format import read_erofs_inode, read_erofs_superblock
+from emulator.images.source import ImageError, Source
 
 DATA = Path(__file__).parent / "data"
 EXTENT = re.compile(r"(\d+)\.\.\s*(\d+) \|\s*\d+ :\s*(\d+)\.\.\s*(\d+)")
@@ -160,6 +161,17 @@ def test_a_damaged_byte_gives_an_image_or_a_clear_error(path):
                 assert error.remedy
                 counts["refused"] += 1
     assert min(counts.values()) > 20
+
+
+def test_a_directory_shorter_than_an_entry_is_damage():
+    """Found by fuzzing: its first name was taken before its listing was checked."""
+    damaged = bytearray(GOLDEN[0].read_bytes())
+    source = Source(bytes(damaged))
+    superblock = read_erofs_superblock(source)
+    root = read_erofs_inode(source, superblock, superblock.root)
+    damaged[root.at + 8 : root.at + 12] = (10).to_bytes(4, "little")
+    with pytest.raises(ImageError, match="a directory is too short"):
+        read_erofs(bytes(damaged))
 
 
 @pytest.mark.parametrize("octets", [b"", b"\0" * 5000, b"hsqs" + b"\0" * 5000])
