@@ -232,7 +232,8 @@ PyMODINIT_FUNC
 PyInit__linux(void)
 {
     PyObject *module = PyModule_Create(&MODULE);
-    if (module && PyModule_AddIntConstant(module, "MAX_WINDOW", LX_MAX_WINDOW) < 0)
+    if (module && (PyModule_AddIntConstant(module, "MAX_WINDOW", LX_MAX_WINDOW) < 0 ||
+                   PyModule_AddIntConstant(module, "INSERT_BYTES", sizeof(struct lx_insert)) < 0))
         Py_CLEAR(module);
     return module;
 }

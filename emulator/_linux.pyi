@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_WINDOW: int
+INSERT_BYTES: int
 
 def emulate(
     operations: npt.NDArray[Any],

@@ -33,6 +33,9 @@ INSERT = np.dtype(
     ],
     align=True,
 )
+# Arguments are checked by the core; what it returns is not, and an older one would be read wrongly.
+if getattr(_linux, "INSERT_BYTES", 0) != INSERT.itemsize:
+    raise ImportError("the emulator's C core was built from other sources: run `make setup`")
 
 
 @dataclass(frozen=True, eq=False)
