@@ -30,7 +30,8 @@ class TuneOptions:
     ``devices`` name the disks that are tuned, by default that of the command. ``recipe``: how to
     search: start-up, tpe, random, exhaustive, another recipe's name, or a recipe file. ``genes``:
     the values to try by setting, an empty list for the catalogue's; none for all usual settings.
-    ``predicted``: predicted seconds by read_ahead_kb, which the search begins with. ``repeats``:
+    ``predicted``: predicted seconds by read_ahead_kb, which the search begins with; ``earlier``:
+    TUNING of a campaign on a like board, with which it begins, too. ``repeats``:
     fewest and most runs of a chromosome in each scenario. ``limit_s``: maximum duration of one run.
     ``reset``: a command of this machine that restarts a target that was lost. ``allow``: some of
     ALLOWED. Without ``durability`` no value is tried with which a power cut loses more than with
@@ -47,6 +48,7 @@ class TuneOptions:
     recipe: str = START_UP
     genes: Mapping[str, Sequence[Allele]] = field(default_factory=dict)
     predicted: Mapping[int, float] = field(default_factory=dict)
+    earlier: StrPath | None = None
     repeats: tuple[int, int] = (1, 5)
     budget: Budget = field(default_factory=Budget)
     seed: int = 0

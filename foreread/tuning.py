@@ -15,6 +15,7 @@ from analyzer.tuner.campaign.campaign import Campaign, Rules
 from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.progress import Progress
 from analyzer.tuner.campaign.quiet import patiently
+from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.recipe import Genetic, Recipe, load_recipe
 from analyzer.tuner.findings.confirming import Confirmation, Confirming
 from analyzer.tuner.findings.results import Results
@@ -27,6 +28,7 @@ from analyzer.tuner.store.store_file import check_new
 from boards.counted import plural
 from boards.open import open_target
 from boards.silent import silent
+from foreread.beginning import check_genes, earlier_campaign
 from foreread.checks import Command, StrPath, checked_path, checked_run, key_of
 from foreread.error import ArgumentError
 from foreread.evaluator import TrialEvaluator
@@ -60,7 +62,8 @@ def tune(
 
     Raises:
         ArgumentError: arguments that make no sense, or are not those of a resumed tuning.
-        analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued.
+        analyzer.tuner.store.store_file.StoreError: ``output`` cannot be created or continued, or
+            ``options.earlier`` cannot be read.
         analyzer.tuner.campaign.attempts.CampaignError: the command cannot be measured.
     """
     asked = options if isinstance(options, TuneOptions) else TuneOptions(checked_run(options))
@@ -76,9 +79,10 @@ def tune(
         bios=isinstance(recipe, Genetic) and recipe.fingerprints is not None,
     )
     open_bench = partial(_bench, asked, trials, tell)
+    earlier = None if resume else earlier_campaign(asked, tell)
     with orderly_exit(), TrialEvaluator(open_bench, asked.reset, tell) as evaluator:
         evaluator.scenarios = scenarios
-        opened = partial(_resumed, tell) if resume else partial(_created, recipe, tell)
+        opened = partial(_resumed if resume else partial(_created, recipe, earlier), tell)
         with opened(asked, file, evaluator) as store:
             evaluator.space = CampaignSetup.of(store.spec).space
             _run(store, evaluator, Rules(budget=asked.budget), searching, confirming, tell)
@@ -121,6 +125,7 @@ def _resumed(
 
 def _created(
     recipe: Recipe,
+    earlier: Earlier | None,
     tell: Callable[[str], None],
     asked: TuneOptions,
     output: Path,
@@ -131,7 +136,10 @@ def _created(
         tell(note)
     if isinstance(recipe, Genetic) and recipe.turns and len(asked.scenarios) == 1:
         tell(f"recipe {asked.recipe} expects several scenarios: add another --scenario")
-    setup = CampaignSetup(recipe, _space(asked, bench, tell), asked.predicted, asked.limits)
+    space = _space(asked, bench, tell)
+    if earlier is not None:
+        check_genes(earlier, space, tell)
+    setup = CampaignSetup(recipe, space, asked.predicted, asked.limits, earlier)
     spec = Spec(
         board=_board(asked, bench),
         scenarios=asked.scenarios,

@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from analyzer.tuner.campaign.feasibility import Limits
 from analyzer.tuner.engine import Engine
+from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.fingerprint import PAGE_BYTES
 from analyzer.tuner.engines.make import make_engine
 from analyzer.tuner.engines.recipe import Genetic, Recipe
@@ -36,18 +37,21 @@ class _Text(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     limited: Annotated[dict[str, str], Meta(max_length=MOST_GENES)] = {}
     predicted: dict[Kib, Seconds] = {}
     limits: Limits | None = None
+    earlier: Earlier | None = None
 
 
 @dataclass(frozen=True)
 class CampaignSetup:
     """``predicted``: seconds by read_ahead_kb, empty where nothing was predicted. ``limits``: those
-    of its constraints (feasibility.py); None for no constraint.
+    of its constraints (feasibility.py); None for no constraint. ``earlier``: the campaign that this
+    one begins from.
     """
 
     recipe: Recipe
     space: Space
     predicted: Mapping[int, float] = field(default_factory=dict)
     limits: Limits | None = None
+    earlier: Earlier | None = None
 
     @classmethod
     def of(cls, spec: Spec) -> CampaignSetup:
@@ -59,7 +63,7 @@ class CampaignSetup:
             raise _damaged("the genes have more values than any campaign")
         if wrong := space.lacking(spec.default):
             raise _damaged(f"in the default settings {wrong}")
-        return cls(recipe, space, text.predicted, text.limits)
+        return cls(recipe, space, text.predicted, text.limits, text.earlier)
 
     @property
     def turns(self) -> int:
@@ -73,7 +77,7 @@ class CampaignSetup:
 
     @property
     def space_text(self) -> str:
-        """Genes, prediction and limits as JSON."""
+        """Genes, prediction, limits and the earlier campaign as JSON."""
         space = self.space
         text = _Text(
             list(space.genes),
@@ -81,13 +85,19 @@ class CampaignSetup:
             dict(space.limited),
             dict(self.predicted),
             self.limits,
+            self.earlier,
         )
         return msgspec.json.encode(text).decode()
 
     def engine(self, seed: int, page_bytes: int = PAGE_BYTES) -> Engine:
         """Return a new engine; raises RecipeError."""
         return make_engine(
-            self.recipe, self.space, seed, predicted=self.predicted, page_bytes=page_bytes
+            self.recipe,
+            self.space,
+            seed,
+            predicted=self.predicted,
+            page_bytes=page_bytes,
+            earlier=self.earlier,
         )
 
 

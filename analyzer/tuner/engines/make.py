@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from analyzer.tuner.engine import Engine
+from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.engines.fingerprint import PAGE_BYTES
 from analyzer.tuner.engines.genetic import GeneticEngine
 from analyzer.tuner.engines.judged import Judged
@@ -24,15 +25,18 @@ def make_engine(
     seeds: Sequence[Chromosome] = (),
     predicted: Mapping[int, float] | None = None,
     page_bytes: int = PAGE_BYTES,
+    earlier: Earlier | None = None,
 ) -> Engine:
     """Return the engine of ``recipe`` over ``space``; ``seeds`` are evaluated first.
 
     ``predicted``: seconds by read_ahead_kb, which start-up and one-gene begin with; ``page_bytes``:
-    larger I/Os count as large. Raises RecipeError where the recipe does not fit the space, or needs
-    what is not installed.
+    larger I/Os count as large; ``earlier``: a campaign whose best are seeds, and whose results
+    start-up expects. Raises RecipeError where the recipe does not fit the space, or needs what is
+    not installed.
     """
+    seeds = [*seeds, *(earlier.founders() if earlier else ())]
     if isinstance(recipe, StartUp):
-        return StartUpEngine(recipe, space, seed, seeds, predicted)
+        return StartUpEngine(recipe, space, seed, seeds, predicted, earlier)
     if isinstance(recipe, Genetic):
         genetic = GeneticEngine(recipe, space, seed, seeds)
         if kept := recipe.fingerprints:

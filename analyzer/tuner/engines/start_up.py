@@ -14,12 +14,14 @@ Genes without effect alone may have a large effect together, which the model can
 has seen them together. So every few children the one most different from all others is measured,
 whatever the model predicts. The first ones are the default, it with the predicted window,
 and a spread over the space; windows that cannot win according to the prediction are not alleles.
+An earlier campaign on a like board (earlier.py) adds its best ones, and what it expects of all.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from random import Random
 
@@ -27,6 +29,7 @@ import numpy as np
 
 from analyzer.tuner.engine import Scored
 from analyzer.tuner.engines import operators
+from analyzer.tuner.engines.earlier import Earlier, Expectation
 from analyzer.tuner.engines.listed import distinct
 from analyzer.tuner.engines.operators import Child
 from analyzer.tuner.engines.predicted import Prediction
@@ -46,12 +49,13 @@ CLUTCHES = 8  # times the brood's size are bred at most: most of a late brood is
 FAR = math.log(2.0)  # from the best's log fitness
 EQUAL = 1e-6  # parts of a value, so that the last bits of a sum, which vary by CPU, decide nothing
 Key = tuple[Allele, ...]
+Expects = Callable[[Sequence[Chromosome]], Floats]  # the log fitness of chromosomes
 
 
 class StartUpEngine:
     """A population that remembers all measurements.
 
-    ``predicted``: seconds by read_ahead_kb.
+    ``predicted``: seconds by read_ahead_kb. ``earlier``: a campaign on a like board.
     """
 
     def __init__(
@@ -61,9 +65,15 @@ class StartUpEngine:
         seed: int,
         seeds: Sequence[Chromosome] = (),
         predicted: Mapping[int, float] | None = None,
+        earlier: Earlier | None = None,
     ) -> None:
         self.recipe = recipe
         self.prediction = Prediction(predicted or {})
+        self._expects: list[Expects] = []
+        if predicted or earlier is None:
+            self._expects.append(partial(self.prediction.gains, space))
+        if earlier is not None:
+            self._expects.append(Expectation(earlier, seed).gains)
         self.space = self.prediction.pruned(space, recipe.hopeless)
         self.rng = Random(seed)
         self.model = Surrogate(self.space, Random(seed))
@@ -148,7 +158,8 @@ class StartUpEngine:
         return self.model.guess(self._points(chromosomes))
 
     def _points(self, chromosomes: Sequence[Chromosome]) -> Points:
-        return self.model.points(chromosomes, self.prediction.gains(self.space, chromosomes))
+        expected = [expects(chromosomes) for expects in self._expects]
+        return self.model.points(chromosomes, np.stack(expected, axis=1))
 
     def _stranger(self) -> Chromosome | None:
         """Return the chromosome that is least like all that were measured."""

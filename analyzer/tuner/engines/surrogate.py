@@ -40,7 +40,7 @@ VIEWS = 10
 BEFORE_THE_FIRST = 3  # burn-in: draws that still depend on the starting point
 UNLEARNT = 0.5  # s of every gene before any data
 REACH = 0.4  # of a gene's range: correlation length of alleles
-TRUST = 0.5  # standard deviation of the slope of the expected seconds, about 1
+TRUST = 0.5  # standard deviation of the slope of each expectation
 TINY = 1e-8  # variance of log fitness, so that equal values are not special case
 
 
@@ -62,11 +62,17 @@ def correlation(gene: Gene) -> Floats:
 class Points:
     """Chromosomes in the surrogate's representation.
 
-    ``places``: of their alleles, NONE last: chromosomes × genes. ``expected``: their log fitness.
+    ``places``: of their alleles, NONE last: chromosomes × genes. ``expected``: the log fitness that
+    each source expects of them: chromosomes × sources (a prediction, an earlier campaign).
     """
 
     places: Places
     expected: Floats
+
+    @property
+    def before(self) -> Floats:
+        """The log fitness expected before any data: the mean of the sources."""
+        return np.asarray(self.expected.mean(axis=1))
 
 
 @dataclass(frozen=True)
@@ -116,7 +122,7 @@ class Surrogate:
         return np.asarray(np.mean([view.matters for view in self._views], axis=0))
 
     def points(self, chromosomes: Sequence[Chromosome], expected: Floats) -> Points:
-        """Return chromosomes, whose log fitness is ``expected``, as places."""
+        """Return chromosomes as places; ``expected`` is their log fitness by source (Points)."""
         rows = [
             [table.get(one[name], len(table)) for name, table in self._tables.items()]
             for one in chromosomes
@@ -127,8 +133,8 @@ class Surrogate:
     def learn(self, points: Points, runs: Runs) -> None:
         """Train with all data; views change by one draw."""
         self._points, self._runs = points, runs
-        self._level = float(np.mean(runs.means - points.expected))
-        self._rest = runs.means - points.expected - self._level
+        self._level = float(np.mean(runs.means - points.before))
+        self._rest = runs.means - points.before - self._level
         self._trust = TRUST**2 / max(float(np.var(self._rest)), TINY)
         for _ in range(1 + BEFORE_THE_FIRST * self._untaught):
             self._views.append(self._drawn(self._views[-1]))
@@ -150,11 +156,12 @@ class Surrogate:
         same = (points.places[:, None] == self._points.places).all(axis=2)
         across = self._covariance(points, self._matters) + self._own * same
         pull = across @ self._inverse
-        before = 1 + self._trust * points.expected**2 + self._own[:, 0]
+        slopes = self._trust * (points.expected**2).sum(axis=1)
+        before = 1 + slopes + self._own[:, 0]
         variance = np.maximum(before - (pull * across).sum(axis=2), TINY)
         scale = np.sqrt(self._variance)[:, None]
         return Guess(
-            self._level + points.expected + pull @ self._rest,
+            self._level + points.before + pull @ self._rest,
             scale * np.sqrt(variance),
             scale * np.sqrt(self._noise[:, 0]),
         )
@@ -172,8 +179,11 @@ class Surrogate:
 
     def _covariance(self, points: Points, matters: Floats) -> Floats:
         """Return the covariance of points with known ones by view, without own parts and noise."""
-        trust = self._trust * np.outer(points.expected, self._points.expected)
-        return self._product(points.places, matters) + trust
+        return self._product(points.places, matters) + self._slopes(points)
+
+    def _slopes(self, points: Points) -> Floats:
+        """Return the covariance of points with known ones since sources are trusted so far."""
+        return np.asarray(self._trust * (points.expected @ self._points.expected.T))
 
     def _product(self, places: Places, matters: Floats) -> Floats:
         """Return the kernel of places × known ones, one for each row (view) of ``matters``."""
@@ -189,7 +199,7 @@ class Surrogate:
         """Return the next view: each part is drawn in turn, given the others."""
         matters, own, noise = view.matters.copy(), view.own, view.noise
         counts, places = self._runs.counts, self._points.places
-        trust = self._trust * np.outer(self._points.expected, self._points.expected)
+        trust = self._slopes(self._points)
         product = self._product(places, matters[None])[0]
         each = np.eye(len(counts))
         s = MATTERS[:, None, None]

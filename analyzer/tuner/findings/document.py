@@ -7,7 +7,9 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from analyzer.tuner.campaign.campaign_setup import CampaignSetup
 from analyzer.tuner.campaign.feasibility import Name
+from analyzer.tuner.engines.earlier import Earlier
 from analyzer.tuner.findings.compare import Change
 from analyzer.tuner.findings.constraints import Checked, checked
 from analyzer.tuner.findings.effects import GeneEffect, Verdict
@@ -89,6 +91,14 @@ class ConstraintResult(msgspec.Struct, frozen=True, kw_only=True):
     tuned: Annotated[dict[str, float], says("median of chromosome by scenario")]
 
 
+class EarlierResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The earlier campaign that the search began from."""
+
+    board: str
+    runs: Annotated[int, says("runs of its search")]
+    chromosomes: Annotated[int, says("its chromosomes that the model knows")]
+
+
 class TuningDocument(Document, frozen=True, kw_only=True):
     """The outcome of a campaign; changes and effects are parts of the cost, -0.12 saves 12 %.
 
@@ -104,6 +114,7 @@ class TuningDocument(Document, frozen=True, kw_only=True):
     ended: Annotated[str | None, says("why the search ended; null: it did not")]
     runs: Annotated[int, says("runs of the search")]
     runs_of_confirmation: int
+    earlier: EarlierResult | UnsetType = UNSET
     turns: list[TuningDocument] | UnsetType = UNSET
     confirmed: Annotated[bool | UnsetType, says("false: confirming runs are missing")] = UNSET
     default: Settings | UnsetType = UNSET
@@ -151,7 +162,14 @@ def _campaign(results: Results) -> dict[str, Any]:
         "ended": results.ended,
         "runs": len(results.search),
         "runs_of_confirmation": len(results.confirmation),
+        "earlier": _earlier(CampaignSetup.of(spec).earlier),
     }
+
+
+def _earlier(found: Earlier | None) -> EarlierResult | UnsetType:
+    if found is None:
+        return UNSET
+    return EarlierResult(board=found.board, runs=found.attempts, chromosomes=len(found.measured))
 
 
 def _outcome(results: Results) -> dict[str, Any]:

@@ -71,6 +71,14 @@ def add_search(parser: argparse.ArgumentParser) -> None:
     )
     add_model(parser)
     search.add_argument(
+        "--from",
+        dest="earlier",
+        metavar="OLD",
+        type=Path,
+        help="TUNING of an earlier campaign on a like board: the search begins with its best "
+        "settings, and expects its results as far as they prove true on this board",
+    )
+    search.add_argument(
         "--repeats",
         metavar="MIN:MAX",
         type=_repeats,

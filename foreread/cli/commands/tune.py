@@ -74,6 +74,7 @@ def _options(args: argparse.Namespace) -> TuneOptions:
         recipe=args.sampler or args.recipe,
         genes=args.genes,
         predicted={} if args.resume else _predicted(args),
+        earlier=args.earlier,
         repeats=args.repeats,
         budget=args.budget,
         seed=args.seed,

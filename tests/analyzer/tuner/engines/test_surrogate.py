@@ -24,10 +24,15 @@ NUMBERS = Space(
 )
 
 
+def by_source(expected):
+    """Return what one source expects as the column that Points has of it."""
+    return np.array(expected, dtype=float)[:, None]
+
+
 def learnt(space, chromosomes, worth, expected=None, counts=None, squares=0.0, draws=10):
     model = Surrogate(space, Random(1))
     nothing = np.zeros(len(chromosomes))
-    points = model.points(chromosomes, nothing if expected is None else expected)
+    points = model.points(chromosomes, by_source(nothing if expected is None else expected))
     runs = Runs(nothing + 1.0 if counts is None else np.array(counts), np.array(worth), squares)
     for _ in range(draws):
         model.learn(points, runs)
@@ -37,7 +42,8 @@ def learnt(space, chromosomes, worth, expected=None, counts=None, squares=0.0, d
 def guessed(model, chromosomes, expected=None):
     """Return mean and standard deviation, averaged over the views."""
     nothing = np.zeros(len(chromosomes))
-    guess = model.guess(model.points(chromosomes, nothing if expected is None else expected))
+    points = model.points(chromosomes, by_source(nothing if expected is None else expected))
+    guess = model.guess(points)
     return guess.mean.mean(axis=0), guess.deviation.mean(axis=0)
 
 
@@ -78,7 +84,7 @@ def test_repeats_determine_the_noise(rng):
     measured = spread(NUMBERS, 20, rng)
     worth = [rng.gauss(0, 0.025) for _ in measured]
     model = learnt(NUMBERS, measured, worth, counts=[4.0] * 20, squares=60 * 0.05**2)
-    noise = model.guess(model.points(measured, np.zeros(20))).noise
+    noise = model.guess(model.points(measured, np.zeros((20, 1)))).noise
     assert noise.mean() == pytest.approx(0.05, rel=0.2)
 
 
@@ -95,7 +101,7 @@ def test_measured_settings_are_known_and_distant_ones_are_not(rng):
     model = learnt(NUMBERS, measured, [0.0] * 5)
     others = [one for one in NUMBERS.enumerate() if one not in measured]
     unknown = [0.0] * (5 + len(others))
-    strange = model.strangeness(model.points([*measured, *others], np.array(unknown)))
+    strange = model.strangeness(model.points([*measured, *others], by_source(unknown)))
     assert strange[:5] == pytest.approx([0.0] * 5, abs=1e-4) and strange[5:].min() > 0.01
     strangest = others[int(np.argmax(strange[5:]))]
     gaps = [max(abs(strangest[name] - one[name]) for name in strangest) for one in measured]

@@ -1,0 +1,121 @@
+"""An earlier campaign on a like board: the gains that it expects, and its best settings.
+
+Its measurements train a model of their own (surrogate.py), whose mean is the log fitness to be
+expected of a chromosome. The new campaign's model learns how far to trust that: the expectation has
+a slope there. So a board that is not alike costs runs, and does not mislead for good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Annotated
+
+import msgspec
+import numpy as np
+from msgspec import Meta
+
+from analyzer.tuner.engines.surrogate import VIEWS, Floats, Runs, Surrogate
+from analyzer.tuner.space.genes import (
+    MOST_GENES,
+    NONE,
+    Allele,
+    Chromosome,
+    Gene,
+    GeneError,
+    Space,
+    Whole,
+    Word,
+    nearest,
+)
+
+MOST = 150  # chromosomes: the model's time grows with their cube
+FOUNDERS = 3
+_LARGEST = 100.0  # of a log
+
+_Alleles = Annotated[list[Whole | Word], Meta(max_length=MOST_GENES)]
+_Log = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]
+
+
+class Measured(msgspec.Struct, frozen=True, array_like=True):
+    """A chromosome: its alleles in the order of the genes, good runs, and mean log fitness."""
+
+    alleles: _Alleles
+    runs: Annotated[int, Meta(ge=1, le=1_000_000)]
+    gain: _Log
+
+
+class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a new campaign knows of an earlier one; ``best``: its best chromosomes, best first.
+
+    ``squares``: sum of squared deviations of single runs from the mean of their chromosome, in
+    logarithms. ``board`` and ``attempts`` describe it.
+    """
+
+    board: str
+    attempts: int
+    genes: Annotated[list[Gene], Meta(max_length=MOST_GENES)]
+    measured: Annotated[list[Measured], Meta(min_length=1, max_length=MOST)]
+    best: Annotated[list[_Alleles], Meta(max_length=FOUNDERS)]
+    squares: Annotated[float, Meta(ge=0, le=1e12)] = 0.0
+
+    def __post_init__(self) -> None:
+        """Raise GeneError for chromosomes of other genes: a file may come from anybody."""
+        space = Space(tuple(self.genes))
+        for alleles in (*(one.alleles for one in self.measured), *self.best):
+            if wrong := space.lacking(self.chromosome(alleles)):
+                raise GeneError(
+                    f"what is known of the earlier campaign is damaged: {wrong}",
+                    "begin a new campaign: foreread tune -o TUNING -- COMMAND",
+                )
+
+    def founders(self) -> list[Chromosome]:
+        """Return the chromosomes to begin with; a space repairs them."""
+        return [self.chromosome(alleles) for alleles in self.best]
+
+    def chromosome(self, alleles: Sequence[Allele]) -> Chromosome:
+        """Return the chromosome with these alleles, in the order of the genes."""
+        return dict(zip((gene.name for gene in self.genes), alleles, strict=False))
+
+
+class Expectation:
+    """The log fitness that an earlier campaign expects of chromosomes of another space."""
+
+    def __init__(self, earlier: Earlier, seed: int) -> None:
+        space = Space(tuple(earlier.genes))
+        known = [earlier.chromosome(one.alleles) for one in earlier.measured]
+        runs = Runs(
+            np.array([one.runs for one in earlier.measured], dtype=np.float64),
+            np.array([one.gain for one in earlier.measured], dtype=np.float64),
+            earlier.squares,
+        )
+        self._space = space
+        self._model = Surrogate(space, Random(seed))
+        self._known: dict[tuple[Allele, ...], float] = {}
+        points = self._model.points(known, np.zeros((len(known), 1)))
+        for _ in range(VIEWS):
+            self._model.learn(points, runs)
+
+    def gains(self, chromosomes: Sequence[Chromosome]) -> Floats:
+        """Return the expected log fitness of chromosomes, up to a constant."""
+        mapped = [self._mapped(one) for one in chromosomes]
+        keys = [self._space.key(one) for one in mapped]
+        new = {key: one for key, one in zip(keys, mapped, strict=True) if key not in self._known}
+        if new:
+            points = self._model.points(list(new.values()), np.zeros((len(new), 1)))
+            means = self._model.guess(points).mean.mean(axis=0)
+            self._known.update(zip(new, means.tolist(), strict=True))
+        return np.array([self._known[key] for key in keys], dtype=np.float64)
+
+    def _mapped(self, chromosome: Chromosome) -> dict[str, Allele]:
+        """Return a chromosome in the earlier genes: numbers by the nearest, lacking ones default.
+
+        A word that the earlier campaign did not have stays, and is like no other one.
+        """
+        mapped: dict[str, Allele] = {}
+        for gene in self._space.genes:
+            wanted = chromosome.get(gene.name, gene.default)
+            if gene.ordered and wanted != NONE:
+                wanted = nearest(gene, gene.alleles, wanted)
+            mapped[gene.name] = wanted
+        return mapped
