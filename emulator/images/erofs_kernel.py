@@ -174,7 +174,11 @@ class TimedOnErofs(OnErofs, TimedKernel):
             self._send(self.inline_ends(self.outcome.inserts[first:before]))
             return
         Kernel._end_run(self)
-        pages = [(file, index) for file, index, *_ in self.outcome.inserts[self._first :]]
+        pages = [
+            (file, page)
+            for file, index, order, _ in self.outcome.inserts[self._first :]
+            for page in range(index, index + (1 << order))
+        ]
         self._first = len(self.outcome.inserts)
         self.pages += len(pages)
         sent = self._send(call.reads)

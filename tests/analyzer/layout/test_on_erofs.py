@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from image_trees import built, tree_of
 
+import analyzer.layout.on_erofs as module
 from analyzer.layout.image_start import recorded_start
 from analyzer.layout.images_compared import ErofsLayout, ImageStarts, described, tables_of
 from analyzer.layout.on_erofs import on_erofs
@@ -17,6 +18,8 @@ from analyzer.layout.order import LayoutError
 from analyzer.layout.seconds import Unpacking
 from emulator.devices.device import FixedCost
 from emulator.images.erofs import read_erofs
+from emulator.images.erofs_format import COMPRESSED
+from emulator.images.erofs_kernel import TimedOnErofs
 from emulator.images.ext4 import read_ext4
 from foreread import load
 
@@ -81,6 +84,27 @@ def test_seconds_contain_the_time_to_unpack(recording, images):
     quick, slow = (timed.seconds(start, 32, cost) for cost in (0.0, 1e5))
     pages = start.counts(32).unpacked / 4096
     assert 0.5 < (slow - quick) / (pages * 1e5 / 1e9) <= 1.0  # not of the last clusters
+
+
+def test_every_page_of_a_large_folio_waits_for_its_clusters(recording, images, monkeypatch):
+    kernels = []
+
+    class Kept(TimedOnErofs):
+        def __post_init__(self):
+            super().__post_init__()
+            kernels.append(self)
+
+    monkeypatch.setattr(module, "TimedOnErofs", Kept)
+    start = on_erofs(recording, read_erofs(images["lz4"]))
+    recorded_start(on_erofs(recording, read_erofs(images["none"])), DEVICE).seconds(start, 32, 0.0)
+    layouts = start.image.files["layout"]
+    compressed = {
+        file for file, row in enumerate(start.rows) if row >= 0 and layouts[row] in COMPRESSED
+    }
+    large = [one for one in kernels[-1].outcome.inserts if one[0] in compressed and one[2]]
+    pages = {(file, at + page) for file, at, order, _ in large for page in range(1 << order)}
+    assert len(pages) > 100
+    assert pages <= {*kernels[-1]._by_page}
 
 
 def test_rows_of_images_have_seconds_where_the_time_to_unpack_is_known(recording, images):
