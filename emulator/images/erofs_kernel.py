@@ -16,7 +16,7 @@ import numpy.typing as npt
 from emulator.images.erofs import ErofsImage
 from emulator.images.erofs_format import COMPRESSED
 from emulator.images.erofs_reads import Call, ErofsReader, Read
-from emulator.images.erofs_rules import PAGE
+from emulator.images.erofs_rules import MOST_PAGES_WAITED_FOR, PAGE
 from emulator.linux.cache import Folio
 from emulator.linux.disk import Request, TimedKernel
 from emulator.linux.kernel import Inode, Kernel, Needed, OpenFile
@@ -187,6 +187,8 @@ class TimedOnErofs(OnErofs, TimedKernel):
             one = Unpacked(reads=sent, unpack_ns=unpack_ns)
             self._packed.append(one)
             self._by_page.update(dict.fromkeys(pages, one))
+            if call.ahead <= MOST_PAGES_WAITED_FOR:
+                self._held += sent
         elif unpack_ns:  # all blocks are kept
             self._held.append(Request(self.clock_ns, self.clock_ns + unpack_ns))
 

@@ -29,10 +29,15 @@ class Read:
 
 @dataclass
 class Call:
-    """What a call of the page cache reads, and how many bytes the processor unpacks for it."""
+    """What a call of the page cache reads, and how many bytes the processor unpacks for it.
+
+    ``ahead`` are the pages that readahead asked for, 0 for a single page: the thread waits for the
+    reads of few (z_erofs_is_sync_decompress).
+    """
 
     reads: list[Read] = field(default_factory=list)
     unpacked: int = 0
+    ahead: int = 0
 
 
 class ErofsReader:
@@ -68,6 +73,7 @@ class ErofsReader:
             until = -(-front.map.end // PAGE)
             while behind < until and expanded(behind):
                 behind += 1
+        call.ahead = behind - first
         for page in range(behind - 1, first - 1, -1):
             front.scan(page)
         if self.rules.reads_more:

@@ -8,6 +8,9 @@ from emulator.linux.rules import Version
 
 PAGE = 4096  # bytes: blocks and pages of the images that are emulated
 MOST_PAGES_OF_A_BIO = 256  # BIO_MAX_VECS
+# max_sync_decompress_pages of super.c: readahead of so many pages waits for its reads. Since 5.16
+# only after a first read ended in an interrupt, which those of the boot do.
+MOST_PAGES_WAITED_FOR = 3
 # z_erofs_pcluster_readmore, 38629291a5f5 "erofs: introduce readmore decompression strategy".
 _READS_MORE_SINCE: Version = (5, 16)
 # z_erofs_should_alloc_cache looks at EROFS_MAP_FULL_MAPPED in 6.6, and at ``backmost`` in 6.1.
